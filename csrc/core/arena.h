@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_ARENA_H
+#define MMD_ARENA_H
+
+#include <stddef.h>
+
+/* Memory that is allocated piece by piece and freed at once. A zeroed arena is empty and valid.
+   Every allocation of the core goes through here, so that one hook can starve all of it. */
+typedef struct mmd_arena {
+    struct mmd_arena_block *last;
+} mmd_arena;
+
+enum { MMD_ARENA_ALIGN = 64 };
+
+/* Zeroed memory for `count` items of `size` bytes, aligned to MMD_ARENA_ALIGN.
+   NULL when the product overflows or memory is short; never NULL for a count of zero. */
+void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size);
+
+/* Frees everything and leaves the arena empty. */
+void mmd_arena_free(mmd_arena *arena);
+
+#ifdef MMD_TEST_MEMORY
+/* The allocation after `count` further block allocations fails, once; a negative count: never. */
+void mmd_arena_fail_after(long count);
+#endif
+
+#endif
