@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_GL_H
+#define MMD_GL_H
+
+#include "core/error.h"
+
+#include <GL/glew.h>
+
+#include <stdbool.h>
+
+/* An OpenGL 3.3 core context without a window, current on the thread that opened it.
+   Functions of OpenGL 1.2 and later are called by their names (GLEW); those of 1.0 and 1.1, which GLEW
+   would take from a libGL at link time, as gl1.<Name>. */
+
+#define MMD_GL_1_1(X)                                                                              \
+    X(void, BindTexture, (GLenum target, GLuint texture))                                          \
+    X(void, DeleteTextures, (GLsizei count, const GLuint *textures))                               \
+    X(void, Enable, (GLenum capability))                                                           \
+    X(void, Finish, (void))                                                                        \
+    X(void, Flush, (void))                                                                         \
+    X(void, GenTextures, (GLsizei count, GLuint *textures))                                        \
+    X(GLenum, GetError, (void))                                                                    \
+    X(void, GetIntegerv, (GLenum name, GLint *value))                                              \
+    X(const GLubyte *, GetString, (GLenum name))                                                   \
+    X(void, Viewport, (GLint x, GLint y, GLsizei width, GLsizei height))
+
+typedef struct mmd_gl_1_1 {
+#define MMD_GL_MEMBER(result, name, arguments) result(GLAPIENTRY *name) arguments;
+    MMD_GL_1_1(MMD_GL_MEMBER)
+#undef MMD_GL_MEMBER
+} mmd_gl_1_1;
+
+extern mmd_gl_1_1 gl1;
+
+typedef struct mmd_gl_context {
+    unsigned generation; /* differs from that of every other context of this process */
+    bool software;
+    char device[192];
+    void *display, *context, *surface; /* EGL's */
+} mmd_gl_context;
+
+/* Opens a context and makes it current on the calling thread. Nothing stays open after a failure. */
+bool mmd_gl_open(mmd_gl_context *context, mmd_error *err);
+void mmd_gl_close(mmd_gl_context *context);
+
+/* False when OpenGL has recorded errors since the last check; clears them. */
+bool mmd_gl_check(const char *what, mmd_error *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include "gl/gl_skin.h"
+#include "gl/gl_thread.h"
+
+/* Stands for all of gl/ where no context can be made yet: the build takes this file alone. */
+
+static bool no_context(mmd_error *err)
+{
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: this build has no OpenGL (it needs EGL)");
+}
+
+bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err)
+{
+    (void)device, (void)size, (void)software;
+    return no_context(err);
+}
+
+bool mmd_gl_skin(const mmd_skin_job *job, mmd_error *err)
+{
+    (void)job;
+    return no_context(err);
+}
+
+void mmd_gl_shutdown(void)
+{
+}
