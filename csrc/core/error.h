@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 #if defined(__GNUC__)
-#define MMD_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define MMD_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
-#define MMD_PRINTF(format, first)
+#define MMD_PRINTF(text, first)
 #endif
 
 /* One row per kind of failure: the enum member MMD_E_<name> and its general description. */
