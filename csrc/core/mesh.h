@@ -27,7 +27,7 @@ typedef struct mmd_vertex {
     int32_t count;
 } mmd_vertex;
 
-enum { MMD_LANES = 16 };
+enum { MMD_LANES = 16, MMD_MAX_VERTICES = 1 << 26 };
 
 /* The same vertices for the vector kernels: grouped by kind and bones, MMD_LANES side by side as
    structure of arrays. A block holds position 3, normal 3 (when the mesh has normals), tangent 3 (when
@@ -35,6 +35,7 @@ enum { MMD_LANES = 16 };
    MMD_LANES floats. Lanes past `lanes` repeat the last vertex. */
 typedef struct mmd_block {
     uint32_t lanes;
+    uint32_t runs;               /* bit q: the four lanes from 4q on hold consecutive vertices */
     int32_t morph_slot;          /* place in the copy that morphs write to; -1: no morph reaches it */
     uint32_t vertex[MMD_LANES]; /* index of each lane's vertex in the mesh */
 } mmd_block;
@@ -77,8 +78,7 @@ typedef struct mmd_mesh {
     size_t group_count, block_count, morphed_block_count;
     mmd_group *groups;
     mmd_block *blocks;
-    uint32_t *morphed_blocks; /* block of each morph slot */
-    const float **morphed_data; /* data of each of those blocks */
+    const float **morphed_data; /* data of the block in each morph slot */
     size_t vertex_morph_count;
     mmd_vertex_morph *vertex_morphs;
 

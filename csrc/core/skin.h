@@ -64,8 +64,7 @@ typedef struct mmd_kernel {
     void (*run)(const mmd_skin_frame *frame);
 } mmd_kernel;
 
-/* The kernels compiled in, fastest last; scalar is always first and available. */
-const mmd_kernel *mmd_kernels(size_t *count);
+/* "scalar" exists everywhere, the others by what this build and this CPU have. */
 const mmd_kernel *mmd_kernel_best(void);
 const mmd_kernel *mmd_kernel_find(const char *name); /* NULL: unknown here or not supported by this CPU */
 
