@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bake the deformation of the current pose into shape keys, and take it back.
+
+`compute` reads and may fail; `write` and `clear` only write, so a failure leaves the scene as it was.
+What Clear Bake needs is kept as JSON in an ID property of the mesh object and survives saving.
+"""
+
+import json
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+from . import mesh_source, model, native, pose_source
+
+STATE = "mmdskin_bake"
+
+
+class BakeError(Exception):
+    """The model cannot be baked or cleared as it is; the text is a sentence for the user."""
+
+
+ERRORS = (
+    BakeError,
+    model.ModelError,
+    mesh_source.SourceError,
+    pose_source.PoseError,
+    native.NativeError,
+)
+
+# Modifiers that leave vertices where they are may stand before the armature's.
+_HARMLESS = {
+    "DATA_TRANSFER", "NORMAL_EDIT", "UV_PROJECT", "UV_WARP", "VERTEX_WEIGHT_EDIT", "VERTEX_WEIGHT_MIX",
+    "VERTEX_WEIGHT_PROXIMITY", "WEIGHTED_NORMAL",
+}  # fmt: skip
+
+
+class Baked(NamedTuple):
+    obj: bpy.types.Object
+    armature: bpy.types.Object
+    positions: np.ndarray  # (V, 3) float32, mesh space
+    source: mesh_source.Source
+
+
+def compute(models, depsgraph):
+    """A Baked for each mesh of the models, in the pose that `depsgraph` holds."""
+    for one in models:
+        if one.armature.mode == "EDIT":
+            raise BakeError(f"'{one.armature.name}' is in edit mode: leave edit mode first")
+        for obj in one.meshes:
+            _check(obj)
+            _check_modifiers(obj, one.armature)
+    mmdskin = native.load()
+    baked = [
+        _compute(mmdskin, obj, one.armature, depsgraph) for one in models for obj in one.meshes
+    ]
+    for one in models:
+        if not any(item.source.bones for item in baked if item.armature == one.armature):
+            raise BakeError(
+                f"No vertex group of '{one.name}' is named after a deforming bone of '{one.armature.name}'"
+            )
+    return [item for item in baked if item.source.bones]
+
+
+def write(baked, frame):
+    """Show the computed positions: one key per mesh named after the frame, the armature modifier off."""
+    for item in baked:
+        _write(item, f"MMD {frame:04d}")
+
+
+def clear(models):
+    """Undo every bake of the models; returns how many meshes had one."""
+    objects = [obj for one in models for obj in one.meshes if STATE in obj]
+    for obj in objects:
+        _check(obj)
+    for obj in objects:
+        _clear(obj)
+    return len(objects)
+
+
+def _check(obj):
+    mesh = obj.data
+    if obj.library or mesh.library or obj.override_library or mesh.override_library:
+        raise BakeError(
+            f"'{obj.name}' is linked from another file: append it or make it local first"
+        )
+    if obj.mode in {"EDIT", "SCULPT"}:
+        raise BakeError(f"'{obj.name}' is in {obj.mode.lower()} mode: switch to object mode first")
+    users = sum(other.data == mesh for other in bpy.data.objects)
+    if users > 1:
+        raise BakeError(
+            f"The mesh of '{obj.name}' is used by {users} objects: make it single-user first"
+        )
+
+
+def _check_modifiers(obj, armature):
+    first = model.armature_modifiers(obj, armature)[0]
+    for modifier in obj.modifiers:
+        if modifier == first:
+            return
+        if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
+            raise BakeError(
+                f"Modifier '{modifier.name}' of '{obj.name}' stands before the Armature modifier: move it below"
+            )
+
+
+def _compute(mmdskin, obj, armature, depsgraph):
+    source = mesh_source.read(obj, armature)
+    state = _state(obj)
+    positions = mesh_source.mixed_positions(
+        obj, depsgraph, source.weights, state["keys"], state["muted"], state["pinned"]
+    )
+    matrices = pose_source.matrices(armature, obj, source.bones, depsgraph)
+    try:
+        mesh = mmdskin.Mesh(
+            positions,
+            source.bone_indices,
+            source.bone_weights,
+            deform=source.deform,
+            sdef=source.sdef,
+        )
+        positions = mmdskin.skin(mesh, matrices, normals=False).positions
+    except ValueError as error:
+        raise BakeError(f"'{obj.name}' cannot be skinned: {error}") from error
+    return Baked(obj, armature, positions, source)
+
+
+def _state(obj):
+    """What Clear Bake has to bring back: as stored, or of the object as it stands."""
+    if STATE in obj:
+        return json.loads(obj[STATE])
+    keys = obj.data.shape_keys
+    active = keys.key_blocks[obj.active_shape_key_index].name if keys else None
+    return {
+        "keys": [],  # names of the baked keys
+        "muted": [],  # names of the keys muted since
+        "modifiers": {},  # name: [show_viewport, show_render]
+        "had_keys": keys is not None,
+        "active": active,
+        "pinned": active if keys and obj.show_only_shape_key else None,
+    }
+
+
+def _write(item, name):
+    obj, state = item.obj, _state(item.obj)
+    if not obj.data.shape_keys:
+        obj.shape_key_add(name="Basis", from_mix=False)
+    keys = obj.data.shape_keys
+    key = keys.key_blocks.get(name) if name in state["keys"] else None
+    if key is None:
+        key = obj.shape_key_add(name=name, from_mix=False)
+        state["keys"].append(key.name)
+    getattr(key, "points", key.data).foreach_set("co", item.positions.ravel())
+    key.relative_key, key.vertex_group, key.mute, key.value = keys.reference_key, "", False, 1.0
+
+    for other in keys.key_blocks:
+        if other != key and other != keys.reference_key and not other.mute:
+            other.mute = True
+            if other.name not in state["keys"] and other.name not in state["muted"]:
+                state["muted"].append(other.name)
+    obj.show_only_shape_key = False
+    for modifier in model.armature_modifiers(obj, item.armature):
+        state["modifiers"].setdefault(modifier.name, [modifier.show_viewport, modifier.show_render])
+        modifier.show_viewport = modifier.show_render = False
+    obj[STATE] = json.dumps(state)
+    obj.data.update_tag()
+
+
+def _clear(obj):
+    state = _state(obj)
+    keys = obj.data.shape_keys
+    for name in state["keys"]:
+        if keys and name in keys.key_blocks:
+            obj.shape_key_remove(keys.key_blocks[name])
+    if keys and not state["had_keys"] and len(keys.key_blocks) == 1:
+        obj.shape_key_clear()
+        keys = None
+    if keys:
+        for name in state["muted"]:
+            if name in keys.key_blocks:
+                keys.key_blocks[name].mute = False
+        obj.active_shape_key_index = max(0, keys.key_blocks.find(state["active"] or ""))
+        obj.show_only_shape_key = state["pinned"] is not None
+    for name, (viewport, render) in state["modifiers"].items():
+        modifier = obj.modifiers.get(name)
+        if modifier:
+            modifier.show_viewport, modifier.show_render = viewport, render
+    del obj[STATE]
+    obj.data.update_tag()

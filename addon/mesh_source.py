@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Skinning data of a Blender mesh as mmd_tools leaves it: vertex groups, SDEF keys, the mix of shape keys.
+
+Everything is in mesh space and in Blender's vertex order. Nothing is written.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+BDEF1, BDEF2, BDEF4, SDEF = range(4)
+DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF")
+SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
+# Not morphs: SDEF's points, and the result of mmd_tools' own SDEF driver.
+NOT_MIXED = frozenset((*SDEF_KEYS, "mmd_sdef_skinning"))
+
+
+class SourceError(Exception):
+    """The mesh cannot be skinned as it is; the text is a sentence for the user."""
+
+
+class Weights(NamedTuple):
+    """One entry per vertex and vertex group, as three arrays of equal length."""
+
+    vertex: np.ndarray
+    group: np.ndarray
+    weight: np.ndarray
+
+
+class Source(NamedTuple):
+    bones: tuple  # names of the deforming bones that have a vertex group, in group order
+    bone_indices: np.ndarray  # (V, 4) int32 into `bones`, -1 is empty
+    bone_weights: np.ndarray  # (V, 4) float32
+    deform: np.ndarray  # (V,) uint8
+    sdef: np.ndarray  # (V, 3, 3) float32: C, R0, R1; None without SDEF vertices
+    limited: int  # vertices with more than four bones, of which the strongest four count
+    weights: Weights
+
+
+def read(obj, armature):
+    """The Source of a mesh object deformed by `armature`."""
+    check_counts(obj)
+    bones, bone_of_group = _bones(obj, armature)
+    weights = _weights(obj)
+    influences, limited = _strongest_four(weights, bone_of_group)
+    count = len(obj.data.vertices)
+    indices = np.full((count, 4), -1, np.int32)
+    values = np.zeros((count, 4), np.float32)
+    slot = _rank(influences.vertex, count)
+    indices[influences.vertex, slot] = bone_of_group[influences.group]
+    values[influences.vertex, slot] = influences.weight
+
+    used = np.bincount(influences.vertex, minlength=count)
+    deform = np.where(used < 2, BDEF1, np.where(used == 2, BDEF2, BDEF4)).astype(np.uint8)
+    sdef = _sdef(obj.data)
+    if sdef is not None:
+        # mmd_tools keeps C at the vertex itself where the file has no SDEF.
+        moved = (sdef[:, 0] != rest_positions(obj.data)).any(axis=1)
+        deform[moved & (used == 2)] = SDEF
+    return Source(bones, indices, values, deform, sdef, limited, weights)
+
+
+def rest_positions(mesh):
+    """(V, 3) float32: the reference key, or the mesh itself when it has no shape keys."""
+    keys = mesh.shape_keys
+    if keys:
+        return key_positions(keys.reference_key)
+    positions = mesh.attributes.get("position")
+    if positions is not None:
+        return _read(positions.data, "vector")
+    return _read(mesh.vertices, "co")
+
+
+def key_positions(key):
+    """(V, 3) float32 of one shape key."""
+    return _read(getattr(key, "points", key.data), "co")
+
+
+def mixed_positions(obj, depsgraph, weights, own=(), unmuted=(), pinned=None):
+    """(V, 3) float32: the shape keys as Blender mixes them now, which is what the armature modifier gets.
+
+    Values are the evaluated ones (animation, drivers). Keys named in `own` count as absent, those in
+    `unmuted` as not muted; `pinned` names the only key that is shown, if there is one.
+    """
+    positions = rest_positions(obj.data)
+    keys = obj.data.shape_keys
+    if not keys:
+        return positions
+    absent = NOT_MIXED.union(own)
+    evaluated = keys.evaluated_get(depsgraph)
+    blocks = [
+        (key, now)
+        for key, now in zip(keys.key_blocks, evaluated.key_blocks)
+        if key.name not in absent
+        and key != keys.reference_key
+        and (not now.mute or key.name in unmuted)
+    ]
+    if pinned is not None:
+        shown = [(key, 1.0, keys.reference_key) for key, _ in blocks if key.name == pinned]
+    else:
+        shown = [(key, now.value, key.relative_key) for key, now in blocks if now.value]
+    for key, value, reference in shown:
+        offsets = key_positions(key) - key_positions(reference)
+        group = obj.vertex_groups.get(key.vertex_group) if key.vertex_group else None
+        factor = np.float32(value)
+        if group is not None:
+            factor = factor * _group_weights(weights, group.index, len(positions))[:, None]
+        positions += offsets * factor
+    return positions
+
+
+def check_counts(obj):
+    """SourceError when a shape key does not fit the mesh."""
+    keys = obj.data.shape_keys
+    count = len(obj.data.vertices)
+    if not keys:
+        return
+    if not keys.use_relative:
+        raise SourceError(
+            f"'{obj.name}' has absolute shape keys: switch its shape keys to Relative first"
+        )
+    for key in keys.key_blocks:
+        if len(key.data) != count:
+            raise SourceError(
+                f"Shape key '{key.name}' of '{obj.name}' has {len(key.data)} points but the mesh has {count} vertices"
+            )
+
+
+def _read(collection, attribute):
+    flat = np.empty(3 * len(collection), np.float32)
+    collection.foreach_get(attribute, flat)
+    return flat.reshape(-1, 3)
+
+
+def _bones(obj, armature):
+    """Names of the bones, and for each vertex group the number of its bone or -1."""
+    deforming = {bone.name for bone in armature.data.bones if bone.use_deform}
+    names = []
+    bone_of_group = np.full(len(obj.vertex_groups), -1, np.int32)
+    for group in obj.vertex_groups:
+        if group.name in deforming:
+            bone_of_group[group.index] = len(names)
+            names.append(group.name)
+    return tuple(names), bone_of_group
+
+
+def _weights(obj):
+    vertices = obj.data.vertices
+    counts = [len(vertex.groups) for vertex in vertices]
+    pairs = [
+        value
+        for vertex in vertices
+        for entry in vertex.groups
+        for value in (entry.group, entry.weight)
+    ]
+    pairs = np.array(pairs, np.float64).reshape(-1, 2)
+    vertex = np.repeat(np.arange(len(vertices)), counts)
+    return Weights(vertex, pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.float32))
+
+
+def _strongest_four(weights, bone_of_group):
+    """The entries that move their vertex, at most four each, ordered by vertex and group.
+
+    SDEF relies on the order: the bone with the lower group is bone 0.
+    """
+    known = weights.group < len(bone_of_group)
+    known[known] = bone_of_group[weights.group[known]] >= 0
+    known &= weights.weight > 0
+    vertex, group, weight = (values[known] for values in weights)
+    count = int(weights.vertex[-1]) + 1 if len(weights.vertex) else 0
+    order = np.lexsort((-weight, vertex))
+    keep = order[_rank(vertex[order], count) < 4]
+    limited = int((np.bincount(vertex, minlength=1) > 4).sum())
+    keep = keep[np.lexsort((group[keep], vertex[keep]))]
+    return Weights(vertex[keep], group[keep], weight[keep]), limited
+
+
+def _rank(vertex, count):
+    """Position of each entry among the entries of its vertex; `vertex` is sorted."""
+    first = np.concatenate(([0], np.cumsum(np.bincount(vertex, minlength=count))))
+    return np.arange(len(vertex)) - first[vertex]
+
+
+def _group_weights(weights, group, count):
+    values = np.zeros(count, np.float32)
+    chosen = weights.group == group
+    values[weights.vertex[chosen]] = weights.weight[chosen]
+    return values
+
+
+def _sdef(mesh):
+    keys = mesh.shape_keys
+    blocks = [keys.key_blocks.get(name) for name in SDEF_KEYS] if keys else []
+    if not blocks or None in blocks:
+        return None
+    return np.ascontiguousarray(np.stack([key_positions(key) for key in blocks], axis=1))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which objects of the scene make up an MMD model."""
+
+from typing import NamedTuple
+
+import bpy
+
+_ROOT = 2  # what mmd_tools stores for mmd_type == 'ROOT'; seen where mmd_tools is not enabled
+
+
+class Model(NamedTuple):
+    name: str
+    armature: bpy.types.Object
+    meshes: tuple  # the mesh objects that the armature deforms
+
+
+class ModelError(Exception):
+    """There is no model to work on; the text is a sentence for the user."""
+
+
+def of_object(obj, scene):
+    """The Model that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
+    if obj is None:
+        raise ModelError("No object is active: select any object of an MMD model")
+    root = _root(obj)
+    armature = _armature_below(root) if root else _armature_of(obj)
+    if armature is None:
+        raise ModelError(
+            f"'{(root or obj).name}' has no armature: select an object of an MMD model"
+        )
+    model = _model(armature, root, scene)
+    if not model.meshes:
+        raise ModelError(
+            f"'{model.name}' has no mesh with an Armature modifier for '{armature.name}'"
+        )
+    return model
+
+
+def all_of(scene):
+    """Every model of the scene; where there is no MMD root, every armature that deforms a mesh."""
+    pairs = [(obj, _root(obj)) for obj in scene.objects if obj.type == "ARMATURE"]
+    if any(root for _, root in pairs):
+        pairs = [(obj, root) for obj, root in pairs if root and _armature_below(root) == obj]
+    models = [_model(armature, root, scene) for armature, root in pairs]
+    models = [model for model in models if model.meshes]
+    if not models:
+        raise ModelError("This scene has no MMD model: no armature deforms a mesh")
+    return models
+
+
+def armature_modifiers(obj, armature=None):
+    """The Armature modifiers of a mesh object that use `armature` (or any)."""
+    return [
+        modifier
+        for modifier in obj.modifiers
+        if modifier.type == "ARMATURE"
+        and modifier.object
+        and (armature is None or modifier.object == armature)
+    ]
+
+
+def _model(armature, root, scene):
+    meshes = (
+        obj for obj in scene.objects if obj.type == "MESH" and armature_modifiers(obj, armature)
+    )
+    return Model((root or armature).name, armature, tuple(meshes))
+
+
+def _is_root(obj):
+    kind = getattr(obj, "mmd_type", None)
+    return kind == "ROOT" if kind is not None else obj.get("mmd_type") in (_ROOT, "ROOT")
+
+
+def _ancestors(obj):
+    while obj is not None:
+        yield obj
+        obj = obj.parent
+
+
+def _root(obj):
+    return next((ancestor for ancestor in _ancestors(obj) if _is_root(ancestor)), None)
+
+
+def _armature_of(obj):
+    if obj.type == "MESH":
+        modifiers = armature_modifiers(obj)
+        if modifiers:
+            return modifiers[0].object
+    above = next((ancestor for ancestor in _ancestors(obj) if ancestor.type == "ARMATURE"), None)
+    return above or _armature_below(list(_ancestors(obj))[-1])
+
+
+def _armature_below(obj):
+    """The nearest armature among the descendants, level by level."""
+    level = list(obj.children)
+    while level:
+        for child in level:
+            if child.type == "ARMATURE":
+                return child
+        level = [grandchild for child in level for grandchild in child.children]
+    return None

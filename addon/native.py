@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The native module `mmdskin`, imported at first use and never by register().
+
+Windows keeps a loaded library locked, so an add-on that imports it early cannot be updated. As an
+extension Blender has put the wheel on the path; as a classic add-on the wheel is unpacked here.
+"""
+
+import importlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import zipfile
+import zlib
+
+import bpy
+
+REQUIRED = "0.0.0"  # package.py puts the version of the wheel here
+
+_module = None
+_path = None
+_backends = ()
+
+
+class NativeError(Exception):
+    """The module cannot be used; the text is a sentence for the user."""
+
+
+def load():
+    """The module `mmdskin`; NativeError when it is missing or too old."""
+    global _module, _path
+    if _module is None:
+        if sys.version_info < (3, 11):
+            raise NativeError(
+                "MMD Skin needs a Blender with Python 3.11 or newer, such as Blender 4.1"
+            )
+        if not _is_extension() and "mmdskin" not in sys.modules:
+            _path = _unpacked()
+            if _path and _path not in sys.path:
+                sys.path.insert(0, _path)
+        _module = _import()
+    return _module
+
+
+def loaded():
+    """The module if it has been loaded before, else None; for redraws."""
+    return _module
+
+
+def backends():
+    """What `mmdskin.backends()` said when `remember_backends` was called last."""
+    return _backends
+
+
+def remember_backends():
+    global _backends
+    _backends = tuple(load().backends())
+
+
+def shutdown():
+    """Stop the module's thread and forget the module; a later load() takes it up again."""
+    global _module, _path, _backends
+    if _module is not None:
+        _module.shutdown()
+    if _path in sys.path:
+        sys.path.remove(_path)
+    _module, _path, _backends = None, None, ()
+
+
+def _is_extension():
+    return __package__.startswith("bl_ext.")
+
+
+def _import():
+    try:
+        importlib.invalidate_caches()
+        module = importlib.import_module("mmdskin")
+    except ModuleNotFoundError:
+        if _is_extension():
+            cure = "disable and enable the add-on in Preferences"
+        else:
+            cure = "install the add-on's zip again"
+        raise NativeError(
+            f"The native module of MMD Skin is missing: {cure}, then restart Blender"
+        ) from None
+    except (ImportError, OSError) as error:
+        raise NativeError(
+            f"The native module of MMD Skin cannot be loaded on this system: {error}"
+        ) from error
+    version = getattr(module, "__version__", "unknown")
+    if not callable(getattr(module, "skin", None)) or _numbers(version) < _numbers(REQUIRED):
+        raise NativeError(
+            f"MMD Skin needs version {REQUIRED} of its native module but {version} is loaded: restart Blender"
+        )
+    return module
+
+
+def _numbers(version):
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _wheel():
+    """The wheel in the add-on's folder that fits this system, or None."""
+    folder = os.path.join(os.path.dirname(__file__), "wheels")
+    system = {"linux": "linux", "darwin": "macosx", "win32": "win"}.get(sys.platform, sys.platform)
+    machine = platform.machine().lower()
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else ()
+    for name in names:
+        tag = name[:-4].rpartition("-")[2]
+        fits = machine in tag or (system == "macosx" and tag.endswith("universal2"))
+        if name.endswith(".whl") and system in tag and fits:
+            return os.path.join(folder, name)
+    return None
+
+
+def _unpacked():
+    """A folder of the user's that holds the wheel's contents, or None without a wheel."""
+    wheel = _wheel()
+    if wheel is None:
+        return None
+    try:
+        with open(wheel, "rb") as file:
+            crc = zlib.crc32(file.read())
+        base = bpy.utils.user_resource("DATAFILES", path="mmdskin", create=True)
+        folder = os.path.join(base, f"{REQUIRED}-{crc:08x}")
+        if not os.path.isdir(folder):
+            # Renamed when complete: another Blender may be unpacking the same wheel.
+            part = tempfile.mkdtemp(prefix="part-", dir=base)
+            try:
+                with zipfile.ZipFile(wheel) as archive:
+                    archive.extractall(part)
+                os.rename(part, folder)
+            except OSError:
+                shutil.rmtree(part, ignore_errors=True)
+                if not os.path.isdir(folder):
+                    raise
+    except (OSError, zipfile.BadZipFile) as error:
+        raise NativeError(f"The native module of MMD Skin cannot be unpacked: {error}") from error
+    return folder

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Build the add-on's zip: python addon/package.py --wheel dist/mmdskin-….whl --output dist
+
+One zip is both an extension and a classic add-on. The same input gives the same bytes. Its folder is not
+called `mmdskin`, which as a classic add-on would hide the native module of that name.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tomllib
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDER = "mmdskin_addon"
+TIME = (2020, 1, 1, 0, 0, 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--wheel", type=pathlib.Path, action="append", required=True, help="may be repeated"
+    )
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder of the zip")
+    options = parser.parse_args()
+    print(build(options.wheel, options.output))
+
+
+def build(wheels, output):
+    """Write mmdskin-<version>.zip into the folder `output` and return its path."""
+    wheels = sorted(wheels, key=lambda wheel: wheel.name)
+    version = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"][
+        "version"
+    ]
+    for wheel in wheels:
+        if wheel.name.split("-")[:2] != ["mmdskin", version]:
+            sys.exit(f"{wheel.name} is not a wheel of mmdskin {version}")
+    files = {f"{FOLDER}/{name}": data for name, data in _sources(version, wheels).items()}
+    files |= {f"{FOLDER}/wheels/{wheel.name}": wheel.read_bytes() for wheel in wheels}
+    output.mkdir(parents=True, exist_ok=True)
+    path = output / f"mmdskin-{version}.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, TIME)
+            info.create_system, info.external_attr = 3, 0o644 << 16
+            info.compress_type = (
+                zipfile.ZIP_STORED if name.endswith(".whl") else zipfile.ZIP_DEFLATED
+            )
+            archive.writestr(info, files[name])
+    return path
+
+
+def _sources(version, wheels):
+    names = sorted(path.name for path in HERE.glob("*.py") if path.name != "package.py")
+    texts = {
+        name: (HERE / name).read_text("utf-8")
+        for name in (*names, "blender_manifest.toml", "LICENSE")
+    }
+    numbers = ", ".join(re.findall(r"\d+", version)[:3])
+    _put(texts, "__init__.py", '"version": (0, 0, 0)', f'"version": ({numbers})')
+    _put(texts, "native.py", 'REQUIRED = "0.0.0"', f'REQUIRED = "{version}"')
+    lists = {
+        "platforms": sorted({_platform(wheel) for wheel in wheels}),
+        "wheels": [f"./wheels/{w.name}" for w in wheels],
+    }
+    added = "".join(
+        f"{key} = [{', '.join(map(_quoted, values))}]\n" for key, values in lists.items()
+    )
+    _put(texts, "blender_manifest.toml", 'version = "0.0.0"\n', f'version = "{version}"\n{added}')
+    return {name: text.encode("utf-8") for name, text in texts.items()}
+
+
+def _put(texts, name, old, new):
+    before, found, after = texts[name].partition(f"\n{old}" if name.endswith("toml") else old)
+    if not found or old in after:
+        sys.exit(f"{name} must hold {old!r} once")
+    texts[name] = before + found.replace(old, new) + after
+
+
+def _platform(wheel):
+    """Blender's name of the platform of a wheel."""
+    tag = wheel.stem.rpartition("-")[2]
+    system = "macos" if "macosx" in tag else "windows" if "win" in tag else "linux"
+    machine = "arm64" if tag.endswith(("arm64", "aarch64")) else "x64"
+    return f"{system}-{machine}"
+
+
+def _quoted(text):
+    return f'"{text}"'
+
+
+if __name__ == "__main__":
+    main()

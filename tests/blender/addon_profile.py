@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Install the add-on's zip as a user would, in the throw-away profile that `environment` describes."""
+
+import os
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def environment(folder):
+    """The environment that keeps Blender's user files below `folder`."""
+    folders = {
+        f"BLENDER_USER_{kind}": f"{folder}/{kind.lower()}"
+        for kind in ("CONFIG", "SCRIPTS", "DATAFILES")
+    }
+    return {
+        **os.environ,
+        **folders,
+        "BLENDER_USER_RESOURCES": f"{folder}/resources",
+        "LIBGL_ALWAYS_SOFTWARE": "1",
+    }
+
+
+def install(path):
+    """Install and enable the zip; returns the name of the add-on's package."""
+    import bpy
+
+    if bpy.app.version >= (4, 2):
+        bpy.ops.extensions.package_install_files(
+            filepath=str(path), repo="user_default", enable_on_install=True, overwrite=True
+        )
+        return "bl_ext.user_default.mmdskin"
+    bpy.ops.preferences.addon_install(filepath=str(path), overwrite=True)
+    bpy.ops.preferences.addon_enable(module="mmdskin_addon")
+    return "mmdskin_addon"
+
+
+def uninstall_and_exit(package, status):
+    """bpy 4.5 hangs at exit while anything of an add-on is registered, and sometimes even then."""
+    import bpy
+
+    bpy.ops.preferences.addon_disable(module=package)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)

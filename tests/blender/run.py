@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run the cases_*.py of this folder inside Blender and write each test's outcome as JSON.
+
+blender -b --factory-startup -P run.py -- --zip mmdskin.zip --report out.json [--only pattern]
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import traceback
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import addon_profile  # noqa: E402
+
+
+class _Result(unittest.TextTestResult):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.outcomes = {}
+
+    def _note(self, test, outcome, text=""):
+        self.outcomes[".".join(test.id().split(".")[-3:])] = [outcome, text]
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self._note(test, "passed")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._note(test, "failed", "".join(traceback.format_exception(*err)))
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._note(test, "failed", "".join(traceback.format_exception(*err)))
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._note(test, "skipped", reason)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--zip", required=True)
+    parser.add_argument("--report", required=True)
+    parser.add_argument("--only")
+    options = parser.parse_args(arguments)
+    package = addon_profile.install(options.zip)
+    # Cases reach the installed add-on by this name, whatever Blender calls it.
+    sys.modules["addon_package"] = sys.modules[package]
+    loader = unittest.TestLoader()
+    loader.testNamePatterns = [f"*{options.only}*"] if options.only else None
+    suite = loader.discover(str(HERE), pattern="cases_*.py", top_level_dir=str(HERE))
+    result = unittest.TextTestRunner(resultclass=_Result, verbosity=2).run(suite)
+    pathlib.Path(options.report).write_text(json.dumps(result.outcomes), "utf-8")
+    addon_profile.uninstall_and_exit(package, 0 if result.wasSuccessful() else 1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[sys.argv.index("--") + 1 :])
