@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""The formulas of mmdskin once more, in float64 and plain numpy: the judge of every kernel.
+
+Written from the text of the definition, not from the C: morph procedure, BDEF, SDEF, QDEF, normals, tangents and
+every fallback, one function each. Matrices are row-major and act on column vectors.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
+# slots of bone_indices that each deform type uses
+SLOTS = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 1]], bool)
+
+
+@dataclass
+class Mesh:
+    """What `mmdskin.Mesh` takes, padded to four slots; a `pmx_file.PMX` serves in its place."""
+
+    positions: np.ndarray
+    bone_indices: np.ndarray
+    bone_weights: np.ndarray
+    normals: np.ndarray | None = None
+    tangents: np.ndarray | None = None
+    deform: np.ndarray | None = None
+    sdef: np.ndarray | None = None
+    morphs: list = field(default_factory=list)
+
+    def __post_init__(self):
+        n, k = np.shape(self.bone_indices)
+        pad = ((0, 0), (0, 4 - k))
+        self.bone_indices = np.pad(np.asarray(self.bone_indices), pad, constant_values=-1)
+        self.bone_weights = np.pad(np.asarray(self.bone_weights, np.float32), pad)
+        if self.deform is None:
+            self.deform = np.full(n, BDEF4, np.uint8)
+        if self.sdef is None:
+            self.sdef = np.zeros((n, 3, 3), np.float32)
+
+
+def flip_choice(weight, count):
+    """Child that a flip morph selects, or None: (int)((n + 1) w) - 1, at most the last."""
+    chosen = int((count + 1) * weight) - 1
+    return None if chosen < 0 else min(chosen, count - 1)
+
+
+def effective_weights(morphs, weights):
+    """Slider values of all morphs to what each morph that is neither group nor flip contributes."""
+    weights = np.array(weights, np.float64)
+    kinds = [m.kind if isinstance(m.kind, str) else _KINDS[m.kind] for m in morphs]
+
+    def flip(j, weight):
+        m = morphs[j]
+        chosen = flip_choice(weight, len(m.indices)) if len(m.indices) else None
+        if chosen is not None and 0 <= m.indices[chosen] < len(morphs):
+            weights[m.indices[chosen]] = m.values[chosen][0]
+
+    for j, m in enumerate(morphs):
+        if kinds[j] == "flip":
+            flip(j, weights[j])
+        elif kinds[j] == "group":
+            for child, (ratio,) in zip(m.indices, m.values, strict=True):
+                if 0 <= child < len(morphs) and kinds[child] == "flip":
+                    flip(child, weights[j] * ratio)
+    result = np.zeros(len(morphs))
+    for j, m in enumerate(morphs):
+        if kinds[j] == "group":
+            for child, (ratio,) in zip(m.indices, m.values, strict=True):
+                if 0 <= child < len(morphs) and kinds[child] not in ("group", "flip"):
+                    result[child] += weights[j] * ratio
+        elif kinds[j] != "flip":
+            result[j] += weights[j]
+    return result
+
+
+_KINDS = ("group", "vertex", "bone", "uv", "uv1", "uv2", "uv3", "uv4", "material", "flip", "impulse")
+
+
+def morphed_positions(mesh, weights):
+    p = np.array(mesh.positions, np.float64)
+    if weights is None or not len(mesh.morphs):
+        return p
+    if isinstance(mesh, Mesh):
+        moves = [(w, *m) for w, m in zip(weights, mesh.morphs, strict=True)]
+    else:
+        pairs = zip(effective_weights(mesh.morphs, weights), mesh.morphs, strict=True)
+        moves = [(w, m.indices, m.values) for w, m in pairs if m.kind in (1, "vertex")]
+    for w, indices, offsets in moves:
+        inside = (np.asarray(indices) >= 0) & (np.asarray(indices) < len(p))
+        np.add.at(p, np.asarray(indices)[inside], float(w) * np.asarray(offsets, np.float64)[inside])
+    return p
+
+
+def normalised_weights(mesh):
+    """(V,4) weights that sum to 1, and who has any left."""
+    used = SLOTS[mesh.deform] & (np.asarray(mesh.bone_indices) >= 0)
+    w = np.where(np.asarray(mesh.deform)[:, None] == BDEF1, 1.0, np.asarray(mesh.bone_weights, np.float64)) * used
+    total = w.sum(1)
+    left = (w != 0).any(1) & (abs(total) >= 1e-6 * abs(w).sum(1))
+    return np.where(left[:, None], w / np.where(left, total, 1)[:, None], 0), left
+
+
+def unit(v, fallback=None):
+    """Rows at unit length; where zero, the rows of `fallback` (at unit length), or zero."""
+    length = np.linalg.norm(v, axis=-1, keepdims=True)
+    result = np.divide(v, length, out=np.zeros_like(v, np.float64), where=length > 1e-300)
+    return result if fallback is None else np.where(length > 1e-300, result, unit(fallback))
+
+
+def cofactors(m):
+    a, b, c = m[..., 0, :], m[..., 1, :], m[..., 2, :]
+    return np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], -2)
+
+
+def rotations(matrices):
+    """Rotation of each matrix: Gram-Schmidt on columns x, y, and z = x × y."""
+    x = unit(matrices[..., :3, 0])
+    y = matrices[..., :3, 1]
+    y = unit(y - x * (x * y).sum(-1, keepdims=True))
+    return np.stack([x, y, np.cross(x, y)], -1)
+
+
+def quaternions(r):
+    """xyzw of rotation matrices, from the largest of the four components."""
+    m = r.reshape(-1, 3, 3)
+    xx, yy, zz = m[:, 0, 0], m[:, 1, 1], m[:, 2, 2]
+    squares = np.stack([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz], 1)
+    xy, xz, yz = m[:, 0, 1] + m[:, 1, 0], m[:, 0, 2] + m[:, 2, 0], m[:, 1, 2] + m[:, 2, 1]
+    wx, wy, wz = m[:, 2, 1] - m[:, 1, 2], m[:, 0, 2] - m[:, 2, 0], m[:, 1, 0] - m[:, 0, 1]
+    rows = np.stack([[squares[:, 0], xy, xz, wx], [xy, squares[:, 1], yz, wy], [xz, yz, squares[:, 2], wz], [wx, wy, wz, squares[:, 3]]])
+    best = squares.argmax(1)
+    return unit(rows[best, :, np.arange(len(m))]).reshape(*r.shape[:-2], 4)
+
+
+def product(a, b):
+    """Quaternion a ⊗ b: b acts first."""
+    av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
+    return np.concatenate([aw * bv + bw * av + np.cross(av, bv), aw * bw - (av * bv).sum(-1, keepdims=True)], -1)
+
+
+def matrix(q):
+    x, y, z, w = np.moveaxis(q, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+def blend_two(q0, q1, w1, how):
+    """Normalised lerp or slerp along the shorter arc."""
+    dot = (q0 * q1).sum(-1, keepdims=True)
+    q1, dot, t = np.where(dot < 0, -q1, q1), abs(dot).clip(0, 1), w1[:, None]
+    if how == "nlerp":
+        return unit((1 - t) * q0 + t * q1)
+    # the angle by atan2: arccos loses half of the digits near zero
+    angle = 2 * np.arctan2(np.linalg.norm(q1 - q0, axis=-1, keepdims=True), np.linalg.norm(q1 + q0, axis=-1, keepdims=True))
+    small = angle < 1e-9
+    s = np.where(small, 1, np.sin(angle))
+    a = np.where(small, 1 - t, np.sin((1 - t) * angle) / s)
+    b = np.where(small, t, np.sin(t * angle) / s)
+    return unit(a * q0 + b * q1)
+
+
+def dual_quaternion_blend(w, q, t):
+    """(n,4) weights, (n,4,4) rotations, (n,4,3) translations to rotation, translation and whether defined."""
+    pivot = q[np.arange(len(q)), w.argmax(1)]
+    sign = np.where((q * pivot[:, None]).sum(-1) < 0, -1, 1)
+    dual = product(np.concatenate([t, np.zeros_like(t[..., :1])], -1), q) / 2
+    real = ((w * sign)[..., None] * q).sum(1)
+    dual = ((w * sign)[..., None] * dual).sum(1)
+    length = np.linalg.norm(real, axis=-1)
+    defined = length >= 1e-6
+    length = np.where(defined, length, 1)[:, None]
+    real, dual = real / length, dual / length
+    return matrix(real), 2 * product(dual, real * [-1, -1, -1, 1])[:, :3], defined
+
+
+def vertex_methods(mesh, w, matrices, method):
+    """Deform type each vertex is really skinned by: BDEF4 for everything linear, SDEF or QDEF."""
+    kind, index = np.asarray(mesh.deform), np.asarray(mesh.bone_indices)
+    sdef = (kind == SDEF) & (w[:, 0] != 0) & (w[:, 1] != 0) & (index[:, 0] != index[:, 1])
+    sdef &= (np.asarray(mesh.sdef).reshape(-1, 9) != 0).any(1)
+    qdef = kind == QDEF
+    if method == "linear":
+        sdef = qdef = np.zeros(len(kind), bool)
+    elif method == "dual_quaternion":
+        sdef, qdef = np.zeros(len(kind), bool), np.ones(len(kind), bool)
+    proper = np.linalg.det(matrices[:, :3, :3]) > 0
+    rigid = ((w == 0) | proper[index]).all(1)
+    return np.select([sdef & rigid, qdef & rigid], [SDEF, QDEF], BDEF4)
+
+
+def skin_frame(mesh, matrices, weights=None, *, method="mmd", sdef_blend="nlerp", tangents=False):
+    """(positions, normals, tangents) of one frame in float64; None for what the mesh lacks."""
+    # a last matrix stands for the empty slots (index -1); their weight is zero
+    matrices = np.concatenate([np.asarray(matrices, np.float64), np.eye(4)[None]])
+    p = morphed_positions(mesh, weights)
+    w, left = normalised_weights(mesh)
+    index = np.asarray(mesh.bone_indices)
+    how = vertex_methods(mesh, w, matrices, method)
+    blend = np.einsum("vk,vkij->vij", w, matrices[index])
+    blend[~left] = np.eye(4)
+    linear, offset = blend[:, :3, :3], blend[:, :3, 3].copy()
+    rotation = np.zeros_like(linear)
+    r = rotations(matrices)
+    q = quaternions(r)
+    s = np.flatnonzero(left & (how == SDEF))
+    if len(s):
+        i0, i1, c = index[s, 0], index[s, 1], np.asarray(mesh.sdef, np.float64)[s]
+        rotation[s] = matrix(blend_two(q[i0], q[i1], w[s, 1], sdef_blend))
+        half = (w[s, 0] * w[s, 1] / 2)[:, None, None] * (matrices[i0] - matrices[i1])[:, :3, :3]
+        centre = np.einsum("vij,vj->vi", linear[s], c[:, 0]) + offset[s] + np.einsum("vij,vj->vi", half, c[:, 1] - c[:, 2])
+        offset[s] = centre - np.einsum("vij,vj->vi", rotation[s], c[:, 0])
+    d = np.flatnonzero(left & (how == QDEF))
+    if len(d):
+        turn, move, defined = dual_quaternion_blend(w[d], q[index[d]], matrices[index[d], :3, 3])
+        d = d[defined]
+        rotation[d], offset[d] = turn[defined], move[defined]
+    turned = np.concatenate([s, d])
+    transform = linear.copy()
+    transform[turned] = rotation[turned]
+    positions = np.einsum("vij,vj->vi", transform, p) + offset
+    if mesh.normals is None:
+        return positions, None, None
+    by_normal = cofactors(linear) * np.where(np.linalg.det(linear) < 0, -1, 1)[:, None, None]
+    by_normal[turned] = rotation[turned]
+    n = np.asarray(mesh.normals, np.float64)
+    normals = unit(np.einsum("vij,vj->vi", by_normal, n), n)
+    normals[(n == 0).all(1)] = 0
+    return positions, normals, _tangents(mesh, transform, normals) if tangents else None
+
+
+def _tangents(mesh, transform, normals):
+    given = np.asarray(mesh.tangents, np.float64)
+    t = given[:, :3]
+    moved = np.einsum("vij,vj->vi", transform, t)
+    straight = moved - normals * (normals * moved).sum(1, keepdims=True)
+    # parallel to the normal up to rounding counts as nothing left
+    straight[np.linalg.norm(straight, axis=1) <= 1e-12 * np.linalg.norm(moved, axis=1)] = 0
+    straight = unit(straight, t)
+    return np.concatenate([straight, given[:, 3:]], 1)
+
+
+def skin(mesh, matrices, weights=None, **options):
+    """Like `mmdskin.skin`, also for batches: (F,V,·) arrays when either argument has frames."""
+    batched_m, batched_w = np.ndim(matrices) == 4, np.ndim(weights) == 2
+    if not (batched_m or batched_w):
+        return skin_frame(mesh, matrices, weights, **options)
+    frames = max(len(matrices) if batched_m else 1, len(weights) if batched_w else 1)
+    results = [
+        skin_frame(
+            mesh,
+            matrices[f % len(matrices)] if batched_m else matrices,
+            weights[f % len(weights)] if batched_w else weights,
+            **options,
+        )
+        for f in range(frames)
+    ]
+    return tuple(None if part[0] is None else np.stack(part) for part in zip(*results, strict=True))
