@@ -14,7 +14,7 @@ bl_info = {
     "category": "Animation",
 }
 
-from . import native, operators, panels
+from . import native, operators, panels  # noqa: E402
 
 _parts = (operators, panels)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bake the deformation of the current pose into shape keys, and take it back.
 
-`compute` reads and may fail; `write` and `clear` only write, so a failure leaves the scene as it was.
-What Clear Bake needs is kept as JSON in an ID property of the mesh object and survives saving.
+`compute` reads and may fail; `write` only writes, so a failure leaves the scene as it was. What
+Clear Bake needs is kept as JSON in an ID property of the mesh object and survives saving.
 """
 
 import json
@@ -30,9 +30,15 @@ ERRORS = (
 
 # Modifiers that leave vertices where they are may stand before the armature's.
 _HARMLESS = {
-    "DATA_TRANSFER", "NORMAL_EDIT", "UV_PROJECT", "UV_WARP", "VERTEX_WEIGHT_EDIT", "VERTEX_WEIGHT_MIX",
-    "VERTEX_WEIGHT_PROXIMITY", "WEIGHTED_NORMAL",
-}  # fmt: skip
+    "DATA_TRANSFER",
+    "NORMAL_EDIT",
+    "UV_PROJECT",
+    "UV_WARP",
+    "VERTEX_WEIGHT_EDIT",
+    "VERTEX_WEIGHT_MIX",
+    "VERTEX_WEIGHT_PROXIMITY",
+    "WEIGHTED_NORMAL",
+}
 
 
 class Baked(NamedTuple):
@@ -51,19 +57,23 @@ def compute(models, depsgraph):
             _check(obj)
             _check_modifiers(obj, one.armature)
     mmdskin = native.load()
-    baked = [
-        _compute(mmdskin, obj, one.armature, depsgraph) for one in models for obj in one.meshes
-    ]
+    baked = []
     for one in models:
-        if not any(item.source.bones for item in baked if item.armature == one.armature):
+        sources = [(obj, mesh_source.read(obj, one.armature)) for obj in one.meshes]
+        sources = [(obj, source) for obj, source in sources if source.bones]
+        if not sources:
             raise BakeError(
-                f"No vertex group of '{one.name}' is named after a deforming bone of '{one.armature.name}'"
+                f"No vertex group of '{one.name}' is named after a deforming bone"
+                f" of '{one.armature.name}'"
             )
-    return [item for item in baked if item.source.bones]
+        for obj, source in sources:
+            positions = _skin(mmdskin, obj, one.armature, source, depsgraph)
+            baked.append(Baked(obj, one.armature, positions, source))
+    return baked
 
 
 def write(baked, frame):
-    """Show the computed positions: one key per mesh named after the frame, the armature modifier off."""
+    """Show the positions: a key named after the frame on each mesh, the armature modifier off."""
     for item in baked:
         _write(item, f"MMD {frame:04d}")
 
@@ -100,12 +110,12 @@ def _check_modifiers(obj, armature):
             return
         if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
             raise BakeError(
-                f"Modifier '{modifier.name}' of '{obj.name}' stands before the Armature modifier: move it below"
+                f"Modifier '{modifier.name}' of '{obj.name}' stands before the Armature modifier:"
+                " move it below"
             )
 
 
-def _compute(mmdskin, obj, armature, depsgraph):
-    source = mesh_source.read(obj, armature)
+def _skin(mmdskin, obj, armature, source, depsgraph):
     state = _state(obj)
     positions = mesh_source.mixed_positions(
         obj, depsgraph, source.weights, state["keys"], state["muted"], state["pinned"]
@@ -119,10 +129,9 @@ def _compute(mmdskin, obj, armature, depsgraph):
             deform=source.deform,
             sdef=source.sdef,
         )
-        positions = mmdskin.skin(mesh, matrices, normals=False).positions
-    except ValueError as error:
+        return mmdskin.skin(mesh, matrices, normals=False).positions
+    except (ValueError, mmdskin.BackendError) as error:
         raise BakeError(f"'{obj.name}' cannot be skinned: {error}") from error
-    return Baked(obj, armature, positions, source)
 
 
 def _state(obj):

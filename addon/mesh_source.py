@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Skinning data of a Blender mesh as mmd_tools leaves it: vertex groups, SDEF keys, the mix of shape keys.
+"""Skinning data of a mesh as mmd_tools leaves it: vertex groups, SDEF keys, mix of shape keys.
 
 Everything is in mesh space and in Blender's vertex order. Nothing is written.
 """
@@ -77,10 +77,10 @@ def key_positions(key):
 
 
 def mixed_positions(obj, depsgraph, weights, own=(), unmuted=(), pinned=None):
-    """(V, 3) float32: the shape keys as Blender mixes them now, which is what the armature modifier gets.
+    """(V, 3) float32: the shape keys as Blender mixes them now: what the armature modifier gets.
 
-    Values are the evaluated ones (animation, drivers). Keys named in `own` count as absent, those in
-    `unmuted` as not muted; `pinned` names the only key that is shown, if there is one.
+    Values are the evaluated ones (animation, drivers). Keys named in `own` count as absent, those
+    in `unmuted` as not muted; `pinned` names the only key that is shown, if there is one.
     """
     positions = rest_positions(obj.data)
     keys = obj.data.shape_keys
@@ -90,7 +90,7 @@ def mixed_positions(obj, depsgraph, weights, own=(), unmuted=(), pinned=None):
     evaluated = keys.evaluated_get(depsgraph)
     blocks = [
         (key, now)
-        for key, now in zip(keys.key_blocks, evaluated.key_blocks)
+        for key, now in zip(keys.key_blocks, evaluated.key_blocks, strict=True)
         if key.name not in absent
         and key != keys.reference_key
         and (not now.mute or key.name in unmuted)
@@ -122,7 +122,8 @@ def check_counts(obj):
     for key in keys.key_blocks:
         if len(key.data) != count:
             raise SourceError(
-                f"Shape key '{key.name}' of '{obj.name}' has {len(key.data)} points but the mesh has {count} vertices"
+                f"Shape key '{key.name}' of '{obj.name}' has {len(key.data)} points"
+                f" but the mesh has {count} vertices"
             )
 
 

@@ -91,7 +91,8 @@ def _import():
     version = getattr(module, "__version__", "unknown")
     if not callable(getattr(module, "skin", None)) or _numbers(version) < _numbers(REQUIRED):
         raise NativeError(
-            f"MMD Skin needs version {REQUIRED} of its native module but {version} is loaded: restart Blender"
+            f"MMD Skin needs version {REQUIRED} of its native module but {version} is loaded:"
+            " restart Blender"
         )
     return module
 

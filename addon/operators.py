@@ -39,7 +39,7 @@ class _ModelOperator:
 
 
 class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
-    """Store MMD's deformation of the current pose in a shape key and switch the armature modifier off"""
+    """Put MMD's deformation of the current pose into a shape key; the armature modifier goes off"""
 
     bl_idname = "mmdskin.bake"
     bl_label = "Bake MMD Skin"

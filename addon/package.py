@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the add-on's zip: python addon/package.py --wheel dist/mmdskin-….whl --output dist
 
-One zip is both an extension and a classic add-on. The same input gives the same bytes. Its folder is not
-called `mmdskin`, which as a classic add-on would hide the native module of that name.
+One zip is both an extension and a classic add-on, and the same input gives the same bytes. Its
+folder is not called `mmdskin`: as a classic add-on that would hide the native module.
 """
 
 import argparse
 import pathlib
 import re
 import sys
-import tomllib
 import zipfile
+
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = "mmdskin_addon"

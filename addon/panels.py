@@ -39,14 +39,14 @@ def _summary(layout, found):
     layout.label(text=found.name, icon="ARMATURE_DATA")
     total = sum(_deform_counts(obj, found.armature) for obj in found.meshes)
     grid = layout.grid_flow(columns=2, even_columns=True)
-    for name, count in zip(mesh_source.DEFORM_NAMES, total):
+    for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
         grid.label(text=f"{name}: {count}")
     if any(bake.STATE in obj for obj in found.meshes):
         layout.label(text="Baked", icon="CHECKMARK")
 
 
 def _deform_counts(obj, armature):
-    """Vertices per deform type; counted again only when a size has changed, because counting takes long."""
+    """Vertices per deform type; counted again only when a size has changed, as counting is slow."""
     keys = obj.data.shape_keys
     sizes = (
         len(obj.data.vertices),

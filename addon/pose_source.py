@@ -9,7 +9,7 @@ class PoseError(Exception):
 
 
 def matrices(armature, obj, bones, depsgraph):
-    """(B, 4, 4) float32 in the space of mesh object `obj`: rest pose to pose, for the named bones."""
+    """(B, 4, 4) float32 from rest to pose of the named bones, in the space of mesh object `obj`."""
     evaluated = armature.evaluated_get(depsgraph)
     pose_bones = evaluated.pose.bones
     flat = np.empty(16 * len(pose_bones), np.float32)

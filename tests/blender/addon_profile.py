@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Install the add-on's zip as a user would, in the throw-away profile that `environment` describes."""
+"""Install the add-on's zip as a user would, in a throw-away profile."""
 
 import os
 import pathlib

@@ -24,7 +24,7 @@ def shared_model(name):
 
 
 class Case(unittest.TestCase):
-    """Each test starts with an empty file and a small model with SDEF vertices and a vertex morph."""
+    """Each test starts with a small model that has SDEF vertices and a vertex morph."""
 
     def setUp(self):
         scene.clear()
@@ -84,15 +84,24 @@ def small_model():
         ("左手首", (8, 10, 0), 2),
     ]
     moved = np.arange(0, count, 3)
+    offsets = np.full((len(moved), 3), 0.3, np.float32)
     return pmx_file.PMX(
-        name="小さい", positions=positions, normals=np.stack([0 * along, np.cos(angle), np.sin(angle)], 1),
-        deform=deform, bone_indices=indices, bone_weights=weights, sdef=sdef, triangles=triangles.astype(np.int32),
-        uvs=np.zeros((count, 2), np.float32), additional_uvs=np.zeros((count, 0, 4), np.float32),
+        name="小さい",
+        positions=positions,
+        normals=np.stack([0 * along, np.cos(angle), np.sin(angle)], 1),
+        uvs=np.zeros((count, 2), np.float32),
+        additional_uvs=np.zeros((count, 0, 4), np.float32),
         edge_scales=np.ones(count, np.float32),
+        deform=deform,
+        bone_indices=indices,
+        bone_weights=weights,
+        sdef=sdef,
+        triangles=triangles.astype(np.int32),
         bones=[pmx_file.Bone(name, position=at, parent=parent) for name, at, parent in bones],
-        morphs=[pmx_file.Morph("ふくらみ", kind=1, indices=moved, values=np.full((len(moved), 3), 0.3, np.float32))],
-        rigid_bodies=[pmx_file.RigidBody("体")], joints=[pmx_file.Joint("関節")],
-    )  # fmt: skip
+        morphs=[pmx_file.Morph("ふくらみ", kind=1, indices=moved, values=offsets)],
+        rigid_bodies=[pmx_file.RigidBody("体")],
+        joints=[pmx_file.Joint("関節")],
+    )
 
 
 def state(obj):
@@ -112,7 +121,7 @@ def state(obj):
             for m in obj.modifiers
         ],
         "groups": [group.name for group in obj.vertex_groups],
-        "properties": {key: obj[key] for key in obj.keys() if key != "mmd_type"},
+        "properties": {key: obj[key] for key in list(obj.keys()) if key != "mmd_type"},
         "vertices": _bytes(obj.data.vertices),
     }
 

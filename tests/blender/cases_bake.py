@@ -221,7 +221,7 @@ class ShapeKeyMix(case.Case):
 
 
 def bind_like_mmd_tools(obj):
-    """The SDEF driver as it stands in a scene: a key of its own, a mask group, the modifier's group inverted."""
+    """The SDEF driver as it stands in a scene: a key, a mask group that the modifier inverts."""
     keys = obj.data.shape_keys.key_blocks
     rest = np.empty(3 * len(obj.data.vertices), np.float32)
     keys["mmd_sdef_c"].data.foreach_get("co", rest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build a scene from a PMX file laid out as mmd_tools leaves it, for tests and the sample render."""
+"""Build a scene from a PMX file laid out as mmd_tools leaves it: for tests and sample renders."""
 
 import math
 import random
@@ -49,7 +49,7 @@ class Scene:
         bpy.ops.object.mode_set(mode="EDIT")
         heads = [to_blender(bone.position) for bone in self.pmx.bones]
         bones = [armature.data.edit_bones.new(name) for name in self.bone_names]
-        for bone, record, head in zip(bones, self.pmx.bones, heads):
+        for bone, record, head in zip(bones, self.pmx.bones, heads, strict=True):
             bone.head = head
             if record.parent >= 0:
                 bone.parent = bones[record.parent]
@@ -73,11 +73,11 @@ class Scene:
         order = obj.vertex_groups.new(name="mmd_vertex_order")
         count = len(pmx.positions)
         for i, (bones, weights) in enumerate(
-            zip(pmx.bone_indices.tolist(), pmx.bone_weights.tolist())
+            zip(pmx.bone_indices.tolist(), pmx.bone_weights.tolist(), strict=True)
         ):
             edge.add((i,), 1.0, "REPLACE")
             order.add((i,), i / count, "REPLACE")
-            for bone, weight in zip(bones, weights):
+            for bone, weight in zip(bones, weights, strict=True):
                 if bone >= 0:
                     groups[bone].add((i,), weight, "ADD")
         self._keys(obj)
@@ -133,7 +133,7 @@ def select(obj):
 
 
 def pose(scene, seed=1, degrees=50.0):
-    """Turn every bone by a random rotation of up to `degrees`; the same seed gives the same pose."""
+    """Turn every bone by a random angle of up to `degrees`; a seed always gives the same pose."""
     numbers = random.Random(seed)
     for name in scene.bone_names:
         bone = scene.armature.pose.bones[name]

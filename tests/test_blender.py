@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The add-on in real Blenders: 3.4 with the classic zip, 4.5 with the same zip as an extension.
+
+Each cases_*.py of tests/blender runs once per Blender; every test in it is reported as one of ours.
+"""
+
+import ast
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent / "blender"
+ROOT = HERE.parent.parent
+BUILD = ROOT / "build" / "blender"
+CACHE = pathlib.Path.home() / ".cache/mmdskin/bpy-4.5"
+BPY = pathlib.Path(os.environ.get("MMDSKIN_BPY", CACHE)) / "bin/python"
+VERSIONS = ("3.4", "4.5")
+
+sys.path.insert(0, str(HERE))
+import addon_profile  # noqa: E402
+
+
+def cases():
+    """module.Class.test of every case, read from the sources: no Blender is needed to collect."""
+    for path in sorted(HERE.glob("cases_*.py")):
+        for group in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(group, ast.ClassDef):
+                for node in group.body:
+                    if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                        yield f"{path.stem}.{group.name}.{node.name}"
+
+
+def blender_command(version):
+    """How to run a script in a Blender; skips when it is not installed."""
+    if version == "4.5":
+        if not BPY.exists():
+            pytest.skip(f"bpy 4.5 is not at {BPY}: run tests/blender/setup.sh")
+        return [BPY]
+    blender = shutil.which("blender")
+    if blender is None:
+        pytest.skip("blender is not installed: run tests/blender/setup.sh")
+    return [blender, "--background", "--factory-startup", "--python"]
+
+
+@pytest.fixture(scope="session")
+def addon_zip(tmp_path_factory):
+    """The zip that holds the newest wheel of dist/."""
+    wheels = sorted((ROOT / "dist").glob("mmdskin-*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        pytest.skip("there is no wheel in dist/: run make wheel")
+    output = tmp_path_factory.mktemp("zip")
+    return package(wheels[-1], output)
+
+
+def package(wheel, output):
+    command = [sys.executable, ROOT / "addon/package.py", "--wheel", wheel, "--output", output]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return pathlib.Path(done.stdout.strip())
+
+
+@pytest.fixture(scope="session")
+def outcomes(addon_zip, tmp_path_factory):
+    """A function: version to the outcomes of all cases, from one run of that Blender."""
+    known = {}
+
+    def run(version):
+        if version not in known:
+            known[version] = run_cases(version, addon_zip, tmp_path_factory.mktemp("profile"))
+        return known[version]
+
+    return run
+
+
+def run_cases(version, addon_zip, folder):
+    BUILD.mkdir(parents=True, exist_ok=True)
+    report, log = folder / "report.json", BUILD / f"cases-{version}.log"
+    command = [
+        *blender_command(version),
+        HERE / "run.py",
+        "--",
+        "--zip",
+        addon_zip,
+        "--report",
+        report,
+    ]
+    with log.open("wb") as output:
+        subprocess.run(
+            command,
+            env=addon_profile.environment(folder),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=600,
+            check=False,
+        )
+    assert report.exists(), (
+        f"Blender {version} gave no report, its last words:\n"
+        + log.read_text("utf-8", "replace")[-3000:]
+    )
+    return json.loads(report.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("case", cases())
+def test_case(outcomes, version, case):
+    outcome, text = outcomes(version).get(case, ("failed", "the case did not run"))
+    if outcome == "skipped":
+        pytest.skip(text)
+    assert outcome == "passed", text
+
+
+def test_the_zip_is_the_same_every_time(addon_zip, tmp_path):
+    with zipfile.ZipFile(addon_zip) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".whl"))
+        wheel = tmp_path / pathlib.PurePosixPath(name).name
+        wheel.write_bytes(archive.read(name))
+    assert package(wheel, tmp_path / "again").read_bytes() == addon_zip.read_bytes()
+
+
+def test_the_zip_has_one_folder_that_does_not_hide_the_module(addon_zip):
+    with zipfile.ZipFile(addon_zip) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[0] for name in names} == {"mmdskin_addon"}
+    assert not any(name.endswith("package.py") for name in names)
+
+
+def test_blender_validates_the_extension(addon_zip):
+    command = blender_command("4.5")
+    found = sorted(
+        BPY.parent.parent.glob("lib/python3.*/site-packages/bpy/4.*/scripts/**/blender_ext.py")
+    )
+    assert found, "bpy has no blender_ext.py"
+    done = subprocess.run(
+        [*command, found[0], "validate", addon_zip],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
