@@ -4,7 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Small pieces share a chunk; a large piece gets a block of its own, which calloc can map lazily. */
+/* Small pieces share a chunk; a large piece gets a block of its own, which calloc can map lazily.
+ */
 enum { CHUNK = 32 * 1024 };
 
 struct mmd_arena_block {

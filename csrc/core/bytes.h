@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* A bounded little-endian cursor over borrowed memory. A read past the end returns zeros and latches
-   `failed`; readers test it once per record instead of once per field. */
+/* A bounded little-endian cursor over borrowed memory. A read past the end returns zeros and
+   latches `failed`; readers test it once per record instead of once per field. */
 typedef struct mmd_bytes {
     const uint8_t *data;
     size_t size;

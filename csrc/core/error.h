@@ -36,7 +36,8 @@ typedef struct mmd_error {
 
 const char *mmd_error_name(mmd_error_code code);
 
-/* Both return false, so that a failing line reads `return mmd_fail(err, ...)`. `err` may be NULL. */
+/* Both return false, so that a failing line reads `return mmd_fail(err, ...)`. `err` may be NULL.
+ */
 bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...) MMD_PRINTF(3, 4);
 bool mmd_fail_memory(mmd_error *err);
 

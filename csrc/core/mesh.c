@@ -71,7 +71,8 @@ static bool check(const mmd_mesh_desc *desc, size_t *bone_count, mmd_error *err)
     if (!check_finite("positions", desc->positions, n, 3, err) ||
         !check_finite("bone_weights", desc->bone_weights, n, k, err) ||
         (desc->normals && !check_finite("normals", desc->normals, n, 3, err)) ||
-        (desc->tangents && !check_finite("tangents", desc->tangents, n, desc->tangent_width, err)) ||
+        (desc->tangents &&
+         !check_finite("tangents", desc->tangents, n, desc->tangent_width, err)) ||
         (desc->sdef && !check_finite("sdef", desc->sdef, n, 9, err)))
         return false;
 
@@ -85,8 +86,8 @@ static bool check(const mmd_mesh_desc *desc, size_t *bone_count, mmd_error *err)
         for (size_t i = 0; i < used_slots(desc, v); i++) {
             int32_t bone = desc->bone_indices[v * k + i];
             if (bone < -1)
-                return mmd_fail(err, MMD_E_ARGUMENT, "bone_indices: vertex %zu: bone %d, least is -1",
-                                v, (int)bone);
+                return mmd_fail(err, MMD_E_ARGUMENT,
+                                "bone_indices: vertex %zu: bone %d, least is -1", v, (int)bone);
             if (bone > largest)
                 largest = bone;
         }

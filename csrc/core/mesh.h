@@ -6,16 +6,17 @@
 #include "core/error.h"
 #include "core/model.h"
 
-/* Skinning input: every rule about types, weights and empty slots is applied here, once, so that the
-   backends only see vertices whose influences are non-zero, sum to 1 and need no check. */
+/* Skinning input: every rule about types, weights and empty slots is applied here, once, so that
+   the backends only see vertices whose influences are non-zero, sum to 1 and need no check. */
 
 typedef enum mmd_skin_kind { MMD_SKIN_LINEAR, MMD_SKIN_SDEF, MMD_SKIN_QDEF } mmd_skin_kind;
 
 /* A resolved vertex, as the scalar kernel reads it and the GPU gets it.
-   Influences: `count` of them (0: the vertex stays where its morphs put it), weights != 0 with sum 1.
-   Up to two are in ascending order of bones; of three or four the first has the largest weight (it is
-   the pivot of QDEF) and the rest ascends. Unused slots repeat the first bone with weight 0.
-   SDEF has exactly two influences and c0 = C + w1 (R0 - R1) / 2 (R0, R1 in the order of its bones). */
+   Influences: `count` of them (0: the vertex stays where its morphs put it), weights != 0 with
+   sum 1. Up to two are in ascending order of bones; of three or four the first has the largest
+   weight (it is the pivot of QDEF) and the rest ascends. Unused slots repeat the first bone with
+   weight 0. SDEF has exactly two influences and c0 = C + w1 (R0 - R1) / 2 (R0, R1 in the order of
+   its bones). */
 typedef struct mmd_vertex {
     float position[3];
     float normal[3];  /* unit or zero */
@@ -27,16 +28,16 @@ typedef struct mmd_vertex {
     int32_t count;
 } mmd_vertex;
 
-enum { MMD_LANES = 16, MMD_MAX_VERTICES = 1 << 26 };
+enum { MMD_LANES = 8, MMD_MAX_VERTICES = 1 << 26 };
 
 /* The same vertices for the vector kernels: grouped by kind and bones, MMD_LANES side by side as
-   structure of arrays. A block holds position 3, normal 3 (when the mesh has normals), tangent 3 (when
-   it has tangents), the weights of all influences but the last, and for SDEF c 3 and c0 3, each
-   MMD_LANES floats. Lanes past `lanes` repeat the last vertex. */
+   structure of arrays. A block holds position 3, normal 3 (when the mesh has normals), tangent 3
+   (when it has tangents), the weights of all influences but the last, and for SDEF c 3 and c0 3,
+   each MMD_LANES floats. Lanes past `lanes` repeat the last vertex. */
 typedef struct mmd_block {
     uint32_t lanes;
-    uint32_t runs;               /* bit q: the four lanes from 4q on hold consecutive vertices */
-    int32_t morph_slot;          /* place in the copy that morphs write to; -1: no morph reaches it */
+    uint32_t runs;      /* bit q: the four lanes from 4q on hold consecutive vertices */
+    int32_t morph_slot; /* place in the copy that morphs write to; -1: no morph reaches it */
     uint32_t vertex[MMD_LANES]; /* index of each lane's vertex in the mesh */
 } mmd_block;
 
@@ -45,7 +46,7 @@ typedef struct mmd_group {
     int32_t count;
     int32_t bones[4];
     size_t first_block, block_count;
-    const float *data;  /* of the first block */
+    const float *data;   /* of the first block */
     size_t block_stride; /* floats */
 } mmd_group;
 
@@ -54,11 +55,13 @@ typedef struct mmd_vertex_morph {
     size_t morph; /* index of its weight */
     size_t offset_count;
     const int32_t *vertices;
-    const uint32_t *lanes; /* float index of x in the morphed blocks, y and z MMD_LANES further on */
-    const float *offsets;  /* (n,3) */
+    const uint32_t
+        *lanes;           /* float index of x in the morphed blocks, y and z MMD_LANES further on */
+    const float *offsets; /* (n,3) */
 } mmd_vertex_morph;
 
-/* What a device keeps for a mesh. Set by the device's code; `release` is called by mmd_mesh_free. */
+/* What a device keeps for a mesh. Set by the device's code; `release` is called by mmd_mesh_free.
+ */
 typedef struct mmd_device_slot {
     void *data;
     void (*release)(void *data);
@@ -69,9 +72,9 @@ typedef struct mmd_mesh {
     size_t vertex_count;
     size_t bone_count; /* largest bone index given + 1 */
     bool has_normals;
-    size_t tangent_width; /* 0 none, 3 or 4 */
-    bool has_rotations;   /* some vertex is SDEF or QDEF */
-    size_t morph_count;   /* sliders */
+    size_t tangent_width;    /* 0 none, 3 or 4 */
+    bool has_rotations;      /* some vertex is SDEF or QDEF */
+    size_t morph_count;      /* sliders */
     const mmd_morph *morphs; /* groups and flips with their offsets, of the others only the kind */
     mmd_vertex *vertices;
 

@@ -12,7 +12,14 @@
    A loaded model is index-safe: every index is -1 or within its table, every number is finite.
    Space: left-handed, +Y up, as in the file; angles in radians. mmd-behaviour.md section 3. */
 
-typedef enum mmd_deform { MMD_BDEF1, MMD_BDEF2, MMD_BDEF4, MMD_SDEF, MMD_QDEF, MMD_DEFORM_COUNT } mmd_deform;
+typedef enum mmd_deform {
+    MMD_BDEF1,
+    MMD_BDEF2,
+    MMD_BDEF4,
+    MMD_SDEF,
+    MMD_QDEF,
+    MMD_DEFORM_COUNT
+} mmd_deform;
 
 enum {
     MMD_BONE_TAIL_IS_BONE = 0x0001,
@@ -75,11 +82,12 @@ typedef enum mmd_morph_kind {
     MMD_MORPH_KIND_COUNT
 } mmd_morph_kind;
 
-/* Offset i names the element indices[i] (morph, vertex, bone, material or rigid body by kind) and has
-   mmd_morph_width(kind) numbers: ratio (group, flip) · x y z (vertex) · translation, rotation xyzw
-   (bone) · 4 numbers (UV) · op, diffuse 4, specular 3, specular power, ambient 3, edge colour 4, edge
-   size, texture 4, sphere 4, toon 4 (material; op 0 multiplies, 1 adds; index -1: all materials) ·
-   local, velocity 3, torque 3 (impulse). Offsets whose index points nowhere are left out. */
+/* Offset i names the element indices[i] (morph, vertex, bone, material or rigid body by kind) and
+   has mmd_morph_width(kind) numbers: ratio (group, flip) · x y z (vertex) · translation, rotation
+   xyzw (bone) · 4 numbers (UV) · op, diffuse 4, specular 3, specular power, ambient 3, edge colour
+   4, edge size, texture 4, sphere 4, toon 4 (material; op 0 multiplies, 1 adds; index -1: all
+   materials) · local, velocity 3, torque 3 (impulse). Offsets whose index points nowhere are left
+   out. */
 typedef struct mmd_morph {
     mmd_text name, name_english;
     uint8_t panel;
@@ -97,7 +105,7 @@ typedef struct mmd_material {
     int32_t texture, sphere_texture;
     uint8_t sphere_mode; /* 0 none, 1 multiply, 2 add, 3 sub-texture */
     bool shared_toon;
-    int32_t toon; /* 0-9 when shared, else a texture or -1 */
+    int32_t toon;        /* 0-9 when shared, else a texture or -1 */
     int32_t index_count; /* the counts of all materials together are at most 3 x triangle_count */
 } mmd_material;
 
@@ -147,8 +155,8 @@ typedef struct mmd_model {
     float *edge_scales;         /* (V,) */
     uint8_t *deform;            /* (V,) mmd_deform as in the file */
     int32_t *bone_indices;      /* (V,4), -1 in unused slots */
-    float *bone_weights;        /* (V,4), 0 in unused slots; BDEF1 has 1, BDEF2 and SDEF w0, 1 - w0 */
-    float *sdef;                /* (V,3,3): C, R0, R1; zero where the type is not SDEF */
+    float *bone_weights; /* (V,4), 0 in unused slots; BDEF1 has 1, BDEF2 and SDEF w0, 1 - w0 */
+    float *sdef;         /* (V,3,3): C, R0, R1; zero where the type is not SDEF */
 
     size_t triangle_count, texture_count, material_count, bone_count, morph_count;
     size_t display_frame_count, rigid_body_count, joint_count, soft_body_count;

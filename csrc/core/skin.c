@@ -38,8 +38,8 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
     if (bad < count)
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "bone_matrices: frame %zu, bone %zu, row %zu, column %zu is %s",
-                        bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4, bad % 4,
-                        isnan(job->matrices[bad]) ? "NaN" : "infinite");
+                        bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4,
+                        bad % 4, isnan(job->matrices[bad]) ? "NaN" : "infinite");
     count = job->sliders ? job->slider_frames * mesh->morph_count : 0;
     bad = mmd_first_not_finite(job->sliders, count);
     if (bad < count)
@@ -84,7 +84,8 @@ static bool rotation_of(const float rows[3][4], double q[4])
     z[1] = x[2] * y[0] - x[0] * y[2];
     z[2] = x[0] * y[1] - x[1] * y[0];
 
-    /* Four times the square of each component is one of these plus 1; the largest is safe to divide by. */
+    /* Four times the square of each component is one of these plus 1; the largest is safe to divide
+     * by. */
     double squares[4] = {x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1],
                          x[0] + y[1] + z[2]};
     int largest = 3;

@@ -28,10 +28,10 @@ typedef struct mmd_skin_job {
     float *positions, *normals, *tangents;
 } mmd_skin_job;
 
-/* A bone of one frame, as every backend takes it: five texels. The rotation is that of the matrix by
-   Gram-Schmidt on its columns x and y; `dual` = (t, 0) rotation / 2. Both are zero when the determinant
-   is not positive (then SDEF and QDEF vertices of this bone are skinned linearly) or when
-   mmd_skin_rotations() says that the job does not need them. */
+/* A bone of one frame, as every backend takes it: five texels. The rotation is that of the matrix
+   by Gram-Schmidt on its columns x and y; `dual` = (t, 0) rotation / 2. Both are zero when the
+   determinant is not positive (then SDEF and QDEF vertices of this bone are skinned linearly) or
+   when mmd_skin_rotations() says that the job does not need them. */
 typedef struct mmd_skin_bone {
     float rows[3][4];
     float rotation[4]; /* unit quaternion x y z w */
@@ -66,13 +66,22 @@ typedef struct mmd_kernel {
 
 /* "scalar" exists everywhere, the others by what this build and this CPU have. */
 const mmd_kernel *mmd_kernel_best(void);
-const mmd_kernel *mmd_kernel_find(const char *name); /* NULL: unknown here or not supported by this CPU */
+const mmd_kernel *mmd_kernel_find(
+    const char *name); /* NULL: unknown here or not supported by this CPU */
 
 /* Runs a checked job on the calling thread. `kernel` NULL means the best. */
 bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err);
 size_t mmd_skin_scratch(const mmd_mesh *mesh);
 
 void mmd_skin_scalar(const mmd_skin_frame *frame);
+
+/* The unit normal of a linear blend, or the input's where the blend has none, in double. Float is
+   not enough when the turned normal is short against the matrix: blends of rotations almost 180
+   degrees apart. Short means a square below MMD_LEAST_NORMAL x (sum of squares of the linear
+   part)^2. */
+void mmd_skin_linear_normal(const mmd_skin_frame *frame, const mmd_vertex *vertex, float out[3]);
+#define MMD_LEAST_NORMAL (1.0f / 16384)
+
 /* The vector kernels, in skin_simd.c; `count` of them, slowest first. */
 const mmd_kernel *mmd_skin_simd(size_t *count);
 

@@ -154,24 +154,56 @@ static void unit_or(const float *v, const float *otherwise, float *out)
         out[i] = good ? v[i] * scale : otherwise[i];
 }
 
-/* Inverse transpose, up to a positive factor: the cofactor matrix times the sign of the determinant. */
-static void turn_normal(const mmd_vertex *vertex, placement *placed, float *out)
+/* Inverse transpose, up to a positive factor: the cofactor matrix times the sign of the
+ * determinant. */
+void mmd_skin_linear_normal(const mmd_skin_frame *frame, const mmd_vertex *vertex, float out[3])
+{
+    double m[3][3] = {{0}}, cofactors[3][3], n[3], square = 0;
+    for (int i = 0; i < vertex->count; i++)
+        for (int k = 0; k < 9; k++)
+            m[k / 3][k % 3] +=
+                (double)vertex->weights[i] * frame->bones[vertex->bones[i]].rows[k / 3][k % 3];
+    for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 3; column++) {
+            const double *a = m[(row + 1) % 3], *b = m[(row + 2) % 3];
+            int next = (column + 1) % 3, last = (column + 2) % 3;
+            cofactors[row][column] = a[next] * b[last] - a[last] * b[next];
+        }
+    double det = m[0][0] * cofactors[0][0] + m[0][1] * cofactors[0][1] + m[0][2] * cofactors[0][2];
+    for (int row = 0; row < 3; row++) {
+        n[row] = 0;
+        for (int column = 0; column < 3; column++)
+            n[row] += cofactors[row][column] * vertex->normal[column];
+        square += n[row] * n[row];
+    }
+    double scale = (det < 0 ? -1 : 1) / sqrt(square);
+    for (int row = 0; row < 3; row++)
+        out[row] = square > 0 ? (float)(n[row] * scale) : vertex->normal[row];
+}
+
+static void turn_normal(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *placed,
+                        float *out)
 {
     float *x = placed->linear[0], *y = placed->linear[1], *z = placed->linear[2];
     vec3 n;
     memcpy(n, vertex->normal, sizeof n);
     if (placed->is_rotation) {
         glm_mat3_mulv(placed->linear, n, n);
-    } else {
-        mat3 cofactors;
-        glm_vec3_cross(y, z, cofactors[0]);
-        glm_vec3_cross(z, x, cofactors[1]);
-        glm_vec3_cross(x, y, cofactors[2]);
-        float sign = glm_vec3_dot(x, cofactors[0]) < 0 ? -1.0f : 1.0f;
-        glm_mat3_mulv(cofactors, n, n);
-        glm_vec3_scale(n, sign, n);
+        unit_or(n, vertex->normal, out);
+        return;
     }
-    unit_or(n, vertex->normal, out);
+    mat3 cofactors;
+    glm_vec3_cross(y, z, cofactors[0]);
+    glm_vec3_cross(z, x, cofactors[1]);
+    glm_vec3_cross(x, y, cofactors[2]);
+    float sign = glm_vec3_dot(x, cofactors[0]) < 0 ? -1.0f : 1.0f;
+    float size = glm_vec3_norm2(x) + glm_vec3_norm2(y) + glm_vec3_norm2(z);
+    glm_mat3_mulv(cofactors, n, n);
+    float square = glm_vec3_norm2(n);
+    if (square >= fmaxf(MMD_LEAST_NORMAL * size * size, FLT_MIN) && square <= FLT_MAX)
+        glm_vec3_scale(n, sign / sqrtf(square), out);
+    else
+        mmd_skin_linear_normal(frame, vertex, out);
 }
 
 static void turn_tangent(const mmd_vertex *vertex, placement *placed, float *normal, float *out)
@@ -199,7 +231,8 @@ static void morph_positions(const mmd_skin_frame *frame)
             continue;
         for (size_t i = 0; i < morph->offset_count; i++)
             for (int k = 0; k < 3; k++)
-                frame->scratch[3 * morph->vertices[i] + k] += weight * morph->offsets[3 * i + (size_t)k];
+                frame->scratch[3 * morph->vertices[i] + k] +=
+                    weight * morph->offsets[3 * i + (size_t)k];
     }
 }
 
@@ -221,7 +254,7 @@ void mmd_skin_scalar(const mmd_skin_frame *frame)
         glm_vec3_add(p, placed.target, frame->positions + 3 * v);
         if (!frame->normals && !frame->tangents)
             continue;
-        turn_normal(vertex, &placed, normal);
+        turn_normal(frame, vertex, &placed, normal);
         if (frame->normals)
             memcpy(frame->normals + 3 * v, normal, sizeof normal);
         if (frame->tangents) {
