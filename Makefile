@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+# Everything that is made lies in .venv, build and dist; `make help` lists the targets.
+
+PYTHON ?= /usr/bin/python3
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+BIN := .venv/bin
+WHEEL = $(wildcard dist/mmdskin-$(VERSION)-*.whl)
+FUZZ_SECONDS ?= 20
+MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+CORE := $(wildcard csrc/core/*.c)
+SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
+HEADERS := $(wildcard csrc/*/*.h)
+C_TESTS := $(wildcard tests/c/*.[ch])
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+C_FILES := $(SOURCES) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
+
+CFLAGS := -std=c11 -Icsrc -ffp-contract=off -fno-math-errno -fvisibility=hidden \
+	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
+# What the files that see GLEW and Python need on top.
+MODULE_FLAGS = -Ibuild/generated -DGLEW_STATIC -DPy_LIMITED_API=0x030b0000 \
+	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
+	-DMMDSKIN_VERSION='"$(VERSION)"' $$($(BIN)/python -c 'import numpy, sysconfig; \
+	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
+
+.PHONY: build demo test bench wheel addon format check clean help
+.DELETE_ON_ERROR:
+
+build: build/installed ## Build the module and install it in .venv (the default)
+
+demo: build build/packages-demo ## Build the sample model, skin it, make pictures in build/demo
+	$(BIN)/python tests/demo.py
+
+test: build build/c/tests build/blender-ready addon ## Run all tests
+	$(BIN)/python tests/check/run_tests.py
+
+bench: build ## Measure speed; table and build/bench.json
+	$(BIN)/python tests/bench/bench.py
+
+wheel: build/wheel ## Make dist/mmdskin-<version>-*.whl
+	@ls $(WHEEL)
+
+addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip
+	@ls dist/mmdskin-$(VERSION).zip
+
+format: .venv/ready build/packages-check ## Format C and Python sources in place
+	clang-format -i $(C_FILES)
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+check: check-format check-compile check-fuzz build/c/tests ## Format, warnings, C tests with sanitizers
+	$(BIN)/python tests/check/run_tests.py --c-only
+
+clean: ## Remove everything that was made
+	rm -rf .venv build dist *.egg-info
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+# Tools: Debian packages, then Python ones.
+
+build/packages-%: tests/check/setup.sh
+	@mkdir -p build
+	bash tests/check/setup.sh $*
+	@touch $@
+
+build/blender-ready: $(wildcard tests/blender/setup.sh)
+	@mkdir -p build
+	$(if $^,bash $^)
+	@touch $@
+
+.venv/ready: tests/check/requirements.txt build/packages-build
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --requirement $<
+	@touch $@
+
+# The module
+
+build/wheel: $(SOURCES) $(HEADERS) $(wildcard csrc/*.pyi csrc/licenses/* shaders/*) \
+		setup.py pyproject.toml LICENSE .venv/ready
+	rm -rf build/lib* build/bdist* dist/mmdskin-*.whl
+	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	@touch $@
+
+build/installed: build/wheel
+	$(BIN)/pip install --quiet --force-reinstall --no-deps $$(ls dist/mmdskin-$(VERSION)-*.whl)
+	@touch $@
+
+build/addon: $(filter-out %.pyc,$(wildcard addon/*)) build/wheel
+	$(BIN)/python addon/package.py --wheel $$(ls dist/mmdskin-$(VERSION)-*.whl) --output dist
+	@touch $@
+
+build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
+	$(BIN)/python setup.py --quiet embed_shaders
+	@touch $@
+
+# C on its own: every compiler, and the core under the sanitizers
+
+.PHONY: check-format check-compile check-fuzz
+
+check-format: .venv/ready build/packages-check
+	clang-format --dry-run -Werror $(C_FILES)
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
+
+check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
+	$(CORE:csrc/%.c=build/c/mingw/%.o)
+
+build/c/gcc/%.o: csrc/%.c $(HEADERS) build/generated/shaders.h
+	@mkdir -p $(@D)
+	gcc $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
+
+build/c/clang/%.o: csrc/%.c $(HEADERS) build/generated/shaders.h build/packages-check
+	@mkdir -p $(@D)
+	clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
+
+build/c/mingw/%.o: csrc/%.c $(HEADERS) build/packages-check
+	@mkdir -p $(@D)
+	x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -c $< -o $@
+
+build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build
+	@mkdir -p $(@D)
+	gcc $(CFLAGS) $(SANITIZE) -c $< -o $@
+
+build/c/tests: $(CORE:csrc/%.c=build/c/sanitize/%.o) $(C_TESTS)
+	gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
+
+build/fuzz/%: tests/fuzz/%.c $(CORE) $(HEADERS) build/packages-check
+	@mkdir -p $(@D)
+	clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c,$^) -lm -o $@
+
+check-fuzz: $(FUZZERS:%=%-run)
+
+build/fuzz/%-run: build/fuzz/%
+	bash tests/check/fuzz.sh $< $(FUZZ_SECONDS)

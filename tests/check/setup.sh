@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages named by their use: setup.sh build|check...
+set -euo pipefail
+
+packages=()
+for use in "$@"; do
+    case $use in
+    build)
+        packages+=(gcc libc6-dev python3 python3-dev python3-venv libglew-dev libcglm-dev
+            libegl1 libegl-mesa0 libgl1-mesa-dri)
+        ;;
+    check)
+        packages+=(binutils clang clang-format libclang-rt-14-dev gcc-mingw-w64-x86-64-win32)
+        ;;
+    *)
+        echo "usage: $0 build|check..." >&2
+        exit 2
+        ;;
+    esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+    echo "Not a Debian system; what is needed here is called there: ${packages[*]}"
+    exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+    [[ $status == "install ok installed" ]] || missing+=("$package")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+root=()
+if [[ $(id -u) -ne 0 ]]; then
+    if ! command -v sudo >/dev/null; then
+        echo "Missing packages; as root: apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    root=(sudo)
+fi
+echo "Installing ${missing[*]}"
+"${root[@]}" apt-get update -qq
+"${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
