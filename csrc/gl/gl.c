@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "gl/gl.h"
 
 #define EGL_NO_X11
@@ -33,8 +34,8 @@ static struct {
 
 mmd_gl_1_1 gl1;
 
-/* What the GLX half of GLEW's archive wants from a libGL. Here the loader is EGL's, and it must not hand
-   out GLX functions, or GLEW would look for an X server. */
+/* What the GLX half of GLEW's archive wants from a libGL. Here the loader is EGL's, and it must not
+   hand out GLX functions, or GLEW would look for an X server. */
 #define HIDDEN __attribute__((visibility("hidden")))
 HIDDEN void (*glXGetProcAddressARB(const GLubyte *name))(void);
 HIDDEN const char *glXGetClientString(void *display, int name);
@@ -66,18 +67,19 @@ typedef struct attempts {
 static bool fail_attempt(attempts *log, const char *platform, const char *what, const char *why)
 {
     size_t used = strlen(log->text);
-    snprintf(log->text + used, sizeof log->text - used, "%s%s: %s: %s", used ? "; " : "", platform, what,
-             why);
+    snprintf(log->text + used, sizeof log->text - used, "%s%s: %s: %s", used ? "; " : "", platform,
+             what, why);
     return false;
 }
 
 static const char *egl_error(void)
 {
     static const char *const names[] = {
-        "EGL_SUCCESS",       "EGL_NOT_INITIALIZED", "EGL_BAD_ACCESS",       "EGL_BAD_ALLOC",
-        "EGL_BAD_ATTRIBUTE", "EGL_BAD_CONFIG",      "EGL_BAD_CONTEXT",      "EGL_BAD_CURRENT_SURFACE",
-        "EGL_BAD_DISPLAY",   "EGL_BAD_MATCH",       "EGL_BAD_NATIVE_PIXMAP", "EGL_BAD_NATIVE_WINDOW",
-        "EGL_BAD_PARAMETER", "EGL_BAD_SURFACE",     "EGL_CONTEXT_LOST"};
+        "EGL_SUCCESS",       "EGL_NOT_INITIALIZED",     "EGL_BAD_ACCESS",
+        "EGL_BAD_ALLOC",     "EGL_BAD_ATTRIBUTE",       "EGL_BAD_CONFIG",
+        "EGL_BAD_CONTEXT",   "EGL_BAD_CURRENT_SURFACE", "EGL_BAD_DISPLAY",
+        "EGL_BAD_MATCH",     "EGL_BAD_NATIVE_PIXMAP",   "EGL_BAD_NATIVE_WINDOW",
+        "EGL_BAD_PARAMETER", "EGL_BAD_SURFACE",         "EGL_CONTEXT_LOST"};
     unsigned index = (unsigned)egl.GetError() - EGL_SUCCESS;
     return index < sizeof names / sizeof *names ? names[index] : "unknown EGL error";
 }
@@ -102,7 +104,7 @@ static bool load_egl(mmd_error *err)
     if (!library)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no EGL library: %s", dlerror());
 
-    /* POSIX lets a function pointer pass through void *, ISO C does not. */
+        /* POSIX lets a function pointer pass through void *, ISO C does not. */
 #define EGL_LOAD(type, name)                                                                       \
     *(void **)&egl.name = dlsym(library, "egl" #name);                                             \
     if (!egl.name)                                                                                 \
@@ -127,9 +129,13 @@ static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log
             return fail_attempt(log, platform, "no pbuffer config", egl_error());
     }
 
-    static const EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, 3,
+    static const EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION,
+                                     3,
+                                     EGL_CONTEXT_MINOR_VERSION,
+                                     3,
                                      EGL_CONTEXT_OPENGL_PROFILE_MASK,
-                                     EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+                                     EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                                     EGL_NONE};
     gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, version);
     if (!gl->context)
         return fail_attempt(log, platform, "no OpenGL 3.3 core context", egl_error());
@@ -157,7 +163,8 @@ static void close_display(mmd_gl_context *gl)
     gl->display = gl->surface = gl->context = NULL;
 }
 
-static bool open_display(mmd_gl_context *gl, EGLenum platform, void *native, const char *name, attempts *log)
+static bool open_display(mmd_gl_context *gl, EGLenum platform, void *native, const char *name,
+                         attempts *log)
 {
     gl->display = egl.GetPlatformDisplay(platform, native, NULL);
     if (!gl->display)
@@ -195,8 +202,8 @@ static bool open_device(mmd_gl_context *gl, attempts *log)
             char name[32];
             snprintf(name, sizeof name, "device %d", i);
             if (only && *only ? strtol(only, NULL, 10) == i && !software
-                              : has(describe(devices[i], EGL_EXTENSIONS), "EGL_MESA_device_software") ==
-                                    software)
+                              : has(describe(devices[i], EGL_EXTENSIONS),
+                                    "EGL_MESA_device_software") == software)
                 if (open_display(gl, EGL_PLATFORM_DEVICE_EXT, devices[i], name, log))
                     return true;
         }
@@ -210,7 +217,8 @@ static bool open_any(mmd_gl_context *gl, mmd_error *err)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no OpenGL: %s", egl_error());
     const char *platforms = egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
     if (!platforms || !egl.GetPlatformDisplay)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no client extensions: %s", egl_error());
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no client extensions: %s",
+                        egl_error());
     if (has(platforms, "EGL_EXT_platform_device") && open_device(gl, &log))
         return true;
     if (has(platforms, "EGL_MESA_platform_surfaceless") &&
@@ -234,7 +242,8 @@ static bool load_gl(mmd_error *err)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", (const char *)glewGetErrorString(answer));
     if (!GLEW_VERSION_3_3)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: 3.3 needed, the driver has %s (%s)",
-                        (const char *)gl1.GetString(GL_VERSION), (const char *)gl1.GetString(GL_RENDERER));
+                        (const char *)gl1.GetString(GL_VERSION),
+                        (const char *)gl1.GetString(GL_RENDERER));
     return true;
 }
 
@@ -293,11 +302,12 @@ bool mmd_gl_check(const char *what, mmd_error *err)
     /* A lost context may repeat its error for ever. */
     for (int i = 0; i < 16 && gl1.GetError() != GL_NO_ERROR; i++)
         ;
-    const char *name = first == GL_INVALID_ENUM                    ? "GL_INVALID_ENUM"
-                       : first == GL_INVALID_VALUE                 ? "GL_INVALID_VALUE"
-                       : first == GL_INVALID_OPERATION             ? "GL_INVALID_OPERATION"
-                       : first == GL_OUT_OF_MEMORY                 ? "GL_OUT_OF_MEMORY"
-                       : first == GL_INVALID_FRAMEBUFFER_OPERATION ? "GL_INVALID_FRAMEBUFFER_OPERATION"
-                                                                   : "error";
+    const char *name = first == GL_INVALID_ENUM        ? "GL_INVALID_ENUM"
+                       : first == GL_INVALID_VALUE     ? "GL_INVALID_VALUE"
+                       : first == GL_INVALID_OPERATION ? "GL_INVALID_OPERATION"
+                       : first == GL_OUT_OF_MEMORY     ? "GL_OUT_OF_MEMORY"
+                       : first == GL_INVALID_FRAMEBUFFER_OPERATION
+                           ? "GL_INVALID_FRAMEBUFFER_OPERATION"
+                           : "error";
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s: %s (0x%04x)", what, name, first);
 }

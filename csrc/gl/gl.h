@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /* An OpenGL 3.3 core context without a window, current on the thread that opened it.
-   Functions of OpenGL 1.2 and later are called by their names (GLEW); those of 1.0 and 1.1, which GLEW
-   would take from a libGL at link time, as gl1.<Name>. */
+   Functions of OpenGL 1.2 and later are called by their names (GLEW); those of 1.0 and 1.1, which
+   GLEW would take from a libGL at link time, as gl1.<Name>. */
 
 #define MMD_GL_1_1(X)                                                                              \
     X(void, BindTexture, (GLenum target, GLuint texture))                                          \
@@ -18,9 +18,9 @@
     X(void, Enable, (GLenum capability))                                                           \
     X(void, Finish, (void))                                                                        \
     X(void, Flush, (void))                                                                         \
-    X(void, GenTextures, (GLsizei count, GLuint *textures))                                        \
+    X(void, GenTextures, (GLsizei count, GLuint * textures))                                       \
     X(GLenum, GetError, (void))                                                                    \
-    X(void, GetIntegerv, (GLenum name, GLint *value))                                              \
+    X(void, GetIntegerv, (GLenum name, GLint * value))                                             \
     X(const GLubyte *, GetString, (GLenum name))                                                   \
     X(void, Viewport, (GLint x, GLint y, GLsizei width, GLsizei height))
 
@@ -39,7 +39,8 @@ typedef struct mmd_gl_context {
     void *display, *context, *surface; /* EGL's */
 } mmd_gl_context;
 
-/* Opens a context and makes it current on the calling thread. Nothing stays open after a failure. */
+/* Opens a context and makes it current on the calling thread. Nothing stays open after a failure.
+ */
 bool mmd_gl_open(mmd_gl_context *context, mmd_error *err);
 void mmd_gl_close(mmd_gl_context *context);
 

@@ -12,8 +12,9 @@ typedef bool mmd_gl_job(mmd_gl_context *context, void *arg, mmd_error *err);
 /* Runs a job on the OpenGL thread and waits for it; starts the thread when needed. */
 bool mmd_gl_run(mmd_gl_job *job, void *arg, mmd_error *err);
 
-/* First member of what holds OpenGL names beyond one job. `free` is called once; with a context, which is
-   then current and the one that made the names, or with NULL when that one is gone and its names with it. */
+/* First member of what holds OpenGL names beyond one job. `free` is called once; with a context,
+   which is then current and the one that made the names, or with NULL when that one is gone and its
+   names with it. */
 typedef struct mmd_gl_object {
     struct mmd_gl_object *next;
     unsigned generation; /* of the context that made it */

@@ -4,9 +4,10 @@
 
 #include "core/skin.h"
 
-/* Runs a checked job by transform feedback on the OpenGL thread (gl_thread.h) and waits for it: same
-   inputs, same outputs as mmd_skin_cpu, from any thread. The mesh stays on the device, in its device
-   slot, until mmd_mesh_free or mmd_gl_shutdown. After a failure the outputs are undefined. */
+/* Runs a checked job by transform feedback on the OpenGL thread (gl_thread.h) and waits for it:
+   same inputs, same outputs as mmd_skin_cpu, from any thread. The mesh stays on the device, in its
+   device slot, until mmd_mesh_free or mmd_gl_shutdown. After a failure the outputs are undefined.
+ */
 bool mmd_gl_skin(const mmd_skin_job *job, mmd_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "gl/gl_thread.h"
 
 #include "gl/gl_job.h"
@@ -138,7 +139,8 @@ static bool start_locked(mmd_error *err)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (failed)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no thread could be started (error %d)", failed);
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no thread could be started (error %d)",
+                        failed);
     gl.started = gl.open = true;
     return true;
 }

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "gl/gl_mesh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct gpu_vertex {
+    mmd_vertex vertex;
+    int32_t morph_first, morph_end; /* of its offsets in the morph buffer */
+} gpu_vertex;
+
+typedef struct gpu_morph {
+    float offset[3];
+    int32_t morph;
+} gpu_morph;
+
+enum { KINDS = MMD_SKIN_QDEF + 1, COUNTS = 4, BATCHES = KINDS * COUNTS * 2 };
+
+/* Batches in the order of this number. Three influences are taken as four, one with weight 0. */
+static size_t batch_number(const mmd_vertex *vertex, bool morphed)
+{
+    size_t count = vertex->count > 2 ? 3 : (size_t)vertex->count;
+    return ((size_t)vertex->kind * COUNTS + count) * 2 + morphed;
+}
+
+/* What is needed on the way only. */
+typedef struct sorted_mesh {
+    uint32_t *morph_end; /* of each vertex; offsets of vertex v start at morph_end[v - 1] */
+    gpu_morph *morphs;
+    gpu_vertex *vertices;
+} sorted_mesh;
+
+static size_t count_offsets(const mmd_mesh *mesh)
+{
+    size_t count = 0;
+    for (size_t m = 0; m < mesh->vertex_morph_count; m++)
+        count += mesh->vertex_morphs[m].offset_count;
+    return count;
+}
+
+/* Vertex morphs list vertices; the shader wants each vertex's list of morphs. */
+static void sort_morphs(const mmd_mesh *mesh, sorted_mesh *sorted)
+{
+    uint32_t *end = sorted->morph_end;
+    for (size_t m = 0; m < mesh->vertex_morph_count; m++)
+        for (size_t i = 0; i < mesh->vertex_morphs[m].offset_count; i++)
+            end[mesh->vertex_morphs[m].vertices[i]]++;
+    uint32_t sum = 0;
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        uint32_t count = end[v];
+        end[v] = sum;
+        sum += count;
+    }
+    for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
+        const mmd_vertex_morph *morph = &mesh->vertex_morphs[m];
+        for (size_t i = 0; i < morph->offset_count; i++) {
+            gpu_morph *out = &sorted->morphs[end[morph->vertices[i]]++];
+            memcpy(out->offset, morph->offsets + 3 * i, sizeof out->offset);
+            out->morph = (int32_t)morph->morph;
+        }
+    }
+}
+
+static void sort_vertices(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh *out)
+{
+    size_t next[BATCHES] = {0};
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        uint32_t morph_first = v ? sorted->morph_end[v - 1] : 0;
+        next[batch_number(&mesh->vertices[v], sorted->morph_end[v] > morph_first)]++;
+    }
+    size_t first = 0;
+    for (size_t i = 0; i < BATCHES; i++) {
+        size_t count = next[i];
+        next[i] = first;
+        if (count == 0)
+            continue;
+        int32_t influences = (int32_t)(i / 2 % COUNTS);
+        out->batches[out->batch_count++] = (mmd_gl_batch){.kind = (int32_t)(i / 2 / COUNTS),
+                                                          .count = influences > 2 ? 4 : influences,
+                                                          .morphed = i % 2,
+                                                          .first = first,
+                                                          .vertex_count = count};
+        first += count;
+    }
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        uint32_t morph_first = v ? sorted->morph_end[v - 1] : 0, morph_end = sorted->morph_end[v];
+        size_t at = next[batch_number(&mesh->vertices[v], morph_end > morph_first)]++;
+        sorted->vertices[at] =
+            (gpu_vertex){mesh->vertices[v], (int32_t)morph_first, (int32_t)morph_end};
+        out->runs[at].target = (uint32_t)v;
+    }
+}
+
+/* Joins runs of one vertex each, in place: none grows past a batch. */
+static void join_runs(mmd_gl_mesh *mesh)
+{
+    size_t count = 0;
+    for (size_t b = 0; b < mesh->batch_count; b++) {
+        mmd_gl_batch *batch = &mesh->batches[b];
+        batch->first_run = count;
+        for (size_t v = batch->first; v < batch->first + batch->vertex_count; v++) {
+            uint32_t target = mesh->runs[v].target;
+            mmd_gl_stretch *last = count > batch->first_run ? &mesh->runs[count - 1] : NULL;
+            if (last && last->target + last->length == target)
+                last->length++;
+            else
+                mesh->runs[count++] = (mmd_gl_stretch){target, 1};
+        }
+        batch->run_count = count - batch->first_run;
+    }
+}
+
+static void upload(const mmd_mesh *mesh, const sorted_mesh *sorted, size_t offsets,
+                   mmd_gl_mesh *out)
+{
+    glGenVertexArrays(1, &out->vertex_array);
+    glBindVertexArray(out->vertex_array);
+    glGenBuffers(1, &out->vertices);
+    glBindBuffer(GL_ARRAY_BUFFER, out->vertices);
+    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(mesh->vertex_count * sizeof(gpu_vertex)),
+                 sorted->vertices, GL_STATIC_DRAW);
+
+    /* The locations of skin.vert. */
+    static const struct {
+        GLint components;
+        bool integer;
+        size_t offset;
+    } inputs[] = {{3, false, offsetof(gpu_vertex, vertex.position)},
+                  {3, false, offsetof(gpu_vertex, vertex.normal)},
+                  {4, false, offsetof(gpu_vertex, vertex.tangent)},
+                  {3, false, offsetof(gpu_vertex, vertex.c)},
+                  {3, false, offsetof(gpu_vertex, vertex.c0)},
+                  {4, false, offsetof(gpu_vertex, vertex.weights)},
+                  {4, true, offsetof(gpu_vertex, vertex.bones)},
+                  {2, true, offsetof(gpu_vertex, morph_first)}};
+    for (GLuint i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        glEnableVertexAttribArray(i);
+        const void *offset = (const char *)NULL + inputs[i].offset;
+        if (inputs[i].integer)
+            glVertexAttribIPointer(i, inputs[i].components, GL_INT, sizeof(gpu_vertex), offset);
+        else
+            glVertexAttribPointer(i, inputs[i].components, GL_FLOAT, GL_FALSE, sizeof(gpu_vertex),
+                                  offset);
+    }
+
+    glGenBuffers(1, &out->morph_buffer);
+    glBindBuffer(GL_TEXTURE_BUFFER, out->morph_buffer);
+    glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)((offsets ? offsets : 1) * sizeof(gpu_morph)),
+                 offsets ? sorted->morphs : NULL, GL_STATIC_DRAW);
+    gl1.GenTextures(1, &out->morph_texture);
+    gl1.BindTexture(GL_TEXTURE_BUFFER, out->morph_texture);
+    glTexBuffer(GL_TEXTURE_BUFFER, GL_RGBA32F, out->morph_buffer);
+}
+
+static void free_mesh(mmd_gl_object *object, mmd_gl_context *context)
+{
+    mmd_gl_mesh *mesh = (mmd_gl_mesh *)object;
+    if (context) {
+        glDeleteVertexArrays(1, &mesh->vertex_array);
+        gl1.DeleteTextures(1, &mesh->morph_texture);
+        glDeleteBuffers(1, &mesh->vertices);
+        glDeleteBuffers(1, &mesh->morph_buffer);
+    }
+    free(mesh->batches);
+    free(mesh->runs);
+    free(mesh);
+}
+
+static void release(void *data)
+{
+    mmd_gl_mesh *mesh = data;
+    mmd_gl_discard(&mesh->object);
+}
+
+static bool fill(const mmd_mesh *mesh, mmd_gl_mesh *out, mmd_error *err)
+{
+    size_t n = mesh->vertex_count, offsets = count_offsets(mesh);
+    GLint limit = 0;
+    gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
+    if (offsets > (size_t)limit)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %zu morph offsets, the device takes %d",
+                        offsets, limit);
+
+    sorted_mesh sorted = {.morph_end = calloc(n ? n : 1, sizeof *sorted.morph_end),
+                          .morphs = calloc(offsets ? offsets : 1, sizeof *sorted.morphs),
+                          .vertices = calloc(n ? n : 1, sizeof *sorted.vertices)};
+    out->batches = calloc(BATCHES, sizeof *out->batches);
+    out->runs = calloc(n ? n : 1, sizeof *out->runs);
+    bool ok = sorted.morph_end && sorted.morphs && sorted.vertices && out->batches && out->runs;
+    if (ok) {
+        sort_morphs(mesh, &sorted);
+        sort_vertices(mesh, &sorted, out);
+        join_runs(out);
+        upload(mesh, &sorted, offsets, out);
+        ok = mmd_gl_check("upload of the mesh", err);
+    } else {
+        mmd_fail_memory(err);
+    }
+    free(sorted.morph_end);
+    free(sorted.morphs);
+    free(sorted.vertices);
+    return ok;
+}
+
+mmd_gl_mesh *mmd_gl_mesh_of(mmd_gl_context *context, const mmd_mesh *mesh, mmd_error *err)
+{
+    mmd_gl_mesh *known = mesh->device->data;
+    if (known && known->object.generation == context->generation)
+        return known;
+    if (known)
+        free_mesh(&known->object, NULL);
+    mesh->device->data = NULL;
+
+    mmd_gl_mesh *made = calloc(1, sizeof *made);
+    if (!made) {
+        mmd_fail_memory(err);
+        return NULL;
+    }
+    made->object = (mmd_gl_object){.generation = context->generation, .free = free_mesh};
+    if (!fill(mesh, made, err)) {
+        free_mesh(&made->object, context);
+        return NULL;
+    }
+    mesh->device->data = made;
+    mesh->device->release = release;
+    return made;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_GL_PROGRAM_H
+#define MMD_GL_PROGRAM_H
+
+#include "gl/gl.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which of the programs that skin.vert can be compiled to. */
+typedef struct mmd_gl_variant {
+    int32_t kind;       /* mmd_skin_kind */
+    int32_t influences; /* 0, 1, 2 or 4 */
+    bool morphed, slerp, normals;
+    size_t tangent_width; /* 0: no tangents */
+} mmd_gl_variant;
+
+typedef struct mmd_gl_program {
+    GLuint name; /* 0: not made yet */
+    GLint bone_stride, morph_stride;
+} mmd_gl_program;
+
+/* Texture units of the samplers in skin.vert. */
+enum { MMD_GL_BONES, MMD_GL_MORPH_OFFSETS, MMD_GL_MORPH_WEIGHTS };
+
+/* The program in this context, compiled by the first call. NULL: the driver refused, `err` has its
+ * log. */
+const mmd_gl_program *mmd_gl_program_of(mmd_gl_context *context, const mmd_gl_variant *variant,
+                                        mmd_error *err);
+
+#endif

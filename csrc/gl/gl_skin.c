@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "gl/gl_skin.h"
+
+#include "gl/gl_mesh.h"
+#include "gl/gl_program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BONE_TEXELS = sizeof(mmd_skin_bone) / 16,
+    OUTPUTS = 3,
+    RING = 2,               /* passes in flight: one is computed while the other is read back */
+    PASS_BYTES = 8 << 20,   /* of output, unless a single frame is larger */
+    BUFFER_BYTES = 1 << 30, /* the largest output buffer asked of any driver */
+};
+
+/* A buffer that is read in shaders, with its texture. */
+typedef struct data_table {
+    GLuint buffer, texture;
+} data_table;
+
+/* What jobs share in one context. Only the OpenGL thread comes here. */
+static struct {
+    unsigned generation;
+    data_table bones, weights;
+    struct {
+        GLuint buffers[OUTPUTS];
+        size_t sizes[OUTPUTS];
+    } ring[RING];
+} shared;
+
+typedef struct output {
+    float *memory; /* the caller's */
+    size_t width;  /* floats of a vertex */
+} output;
+
+/* A job under way. A pass is as many frames as fit the device's limits. */
+typedef struct pass_work {
+    const mmd_skin_job *job;
+    mmd_gl_context *context;
+    const mmd_gl_mesh *mesh;
+    output outputs[OUTPUTS];
+    GLuint output_count;
+    size_t pass_frames;
+    mmd_skin_bone *bones; /* of a pass */
+    float *weights;
+    bool morphs_act;
+} pass_work;
+
+static data_table make_table(GLenum format, GLenum unit)
+{
+    data_table made;
+    glGenBuffers(1, &made.buffer);
+    glBindBuffer(GL_TEXTURE_BUFFER, made.buffer);
+    glBufferData(GL_TEXTURE_BUFFER, 16, NULL, GL_STREAM_DRAW);
+    gl1.GenTextures(1, &made.texture);
+    glActiveTexture(GL_TEXTURE0 + unit);
+    gl1.BindTexture(GL_TEXTURE_BUFFER, made.texture);
+    glTexBuffer(GL_TEXTURE_BUFFER, format, made.buffer);
+    return made;
+}
+
+static void fill_table(const data_table *table, const void *data, size_t bytes)
+{
+    glBindBuffer(GL_TEXTURE_BUFFER, table->buffer);
+    if (bytes)
+        glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)bytes, data, GL_STREAM_DRAW);
+}
+
+static void prepare_context(mmd_gl_context *context)
+{
+    if (shared.generation == context->generation)
+        return;
+    memset(&shared, 0, sizeof shared);
+    shared.generation = context->generation;
+    shared.bones = make_table(GL_RGBA32F, MMD_GL_BONES);
+    shared.weights = make_table(GL_R32F, MMD_GL_MORPH_WEIGHTS);
+    for (size_t i = 0; i < RING; i++)
+        glGenBuffers(OUTPUTS, shared.ring[i].buffers);
+    gl1.Enable(GL_RASTERIZER_DISCARD);
+}
+
+static void list_outputs(pass_work *work)
+{
+    const mmd_skin_job *job = work->job;
+    work->outputs[work->output_count++] = (output){job->positions, 3};
+    if (job->normals)
+        work->outputs[work->output_count++] = (output){job->normals, 3};
+    if (job->tangents)
+        work->outputs[work->output_count++] = (output){job->tangents, job->mesh->tangent_width};
+}
+
+static size_t at_most(size_t frames, size_t room, size_t of_frame)
+{
+    return of_frame == 0 || room / of_frame >= frames ? frames : room / of_frame;
+}
+
+static bool plan_passes(pass_work *work, mmd_error *err)
+{
+    const mmd_skin_job *job = work->job;
+    size_t texels = job->mesh->bone_count * BONE_TEXELS, numbers = job->mesh->morph_count;
+    GLint limit = 0;
+    gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
+    if (texels > (size_t)limit || numbers > (size_t)limit)
+        return mmd_fail(err, MMD_E_BACKEND,
+                        "OpenGL: %zu bones and %zu morphs, the device takes %d texels in a buffer",
+                        job->mesh->bone_count, numbers, (int)limit);
+    size_t vertices = job->mesh->vertex_count, floats = 0;
+    for (GLuint i = 0; i < work->output_count; i++)
+        floats += work->outputs[i].width;
+    if (vertices > BUFFER_BYTES / 16)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %zu vertices, limit %d", vertices,
+                        BUFFER_BYTES / 16);
+
+    size_t frames = at_most(job->frame_count, PASS_BYTES, vertices * floats * sizeof(float));
+    if (job->matrix_frames > 1)
+        frames = at_most(frames, (size_t)limit, texels);
+    if (job->slider_frames > 1)
+        frames = at_most(frames, (size_t)limit, numbers);
+    work->pass_frames = frames ? frames : 1;
+    work->bones = calloc(work->pass_frames * job->mesh->bone_count + 1, sizeof *work->bones);
+    work->weights = calloc(work->pass_frames * numbers + 1, sizeof *work->weights);
+    return (work->bones && work->weights) || mmd_fail_memory(err);
+}
+
+/* Bones and weights of frames [first, first + frames); what serves all frames goes up once. */
+static void upload_pass(pass_work *work, size_t first, size_t frames)
+{
+    const mmd_skin_job *job = work->job;
+    size_t bones = job->mesh->bone_count, morphs = job->mesh->morph_count;
+    if (first == 0 || job->matrix_frames > 1) {
+        size_t own = job->matrix_frames > 1 ? frames : 1;
+        for (size_t f = 0; f < own; f++)
+            mmd_skin_bones(job, first + f, work->bones + f * bones);
+        fill_table(&shared.bones, work->bones, own * bones * sizeof *work->bones);
+    }
+    if (first == 0 || job->slider_frames > 1) {
+        size_t own = job->slider_frames > 1 ? frames : 1;
+        work->morphs_act = false;
+        for (size_t f = 0; f < own; f++)
+            work->morphs_act |= mmd_skin_weights(job, first + f, work->weights + f * morphs);
+        fill_table(&shared.weights, work->weights, own * morphs * sizeof *work->weights);
+    }
+}
+
+static mmd_gl_variant variant_for(const pass_work *work, const mmd_gl_batch *batch)
+{
+    const mmd_skin_job *job = work->job;
+    int32_t kind = batch->kind;
+    if (job->method == MMD_METHOD_LINEAR || batch->count == 0)
+        kind = MMD_SKIN_LINEAR;
+    else if (job->method == MMD_METHOD_DUAL_QUATERNION)
+        kind = MMD_SKIN_QDEF;
+    return (mmd_gl_variant){.kind = kind,
+                            .influences = batch->count,
+                            .morphed = batch->morphed && work->morphs_act,
+                            .slerp = kind == MMD_SKIN_SDEF && job->sdef_blend == MMD_SDEF_SLERP,
+                            .normals = job->normals != NULL,
+                            .tangent_width = job->tangents ? job->mesh->tangent_width : 0};
+}
+
+static void reserve_outputs(const pass_work *work, size_t slot, size_t frames)
+{
+    for (GLuint i = 0; i < work->output_count; i++) {
+        size_t bytes =
+            frames * work->job->mesh->vertex_count * work->outputs[i].width * sizeof(float);
+        if (bytes <= shared.ring[slot].sizes[i])
+            continue;
+        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, shared.ring[slot].buffers[i]);
+        glBufferData(GL_TRANSFORM_FEEDBACK_BUFFER, (GLsizeiptr)bytes, NULL, GL_STREAM_READ);
+        shared.ring[slot].sizes[i] = bytes;
+    }
+}
+
+/* Results of a pass lie batch after batch, inside a batch frame after frame. */
+static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
+                       const mmd_gl_program *program, size_t slot, size_t frames)
+{
+    const mmd_skin_job *job = work->job;
+    glUseProgram(program->name);
+    glUniform1i(program->bone_stride,
+                job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * BONE_TEXELS) : 0);
+    glUniform1i(program->morph_stride, job->slider_frames > 1 ? (GLint)job->mesh->morph_count : 0);
+    for (GLuint i = 0; i < work->output_count; i++) {
+        size_t bytes = frames * work->outputs[i].width * sizeof(float);
+        glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, shared.ring[slot].buffers[i],
+                          (GLintptr)(batch->first * bytes),
+                          (GLsizeiptr)(batch->vertex_count * bytes));
+    }
+    glBeginTransformFeedback(GL_POINTS);
+    glDrawArraysInstanced(GL_POINTS, (GLint)batch->first, (GLsizei)batch->vertex_count,
+                          (GLsizei)frames);
+    glEndTransformFeedback();
+}
+
+static bool submit_pass(pass_work *work, size_t slot, size_t first, size_t frames, mmd_error *err)
+{
+    upload_pass(work, first, frames);
+    reserve_outputs(work, slot, work->pass_frames);
+    for (size_t b = 0; b < work->mesh->batch_count; b++) {
+        const mmd_gl_batch *batch = &work->mesh->batches[b];
+        mmd_gl_variant variant = variant_for(work, batch);
+        const mmd_gl_program *program = mmd_gl_program_of(work->context, &variant, err);
+        if (!program)
+            return false;
+        draw_batch(work, batch, program, slot, frames);
+    }
+    gl1.Flush();
+    return mmd_gl_check("transform feedback", err);
+}
+
+static void put_in_order(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, size_t width,
+                         const float *from, float *frame)
+{
+    for (size_t r = batch->first_run; r < batch->first_run + batch->run_count; r++) {
+        size_t floats = runs[r].length * width;
+        memcpy(frame + runs[r].target * width, from, floats * sizeof(float));
+        from += floats;
+    }
+}
+
+static bool read_pass(const pass_work *work, size_t slot, size_t first, size_t frames,
+                      mmd_error *err)
+{
+    size_t vertices = work->job->mesh->vertex_count;
+    for (GLuint i = 0; i < work->output_count; i++) {
+        const output *out = &work->outputs[i];
+        size_t bytes = frames * vertices * out->width * sizeof(float);
+        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, shared.ring[slot].buffers[i]);
+        const float *mapped =
+            glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0, (GLsizeiptr)bytes, GL_MAP_READ_BIT);
+        if (!mapped) {
+            mmd_gl_check("read-back", NULL);
+            return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results cannot be mapped");
+        }
+        for (size_t b = 0; b < work->mesh->batch_count; b++) {
+            const mmd_gl_batch *batch = &work->mesh->batches[b];
+            for (size_t f = 0; f < frames; f++)
+                put_in_order(batch, work->mesh->runs, out->width,
+                             mapped +
+                                 (frames * batch->first + f * batch->vertex_count) * out->width,
+                             out->memory + (first + f) * vertices * out->width);
+        }
+        if (!glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER))
+            return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
+    }
+    return true;
+}
+
+static bool run_passes(pass_work *work, mmd_error *err)
+{
+    size_t count = work->job->frame_count, step = work->pass_frames;
+    size_t passes = (count + step - 1) / step;
+    for (size_t pass = 0; pass <= passes; pass++) {
+        size_t first = pass * step, frames = count - first < step ? count - first : step;
+        if (pass < passes && !submit_pass(work, pass % RING, first, frames, err))
+            return false;
+        if (pass == 0)
+            continue;
+        first -= step;
+        frames = count - first < step ? count - first : step;
+        if (!read_pass(work, (pass - 1) % RING, first, frames, err))
+            return false;
+    }
+    return true;
+}
+
+static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
+{
+    const mmd_skin_job *job = arg;
+    if (job->mesh->vertex_count == 0 || job->frame_count == 0)
+        return true;
+    pass_work work = {.job = job, .context = context};
+    prepare_context(context);
+    work.mesh = mmd_gl_mesh_of(context, job->mesh, err);
+    if (!work.mesh)
+        return false;
+    glBindVertexArray(work.mesh->vertex_array);
+    glActiveTexture(GL_TEXTURE0 + MMD_GL_MORPH_OFFSETS);
+    gl1.BindTexture(GL_TEXTURE_BUFFER, work.mesh->morph_texture);
+    list_outputs(&work);
+    bool ok = plan_passes(&work, err) && run_passes(&work, err);
+    free(work.bones);
+    free(work.weights);
+    return ok;
+}
+
+bool mmd_gl_skin(const mmd_skin_job *job, mmd_error *err)
+{
+    /* The job is only read. */
+    return mmd_gl_run(skin, (void *)job, err);
+}
