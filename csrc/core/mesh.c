@@ -111,7 +111,7 @@ static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_verte
     const float *weights = desc->bone_weights + v * desc->influence_count;
     bool rigid = desc->deform && desc->deform[v] == MMD_BDEF1;
     int32_t list[4];
-    double share[4], sum = 0, size = 0;
+    double share[4], sum = 0, size = 0, largest = 0;
     int count = 0;
     for (size_t i = 0; i < used_slots(desc, v); i++) {
         double weight = rigid ? 1 : weights[i];
@@ -137,16 +137,23 @@ static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_verte
     if (!(fabs(sum) > 1e-6 * size))
         return 0;
 
+    int32_t pivot = -1;
+    for (size_t i = 0; i < used_slots(desc, v); i++) {
+        double weight = rigid ? 1 : weights[i] / sum;
+        if (bones[i] >= 0 && weight != 0 && (pivot < 0 || weight > largest)) {
+            pivot = bones[i];
+            largest = weight;
+        }
+    }
     int kept = 0, first = 0;
     for (int i = 0; i < count; i++) {
         float weight = (float)(share[i] / sum);
         if (weight == 0)
             continue;
-        out->bones[kept] = list[i];
-        out->weights[kept] = weight;
-        if (weight > out->weights[first])
+        if (list[i] == pivot)
             first = kept;
-        kept++;
+        out->bones[kept] = list[i];
+        out->weights[kept++] = weight;
     }
     if (kept > 2) {
         int32_t bone = out->bones[first];
