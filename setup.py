@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import Command, Extension, setup
@@ -11,6 +12,8 @@ from setuptools.command.build_py import build_py
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wsign-conversion"]
 GENERATED = Path("build/generated")
+# OpenGL contexts come from EGL; elsewhere a stub stands for csrc/gl.
+EGL = sys.platform.startswith("linux")
 
 
 def files(*patterns):
@@ -54,7 +57,8 @@ class BuildModule(build_ext):
         for extension in self.extensions:
             extension.include_dirs.append(numpy.get_include())
             extension.define_macros.append(("MMDSKIN_VERSION", f'"{version}"'))
-            extension.extra_objects.append(self.glew_archive())
+            if EGL:
+                extension.extra_objects.append(self.glew_archive())
         super().build_extensions()
 
     def glew_archive(self):
@@ -87,7 +91,9 @@ class BuildStubs(build_py):
 
 mmdskin = Extension(
     "mmdskin",
-    sources=files("csrc/core/*.c", "csrc/gl/*.c", "csrc/python/*.c"),
+    sources=files(
+        "csrc/core/*.c", "csrc/gl/*.c" if EGL else "csrc/gl/none/*.c", "csrc/python/*.c"
+    ),
     depends=files("csrc/*/*.h", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
@@ -107,8 +113,8 @@ mmdskin = Extension(
         *(["-Werror"] if os.environ.get("MMDSKIN_WERROR") == "1" else []),
     ],
     # GLEW's own functions would be exported otherwise.
-    extra_link_args=["-Wl,--exclude-libs,ALL", "-Wl,--as-needed"],
-    libraries=["dl", "pthread", "m"],
+    extra_link_args=["-Wl,--exclude-libs,ALL", "-Wl,--as-needed"] if EGL else [],
+    libraries=["dl", "pthread", "m"] if EGL else [],
     py_limited_api=True,
 )
 
