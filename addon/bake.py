@@ -196,3 +196,12 @@ def _clear(obj):
             modifier.show_viewport, modifier.show_render = viewport, render
     del obj[STATE]
     obj.data.update_tag()
+    _refresh_sdef_driver(obj)
+
+
+def _refresh_sdef_driver(obj):
+    """mmd_tools' driver skips bones that have not moved and would show an older pose again."""
+    driver = bpy.app.driver_namespace.get("mmd_sdef_driver")
+    cache = getattr(driver, "__self__", None)
+    if hasattr(cache, "clear_cache"):
+        cache.clear_cache(obj)

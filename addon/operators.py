@@ -66,10 +66,8 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
                 f"{limited} vertices have more than four bones: the strongest four were used",
             )
         vertices = sum(len(item.positions) for item in baked)
-        self.report(
-            {"INFO"},
-            f"Baked frame {context.scene.frame_current}: {len(baked)} meshes, {vertices} vertices",
-        )
+        frame = context.scene.frame_current
+        self.report({"INFO"}, f"Baked frame {frame}: {_meshes(len(baked))}, {vertices} vertices")
         return {"FINISHED"}
 
 
@@ -84,8 +82,12 @@ class MMDSKIN_OT_clear_bake(_ModelOperator, bpy.types.Operator):
         if not count:
             self.report({"WARNING"}, "This model has no bake to clear")
             return {"CANCELLED"}
-        self.report({"INFO"}, f"Cleared the bake of {count} meshes")
+        self.report({"INFO"}, f"Cleared the bake of {_meshes(count)}")
         return {"FINISHED"}
+
+
+def _meshes(count):
+    return "1 mesh" if count == 1 else f"{count} meshes"
 
 
 _classes = (MMDSKIN_OT_bake, MMDSKIN_OT_clear_bake)

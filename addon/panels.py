@@ -29,6 +29,8 @@ class MMDSKIN_PT_skin(bpy.types.Panel):
         column.enabled = found is not None
         column.operator(operators.MMDSKIN_OT_bake.bl_idname, icon="SHAPEKEY_DATA")
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
+        if found and any(bake.STATE in obj for obj in found.meshes):
+            layout.label(text="Baked", icon="CHECKMARK")
         if native.loaded():
             for backend in native.backends():
                 text = backend.device if backend.available else "not available"
@@ -41,8 +43,6 @@ def _summary(layout, found):
     grid = layout.grid_flow(columns=2, even_columns=True)
     for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
         grid.label(text=f"{name}: {count}")
-    if any(bake.STATE in obj for obj in found.meshes):
-        layout.label(text="Baked", icon="CHECKMARK")
 
 
 def _deform_counts(obj, armature):

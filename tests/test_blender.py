@@ -24,6 +24,7 @@ VERSIONS = ("3.4", "4.5")
 
 sys.path.insert(0, str(HERE))
 import addon_profile  # noqa: E402
+import window  # noqa: E402
 
 
 def cases():
@@ -107,7 +108,7 @@ def run_cases(version, addon_zip, folder):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", list(cases()))
 def test_case(outcomes, version, case):
     outcome, text = outcomes(version).get(case, ("failed", "the case did not run"))
     if outcome == "skipped":
@@ -144,3 +145,26 @@ def test_blender_validates_the_extension(addon_zip):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
+    if window.missing():
+        pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh")
+    with window.Window(addon_zip, tmp_path, BUILD) as blender:
+        before = blender.state()
+        baked = [*before["keys"], "MMD 0001"]
+        blender.key("n")
+        blender.key("KP_Decimal")
+        blender.click("tab MMD")
+        blender.picture("1-panel")
+        blender.click("Bake MMD Skin")
+        blender.wait_keys(baked)
+        blender.picture("2-baked")
+        blender.key("ctrl+z")
+        blender.wait_mesh(before["mesh"])
+        blender.picture("3-undone")
+        blender.click("Bake MMD Skin")
+        blender.wait_keys(baked)
+        blender.click("Clear Bake")
+        blender.wait_mesh(before["mesh"])
+        blender.picture("4-cleared")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the cases share: models, the baked scene and a record of everything a bake may touch."""
 
+import hashlib
 import os
 import pathlib
 import unittest
@@ -124,6 +125,11 @@ def state(obj):
         "properties": {key: obj[key] for key in list(obj.keys()) if key != "mmd_type"},
         "vertices": _bytes(obj.data.vertices),
     }
+
+
+def digest(obj):
+    """The state in short, to compare between processes."""
+    return hashlib.sha256(repr(state(obj)).encode()).hexdigest()
 
 
 def _key(key):
