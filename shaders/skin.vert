@@ -12,7 +12,7 @@ layout(location = 7) in ivec2 morph_range; // of the vertex in `morph_offsets`: 
 
 uniform int bone_stride;  // texels from one frame's bones to the next
 uniform int morph_stride; // the same for weights
-uniform samplerBuffer morph_offsets; // x y z, w: index of the morph's weight as an integer's bits
+uniform isamplerBuffer morph_offsets; // bits of x y z; index of the morph's weight
 uniform samplerBuffer morph_weights;
 
 out vec3 out_position;
@@ -31,8 +31,8 @@ vec3 morphed_position()
 #if MORPHED
     int frame = gl_InstanceID * morph_stride;
     for (int i = morph_range.x; i < morph_range.y; i++) {
-        vec4 offset = texelFetch(morph_offsets, i);
-        p += texelFetch(morph_weights, frame + floatBitsToInt(offset.w)).x * offset.xyz;
+        ivec4 offset = texelFetch(morph_offsets, i);
+        p += texelFetch(morph_weights, frame + offset.w).x * intBitsToFloat(offset.xyz);
     }
 #endif
     return p;
@@ -70,11 +70,13 @@ void main()
     vec4 q0 = bone_rotation(bone.x), q1 = bone_rotation(bone.y);
     vec4 q = blend_rotations(q0, q1, weights.x, weights.y);
     bool linear = q0 == vec4(0.0) || q1 == vec4(0.0);
+    float scale = rotation_scale(q);
     vec4 d = vec4(weights.x * (first_center - center), 0.0);
-    vec3 curved = apply(m, vec4(center, 1.0)) + (apply(first, d) - apply(second, d)) + rotate(q, p - center);
+    vec3 curved = apply(m, vec4(center, 1.0)) + (apply(first, d) - apply(second, d)) +
+                  rotate(q, scale, p - center);
     p = linear ? apply(m, vec4(p, 1.0)) : curved;
-    n = linear ? transform_normal(m, n) : unit(rotate(q, n), n);
-    t = linear ? apply(m, vec4(t, 0.0)) : rotate(q, t);
+    n = linear ? transform_normal(m, n) : rotate(q, scale, n);
+    t = linear ? apply(m, vec4(t, 0.0)) : rotate(q, scale, t);
 
 #else
     vec4 q0 = bone_rotation(bone.x);
@@ -91,15 +93,12 @@ void main()
         linear = linear || q == vec4(0.0);
     }
 #endif
-    float size = dot(real, real);
-    linear = linear || size < 1e-12;
-    float scale = inversesqrt(size);
-    real *= scale;
-    dual *= scale;
-    vec3 shift = 2.0 * (real.w * dual.xyz - dual.w * real.xyz + cross(real.xyz, dual.xyz));
-    p = linear ? apply(m, vec4(p, 1.0)) : rotate(real, p) + shift;
-    n = linear ? transform_normal(m, n) : unit(rotate(real, n), n);
-    t = linear ? apply(m, vec4(t, 0.0)) : rotate(real, t);
+    linear = linear || dot(real, real) < 1e-12;
+    float scale = rotation_scale(real);
+    vec3 shift = scale * (real.w * dual.xyz - dual.w * real.xyz + cross(real.xyz, dual.xyz));
+    p = linear ? apply(m, vec4(p, 1.0)) : rotate(real, scale, p) + shift;
+    n = linear ? transform_normal(m, n) : rotate(real, scale, n);
+    t = linear ? apply(m, vec4(t, 0.0)) : rotate(real, scale, t);
 #endif
 #endif
 

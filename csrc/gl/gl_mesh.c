@@ -149,7 +149,7 @@ static void upload(const mmd_mesh *mesh, const sorted_mesh *sorted, size_t offse
                  offsets ? sorted->morphs : NULL, GL_STATIC_DRAW);
     gl1.GenTextures(1, &out->morph_texture);
     gl1.BindTexture(GL_TEXTURE_BUFFER, out->morph_texture);
-    glTexBuffer(GL_TEXTURE_BUFFER, GL_RGBA32F, out->morph_buffer);
+    glTexBuffer(GL_TEXTURE_BUFFER, GL_RGBA32I, out->morph_buffer);
 }
 
 static void free_mesh(mmd_gl_object *object, mmd_gl_context *context)

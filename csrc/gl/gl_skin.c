@@ -48,14 +48,13 @@ typedef struct pass_work {
     bool morphs_act;
 } pass_work;
 
-static data_table make_table(GLenum format, GLenum unit)
+static data_table make_table(GLenum format)
 {
     data_table made;
     glGenBuffers(1, &made.buffer);
     glBindBuffer(GL_TEXTURE_BUFFER, made.buffer);
     glBufferData(GL_TEXTURE_BUFFER, 16, NULL, GL_STREAM_DRAW);
     gl1.GenTextures(1, &made.texture);
-    glActiveTexture(GL_TEXTURE0 + unit);
     gl1.BindTexture(GL_TEXTURE_BUFFER, made.texture);
     glTexBuffer(GL_TEXTURE_BUFFER, format, made.buffer);
     return made;
@@ -74,11 +73,23 @@ static void prepare_context(mmd_gl_context *context)
         return;
     memset(&shared, 0, sizeof shared);
     shared.generation = context->generation;
-    shared.bones = make_table(GL_RGBA32F, MMD_GL_BONES);
-    shared.weights = make_table(GL_R32F, MMD_GL_MORPH_WEIGHTS);
+    shared.bones = make_table(GL_RGBA32F);
+    shared.weights = make_table(GL_R32F);
     for (size_t i = 0; i < RING; i++)
         glGenBuffers(OUTPUTS, shared.ring[i].buffers);
     gl1.Enable(GL_RASTERIZER_DISCARD);
+}
+
+static void bind_inputs(const mmd_gl_mesh *mesh)
+{
+    const GLuint textures[] = {[MMD_GL_BONES] = shared.bones.texture,
+                               [MMD_GL_MORPH_OFFSETS] = mesh->morph_texture,
+                               [MMD_GL_MORPH_WEIGHTS] = shared.weights.texture};
+    for (GLenum unit = 0; unit < sizeof textures / sizeof *textures; unit++) {
+        glActiveTexture(GL_TEXTURE0 + unit);
+        gl1.BindTexture(GL_TEXTURE_BUFFER, textures[unit]);
+    }
+    glBindVertexArray(mesh->vertex_array);
 }
 
 static void list_outputs(pass_work *work)
@@ -276,9 +287,7 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     work.mesh = mmd_gl_mesh_of(context, job->mesh, err);
     if (!work.mesh)
         return false;
-    glBindVertexArray(work.mesh->vertex_array);
-    glActiveTexture(GL_TEXTURE0 + MMD_GL_MORPH_OFFSETS);
-    gl1.BindTexture(GL_TEXTURE_BUFFER, work.mesh->morph_texture);
+    bind_inputs(work.mesh);
     list_outputs(&work);
     bool ok = plan_passes(&work, err) && run_passes(&work, err);
     free(work.bones);
