@@ -120,7 +120,7 @@ build/c/clang/%.o: csrc/%.c $(HEADERS) build/generated/shaders.h build/packages-
 
 build/c/mingw/%.o: csrc/%.c $(HEADERS) build/packages-check
 	@mkdir -p $(@D)
-	x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -c $< -o $@
+	x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -c $< -o $@
 
 build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build
 	@mkdir -p $(@D)

@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+#define MMD_PRINTF(format, first) __attribute__((format(gnu_printf, format, first)))
+#elif defined(__GNUC__)
 #define MMD_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define MMD_PRINTF(text, first)
