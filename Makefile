@@ -118,9 +118,12 @@ build/c/clang/%.o: csrc/%.c $(HEADERS) build/generated/shaders.h build/packages-
 	@mkdir -p $(@D)
 	clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
+# All that this compiler may take from /usr/include is cglm.
 build/c/mingw/%.o: csrc/%.c $(HEADERS) build/packages-check
-	@mkdir -p $(@D)
-	x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -c $< -o $@
+	@mkdir -p $(@D) build/c/include
+	@ln -sfn /usr/include/cglm build/c/include/cglm
+	x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/c/include \
+		-c $< -o $@
 
 build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build
 	@mkdir -p $(@D)

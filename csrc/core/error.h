@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #if defined(__MINGW32__)
-#define MMD_PRINTF(format, first) __attribute__((format(gnu_printf, format, first)))
+#define MMD_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
 #elif defined(__GNUC__)
 #define MMD_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
