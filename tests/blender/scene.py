@@ -67,6 +67,7 @@ class Scene:
         mesh = bpy.data.meshes.new(name)
         mesh.from_pydata(in_blender(pmx.positions).tolist(), [], pmx.triangles[:, ::-1].tolist())
         mesh.polygons.foreach_set("use_smooth", np.ones(len(mesh.polygons), bool))
+        self._materials(mesh)
         obj = _linked(bpy.data.objects.new(f"{name}_mesh", mesh), self.armature)
         groups = [obj.vertex_groups.new(name=name) for name in self.bone_names]
         edge = obj.vertex_groups.new(name="mmd_edge_scale")
@@ -84,6 +85,16 @@ class Scene:
         modifier = obj.modifiers.new("mmd_armature", "ARMATURE")
         modifier.object = self.armature
         return obj
+
+    def _materials(self, mesh):
+        for record in self.pmx.materials:
+            material = bpy.data.materials.new(record.name)
+            material.diffuse_color = record.diffuse
+            mesh.materials.append(material)
+        counts = [record.index_count // 3 for record in self.pmx.materials]
+        if sum(counts) == len(mesh.polygons):
+            numbers = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+            mesh.polygons.foreach_set("material_index", numbers)
 
     def _keys(self, obj):
         pmx = self.pmx
