@@ -41,13 +41,12 @@ void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
 {
     if (size && count > (SIZE_MAX / 2 - 2 * MMD_ARENA_ALIGN) / size)
         return NULL;
-    size_t bytes = count * size;
-    bytes = (bytes + MMD_ARENA_ALIGN - 1) / MMD_ARENA_ALIGN * MMD_ARENA_ALIGN;
-    if (bytes == 0)
-        bytes = MMD_ARENA_ALIGN;
+    size_t bytes = count * size, align = count * size < MMD_ARENA_ALIGN ? 16 : MMD_ARENA_ALIGN;
+    bytes = bytes ? (bytes + align - 1) / align * align : align;
 
     struct mmd_arena_block *last = arena->last;
-    if (!last || (size_t)(last->end - last->next) < bytes) {
+    size_t gap = last ? (size_t)(-(uintptr_t)last->next % align) : 0;
+    if (!last || (size_t)(last->end - last->next) < bytes + gap) {
         struct mmd_arena_block *block = block_new(bytes > CHUNK / 4 ? bytes : CHUNK);
         if (!block)
             return NULL;
@@ -60,9 +59,10 @@ void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
             arena->last = block;
         }
         last = block;
+        gap = 0;
     }
-    void *piece = last->next;
-    last->next += bytes;
+    void *piece = last->next + gap;
+    last->next += gap + bytes;
     return piece;
 }
 

@@ -12,8 +12,9 @@ typedef struct mmd_arena {
 
 enum { MMD_ARENA_ALIGN = 64 };
 
-/* Zeroed memory for `count` items of `size` bytes, aligned to MMD_ARENA_ALIGN.
-   NULL when the product overflows or memory is short; never NULL for a count of zero. */
+/* Zeroed memory for `count` items of `size` bytes, aligned to MMD_ARENA_ALIGN (to 16
+   when they are smaller than that). NULL when the product overflows or memory is short; never NULL
+   for a count of zero. */
 void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size);
 
 /* Frees everything and leaves the arena empty. */
