@@ -51,10 +51,12 @@ class Baked(NamedTuple):
 def compute(models, depsgraph):
     """A Baked for each mesh of the models, in the pose that `depsgraph` holds."""
     for one in models:
+        _check_evaluated(one.armature, depsgraph)
         if one.armature.mode == "EDIT":
             raise BakeError(f"'{one.armature.name}' is in edit mode: leave edit mode first")
         for obj in one.meshes:
             _check(obj)
+            _check_evaluated(obj, depsgraph)
             _check_modifiers(obj, one.armature)
     mmdskin = native.load()
     baked = []
@@ -96,11 +98,17 @@ def _check(obj):
         )
     if obj.mode in {"EDIT", "SCULPT"}:
         raise BakeError(f"'{obj.name}' is in {obj.mode.lower()} mode: switch to object mode first")
-    users = sum(other.data == mesh for other in bpy.data.objects)
+    users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
     if users > 1:
         raise BakeError(
             f"The mesh of '{obj.name}' is used by {users} objects: make it single-user first"
         )
+
+
+def _check_evaluated(obj, depsgraph):
+    # Where Blender does not evaluate an object its pose, place and key values are old ones.
+    if not obj.evaluated_get(depsgraph).is_evaluated:
+        raise BakeError(f"'{obj.name}' is disabled in viewports: enable it first")
 
 
 def _check_modifiers(obj, armature):
@@ -118,7 +126,12 @@ def _check_modifiers(obj, armature):
 def _skin(mmdskin, obj, armature, source, depsgraph):
     state = _state(obj)
     positions = mesh_source.mixed_positions(
-        obj, depsgraph, source.weights, state["keys"], state["muted"], state["pinned"]
+        obj,
+        depsgraph,
+        source.weights,
+        own=state["keys"],
+        unmuted=state["muted"],
+        pinned=state["active"][0] if state["pinned"] else None,
     )
     matrices = pose_source.matrices(armature, obj, source.bones, depsgraph)
     try:
@@ -129,9 +142,22 @@ def _skin(mmdskin, obj, armature, source, depsgraph):
             deform=source.deform,
             sdef=source.sdef,
         )
-        return mmdskin.skin(mesh, matrices, normals=False).positions
+        skinned = mmdskin.skin(mesh, matrices, normals=False).positions
     except (ValueError, mmdskin.BackendError) as error:
         raise BakeError(f"'{obj.name}' cannot be skinned: {error}") from error
+    share = _share(obj, armature, source)
+    return skinned if share is None else positions + share * (skinned - positions)
+
+
+def _share(obj, armature, source):
+    """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
+    modifier = model.armature_modifiers(obj, armature)[0]
+    group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None
+    # mmd_tools masks the vertices that its SDEF driver moves instead of the modifier.
+    if group is None or group.name == "mmd_sdef_mask":
+        return None
+    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))[:, None]
+    return 1 - share if modifier.invert_vertex_group else share
 
 
 def _state(obj):
@@ -139,14 +165,14 @@ def _state(obj):
     if STATE in obj:
         return json.loads(obj[STATE])
     keys = obj.data.shape_keys
-    active = keys.key_blocks[obj.active_shape_key_index].name if keys else None
+    active = obj.active_shape_key.name if keys and obj.active_shape_key else None
     return {
         "keys": [],  # names of the baked keys
         "muted": [],  # names of the keys muted since
         "modifiers": {},  # name: [show_viewport, show_render]
         "had_keys": keys is not None,
-        "active": active,
-        "pinned": active if keys and obj.show_only_shape_key else None,
+        "active": [active, obj.active_shape_key_index],
+        "pinned": obj.show_only_shape_key,  # only the active key is shown
     }
 
 
@@ -188,8 +214,11 @@ def _clear(obj):
         for name in state["muted"]:
             if name in keys.key_blocks:
                 keys.key_blocks[name].mute = False
-        obj.active_shape_key_index = max(0, keys.key_blocks.find(state["active"] or ""))
-        obj.show_only_shape_key = state["pinned"] is not None
+        name, index = state["active"]
+        obj.active_shape_key_index = (
+            keys.key_blocks.find(name) if name in keys.key_blocks else index
+        )
+    obj.show_only_shape_key = state["pinned"]
     for name, (viewport, render) in state["modifiers"].items():
         modifier = obj.modifiers.get(name)
         if modifier:

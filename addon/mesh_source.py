@@ -104,7 +104,7 @@ def mixed_positions(obj, depsgraph, weights, own=(), unmuted=(), pinned=None):
         group = obj.vertex_groups.get(key.vertex_group) if key.vertex_group else None
         factor = np.float32(value)
         if group is not None:
-            factor = factor * _group_weights(weights, group.index, len(positions))[:, None]
+            factor = factor * group_weights(weights, group.index, len(positions))[:, None]
         positions += offsets * factor
     return positions
 
@@ -182,7 +182,8 @@ def _rank(vertex, count):
     return np.arange(len(vertex)) - first[vertex]
 
 
-def _group_weights(weights, group, count):
+def group_weights(weights, group, count):
+    """(V,) float32 of one vertex group, 0 for vertices that are not in it."""
     values = np.zeros(count, np.float32)
     chosen = weights.group == group
     values[weights.vertex[chosen]] = weights.weight[chosen]

@@ -18,17 +18,16 @@ class ModelError(Exception):
     """There is no model to work on; the text is a sentence for the user."""
 
 
-def of_object(obj, scene):
+def of_object(obj, view_layer):
     """The Model that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
     if obj is None:
         raise ModelError("No object is active: select any object of an MMD model")
     root = _root(obj)
     armature = _armature_below(root) if root else _armature_of(obj)
     if armature is None:
-        raise ModelError(
-            f"'{(root or obj).name}' has no armature: select an object of an MMD model"
-        )
-    model = _model(armature, root, scene)
+        name = (root or obj).name
+        raise ModelError(f"'{name}' has no armature: select an object of an MMD model")
+    model = _model(armature, root, view_layer)
     if not model.meshes:
         raise ModelError(
             f"'{model.name}' has no mesh with an Armature modifier for '{armature.name}'"
@@ -36,16 +35,20 @@ def of_object(obj, scene):
     return model
 
 
-def all_of(scene):
-    """Every model of the scene; where there is no MMD root, every armature that deforms a mesh."""
-    pairs = [(obj, _root(obj)) for obj in scene.objects if obj.type == "ARMATURE"]
+def all_of(view_layer):
+    """Every model; where there is no MMD root, every armature that deforms a mesh."""
+    armatures = dict.fromkeys(
+        modifier.object
+        for obj in view_layer.objects
+        if obj.type == "MESH"
+        for modifier in armature_modifiers(obj)
+    )
+    pairs = [(armature, _root(armature)) for armature in armatures]
     if any(root for _, root in pairs):
-        pairs = [(obj, root) for obj, root in pairs if root and _armature_below(root) == obj]
-    models = [_model(armature, root, scene) for armature, root in pairs]
-    models = [model for model in models if model.meshes]
-    if not models:
+        pairs = [(armature, root) for armature, root in pairs if root]
+    if not pairs:
         raise ModelError("This scene has no MMD model: no armature deforms a mesh")
-    return models
+    return [_model(armature, root, view_layer) for armature, root in pairs]
 
 
 def armature_modifiers(obj, armature=None):
@@ -59,9 +62,11 @@ def armature_modifiers(obj, armature=None):
     ]
 
 
-def _model(armature, root, scene):
+def _model(armature, root, view_layer):
     meshes = (
-        obj for obj in scene.objects if obj.type == "MESH" and armature_modifiers(obj, armature)
+        obj
+        for obj in view_layer.objects
+        if obj.type == "MESH" and armature_modifiers(obj, armature)
     )
     return Model((root or armature).name, armature, tuple(meshes))
 

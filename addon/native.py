@@ -49,13 +49,14 @@ def loaded():
 
 
 def backends():
-    """What `mmdskin.backends()` said when `remember_backends` was called last."""
+    """What `remember_backends` has found; asking the module itself may start its GL thread."""
     return _backends
 
 
 def remember_backends():
     global _backends
-    _backends = tuple(load().backends())
+    if not _backends:
+        _backends = tuple(load().backends())
 
 
 def shutdown():

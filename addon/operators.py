@@ -27,8 +27,8 @@ class _ModelOperator:
 
     def models(self, context):
         if self.all_models:
-            return model.all_of(context.scene)
-        return [model.of_object(context.active_object, context.scene)]
+            return model.all_of(context.view_layer)
+        return [model.of_object(context.active_object, context.view_layer)]
 
     def execute(self, context):
         try:
@@ -57,8 +57,8 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
 
     def act(self, context, models):
         baked = bake.compute(models, context.evaluated_depsgraph_get())
-        bake.write(baked, context.scene.frame_current)
         native.remember_backends()
+        bake.write(baked, context.scene.frame_current)
         limited = sum(item.source.limited for item in baked)
         if limited:
             self.report(

@@ -6,6 +6,7 @@ import numpy as np
 
 from . import bake, mesh_source, model, native, operators
 
+_BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _counts = {}  # (name, sizes) of a mesh object: vertices per deform type
 
 
@@ -19,7 +20,7 @@ class MMDSKIN_PT_skin(bpy.types.Panel):
     def draw(self, context):
         layout = self.layout
         try:
-            found = model.of_object(context.active_object, context.scene)
+            found = model.of_object(context.active_object, context.view_layer)
         except model.ModelError as error:
             _wrapped(layout, str(error), context.region.width)
             found = None
@@ -34,7 +35,7 @@ class MMDSKIN_PT_skin(bpy.types.Panel):
         if native.loaded():
             for backend in native.backends():
                 text = backend.device if backend.available else "not available"
-                layout.label(text=f"{backend.name}: {text}")
+                layout.label(text=f"{_BACKENDS.get(backend.name, backend.name)}: {text}")
 
 
 def _summary(layout, found):

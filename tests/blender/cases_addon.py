@@ -159,6 +159,21 @@ class SeveralObjects(case.Case):
         bpy.ops.mmdskin.bake(all_models=True)
         self.assertFalse(self.baked(other.mesh))
 
+    def test_a_mesh_in_an_excluded_collection_is_left_alone(self):
+        backup = self.mesh.copy()
+        backup.data = self.mesh.data.copy()
+        collection = bpy.data.collections.new("backup")
+        collection.objects.link(backup)
+        bpy.context.scene.collection.children.link(collection)
+        bpy.context.view_layer.layer_collection.children["backup"].exclude = True
+        self.assertEqual(bpy.ops.mmdskin.bake(), {"FINISHED"})
+        self.assertFalse(self.baked(backup))
+
+    def test_a_mesh_hidden_by_its_eye_is_baked(self):
+        self.mesh.hide_set(True)
+        self.assertEqual(bpy.ops.mmdskin.bake(), {"FINISHED"})
+        self.assertTrue(self.baked(self.mesh))
+
     def test_a_mesh_without_bone_groups_is_left_alone(self):
         plain = bpy.data.objects.new("plain", bpy.data.meshes.new("plain"))
         bpy.context.scene.collection.objects.link(plain)

@@ -9,7 +9,10 @@ import bpy
 import case
 import numpy as np
 import pmx_file
+import sample
 import scene
+
+QDEF = 4
 
 
 def skinned(model, matrices):
@@ -131,6 +134,15 @@ class Positions(case.Case):
         expected = self.expected()
         self.assert_close(self.baked(), expected)
 
+    def test_respect_the_vertex_group_of_the_modifier(self):
+        self.mesh.shape_key_clear()  # all linear now
+        self.mesh.modifiers[0].vertex_group = "mmd_vertex_order"
+        for invert in (False, True):
+            self.mesh.modifiers[0].invert_vertex_group = invert
+            expected = scene.evaluated_positions(self.mesh)
+            self.assert_close(self.baked(), expected, 1e-6)
+            bpy.ops.mmdskin.clear_bake()
+
     def test_keep_vertices_without_a_bone(self):
         for group in self.mesh.vertex_groups:
             group.remove([5])
@@ -148,6 +160,16 @@ class RealModel(case.Case):
         difference = np.abs(scene.evaluated_positions(built.mesh) - expected).max() / scene.SCALE
         print(f"\nlargest difference from skin(): {difference:.2e} model units")
         self.assertLessEqual(difference, case.BAR)
+
+    def test_sample_model_equals_skinning_of_the_file(self):
+        scene.clear()
+        pmx = sample.sample()
+        built = scene.Scene(pmx)
+        scene.pose(built, degrees=60)
+        expected = skinned(written(pmx), built.bake_inputs())
+        bpy.ops.mmdskin.bake()
+        held = pmx.deform != QDEF  # mmd_tools loses QDEF
+        self.assert_close(scene.evaluated_positions(built.mesh)[held], expected[held])
 
 
 class ShapeKeyMix(case.Case):

@@ -71,6 +71,10 @@ class Refused(case.Case):
         bpy.ops.object.mode_set(mode="EDIT")
         self.assert_refused("Leave edit and sculpt mode first")
 
+    def test_mesh_disabled_in_viewports(self):
+        self.mesh.hide_viewport = True
+        self.assert_refused("is disabled in viewports")
+
     def test_absolute_shape_keys(self):
         self.mesh.data.shape_keys.use_relative = False
         self.assert_refused("absolute shape keys")
@@ -86,7 +90,7 @@ class Refused(case.Case):
         self.scene.root.scale = (0, 0, 0)
         self.assert_refused("has a scale of zero")
 
-    def test_weights_that_are_not_finite(self):
+    def test_pose_that_is_not_finite(self):
         self.scene.armature.pose.bones[1].location[0] = float("nan")
         with self.assertRaises(RuntimeError) as caught:
             bpy.ops.mmdskin.bake()
