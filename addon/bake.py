@@ -203,21 +203,18 @@ def _write(item, name):
 
 def _clear(obj):
     state = _state(obj)
-    keys = obj.data.shape_keys
     for name in state["keys"]:
-        if keys and name in keys.key_blocks:
-            obj.shape_key_remove(keys.key_blocks[name])
-    if keys and not state["had_keys"] and len(keys.key_blocks) == 1:
+        if name in _key_blocks(obj):
+            obj.shape_key_remove(_key_blocks(obj)[name])
+    if not state["had_keys"] and len(_key_blocks(obj)) == 1:
         obj.shape_key_clear()
-        keys = None
-    if keys:
-        for name in state["muted"]:
-            if name in keys.key_blocks:
-                keys.key_blocks[name].mute = False
+    blocks = _key_blocks(obj)
+    for name in state["muted"]:
+        if name in blocks:
+            blocks[name].mute = False
+    if blocks:
         name, index = state["active"]
-        obj.active_shape_key_index = (
-            keys.key_blocks.find(name) if name in keys.key_blocks else index
-        )
+        obj.active_shape_key_index = blocks.find(name) if name and name in blocks else index
     obj.show_only_shape_key = state["pinned"]
     for name, (viewport, render) in state["modifiers"].items():
         modifier = obj.modifiers.get(name)
@@ -226,6 +223,12 @@ def _clear(obj):
     del obj[STATE]
     obj.data.update_tag()
     _refresh_sdef_driver(obj)
+
+
+def _key_blocks(obj):
+    # Asked for anew each time: removing the last key frees what held them.
+    keys = obj.data.shape_keys
+    return keys.key_blocks if keys else ()
 
 
 def _refresh_sdef_driver(obj):

@@ -144,6 +144,21 @@ class Clear(case.Case):
         bpy.ops.mmdskin.clear_bake()
         self.assertIn("later", key_names(self.mesh))
 
+    def test_leaves_keys_made_after_the_bake_of_a_mesh_without_keys(self):
+        self.mesh.shape_key_clear()
+        bake()
+        scene.add_key(self.mesh, "later", scene.in_blender(self.scene.pmx.positions))
+        self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
+        self.assertEqual(key_names(self.mesh), ["Basis", "later"])
+
+    def test_works_when_all_but_the_baked_key_were_removed_by_hand(self):
+        bake()
+        for name in key_names(self.mesh):
+            if not name.startswith("MMD "):
+                self.mesh.shape_key_remove(self.mesh.data.shape_keys.key_blocks[name])
+        self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
+        self.assertIsNone(self.mesh.data.shape_keys)
+
     def test_works_when_a_baked_key_was_removed_by_hand(self):
         bake()
         self.mesh.shape_key_remove(self.mesh.data.shape_keys.key_blocks["MMD 0001"])
