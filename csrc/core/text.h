@@ -12,7 +12,8 @@ typedef struct mmd_text {
     size_t size;
 } mmd_text;
 
-typedef enum mmd_encoding { MMD_UTF16LE = 0, MMD_UTF8 = 1 } mmd_encoding;
+/* The first two as PMX numbers them. */
+typedef enum mmd_encoding { MMD_UTF16LE = 0, MMD_UTF8 = 1, MMD_CP932 } mmd_encoding;
 
 /* Decodes `size` bytes into `arena`, up to the first NUL. What does not decode becomes U+FFFD; an
    odd last byte of UTF-16 is dropped (mmd-behaviour.md 14.2). The data member is NULL when memory
