@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Solver M: what MMD 9.32 was seen to do; mmd-behaviour.md 10.3 to 10.6. */
+#include "core/pose.h"
+#include "core/quaternion.h"
+
+static const double gimbal_limit = 1.535889; /* 88 degrees */
+
+/* Axes (0 x, 1 y, 2 z) of the three rotations that make up a limited one, outermost first. */
+static const int euler_orders[3][3] = {{1, 0, 2}, {2, 1, 0}, {0, 2, 1}};
+
+static double clamp(double value, double least, double most)
+{
+    return fmin(fmax(value, least), most);
+}
+
+static void split(const double q[4], const int order[3], double angles[3])
+{
+    int a = order[0], b = order[1], c = order[2];
+    double m[3][3];
+    mmd_quaternion_matrix(q, m);
+    angles[a] = atan2(m[b][c], m[c][c]);
+    angles[b] = clamp(asin(clamp(-m[a][c], -1, 1)), -gimbal_limit, gimbal_limit);
+    angles[c] = atan2(m[a][b], m[a][a]);
+}
+
+static void join(const double angles[3], const int order[3], double q[4])
+{
+    mmd_quaternion_identity(q);
+    for (int i = 0; i < 3; i++) {
+        double axis[3] = {0}, turn[4];
+        axis[order[i]] = 1;
+        mmd_quaternion_about(axis, angles[order[i]], turn);
+        mmd_quaternion_multiply(q, turn, q);
+    }
+}
+
+/* Beyond a limit the angle comes back reflected as long as `reflect` holds and there is room. */
+static double limit(double angle, double lower, double upper, bool reflect)
+{
+    if (angle < lower) {
+        double reflected = 2 * lower - angle;
+        angle = reflect && reflected <= upper ? reflected : lower;
+    }
+    if (angle > upper) {
+        double reflected = 2 * upper - angle;
+        angle = reflect && reflected >= lower ? reflected : upper;
+    }
+    return angle;
+}
+
+static void refresh(mmd_pose_state *state, const int32_t *bones, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mmd_pose_append(state, bones[i]);
+        mmd_pose_place(state, bones[i]);
+    }
+}
+
+/* From the link to a point, as a direction. False when they coincide. */
+static bool direction(const mmd_pose_state *state, int32_t link, int32_t point, double out[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = state->world_position[link][i] - state->world_position[point][i];
+    double square = mmd_dot3(out, out);
+    if (!(square >= 1.2e-7))
+        return false;
+    double scale = 1 / sqrt(square);
+    for (int i = 0; i < 3; i++)
+        out[i] *= scale;
+    return true;
+}
+
+/* The turn that brings the effector's direction toward the goal's, in the frame of the link's
+   parent. False: leave the link alone. */
+static bool step(const mmd_pose_state *state, const mmd_rig_link *link, const double e[3],
+                 const double g[3], double most, bool first_half, double turn[4])
+{
+    const mmd_rig_bone *bone = &state->rig->bones[link->bone];
+    double n[3];
+    mmd_cross3(e, g, n);
+    if (bone->parent >= 0) {
+        const double *q = state->world_rotation[bone->parent];
+        const double inverse[4] = {-q[0], -q[1], -q[2], q[3]};
+        mmd_quaternion_rotate(inverse, n, n);
+    }
+    double length = sqrt(mmd_dot3(n, n)), angle = acos(clamp(mmd_dot3(e, g), -1, 1));
+    if (link->limited && link->single_axis >= 0 && first_half) {
+        double axis[3] = {0};
+        axis[link->single_axis] = n[link->single_axis] < 0 ? -1 : 1;
+        mmd_quaternion_about(axis, fmin(angle, most), turn);
+    } else if (bone->has_axis) {
+        if (!(length > 0))
+            return false;
+        angle *= mmd_dot3(bone->axis, n) / length;
+        mmd_quaternion_about(bone->axis, clamp(angle, -most, most), turn);
+    } else {
+        if (!(length * length > 1e-10))
+            return false;
+        for (int i = 0; i < 3; i++)
+            n[i] /= length;
+        mmd_quaternion_about(n, fmin(angle, most), turn);
+    }
+    return true;
+}
+
+static void turn_link(mmd_pose_state *state, const mmd_rig_link *link, const double turn[4],
+                      bool first_half, bool *remembered)
+{
+    double *own = state->own_rotation[link->bone];
+    bool remembers = state->rig->bones[link->bone].fed;
+    if (remembers && !*remembered)
+        mmd_quaternion_multiply(state->memory[link->bone], own, own);
+    mmd_quaternion_multiply(turn, own, own);
+    mmd_quaternion_normalize(own);
+    if (link->limited) {
+        const int *order = euler_orders[link->order];
+        double angles[3];
+        split(own, order, angles);
+        for (int i = 0; i < 3; i++)
+            angles[i] = limit(angles[i], link->lower[i], link->upper[i], first_half);
+        join(angles, order, own);
+    }
+    if (remembers)
+        memcpy(state->memory[link->bone], own, sizeof *state->memory);
+    *remembered = true;
+}
+
+/* Turns one link. False when the whole solve is to end. */
+static bool solve_link(mmd_pose_state *state, const mmd_rig_solver *solver, size_t k,
+                       bool first_half, bool *remembered)
+{
+    const mmd_rig_link *link = &solver->links[k];
+    double e[3], g[3], turn[4], chord = 0;
+    if (link->bone == solver->effector || !direction(state, link->bone, solver->effector, e) ||
+        !direction(state, link->bone, solver->goal, g))
+        return true;
+    for (int i = 0; i < 3; i++)
+        chord += (e[i] - g[i]) * (e[i] - g[i]);
+    if (chord < 1e-7)
+        return false;
+    double most = solver->unit_angle > 0 ? solver->unit_angle * (double)(k + 1) : HUGE_VAL;
+    if (step(state, link, e, g, most, first_half, turn)) {
+        turn_link(state, link, turn, first_half, remembered);
+        refresh(state, solver->inner_follower, solver->inner_followers);
+    }
+    return true;
+}
+
+void mmd_ik_solve(mmd_pose_state *state, const mmd_rig_solver *solver)
+{
+    if (solver->iterations == 0)
+        return;
+    state->dropped[solver->effector] = true;
+    mmd_quaternion_identity(state->append_rotation[solver->effector]);
+    /* The first step measures the effector where it was left: it is not placed again before (10.2).
+     */
+    bool remembered[MMD_MAX_LINKS] = {false}, going = true;
+    for (int32_t i = 0; going && i < solver->iterations; i++)
+        for (size_t k = 0; going && k < solver->link_count; k++)
+            going = solve_link(state, solver, k, i < solver->iterations / 2, &remembered[k]);
+    refresh(state, solver->follower, solver->followers);
+}
