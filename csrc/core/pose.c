@@ -2,6 +2,7 @@
 /* Forward kinematics and appends; mmd-behaviour.md 8.4, 9 and 10.2. */
 #include "core/pose.h"
 
+#include "core/morph.h"
 #include "core/quaternion.h"
 
 #define MMD_ROUNDED_PI 3.14 /* what MMD 9.32 computes with, 9.4 */
@@ -179,13 +180,44 @@ void mmd_pose_frame(mmd_pose_state *state, const float *weights, const uint8_t *
 {
     const mmd_rig *rig = state->rig;
     reset(state, weights);
-    /* Gives solvers something to read from layers that have not had their turn. */
-    for (size_t i = 0; i < rig->bone_count; i++)
+    for (size_t i = 0; rig->reads_ahead && i < rig->bone_count; i++)
         mmd_pose_place(state, rig->order[i]);
     for (size_t i = 0; i < rig->layer_count; i++)
         evaluate_layer(state, &rig->layers[i], solvers_on);
-    for (size_t i = 0; i < rig->bone_count; i++)
-        mmd_pose_place(state, rig->order[i]);
+    /* Settle (10.2): no append again, but everything on its parent's last place. */
+    for (size_t i = 0; solvers_on && i < rig->settled_count; i++)
+        mmd_pose_place(state, rig->settled[i]);
     for (size_t i = 0; i < rig->bone_count; i++)
         store_matrix(state, i, matrices + 16 * i);
+}
+
+bool mmd_pose_locals(const mmd_rig *rig, const mmd_pose_locals_job *job, mmd_error *err)
+{
+    mmd_pose_state state;
+    if (!mmd_pose_begin(&state, rig, err))
+        return false;
+    float *weights = mmd_arena_alloc(&state.arena, rig->morph_count, sizeof *weights);
+    uint8_t *solvers_on = mmd_arena_alloc(&state.arena, rig->solver_count, 1);
+    bool ready = weights && solvers_on;
+    if (ready && rig->solver_count)
+        memset(solvers_on, 1, rig->solver_count);
+    for (size_t f = 0; ready && f < job->frame_count; f++) {
+        size_t own = job->local_frames == 1 ? 0 : f * rig->bone_count;
+        for (size_t i = 0; job->translations && i < rig->bone_count; i++)
+            for (int k = 0; k < 3; k++)
+                state.translations[i][k] = job->translations[3 * (own + i) + (size_t)k];
+        for (size_t i = 0; job->rotations && i < rig->bone_count; i++) {
+            for (int k = 0; k < 4; k++)
+                state.rotations[i][k] = job->rotations[4 * (own + i) + (size_t)k];
+            mmd_quaternion_normalize(state.rotations[i]);
+        }
+        if (job->sliders)
+            mmd_morph_weights(rig->morphs, rig->morph_count,
+                              job->sliders + (job->slider_frames == 1 ? 0 : f) * rig->morph_count,
+                              weights);
+        mmd_pose_frame(&state, job->sliders ? weights : NULL, job->ik ? solvers_on : NULL,
+                       job->matrices + f * 16 * rig->bone_count);
+    }
+    mmd_pose_end(&state);
+    return ready || mmd_fail_memory(err);
 }

@@ -29,6 +29,22 @@ void mmd_pose_end(mmd_pose_state *state);
 void mmd_pose_frame(mmd_pose_state *state, const float *weights, const uint8_t *solvers_on,
                     float *matrices);
 
+/* Frames from local values; every solver is on when `ik` is set. NULL arrays: rest, sliders at
+   zero. A single frame of local values or of sliders serves all. Rotations of any length but zero.
+ */
+typedef struct mmd_pose_locals_job {
+    size_t frame_count;
+    const float *translations; /* (local_frames,B,3) */
+    const float *rotations;    /* (local_frames,B,4) x y z w */
+    size_t local_frames;
+    const float *sliders; /* (slider_frames,M) */
+    size_t slider_frames;
+    bool ik;
+    float *matrices; /* (frame_count,B,4,4) */
+} mmd_pose_locals_job;
+
+bool mmd_pose_locals(const mmd_rig *rig, const mmd_pose_locals_job *job, mmd_error *err);
+
 /* For the solver in ik.c. */
 void mmd_pose_append(mmd_pose_state *state, int32_t bone);
 void mmd_pose_place(mmd_pose_state *state, int32_t bone);

@@ -219,7 +219,7 @@ static bool find_solvers(mmd_rig *rig, const mmd_model *model)
     return true;
 }
 
-enum { IS_LINK = 1, IS_EFFECTOR = 2 };
+enum { IS_LINK = 1, IS_EFFECTOR = 2, IS_MOVED = 4 };
 
 /* What the solvers make of each bone, and which bones that feeds. */
 static bool find_fed(mmd_rig *rig, uint8_t *roles)
@@ -317,7 +317,7 @@ static size_t mark_roots(const readers *r, const mmd_rig_solver *solver, uint8_t
 }
 
 /* The refresh set of 10.5, and the part of it that the solution depends on. */
-static bool find_followers(mmd_rig *rig, mmd_rig_solver *solver, const uint8_t *roles,
+static bool find_followers(mmd_rig *rig, mmd_rig_solver *solver, uint8_t *roles, size_t layer_end,
                            const readers *r)
 {
     memset(r->marks, 0, rig->bone_count);
@@ -329,9 +329,12 @@ static bool find_followers(mmd_rig *rig, mmd_rig_solver *solver, const uint8_t *
         for (size_t i = r->first[bone]; i < r->first[bone + 1]; i++)
             mark_one(r, r->bones[i], FOLLOWS, &depth);
     }
-    for (size_t i = 0; i < rig->bone_count; i++)
+    for (size_t i = 0; i < rig->bone_count; i++) {
+        if (r->marks[i] & FOLLOWS)
+            roles[i] |= IS_MOVED;
         if (roles[i] & IS_EFFECTOR && (int32_t)i != solver->effector && !(r->marks[i] & LINK))
             r->marks[i] &= (uint8_t)~FOLLOWS;
+    }
 
     depth = mark_roots(r, solver, NEEDED);
     mark_one(r, solver->goal, NEEDED, &depth);
@@ -340,6 +343,8 @@ static bool find_followers(mmd_rig *rig, mmd_rig_solver *solver, const uint8_t *
         mark_one(r, bone->parent, NEEDED, &depth);
         mark_one(r, bone->source, NEEDED, &depth);
     }
+    for (size_t i = layer_end; i < rig->bone_count; i++)
+        rig->reads_ahead |= (r->marks[rig->order[i]] & NEEDED) != 0;
     solver->follower = list_marked(rig, r->marks, FOLLOWS, &solver->followers);
     solver->inner_follower = list_marked(rig, r->marks, FOLLOWS | NEEDED, &solver->inner_followers);
     return solver->follower && solver->inner_follower;
@@ -351,6 +356,19 @@ static bool affordable(const mmd_rig_solver *solver, double *budget)
     double steps = (double)solver->iterations * (double)solver->link_count;
     *budget -= steps * (double)(solver->inner_followers + 1) + (double)solver->followers;
     return *budget >= 0;
+}
+
+/* A local append reads where its source stands. */
+static void find_local_reads(mmd_rig *rig, place *places)
+{
+    for (size_t i = 0; i < rig->bone_count; i++)
+        places[i].emitted = false;
+    for (size_t i = 0; i < rig->bone_count; i++) {
+        const mmd_rig_bone *bone = &rig->bones[rig->order[i]];
+        if (bone->append & MMD_APPEND_LOCAL && bone->source >= 0)
+            rig->reads_ahead |= !places[bone->source].emitted;
+        places[rig->order[i]].emitted = true;
+    }
 }
 
 static bool build(mmd_rig *rig, const mmd_model *model, mmd_arena *temporary)
@@ -382,14 +400,20 @@ static bool build(mmd_rig *rig, const mmd_model *model, mmd_arena *temporary)
     if (!find_readers(rig, &r, temporary))
         return false;
     double budget = MAX_WORK;
-    for (size_t s = 0; s < rig->solver_count; s++) {
-        mmd_rig_solver *solver = &rig->solvers[s];
-        if (budget >= 0 && !find_followers(rig, solver, roles, &r))
-            return false;
-        if (!affordable(solver, &budget))
-            solver->iterations = 0;
+    for (size_t i = 0; i < rig->layer_count; i++) {
+        const mmd_rig_layer *layer = &rig->layers[i];
+        for (size_t k = 0; k < layer->solver_count; k++) {
+            mmd_rig_solver *solver = &rig->solvers[layer->first_solver + k];
+            size_t end = layer->first_bone + layer->bone_count;
+            if (budget >= 0 && !find_followers(rig, solver, roles, end, &r))
+                return false;
+            if (!affordable(solver, &budget))
+                solver->iterations = 0;
+        }
     }
-    return true;
+    find_local_reads(rig, places);
+    rig->settled = list_marked(rig, roles, IS_MOVED, &rig->settled_count);
+    return rig->settled != NULL;
 }
 
 mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err)

@@ -62,6 +62,9 @@ typedef struct mmd_rig {
     mmd_rig_layer *layers;
     mmd_rig_solver *solvers; /* in order of evaluation */
     int32_t *deferred;
+    size_t settled_count;
+    int32_t *settled; /* in evaluation order: what solvers move, with everything that hangs on it */
+    bool reads_ahead; /* something is read from a layer that has not had its turn */
     const mmd_morph *morphs; /* the model's, which must outlive the rig */
 } mmd_rig;
 
