@@ -70,10 +70,22 @@ static bool direction(const mmd_pose_state *state, int32_t link, int32_t point, 
     return true;
 }
 
+/* Half of an angle of 0 to pi, from its sine and cosine. */
+static void halve(double sine, double cosine, double *half_sine, double *half_cosine)
+{
+    if (cosine >= 0) {
+        *half_cosine = sqrt((1 + cosine) / 2);
+        *half_sine = sine / (2 * *half_cosine);
+    } else {
+        *half_sine = sqrt((1 - cosine) / 2);
+        *half_cosine = sine / (2 * *half_sine);
+    }
+}
+
 /* The turn that brings the effector's direction toward the goal's, in the frame of the link's
    parent. False: leave the link alone. */
 static bool step(const mmd_pose_state *state, const mmd_rig_link *link, const double e[3],
-                 const double g[3], double most, bool first_half, double turn[4])
+                 const double g[3], bool first_half, double turn[4])
 {
     const mmd_rig_bone *bone = &state->rig->bones[link->bone];
     double n[3];
@@ -83,24 +95,54 @@ static bool step(const mmd_pose_state *state, const mmd_rig_link *link, const do
         const double inverse[4] = {-q[0], -q[1], -q[2], q[3]};
         mmd_quaternion_rotate(inverse, n, n);
     }
-    double length = sqrt(mmd_dot3(n, n)), angle = acos(clamp(mmd_dot3(e, g), -1, 1));
-    if (link->limited && link->single_axis >= 0 && first_half) {
-        double axis[3] = {0};
-        axis[link->single_axis] = n[link->single_axis] < 0 ? -1 : 1;
-        mmd_quaternion_about(axis, fmin(angle, most), turn);
-    } else if (bone->has_axis) {
-        if (!(length > 0))
+    double sine = sqrt(mmd_dot3(n, n)), cosine = clamp(mmd_dot3(e, g), -1, 1);
+    bool single = link->limited && link->single_axis >= 0 && first_half;
+    if (bone->has_axis && !single) {
+        if (!(sine > 0))
             return false;
-        angle *= mmd_dot3(bone->axis, n) / length;
-        mmd_quaternion_about(bone->axis, clamp(angle, -most, most), turn);
-    } else {
-        if (!(length * length > 1e-10))
-            return false;
-        for (int i = 0; i < 3; i++)
-            n[i] /= length;
-        mmd_quaternion_about(n, fmin(angle, most), turn);
+        double angle = atan2(sine, cosine) * mmd_dot3(bone->axis, n) / sine;
+        mmd_quaternion_about(bone->axis, clamp(angle, -link->most, link->most), turn);
+        return true;
     }
+    double half_sine = link->half_sine, half_cosine = link->half_cosine;
+    if (cosine > link->least_cosine)
+        halve(sine, cosine, &half_sine, &half_cosine);
+    if (single) {
+        mmd_quaternion_identity(turn);
+        turn[link->single_axis] = n[link->single_axis] < 0 ? -half_sine : half_sine;
+        turn[3] = half_cosine;
+        return true;
+    }
+    if (!(sine * sine > 1e-10))
+        return false;
+    for (int i = 0; i < 3; i++)
+        turn[i] = n[i] * (half_sine / sine);
+    turn[3] = half_cosine;
     return true;
+}
+
+/* 10.3 and 10.4. */
+static void limit_rotation(const mmd_rig_link *link, bool first_half, double own[4])
+{
+    const int *order = euler_orders[link->order];
+    int u = order[2], v = order[0], w = order[1];
+    double angles[3] = {0};
+    if (own[v] == 0 && own[w] == 0 && link->lower[v] <= 0 && link->upper[v] >= 0 &&
+        link->lower[w] <= 0 && link->upper[w] >= 0) {
+        /* About the inmost axis alone, as knees turn: the other two angles are zero. */
+        double angle = 2 * atan2(own[3] < 0 ? -own[u] : own[u], fabs(own[3]));
+        angles[u] = limit(angle, link->lower[u], link->upper[u], first_half);
+        if (angles[u] == angle)
+            return;
+        double axis[3] = {0};
+        axis[u] = 1;
+        mmd_quaternion_about(axis, angles[u], own);
+        return;
+    }
+    split(own, order, angles);
+    for (int i = 0; i < 3; i++)
+        angles[i] = limit(angles[i], link->lower[i], link->upper[i], first_half);
+    join(angles, order, own);
 }
 
 static void turn_link(mmd_pose_state *state, const mmd_rig_link *link, const double turn[4],
@@ -112,14 +154,8 @@ static void turn_link(mmd_pose_state *state, const mmd_rig_link *link, const dou
         mmd_quaternion_multiply(state->memory[link->bone], own, own);
     mmd_quaternion_multiply(turn, own, own);
     mmd_quaternion_normalize(own);
-    if (link->limited) {
-        const int *order = euler_orders[link->order];
-        double angles[3];
-        split(own, order, angles);
-        for (int i = 0; i < 3; i++)
-            angles[i] = limit(angles[i], link->lower[i], link->upper[i], first_half);
-        join(angles, order, own);
-    }
+    if (link->limited)
+        limit_rotation(link, first_half, own);
     if (remembers)
         memcpy(state->memory[link->bone], own, sizeof *state->memory);
     *remembered = true;
@@ -138,8 +174,7 @@ static bool solve_link(mmd_pose_state *state, const mmd_rig_solver *solver, size
         chord += (e[i] - g[i]) * (e[i] - g[i]);
     if (chord < 1e-7)
         return false;
-    double most = solver->unit_angle > 0 ? solver->unit_angle * (double)(k + 1) : HUGE_VAL;
-    if (step(state, link, e, g, most, first_half, turn)) {
+    if (step(state, link, e, g, first_half, turn)) {
         turn_link(state, link, turn, first_half, remembered);
         refresh(state, solver->inner_follower, solver->inner_followers);
     }

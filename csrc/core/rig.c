@@ -170,6 +170,16 @@ static void copy_link(const mmd_ik_link *link, mmd_rig_link *out)
         out->order = 2;
 }
 
+/* The bound of a step of the k-th link. Angles between directions end at pi. */
+static void bound_step(mmd_rig_link *link, double unit_angle, size_t k)
+{
+    link->most = unit_angle > 0 ? fmin(unit_angle, four_pi) * (double)(k + 1) : HUGE_VAL;
+    double half = fmin(link->most, four_pi / 4) / 2;
+    link->least_cosine = link->most < four_pi / 4 ? cos(link->most) : -2;
+    link->half_sine = sin(half);
+    link->half_cosine = cos(half);
+}
+
 static bool copy_solver(mmd_rig *rig, const mmd_bone *bones, int32_t goal, mmd_rig_solver *out)
 {
     const mmd_ik *ik = bones[goal].ik;
@@ -178,7 +188,6 @@ static bool copy_solver(mmd_rig *rig, const mmd_bone *bones, int32_t goal, mmd_r
     int32_t loops = ik->loop_count < 0           ? 0
                     : ik->loop_count > MAX_LOOPS ? MAX_LOOPS
                                                  : ik->loop_count;
-    out->unit_angle = fmin(ik->unit_angle, four_pi);
     /* The quotient in single precision, as MMD has it. */
     float least = ik->unit_angle > 0 ? (float)four_pi / ik->unit_angle : 0;
     int32_t floor_least = least > 360 ? 360 : (int32_t)least;
@@ -189,8 +198,10 @@ static bool copy_solver(mmd_rig *rig, const mmd_bone *bones, int32_t goal, mmd_r
     if (!out->links)
         return false;
     for (size_t k = 0; k < ik->link_count && out->link_count < MMD_MAX_LINKS; k++)
-        if (ik->links[k].bone >= 0)
+        if (ik->links[k].bone >= 0) {
+            bound_step(&out->links[out->link_count], ik->unit_angle, k);
             copy_link(&ik->links[k], &out->links[out->link_count++]);
+        }
     return true;
 }
 

@@ -35,12 +35,14 @@ typedef struct mmd_rig_link {
     int32_t order;       /* row of the table in 10.3 */
     int32_t single_axis; /* the only axis in use of the limits, or -1 */
     double lower[3], upper[3];
+    double most;                   /* angle of one step, 10.5; infinite: no bound */
+    double least_cosine;           /* of a step below it; -2: every step */
+    double half_sine, half_cosine; /* of the largest step */
 } mmd_rig_link;
 
 typedef struct mmd_rig_solver {
     int32_t goal, effector; /* the IK bone and its target */
     int32_t iterations;     /* corrected, 10.5 */
-    double unit_angle;      /* 0: no bound */
     size_t link_count, followers, inner_followers;
     mmd_rig_link *links;
     int32_t *follower;       /* the refresh set in evaluation order */
