@@ -12,15 +12,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 CORE := $(wildcard csrc/core/*.c)
 SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
 HEADERS := $(wildcard csrc/*/*.h)
+GENERATED := build/generated/shaders.h build/generated/cp932.h
 C_TESTS := $(wildcard tests/c/*.[ch])
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 C_FILES := $(SOURCES) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
 
-CFLAGS := -std=c11 -Icsrc -ffp-contract=off -fno-math-errno -fvisibility=hidden \
+CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
 # What the files that see GLEW and Python need on top.
-MODULE_FLAGS = -Ibuild/generated -DGLEW_STATIC -DPy_LIMITED_API=0x030b0000 \
+MODULE_FLAGS = -DGLEW_STATIC -DPy_LIMITED_API=0x030b0000 \
 	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
 	-DMMDSKIN_VERSION='"$(VERSION)"' $$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
@@ -97,6 +98,10 @@ build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
 	$(BIN)/python setup.py --quiet embed_shaders
 	@touch $@
 
+build/generated/cp932.h: setup.py .venv/ready
+	$(BIN)/python setup.py --quiet tabulate_cp932
+	@touch $@
+
 # C on its own: every compiler, and the core under the sanitizers
 
 .PHONY: check-format check-compile check-fuzz
@@ -110,29 +115,29 @@ check-format: .venv/ready build/packages-check
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
 	$(CORE:csrc/%.c=build/c/mingw/%.o)
 
-build/c/gcc/%.o: csrc/%.c $(HEADERS) build/generated/shaders.h
+build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED)
 	@mkdir -p $(@D)
 	gcc $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
-build/c/clang/%.o: csrc/%.c $(HEADERS) build/generated/shaders.h build/packages-check
+build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
 	@mkdir -p $(@D)
 	clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
 # All that this compiler may take from /usr/include is cglm.
-build/c/mingw/%.o: csrc/%.c $(HEADERS) build/packages-check
+build/c/mingw/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
 	@mkdir -p $(@D) build/c/include
 	@ln -sfn /usr/include/cglm build/c/include/cglm
 	x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/c/include \
 		-c $< -o $@
 
-build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build
+build/c/sanitize/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-build
 	@mkdir -p $(@D)
 	gcc $(CFLAGS) $(SANITIZE) -c $< -o $@
 
 build/c/tests: $(CORE:csrc/%.c=build/c/sanitize/%.o) $(C_TESTS)
 	gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
 
-build/fuzz/%: tests/fuzz/%.c $(CORE) $(HEADERS) build/packages-check
+build/fuzz/%: tests/fuzz/%.c $(CORE) $(HEADERS) $(GENERATED) build/packages-check
 	@mkdir -p $(@D)
 	clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c,$^) -lm -o $@
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/text.h"
 
-enum { REPLACEMENT = 0xFFFD };
+#include "cp932.h"
+
+#include <stdbool.h>
+
+enum { REPLACEMENT = 0xFFFD, FIRST_TRAIL = 0x40, TRAILS = 0xFD - FIRST_TRAIL };
 
 static char *put(char *out, uint32_t c)
 {
@@ -63,13 +67,33 @@ static uint32_t next_utf8(const uint8_t *bytes, size_t size, size_t *at)
     return c;
 }
 
+static bool is_lead(uint8_t byte)
+{
+    return (byte >= 0x81 && byte <= 0x9F) || (byte >= 0xE0 && byte <= 0xFC);
+}
+
+/* Of a pair that stands for nothing only the first byte is replaced, as Python does. */
+static uint32_t next_cp932(const uint8_t *bytes, size_t size, size_t *at)
+{
+    uint8_t first = bytes[(*at)++];
+    if (!is_lead(first))
+        return mmd_cp932_singles[first];
+    if (*at >= size || bytes[*at] < FIRST_TRAIL || bytes[*at] >= FIRST_TRAIL + TRAILS)
+        return REPLACEMENT;
+    size_t row = first < 0xA0 ? first - 0x81u : first - 0xE0u + 31;
+    uint32_t unit = mmd_cp932_pairs[row * TRAILS + bytes[*at] - FIRST_TRAIL];
+    *at += unit != 0;
+    return unit ? unit : REPLACEMENT;
+}
+
 /* Writes to `out`, or only counts when it is NULL. */
 static size_t decode(mmd_encoding encoding, const uint8_t *bytes, size_t size, char *out)
 {
     size_t length = 0;
     for (size_t at = 0; at < size;) {
-        uint32_t c =
-            encoding == MMD_UTF16LE ? next_utf16(bytes, size, &at) : next_utf8(bytes, size, &at);
+        uint32_t c = encoding == MMD_UTF16LE ? next_utf16(bytes, size, &at)
+                     : encoding == MMD_UTF8  ? next_utf8(bytes, size, &at)
+                                             : next_cp932(bytes, size, &at);
         if (c == 0)
             break;
         char spare[4], *to = out ? out + length : spare;
@@ -90,4 +114,34 @@ mmd_text mmd_text_decode(mmd_arena *arena, mmd_encoding encoding, const uint8_t 
         return (mmd_text){0};
     decode(encoding, bytes, size, data);
     return (mmd_text){data, length};
+}
+
+/* The units ascend. 0: no code. */
+static uint16_t cp932_code(uint32_t c)
+{
+    size_t first = 0, end = sizeof mmd_cp932_units / sizeof *mmd_cp932_units;
+    while (end - first > 1) {
+        size_t middle = first + (end - first) / 2;
+        if (mmd_cp932_units[middle] <= c)
+            first = middle;
+        else
+            end = middle;
+    }
+    return mmd_cp932_units[first] == c ? mmd_cp932_codes[first] : 0;
+}
+
+size_t mmd_text_encode_cp932(const mmd_text *text, uint8_t *out, size_t room)
+{
+    const uint8_t *bytes = (const uint8_t *)text->data;
+    size_t length = 0;
+    for (size_t at = 0; at < text->size;) {
+        uint16_t code = cp932_code(next_utf8(bytes, text->size, &at));
+        if (code == 0)
+            return 0;
+        if (code > 0xFF && length < room)
+            out[length++] = (uint8_t)(code >> 8);
+        if (length < room)
+            out[length++] = (uint8_t)code;
+    }
+    return length;
 }
