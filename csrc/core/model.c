@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/model.h"
 
+#include "core/pmd.h"
 #include "core/pmx.h"
 
 #include <stdlib.h>
@@ -140,8 +141,9 @@ mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
         return NULL;
     }
     model->arena = arena;
-    bool read = mmd_pmx_is(bytes, size) ? mmd_pmx_read(model, bytes, size, err)
-                                        : mmd_fail(err, MMD_E_FORMAT, "not a PMX file");
+    bool read = mmd_pmx_is(bytes, size)   ? mmd_pmx_read(model, bytes, size, err)
+                : mmd_pmd_is(bytes, size) ? mmd_pmd_read(model, bytes, size, err)
+                                          : mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file");
     if (!read) {
         mmd_model_free(model);
         return NULL;
