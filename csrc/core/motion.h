@@ -8,10 +8,11 @@
 
 #include <stdint.h>
 
-/* The contents of a VMD file, or of a VPD file as a motion of one frame (0), as plain data. A loaded
-   motion is sound: keys of a track ascend strictly by frame (of equal frames the last in the file stays),
-   numbers are finite, rotations are unit quaternions x y z w (of zero length in the file: identity),
-   interpolation bytes are 0-127. mmd-behaviour.md sections 5 to 7. Frames are 30 a second. */
+/* The contents of a VMD file, or of a VPD file as a motion of one frame (0), as plain data. A
+   loaded motion is sound: keys of a track ascend strictly by frame (of equal frames the last in the
+   file stays), numbers are finite, rotations are unit quaternions x y z w (of zero length in the
+   file: identity), interpolation bytes are 0-127. mmd-behaviour.md sections 5 to 7. Frames are 30 a
+   second. */
 
 /* Name as it stands in a cp932 field, cut at its first NUL, for comparison byte by byte. */
 typedef struct mmd_field {
@@ -24,9 +25,9 @@ typedef struct mmd_bone_track {
     mmd_field field;
     size_t key_count;
     uint32_t *frames;
-    float *translations;     /* (n,3) */
-    float *rotations;        /* (n,4) */
-    uint8_t *interpolation;  /* (n,4,4): rows x, y, z, rotation, columns x1 y1 x2 y2 */
+    float *translations;    /* (n,3) */
+    float *rotations;       /* (n,4) */
+    uint8_t *interpolation; /* (n,4,4): rows x, y, z, rotation, columns x1 y1 x2 y2 */
 } mmd_bone_track;
 
 typedef struct mmd_morph_track {
@@ -41,11 +42,12 @@ typedef struct mmd_camera_track {
     size_t key_count;
     uint32_t *frames;
     float *distances;
-    float *targets;         /* (n,3) */
-    float *rotations;       /* (n,3) Euler angles, radians */
-    uint8_t *interpolation; /* (n,6,4): rows x, y, z, rotation, distance, view angle, columns as above */
-    float *view_angles;     /* degrees */
-    uint8_t *perspective;   /* 1: perspective */
+    float *targets;   /* (n,3) */
+    float *rotations; /* (n,3) Euler angles, radians */
+    uint8_t *
+        interpolation; /* (n,6,4): rows x, y, z, rotation, distance, view angle, columns as above */
+    float *view_angles;   /* degrees */
+    uint8_t *perspective; /* 1: perspective */
 } mmd_camera_track;
 
 typedef struct mmd_light_track {
