@@ -25,11 +25,15 @@ FRAMING = (((1.7, 5.4, 0), 10.4, (330, 330)), ((0, 7, 0), 13.6, (330, 390)))
 def table(model):
     """Prints backend, device, vertices, ns per vertex and the largest difference from float64."""
     judge = sample.sample()
-    frames = np.stack([f(a) for _, _, f in POSES for a in np.linspace(0, 150, 8)]).astype(np.float32)
+    frames = np.stack([f(a) for _, _, f in POSES for a in np.linspace(0, 150, 8)]).astype(
+        np.float32
+    )
     weights = np.zeros(len(model.morphs), np.float32)
     weights[:3] = 0.5, 0.25, 0.75
     exact = twin.skin(judge, frames, weights)
-    print(f"\n{'backend':8} {'device':44} {'vertices':>9} {'ns/vertex':>10} {'largest difference':>19}")
+    print(
+        f"\n{'backend':8} {'device':44} {'vertices':>9} {'ns/vertex':>10} {'largest difference':>19}"
+    )
     for backend in mmdskin.backends():
         if not backend.available:
             print(f"{backend.name:8} not available: {backend.reason}")
@@ -43,8 +47,12 @@ def table(model):
         per_vertex = statistics.median(times) / out.positions[..., 0].size * 1e9
         difference = abs(out.positions - exact[0]).max()
         device = backend.device or ""
-        print(f"{backend.name:8} {device[:44]:44} {out.positions[..., 0].size:9} {per_vertex:10.2f} {difference:19.1e}")
-    print(f"({len(frames)} frames a call, positions and normals, one median of {len(times)} calls)\n")
+        print(
+            f"{backend.name:8} {device[:44]:44} {out.positions[..., 0].size:9} {per_vertex:10.2f} {difference:19.1e}"
+        )
+    print(
+        f"({len(frames)} frames a call, positions and normals, one median of {len(times)} calls)\n"
+    )
 
 
 def skin_poses(model):
@@ -71,8 +79,14 @@ def draw(model, poses):
             v, triangles = sample.limb_vertices(kind), sample.limb_triangles(kind)
             positions, normals = poses[name].positions[v], poses[name].normals[v]
             part = (positions, normals, model.uvs[v], triangles, sample.COLOURS[i], (8, 16))
-            rows[-1].append(picture.render([part], size, np.add(centre, [sample.limb_x(i), 0, 0]), height, camera))
-            kept = picture.volume(positions, triangles) / picture.volume(model.positions[v], triangles)
+            rows[-1].append(
+                picture.render(
+                    [part], size, np.add(centre, [sample.limb_x(i), 0, 0]), height, camera
+                )
+            )
+            kept = picture.volume(positions, triangles) / picture.volume(
+                model.positions[v], triangles
+            )
             notes[-1].append(f"volume {kept:.0%}")
     titles = [f"Elbow bent by {POSES[0][1]}°", f"Forearm twisted by {POSES[1][1]}°"]
     page = picture.sheet(rows, sample.LIMBS, titles, notes, "Five deform types, the same two poses")
@@ -81,24 +95,22 @@ def draw(model, poses):
 
 def blender(path):
     """Renders before and after the bake in Blender; a sentence when that is not possible."""
-    script = Path(__file__).parent / "blender" / "render_sample.py"
-    program = shutil.which("blender")
-    if not program:
+    if not shutil.which("blender"):
         return "Blender is not installed: no renders before and after the bake (apt-get install blender)"
-    command = [program, "--background", "--factory-startup", "--python-exit-code", "1", "--python", script]
-    log = DEMO / "blender.log"
-    with log.open("wb") as file:
-        done = subprocess.run([*command, "--", path, DEMO], stdout=file, stderr=file, timeout=600)
-    if done.returncode:
-        return f"Blender's renders failed with status {done.returncode}; its words are in {log}"
-    return None
+    script = Path(__file__).parent / "blender" / "render_sample.py"
+    done = subprocess.run(
+        [sys.executable, script, path, DEMO], stderr=subprocess.PIPE, text=True, timeout=600
+    )
+    return f"Blender's renders failed: {done.stderr.strip()}" if done.returncode else None
 
 
 def main():
     DEMO.mkdir(parents=True, exist_ok=True)
     path = sample.write_sample(DEMO)
     model = mmdskin.load_model(path)
-    print(f"{model.name}: {len(model.positions)} vertices, {len(model.bones)} bones, {len(model.morphs)} morphs")
+    print(
+        f"{model.name}: {len(model.positions)} vertices, {len(model.bones)} bones, {len(model.morphs)} morphs"
+    )
     table(model)
     draw(model, skin_poses(model))
     complaint = blender(path)

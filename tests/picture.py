@@ -41,12 +41,16 @@ def render(parts, size, centre, height, camera):
     """RGB image. parts: (positions, normals, uvs, triangles, colour, squares) each; `height` units fill the image."""
     width, rows = (n * SUPERSAMPLE for n in size)
     mix = np.linspace(0, 1, rows)[:, None, None]
-    image = np.broadcast_to(BACKGROUND[0] * (1 - mix) + BACKGROUND[1] * mix, (rows, width, 3)).copy()
+    image = np.broadcast_to(
+        BACKGROUND[0] * (1 - mix) + BACKGROUND[1] * mix, (rows, width, 3)
+    ).copy()
     depth = np.full((rows, width), np.inf)
     scale = rows / height
     for positions, normals, uvs, triangles, colour, squares in parts:
         eye = (positions - centre) @ camera.T
-        points = np.stack([width / 2 + eye[:, 0] * scale, rows / 2 - eye[:, 1] * scale, eye[:, 2]], 1)
+        points = np.stack(
+            [width / 2 + eye[:, 0] * scale, rows / 2 - eye[:, 1] * scale, eye[:, 2]], 1
+        )
         attributes = np.concatenate([normals @ camera.T, uvs], 1)
         for triangle in triangles:
             _fill(image, depth, points[triangle], attributes[triangle], colour, squares)
@@ -77,7 +81,9 @@ def _fill(image, depth, corners, attributes, colour, squares):
     values = share[seen] @ attributes
     normals = values[:, :3] / np.maximum(np.linalg.norm(values[:, :3], axis=1), 1e-9)[:, None]
     normals = np.where(normals[:, 2:] > 0, -normals, normals)  # both sides are lit
-    image[top : bottom + 1, left : right + 1][seen] = shade(normals, chequer(values[:, 3:], colour, squares))
+    image[top : bottom + 1, left : right + 1][seen] = shade(
+        normals, chequer(values[:, 3:], colour, squares)
+    )
 
 
 def volume(positions, triangles):

@@ -9,7 +9,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
-MORPH_KINDS = ("group", "vertex", "bone", "uv", "uv1", "uv2", "uv3", "uv4", "material", "flip", "impulse")
+MORPH_KINDS = (
+    "group",
+    "vertex",
+    "bone",
+    "uv",
+    "uv1",
+    "uv2",
+    "uv3",
+    "uv4",
+    "material",
+    "flip",
+    "impulse",
+)
 MORPH_COLUMNS = (1, 3, 7, 4, 4, 4, 4, 4, 29, 1, 7)
 # what the index of a morph's offsets counts, as the letter of the index size
 MORPH_INDEX = "mvbvvvvvamr"
@@ -23,9 +35,23 @@ ELEMENT_KINDS = ("bone", "morph")
 INDEX_ORDER = "vtabmr"
 ENCODINGS = ("utf-16-le", "utf-8")
 
-TAIL_IS_BONE, IS_IK, LOCAL_APPEND, APPEND_ROTATION, APPEND_TRANSLATION = 0x1, 0x20, 0x80, 0x100, 0x200
+TAIL_IS_BONE, IS_IK, LOCAL_APPEND, APPEND_ROTATION, APPEND_TRANSLATION = (
+    0x1,
+    0x20,
+    0x80,
+    0x100,
+    0x200,
+)
 FIXED_AXIS, LOCAL_AXES, AFTER_PHYSICS, EXTERNAL_PARENT = 0x400, 0x800, 0x1000, 0x2000
-STRUCTURAL = TAIL_IS_BONE | IS_IK | APPEND_ROTATION | APPEND_TRANSLATION | FIXED_AXIS | LOCAL_AXES | EXTERNAL_PARENT
+STRUCTURAL = (
+    TAIL_IS_BONE
+    | IS_IK
+    | APPEND_ROTATION
+    | APPEND_TRANSLATION
+    | FIXED_AXIS
+    | LOCAL_AXES
+    | EXTERNAL_PARENT
+)
 
 
 def _zeros(*shape, dtype=np.float32):

@@ -20,7 +20,13 @@ SPACING, RADIUS = 7.0, 1.0
 BOTTOM, ELBOW, WRIST, TOP = 1.0, 7.0, 11.5, 13.0
 # the elbow's weights change over this many units on either side
 BLEND = 1.6
-COLOURS = ((0.42, 0.65, 0.86), (0.90, 0.48, 0.42), (0.93, 0.74, 0.35), (0.44, 0.76, 0.55), (0.68, 0.55, 0.85))
+COLOURS = (
+    (0.42, 0.65, 0.86),
+    (0.90, 0.48, 0.42),
+    (0.93, 0.74, 0.35),
+    (0.44, 0.76, 0.55),
+    (0.68, 0.55, 0.85),
+)
 TEXTURE = "tex/格子.png"
 AROUND, ALONG, CAP = 24, 44, 6
 
@@ -47,8 +53,16 @@ def capsule(bottom, top, radius, around=AROUND, along=ALONG, cap=CAP):
     """Rings of a round-ended tube along y: positions, normals, uvs, triangles, and the height along the axis."""
     turn = np.linspace(0, np.pi / 2, cap, endpoint=False)
     body = np.linspace(bottom + radius, top - radius, along)
-    height = np.concatenate([bottom + radius - radius * np.cos(turn), body, (top - radius + radius * np.cos(turn))[::-1]])
-    r = np.concatenate([radius * np.sin(turn), np.full(along, radius), (radius * np.sin(turn))[::-1]])
+    height = np.concatenate(
+        [
+            bottom + radius - radius * np.cos(turn),
+            body,
+            (top - radius + radius * np.cos(turn))[::-1],
+        ]
+    )
+    r = np.concatenate(
+        [radius * np.sin(turn), np.full(along, radius), (radius * np.sin(turn))[::-1]]
+    )
     tilt = np.concatenate([-np.cos(turn), np.zeros(along), np.cos(turn)[::-1]])
     angle = np.linspace(0, 2 * np.pi, around + 1)  # the seam has its own vertices for the texture
     ring = np.stack([np.cos(angle), np.zeros_like(angle), np.sin(angle)], 1)
@@ -61,16 +75,35 @@ def capsule(bottom, top, radius, around=AROUND, along=ALONG, cap=CAP):
     # clockwise seen from outside, left-handed
     triangles = np.concatenate([np.stack([a, b, b + 1], 1), np.stack([a, b + 1, a + 1], 1)])
     corner = positions.reshape(-1, 3)[triangles]
-    area = np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
+    area = np.linalg.norm(
+        np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1
+    )
     heights = np.repeat(height, around + 1)
-    return positions.reshape(-1, 3), normals.reshape(-1, 3), np.stack([u, v], -1).reshape(-1, 2), triangles[area > 1e-9], heights
+    return (
+        positions.reshape(-1, 3),
+        normals.reshape(-1, 3),
+        np.stack([u, v], -1).reshape(-1, 2),
+        triangles[area > 1e-9],
+        heights,
+    )
 
 
 class _Parts:
     """Vertex arrays of the parts, one after the other."""
 
     def __init__(self):
-        self.rows = {k: [] for k in ("positions", "normals", "uvs", "deform", "bone_indices", "bone_weights", "sdef")}
+        self.rows = {
+            k: []
+            for k in (
+                "positions",
+                "normals",
+                "uvs",
+                "deform",
+                "bone_indices",
+                "bone_weights",
+                "sdef",
+            )
+        }
         self.triangles, self.ranges, self.count = [], {}, 0
 
     def add(self, name, positions, normals, uvs, triangles, deform, bones, weights, sdef=None):
@@ -89,7 +122,9 @@ class _Parts:
 
     def arrays(self):
         types = dict(deform=np.uint8, bone_indices=np.int32)
-        arrays = {k: np.concatenate(v).astype(types.get(k, np.float32)) for k, v in self.rows.items()}
+        arrays = {
+            k: np.concatenate(v).astype(types.get(k, np.float32)) for k, v in self.rows.items()
+        }
         return arrays, np.concatenate(self.triangles).astype(np.int32)
 
 
@@ -113,7 +148,10 @@ def _add_limb(parts, limb):
     elif kind == "BDEF4":
         half = 4 * w1 * (1 - w1) * 0.6
         bones = [upper, helper, fore, hand]
-        weights = np.stack([(1 - w1) * (1 - half), half, w1 * (1 - half) * (1 - w_hand), w1 * (1 - half) * w_hand], 1)
+        weights = np.stack(
+            [(1 - w1) * (1 - half), half, w1 * (1 - half) * (1 - w_hand), w1 * (1 - half) * w_hand],
+            1,
+        )
     else:
         bones = [upper, fore, hand]
         weights = np.stack([1 - w1, w1 * (1 - w_hand), w1 * w_hand], 1)
@@ -164,7 +202,9 @@ def _morphs(m):
     sdef = limb_vertices("SDEF").astype(np.int32)
     uv = np.tile(np.float32([0.0, 0.25, 0.0, 0.0]), (len(sdef), 1))
     bends = np.array([limb_bone(i, FORE) for i in range(len(LIMBS))])
-    turn = np.tile(np.float32([0, 0, 0, 0, 0, -np.sin(np.pi / 8), np.cos(np.pi / 8)]), (len(bends), 1))
+    turn = np.tile(
+        np.float32([0, 0, 0, 0, 0, -np.sin(np.pi / 8), np.cos(np.pi / 8)]), (len(bends), 1)
+    )
     fade = [1.0, 0.0, 0.0, 0.0, -0.5] + [0.0] * 24  # add: diffuse alpha
     tint = [0.0] + [1.0, 0.6, 0.6, 1.0] + [1.0] * 24  # multiply: redder
 
@@ -195,7 +235,16 @@ def _parts():
     width = SPACING * len(LIMBS) / 2 + 3.5
     positions, normals, uvs, triangles, _ = capsule(-width, width, 0.9, along=30)
     lie = np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1.0]])
-    parts.add("base", positions @ lie.T, normals @ lie.T, uvs, triangles, pmx.BDEF1, [CENTER], np.ones((len(positions), 1)))
+    parts.add(
+        "base",
+        positions @ lie.T,
+        normals @ lie.T,
+        uvs,
+        triangles,
+        pmx.BDEF1,
+        [CENTER],
+        np.ones((len(positions), 1)),
+    )
     positions, normals, uvs, triangles, y = capsule(0.5, 10.0, 0.35, around=12)
     w2 = smoothstep((y - 3.5) / 2)
     w3 = smoothstep((y - 7.9) / 1.2)
@@ -220,7 +269,9 @@ def sample():
     """The sample as a `pmx_file.PMX`."""
     parts = _parts()
     arrays, triangles = parts.arrays()
-    m = pmx.PMX(version=2.1, name="見本の腕", name_english="sample limbs", triangles=triangles, **arrays)
+    m = pmx.PMX(
+        version=2.1, name="見本の腕", name_english="sample limbs", triangles=triangles, **arrays
+    )
     m.comment = "変形方式の見本\r\n自作モデル。自由に使えます。"
     m.comment_english = "Five limbs, one per deform type.\r\nMade by code, MIT licence."
     n = len(m.positions)
@@ -249,7 +300,19 @@ def sample():
     x = limb_x(0) - 4.5
     m.rigid_bodies = [
         pmx.RigidBody("台", "base", CENTER, 0, 0xFFFE, 1, (20.0, 0.9, 0.9), mode=0),
-        pmx.RigidBody("尾先", "tail tip", TAIL + 2, 1, 0xFFFD, 2, (0.35, 1.5, 0.0), (x, 9.2, 0.0), (0.0, 0.0, 0.1), 0.5, mode=1),
+        pmx.RigidBody(
+            "尾先",
+            "tail tip",
+            TAIL + 2,
+            1,
+            0xFFFD,
+            2,
+            (0.35, 1.5, 0.0),
+            (x, 9.2, 0.0),
+            (0.0, 0.0, 0.1),
+            0.5,
+            mode=1,
+        ),
     ]
     limit = (0.3, 0.3, 0.3)
     m.joints = [
@@ -257,7 +320,9 @@ def sample():
                   rotation_upper=limit, rotation_spring=(10.0, 10.0, 10.0)),
     ]  # fmt: skip
     tail = parts.ranges["tail"]
-    m.soft_bodies = [pmx.SoftBody("柔体", "soft", 0, 6, anchors=[(1, tail.start, 0)], pins=[tail.start + 1])]
+    m.soft_bodies = [
+        pmx.SoftBody("柔体", "soft", 0, 6, anchors=[(1, tail.start, 0)], pins=[tail.start + 1])
+    ]
     return m
 
 
@@ -298,10 +363,17 @@ def texture_png(size=128, squares=8):
     rows = b"".join(b"\0" + row.tobytes() for row in rgb)
 
     def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     head = struct.pack(">2I5B", size, size, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
 
 
 def write_sample(folder):
