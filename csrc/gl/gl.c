@@ -116,6 +116,22 @@ static bool load_egl(mmd_error *err)
     return true;
 }
 
+/* The driver refused 3.3: says which version it has instead. */
+static bool fail_version(mmd_gl_context *gl, EGLConfig config, const char *platform, attempts *log)
+{
+    char why[120];
+    snprintf(why, sizeof why, "%s", egl_error());
+    gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, NULL);
+    if (gl->context && egl.MakeCurrent(gl->display, EGL_NO_SURFACE, EGL_NO_SURFACE, gl->context)) {
+        const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
+            (const GLubyte *(GLAPIENTRY *)(GLenum))egl.GetProcAddress("glGetString");
+        const char *version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
+        if (version)
+            snprintf(why, sizeof why, "the driver has %s", version);
+    }
+    return fail_attempt(log, platform, "no OpenGL 3.3 core context", why);
+}
+
 static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log)
 {
     const char *extensions = egl.QueryString(gl->display, EGL_EXTENSIONS);
@@ -138,7 +154,7 @@ static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log
                                      EGL_NONE};
     gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, version);
     if (!gl->context)
-        return fail_attempt(log, platform, "no OpenGL 3.3 core context", egl_error());
+        return fail_version(gl, config, platform, log);
     if (!surfaceless) {
         static const EGLint size[] = {EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE};
         gl->surface = egl.CreatePbufferSurface(gl->display, config, size);
