@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make demo` runs: the sample model skinned by every backend, pictures and Blender renders in build/demo."""
+"""What `make demo` runs: the sample model skinned by every backend, with pictures in build/demo."""
 
 import shutil
 import statistics
@@ -22,43 +22,38 @@ POSES = (("bend", 120, sample.bend), ("twist", 150, sample.twist))
 FRAMING = (((1.7, 5.4, 0), 10.4, (330, 330)), ((0, 7, 0), 13.6, (330, 390)))
 
 
+LINE = "{:8} {:40} {:>9} {:>10} {:>19}"
+
+
 def table(model):
-    """Prints backend, device, vertices, ns per vertex and the largest difference from float64."""
-    judge = sample.sample()
-    frames = np.stack([f(a) for _, _, f in POSES for a in np.linspace(0, 150, 8)]).astype(
-        np.float32
-    )
+    """Prints what each backend takes and how far it is from float64."""
+    frames = np.stack([f(a) for _, _, f in POSES for a in np.linspace(0, 150, 8)])
     weights = np.zeros(len(model.morphs), np.float32)
     weights[:3] = 0.5, 0.25, 0.75
-    exact = twin.skin(judge, frames, weights)
-    print(
-        f"\n{'backend':8} {'device':44} {'vertices':>9} {'ns/vertex':>10} {'largest difference':>19}"
-    )
+    exact = twin.skin(sample.sample(), frames, weights)[0]
+    print("\n" + LINE.format("backend", "device", "vertices", "ns/vertex", "largest difference"))
     for backend in mmdskin.backends():
         if not backend.available:
             print(f"{backend.name:8} not available: {backend.reason}")
             continue
         out = mmdskin.skin(model, frames, weights, backend=backend.name)
+        count = out.positions[..., 0].size
         times = []
         for _ in range(9):
             start = time.perf_counter()
             mmdskin.skin(model, frames, weights, backend=backend.name, out=out)
             times.append(time.perf_counter() - start)
-        per_vertex = statistics.median(times) / out.positions[..., 0].size * 1e9
-        difference = abs(out.positions - exact[0]).max()
-        device = backend.device or ""
-        print(
-            f"{backend.name:8} {device[:44]:44} {out.positions[..., 0].size:9} {per_vertex:10.2f} {difference:19.1e}"
-        )
-    print(
-        f"({len(frames)} frames a call, positions and normals, one median of {len(times)} calls)\n"
-    )
+        ns = f"{statistics.median(times) / count * 1e9:.2f}"
+        difference = f"{abs(out.positions - exact).max():.1e}"
+        device = (backend.device or "")[:40]
+        print(LINE.format(backend.name, device, count, ns, difference))
+    print(f"({len(frames)} frames a call, positions and normals, median of {len(times)} calls)\n")
 
 
 def skin_poses(model):
     """Skins the two poses, writes them to sample.npz, and returns them."""
     poses = {name: mmdskin.skin(model, f(angle)) for name, angle, f in POSES}
-    arrays = dict(rest=model.positions, triangles=model.triangles, deform=model.deform)
+    arrays = {"rest": model.positions, "triangles": model.triangles, "deform": model.deform}
     for name, angle, f in POSES:
         arrays |= {
             f"{name}_bone_matrices": f(angle),
@@ -96,7 +91,7 @@ def draw(model, poses):
 def blender(path):
     """Renders before and after the bake in Blender; a sentence when that is not possible."""
     if not shutil.which("blender"):
-        return "Blender is not installed: no renders before and after the bake (apt-get install blender)"
+        return "Blender is not installed: no renders of the bake (apt-get install blender)"
     script = Path(__file__).parent / "blender" / "render_sample.py"
     done = subprocess.run(
         [sys.executable, script, path, DEMO], stderr=subprocess.PIPE, text=True, timeout=600
@@ -109,7 +104,8 @@ def main():
     path = sample.write_sample(DEMO)
     model = mmdskin.load_model(path)
     print(
-        f"{model.name}: {len(model.positions)} vertices, {len(model.bones)} bones, {len(model.morphs)} morphs"
+        f"{model.name}: {len(model.positions)} vertices, {len(model.bones)} bones, "
+        f"{len(model.morphs)} morphs"
     )
     table(model)
     draw(model, skin_poses(model))

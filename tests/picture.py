@@ -38,7 +38,7 @@ def shade(normals, colours):
 
 
 def render(parts, size, centre, height, camera):
-    """RGB image. parts: (positions, normals, uvs, triangles, colour, squares) each; `height` units fill the image."""
+    """RGB image of parts (positions, normals, uvs, triangles, colour, squares), `height` units high."""
     width, rows = (n * SUPERSAMPLE for n in size)
     mix = np.linspace(0, 1, rows)[:, None, None]
     image = np.broadcast_to(
@@ -97,7 +97,7 @@ def font(size):
 
 
 def sheet(rows, captions, row_titles, notes, title, gap=14):
-    """One page: images in rows, a title, a caption over each column, a title over each row, a note in each image."""
+    """One page: images in rows, captions over columns, titles over rows, a note in each image."""
     w = rows[0][0].width
     head, band = 96, 40
     size = (len(rows[0]) * (w + gap) + gap, head + sum(row[0].height + band + gap for row in rows))

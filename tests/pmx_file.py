@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""PMX 2.0 and 2.1 files in plain Python: the judge of the native reader, and the writer of test files.
+"""PMX 2.0 and 2.1 files in plain Python: judge of the native reader, writer of test files.
 
-Nothing is repaired or validated. `read` takes bytes or a path, `write` gives bytes, `layout` also says
-where each record begins; the records of `pmx_records` are names of this module too.
+Nothing is repaired or validated. `read` takes bytes or a path, `write` gives bytes, `layout` also
+says where each record begins; the records of `pmx_records` are names of this module too.
 """
 
 import struct
@@ -11,9 +11,37 @@ import numpy as np
 
 from pmx_records import *  # noqa: F403
 from pmx_records import (
-    AFTER_PHYSICS, APPEND_ROTATION, APPEND_TRANSLATION, BDEF1, BDEF2, BDEF4, ENCODINGS, EXTERNAL_PARENT, FIXED_AXIS,
-    IK, INDEX_ORDER, IS_IK, LOCAL_APPEND, LOCAL_AXES, MORPH_COLUMNS, MORPH_INDEX, MORPH_KINDS, PMX, QDEF, SDEF,
-    STRUCTURAL, TAIL_IS_BONE, Append, Bone, DisplayFrame, IKLink, Joint, Material, Morph, RigidBody, SoftBody,
+    AFTER_PHYSICS,
+    APPEND_ROTATION,
+    APPEND_TRANSLATION,
+    BDEF1,
+    BDEF2,
+    BDEF4,
+    ENCODINGS,
+    EXTERNAL_PARENT,
+    FIXED_AXIS,
+    IK,
+    INDEX_ORDER,
+    IS_IK,
+    LOCAL_APPEND,
+    LOCAL_AXES,
+    MORPH_COLUMNS,
+    MORPH_INDEX,
+    MORPH_KINDS,
+    PMX,
+    QDEF,
+    SDEF,
+    STRUCTURAL,
+    TAIL_IS_BONE,
+    Append,
+    Bone,
+    DisplayFrame,
+    IKLink,
+    Joint,
+    Material,
+    Morph,
+    RigidBody,
+    SoftBody,
 )  # fmt: skip
 
 
@@ -224,7 +252,7 @@ class _Writer:
         self.pack(f"{len(values)}{self.index_form[letter]}", *values)
 
     def section(self, name, records, write):
-        """Count and records; `marks` keeps where each begins: "bones" the count, "bones[3]" a record."""
+        """Count and records; `marks` keeps where each begins: "bones" the count, "bones[3]" one."""
         self.marks[name] = self.at
         self.pack("i", len(records))
         for i, record in enumerate(records):
@@ -234,14 +262,14 @@ class _Writer:
 
 def index_sizes(m):
     """The smallest index sizes an editor would choose."""
-    counts = dict(
-        v=len(m.positions),
-        t=len(m.textures),
-        a=len(m.materials),
-        b=len(m.bones),
-        m=len(m.morphs),
-        r=len(m.rigid_bodies),
-    )
+    counts = {
+        "v": len(m.positions),
+        "t": len(m.textures),
+        "a": len(m.materials),
+        "b": len(m.bones),
+        "m": len(m.morphs),
+        "r": len(m.rigid_bodies),
+    }
     limits = {k: (255, 65535) if k == "v" else (127, 32767) for k in INDEX_ORDER}
     return {k: 1 if n <= limits[k][0] else 2 if n <= limits[k][1] else 4 for k, n in counts.items()}
 
@@ -326,7 +354,7 @@ def _write_material(w, a):
 
 
 def bone_flags(b):
-    """The flags of the file: those of `b.flags` that only inform, and those that the fields imply."""
+    """The file's flags: those of `b.flags` that only inform, and those that the fields imply."""
     flags = b.flags & ~(STRUCTURAL | AFTER_PHYSICS)
     implied = {
         TAIL_IS_BONE: b.tail_bone is not None,

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a PMX 2.0 or 2.1 file holds, as dataclasses with the field names of the records of `mmdskin`.
+"""What a PMX file holds, as dataclasses with the field names of the records of `mmdskin`.
 
 Values are the file's own: enumerations stay numbers, nil indices are -1.
 """
+
+# ruff: noqa: RUF009 (`_zeros` makes a field, not a value)
 
 from dataclasses import dataclass, field
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Our own sample model, made by code: five limbs side by side, one per deform type, on a base.
 
-`build_sample()` gives a PMX 2.1 file, `bend(degrees)` and `twist(degrees)` skinning matrices that pose every
-limb's elbow alike, `limb_vertices("SDEF")` the vertices of one limb. Run as a script it writes the file and its texture.
+`build_sample()` gives a PMX 2.1 file, `bend(degrees)` and `twist(degrees)` skinning matrices that
+pose every limb's elbow alike, `limb_vertices("SDEF")` the vertices of one limb. Run as a script it
+writes the file and its texture.
 """
 
 import struct
@@ -50,7 +51,7 @@ def smoothstep(x):
 
 
 def capsule(bottom, top, radius, around=AROUND, along=ALONG, cap=CAP):
-    """Rings of a round-ended tube along y: positions, normals, uvs, triangles, and the height along the axis."""
+    """A round-ended tube along y: positions, normals, uvs, triangles, height on the axis."""
     turn = np.linspace(0, np.pi / 2, cap, endpoint=False)
     body = np.linspace(bottom + radius, top - radius, along)
     height = np.concatenate(
@@ -121,7 +122,7 @@ class _Parts:
         self.count += n
 
     def arrays(self):
-        types = dict(deform=np.uint8, bone_indices=np.int32)
+        types = {"deform": np.uint8, "bone_indices": np.int32}
         arrays = {
             k: np.concatenate(v).astype(types.get(k, np.float32)) for k, v in self.rows.items()
         }
@@ -131,7 +132,7 @@ class _Parts:
 def _add_limb(parts, limb):
     kind, x = LIMBS[limb], limb_x(limb)
     positions, normals, uvs, triangles, y = capsule(BOTTOM, TOP, RADIUS)
-    positions = positions + [x, 0, 0]
+    positions = np.add(positions, [x, 0, 0])
     upper, fore, hand, helper = (limb_bone(limb, part) for part in range(4))
     w1 = smoothstep((y - ELBOW + BLEND) / (2 * BLEND))
     w_hand = smoothstep((y - WRIST + 0.5) / 1.0)
@@ -166,26 +167,76 @@ def _bones():
     for limb, kind in enumerate(LIMBS):
         x, base = limb_x(limb), limb_bone(limb, 0)
         bones += [
-            pmx.Bone(f"上腕_{kind}", f"upper_{kind}", (x, BOTTOM, 0), CENTER, tail_bone=base + FORE, tail_offset=None),
-            pmx.Bone(f"ひじ_{kind}", f"elbow_{kind}", (x, ELBOW, 0), base, tail_bone=base + HAND, tail_offset=None,
-                     local_axes=((0.0, 1.0, 0.0), (0.0, 0.0, -1.0))),
-            pmx.Bone(f"手首_{kind}", f"wrist_{kind}", (x, WRIST, 0), base + FORE, tail_offset=(0, TOP - WRIST, 0)),
-            pmx.Bone(f"ひじ補助_{kind}", f"elbow_helper_{kind}", (x, ELBOW, 0), base, layer=1, tail_offset=(0, 1, 0),
-                     append=pmx.Append(base + FORE, 0.5)),
-        ]  # fmt: skip
+            pmx.Bone(
+                f"上腕_{kind}",
+                f"upper_{kind}",
+                (x, BOTTOM, 0),
+                CENTER,
+                tail_bone=base + FORE,
+                tail_offset=None,
+            ),
+            pmx.Bone(
+                f"ひじ_{kind}",
+                f"elbow_{kind}",
+                (x, ELBOW, 0),
+                base,
+                tail_bone=base + HAND,
+                tail_offset=None,
+                local_axes=((0.0, 1.0, 0.0), (0.0, 0.0, -1.0)),
+            ),
+            pmx.Bone(
+                f"手首_{kind}",
+                f"wrist_{kind}",
+                (x, WRIST, 0),
+                base + FORE,
+                tail_offset=(0, TOP - WRIST, 0),
+            ),
+            pmx.Bone(
+                f"ひじ補助_{kind}",
+                f"elbow_helper_{kind}",
+                (x, ELBOW, 0),
+                base,
+                layer=1,
+                tail_offset=(0, 1, 0),
+                append=pmx.Append(base + FORE, 0.5),
+            ),
+        ]
     x = limb_x(0) - 4.5
     knee = ((-np.pi, 0.0, 0.0), (-0.0087, 0.0, 0.0))
     bones += [
         pmx.Bone("尾１", "tail_1", (x, 0.5, 0), CENTER, tail_bone=TAIL + 1, tail_offset=None),
         pmx.Bone("尾２", "tail_2", (x, 4.5, 0.1), TAIL, tail_bone=TAIL + 2, tail_offset=None),
         pmx.Bone("尾３", "tail_3", (x, 8.5, 0), TAIL + 1, tail_offset=(0, 1.5, 0)),
-        pmx.Bone("尾ＩＫ", "tail_ik", (x, 8.5, 0), CENTER, tail_offset=(0, 0, 1),
-                 ik=pmx.IK(TAIL + 2, 40, 2.0, [pmx.IKLink(TAIL + 1, *knee), pmx.IKLink(TAIL)])),
-        pmx.Bone("尾追従", "tail_follow", (x, 10.0, 0), CENTER, layer=2, tail_offset=(0, 1, 0),
-                 append=pmx.Append(TAIL + 3, -0.25, rotation=False, translation=True, local=True)),
-        pmx.Bone("捩り", "twist", (x, 2.5, 0), TAIL, tail_offset=(0, 1, 0), fixed_axis=(0.0, 1.0, 0.0)),
-        pmx.Bone("外部親", "external", (0, 0, 2), CENTER, tail_offset=(0, 1, 0), external_parent=3, after_physics=True),
-    ]  # fmt: skip
+        pmx.Bone(
+            "尾ＩＫ",
+            "tail_ik",
+            (x, 8.5, 0),
+            CENTER,
+            tail_offset=(0, 0, 1),
+            ik=pmx.IK(TAIL + 2, 40, 2.0, [pmx.IKLink(TAIL + 1, *knee), pmx.IKLink(TAIL)]),
+        ),
+        pmx.Bone(
+            "尾追従",
+            "tail_follow",
+            (x, 10.0, 0),
+            CENTER,
+            layer=2,
+            tail_offset=(0, 1, 0),
+            append=pmx.Append(TAIL + 3, -0.25, rotation=False, translation=True, local=True),
+        ),
+        pmx.Bone(
+            "捩り", "twist", (x, 2.5, 0), TAIL, tail_offset=(0, 1, 0), fixed_axis=(0.0, 1.0, 0.0)
+        ),
+        pmx.Bone(
+            "外部親",
+            "external",
+            (0, 0, 2),
+            CENTER,
+            tail_offset=(0, 1, 0),
+            external_parent=3,
+            after_physics=True,
+        ),
+    ]
     return bones
 
 
@@ -249,7 +300,7 @@ def _parts():
     w2 = smoothstep((y - 3.5) / 2)
     w3 = smoothstep((y - 7.9) / 1.2)
     weights = np.stack([1 - w2, w2 * (1 - w3), w2 * w3], 1)
-    tail = positions + [limb_x(0) - 4.5, 0, 0]
+    tail = np.add(positions, [limb_x(0) - 4.5, 0, 0])
     parts.add("tail", tail, normals, uvs, triangles, pmx.BDEF4, [TAIL, TAIL + 1, TAIL + 2], weights)
     return parts
 
@@ -283,11 +334,22 @@ def sample():
     for name, colour, part in zip([*LIMBS, "台", "尾"], colours, parts.triangles, strict=True):
         m.materials.append(
             pmx.Material(
-                f"材質_{name}", name, (*colour, 1.0), (0.2, 0.2, 0.2), 20.0, tuple(0.4 * c for c in colour), flags=0x1E,
-                edge_color=(0.1, 0.1, 0.15, 1.0), edge_size=0.6, texture=0, shared_toon=True, toon=2,
-                memo="見本", index_count=part.size,
+                f"材質_{name}",
+                name,
+                (*colour, 1.0),
+                (0.2, 0.2, 0.2),
+                20.0,
+                tuple(0.4 * c for c in colour),
+                flags=0x1E,
+                edge_color=(0.1, 0.1, 0.15, 1.0),
+                edge_size=0.6,
+                texture=0,
+                shared_toon=True,
+                toon=2,
+                memo="見本",
+                index_count=part.size,
             )
-        )  # fmt: skip
+        )
     m.bones = _bones()
     m.morphs = _morphs(m)
     arms = [(0, limb_bone(i, part)) for i in range(len(LIMBS)) for part in range(4)]
@@ -316,9 +378,19 @@ def sample():
     ]
     limit = (0.3, 0.3, 0.3)
     m.joints = [
-        pmx.Joint("尾継", "tail joint", 0, 0, 1, (x, 8.5, 0.0), (0.0, 0.0, 0.0), rotation_lower=tuple(-v for v in limit),
-                  rotation_upper=limit, rotation_spring=(10.0, 10.0, 10.0)),
-    ]  # fmt: skip
+        pmx.Joint(
+            "尾継",
+            "tail joint",
+            0,
+            0,
+            1,
+            (x, 8.5, 0.0),
+            (0.0, 0.0, 0.0),
+            rotation_lower=tuple(-v for v in limit),
+            rotation_upper=limit,
+            rotation_spring=(10.0, 10.0, 10.0),
+        ),
+    ]
     tail = parts.ranges["tail"]
     m.soft_bodies = [
         pmx.SoftBody("柔体", "soft", 0, 6, anchors=[(1, tail.start, 0)], pins=[tail.start + 1])
@@ -333,7 +405,7 @@ def build_sample():
 
 
 def _pose(axis, degrees):
-    """Skinning matrices (B,4,4): every forearm turned about an axis through its elbow, helpers by half."""
+    """Skinning matrices (B,4,4): forearms turned about the elbow, helpers by half."""
     matrices = np.tile(np.eye(4), (len(_bones()), 1, 1))
     k = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]], float)
     for limb in range(len(LIMBS)):

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Morph weights, batches, poses, `out`, names and words: the fine print of the interface, a test each."""
+"""Morph weights, batches, poses, `out`, words: the fine print of the interface, a test each."""
 
 import mmdskin
 import numpy as np
-import pmx_file as pmx
 import pytest
+
+import pmx_file as pmx
 from test_model import rigid_file, small_file
 
 REST = np.eye(4, dtype=np.float32)[None]
-CLOSE = dict(atol=2e-6, rtol=0)
+CLOSE = {"atol": 2e-6, "rtol": 0}
 
 
 def shift(*move):
@@ -146,9 +147,14 @@ def test_missing_weights_are_all_zero(backend):
 
 def test_morphs_of_a_mesh_are_vertex_morphs(backend):
     mesh = mmdskin.Mesh(
-        np.zeros((2, 3), "f4"), np.zeros((2, 1), "i4"), np.ones((2, 1), "f4"),
-        morphs=[(np.int32([1]), np.float32([[1, 0, 0]])), (np.int32([0, 1]), np.float32([[0, 1, 0], [0, 0, 1]]))],
-    )  # fmt: skip
+        np.zeros((2, 3), "f4"),
+        np.zeros((2, 1), "i4"),
+        np.ones((2, 1), "f4"),
+        morphs=[
+            (np.int32([1]), np.float32([[1, 0, 0]])),
+            (np.int32([0, 1]), np.float32([[0, 1, 0], [0, 0, 1]])),
+        ],
+    )
     out = mmdskin.skin(mesh, REST, np.float32([0.5, 2]), backend=backend)
     assert np.allclose(out.positions, [(0, 2, 0), (0.5, 0, 2)], **CLOSE)
 
@@ -427,7 +433,7 @@ def test_models_and_meshes_are_immutable():
         with pytest.raises((AttributeError, TypeError)):
             setattr(model, name, None)
     assert not model.positions.flags.writeable
-    with pytest.raises(ValueError, match="writ|WRIT"):
+    with pytest.raises(ValueError, match=r"writ|WRIT"):
         model.positions.flags.writeable = True
 
 

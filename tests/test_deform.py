@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Weights, normals, tangents, rotations and their fallbacks: what each deform type promises, on small meshes.
+"""Weights, normals, tangents, rotations and their fallbacks, type by type, on small meshes.
 
 Expected values are worked out by hand here; the float64 twin is a second opinion elsewhere.
 """
 
 import mmdskin
 import numpy as np
-import pmx_file as pmx
 import pytest
+
+import pmx_file as pmx
 from test_model import rigid_file
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
 NIL = -1
-CLOSE = dict(atol=2e-6, rtol=0)
+CLOSE = {"atol": 2e-6, "rtol": 0}
 POINT = (1.0, 2.0, 0.5)
 CENTRES = ((0.0, 1.5, 0.0), (0.0, 1.0, 0.0), (0.0, 2.2, 0.0))
 
@@ -122,9 +123,11 @@ def test_weights_that_sum_to_nothing_leave_the_vertex_in_place(backend, weights)
 
 def test_with_no_influence_left_the_vertex_keeps_its_morphed_position(backend):
     moved = mmdskin.Mesh(
-        np.float32([POINT]), np.int32([[NIL]]), np.float32([[1]]),
+        np.float32([POINT]),
+        np.int32([[NIL]]),
+        np.float32([[1]]),
         morphs=[(np.int32([0]), np.float32([[1, 2, 3]]))],
-    )  # fmt: skip
+    )
     out = mmdskin.skin(moved, np.zeros((0, 4, 4), "f4"), np.float32([0.5]), backend=backend)
     assert np.allclose(out.positions[0], np.add(POINT, [0.5, 1, 1.5]), **CLOSE)
 
@@ -144,7 +147,7 @@ def test_negative_weights_extrapolate(backend):
 
 
 def test_an_sdef_vertex_without_sdef_is_an_error():
-    with pytest.raises(ValueError, match="vertex 0.*sdef"):
+    with pytest.raises(ValueError, match=r"vertex 0.*sdef"):
         mmdskin.Mesh(
             np.zeros((1, 3), "f4"),
             np.int32([[0, 1]]),
@@ -216,7 +219,7 @@ def test_normals_are_left_out_on_request(backend):
 
 
 def test_tangents_follow_the_matrix_and_stay_square_to_the_normal(backend):
-    """A shear by x += y: the tangent along y leans over, the normal x is pulled back onto its plane."""
+    """A shear by x += y: the tangent along y leans over, and the normal stays square to it."""
     shear = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
     wall = mesh([0], [1], BDEF1, normals=[[1, 0, 0]], tangents=[[0, 1, 0]])
     _, normal, tangent = skinned(wall, [affine(shear)], backend, tangents=True)
@@ -290,7 +293,7 @@ def test_the_rotation_is_gram_schmidt_on_columns_x_and_y(backend, kind):
 @pytest.mark.parametrize("linear", [np.diag([-1.0, 1, 1]), np.diag([1.0, 1, 0]), np.zeros((3, 3))])
 def test_a_matrix_without_positive_determinant_is_skinned_linearly(backend, kind, linear):
     matrices = [affine(turn(50), (1, 0, 0)), affine(linear, (0, 1, 0))]
-    arrays = dict(normals=[[0.6, 0, 0.8]])
+    arrays = {"normals": [[0.6, 0, 0.8]]}
     special = skinned(mesh([0, 1], [0.75, 0.25], kind, **arrays), matrices, backend)
     linear = skinned(mesh([0, 1], [0.75, 0.25], BDEF2, **arrays), matrices, backend)
     assert np.allclose(special[:2], linear[:2], **CLOSE)
@@ -356,7 +359,7 @@ THIRDS = [affine(turn(angle), (i, 0, 0)) for i, angle in enumerate((0, 115, 230)
 
 
 def test_qdef_takes_the_hemisphere_of_the_largest_weight(backend):
-    """0, 115 and 230 degrees: seen from the first, the third is -130; seen from the second it is +115 more.
+    """0, 115 and 230 degrees: seen from the first the third is -130, from the second +115 more.
     Quaternions about z are half angles in a plane."""
     half = np.radians([0, 57.5, 115])
     for weights, signs in (((0.5, 0.3, 0.2), (1, 1, -1)), ((0.2, 0.5, 0.3), (1, 1, 1))):
@@ -374,7 +377,7 @@ def test_qdef_does_not_depend_on_the_order_of_influences(backend, order):
 
 @pytest.mark.parametrize("order, sign", [((0, 1, 2), 1), ((2, 1, 0), -1)])
 def test_of_equal_largest_weights_the_first_slot_decides(backend, order, sign):
-    """Seen from bone 0 the sum is q0 + q1 / 2 - q2, seen from bone 2 its hemisphere is the other one for bone 0."""
+    """Bones 0 and 2 weigh the same and lie in opposite hemispheres."""
     half = dict(enumerate(np.radians([0, 57.5, 115])))
     shares = {0: 0.4, 1: 0.2, 2: 0.4}
     first = order[0]
@@ -386,7 +389,7 @@ def test_of_equal_largest_weights_the_first_slot_decides(backend, order, sign):
 
 
 def test_qdef_that_cancels_is_skinned_linearly(backend):
-    """Half turns of 0, 85, -85 and 0 degrees whose weighted quaternions sum to zero, and the weights to 1."""
+    """Half turns of 0, 85, -85, 0 degrees: weighted quaternions sum to zero, the weights to 1."""
     side = 0.5 / (1 - np.cos(np.radians(85)))
     weights = [0.6, side, side, 1 - 0.6 - 2 * side]
     moves = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)]
@@ -402,7 +405,7 @@ def test_qdef_that_cancels_is_skinned_linearly(backend):
 @pytest.mark.parametrize("kind", [SDEF, QDEF])
 def test_method_linear_skins_every_type_linearly(backend, kind):
     matrices = [affine(turn(80), (1, 0, 0)), affine(turn(-30))]
-    arrays = dict(normals=[[0.6, 0.8, 0]])
+    arrays = {"normals": [[0.6, 0.8, 0]]}
     special = skinned(mesh([0, 1], [0.5, 0.5], kind, **arrays), matrices, backend, method="linear")
     linear = skinned(mesh([0, 1], [0.5, 0.5], BDEF2, **arrays), matrices, backend)
     assert np.allclose(special[:2], linear[:2], **CLOSE)
@@ -411,8 +414,8 @@ def test_method_linear_skins_every_type_linearly(backend, kind):
 @pytest.mark.parametrize("kind", [BDEF2, BDEF4, SDEF])
 def test_method_dual_quaternion_skins_every_type_as_qdef(backend, kind):
     matrices = [affine(turn(80), (1, 0, 0)), affine(turn(-30))]
-    arrays = dict(normals=[[0.6, 0.8, 0]])
-    options = dict(method="dual_quaternion")
+    arrays = {"normals": [[0.6, 0.8, 0]]}
+    options = {"method": "dual_quaternion"}
     other = skinned(mesh([0, 1], [0.5, 0.5], kind, **arrays), matrices, backend, **options)
     qdef = skinned(mesh([0, 1], [0.5, 0.5], QDEF, **arrays), matrices, backend)
     assert np.allclose(other[:2], qdef[:2], **CLOSE)

@@ -5,13 +5,23 @@ import struct
 
 import mmdskin
 import numpy as np
-import pmx_file as pmx
 import pytest
+
+import pmx_file as pmx
 import sample
 
-ARRAYS = (
-    "positions normals uvs additional_uvs edge_scales triangles deform bone_indices bone_weights sdef"
-).split()
+ARRAYS = [
+    "positions",
+    "normals",
+    "uvs",
+    "additional_uvs",
+    "edge_scales",
+    "triangles",
+    "deform",
+    "bone_indices",
+    "bone_weights",
+    "sdef",
+]
 
 
 def expected_bone(bone):

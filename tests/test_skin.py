@@ -6,8 +6,9 @@ from functools import cache
 
 import mmdskin
 import numpy as np
-import pmx_file as pmx
 import pytest
+
+import pmx_file as pmx
 import sample
 import twin
 from conftest import SHARED
@@ -70,8 +71,8 @@ REFERENCES = sorted(path.name for path in SHARED.glob("reference/*randglobal*.np
 
 
 def same_pivot(file, matrices):
-    """Vertices whose QDEF blend does not hang on the pivot: the reference takes slot 0 even when it weighs
-    nothing, we take the slot of largest weight."""
+    """Vertices whose QDEF blend does not hang on the pivot: the reference takes slot 0 even when it
+    weighs nothing, we take the slot of largest weight."""
     q = twin.quaternions(twin.rotations(np.asarray(matrices, np.float64)))[file.bone_indices]
     weights, _ = twin.normalised_weights(file)
     pivot = np.take_along_axis(q, weights.argmax(1)[:, None, None], 1)[:, 0]
@@ -110,7 +111,7 @@ def test_positions_equal_the_independent_reference(reference, backend):
 
 
 def test_normals_equal_the_independent_reference(reference, backend):
-    """Of the types that turn normals by a rotation; the reference has no inverse transpose for BDEF2 and BDEF4."""
+    """Of the types that turn normals by a rotation; the reference has no inverse transpose."""
     model, file, data = reference
     index = data["vertex_index"]
     judged = same_pivot(file, data["node_skin"])[index]
@@ -202,9 +203,13 @@ def test_alone_and_in_a_batch_are_bit_equal(backend):
 def as_mesh(file, keep):
     """A `Mesh` of some vertices of a PMX."""
     return mmdskin.Mesh(
-        file.positions[keep], file.bone_indices[keep], file.bone_weights[keep],
-        normals=file.normals[keep], deform=file.deform[keep], sdef=file.sdef[keep],
-    )  # fmt: skip
+        file.positions[keep],
+        file.bone_indices[keep],
+        file.bone_weights[keep],
+        normals=file.normals[keep],
+        deform=file.deform[keep],
+        sdef=file.sdef[keep],
+    )
 
 
 def test_one_vertex_alone_agrees_with_the_whole_mesh(backend):
@@ -257,10 +262,13 @@ CHECKS = [
 @pytest.mark.parametrize("kind, blend, position, normal", CHECKS)
 def test_check_values(backend, kind, blend, position, normal):
     mesh = mmdskin.Mesh(
-        np.float32([[1, 2, 0.5]]), np.int32([[0, 1]]), np.float32([[W, 1 - W]]),
-        normals=np.float32([[0.6, 0.8, 0]]), deform=np.uint8([kind]),
+        np.float32([[1, 2, 0.5]]),
+        np.int32([[0, 1]]),
+        np.float32([[W, 1 - W]]),
+        normals=np.float32([[0.6, 0.8, 0]]),
+        deform=np.uint8([kind]),
         sdef=np.float32([[PIVOT, (0, 1, 0), (0, 2.2, 0)]]),
-    )  # fmt: skip
+    )
     out = mmdskin.skin(mesh, QUARTER, sdef_blend=blend, backend=backend)
     assert np.allclose(out.positions[0], position, atol=3e-6)
     assert np.allclose(out.normals[0], normal, atol=1e-5)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The formulas of mmdskin once more, in float64 and plain numpy: the judge of every kernel.
 
-Written from the text of the definition, not from the C: morph procedure, BDEF, SDEF, QDEF, normals, tangents and
-every fallback, one function each. Matrices are row-major and act on column vectors.
+Written from the text of the definition, not from the C: morph procedure, BDEF, SDEF, QDEF, normals,
+tangents and every fallback, one function each. Matrices are row-major and act on column vectors.
 """
 
 from dataclasses import dataclass, field
@@ -197,7 +197,7 @@ def blend_two(q0, q1, w1, how):
 
 
 def dual_quaternion_blend(w, q, t):
-    """(n,4) weights, (n,4,4) rotations, (n,4,3) translations to rotation, translation and whether defined."""
+    """(n,4) weights, (n,4,4) quaternions, (n,4,3) moves to rotation, move and whether defined."""
     pivot = q[np.arange(len(q)), w.argmax(1)]
     sign = np.where((q * pivot[:, None]).sum(-1) < 0, -1, 1)
     dual = product(np.concatenate([t, np.zeros_like(t[..., :1])], -1), q) / 2
