@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Work that must not make memory grow; run in a fresh interpreter: `python leaks.py NAME [WARM ROUNDS]`.
+"""Work that must not make memory grow, for a fresh interpreter: `leaks.py NAME [WARM ROUNDS]`.
 
 Prints by how many MiB resident memory grew between the first rounds and the last.
 """
@@ -12,12 +12,21 @@ from pathlib import Path
 
 import mmdskin
 import numpy as np
+
 import sample
 
-MODEL_ARRAYS = (
-    "positions normals uvs additional_uvs edge_scales triangles deform bone_indices bone_weights"
-).split()
-SECTIONS = "bones morphs materials textures display_frames rigid_bodies joints".split()
+MODEL_ARRAYS = [
+    "positions",
+    "normals",
+    "uvs",
+    "additional_uvs",
+    "edge_scales",
+    "triangles",
+    "deform",
+    "bone_indices",
+    "bone_weights",
+]
+SECTIONS = ["bones", "morphs", "materials", "textures", "display_frames", "rigid_bodies", "joints"]
 DATA = sample.build_sample()
 
 

@@ -38,7 +38,7 @@ def shade(normals, colours):
 
 
 def render(parts, size, centre, height, camera):
-    """RGB image of parts (positions, normals, uvs, triangles, colour, squares), `height` units high."""
+    """RGB image, `height` units high, of (positions, normals, uvs, triangles, colour, squares)."""
     width, rows = (n * SUPERSAMPLE for n in size)
     mix = np.linspace(0, 1, rows)[:, None, None]
     image = np.broadcast_to(
