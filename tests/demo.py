@@ -10,7 +10,6 @@ from pathlib import Path
 
 import mmdskin
 import numpy as np
-
 import picture
 import sample
 import twin

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import mmdskin
 import numpy as np
-
 import sample
 
 MODEL_ARRAYS = [

@@ -8,7 +8,6 @@ says where each record begins; the records of `pmx_records` are names of this mo
 import struct
 
 import numpy as np
-
 from pmx_records import *  # noqa: F403
 from pmx_records import (
     AFTER_PHYSICS,

@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-
 import pmx_file as pmx
 
 LIMBS = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")

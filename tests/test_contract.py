@@ -3,9 +3,8 @@
 
 import mmdskin
 import numpy as np
-import pytest
-
 import pmx_file as pmx
+import pytest
 from test_model import rigid_file, small_file
 
 REST = np.eye(4, dtype=np.float32)[None]

@@ -6,9 +6,8 @@ Expected values are worked out by hand here; the float64 twin is a second opinio
 
 import mmdskin
 import numpy as np
-import pytest
-
 import pmx_file as pmx
+import pytest
 from test_model import rigid_file
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)

@@ -5,9 +5,8 @@ import struct
 
 import mmdskin
 import numpy as np
-import pytest
-
 import pmx_file as pmx
+import pytest
 import sample
 
 ARRAYS = [

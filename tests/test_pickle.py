@@ -8,7 +8,6 @@ import pickle
 import mmdskin
 import numpy as np
 import pytest
-
 import sample
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)

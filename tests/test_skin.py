@@ -6,9 +6,8 @@ from functools import cache
 
 import mmdskin
 import numpy as np
-import pytest
-
 import pmx_file as pmx
+import pytest
 import sample
 import twin
 from conftest import SHARED

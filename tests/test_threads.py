@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import mmdskin
 import numpy as np
 import pytest
-
 import sample
 
 
