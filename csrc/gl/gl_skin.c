@@ -4,6 +4,7 @@
 #include "gl/gl_mesh.h"
 #include "gl/gl_program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,4 +300,27 @@ bool mmd_gl_skin(const mmd_skin_job *job, mmd_error *err)
 {
     /* The job is only read. */
     return mmd_gl_run(skin, (void *)job, err);
+}
+
+typedef struct info_request {
+    char *device;
+    size_t size;
+    bool *software;
+} info_request;
+
+/* A driver that opens a context may still refuse the shaders, so one of them is tried. */
+static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
+{
+    static const mmd_gl_variant plain = {.kind = MMD_SKIN_LINEAR, .influences = 2, .normals = true};
+    if (!mmd_gl_program_of(context, &plain, err))
+        return false;
+    info_request *info = arg;
+    snprintf(info->device, info->size, "%s", context->device);
+    *info->software = context->software;
+    return true;
+}
+
+bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err)
+{
+    return mmd_gl_run(read_info, &(info_request){device, size, software}, err);
 }

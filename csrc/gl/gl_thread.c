@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 
 typedef struct request {
     mmd_gl_job *function;
@@ -204,24 +203,4 @@ void mmd_gl_shutdown(void)
     }
     gl.failure = (mmd_error){0};
     pthread_mutex_unlock(&gl.lock);
-}
-
-typedef struct info_request {
-    char *device;
-    size_t size;
-    bool *software;
-} info_request;
-
-static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
-{
-    (void)err;
-    info_request *info = arg;
-    snprintf(info->device, info->size, "%s", context->device);
-    *info->software = context->software;
-    return true;
-}
-
-bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err)
-{
-    return mmd_gl_run(read_info, &(info_request){device, size, software}, err);
 }
