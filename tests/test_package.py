@@ -4,12 +4,12 @@
 import importlib.metadata
 import subprocess
 import sys
-import tomllib
 import zipfile
 from pathlib import Path
 
 import mmdskin
 import pytest
+import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
