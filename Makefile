@@ -66,6 +66,9 @@ build/packages-%: tests/check/setup.sh
 	bash tests/check/setup.sh $*
 	@touch $@
 
+# One apt-get at a time.
+build/packages-check build/packages-demo build/blender-ready: | build/packages-build
+
 build/blender-ready: $(wildcard tests/blender/setup.sh)
 	@mkdir -p build
 	$(if $^,bash $^)
