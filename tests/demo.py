@@ -63,6 +63,16 @@ def skin_poses(model):
     return poses
 
 
+def narrowest(positions, rest):
+    """Smallest area of a cross-section of the limb's tube, as a share of the area at rest."""
+    areas, whole = (
+        picture.ring_areas(p.astype(np.float64).reshape(-1, sample.AROUND + 1, 3)[:, :-1])
+        for p in (positions, rest)
+    )
+    tube = whole > 0.99 * whole.max()
+    return (areas[tube] / whole[tube]).min()
+
+
 def draw(model, poses):
     camera = picture.view(yaw=-18, pitch=12)
     rows, notes = [], []
@@ -78,10 +88,7 @@ def draw(model, poses):
                     [part], size, np.add(centre, [sample.limb_x(i), 0, 0]), height, camera
                 )
             )
-            kept = picture.volume(positions, triangles) / picture.volume(
-                model.positions[v], triangles
-            )
-            notes[-1].append(f"volume {kept:.0%}")
+            notes[-1].append(f"narrowest section {narrowest(positions, model.positions[v]):.0%}")
     titles = [f"Elbow bent by {POSES[0][1]}°", f"Forearm twisted by {POSES[1][1]}°"]
     page = picture.sheet(rows, sample.LIMBS, titles, notes, "Five deform types, the same two poses")
     page.save(DEMO / "deform_types.png")

@@ -86,10 +86,10 @@ def _fill(image, depth, corners, attributes, colour, squares):
     )
 
 
-def volume(positions, triangles):
-    """Enclosed by a closed surface; where it passes through itself the overlap counts as often."""
-    a, b, c = np.moveaxis(positions[triangles], 1, 0)
-    return (a * np.cross(b, c)).sum() / 6
+def ring_areas(rings):
+    """Area that each closed ring of points (n,k,3) spans."""
+    spokes = rings - rings.mean(1, keepdims=True)
+    return np.linalg.norm(np.cross(spokes, np.roll(spokes, -1, 1)).sum(1), axis=1) / 2
 
 
 def font(size):

@@ -146,7 +146,7 @@ def _add_limb(parts, limb):
             reach = np.stack([np.zeros_like(y), np.full_like(y, BLEND), np.zeros_like(y)], 1)
             sdef = np.stack([centre, centre - reach, centre + reach], 1)
     elif kind == "BDEF4":
-        half = 4 * w1 * (1 - w1) * 0.6
+        half = 4 * w1 * (1 - w1) * 0.4
         bones = [upper, helper, fore, hand]
         weights = np.stack(
             [(1 - w1) * (1 - half), half, w1 * (1 - half) * (1 - w_hand), w1 * (1 - half) * w_hand],
