@@ -4,7 +4,6 @@
 PYTHON ?= /usr/bin/python3
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BIN := .venv/bin
-WHEEL = $(wildcard dist/mmdskin-$(VERSION)-*.whl)
 FUZZ_SECONDS ?= 20
 MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -40,7 +39,7 @@ bench: build ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
 wheel: build/wheel ## Make dist/mmdskin-<version>-*.whl
-	@ls $(WHEEL)
+	@ls dist/mmdskin-$(VERSION)-*.whl
 
 addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip
 	@ls dist/mmdskin-$(VERSION).zip
@@ -92,7 +91,7 @@ build/installed: build/wheel
 	$(BIN)/pip install --quiet --force-reinstall --no-deps $$(ls dist/mmdskin-$(VERSION)-*.whl)
 	@touch $@
 
-build/addon: $(filter-out %.pyc,$(wildcard addon/*)) build/wheel
+build/addon: $(filter-out %__pycache__,$(wildcard addon/*)) build/wheel
 	$(BIN)/python addon/package.py --wheel $$(ls dist/mmdskin-$(VERSION)-*.whl) --output dist
 	@touch $@
 
