@@ -172,17 +172,21 @@ static mmd_gl_variant variant_for(const pass_work *work, const mmd_gl_batch *bat
                             .tangent_width = job->tangents ? job->mesh->tangent_width : 0};
 }
 
-static void reserve_outputs(const pass_work *work, size_t slot, size_t frames)
+static bool reserve_outputs(const pass_work *work, size_t slot, mmd_error *err)
 {
     for (GLuint i = 0; i < work->output_count; i++) {
-        size_t bytes =
-            frames * work->job->mesh->vertex_count * work->outputs[i].width * sizeof(float);
+        size_t vertices = work->pass_frames * work->job->mesh->vertex_count;
+        size_t bytes = vertices * work->outputs[i].width * sizeof(float);
         if (bytes <= shared.ring[slot].sizes[i])
             continue;
+        shared.ring[slot].sizes[i] = 0;
         glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, shared.ring[slot].buffers[i]);
         glBufferData(GL_TRANSFORM_FEEDBACK_BUFFER, (GLsizeiptr)bytes, NULL, GL_STREAM_READ);
+        if (!mmd_gl_check("output buffer", err))
+            return false;
         shared.ring[slot].sizes[i] = bytes;
     }
+    return true;
 }
 
 /* Results of a pass lie batch after batch, inside a batch frame after frame. */
@@ -208,8 +212,9 @@ static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
 
 static bool submit_pass(pass_work *work, size_t slot, size_t first, size_t frames, mmd_error *err)
 {
+    if (!reserve_outputs(work, slot, err))
+        return false;
     upload_pass(work, first, frames);
-    reserve_outputs(work, slot, work->pass_frames);
     for (size_t b = 0; b < work->mesh->batch_count; b++) {
         const mmd_gl_batch *batch = &work->mesh->batches[b];
         mmd_gl_variant variant = variant_for(work, batch);
