@@ -66,7 +66,8 @@ build/packages-%: tests/check/setup.sh
 	@touch $@
 
 # One apt-get at a time.
-build/packages-check build/packages-demo build/blender-ready: | build/packages-build
+build/packages-check build/packages-demo: | build/packages-build
+build/blender-ready: | build/packages-demo
 
 build/blender-ready: $(wildcard tests/blender/setup.sh)
 	@mkdir -p build
