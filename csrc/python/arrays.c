@@ -18,24 +18,19 @@ int mmd_arrays_init(void)
     return _import_array();
 }
 
-static void text_add(char *text, size_t size, const char *format, size_t number)
-{
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, format, number);
-}
-
 /* "(3, 4)", "(3,)"; letters stand for lengths that are MMD_ANY. */
 static void shape_text(int rank, const size_t *shape, const char *letters, char *text, size_t size)
 {
-    text[0] = '\0';
+    size_t used = 0;
+    text[used++] = '(';
     for (int i = 0; i < rank; i++) {
-        text_add(text, size, i ? ", " : "(", 0);
-        if (shape[i] == MMD_ANY)
-            text_add(text, size, "%c", (size_t)letters[i]);
-        else
-            text_add(text, size, "%zu", shape[i]);
+        const char *comma = i ? ", " : "";
+        int more = shape[i] == MMD_ANY
+                       ? snprintf(text + used, size - used, "%s%c", comma, letters[i])
+                       : snprintf(text + used, size - used, "%s%zu", comma, shape[i]);
+        used += (size_t)more;
     }
-    text_add(text, size, rank == 0 ? "()" : rank == 1 ? ",)" : ")", 0);
+    snprintf(text + used, size - used, rank == 1 ? ",)" : ")");
 }
 
 static void describe(PyArrayObject *array, mmd_array *out)
@@ -53,20 +48,22 @@ static void describe(PyArrayObject *array, mmd_array *out)
     out->high = PyArray_SIZE(array) ? high + PyArray_ITEMSIZE(array) : low;
 }
 
-static bool take(PyArrayObject *array, const char *name, mmd_array *out)
+static void take(PyArrayObject *array, mmd_array *out)
 {
     out->object = (PyObject *)array;
     out->data = PyArray_DATA(array);
     out->rank = PyArray_NDIM(array);
-    if (out->rank > MMD_MAX_RANK) {
-        PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected at most %d", name, out->rank,
-                     MMD_MAX_RANK);
-        mmd_array_clear(out);
-        return false;
-    }
     for (int i = 0; i < out->rank; i++)
         out->shape[i] = (size_t)PyArray_DIM(array, i);
-    return true;
+}
+
+static bool check_rank(PyArrayObject *array, const char *name)
+{
+    if (PyArray_NDIM(array) <= MMD_MAX_RANK)
+        return true;
+    PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected at most %d", name,
+                 PyArray_NDIM(array), MMD_MAX_RANK);
+    return false;
 }
 
 PyObject *mmd_array_view(mmd_dtype dtype, const void *data, int rank, const size_t *shape,
@@ -96,23 +93,24 @@ bool mmd_array_new(int rank, const size_t *shape, mmd_array *out)
     if (!array)
         return false;
     describe(array, out);
-    return take(array, "array", out);
+    take(array, out);
+    return true;
 }
 
-/* The place of item `flat`, as in "positions[3, 1]". */
+/* The place of item `flat`: "[3, 1]". */
 static void place_text(PyArrayObject *array, npy_intp flat, char *text, size_t size)
 {
-    size_t place[NPY_MAXDIMS_LEGACY_NUMPY1] = {0};
+    npy_intp place[MMD_MAX_RANK] = {0};
     int rank = PyArray_NDIM(array);
     for (int i = rank - 1; i >= 0; i--) {
-        place[i] = (size_t)(flat % PyArray_DIM(array, i));
+        place[i] = flat % PyArray_DIM(array, i);
         flat /= PyArray_DIM(array, i);
     }
+    size_t used = 0;
     text[0] = '\0';
     for (int i = 0; i < rank; i++)
-        text_add(text, size, i ? ", %zu" : "[%zu", place[i]);
-    if (rank)
-        text_add(text, size, "]", 0);
+        used += (size_t)snprintf(text + used, size - used, "%s%zd%s", i ? ", " : "[",
+                                 (Py_ssize_t)place[i], i == rank - 1 ? "]" : "");
 }
 
 static bool fill_floats(PyArrayObject *from, const char *name, float *to)
@@ -169,8 +167,8 @@ static bool check_kind(PyArrayObject *array, const char *name, mmd_dtype dtype)
     if (dtype == MMD_FLOAT32 ? real || whole || boolean
                              : whole || (real && PyArray_SIZE(array) == 0))
         return true;
-    PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name, PyArray_DESCR(array),
-                 dtype == MMD_FLOAT32 ? "numbers" : "integers");
+    PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name,
+                 (PyObject *)PyArray_DESCR(array), dtype == MMD_FLOAT32 ? "numbers" : "integers");
     return false;
 }
 
@@ -178,9 +176,9 @@ static bool check_kind(PyArrayObject *array, const char *name, mmd_dtype dtype)
 static PyArrayObject *convert(PyArrayObject *given, const char *name, mmd_dtype dtype)
 {
     int wide = dtype == MMD_FLOAT32 ? NPY_FLOAT64 : NPY_INT64;
-    PyArrayObject *from = (PyArrayObject *)PyArray_FromAny(
-        (PyObject *)given, PyArray_DescrFromType(wide), 0, 0,
-        NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    PyArrayObject *from =
+        (PyArrayObject *)PyArray_FromAny((PyObject *)given, PyArray_DescrFromType(wide), 0, 0,
+                                         NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
     if (!from)
         return NULL;
     PyArrayObject *to = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(from), PyArray_DIMS(from),
@@ -204,7 +202,7 @@ bool mmd_array_from(PyObject *argument, const char *name, mmd_dtype dtype, bool 
     if (!given)
         return false;
     PyArrayObject *array = NULL;
-    if (check_kind(given, name, dtype)) {
+    if (check_rank(given, name) && check_kind(given, name, dtype)) {
         describe(given, out);
         if (PyArray_TYPE(given) != numpy_types[dtype])
             array = convert(given, name, dtype);
@@ -214,7 +212,9 @@ bool mmd_array_from(PyObject *argument, const char *name, mmd_dtype dtype, bool 
                 NPY_ARRAY_CARRAY_RO | (copy ? NPY_ARRAY_ENSURECOPY : 0), NULL);
     }
     Py_DECREF(given);
-    return array && take(array, name, out);
+    if (array)
+        take(array, out);
+    return array != NULL;
 }
 
 bool mmd_array_check_shape(const mmd_array *array, const char *name, int rank, const size_t *shape,
@@ -241,18 +241,19 @@ bool mmd_array_for_output(PyObject *argument, const char *name, int rank, const 
         return false;
     }
     PyArrayObject *array = (PyArrayObject *)argument;
-    const char *fault = NULL;
+    if (!check_rank(array, name))
+        return false;
     if (PyArray_TYPE(array) != NPY_FLOAT32 || PyArray_ISBYTESWAPPED(array)) {
         PyErr_Format(PyExc_ValueError, "%s: dtype %S, expected float32", name,
-                     PyArray_DESCR(array));
+                     (PyObject *)PyArray_DESCR(array));
         return false;
     }
     Py_INCREF(argument);
     describe(array, out);
-    if (!take(array, name, out))
-        return false;
+    take(array, out);
     if (!mmd_array_check_shape(out, name, rank, shape, ""))
         return false;
+    const char *fault = NULL;
     if (!PyArray_IS_C_CONTIGUOUS(array))
         fault = "not C-contiguous";
     else if (!PyArray_ISALIGNED(array))

@@ -129,27 +129,26 @@ static PyObject *make_bone(mmd_state *state, const void *from, size_t i, PyObjec
 {
     (void)owner;
     const mmd_bone *bone = (const mmd_bone *)from + i;
-    return NEW(
-        MMD_RECORD_BONE, mmd_text_object(bone->name), mmd_text_object(bone->name_english),
-        vector(bone->position, 3), integer(bone->parent), integer(bone->layer),
-        integer(bone->flags), integer(bone->tail_bone), vector(bone->tail_offset, 3),
-        make_append(state, bone),
-        bone->flags & MMD_BONE_FIXED_AXIS ? vector(bone->fixed_axis, 3) : none(), make_axes(bone),
-        bone->flags & MMD_BONE_EXTERNAL_PARENT ? integer(bone->external_parent) : none(),
-        truth(bone->flags & MMD_BONE_AFTER_PHYSICS), make_ik(state, bone->ik));
+    return NEW(MMD_RECORD_BONE, mmd_text_object(bone->name), mmd_text_object(bone->name_english),
+               vector(bone->position, 3), integer(bone->parent), integer(bone->layer),
+               integer(bone->flags), integer(bone->tail_bone), vector(bone->tail_offset, 3),
+               make_append(state, bone),
+               bone->flags & MMD_BONE_FIXED_AXIS ? vector(bone->fixed_axis, 3) : none(),
+               make_axes(bone),
+               bone->flags & MMD_BONE_EXTERNAL_PARENT ? integer(bone->external_parent) : none(),
+               truth(bone->flags & MMD_BONE_AFTER_PHYSICS), make_ik(state, bone->ik));
 }
 
 static PyObject *make_morph(mmd_state *state, const void *from, size_t i, PyObject *owner)
 {
     static const char *const kinds[MMD_MORPH_KIND_COUNT] = {
-        "group", "vertex", "bone",     "uv",   "uv1",    "uv2",
-        "uv3",   "uv4",    "material", "flip", "impulse"};
+        "group", "vertex", "bone", "uv", "uv1", "uv2", "uv3", "uv4", "material", "flip", "impulse"};
     const mmd_morph *morph = (const mmd_morph *)from + i;
     size_t shape[] = {morph->offset_count, mmd_morph_width(morph->kind)};
     return NEW(MMD_RECORD_MORPH, mmd_text_object(morph->name), mmd_text_object(morph->name_english),
                integer(morph->panel), word(kinds, morph->kind),
-               mmd_array_view(morph->indices, MMD_INT32, 1, shape, owner),
-               mmd_array_view(morph->values, MMD_FLOAT32, 2, shape, owner));
+               mmd_array_view(MMD_INT32, morph->indices, 1, shape, owner),
+               mmd_array_view(MMD_FLOAT32, morph->values, 2, shape, owner));
 }
 
 static PyObject *make_material(mmd_state *state, const void *from, size_t i, PyObject *owner)

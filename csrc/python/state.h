@@ -2,9 +2,10 @@
 #ifndef MMD_PY_STATE_H
 #define MMD_PY_STATE_H
 
-#include "core/mesh.h"
-
+#define PY_SSIZE_T_CLEAN
 #include <Python.h>
+
+#include "core/mesh.h"
 
 /* The records, in the order of their classes in the state: name and field names. */
 typedef enum mmd_record {
@@ -27,7 +28,7 @@ typedef enum mmd_record {
 typedef enum mmd_choice { MMD_CHOICE_OPEN, MMD_CHOICE_GL, MMD_CHOICE_CPU } mmd_choice;
 
 typedef struct mmd_state {
-    PyObject *model_type, *mesh_type;
+    PyTypeObject *model_type, *mesh_type;
     PyObject *format_error, *backend_error;
     PyObject *records[MMD_RECORD_COUNT];
     mmd_choice choice;
@@ -44,14 +45,15 @@ PyObject *mmd_raise(mmd_state *state, const mmd_error *err);
 /* The classes of the records: `collections.namedtuple`. */
 bool mmd_records_add(PyObject *module, mmd_state *state);
 
-/* The named type as a member of the module and of the state. */
-PyObject *mmd_model_type_new(PyObject *module);
-PyObject *mmd_mesh_type_new(PyObject *module);
+extern PyType_Spec mmd_model_spec, mmd_mesh_spec;
 
 /* The mesh of a Model or a Mesh, borrowed. */
 const mmd_mesh *mmd_model_mesh(PyObject *model);
+const mmd_mesh *mmd_mesh_mesh(PyObject *mesh);
 const mmd_model *mmd_model_data(PyObject *model);
-const mmd_mesh *mmd_mesh_data(PyObject *mesh);
+
+/* Frees an object of a heap type of ours whose own references are gone. */
+void mmd_object_free(PyObject *self);
 
 /* Methods of the module. */
 PyObject *mmd_py_load_model(PyObject *module, PyObject *source);
