@@ -4,7 +4,6 @@
 PYTHON ?= /usr/bin/python3
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BIN := .venv/bin
-WHEEL = $(wildcard dist/mmdskin-$(VERSION)-*.whl)
 FUZZ_SECONDS ?= 20
 MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -41,7 +40,7 @@ bench: build ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
 wheel: build/wheel ## Make dist/mmdskin-<version>-*.whl
-	@ls $(WHEEL)
+	@ls dist/mmdskin-$(VERSION)-*.whl
 
 addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip
 	@ls dist/mmdskin-$(VERSION).zip
@@ -67,6 +66,10 @@ build/packages-%: tests/check/setup.sh
 	bash tests/check/setup.sh $*
 	@touch $@
 
+# One apt-get at a time.
+build/packages-check build/packages-demo: | build/packages-build
+build/blender-ready: | build/packages-demo
+
 build/blender-ready: $(wildcard tests/blender/setup.sh)
 	@mkdir -p build
 	$(if $^,bash $^)
@@ -90,7 +93,7 @@ build/installed: build/wheel
 	$(BIN)/pip install --quiet --force-reinstall --no-deps $$(ls dist/mmdskin-$(VERSION)-*.whl)
 	@touch $@
 
-build/addon: $(filter-out %.pyc,$(wildcard addon/*)) build/wheel
+build/addon: $(filter-out %__pycache__,$(wildcard addon/*)) build/wheel
 	$(BIN)/python addon/package.py --wheel $$(ls dist/mmdskin-$(VERSION)-*.whl) --output dist
 	@touch $@
 

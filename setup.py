@@ -145,9 +145,7 @@ class BuildStubs(build_py):
 
 mmdskin = Extension(
     "mmdskin",
-    sources=files(
-        "csrc/core/*.c", "csrc/gl/*.c" if EGL else "csrc/gl/none/*.c", "csrc/python/*.c"
-    ),
+    sources=files("csrc/core/*.c", "csrc/gl/*.c" if EGL else "csrc/gl/none/*.c", "csrc/python/*.c"),
     depends=files("csrc/*/*.h", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[

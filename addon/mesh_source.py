@@ -54,8 +54,8 @@ def read(obj, armature):
     deform = np.where(used < 2, BDEF1, np.where(used == 2, BDEF2, BDEF4)).astype(np.uint8)
     sdef = _sdef(obj.data)
     if sdef is not None:
-        # mmd_tools keeps C at the vertex itself where the file has no SDEF. Its driver takes the two
-        # lowest groups of three or more; such weights were edited since, and all of them count here.
+        # mmd_tools keeps C at the vertex itself where the file has no SDEF. Of three groups or
+        # more its driver takes the lowest two; these weights were edited, and here all count.
         moved = (sdef[:, 0] != rest_positions(obj.data)).any(axis=1)
         deform[moved & (used == 2)] = SDEF
     return Source(bones, indices, values, deform, sdef, limited, weights)

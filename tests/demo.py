@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make demo` runs: the sample model skinned by every backend, pictures and Blender renders in build/demo."""
+"""What `make demo` runs: the sample model skinned by every backend, with pictures in build/demo."""
 
 import shutil
 import statistics
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import mmdskin
 import numpy as np
-
 import picture
 import sample
 import twin
@@ -22,35 +21,38 @@ POSES = (("bend", 120, sample.bend), ("twist", 150, sample.twist))
 FRAMING = (((1.7, 5.4, 0), 10.4, (330, 330)), ((0, 7, 0), 13.6, (330, 390)))
 
 
+LINE = "{:8} {:40} {:>9} {:>10} {:>19}"
+
+
 def table(model):
-    """Prints backend, device, vertices, ns per vertex and the largest difference from float64."""
-    judge = sample.sample()
-    frames = np.stack([f(a) for _, _, f in POSES for a in np.linspace(0, 150, 8)]).astype(np.float32)
+    """Prints what each backend takes and how far it is from float64."""
+    frames = np.stack([f(a) for _, _, f in POSES for a in np.linspace(0, 150, 8)])
     weights = np.zeros(len(model.morphs), np.float32)
     weights[:3] = 0.5, 0.25, 0.75
-    exact = twin.skin(judge, frames, weights)
-    print(f"\n{'backend':8} {'device':44} {'vertices':>9} {'ns/vertex':>10} {'largest difference':>19}")
+    exact = twin.skin(sample.sample(), frames, weights)[0]
+    print("\n" + LINE.format("backend", "device", "vertices", "ns/vertex", "largest difference"))
     for backend in mmdskin.backends():
         if not backend.available:
             print(f"{backend.name:8} not available: {backend.reason}")
             continue
         out = mmdskin.skin(model, frames, weights, backend=backend.name)
+        count = out.positions[..., 0].size
         times = []
         for _ in range(9):
             start = time.perf_counter()
             mmdskin.skin(model, frames, weights, backend=backend.name, out=out)
             times.append(time.perf_counter() - start)
-        per_vertex = statistics.median(times) / out.positions[..., 0].size * 1e9
-        difference = abs(out.positions - exact[0]).max()
-        device = backend.device or ""
-        print(f"{backend.name:8} {device[:44]:44} {out.positions[..., 0].size:9} {per_vertex:10.2f} {difference:19.1e}")
-    print(f"({len(frames)} frames a call, positions and normals, one median of {len(times)} calls)\n")
+        ns = f"{statistics.median(times) / count * 1e9:.2f}"
+        difference = f"{abs(out.positions - exact).max():.1e}"
+        device = (backend.device or "")[:40]
+        print(LINE.format(backend.name, device, count, ns, difference))
+    print(f"({len(frames)} frames a call, positions and normals, median of {len(times)} calls)\n")
 
 
 def skin_poses(model):
     """Skins the two poses, writes them to sample.npz, and returns them."""
     poses = {name: mmdskin.skin(model, f(angle)) for name, angle, f in POSES}
-    arrays = dict(rest=model.positions, triangles=model.triangles, deform=model.deform)
+    arrays = {"rest": model.positions, "triangles": model.triangles, "deform": model.deform}
     for name, angle, f in POSES:
         arrays |= {
             f"{name}_bone_matrices": f(angle),
@@ -59,6 +61,16 @@ def skin_poses(model):
         }
     np.savez_compressed(DEMO / "sample.npz", **arrays)
     return poses
+
+
+def narrowest(positions, rest):
+    """Smallest area of a cross-section of the limb's tube, as a share of the area at rest."""
+    areas, whole = (
+        picture.ring_areas(p.astype(np.float64).reshape(-1, sample.AROUND + 1, 3)[:, :-1])
+        for p in (positions, rest)
+    )
+    tube = whole > 0.99 * whole.max()
+    return (areas[tube] / whole[tube]).min()
 
 
 def draw(model, poses):
@@ -71,9 +83,12 @@ def draw(model, poses):
             v, triangles = sample.limb_vertices(kind), sample.limb_triangles(kind)
             positions, normals = poses[name].positions[v], poses[name].normals[v]
             part = (positions, normals, model.uvs[v], triangles, sample.COLOURS[i], (8, 16))
-            rows[-1].append(picture.render([part], size, np.add(centre, [sample.limb_x(i), 0, 0]), height, camera))
-            kept = picture.volume(positions, triangles) / picture.volume(model.positions[v], triangles)
-            notes[-1].append(f"volume {kept:.0%}")
+            rows[-1].append(
+                picture.render(
+                    [part], size, np.add(centre, [sample.limb_x(i), 0, 0]), height, camera
+                )
+            )
+            notes[-1].append(f"narrowest section {narrowest(positions, model.positions[v]):.0%}")
     titles = [f"Elbow bent by {POSES[0][1]}°", f"Forearm twisted by {POSES[1][1]}°"]
     page = picture.sheet(rows, sample.LIMBS, titles, notes, "Five deform types, the same two poses")
     page.save(DEMO / "deform_types.png")
@@ -81,24 +96,23 @@ def draw(model, poses):
 
 def blender(path):
     """Renders before and after the bake in Blender; a sentence when that is not possible."""
+    if not shutil.which("blender"):
+        return "Blender is not installed: no renders of the bake (apt-get install blender)"
     script = Path(__file__).parent / "blender" / "render_sample.py"
-    program = shutil.which("blender")
-    if not program:
-        return "Blender is not installed: no renders before and after the bake (apt-get install blender)"
-    command = [program, "--background", "--factory-startup", "--python-exit-code", "1", "--python", script]
-    log = DEMO / "blender.log"
-    with log.open("wb") as file:
-        done = subprocess.run([*command, "--", path, DEMO], stdout=file, stderr=file, timeout=600)
-    if done.returncode:
-        return f"Blender's renders failed with status {done.returncode}; its words are in {log}"
-    return None
+    done = subprocess.run(
+        [sys.executable, script, path, DEMO], stderr=subprocess.PIPE, text=True, timeout=600
+    )
+    return f"Blender's renders failed: {done.stderr.strip()}" if done.returncode else None
 
 
 def main():
     DEMO.mkdir(parents=True, exist_ok=True)
     path = sample.write_sample(DEMO)
     model = mmdskin.load_model(path)
-    print(f"{model.name}: {len(model.positions)} vertices, {len(model.bones)} bones, {len(model.morphs)} morphs")
+    print(
+        f"{model.name}: {len(model.positions)} vertices, {len(model.bones)} bones, "
+        f"{len(model.morphs)} morphs"
+    )
     table(model)
     draw(model, skin_poses(model))
     complaint = blender(path)

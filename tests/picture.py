@@ -38,15 +38,19 @@ def shade(normals, colours):
 
 
 def render(parts, size, centre, height, camera):
-    """RGB image. parts: (positions, normals, uvs, triangles, colour, squares) each; `height` units fill the image."""
+    """RGB image, `height` units high, of (positions, normals, uvs, triangles, colour, squares)."""
     width, rows = (n * SUPERSAMPLE for n in size)
     mix = np.linspace(0, 1, rows)[:, None, None]
-    image = np.broadcast_to(BACKGROUND[0] * (1 - mix) + BACKGROUND[1] * mix, (rows, width, 3)).copy()
+    image = np.broadcast_to(
+        BACKGROUND[0] * (1 - mix) + BACKGROUND[1] * mix, (rows, width, 3)
+    ).copy()
     depth = np.full((rows, width), np.inf)
     scale = rows / height
     for positions, normals, uvs, triangles, colour, squares in parts:
         eye = (positions - centre) @ camera.T
-        points = np.stack([width / 2 + eye[:, 0] * scale, rows / 2 - eye[:, 1] * scale, eye[:, 2]], 1)
+        points = np.stack(
+            [width / 2 + eye[:, 0] * scale, rows / 2 - eye[:, 1] * scale, eye[:, 2]], 1
+        )
         attributes = np.concatenate([normals @ camera.T, uvs], 1)
         for triangle in triangles:
             _fill(image, depth, points[triangle], attributes[triangle], colour, squares)
@@ -77,13 +81,15 @@ def _fill(image, depth, corners, attributes, colour, squares):
     values = share[seen] @ attributes
     normals = values[:, :3] / np.maximum(np.linalg.norm(values[:, :3], axis=1), 1e-9)[:, None]
     normals = np.where(normals[:, 2:] > 0, -normals, normals)  # both sides are lit
-    image[top : bottom + 1, left : right + 1][seen] = shade(normals, chequer(values[:, 3:], colour, squares))
+    image[top : bottom + 1, left : right + 1][seen] = shade(
+        normals, chequer(values[:, 3:], colour, squares)
+    )
 
 
-def volume(positions, triangles):
-    """Enclosed by a closed surface; where it passes through itself the overlap counts as often."""
-    a, b, c = np.moveaxis(positions[triangles], 1, 0)
-    return (a * np.cross(b, c)).sum() / 6
+def ring_areas(rings):
+    """Area that each closed ring of points (n,k,3) spans."""
+    spokes = rings - rings.mean(1, keepdims=True)
+    return np.linalg.norm(np.cross(spokes, np.roll(spokes, -1, 1)).sum(1), axis=1) / 2
 
 
 def font(size):
@@ -91,7 +97,7 @@ def font(size):
 
 
 def sheet(rows, captions, row_titles, notes, title, gap=14):
-    """One page: images in rows, a title, a caption over each column, a title over each row, a note in each image."""
+    """One page: images in rows, captions over columns, titles over rows, a note in each image."""
     w = rows[0][0].width
     head, band = 96, 40
     size = (len(rows[0]) * (w + gap) + gap, head + sum(row[0].height + band + gap for row in rows))

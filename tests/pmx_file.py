@@ -1,19 +1,46 @@
 # SPDX-License-Identifier: MIT
-"""PMX 2.0 and 2.1 files in plain Python: the judge of the native reader, and the writer of test files.
+"""PMX 2.0 and 2.1 files in plain Python: judge of the native reader, writer of test files.
 
-Nothing is repaired or validated. `read` takes bytes or a path, `write` gives bytes, `layout` also says
-where each record begins; the records of `pmx_records` are names of this module too.
+Nothing is repaired or validated. `read` takes bytes or a path, `write` gives bytes, `layout` also
+says where each record begins; the records of `pmx_records` are names of this module too.
 """
 
 import struct
 
 import numpy as np
-
 from pmx_records import *  # noqa: F403
 from pmx_records import (
-    AFTER_PHYSICS, APPEND_ROTATION, APPEND_TRANSLATION, BDEF1, BDEF2, BDEF4, ENCODINGS, EXTERNAL_PARENT, FIXED_AXIS,
-    IK, INDEX_ORDER, IS_IK, LOCAL_APPEND, LOCAL_AXES, MORPH_COLUMNS, MORPH_INDEX, MORPH_KINDS, PMX, QDEF, SDEF,
-    STRUCTURAL, TAIL_IS_BONE, Append, Bone, DisplayFrame, IKLink, Joint, Material, Morph, RigidBody, SoftBody,
+    AFTER_PHYSICS,
+    APPEND_ROTATION,
+    APPEND_TRANSLATION,
+    BDEF1,
+    BDEF2,
+    BDEF4,
+    ENCODINGS,
+    EXTERNAL_PARENT,
+    FIXED_AXIS,
+    IK,
+    INDEX_ORDER,
+    IS_IK,
+    LOCAL_APPEND,
+    LOCAL_AXES,
+    MORPH_COLUMNS,
+    MORPH_INDEX,
+    MORPH_KINDS,
+    PMX,
+    QDEF,
+    SDEF,
+    STRUCTURAL,
+    TAIL_IS_BONE,
+    Append,
+    Bone,
+    DisplayFrame,
+    IKLink,
+    Joint,
+    Material,
+    Morph,
+    RigidBody,
+    SoftBody,
 )  # fmt: skip
 
 
@@ -110,7 +137,21 @@ def _read_material(r):
     toon = r.one("B") if shared else r.index("t")
     memo = r.text()
     return Material(
-        *names, v[:4], v[4:7], v[7], v[8:11], v[11], v[12:16], v[16], texture, sphere, mode, shared, toon, memo, r.one("i")
+        *names,
+        v[:4],
+        v[4:7],
+        v[7],
+        v[8:11],
+        v[11],
+        v[12:16],
+        v[16],
+        texture,
+        sphere,
+        mode,
+        shared,
+        toon,
+        memo,
+        r.one("i"),
     )
 
 
@@ -148,7 +189,9 @@ def _read_morph(r):
     indices, values = np.zeros(n, np.int64), np.zeros((n, columns), np.float32)
     index = r.index_form[MORPH_INDEX[m.kind]]
     # the first column of material and impulse records is a byte
-    form = index + (f"B{columns - 1}f" if MORPH_KINDS[m.kind] in ("material", "impulse") else f"{columns}f")
+    form = index + (
+        f"B{columns - 1}f" if MORPH_KINDS[m.kind] in ("material", "impulse") else f"{columns}f"
+    )
     for i in range(n):
         indices[i], *values[i] = r.unpack(form)
     m.indices, m.values = indices.astype(np.int32), values
@@ -170,12 +213,16 @@ def _read_rigid_body(r):
 
 
 def _read_joint(r):
-    return Joint(*r.texts(2), r.one("B"), r.index("r"), r.index("r"), *(r.unpack("3f") for _ in range(8)))
+    return Joint(
+        *r.texts(2), r.one("B"), r.index("r"), r.index("r"), *(r.unpack("3f") for _ in range(8))
+    )
 
 
 def _read_soft_body(r):
     s = SoftBody(*r.texts(2), r.one("B"), r.index("a"), *r.unpack("BHBiiffi"))
-    s.config, s.cluster, s.iterations, s.stiffness = (r.unpack(f) for f in ("12f", "6f", "4i", "3f"))
+    s.config, s.cluster, s.iterations, s.stiffness = (
+        r.unpack(f) for f in ("12f", "6f", "4i", "3f")
+    )
     s.anchors = [(r.index("r"), r.index("v"), r.one("B")) for _ in range(r.one("i"))]
     s.pins = [r.index("v") for _ in range(r.one("i"))]
     return s
@@ -204,7 +251,7 @@ class _Writer:
         self.pack(f"{len(values)}{self.index_form[letter]}", *values)
 
     def section(self, name, records, write):
-        """Count and records; `marks` keeps where each begins: "bones" the count, "bones[3]" a record."""
+        """Count and records; `marks` keeps where each begins: "bones" the count, "bones[3]" one."""
         self.marks[name] = self.at
         self.pack("i", len(records))
         for i, record in enumerate(records):
@@ -214,9 +261,14 @@ class _Writer:
 
 def index_sizes(m):
     """The smallest index sizes an editor would choose."""
-    counts = dict(
-        v=len(m.positions), t=len(m.textures), a=len(m.materials), b=len(m.bones), m=len(m.morphs), r=len(m.rigid_bodies)
-    )
+    counts = {
+        "v": len(m.positions),
+        "t": len(m.textures),
+        "a": len(m.materials),
+        "b": len(m.bones),
+        "m": len(m.morphs),
+        "r": len(m.rigid_bodies),
+    }
     limits = {k: (255, 65535) if k == "v" else (127, 32767) for k in INDEX_ORDER}
     return {k: 1 if n <= limits[k][0] else 2 if n <= limits[k][1] else 4 for k, n in counts.items()}
 
@@ -231,7 +283,15 @@ def layout(m):
     sizes = m.index_sizes or index_sizes(m)
     w = _Writer(m.encoding, sizes)
     extra = m.additional_uvs.shape[1]
-    w.pack("4sfB8B", b"PMX ", m.version, 8, ENCODINGS.index(m.encoding), extra, *(sizes[k] for k in INDEX_ORDER))
+    w.pack(
+        "4sfB8B",
+        b"PMX ",
+        m.version,
+        8,
+        ENCODINGS.index(m.encoding),
+        extra,
+        *(sizes[k] for k in INDEX_ORDER),
+    )
     w.text(m.name, m.name_english, m.comment, m.comment_english)
     _write_vertices(w, m, extra)
     w.marks["faces"] = w.at
@@ -252,7 +312,9 @@ def layout(m):
 
 def _write_vertices(w, m, extra):
     n = len(m.positions)
-    fixed = np.concatenate([m.positions, m.normals, m.uvs, m.additional_uvs.reshape(n, 4 * extra)], 1).tolist()
+    fixed = np.concatenate(
+        [m.positions, m.normals, m.uvs, m.additional_uvs.reshape(n, 4 * extra)], 1
+    ).tolist()
     bones, weights, bone = m.bone_indices.tolist(), m.bone_weights.tolist(), w.index_form["b"]
     fixed_form = f"{8 + 4 * extra}fB"
     w.marks["vertices"] = w.at
@@ -273,7 +335,16 @@ def _write_vertices(w, m, extra):
 
 def _write_material(w, a):
     w.text(a.name, a.name_english)
-    w.pack("11fB5f", *a.diffuse, *a.specular, a.specular_power, *a.ambient, a.flags, *a.edge_color, a.edge_size)
+    w.pack(
+        "11fB5f",
+        *a.diffuse,
+        *a.specular,
+        a.specular_power,
+        *a.ambient,
+        a.flags,
+        *a.edge_color,
+        a.edge_size,
+    )
     w.index("t", a.texture, a.sphere_texture)
     w.pack("BB", a.sphere_mode, a.shared_toon)
     w.pack("B" if a.shared_toon else w.index_form["t"], a.toon)
@@ -282,7 +353,7 @@ def _write_material(w, a):
 
 
 def bone_flags(b):
-    """The flags of the file: those of `b.flags` that only inform, and those that the fields imply."""
+    """The file's flags: those of `b.flags` that only inform, and those that the fields imply."""
     flags = b.flags & ~(STRUCTURAL | AFTER_PHYSICS)
     implied = {
         TAIL_IS_BONE: b.tail_bone is not None,
@@ -366,7 +437,17 @@ def _write_soft_body(w, s):
     w.text(s.name, s.name_english)
     w.pack("B", s.shape)
     w.index("a", s.material)
-    w.pack("BHBiiffi", s.group, s.mask, s.flags, s.bending_distance, s.cluster_count, s.mass, s.margin, s.aero_model)
+    w.pack(
+        "BHBiiffi",
+        s.group,
+        s.mask,
+        s.flags,
+        s.bending_distance,
+        s.cluster_count,
+        s.mass,
+        s.margin,
+        s.aero_model,
+    )
     w.pack("12f6f4i3f", *s.config, *s.cluster, *s.iterations, *s.stiffness)
     w.pack("i", len(s.anchors))
     for body, vertex, near in s.anchors:

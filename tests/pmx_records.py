@@ -1,15 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""What a PMX 2.0 or 2.1 file holds, as dataclasses with the field names of the records of `mmdskin`.
+"""What a PMX file holds, as dataclasses with the field names of the records of `mmdskin`.
 
 Values are the file's own: enumerations stay numbers, nil indices are -1.
 """
+
+# ruff: noqa: RUF009 (`_zeros` makes a field, not a value)
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
-MORPH_KINDS = ("group", "vertex", "bone", "uv", "uv1", "uv2", "uv3", "uv4", "material", "flip", "impulse")
+MORPH_KINDS = (
+    "group",
+    "vertex",
+    "bone",
+    "uv",
+    "uv1",
+    "uv2",
+    "uv3",
+    "uv4",
+    "material",
+    "flip",
+    "impulse",
+)
 MORPH_COLUMNS = (1, 3, 7, 4, 4, 4, 4, 4, 29, 1, 7)
 # what the index of a morph's offsets counts, as the letter of the index size
 MORPH_INDEX = "mvbvvvvvamr"
@@ -23,9 +37,23 @@ ELEMENT_KINDS = ("bone", "morph")
 INDEX_ORDER = "vtabmr"
 ENCODINGS = ("utf-16-le", "utf-8")
 
-TAIL_IS_BONE, IS_IK, LOCAL_APPEND, APPEND_ROTATION, APPEND_TRANSLATION = 0x1, 0x20, 0x80, 0x100, 0x200
+TAIL_IS_BONE, IS_IK, LOCAL_APPEND, APPEND_ROTATION, APPEND_TRANSLATION = (
+    0x1,
+    0x20,
+    0x80,
+    0x100,
+    0x200,
+)
 FIXED_AXIS, LOCAL_AXES, AFTER_PHYSICS, EXTERNAL_PARENT = 0x400, 0x800, 0x1000, 0x2000
-STRUCTURAL = TAIL_IS_BONE | IS_IK | APPEND_ROTATION | APPEND_TRANSLATION | FIXED_AXIS | LOCAL_AXES | EXTERNAL_PARENT
+STRUCTURAL = (
+    TAIL_IS_BONE
+    | IS_IK
+    | APPEND_ROTATION
+    | APPEND_TRANSLATION
+    | FIXED_AXIS
+    | LOCAL_AXES
+    | EXTERNAL_PARENT
+)
 
 
 def _zeros(*shape, dtype=np.float32):

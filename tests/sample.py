@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Our own sample model, made by code: five limbs side by side, one per deform type, on a base.
 
-`build_sample()` gives a PMX 2.1 file, `bend(degrees)` and `twist(degrees)` skinning matrices that pose every
-limb's elbow alike, `limb_vertices("SDEF")` the vertices of one limb. Run as a script it writes the file and its texture.
+`build_sample()` gives a PMX 2.1 file, `bend(degrees)` and `twist(degrees)` skinning matrices that
+pose every limb's elbow alike, `limb_vertices("SDEF")` the vertices of one limb. Run as a script it
+writes the file and its texture.
 """
 
 import struct
@@ -12,7 +13,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-
 import pmx_file as pmx
 
 LIMBS = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
@@ -20,7 +20,13 @@ SPACING, RADIUS = 7.0, 1.0
 BOTTOM, ELBOW, WRIST, TOP = 1.0, 7.0, 11.5, 13.0
 # the elbow's weights change over this many units on either side
 BLEND = 1.6
-COLOURS = ((0.42, 0.65, 0.86), (0.90, 0.48, 0.42), (0.93, 0.74, 0.35), (0.44, 0.76, 0.55), (0.68, 0.55, 0.85))
+COLOURS = (
+    (0.42, 0.65, 0.86),
+    (0.90, 0.48, 0.42),
+    (0.93, 0.74, 0.35),
+    (0.44, 0.76, 0.55),
+    (0.68, 0.55, 0.85),
+)
 TEXTURE = "tex/格子.png"
 AROUND, ALONG, CAP = 24, 44, 6
 
@@ -44,11 +50,19 @@ def smoothstep(x):
 
 
 def capsule(bottom, top, radius, around=AROUND, along=ALONG, cap=CAP):
-    """Rings of a round-ended tube along y: positions, normals, uvs, triangles, and the height along the axis."""
+    """A round-ended tube along y: positions, normals, uvs, triangles, height on the axis."""
     turn = np.linspace(0, np.pi / 2, cap, endpoint=False)
     body = np.linspace(bottom + radius, top - radius, along)
-    height = np.concatenate([bottom + radius - radius * np.cos(turn), body, (top - radius + radius * np.cos(turn))[::-1]])
-    r = np.concatenate([radius * np.sin(turn), np.full(along, radius), (radius * np.sin(turn))[::-1]])
+    height = np.concatenate(
+        [
+            bottom + radius - radius * np.cos(turn),
+            body,
+            (top - radius + radius * np.cos(turn))[::-1],
+        ]
+    )
+    r = np.concatenate(
+        [radius * np.sin(turn), np.full(along, radius), (radius * np.sin(turn))[::-1]]
+    )
     tilt = np.concatenate([-np.cos(turn), np.zeros(along), np.cos(turn)[::-1]])
     angle = np.linspace(0, 2 * np.pi, around + 1)  # the seam has its own vertices for the texture
     ring = np.stack([np.cos(angle), np.zeros_like(angle), np.sin(angle)], 1)
@@ -61,16 +75,35 @@ def capsule(bottom, top, radius, around=AROUND, along=ALONG, cap=CAP):
     # clockwise seen from outside, left-handed
     triangles = np.concatenate([np.stack([a, b, b + 1], 1), np.stack([a, b + 1, a + 1], 1)])
     corner = positions.reshape(-1, 3)[triangles]
-    area = np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
+    area = np.linalg.norm(
+        np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1
+    )
     heights = np.repeat(height, around + 1)
-    return positions.reshape(-1, 3), normals.reshape(-1, 3), np.stack([u, v], -1).reshape(-1, 2), triangles[area > 1e-9], heights
+    return (
+        positions.reshape(-1, 3),
+        normals.reshape(-1, 3),
+        np.stack([u, v], -1).reshape(-1, 2),
+        triangles[area > 1e-9],
+        heights,
+    )
 
 
 class _Parts:
     """Vertex arrays of the parts, one after the other."""
 
     def __init__(self):
-        self.rows = {k: [] for k in ("positions", "normals", "uvs", "deform", "bone_indices", "bone_weights", "sdef")}
+        self.rows = {
+            k: []
+            for k in (
+                "positions",
+                "normals",
+                "uvs",
+                "deform",
+                "bone_indices",
+                "bone_weights",
+                "sdef",
+            )
+        }
         self.triangles, self.ranges, self.count = [], {}, 0
 
     def add(self, name, positions, normals, uvs, triangles, deform, bones, weights, sdef=None):
@@ -88,15 +121,17 @@ class _Parts:
         self.count += n
 
     def arrays(self):
-        types = dict(deform=np.uint8, bone_indices=np.int32)
-        arrays = {k: np.concatenate(v).astype(types.get(k, np.float32)) for k, v in self.rows.items()}
+        types = {"deform": np.uint8, "bone_indices": np.int32}
+        arrays = {
+            k: np.concatenate(v).astype(types.get(k, np.float32)) for k, v in self.rows.items()
+        }
         return arrays, np.concatenate(self.triangles).astype(np.int32)
 
 
 def _add_limb(parts, limb):
     kind, x = LIMBS[limb], limb_x(limb)
     positions, normals, uvs, triangles, y = capsule(BOTTOM, TOP, RADIUS)
-    positions = positions + [x, 0, 0]
+    positions = np.add(positions, [x, 0, 0])
     upper, fore, hand, helper = (limb_bone(limb, part) for part in range(4))
     w1 = smoothstep((y - ELBOW + BLEND) / (2 * BLEND))
     w_hand = smoothstep((y - WRIST + 0.5) / 1.0)
@@ -111,9 +146,12 @@ def _add_limb(parts, limb):
             reach = np.stack([np.zeros_like(y), np.full_like(y, BLEND), np.zeros_like(y)], 1)
             sdef = np.stack([centre, centre - reach, centre + reach], 1)
     elif kind == "BDEF4":
-        half = 4 * w1 * (1 - w1) * 0.6
+        half = 4 * w1 * (1 - w1) * 0.4
         bones = [upper, helper, fore, hand]
-        weights = np.stack([(1 - w1) * (1 - half), half, w1 * (1 - half) * (1 - w_hand), w1 * (1 - half) * w_hand], 1)
+        weights = np.stack(
+            [(1 - w1) * (1 - half), half, w1 * (1 - half) * (1 - w_hand), w1 * (1 - half) * w_hand],
+            1,
+        )
     else:
         bones = [upper, fore, hand]
         weights = np.stack([1 - w1, w1 * (1 - w_hand), w1 * w_hand], 1)
@@ -128,26 +166,76 @@ def _bones():
     for limb, kind in enumerate(LIMBS):
         x, base = limb_x(limb), limb_bone(limb, 0)
         bones += [
-            pmx.Bone(f"上腕_{kind}", f"upper_{kind}", (x, BOTTOM, 0), CENTER, tail_bone=base + FORE, tail_offset=None),
-            pmx.Bone(f"ひじ_{kind}", f"elbow_{kind}", (x, ELBOW, 0), base, tail_bone=base + HAND, tail_offset=None,
-                     local_axes=((0.0, 1.0, 0.0), (0.0, 0.0, -1.0))),
-            pmx.Bone(f"手首_{kind}", f"wrist_{kind}", (x, WRIST, 0), base + FORE, tail_offset=(0, TOP - WRIST, 0)),
-            pmx.Bone(f"ひじ補助_{kind}", f"elbow_helper_{kind}", (x, ELBOW, 0), base, layer=1, tail_offset=(0, 1, 0),
-                     append=pmx.Append(base + FORE, 0.5)),
-        ]  # fmt: skip
+            pmx.Bone(
+                f"上腕_{kind}",
+                f"upper_{kind}",
+                (x, BOTTOM, 0),
+                CENTER,
+                tail_bone=base + FORE,
+                tail_offset=None,
+            ),
+            pmx.Bone(
+                f"ひじ_{kind}",
+                f"elbow_{kind}",
+                (x, ELBOW, 0),
+                base,
+                tail_bone=base + HAND,
+                tail_offset=None,
+                local_axes=((0.0, 1.0, 0.0), (0.0, 0.0, -1.0)),
+            ),
+            pmx.Bone(
+                f"手首_{kind}",
+                f"wrist_{kind}",
+                (x, WRIST, 0),
+                base + FORE,
+                tail_offset=(0, TOP - WRIST, 0),
+            ),
+            pmx.Bone(
+                f"ひじ補助_{kind}",
+                f"elbow_helper_{kind}",
+                (x, ELBOW, 0),
+                base,
+                layer=1,
+                tail_offset=(0, 1, 0),
+                append=pmx.Append(base + FORE, 0.5),
+            ),
+        ]
     x = limb_x(0) - 4.5
     knee = ((-np.pi, 0.0, 0.0), (-0.0087, 0.0, 0.0))
     bones += [
         pmx.Bone("尾１", "tail_1", (x, 0.5, 0), CENTER, tail_bone=TAIL + 1, tail_offset=None),
         pmx.Bone("尾２", "tail_2", (x, 4.5, 0.1), TAIL, tail_bone=TAIL + 2, tail_offset=None),
         pmx.Bone("尾３", "tail_3", (x, 8.5, 0), TAIL + 1, tail_offset=(0, 1.5, 0)),
-        pmx.Bone("尾ＩＫ", "tail_ik", (x, 8.5, 0), CENTER, tail_offset=(0, 0, 1),
-                 ik=pmx.IK(TAIL + 2, 40, 2.0, [pmx.IKLink(TAIL + 1, *knee), pmx.IKLink(TAIL)])),
-        pmx.Bone("尾追従", "tail_follow", (x, 10.0, 0), CENTER, layer=2, tail_offset=(0, 1, 0),
-                 append=pmx.Append(TAIL + 3, -0.25, rotation=False, translation=True, local=True)),
-        pmx.Bone("捩り", "twist", (x, 2.5, 0), TAIL, tail_offset=(0, 1, 0), fixed_axis=(0.0, 1.0, 0.0)),
-        pmx.Bone("外部親", "external", (0, 0, 2), CENTER, tail_offset=(0, 1, 0), external_parent=3, after_physics=True),
-    ]  # fmt: skip
+        pmx.Bone(
+            "尾ＩＫ",
+            "tail_ik",
+            (x, 8.5, 0),
+            CENTER,
+            tail_offset=(0, 0, 1),
+            ik=pmx.IK(TAIL + 2, 40, 2.0, [pmx.IKLink(TAIL + 1, *knee), pmx.IKLink(TAIL)]),
+        ),
+        pmx.Bone(
+            "尾追従",
+            "tail_follow",
+            (x, 10.0, 0),
+            CENTER,
+            layer=2,
+            tail_offset=(0, 1, 0),
+            append=pmx.Append(TAIL + 3, -0.25, rotation=False, translation=True, local=True),
+        ),
+        pmx.Bone(
+            "捩り", "twist", (x, 2.5, 0), TAIL, tail_offset=(0, 1, 0), fixed_axis=(0.0, 1.0, 0.0)
+        ),
+        pmx.Bone(
+            "外部親",
+            "external",
+            (0, 0, 2),
+            CENTER,
+            tail_offset=(0, 1, 0),
+            external_parent=3,
+            after_physics=True,
+        ),
+    ]
     return bones
 
 
@@ -164,7 +252,9 @@ def _morphs(m):
     sdef = limb_vertices("SDEF").astype(np.int32)
     uv = np.tile(np.float32([0.0, 0.25, 0.0, 0.0]), (len(sdef), 1))
     bends = np.array([limb_bone(i, FORE) for i in range(len(LIMBS))])
-    turn = np.tile(np.float32([0, 0, 0, 0, 0, -np.sin(np.pi / 8), np.cos(np.pi / 8)]), (len(bends), 1))
+    turn = np.tile(
+        np.float32([0, 0, 0, 0, 0, -np.sin(np.pi / 8), np.cos(np.pi / 8)]), (len(bends), 1)
+    )
     fade = [1.0, 0.0, 0.0, 0.0, -0.5] + [0.0] * 24  # add: diffuse alpha
     tint = [0.0] + [1.0, 0.6, 0.6, 1.0] + [1.0] * 24  # multiply: redder
 
@@ -195,12 +285,21 @@ def _parts():
     width = SPACING * len(LIMBS) / 2 + 3.5
     positions, normals, uvs, triangles, _ = capsule(-width, width, 0.9, along=30)
     lie = np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1.0]])
-    parts.add("base", positions @ lie.T, normals @ lie.T, uvs, triangles, pmx.BDEF1, [CENTER], np.ones((len(positions), 1)))
+    parts.add(
+        "base",
+        positions @ lie.T,
+        normals @ lie.T,
+        uvs,
+        triangles,
+        pmx.BDEF1,
+        [CENTER],
+        np.ones((len(positions), 1)),
+    )
     positions, normals, uvs, triangles, y = capsule(0.5, 10.0, 0.35, around=12)
     w2 = smoothstep((y - 3.5) / 2)
     w3 = smoothstep((y - 7.9) / 1.2)
     weights = np.stack([1 - w2, w2 * (1 - w3), w2 * w3], 1)
-    tail = positions + [limb_x(0) - 4.5, 0, 0]
+    tail = np.add(positions, [limb_x(0) - 4.5, 0, 0])
     parts.add("tail", tail, normals, uvs, triangles, pmx.BDEF4, [TAIL, TAIL + 1, TAIL + 2], weights)
     return parts
 
@@ -220,7 +319,9 @@ def sample():
     """The sample as a `pmx_file.PMX`."""
     parts = _parts()
     arrays, triangles = parts.arrays()
-    m = pmx.PMX(version=2.1, name="見本の腕", name_english="sample limbs", triangles=triangles, **arrays)
+    m = pmx.PMX(
+        version=2.1, name="見本の腕", name_english="sample limbs", triangles=triangles, **arrays
+    )
     m.comment = "変形方式の見本\r\n自作モデル。自由に使えます。"
     m.comment_english = "Five limbs, one per deform type.\r\nMade by code, MIT licence."
     n = len(m.positions)
@@ -232,11 +333,22 @@ def sample():
     for name, colour, part in zip([*LIMBS, "台", "尾"], colours, parts.triangles, strict=True):
         m.materials.append(
             pmx.Material(
-                f"材質_{name}", name, (*colour, 1.0), (0.2, 0.2, 0.2), 20.0, tuple(0.4 * c for c in colour), flags=0x1E,
-                edge_color=(0.1, 0.1, 0.15, 1.0), edge_size=0.6, texture=0, shared_toon=True, toon=2,
-                memo="見本", index_count=part.size,
+                f"材質_{name}",
+                name,
+                (*colour, 1.0),
+                (0.2, 0.2, 0.2),
+                20.0,
+                tuple(0.4 * c for c in colour),
+                flags=0x1E,
+                edge_color=(0.1, 0.1, 0.15, 1.0),
+                edge_size=0.6,
+                texture=0,
+                shared_toon=True,
+                toon=2,
+                memo="見本",
+                index_count=part.size,
             )
-        )  # fmt: skip
+        )
     m.bones = _bones()
     m.morphs = _morphs(m)
     arms = [(0, limb_bone(i, part)) for i in range(len(LIMBS)) for part in range(4)]
@@ -249,15 +361,39 @@ def sample():
     x = limb_x(0) - 4.5
     m.rigid_bodies = [
         pmx.RigidBody("台", "base", CENTER, 0, 0xFFFE, 1, (20.0, 0.9, 0.9), mode=0),
-        pmx.RigidBody("尾先", "tail tip", TAIL + 2, 1, 0xFFFD, 2, (0.35, 1.5, 0.0), (x, 9.2, 0.0), (0.0, 0.0, 0.1), 0.5, mode=1),
+        pmx.RigidBody(
+            "尾先",
+            "tail tip",
+            TAIL + 2,
+            1,
+            0xFFFD,
+            2,
+            (0.35, 1.5, 0.0),
+            (x, 9.2, 0.0),
+            (0.0, 0.0, 0.1),
+            0.5,
+            mode=1,
+        ),
     ]
     limit = (0.3, 0.3, 0.3)
     m.joints = [
-        pmx.Joint("尾継", "tail joint", 0, 0, 1, (x, 8.5, 0.0), (0.0, 0.0, 0.0), rotation_lower=tuple(-v for v in limit),
-                  rotation_upper=limit, rotation_spring=(10.0, 10.0, 10.0)),
-    ]  # fmt: skip
+        pmx.Joint(
+            "尾継",
+            "tail joint",
+            0,
+            0,
+            1,
+            (x, 8.5, 0.0),
+            (0.0, 0.0, 0.0),
+            rotation_lower=tuple(-v for v in limit),
+            rotation_upper=limit,
+            rotation_spring=(10.0, 10.0, 10.0),
+        ),
+    ]
     tail = parts.ranges["tail"]
-    m.soft_bodies = [pmx.SoftBody("柔体", "soft", 0, 6, anchors=[(1, tail.start, 0)], pins=[tail.start + 1])]
+    m.soft_bodies = [
+        pmx.SoftBody("柔体", "soft", 0, 6, anchors=[(1, tail.start, 0)], pins=[tail.start + 1])
+    ]
     return m
 
 
@@ -268,7 +404,7 @@ def build_sample():
 
 
 def _pose(axis, degrees):
-    """Skinning matrices (B,4,4): every forearm turned about an axis through its elbow, helpers by half."""
+    """Skinning matrices (B,4,4): forearms turned about the elbow, helpers by half."""
     matrices = np.tile(np.eye(4), (len(_bones()), 1, 1))
     k = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]], float)
     for limb in range(len(LIMBS)):
@@ -298,10 +434,17 @@ def texture_png(size=128, squares=8):
     rows = b"".join(b"\0" + row.tobytes() for row in rgb)
 
     def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     head = struct.pack(">2I5B", size, size, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
 
 
 def write_sample(folder):

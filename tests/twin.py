@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The formulas of mmdskin once more, in float64 and plain numpy: the judge of every kernel.
 
-Written from the text of the definition, not from the C: morph procedure, BDEF, SDEF, QDEF, normals, tangents and
-every fallback, one function each. Matrices are row-major and act on column vectors.
+Written from the text of the definition, not from the C: morph procedure, BDEF, SDEF, QDEF, normals,
+tangents and every fallback, one function each. Matrices are row-major and act on column vectors.
 """
 
 from dataclasses import dataclass, field
@@ -73,7 +73,19 @@ def effective_weights(morphs, weights):
     return result
 
 
-_KINDS = ("group", "vertex", "bone", "uv", "uv1", "uv2", "uv3", "uv4", "material", "flip", "impulse")
+_KINDS = (
+    "group",
+    "vertex",
+    "bone",
+    "uv",
+    "uv1",
+    "uv2",
+    "uv3",
+    "uv4",
+    "material",
+    "flip",
+    "impulse",
+)
 
 
 def morphed_positions(mesh, weights):
@@ -87,14 +99,23 @@ def morphed_positions(mesh, weights):
         moves = [(w, m.indices, m.values) for w, m in pairs if m.kind in (1, "vertex")]
     for w, indices, offsets in moves:
         inside = (np.asarray(indices) >= 0) & (np.asarray(indices) < len(p))
-        np.add.at(p, np.asarray(indices)[inside], float(w) * np.asarray(offsets, np.float64)[inside])
+        np.add.at(
+            p, np.asarray(indices)[inside], float(w) * np.asarray(offsets, np.float64)[inside]
+        )
     return p
 
 
 def normalised_weights(mesh):
     """(V,4) weights that sum to 1, and who has any left."""
     used = SLOTS[mesh.deform] & (np.asarray(mesh.bone_indices) >= 0)
-    w = np.where(np.asarray(mesh.deform)[:, None] == BDEF1, 1.0, np.asarray(mesh.bone_weights, np.float64)) * used
+    w = (
+        np.where(
+            np.asarray(mesh.deform)[:, None] == BDEF1,
+            1.0,
+            np.asarray(mesh.bone_weights, np.float64),
+        )
+        * used
+    )
     total = w.sum(1)
     left = (w != 0).any(1) & (abs(total) >= 1e-6 * abs(w).sum(1))
     return np.where(left[:, None], w / np.where(left, total, 1)[:, None], 0), left
@@ -127,7 +148,14 @@ def quaternions(r):
     squares = np.stack([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz], 1)
     xy, xz, yz = m[:, 0, 1] + m[:, 1, 0], m[:, 0, 2] + m[:, 2, 0], m[:, 1, 2] + m[:, 2, 1]
     wx, wy, wz = m[:, 2, 1] - m[:, 1, 2], m[:, 0, 2] - m[:, 2, 0], m[:, 1, 0] - m[:, 0, 1]
-    rows = np.stack([[squares[:, 0], xy, xz, wx], [xy, squares[:, 1], yz, wy], [xz, yz, squares[:, 2], wz], [wx, wy, wz, squares[:, 3]]])
+    rows = np.stack(
+        [
+            [squares[:, 0], xy, xz, wx],
+            [xy, squares[:, 1], yz, wy],
+            [xz, yz, squares[:, 2], wz],
+            [wx, wy, wz, squares[:, 3]],
+        ]
+    )
     best = squares.argmax(1)
     return unit(rows[best, :, np.arange(len(m))]).reshape(*r.shape[:-2], 4)
 
@@ -135,7 +163,9 @@ def quaternions(r):
 def product(a, b):
     """Quaternion a ⊗ b: b acts first."""
     av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
-    return np.concatenate([aw * bv + bw * av + np.cross(av, bv), aw * bw - (av * bv).sum(-1, keepdims=True)], -1)
+    return np.concatenate(
+        [aw * bv + bw * av + np.cross(av, bv), aw * bw - (av * bv).sum(-1, keepdims=True)], -1
+    )
 
 
 def matrix(q):
@@ -155,7 +185,10 @@ def blend_two(q0, q1, w1, how):
     if how == "nlerp":
         return unit((1 - t) * q0 + t * q1)
     # the angle by atan2: arccos loses half of the digits near zero
-    angle = 2 * np.arctan2(np.linalg.norm(q1 - q0, axis=-1, keepdims=True), np.linalg.norm(q1 + q0, axis=-1, keepdims=True))
+    angle = 2 * np.arctan2(
+        np.linalg.norm(q1 - q0, axis=-1, keepdims=True),
+        np.linalg.norm(q1 + q0, axis=-1, keepdims=True),
+    )
     small = angle < 1e-9
     s = np.where(small, 1, np.sin(angle))
     a = np.where(small, 1 - t, np.sin((1 - t) * angle) / s)
@@ -164,7 +197,7 @@ def blend_two(q0, q1, w1, how):
 
 
 def dual_quaternion_blend(w, q, t):
-    """(n,4) weights, (n,4,4) rotations, (n,4,3) translations to rotation, translation and whether defined."""
+    """(n,4) weights, (n,4,4) quaternions, (n,4,3) moves to rotation, move and whether defined."""
     pivot = q[np.arange(len(q)), w.argmax(1)]
     sign = np.where((q * pivot[:, None]).sum(-1) < 0, -1, 1)
     dual = product(np.concatenate([t, np.zeros_like(t[..., :1])], -1), q) / 2
@@ -211,7 +244,11 @@ def skin_frame(mesh, matrices, weights=None, *, method="mmd", sdef_blend="nlerp"
         i0, i1, c = index[s, 0], index[s, 1], np.asarray(mesh.sdef, np.float64)[s]
         rotation[s] = matrix(blend_two(q[i0], q[i1], w[s, 1], sdef_blend))
         half = (w[s, 0] * w[s, 1] / 2)[:, None, None] * (matrices[i0] - matrices[i1])[:, :3, :3]
-        centre = np.einsum("vij,vj->vi", linear[s], c[:, 0]) + offset[s] + np.einsum("vij,vj->vi", half, c[:, 1] - c[:, 2])
+        centre = (
+            np.einsum("vij,vj->vi", linear[s], c[:, 0])
+            + offset[s]
+            + np.einsum("vij,vj->vi", half, c[:, 1] - c[:, 2])
+        )
         offset[s] = centre - np.einsum("vij,vj->vi", rotation[s], c[:, 0])
     d = np.flatnonzero(left & (how == QDEF))
     if len(d):

@@ -40,6 +40,23 @@ static void clip_bones(mmd_model *model)
     }
 }
 
+/* Detaches a bone of every chain of parents that comes back to itself. */
+static bool cut_parent_cycles(mmd_model *model)
+{
+    size_t *visited = mmd_arena_alloc(&model->arena, model->bone_count, sizeof *visited);
+    for (size_t i = 0; visited && i < model->bone_count; i++) {
+        int32_t bone = (int32_t)i;
+        while (bone >= 0 && visited[bone] == 0) {
+            visited[bone] = i + 1;
+            int32_t parent = model->bones[bone].parent;
+            if (parent >= 0 && visited[parent] == i + 1)
+                parent = model->bones[bone].parent = -1;
+            bone = parent;
+        }
+    }
+    return visited != NULL;
+}
+
 /* Offsets whose index points nowhere go; a material morph's -1 stands for all materials. */
 static void clip_morph(const mmd_model *model, mmd_morph *morph)
 {
@@ -149,6 +166,11 @@ mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
         return NULL;
     }
     clip_indices(model);
+    if (!cut_parent_cycles(model)) {
+        mmd_model_free(model);
+        mmd_fail_memory(err);
+        return NULL;
+    }
     return model;
 }
 

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* The contents of a PMX file (PMD files are brought into the same shape), as plain data.
-   A loaded model is index-safe: every index is -1 or within its table, every number is finite.
+   A loaded model is index-safe: every index is -1 or within its table, parents make no
+   circle, every number is finite.
    Space: left-handed, +Y up, as in the file; angles in radians. mmd-behaviour.md section 3. */
 
 typedef enum mmd_deform {

@@ -61,7 +61,7 @@ int glXQueryVersion(void *display, int *major, int *minor)
 
 /* The ways tried and what became of each: the text of the final error. */
 typedef struct attempts {
-    char text[200];
+    char text[240];
 } attempts;
 
 static bool fail_attempt(attempts *log, const char *platform, const char *what, const char *why)
@@ -116,6 +116,23 @@ static bool load_egl(mmd_error *err)
     return true;
 }
 
+/* The driver refused 3.3: says which version it has instead. */
+static bool fail_version(mmd_gl_context *gl, EGLConfig config, const char *platform, attempts *log)
+{
+    char why[120];
+    const char *error = egl_error();
+    snprintf(why, sizeof why, "%s", error);
+    gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, NULL);
+    if (gl->context && egl.MakeCurrent(gl->display, EGL_NO_SURFACE, EGL_NO_SURFACE, gl->context)) {
+        const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
+            (const GLubyte *(GLAPIENTRY *)(GLenum))egl.GetProcAddress("glGetString");
+        const char *version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
+        if (version)
+            snprintf(why, sizeof why, "%s, the driver has %s", error, version);
+    }
+    return fail_attempt(log, platform, "no OpenGL 3.3 core context", why);
+}
+
 static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log)
 {
     const char *extensions = egl.QueryString(gl->display, EGL_EXTENSIONS);
@@ -138,7 +155,7 @@ static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log
                                      EGL_NONE};
     gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, version);
     if (!gl->context)
-        return fail_attempt(log, platform, "no OpenGL 3.3 core context", egl_error());
+        return fail_version(gl, config, platform, log);
     if (!surfaceless) {
         static const EGLint size[] = {EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE};
         gl->surface = egl.CreatePbufferSurface(gl->display, config, size);

@@ -135,7 +135,7 @@ static void upload(const mmd_mesh *mesh, const sorted_mesh *sorted, size_t offse
                   {2, true, offsetof(gpu_vertex, morph_first)}};
     for (GLuint i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         glEnableVertexAttribArray(i);
-        const void *offset = (const char *)NULL + inputs[i].offset;
+        const void *offset = (const void *)(uintptr_t)inputs[i].offset;
         if (inputs[i].integer)
             glVertexAttribIPointer(i, inputs[i].components, GL_INT, sizeof(gpu_vertex), offset);
         else

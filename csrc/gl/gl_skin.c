@@ -4,6 +4,7 @@
 #include "gl/gl_mesh.h"
 #include "gl/gl_program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,17 +172,21 @@ static mmd_gl_variant variant_for(const pass_work *work, const mmd_gl_batch *bat
                             .tangent_width = job->tangents ? job->mesh->tangent_width : 0};
 }
 
-static void reserve_outputs(const pass_work *work, size_t slot, size_t frames)
+static bool reserve_outputs(const pass_work *work, size_t slot, mmd_error *err)
 {
     for (GLuint i = 0; i < work->output_count; i++) {
-        size_t bytes =
-            frames * work->job->mesh->vertex_count * work->outputs[i].width * sizeof(float);
+        size_t vertices = work->pass_frames * work->job->mesh->vertex_count;
+        size_t bytes = vertices * work->outputs[i].width * sizeof(float);
         if (bytes <= shared.ring[slot].sizes[i])
             continue;
+        shared.ring[slot].sizes[i] = 0;
         glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, shared.ring[slot].buffers[i]);
         glBufferData(GL_TRANSFORM_FEEDBACK_BUFFER, (GLsizeiptr)bytes, NULL, GL_STREAM_READ);
+        if (!mmd_gl_check("output buffer", err))
+            return false;
         shared.ring[slot].sizes[i] = bytes;
     }
+    return true;
 }
 
 /* Results of a pass lie batch after batch, inside a batch frame after frame. */
@@ -207,8 +212,9 @@ static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
 
 static bool submit_pass(pass_work *work, size_t slot, size_t first, size_t frames, mmd_error *err)
 {
+    if (!reserve_outputs(work, slot, err))
+        return false;
     upload_pass(work, first, frames);
-    reserve_outputs(work, slot, work->pass_frames);
     for (size_t b = 0; b < work->mesh->batch_count; b++) {
         const mmd_gl_batch *batch = &work->mesh->batches[b];
         mmd_gl_variant variant = variant_for(work, batch);
@@ -299,4 +305,27 @@ bool mmd_gl_skin(const mmd_skin_job *job, mmd_error *err)
 {
     /* The job is only read. */
     return mmd_gl_run(skin, (void *)job, err);
+}
+
+typedef struct info_request {
+    char *device;
+    size_t size;
+    bool *software;
+} info_request;
+
+/* A driver that opens a context may still refuse the shaders, so one of them is tried. */
+static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
+{
+    static const mmd_gl_variant plain = {.kind = MMD_SKIN_LINEAR, .influences = 2, .normals = true};
+    if (!mmd_gl_program_of(context, &plain, err))
+        return false;
+    info_request *info = arg;
+    snprintf(info->device, info->size, "%s", context->device);
+    *info->software = context->software;
+    return true;
+}
+
+bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err)
+{
+    return mmd_gl_run(read_info, &(info_request){device, size, software}, err);
 }

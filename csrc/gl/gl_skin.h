@@ -4,6 +4,10 @@
 
 #include "core/skin.h"
 
+/* Whether OpenGL can skin here: its device ("renderer (vendor), version") and whether that is a
+   program on the CPU. False: it cannot, and why. Starts the OpenGL thread. */
+bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err);
+
 /* Runs a checked job by transform feedback on the OpenGL thread (gl_thread.h) and waits for it:
    same inputs, same outputs as mmd_skin_cpu, from any thread. The mesh stays on the device, in its
    device slot, until mmd_mesh_free or mmd_gl_shutdown. After a failure the outputs are undefined.

@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 
 typedef struct request {
     mmd_gl_job *function;
@@ -23,7 +22,7 @@ static struct {
     bool started; /* there is a thread to join */
     bool open;    /* it has a context, or will have one when it did not fail */
     bool stop;
-    bool forked;
+    bool forked;       /* off a process that had started the thread */
     mmd_error failure; /* of the last start */
     request *job;
     mmd_gl_object *discarded;
@@ -42,19 +41,20 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&gl.lock);
 }
 
-/* The thread has not come along, and neither have the driver's own threads and locks. */
+/* The thread has not come along. Nor have the driver's, whose locks may now be held for ever. */
 static void after_fork_in_child(void)
 {
     pthread_mutex_init(&gl.lock, NULL);
     pthread_cond_init(&gl.work, NULL);
     pthread_cond_init(&gl.done, NULL);
     gl.started = gl.open = gl.stop = false;
-    gl.forked = true;
+    gl.forked = gl.generation > 0;
     gl.job = NULL;
     gl.discarded = NULL;
 }
 
-static void watch_forks(void)
+/* At load, so that no fork can overtake the first use. */
+__attribute__((constructor)) static void watch_forks(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -125,9 +125,6 @@ static void *thread_main(void *arg)
 /* The thread takes no signals: they are for the host program's own threads. */
 static bool start_locked(mmd_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 8u << 20); /* drivers compile shaders on it */
@@ -204,24 +201,4 @@ void mmd_gl_shutdown(void)
     }
     gl.failure = (mmd_error){0};
     pthread_mutex_unlock(&gl.lock);
-}
-
-typedef struct info_request {
-    char *device;
-    size_t size;
-    bool *software;
-} info_request;
-
-static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
-{
-    (void)err;
-    info_request *info = arg;
-    snprintf(info->device, info->size, "%s", context->device);
-    *info->software = context->software;
-    return true;
-}
-
-bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err)
-{
-    return mmd_gl_run(read_info, &(info_request){device, size, software}, err);
 }

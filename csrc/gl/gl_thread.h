@@ -2,21 +2,12 @@
 #ifndef MMD_GL_THREAD_H
 #define MMD_GL_THREAD_H
 
-#include "core/error.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-
 /* The one OpenGL thread of the process. It is started by the first call that needs it and owns the
    display and the context for life; no OpenGL happens anywhere else. Every function here may be
    called from any thread (release the interpreter lock first: they wait).
 
    A start that failed is remembered: later calls fail at once with the same error, until
    mmd_gl_shutdown. A child made by fork() of a process that has used OpenGL cannot use it. */
-
-/* Name of the device ("vendor, renderer, version") and whether the renderer is a program on the
- * CPU. */
-bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err);
 
 /* Stops the thread and drops the context with everything in it. A later call starts anew.
    Waits for a job that is being done. Harmless when nothing was started. */

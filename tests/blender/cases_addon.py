@@ -76,6 +76,18 @@ class Registration(case.Case):
         self.assertEqual(tuple(self.addon.bl_info["version"]), numbers)
 
 
+class Names(case.Case):
+    """What scripts rely on."""
+
+    def test_bake_with_every_option_named(self):
+        done = bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CURRENT", all_models=False)
+        self.assertEqual(done, {"FINISHED"})
+
+    def test_clear_bake(self):
+        bpy.ops.mmdskin.bake()
+        self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
+
+
 class Panel(case.Case):
     def test_counts_vertices_per_deform_type(self):
         panels = sys.modules["addon_package"].panels

@@ -4,9 +4,13 @@
 # in an environment of its own that is kept between runs.
 set -euo pipefail
 
-packages=(blender python3-numpy python3-venv xvfb xdotool imagemagick)
+packages=(blender python3-numpy python3-venv xvfb xdotool imagemagick libgl1-mesa-dri libegl1)
 environment=${MMDSKIN_BPY:-$HOME/.cache/mmdskin/bpy-4.5}
 
+if ! command -v dpkg-query >/dev/null; then
+    echo "Not a Debian system; what is needed here is called there: ${packages[*]}"
+    packages=()
+fi
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

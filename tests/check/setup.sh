@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages named by their use: setup.sh build|check...
+# Installs the Debian packages named by their use: setup.sh build|check|demo...
 set -euo pipefail
 
 packages=()
@@ -13,8 +13,11 @@ for use in "$@"; do
     check)
         packages+=(binutils clang clang-format libclang-rt-14-dev gcc-mingw-w64-x86-64-win32)
         ;;
+    demo)
+        packages+=(blender python3-numpy)
+        ;;
     *)
-        echo "usage: $0 build|check..." >&2
+        echo "usage: $0 build|check|demo..." >&2
         exit 2
         ;;
     esac

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""The deformed mesh of an MMD model, as MMD computes it; docstrings are in the module."""
+
+import os
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__version__: str
+
+_Vector = tuple[float, float, float]
+_Color = tuple[float, float, float, float]
+_Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes]
+
+class FormatError(ValueError):
+    offset: int | None
+    section: str | None
+
+class BackendError(RuntimeError): ...
+
+class Append(NamedTuple):
+    source: int
+    ratio: float
+    rotation: bool
+    translation: bool
+    local: bool
+
+class IKLink(NamedTuple):
+    bone: int
+    lower: _Vector | None
+    upper: _Vector | None
+
+class IK(NamedTuple):
+    target: int
+    loop_count: int
+    unit_angle: float
+    links: tuple[IKLink, ...]
+
+class Bone(NamedTuple):
+    name: str
+    name_english: str
+    position: _Vector
+    parent: int
+    layer: int
+    flags: int
+    tail_bone: int
+    tail_offset: _Vector
+    append: Append | None
+    fixed_axis: _Vector | None
+    local_axes: tuple[_Vector, _Vector] | None
+    external_parent: int | None
+    after_physics: bool
+    ik: IK | None
+
+class Morph(NamedTuple):
+    name: str
+    name_english: str
+    panel: int
+    kind: Literal[
+        "group",
+        "vertex",
+        "bone",
+        "uv",
+        "uv1",
+        "uv2",
+        "uv3",
+        "uv4",
+        "material",
+        "flip",
+        "impulse",
+    ]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+class Material(NamedTuple):
+    name: str
+    name_english: str
+    diffuse: _Color
+    specular: _Vector
+    specular_power: float
+    ambient: _Vector
+    flags: int
+    edge_color: _Color
+    edge_size: float
+    texture: int
+    sphere_texture: int
+    sphere_mode: Literal["none", "multiply", "add", "sub_texture"]
+    toon: int
+    shared_toon: bool
+    memo: str
+    index_count: int
+
+class DisplayFrame(NamedTuple):
+    name: str
+    name_english: str
+    special: bool
+    elements: tuple[tuple[Literal["bone", "morph"], int], ...]
+
+class RigidBody(NamedTuple):
+    name: str
+    name_english: str
+    bone: int
+    group: int
+    mask: int
+    shape: Literal["sphere", "box", "capsule"]
+    size: _Vector
+    position: _Vector
+    rotation: _Vector
+    mass: float
+    linear_damping: float
+    angular_damping: float
+    restitution: float
+    friction: float
+    mode: Literal["follow_bone", "physics", "physics_and_bone"]
+
+class Joint(NamedTuple):
+    name: str
+    name_english: str
+    kind: Literal["spring_6dof", "6dof", "point_to_point", "cone_twist", "slider", "hinge"]
+    body_a: int
+    body_b: int
+    position: _Vector
+    rotation: _Vector
+    translation_lower: _Vector
+    translation_upper: _Vector
+    rotation_lower: _Vector
+    rotation_upper: _Vector
+    translation_spring: _Vector
+    rotation_spring: _Vector
+
+class Skinned(NamedTuple):
+    positions: NDArray[np.float32]
+    normals: NDArray[np.float32] | None
+    tangents: NDArray[np.float32] | None
+
+class Pose(NamedTuple):
+    bone_matrices: NDArray[np.float32]
+    morph_weights: NDArray[np.float32] | None
+
+class Backend(NamedTuple):
+    name: Literal["gl", "cpu"]
+    available: bool
+    device: str | None
+    reason: str | None
+
+@final
+class Model:
+    @property
+    def name(self) -> str: ...
+    @property
+    def name_english(self) -> str: ...
+    @property
+    def comment(self) -> str: ...
+    @property
+    def comment_english(self) -> str: ...
+    @property
+    def version(self) -> float: ...
+    @property
+    def positions(self) -> NDArray[np.float32]: ...
+    @property
+    def normals(self) -> NDArray[np.float32]: ...
+    @property
+    def uvs(self) -> NDArray[np.float32]: ...
+    @property
+    def additional_uvs(self) -> NDArray[np.float32]: ...
+    @property
+    def edge_scales(self) -> NDArray[np.float32]: ...
+    @property
+    def triangles(self) -> NDArray[np.int32]: ...
+    @property
+    def deform(self) -> NDArray[np.uint8]: ...
+    @property
+    def bone_indices(self) -> NDArray[np.int32]: ...
+    @property
+    def bone_weights(self) -> NDArray[np.float32]: ...
+    @property
+    def sdef(self) -> NDArray[np.float32]: ...
+    @property
+    def bones(self) -> tuple[Bone, ...]: ...
+    @property
+    def morphs(self) -> tuple[Morph, ...]: ...
+    @property
+    def materials(self) -> tuple[Material, ...]: ...
+    @property
+    def textures(self) -> tuple[str, ...]: ...
+    @property
+    def display_frames(self) -> tuple[DisplayFrame, ...]: ...
+    @property
+    def rigid_bodies(self) -> tuple[RigidBody, ...]: ...
+    @property
+    def joints(self) -> tuple[Joint, ...]: ...
+    def __reduce__(self) -> tuple[object, ...]: ...
+
+@final
+class Mesh:
+    def __new__(
+        cls,
+        positions: ArrayLike,
+        bone_indices: ArrayLike,
+        bone_weights: ArrayLike,
+        *,
+        normals: ArrayLike | None = None,
+        tangents: ArrayLike | None = None,
+        deform: ArrayLike | None = None,
+        sdef: ArrayLike | None = None,
+        morphs: Sequence[tuple[ArrayLike, ArrayLike]] = (),
+    ) -> Mesh: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]: ...
+
+def load_model(source: _Source, /) -> Model: ...
+def skin(
+    mesh: Model | Mesh,
+    bone_matrices: ArrayLike | Pose,
+    morph_weights: ArrayLike | None = None,
+    *,
+    method: Literal["mmd", "linear", "dual_quaternion"] = "mmd",
+    sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    normals: bool = True,
+    tangents: bool = False,
+    backend: str = "auto",
+    out: Skinned | None = None,
+) -> Skinned: ...
+def backends() -> tuple[Backend, ...]: ...
+def shutdown() -> None: ...

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/arrays.h"
+#include "python/state.h"
+
+enum { POSITIONS, BONE_INDICES, BONE_WEIGHTS, NORMALS, TANGENTS, DEFORM, SDEF, ARRAYS };
+
+typedef struct mesh_object {
+    PyObject_HEAD
+    PyObject *arrays[ARRAYS]; /* own copies of the arguments, for pickling; NULL when not given */
+    PyObject *morphs;         /* tuple of (indices, offsets), own copies as well */
+    mmd_mesh *mesh;
+} mesh_object;
+
+static const struct {
+    const char *name;
+    mmd_dtype dtype;
+} arguments[ARRAYS] = {[POSITIONS] = {"positions", MMD_FLOAT32},
+                       [BONE_INDICES] = {"bone_indices", MMD_INT32},
+                       [BONE_WEIGHTS] = {"bone_weights", MMD_FLOAT32},
+                       [NORMALS] = {"normals", MMD_FLOAT32},
+                       [TANGENTS] = {"tangents", MMD_FLOAT32},
+                       [DEFORM] = {"deform", MMD_UINT8},
+                       [SDEF] = {"sdef", MMD_FLOAT32}};
+
+const mmd_mesh *mmd_mesh_mesh(PyObject *mesh)
+{
+    return ((mesh_object *)mesh)->mesh;
+}
+
+/* One (indices, offsets) pair into `morph`, whose memory the two copies added to `kept` hold. */
+static bool take_morph(PyObject *pair, size_t index, mmd_morph *morph, PyObject **kept)
+{
+    char names[2][48];
+    PyOS_snprintf(names[0], sizeof names[0], "morphs[%zu]: indices", index);
+    PyOS_snprintf(names[1], sizeof names[1], "morphs[%zu]: offsets", index);
+    PyObject *two = PySequence_Tuple(pair);
+    if (!two || PyTuple_Size(two) != 2) {
+        if (two || PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_Format(PyExc_TypeError, "morphs[%zu]: expected (indices, offsets)", index);
+        Py_XDECREF(two);
+        return false;
+    }
+    mmd_array indices = {0}, offsets = {0};
+    size_t any[] = {MMD_ANY, 3};
+    bool fits = mmd_array_from(PyTuple_GetItem(two, 0), names[0], MMD_INT32, true, &indices) &&
+                mmd_array_from(PyTuple_GetItem(two, 1), names[1], MMD_FLOAT32, true, &offsets) &&
+                mmd_array_check_shape(&indices, names[0], 1, any, "n");
+    if (fits) {
+        any[0] = indices.shape[0];
+        fits = mmd_array_check_shape(&offsets, names[1], 2, any, "");
+    }
+    *kept = fits ? PyTuple_Pack(2, indices.object, offsets.object) : NULL;
+    *morph = (mmd_morph){.kind = MMD_MORPH_VERTEX,
+                         .offset_count = indices.shape[0],
+                         .indices = indices.data,
+                         .values = offsets.data};
+    mmd_array_clear(&indices);
+    mmd_array_clear(&offsets);
+    Py_DECREF(two);
+    return *kept != NULL;
+}
+
+/* Takes all morphs; `*list` is freed by PyMem_Free. */
+static bool take_morphs(PyObject *argument, mesh_object *self, mmd_morph **list)
+{
+    PyObject *all = PySequence_Tuple(argument);
+    if (!all)
+        return false;
+    Py_ssize_t count = PyTuple_Size(all);
+    *list = PyMem_Calloc((size_t)count + 1, sizeof **list);
+    self->morphs = *list ? PyTuple_New(count) : PyErr_NoMemory();
+    bool taken = self->morphs != NULL;
+    for (Py_ssize_t i = 0; taken && i < count; i++) {
+        PyObject *kept = NULL;
+        taken = take_morph(PyTuple_GetItem(all, i), (size_t)i, &(*list)[i], &kept) &&
+                PyTuple_SetItem(self->morphs, i, kept) == 0;
+    }
+    Py_DECREF(all);
+    return taken;
+}
+
+static bool check_shapes(const mmd_array given[ARRAYS])
+{
+    size_t v = given[POSITIONS].object ? given[POSITIONS].shape[0] : 0;
+    size_t k = given[BONE_INDICES].rank == 2 ? given[BONE_INDICES].shape[1] : 0;
+    size_t width = given[TANGENTS].rank == 2 ? given[TANGENTS].shape[1] : 0;
+    const struct {
+        int rank;
+        size_t shape[3];
+    } shapes[ARRAYS] = {[POSITIONS] = {2, {MMD_ANY, 3}}, [BONE_INDICES] = {2, {v, MMD_ANY}},
+                        [BONE_WEIGHTS] = {2, {v, k}},    [NORMALS] = {2, {v, 3}},
+                        [TANGENTS] = {2, {v, MMD_ANY}},  [DEFORM] = {1, {v}},
+                        [SDEF] = {3, {v, 3, 3}}};
+    for (int i = 0; i < ARRAYS; i++) {
+        const char *letters = i == POSITIONS ? "V" : " K";
+        if (given[i].object && !mmd_array_check_shape(&given[i], arguments[i].name, shapes[i].rank,
+                                                      shapes[i].shape, letters))
+            return false;
+        if (i == BONE_INDICES && (k < 1 || k > 4)) {
+            PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4", k);
+            return false;
+        }
+    }
+    if (given[TANGENTS].object && width != 3 && width != 4) {
+        PyErr_Format(PyExc_ValueError, "tangents: %zu columns, expected 3 or 4", width);
+        return false;
+    }
+    return true;
+}
+
+static bool build(mesh_object *self, PyObject *const objects[ARRAYS], PyObject *morphs,
+                  mmd_state *state)
+{
+    mmd_array given[ARRAYS] = {{0}};
+    mmd_morph *list = NULL;
+    bool taken = true;
+    for (int i = 0; taken && i < ARRAYS; i++) {
+        if (!objects[i] || objects[i] == Py_None)
+            continue;
+        taken = mmd_array_from(objects[i], arguments[i].name, arguments[i].dtype, true, &given[i]);
+        self->arrays[i] = given[i].object; /* the object owns the reference from here on */
+    }
+    taken = taken && check_shapes(given) && take_morphs(morphs, self, &list);
+    if (taken) {
+        mmd_mesh_desc desc = {.vertex_count = given[POSITIONS].shape[0],
+                              .positions = given[POSITIONS].data,
+                              .normals = given[NORMALS].data,
+                              .tangents = given[TANGENTS].data,
+                              .tangent_width = given[TANGENTS].shape[1],
+                              .influence_count = given[BONE_INDICES].shape[1],
+                              .bone_indices = given[BONE_INDICES].data,
+                              .bone_weights = given[BONE_WEIGHTS].data,
+                              .deform = given[DEFORM].data,
+                              .sdef = given[SDEF].data,
+                              .morph_count = (size_t)PyTuple_Size(self->morphs),
+                              .morphs = list};
+        mmd_error err = {0};
+        Py_BEGIN_ALLOW_THREADS
+        self->mesh = mmd_mesh_new(&desc, &err);
+        Py_END_ALLOW_THREADS
+        if (!self->mesh)
+            mmd_raise(state, &err);
+    }
+    PyMem_Free(list);
+    return self->mesh != NULL;
+}
+
+static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"positions", "bone_indices", "bone_weights", "normals", "tangents",
+                            "deform",    "sdef",         "morphs",       NULL};
+    PyObject *objects[ARRAYS] = {NULL}, *morphs = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOOO:Mesh", names, &objects[POSITIONS],
+                                     &objects[BONE_INDICES], &objects[BONE_WEIGHTS],
+                                     &objects[NORMALS], &objects[TANGENTS], &objects[DEFORM],
+                                     &objects[SDEF], &morphs))
+        return NULL;
+    for (int i = POSITIONS; i <= BONE_WEIGHTS; i++)
+        if (objects[i] == Py_None) {
+            PyErr_Format(PyExc_TypeError, "%s: expected an array, not None", arguments[i].name);
+            return NULL;
+        }
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    PyObject *none = PyTuple_New(0);
+    PyObject *self = none ? alloc(type, 0) : NULL;
+    if (self && !build((mesh_object *)self, objects, morphs ? morphs : none, mmd_state_of(self)))
+        Py_CLEAR(self);
+    Py_XDECREF(none);
+    return self;
+}
+
+static int mesh_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((mesh_object *)self)->morphs);
+    return 0;
+}
+
+static void mesh_dealloc(PyObject *self)
+{
+    mesh_object *mesh = (mesh_object *)self;
+    PyObject_GC_UnTrack(self);
+    for (int i = 0; i < ARRAYS; i++)
+        Py_CLEAR(mesh->arrays[i]);
+    Py_CLEAR(mesh->morphs);
+    mmd_mesh_free(mesh->mesh);
+    mmd_object_free(self);
+}
+
+static PyObject *mesh_repr(PyObject *self)
+{
+    const mmd_mesh *mesh = ((mesh_object *)self)->mesh;
+    return PyUnicode_FromFormat("<mmdskin.Mesh: %zu vertices, %zu bones, %zu morphs>",
+                                mesh->vertex_count, mesh->bone_count, mesh->morph_count);
+}
+
+static PyObject *mesh_getnewargs_ex(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mesh_object *mesh = (mesh_object *)self;
+    PyObject *keywords = PyDict_New();
+    bool complete = keywords && PyDict_SetItemString(keywords, "morphs", mesh->morphs) == 0;
+    for (int i = NORMALS; complete && i < ARRAYS; i++)
+        if (mesh->arrays[i])
+            complete = PyDict_SetItemString(keywords, arguments[i].name, mesh->arrays[i]) == 0;
+    if (!complete) {
+        Py_XDECREF(keywords);
+        return NULL;
+    }
+    return Py_BuildValue("((OOO)N)", mesh->arrays[POSITIONS], mesh->arrays[BONE_INDICES],
+                         mesh->arrays[BONE_WEIGHTS], keywords);
+}
+
+static PyMethodDef mesh_methods[] = {
+    {"__getnewargs_ex__", mesh_getnewargs_ex, METH_NOARGS, "For pickling."}, {0}};
+
+static const char mesh_doc[] =
+    "Mesh(positions, bone_indices, bone_weights, *, normals=None, tangents=None, deform=None,\n"
+    "     sdef=None, morphs=())\n--\n\n"
+    "Skinning input without a file. Copies its arguments; immutable, picklable, and safe to share\n"
+    "between threads.\n\n"
+    "positions: (V,3) float32, model units.\n"
+    "bone_indices: (V,K) int32 with K of 1 to 4; -1 is an empty slot.\n"
+    "bone_weights: (V,K) float32; divided by their sum, may be negative.\n"
+    "normals: (V,3) float32 of any length; a zero normal stays zero.\n"
+    "tangents: (V,3) float32, or (V,4) with the handedness, which is passed on. Needs normals.\n"
+    "deform: (V,) uint8: 0 BDEF1 (slot 0 with weight 1), 1 BDEF2 (slots 0 and 1), 2 BDEF4,\n"
+    "    3 SDEF (slots 0 and 1), 4 QDEF. None: BDEF4 for all.\n"
+    "sdef: (V,3,3) float32, rows C, R0, R1 in model units; needed when deform has a 3.\n"
+    "morphs: sequence of (indices (n,), offsets (n,3)), one for each morph weight.\n\n"
+    "Raises TypeError and ValueError; the text names the vertex and the limit.";
+
+static PyType_Slot mesh_slots[] = {{Py_tp_doc, (void *)mesh_doc},
+                                   {Py_tp_new, mesh_new},
+                                   {Py_tp_dealloc, mesh_dealloc},
+                                   {Py_tp_traverse, mesh_traverse},
+                                   {Py_tp_repr, mesh_repr},
+                                   {Py_tp_methods, mesh_methods},
+                                   {0, NULL}};
+
+PyType_Spec mmd_mesh_spec = {.name = "mmdskin.Mesh",
+                             .basicsize = sizeof(mesh_object),
+                             .flags =
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+                             .slots = mesh_slots};

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/arrays.h"
+#include "python/records.h"
+
+#include <stddef.h>
+
+/* `owner` is a capsule that frees the C model: the base of every view, so that views keep the data
+   and nothing else. (numpy arrays take no part in garbage collection; a view that kept the Model
+   which caches records with views could never be freed.) */
+enum { SECTIONS = 7 };
+
+typedef struct model_object {
+    PyObject_HEAD
+    PyObject *owner;
+    PyObject *bytes;              /* the file, for pickling */
+    PyObject *sections[SECTIONS]; /* tuples of records, made when first asked for */
+    const mmd_model *model;
+    mmd_mesh *mesh;
+} model_object;
+
+static const char OWNER[] = "mmdskin.model";
+
+static void free_owner(PyObject *owner)
+{
+    mmd_model_free(PyCapsule_GetPointer(owner, OWNER));
+}
+
+const mmd_mesh *mmd_model_mesh(PyObject *model)
+{
+    return ((model_object *)model)->mesh;
+}
+
+const mmd_model *mmd_model_data(PyObject *model)
+{
+    return ((model_object *)model)->model;
+}
+
+/* The whole contents of a path or of a bytes-like object. */
+static PyObject *read_source(PyObject *source)
+{
+    if (PyBytes_Check(source) || (PyObject_CheckBuffer(source) && !PyUnicode_Check(source)))
+        return PyBytes_FromObject(source);
+    PyObject *path = PyOS_FSPath(source);
+    if (!path) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_Format(PyExc_TypeError, "source: %R is neither a path nor bytes-like",
+                         (PyObject *)Py_TYPE(source));
+        return NULL;
+    }
+    PyObject *io = PyImport_ImportModule("io");
+    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, "rb") : NULL;
+    PyObject *bytes = file ? PyObject_CallMethod(file, "read", NULL) : NULL;
+    if (file) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyObject *closed = PyObject_CallMethod(file, "close", NULL);
+        Py_XDECREF(closed);
+        if (type)
+            PyErr_Restore(type, value, trace);
+        else if (!closed)
+            Py_CLEAR(bytes);
+    }
+    Py_XDECREF(file);
+    Py_XDECREF(io);
+    Py_DECREF(path);
+    return bytes;
+}
+
+const char mmd_load_model_doc[] =
+    "load_model($module, source, /)\n--\n\n"
+    "Reads a PMX 2.0 or 2.1 file.\n\n"
+    "source: a path (str or os.PathLike) or the file's contents (bytes-like).\n"
+    "Indices that point nowhere become -1, numbers that are not finite 0; triangles and morph\n"
+    "offsets that name missing elements are left out.\n\n"
+    "Raises FormatError for contents that cannot be read, OSError for a file that cannot be\n"
+    "opened, TypeError for any other source.";
+
+static PyObject *load(mmd_state *state, PyObject *bytes)
+{
+    char *data;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0)
+        return NULL;
+    mmd_error err = {0};
+    mmd_model *model;
+    mmd_mesh *mesh = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    model = mmd_model_load((const uint8_t *)data, (size_t)size, &err);
+    if (model)
+        mesh = mmd_mesh_of_model(model, &err);
+    Py_END_ALLOW_THREADS
+    if (!mesh) {
+        mmd_model_free(model);
+        return mmd_raise(state, &err);
+    }
+    PyTypeObject *type = state->model_type;
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    PyObject *owner = PyCapsule_New(model, OWNER, free_owner);
+    model_object *self = owner ? (model_object *)alloc(type, 0) : NULL;
+    if (!self) {
+        if (!owner)
+            mmd_model_free(model);
+        Py_XDECREF(owner);
+        mmd_mesh_free(mesh);
+        return NULL;
+    }
+    self->owner = owner;
+    self->bytes = Py_NewRef(bytes);
+    self->model = model;
+    self->mesh = mesh;
+    return (PyObject *)self;
+}
+
+PyObject *mmd_py_load_model(PyObject *module, PyObject *source)
+{
+    PyObject *bytes = read_source(source);
+    if (!bytes)
+        return NULL;
+    PyObject *model = load(mmd_state_of_module(module), bytes);
+    Py_DECREF(bytes);
+    return model;
+}
+
+static int model_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    const model_object *model = (const model_object *)self;
+    Py_VISIT(Py_TYPE(self));
+    for (int i = 0; i < SECTIONS; i++)
+        Py_VISIT(model->sections[i]);
+    return 0;
+}
+
+static void model_dealloc(PyObject *self)
+{
+    model_object *model = (model_object *)self;
+    PyObject_GC_UnTrack(self);
+    for (int i = 0; i < SECTIONS; i++)
+        Py_CLEAR(model->sections[i]);
+    mmd_mesh_free(model->mesh);
+    Py_CLEAR(model->bytes);
+    Py_CLEAR(model->owner);
+    mmd_object_free(self);
+}
+
+static PyObject *model_repr(PyObject *self)
+{
+    const mmd_model *model = ((model_object *)self)->model;
+    PyObject *name = mmd_text_object(model->name);
+    PyObject *text =
+        name ? PyUnicode_FromFormat("<mmdskin.Model %R: %zu vertices, %zu bones, %zu morphs>", name,
+                                    model->vertex_count, model->bone_count, model->morph_count)
+             : NULL;
+    Py_XDECREF(name);
+    return text;
+}
+
+static PyObject *model_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *module = PyType_GetModule(Py_TYPE(self));
+    PyObject *function = module ? PyObject_GetAttrString(module, "load_model") : NULL;
+    if (!function)
+        return NULL;
+    return Py_BuildValue("N(O)", function, ((model_object *)self)->bytes);
+}
+
+static PyMethodDef model_methods[] = {
+    {"__reduce__", model_reduce, METH_NOARGS, "Pickles as the bytes of the file."}, {0}};
+
+/* Texts, and the sequences of records, which are made once. */
+
+static PyObject *get_text(PyObject *self, void *offset)
+{
+    const char *model = (const char *)((model_object *)self)->model;
+    return mmd_text_object(*(const mmd_text *)(model + (size_t)offset));
+}
+
+static PyObject *get_version(PyObject *self, void *unused)
+{
+    (void)unused;
+    /* 2.1 rather than 2.0999999. */
+    double version = (double)((model_object *)self)->model->version;
+    return PyFloat_FromDouble((double)(long)(version * 100 + 0.5) / 100);
+}
+
+typedef PyObject *make_section(mmd_state *state, const mmd_model *model, PyObject *owner);
+
+static make_section *const sections[SECTIONS] = {
+    mmd_records_bones,    mmd_records_morphs,         mmd_records_materials,
+    mmd_records_textures, mmd_records_display_frames, mmd_records_rigid_bodies,
+    mmd_records_joints};
+
+static PyObject *get_section(PyObject *self, void *index)
+{
+    model_object *model = (model_object *)self;
+    PyObject **section = &model->sections[(size_t)index];
+    if (!*section) {
+        PyObject *made = sections[(size_t)index](mmd_state_of(self), model->model, model->owner);
+        /* Making it may have let another thread make one. */
+        if (made && *section)
+            Py_DECREF(made);
+        else
+            *section = made;
+    }
+    return Py_XNewRef(*section);
+}
+
+/* Arrays: views of the model's memory. */
+typedef struct array_place {
+    mmd_dtype dtype;
+    size_t offset;  /* of the pointer in mmd_model */
+    bool triangles; /* counted by triangles instead of vertices */
+    int rank;
+    size_t columns[2]; /* 0: as many as the model has additional UVs */
+} array_place;
+
+static const array_place positions = {MMD_FLOAT32, offsetof(mmd_model, positions), false, 2, {3}};
+static const array_place normals = {MMD_FLOAT32, offsetof(mmd_model, normals), false, 2, {3}};
+static const array_place uvs = {MMD_FLOAT32, offsetof(mmd_model, uvs), false, 2, {2}};
+static const array_place additional_uvs = {
+    MMD_FLOAT32, offsetof(mmd_model, additional_uvs), false, 3, {0, 4}};
+static const array_place edge_scales = {
+    MMD_FLOAT32, offsetof(mmd_model, edge_scales), false, 1, {0}};
+static const array_place triangles = {MMD_INT32, offsetof(mmd_model, triangles), true, 2, {3}};
+static const array_place deform = {MMD_UINT8, offsetof(mmd_model, deform), false, 1, {0}};
+static const array_place bone_indices = {
+    MMD_INT32, offsetof(mmd_model, bone_indices), false, 2, {4}};
+static const array_place bone_weights = {
+    MMD_FLOAT32, offsetof(mmd_model, bone_weights), false, 2, {4}};
+static const array_place sdef = {MMD_FLOAT32, offsetof(mmd_model, sdef), false, 3, {3, 3}};
+
+static PyObject *get_array(PyObject *self, void *closure)
+{
+    const model_object *object = (const model_object *)self;
+    const mmd_model *model = object->model;
+    const array_place *place = closure;
+    size_t columns = place->columns[0] ? place->columns[0] : model->additional_uv_count;
+    size_t shape[] = {place->triangles ? model->triangle_count : model->vertex_count, columns,
+                      place->columns[1]};
+    void *const *data = (void *const *)((const char *)model + place->offset);
+    return mmd_array_view(place->dtype, *data, place->rank, shape, object->owner);
+}
+
+#define TEXT(name, doc)                                                                            \
+    {                                                                                              \
+#name, get_text, NULL, doc, (void *)offsetof(mmd_model, name)                              \
+    }
+#define SECTION(name, index, doc)                                                                  \
+    {                                                                                              \
+#name, get_section, NULL, doc, (void *)(size_t)index                                       \
+    }
+#define ARRAY(name, doc)                                                                           \
+    {                                                                                              \
+#name, get_array, NULL, doc, (void *)&name                                                 \
+    }
+
+static PyGetSetDef model_members[] = {
+    TEXT(name, "Name of the model, str."),
+    TEXT(name_english, "English name, str."),
+    TEXT(comment, "Comment, str."),
+    TEXT(comment_english, "English comment, str."),
+    {"version", get_version, NULL, "Version of the file format: 2.0 or 2.1, float.", NULL},
+    ARRAY(positions, "(V,3) float32, read-only: rest positions in model units."),
+    ARRAY(normals, "(V,3) float32, read-only: rest normals as in the file."),
+    ARRAY(uvs, "(V,2) float32, read-only: texture coordinates, v downward."),
+    ARRAY(additional_uvs, "(V,n,4) float32, read-only: the n sets of additional UVs."),
+    ARRAY(edge_scales, "(V,) float32, read-only: factor of the edge's width."),
+    ARRAY(triangles, "(T,3) int32, read-only: vertices, material after material, clockwise."),
+    ARRAY(deform,
+          "(V,) uint8, read-only: 0 BDEF1, 1 BDEF2, 2 BDEF4, 3 SDEF, 4 QDEF, as in the file."),
+    ARRAY(bone_indices, "(V,4) int32, read-only: bones, -1 in empty slots."),
+    ARRAY(bone_weights, "(V,4) float32, read-only: weights as in the file."),
+    ARRAY(sdef, "(V,3,3) float32, read-only: rows C, R0, R1; zero where the type is not SDEF."),
+    SECTION(bones, 0, "Tuple of Bone."),
+    SECTION(morphs, 1, "Tuple of Morph."),
+    SECTION(materials, 2, "Tuple of Material."),
+    SECTION(textures, 3, "Tuple of str: relative paths as in the file."),
+    SECTION(display_frames, 4, "Tuple of DisplayFrame."),
+    SECTION(rigid_bodies, 5, "Tuple of RigidBody."),
+    SECTION(joints, 6, "Tuple of Joint."),
+    {0}};
+
+static const char model_doc[] =
+    "An MMD model, as load_model() returns it: immutable, picklable (as the file's bytes), and "
+    "safe\n"
+    "to share between threads. Coordinates are the file's: left-handed, +Y up, about 12.5 units a\n"
+    "metre. Arrays are read-only views without a copy; a view keeps the data alive.";
+
+static PyType_Slot model_slots[] = {{Py_tp_doc, (void *)model_doc},
+                                    {Py_tp_dealloc, model_dealloc},
+                                    {Py_tp_traverse, model_traverse},
+                                    {Py_tp_repr, model_repr},
+                                    {Py_tp_methods, model_methods},
+                                    {Py_tp_getset, model_members},
+                                    {0, NULL}};
+
+PyType_Spec mmd_model_spec = {.name = "mmdskin.Model",
+                              .basicsize = sizeof(model_object),
+                              .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                       Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                              .slots = model_slots};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* The module in Python's words:
+
+    class FormatError(ValueError): offset, section
+    class BackendError(RuntimeError)
+    class Model, Mesh                      # model_type.c, mesh_type.c
+    Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
+    def load_model(source): ...            # model_type.c
+    def skin(mesh, bone_matrices, ...): ...   # skin.c
+    def backends(): ...
+    def shutdown(): ...
+    __version__
+*/
+#include "core/skin.h"
+#include "gl/gl_skin.h"
+#include "gl/gl_thread.h"
+#include "python/arrays.h"
+#include "python/state.h"
+
+mmd_state *mmd_state_of_module(PyObject *module)
+{
+    return PyModule_GetState(module);
+}
+
+mmd_state *mmd_state_of(PyObject *object)
+{
+    return PyType_GetModuleState(Py_TYPE(object));
+}
+
+void mmd_object_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyObject *raise_format(mmd_state *state, const mmd_error *err)
+{
+    PyObject *text = PyUnicode_FromFormat("%s%s%s (byte %zu)", err->section,
+                                          err->section[0] ? ": " : "", err->text, err->offset);
+    PyObject *exception =
+        text ? PyObject_CallFunctionObjArgs(state->format_error, text, NULL) : NULL;
+    PyObject *offset = PyLong_FromSize_t(err->offset);
+    PyObject *section = PyUnicode_FromString(err->section);
+    if (exception && offset && section &&
+        PyObject_SetAttrString(exception, "offset", offset) == 0 &&
+        PyObject_SetAttrString(exception, "section", section) == 0)
+        PyErr_SetObject(state->format_error, exception);
+    Py_XDECREF(text);
+    Py_XDECREF(exception);
+    Py_XDECREF(offset);
+    Py_XDECREF(section);
+    return NULL;
+}
+
+PyObject *mmd_raise(mmd_state *state, const mmd_error *err)
+{
+    switch (err->code) {
+    case MMD_E_FORMAT:
+        return raise_format(state, err);
+    case MMD_E_MEMORY:
+        return PyErr_NoMemory();
+    case MMD_E_BACKEND:
+        PyErr_SetString(state->backend_error, err->text);
+        return NULL;
+    case MMD_E_ARGUMENT:
+    case MMD_E_NONE:
+        break;
+    }
+    PyErr_SetString(PyExc_ValueError, err->text);
+    return NULL;
+}
+
+bool mmd_hook_exit(PyObject *module)
+{
+    mmd_state *state = mmd_state_of_module(module);
+    if (state->exit_hooked)
+        return true;
+    PyObject *atexit = PyImport_ImportModule("atexit");
+    PyObject *function = atexit ? PyObject_GetAttrString(module, "shutdown") : NULL;
+    PyObject *done = function ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
+    state->exit_hooked = done != NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(function);
+    Py_XDECREF(atexit);
+    return state->exit_hooked;
+}
+
+static const char backends_doc[] =
+    "backends($module, /)\n--\n\n"
+    "What can skin here: a tuple of Backend(name, available, device, reason) for \"gl\" and "
+    "\"cpu\".\n"
+    "device names the renderer or the CPU kernel; reason says why a backend is not available.\n"
+    "Starts the OpenGL thread.";
+
+static PyObject *backends(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    if (!mmd_hook_exit(module))
+        return NULL;
+    mmd_state *state = mmd_state_of_module(module);
+    char device[256] = "";
+    bool available, software;
+    mmd_error err = {0};
+    Py_BEGIN_ALLOW_THREADS
+    available = mmd_gl_info(device, sizeof device, &software, &err);
+    Py_END_ALLOW_THREADS
+    PyObject *type = state->records[MMD_RECORD_BACKEND];
+    PyObject *gl = available
+                       ? PyObject_CallFunction(type, "sOsO", "gl", Py_True, device, Py_None)
+                       : PyObject_CallFunction(type, "sOOs", "gl", Py_False, Py_None, err.text);
+    PyObject *cpu =
+        gl ? PyObject_CallFunction(type, "sOsO", "cpu", Py_True, mmd_kernel_best()->name, Py_None)
+           : NULL;
+    PyObject *both = cpu ? PyTuple_Pack(2, gl, cpu) : NULL;
+    Py_XDECREF(gl);
+    Py_XDECREF(cpu);
+    return both;
+}
+
+static const char shutdown_doc[] =
+    "shutdown($module, /)\n--\n\n"
+    "Stops the OpenGL thread and drops what is on the device. A later call starts it again.\n"
+    "Called at exit by itself.";
+
+static PyObject *shutdown(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS
+    mmd_gl_shutdown();
+    Py_END_ALLOW_THREADS
+    mmd_state_of_module(module)->choice = MMD_CHOICE_OPEN;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"load_model", mmd_py_load_model, METH_O, mmd_load_model_doc},
+    {"skin", (PyCFunction)(void (*)(void))mmd_py_skin, METH_VARARGS | METH_KEYWORDS, mmd_skin_doc},
+    {"backends", backends, METH_NOARGS, backends_doc},
+    {"shutdown", shutdown, METH_NOARGS, shutdown_doc},
+    {0}};
+
+static PyObject *add_exception(PyObject *module, const char *name, const char *doc, PyObject *base,
+                               PyObject *members)
+{
+    PyObject *type = PyErr_NewExceptionWithDoc(name, doc, base, members);
+    const char *short_name = name + sizeof "mmdskin." - 1;
+    if (type && PyModule_AddObjectRef(module, short_name, type) < 0)
+        Py_CLEAR(type);
+    return type;
+}
+
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type && PyModule_AddType(module, type) < 0)
+        Py_CLEAR(type);
+    return type;
+}
+
+static int module_exec(PyObject *module)
+{
+    mmd_state *state = mmd_state_of_module(module);
+    if (mmd_arrays_init() < 0)
+        return -1;
+    PyObject *members = Py_BuildValue("{sOsO}", "offset", Py_None, "section", Py_None);
+    if (!members)
+        return -1;
+    state->format_error = add_exception(
+        module, "mmdskin.FormatError",
+        "A file that cannot be read. offset: the byte where reading stopped; section: the part of\n"
+        "the file, as in \"bones[12]\".",
+        PyExc_ValueError, members);
+    Py_DECREF(members);
+    state->backend_error = add_exception(module, "mmdskin.BackendError",
+                                         "A backend that cannot be used, in the driver's words.",
+                                         PyExc_RuntimeError, NULL);
+    if (!state->format_error || !state->backend_error || !mmd_records_add(module, state))
+        return -1;
+    state->model_type = add_type(module, &mmd_model_spec);
+    state->mesh_type = add_type(module, &mmd_mesh_spec);
+    if (!state->model_type || !state->mesh_type)
+        return -1;
+    return PyModule_AddStringConstant(module, "__version__", MMDSKIN_VERSION);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    mmd_state *state = mmd_state_of_module(module);
+    Py_VISIT(state->model_type);
+    Py_VISIT(state->mesh_type);
+    Py_VISIT(state->format_error);
+    Py_VISIT(state->backend_error);
+    for (int i = 0; i < MMD_RECORD_COUNT; i++)
+        Py_VISIT(state->records[i]);
+    return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+    mmd_state *state = mmd_state_of_module(module);
+    Py_CLEAR(state->model_type);
+    Py_CLEAR(state->mesh_type);
+    Py_CLEAR(state->format_error);
+    Py_CLEAR(state->backend_error);
+    for (int i = 0; i < MMD_RECORD_COUNT; i++)
+        Py_CLEAR(state->records[i]);
+    return 0;
+}
+
+static void module_free(void *module)
+{
+    module_clear(module);
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+
+static const char module_doc[] =
+    "The deformed mesh of an MMD model, as MMD computes it.\n\n"
+    "    model = mmdskin.load_model(\"miku.pmx\")\n"
+    "    out = mmdskin.skin(model, bone_matrices, morph_weights)\n"
+    "    out.positions, out.normals\n\n"
+    "Files are PMX 2.0 and 2.1; BDEF1, BDEF2, BDEF4, SDEF and QDEF are computed on the CPU or by\n"
+    "OpenGL without a window. Nothing here touches OpenGL before it is asked for.";
+
+static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                        .m_name = "mmdskin",
+                                        .m_doc = module_doc,
+                                        .m_size = sizeof(mmd_state),
+                                        .m_methods = methods,
+                                        .m_slots = slots,
+                                        .m_traverse = module_traverse,
+                                        .m_clear = module_clear,
+                                        .m_free = module_free};
+
+PyMODINIT_FUNC PyInit_mmdskin(void);
+
+PyMODINIT_FUNC PyInit_mmdskin(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/skin.h"
+
+#include "gl/gl_skin.h"
+#include "python/arrays.h"
+#include "python/state.h"
+
+#include <string.h>
+
+enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
+
+static const char *const output_names[OUTPUTS] = {"positions", "normals", "tangents"};
+
+typedef struct skin_call {
+    mmd_state *state;
+    PyObject *mesh_object;
+    mmd_skin_job job;
+    bool batch; /* results have an axis of frames */
+    mmd_array matrices, weights, outputs[OUTPUTS];
+    bool wanted[OUTPUTS];
+    const char *backend;
+} skin_call;
+
+static bool choose(const char *what, const char *given, const char *const *names, int *out)
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], given) == 0) {
+            *out = i;
+            return true;
+        }
+    PyErr_Format(PyExc_ValueError, "%s: \"%s\" is unknown", what, given);
+    return false;
+}
+
+static bool take_options(skin_call *call, const char *method, const char *blend)
+{
+    static const char *const methods[] = {"mmd", "linear", "dual_quaternion", NULL};
+    static const char *const blends[] = {"nlerp", "slerp", NULL};
+    int chosen_method, chosen_blend;
+    if (!choose("method", method, methods, &chosen_method) ||
+        !choose("sdef_blend", blend, blends, &chosen_blend))
+        return false;
+    call->job.method = (mmd_method)chosen_method;
+    call->job.sdef_blend = (mmd_sdef_blend)chosen_blend;
+    const char *backend = call->backend;
+    if (strcmp(backend, "auto") != 0 && strcmp(backend, "gl") != 0 && strcmp(backend, "cpu") != 0 &&
+        strncmp(backend, "cpu:", 4) != 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", backend);
+        return false;
+    }
+    return true;
+}
+
+static bool take_mesh(skin_call *call, PyObject *mesh)
+{
+    if (Py_TYPE(mesh) == call->state->model_type)
+        call->job.mesh = mmd_model_mesh(mesh);
+    else if (Py_TYPE(mesh) == call->state->mesh_type)
+        call->job.mesh = mmd_mesh_mesh(mesh);
+    else
+        PyErr_Format(PyExc_TypeError, "mesh: expected a Model or a Mesh, not %R",
+                     (PyObject *)Py_TYPE(mesh));
+    call->mesh_object = mesh;
+    return call->job.mesh != NULL;
+}
+
+/* Arrays (...) or (F, ...): sets the number of frames, 1 without that axis. */
+static bool take_frames(skin_call *call, PyObject *argument, const char *name, int rank,
+                        const size_t *shape, const char *letters, mmd_array *array, size_t *frames)
+{
+    if (!mmd_array_from(argument, name, MMD_FLOAT32, false, array))
+        return false;
+    bool batch = array->rank == rank + 1;
+    if (!mmd_array_check_shape(array, name, batch ? rank + 1 : rank, batch ? shape : shape + 1,
+                               batch ? letters : letters + 1))
+        return false;
+    *frames = batch ? array->shape[0] : 1;
+    call->batch |= batch;
+    return true;
+}
+
+static bool take_pose(skin_call *call, PyObject *matrices, PyObject *weights)
+{
+    mmd_skin_job *job = &call->job;
+    int is_pose = PyObject_IsInstance(matrices, call->state->records[MMD_RECORD_POSE]);
+    if (is_pose < 0)
+        return false;
+    if (is_pose) {
+        if (PyTuple_Size(matrices) != 2) {
+            PyErr_SetString(PyExc_ValueError, "a Pose has two members");
+            return false;
+        }
+        if (weights == Py_None)
+            weights = PyTuple_GetItem(matrices, 1);
+        matrices = PyTuple_GetItem(matrices, 0);
+    }
+    const size_t matrix_shape[] = {MMD_ANY, MMD_ANY, 4, 4};
+    if (!take_frames(call, matrices, "bone_matrices", 3, matrix_shape, "FB", &call->matrices,
+                     &job->matrix_frames))
+        return false;
+    job->matrices = call->matrices.data;
+    job->bone_count = call->matrices.shape[call->matrices.rank - 3];
+    if (Py_TYPE(call->mesh_object) == call->state->model_type) {
+        size_t bones = mmd_model_data(call->mesh_object)->bone_count;
+        if (job->bone_count != bones) {
+            PyErr_Format(PyExc_ValueError, "bone_matrices: %zu bones, the model has %zu",
+                         job->bone_count, bones);
+            return false;
+        }
+    }
+    job->slider_frames = 1;
+    if (weights != Py_None) {
+        const size_t weight_shape[] = {MMD_ANY, job->mesh->morph_count};
+        if (!take_frames(call, weights, "morph_weights", 1, weight_shape, "F ", &call->weights,
+                         &job->slider_frames))
+            return false;
+        job->sliders = call->weights.data;
+    }
+    job->frame_count = job->matrix_frames == 1 ? job->slider_frames : job->matrix_frames;
+    if (job->slider_frames != 1 && job->slider_frames != job->frame_count) {
+        PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, bone_matrices has %zu",
+                     job->slider_frames, job->matrix_frames);
+        return false;
+    }
+    return true;
+}
+
+static int output_shape(const skin_call *call, int output, size_t shape[3])
+{
+    int rank = 0;
+    if (call->batch)
+        shape[rank++] = call->job.frame_count;
+    shape[rank++] = call->job.mesh->vertex_count;
+    shape[rank++] = output == OUT_TANGENTS ? call->job.mesh->tangent_width : 3;
+    return rank;
+}
+
+static bool take_outputs(skin_call *call, PyObject *out)
+{
+    int is_skinned = PyObject_IsInstance(out, call->state->records[MMD_RECORD_SKINNED]);
+    if (is_skinned < 0)
+        return false;
+    if (!is_skinned || PyTuple_Size(out) != OUTPUTS) {
+        PyErr_Format(PyExc_TypeError, "out: expected a Skinned, not %R", (PyObject *)Py_TYPE(out));
+        return false;
+    }
+    for (int i = 0; i < OUTPUTS; i++) {
+        PyObject *member = PyTuple_GetItem(out, i);
+        char name[32];
+        PyOS_snprintf(name, sizeof name, "out.%s", output_names[i]);
+        if ((member != Py_None) != call->wanted[i]) {
+            PyErr_Format(PyExc_ValueError, "%s: %s", name,
+                         call->wanted[i] ? "None, expected an array"
+                                         : "expected None, as it is not computed");
+            return false;
+        }
+        size_t shape[3];
+        int rank = output_shape(call, i, shape);
+        if (call->wanted[i] && !mmd_array_for_output(member, name, rank, shape, &call->outputs[i]))
+            return false;
+    }
+    const struct {
+        const mmd_array *array;
+        const char *name;
+    } others[] = {{&call->matrices, "bone_matrices"},
+                  {&call->weights, "morph_weights"},
+                  {&call->outputs[OUT_POSITIONS], "out.positions"},
+                  {&call->outputs[OUT_NORMALS], "out.normals"}};
+    for (int i = 0; i < OUTPUTS; i++)
+        for (int k = 0; k < 2 + i; k++)
+            if (mmd_array_overlap(&call->outputs[i], others[k].array)) {
+                PyErr_Format(PyExc_ValueError, "out.%s: overlaps with %s", output_names[i],
+                             others[k].name);
+                return false;
+            }
+    return true;
+}
+
+static bool make_outputs(skin_call *call)
+{
+    for (int i = 0; i < OUTPUTS; i++) {
+        size_t shape[3];
+        int rank = output_shape(call, i, shape);
+        if (call->wanted[i] && !mmd_array_new(rank, shape, &call->outputs[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Without the interpreter lock from here on. */
+
+static bool run_cpu(const skin_call *call, mmd_error *err)
+{
+    const mmd_kernel *kernel = NULL;
+    if (call->backend[0] == 'c' && call->backend[3] == ':') {
+        kernel = mmd_kernel_find(call->backend + 4);
+        if (!kernel)
+            return mmd_fail(err, MMD_E_BACKEND, "kernel \"%s\" is not known or not supported here",
+                            call->backend + 4);
+    }
+    return mmd_skin_cpu(&call->job, kernel, err);
+}
+
+static bool run_auto(const skin_call *call, mmd_choice *choice, mmd_error *err)
+{
+    if (*choice == MMD_CHOICE_OPEN) {
+        bool software = true;
+        char device[8];
+        bool hardware = mmd_gl_info(device, sizeof device, &software, err) && !software;
+        *choice = hardware ? MMD_CHOICE_GL : MMD_CHOICE_CPU;
+    }
+    if (*choice == MMD_CHOICE_GL && mmd_gl_skin(&call->job, err))
+        return true;
+    *choice = MMD_CHOICE_CPU; /* for good: a device that failed once is not asked again */
+    return run_cpu(call, err);
+}
+
+static bool run(const skin_call *call, mmd_choice *choice, mmd_error *err)
+{
+    if (!mmd_skin_check(&call->job, err))
+        return false;
+    if (call->job.frame_count == 0 || call->job.mesh->vertex_count == 0)
+        return true;
+    if (call->backend[0] == 'a')
+        return run_auto(call, choice, err);
+    return call->backend[0] == 'g' ? mmd_gl_skin(&call->job, err) : run_cpu(call, err);
+}
+
+static PyObject *skinned(skin_call *call)
+{
+    PyObject *members[OUTPUTS];
+    for (int i = 0; i < OUTPUTS; i++)
+        members[i] = call->outputs[i].object ? call->outputs[i].object : Py_None;
+    return PyObject_CallFunctionObjArgs(call->state->records[MMD_RECORD_SKINNED], members[0],
+                                        members[1], members[2], NULL);
+}
+
+static PyObject *execute(skin_call *call, PyObject *module, PyObject *out)
+{
+    mmd_skin_job *job = &call->job;
+    if (out == Py_None ? !make_outputs(call) : !take_outputs(call, out))
+        return NULL;
+    job->positions = call->outputs[OUT_POSITIONS].data;
+    job->normals = call->outputs[OUT_NORMALS].data;
+    job->tangents = call->outputs[OUT_TANGENTS].data;
+    if (call->backend[0] != 'c' && !mmd_hook_exit(module))
+        return NULL;
+    mmd_choice choice = call->state->choice;
+    mmd_error err = {0};
+    bool done;
+    Py_BEGIN_ALLOW_THREADS
+    done = run(call, &choice, &err);
+    Py_END_ALLOW_THREADS
+    call->state->choice = choice;
+    if (!done)
+        return mmd_raise(call->state, &err);
+    return out == Py_None ? skinned(call) : Py_NewRef(out);
+}
+
+PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"mesh",    "bone_matrices", "morph_weights", "method", "sdef_blend",
+                            "normals", "tangents",      "backend",       "out",    NULL};
+    PyObject *mesh, *matrices, *weights = Py_None, *out = Py_None;
+    const char *method = "mmd", *blend = "nlerp";
+    int normals = 1, tangents = 0;
+    skin_call call = {.state = mmd_state_of_module(module), .backend = "auto"};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssppsO:skin", names, &mesh, &matrices,
+                                     &weights, &method, &blend, &normals, &tangents, &call.backend,
+                                     &out))
+        return NULL;
+    PyObject *result = NULL;
+    if (take_options(&call, method, blend) && take_mesh(&call, mesh) &&
+        take_pose(&call, matrices, weights)) {
+        call.wanted[OUT_POSITIONS] = true;
+        call.wanted[OUT_NORMALS] = normals && call.job.mesh->has_normals;
+        call.wanted[OUT_TANGENTS] = tangents;
+        if (tangents && !call.job.mesh->tangent_width)
+            PyErr_SetString(PyExc_ValueError, "tangents: wanted, but the mesh has none");
+        else
+            result = execute(&call, module, out);
+    }
+    mmd_array_clear(&call.matrices);
+    mmd_array_clear(&call.weights);
+    for (int i = 0; i < OUTPUTS; i++)
+        mmd_array_clear(&call.outputs[i]);
+    return result;
+}
+
+const char mmd_skin_doc[] =
+    "skin($module, mesh, bone_matrices, morph_weights=None, *, method=\"mmd\",\n"
+    "     sdef_blend=\"nlerp\", normals=True, tangents=False, backend=\"auto\", out=None)\n--\n\n"
+    "The deformed mesh: morphs, then skinning, as MMD does it. Returns a Skinned.\n\n"
+    "mesh: a Model or a Mesh.\n"
+    "bone_matrices: skinning matrices (B,4,4) or (F,B,4,4) float32, row-major for column vectors,\n"
+    "    translations in model units; the last row is not used. Or a Pose, for this and weights.\n"
+    "morph_weights: slider values (M,) or (F,M); None: all zero. Groups and flips are applied "
+    "here.\n"
+    "    A single frame of matrices or weights serves all frames of the other.\n"
+    "method: \"mmd\" (each vertex by its own type), \"linear\" or \"dual_quaternion\".\n"
+    "sdef_blend: how SDEF blends two rotations, \"nlerp\" or \"slerp\".\n"
+    "normals, tangents: whether to compute them; normals only when the mesh has some.\n"
+    "backend: \"gl\", \"cpu\" or \"auto\": gl on a hardware renderer, else cpu. \"cpu:scalar\",\n"
+    "    \"cpu:sse2\", \"cpu:avx2\", \"cpu:avx512\", \"cpu:neon\" name one kernel.\n"
+    "out: a Skinned of writable C-contiguous float32 arrays to fill, None where nothing is\n"
+    "    computed; it is returned.\n\n"
+    "Positions (V,3) or (F,V,3) in model units, normals alike and of unit length. QDEF and\n"
+    "\"dual_quaternion\" take rotation and translation of a matrix and ignore its scale.\n"
+    "Formulas: \"MMD: morphing and skinning\" (BDEF, SDEF by equation (4), QDEF); normals by the\n"
+    "inverse transpose.\n\n"
+    "Raises TypeError, ValueError (naming the place and the limit), and BackendError when the\n"
+    "backend that was asked for cannot be used. Nothing is written then.";

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_PY_STATE_H
+#define MMD_PY_STATE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "core/mesh.h"
+
+/* The records, in the order of their classes in the state: name and field names. */
+typedef enum mmd_record {
+    MMD_RECORD_SKINNED,
+    MMD_RECORD_POSE,
+    MMD_RECORD_BACKEND,
+    MMD_RECORD_BONE,
+    MMD_RECORD_APPEND,
+    MMD_RECORD_IK,
+    MMD_RECORD_IK_LINK,
+    MMD_RECORD_MORPH,
+    MMD_RECORD_MATERIAL,
+    MMD_RECORD_DISPLAY_FRAME,
+    MMD_RECORD_RIGID_BODY,
+    MMD_RECORD_JOINT,
+    MMD_RECORD_COUNT
+} mmd_record;
+
+/* What backend="auto" has come to. */
+typedef enum mmd_choice { MMD_CHOICE_OPEN, MMD_CHOICE_GL, MMD_CHOICE_CPU } mmd_choice;
+
+typedef struct mmd_state {
+    PyTypeObject *model_type, *mesh_type;
+    PyObject *format_error, *backend_error;
+    PyObject *records[MMD_RECORD_COUNT];
+    mmd_choice choice;
+    bool exit_hooked;
+} mmd_state;
+
+/* Objects of this module's types (no subclasses exist) and the module itself. */
+mmd_state *mmd_state_of(PyObject *object);
+mmd_state *mmd_state_of_module(PyObject *module);
+
+/* Sets the exception that `err` stands for. Returns NULL. */
+PyObject *mmd_raise(mmd_state *state, const mmd_error *err);
+
+/* The classes of the records: `collections.namedtuple`. */
+bool mmd_records_add(PyObject *module, mmd_state *state);
+
+extern PyType_Spec mmd_model_spec, mmd_mesh_spec;
+
+/* The mesh of a Model or a Mesh, borrowed. */
+const mmd_mesh *mmd_model_mesh(PyObject *model);
+const mmd_mesh *mmd_mesh_mesh(PyObject *mesh);
+const mmd_model *mmd_model_data(PyObject *model);
+
+/* Frees an object of a heap type of ours whose own references are gone. */
+void mmd_object_free(PyObject *self);
+
+/* Methods of the module. */
+PyObject *mmd_py_load_model(PyObject *module, PyObject *source);
+PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_backends(PyObject *module, PyObject *unused);
+PyObject *mmd_py_shutdown(PyObject *module, PyObject *unused);
+
+/* Has shutdown() called at exit; before the first use of OpenGL. */
+bool mmd_hook_exit(PyObject *module);
+
+extern const char mmd_load_model_doc[], mmd_skin_doc[], mmd_backends_doc[], mmd_shutdown_doc[];
+
+#endif

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""What `make bench` runs: every row of the speed table, ratios of one run, build/bench.json.
+
+Repetitions of rows that are compared are interleaved, so that a busy machine slows both alike;
+values are medians. Bars are printed beside the values, nothing fails here.
+"""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import mmdskin
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import sample  # noqa: E402
+import twin  # noqa: E402
+
+SHARED = Path(os.environ.get("MMDSKIN_SHARED", ROOT.parent / "shared"))
+MODEL = SHARED / "models" / "巡音ルカ.pmx"
+SDEF, QDEF = 3, 4
+GL_FRAMES = 16
+
+
+def medians(calls, rounds=31):
+    """Seconds of each call, the calls taking turns."""
+    times = {name: [] for name in calls}
+    for call in calls.values():
+        call()
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def poses(bones, frames, rng):
+    """Rigid matrices of moderate turns, (F,B,4,4)."""
+    m = np.tile(np.eye(4), (frames, bones, 1, 1))
+    axis = rng.normal(size=(frames, bones, 3))
+    axis /= np.linalg.norm(axis, axis=-1, keepdims=True)
+    half = rng.uniform(0, np.radians(40), (frames, bones, 1))
+    m[..., :3, :3] = twin.matrix(np.concatenate([axis * np.sin(half), np.cos(half)], -1))
+    m[..., :3, 3] = rng.uniform(-2, 2, (frames, bones, 3))
+    return m.astype(np.float32)
+
+
+def variant(model, kind):
+    """The model with every vertex of one type; a second bone where it had only one."""
+    indices, weights = model.bone_indices.copy(), model.bone_weights.copy()
+    single = indices[:, 1] < 0
+    indices[single, 1] = np.where(indices[single, 0] > 0, indices[single, 0] - 1, 1)
+    weights[single, :2] = 0.75, 0.25
+    centre = model.positions * np.float32(0.9)
+    sdef = np.stack([centre, centre - np.float32(0.5), centre + np.float32(0.5)], 1)
+    return mmdskin.Mesh(
+        model.positions,
+        indices,
+        weights,
+        normals=model.normals,
+        deform=np.full(len(indices), kind, np.uint8),
+        sdef=sdef,
+    )
+
+
+def skin_call(mesh, matrices, backend):
+    out = mmdskin.skin(mesh, matrices, backend=backend)
+    return lambda: mmdskin.skin(mesh, matrices, backend=backend, out=out)
+
+
+def cpu_rows(model, rng):
+    matrices = poses(len(model.bones), 1, rng)[0]
+    calls = {
+        "scalar": skin_call(model, matrices, "cpu:scalar"),
+        "mixed": skin_call(model, matrices, "cpu"),
+        "sdef": skin_call(variant(model, SDEF), matrices, "cpu"),
+        "qdef": skin_call(variant(model, QDEF), matrices, "cpu"),
+    }
+    ns = {k: t / len(model.positions) * 1e9 for k, t in medians(calls, 101).items()}
+    yield "skin, scalar", ns["scalar"], "ns/vertex", None, None
+    yield "skin, cpu", ns["mixed"], "ns/vertex", None, None
+    yield "skin, cpu faster than scalar", ns["scalar"] / ns["mixed"], "x", ">=", 3.5
+    yield "skin, all SDEF, cpu", ns["sdef"], "ns/vertex", None, None
+    yield "skin, all SDEF against scalar", ns["sdef"] / ns["scalar"], "x", "<=", 1
+    yield "skin, all QDEF, cpu", ns["qdef"], "ns/vertex", None, None
+    yield "skin, all QDEF against scalar", ns["qdef"] / ns["scalar"], "x", "<=", 1
+    for name in ("sse2", "avx2", "avx512", "neon"):
+        try:
+            call = skin_call(model, matrices, f"cpu:{name}")
+        except mmdskin.BackendError:
+            continue
+        t = medians({name: call}, 51)[name]
+        yield f"skin, cpu:{name}", t / len(model.positions) * 1e9, "ns/vertex", None, None
+
+
+def gl_rows(model, rng):
+    gl = next(backend for backend in mmdskin.backends() if backend.name == "gl")
+    if not gl.available:
+        print(f"no OpenGL: {gl.reason}")
+        return
+    frames = poses(len(model.bones), GL_FRAMES, rng)
+    t = medians({"gl": skin_call(model, frames, "gl")}, 15)["gl"]
+    per_vertex = t / (GL_FRAMES * len(model.positions)) * 1e9
+    yield f"skin, gl, {GL_FRAMES} frames, read back", per_vertex, "ns/vertex", "<=", 45
+
+
+def load_rows(data):
+    t = medians({"load": lambda: mmdskin.load_model(data)}, 31)["load"]
+    yield f"load_model, {len(data) / 1e6:.1f} MB", t * 1e3, "ms", "<=", 10
+
+
+def import_rows():
+    script = "import time, numpy; t = time.time(); import mmdskin; print(time.time() - t)"
+    times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(9)]
+    yield "import, over numpy's", statistics.median(times) * 1e3, "ms", "<", 20
+
+
+def cpu_name():
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if sys.platform == "linux" else []
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def main():
+    rng = np.random.default_rng(0)
+    if MODEL.exists():
+        data, name = MODEL.read_bytes(), MODEL.name
+    else:
+        data, name = sample.build_sample(), "the sample model"
+        print(f"{MODEL} is not there: measuring {name}, whose figures are not those of the bars")
+    model = mmdskin.load_model(data)
+    devices = {backend.name: backend.device for backend in mmdskin.backends() if backend.available}
+    print(f"{name}, {len(model.positions)} vertices, positions and normals, one thread, out= given")
+    print(f"{cpu_name()}, {os.cpu_count()} CPUs; {devices}\n")
+    rows = []
+    for group in (cpu_rows(model, rng), gl_rows(model, rng), load_rows(data), import_rows()):
+        for what, value, unit, relation, bar in group:
+            met = {">=": value >= (bar or 0), "<=": value <= (bar or 0), "<": value < (bar or 0)}
+            word = (
+                ""
+                if bar is None
+                else f"bar {relation} {bar:g} {'ok' if met[relation] else 'MISSED'}"
+            )
+            print(f"{what:36} {value:9.2f} {unit:10} {word}", flush=True)
+            rows.append(
+                {"what": what, "value": value, "unit": unit, "relation": relation, "bar": bar}
+            )
+    target = ROOT / "build" / "bench.json"
+    target.parent.mkdir(exist_ok=True)
+    report = {"model": name, "machine": cpu_name(), "devices": devices, "rows": rows}
+    target.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"\nwritten to {target.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Importing is quick and touches no graphics library; measured in fresh interpreters."""
+
+import os
+import subprocess
+import sys
+
+TIMES = """
+import time, numpy
+start = time.perf_counter()
+import mmdskin
+print(time.perf_counter() - start)
+"""
+LIBRARIES = """
+import mmdskin
+print(mmdskin.__file__)
+for line in open("/proc/self/maps"):
+    print(line.split("/", 1)[-1].strip())
+"""
+
+
+def fresh(script, **environment):
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_takes_less_than_20_ms():
+    assert min(float(fresh(TIMES)) for _ in range(5)) < 0.020
+
+
+def test_import_loads_no_graphics_library():
+    maps = fresh(LIBRARIES)
+    assert not any(name in maps for name in ("libGL", "libEGL", "libX11", "libOpenGL", "dri"))
+
+
+def test_skinning_on_the_cpu_loads_no_graphics_library():
+    skin = (
+        "import numpy as np\n"
+        "mesh = mmdskin.Mesh(np.zeros((1, 3)), [[0]], [[1]])\n"
+        "mmdskin.skin(mesh, [np.eye(4)], backend='cpu')"
+    )
+    maps = fresh(LIBRARIES.replace("\nfor", f"\n{skin}\nfor", 1))
+    assert not any(name in maps for name in ("libGL", "libEGL", "libX11", "libOpenGL"))
+
+
+def test_import_prints_nothing():
+    assert fresh("import mmdskin") == ""
+
+
+def test_the_module_is_one_file_of_native_code():
+    path = fresh(LIBRARIES).splitlines()[0]
+    assert path.endswith(".abi3.so")
+
+
+def test_it_can_be_imported_again():
+    again = "import mmdskin, sys; del sys.modules['mmdskin']; import mmdskin"
+    assert fresh(f"{again}; print(mmdskin.__version__)")
