@@ -202,13 +202,14 @@ bool mmd_pose_locals(const mmd_rig *rig, const mmd_pose_locals_job *job, mmd_err
     if (ready && rig->solver_count)
         memset(solvers_on, 1, rig->solver_count);
     for (size_t f = 0; ready && f < job->frame_count; f++) {
-        size_t own = job->local_frames == 1 ? 0 : f * rig->bone_count;
-        for (size_t i = 0; job->translations && i < rig->bone_count; i++)
-            for (int k = 0; k < 3; k++)
-                state.translations[i][k] = job->translations[3 * (own + i) + (size_t)k];
-        for (size_t i = 0; job->rotations && i < rig->bone_count; i++) {
-            for (int k = 0; k < 4; k++)
-                state.rotations[i][k] = job->rotations[4 * (own + i) + (size_t)k];
+        size_t n = rig->bone_count, at = job->translation_frames == 1 ? 0 : f * n;
+        for (size_t i = 0; job->translations && i < n; i++)
+            for (size_t k = 0; k < 3; k++)
+                state.translations[i][k] = job->translations[3 * (at + i) + k];
+        at = job->rotation_frames == 1 ? 0 : f * n;
+        for (size_t i = 0; job->rotations && i < n; i++) {
+            for (size_t k = 0; k < 4; k++)
+                state.rotations[i][k] = job->rotations[4 * (at + i) + k];
             mmd_quaternion_normalize(state.rotations[i]);
         }
         if (job->sliders)

@@ -34,11 +34,10 @@ void mmd_pose_frame(mmd_pose_state *state, const float *weights, const uint8_t *
  */
 typedef struct mmd_pose_locals_job {
     size_t frame_count;
-    const float *translations; /* (local_frames,B,3) */
-    const float *rotations;    /* (local_frames,B,4) x y z w */
-    size_t local_frames;
-    const float *sliders; /* (slider_frames,M) */
-    size_t slider_frames;
+    const float *translations; /* (translation_frames,B,3) */
+    const float *rotations;    /* (rotation_frames,B,4) x y z w */
+    const float *sliders;      /* (slider_frames,M) */
+    size_t translation_frames, rotation_frames, slider_frames;
     bool ik;
     float *matrices; /* (frame_count,B,4,4) */
 } mmd_pose_locals_job;

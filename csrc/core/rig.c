@@ -12,29 +12,6 @@ enum {
 
 static const double four_pi = 12.566370614359172, right_angle = 1.570796;
 
-/* Cuts the parent chains that come back to themselves. */
-static bool cut_cycles(mmd_rig *rig, mmd_arena *temporary)
-{
-    int32_t *visit = mmd_arena_alloc(temporary, rig->bone_count, sizeof *visit);
-    if (!visit)
-        return false;
-    for (size_t i = 0; i < rig->bone_count; i++) {
-        int32_t bone = (int32_t)i, walk = (int32_t)i + 1;
-        while (visit[bone] == 0) {
-            visit[bone] = walk;
-            int32_t parent = rig->bones[bone].parent;
-            if (parent < 0)
-                break;
-            if (visit[parent] == walk) {
-                rig->bones[bone].parent = -1;
-                break;
-            }
-            bone = parent;
-        }
-    }
-    return true;
-}
-
 static void copy_bone(const mmd_model *model, size_t index, mmd_rig_bone *out)
 {
     const mmd_bone *bone = &model->bones[index];
@@ -396,8 +373,6 @@ static bool build(mmd_rig *rig, const mmd_model *model, mmd_arena *temporary)
         return false;
     for (size_t i = 0; i < n; i++)
         copy_bone(model, i, &rig->bones[i]);
-    if (!cut_cycles(rig, temporary))
-        return false;
     for (size_t i = 0; i < n; i++) {
         mmd_rig_bone *bone = &rig->bones[i];
         for (int k = 0; k < 3; k++)

@@ -9,9 +9,9 @@
 #include <numpy/arrayobject.h>
 
 static const int numpy_types[] = {
-    [MMD_FLOAT32] = NPY_FLOAT32, [MMD_INT32] = NPY_INT32, [MMD_UINT8] = NPY_UINT8};
-static const char *const type_names[] = {
-    [MMD_FLOAT32] = "float32", [MMD_INT32] = "int32", [MMD_UINT8] = "uint8"};
+    [MMD_FLOAT32] = NPY_FLOAT32, [MMD_FLOAT64] = NPY_FLOAT64, [MMD_INT32] = NPY_INT32,
+    [MMD_UINT32] = NPY_UINT32,   [MMD_UINT8] = NPY_UINT8,     [MMD_BOOL] = NPY_BOOL};
+static const char *const type_names[] = {[MMD_INT32] = "int32", [MMD_UINT8] = "uint8"};
 
 int mmd_arrays_init(void)
 {
@@ -159,13 +159,17 @@ static bool fill_integers(PyArrayObject *from, const char *name, mmd_dtype dtype
     return true;
 }
 
+static bool is_real(mmd_dtype dtype)
+{
+    return dtype == MMD_FLOAT32 || dtype == MMD_FLOAT64;
+}
+
 static bool check_kind(PyArrayObject *array, const char *name, mmd_dtype dtype)
 {
     int type = PyArray_TYPE(array);
     bool real = PyTypeNum_ISFLOAT(type), whole = PyTypeNum_ISINTEGER(type);
     bool boolean = PyTypeNum_ISBOOL(type);
-    if (dtype == MMD_FLOAT32 ? real || whole || boolean
-                             : whole || (real && PyArray_SIZE(array) == 0))
+    if (is_real(dtype) ? real || whole || boolean : whole || (real && PyArray_SIZE(array) == 0))
         return true;
     PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name,
                  (PyObject *)PyArray_DESCR(array), dtype == MMD_FLOAT32 ? "numbers" : "integers");
@@ -175,12 +179,12 @@ static bool check_kind(PyArrayObject *array, const char *name, mmd_dtype dtype)
 /* Numbers of another type go through the widest one of their kind: checked, without warnings. */
 static PyArrayObject *convert(PyArrayObject *given, const char *name, mmd_dtype dtype)
 {
-    int wide = dtype == MMD_FLOAT32 ? NPY_FLOAT64 : NPY_INT64;
+    int wide = is_real(dtype) ? NPY_FLOAT64 : NPY_INT64;
     PyArrayObject *from =
         (PyArrayObject *)PyArray_FromAny((PyObject *)given, PyArray_DescrFromType(wide), 0, 0,
                                          NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
-    if (!from)
-        return NULL;
+    if (!from || dtype == MMD_FLOAT64)
+        return from;
     PyArrayObject *to = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(from), PyArray_DIMS(from),
                                                            numpy_types[dtype]);
     if (to) {

@@ -12,7 +12,14 @@
 
 enum { MMD_MAX_RANK = 4 };
 
-typedef enum mmd_dtype { MMD_FLOAT32, MMD_INT32, MMD_UINT8 } mmd_dtype;
+typedef enum mmd_dtype {
+    MMD_FLOAT32,
+    MMD_FLOAT64,
+    MMD_INT32,
+    MMD_UINT32, /* views only, like bool */
+    MMD_UINT8,
+    MMD_BOOL
+} mmd_dtype;
 
 /* An argument as the core wants it: C-contiguous, of our dtype. A zeroed one holds nothing. */
 typedef struct mmd_array {

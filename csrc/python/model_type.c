@@ -16,6 +16,7 @@ typedef struct model_object {
     PyObject *sections[SECTIONS]; /* tuples of records, made when first asked for */
     const mmd_model *model;
     mmd_mesh *mesh;
+    mmd_rig *rig;
 } model_object;
 
 static const char OWNER[] = "mmdskin.model";
@@ -30,45 +31,20 @@ const mmd_mesh *mmd_model_mesh(PyObject *model)
     return ((model_object *)model)->mesh;
 }
 
+const mmd_rig *mmd_model_rig(PyObject *model)
+{
+    return ((model_object *)model)->rig;
+}
+
 const mmd_model *mmd_model_data(PyObject *model)
 {
     return ((model_object *)model)->model;
 }
 
-/* The whole contents of a path or of a bytes-like object. */
-static PyObject *read_source(PyObject *source)
-{
-    if (PyBytes_Check(source) || (PyObject_CheckBuffer(source) && !PyUnicode_Check(source)))
-        return PyBytes_FromObject(source);
-    PyObject *path = PyOS_FSPath(source);
-    if (!path) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "source: %R is neither a path nor bytes-like",
-                         (PyObject *)Py_TYPE(source));
-        return NULL;
-    }
-    PyObject *io = PyImport_ImportModule("io");
-    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, "rb") : NULL;
-    PyObject *bytes = file ? PyObject_CallMethod(file, "read", NULL) : NULL;
-    if (file) {
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
-        PyObject *closed = PyObject_CallMethod(file, "close", NULL);
-        Py_XDECREF(closed);
-        if (type)
-            PyErr_Restore(type, value, trace);
-        else if (!closed)
-            Py_CLEAR(bytes);
-    }
-    Py_XDECREF(file);
-    Py_XDECREF(io);
-    Py_DECREF(path);
-    return bytes;
-}
-
 const char mmd_load_model_doc[] =
     "load_model($module, source, /)\n--\n\n"
-    "Reads a PMX 2.0 or 2.1 file.\n\n"
+    "Reads a PMX 2.0, PMX 2.1 or PMD file, told apart by content. PMD is brought into PMX's "
+    "shape.\n\n"
     "source: a path (str or os.PathLike) or the file's contents (bytes-like).\n"
     "Indices that point nowhere become -1, numbers that are not finite 0; triangles and morph\n"
     "offsets that name missing elements are left out.\n\n"
@@ -84,12 +60,16 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
     mmd_error err = {0};
     mmd_model *model;
     mmd_mesh *mesh = NULL;
+    mmd_rig *rig = NULL;
     Py_BEGIN_ALLOW_THREADS
     model = mmd_model_load((const uint8_t *)data, (size_t)size, &err);
     if (model)
         mesh = mmd_mesh_of_model(model, &err);
+    if (mesh)
+        rig = mmd_rig_new(model, &err);
     Py_END_ALLOW_THREADS
-    if (!mesh) {
+    if (!rig) {
+        mmd_mesh_free(mesh);
         mmd_model_free(model);
         return mmd_raise(state, &err);
     }
@@ -101,6 +81,7 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
         if (!owner)
             mmd_model_free(model);
         Py_XDECREF(owner);
+        mmd_rig_free(rig);
         mmd_mesh_free(mesh);
         return NULL;
     }
@@ -108,12 +89,13 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
     self->bytes = Py_NewRef(bytes);
     self->model = model;
     self->mesh = mesh;
+    self->rig = rig;
     return (PyObject *)self;
 }
 
 PyObject *mmd_py_load_model(PyObject *module, PyObject *source)
 {
-    PyObject *bytes = read_source(source);
+    PyObject *bytes = mmd_read_source(source);
     if (!bytes)
         return NULL;
     PyObject *model = load(mmd_state_of_module(module), bytes);
@@ -136,6 +118,7 @@ static void model_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     for (int i = 0; i < SECTIONS; i++)
         Py_CLEAR(model->sections[i]);
+    mmd_rig_free(model->rig);
     mmd_mesh_free(model->mesh);
     Py_CLEAR(model->bytes);
     Py_CLEAR(model->owner);
@@ -164,8 +147,15 @@ static PyObject *model_reduce(PyObject *self, PyObject *unused)
     return Py_BuildValue("N(O)", function, ((model_object *)self)->bytes);
 }
 
+#define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
+
 static PyMethodDef model_methods[] = {
-    {"__reduce__", model_reduce, METH_NOARGS, "Pickles as the bytes of the file."}, {0}};
+    {"pose", WITH_KEYWORDS(mmd_py_pose), mmd_pose_doc},
+    {"pose_from", WITH_KEYWORDS(mmd_py_pose_from), mmd_pose_from_doc},
+    {"uvs_at", WITH_KEYWORDS(mmd_py_uvs_at), mmd_uvs_at_doc},
+    {"materials_at", mmd_py_materials_at, METH_O, mmd_materials_at_doc},
+    {"__reduce__", model_reduce, METH_NOARGS, "Pickles as the bytes of the file."},
+    {0}};
 
 /* Texts, and the sequences of records, which are made once. */
 
@@ -259,7 +249,8 @@ static PyGetSetDef model_members[] = {
     TEXT(name_english, "English name, str."),
     TEXT(comment, "Comment, str."),
     TEXT(comment_english, "English comment, str."),
-    {"version", get_version, NULL, "Version of the file format: 2.0 or 2.1, float.", NULL},
+    {"version", get_version, NULL, "Version of the file format, float: 2.0 or 2.1, 1.0 for PMD.",
+     NULL},
     ARRAY(positions, "(V,3) float32, read-only: rest positions in model units."),
     ARRAY(normals, "(V,3) float32, read-only: rest normals as in the file."),
     ARRAY(uvs, "(V,2) float32, read-only: texture coordinates, v downward."),

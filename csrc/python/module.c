@@ -3,9 +3,10 @@
 
     class FormatError(ValueError): offset, section
     class BackendError(RuntimeError)
-    class Model, Mesh                      # model_type.c, mesh_type.c
+    class Model, Mesh, Motion              # model_type.c and pose.c, mesh_type.c, motion_type.c
     Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
     def load_model(source): ...            # model_type.c
+    def load_motion(source): ...           # motion_type.c
     def skin(mesh, bone_matrices, ...): ...   # skin.c
     def backends(): ...
     def shutdown(): ...
@@ -136,6 +137,7 @@ static PyObject *shutdown(PyObject *module, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"load_model", mmd_py_load_model, METH_O, mmd_load_model_doc},
+    {"load_motion", mmd_py_load_motion, METH_O, mmd_load_motion_doc},
     {"skin", (PyCFunction)(void (*)(void))mmd_py_skin, METH_VARARGS | METH_KEYWORDS, mmd_skin_doc},
     {"backends", backends, METH_NOARGS, backends_doc},
     {"shutdown", shutdown, METH_NOARGS, shutdown_doc},
@@ -180,7 +182,8 @@ static int module_exec(PyObject *module)
         return -1;
     state->model_type = add_type(module, &mmd_model_spec);
     state->mesh_type = add_type(module, &mmd_mesh_spec);
-    if (!state->model_type || !state->mesh_type)
+    state->motion_type = add_type(module, &mmd_motion_spec);
+    if (!state->model_type || !state->mesh_type || !state->motion_type)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", MMDSKIN_VERSION);
 }
@@ -190,6 +193,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     mmd_state *state = mmd_state_of_module(module);
     Py_VISIT(state->model_type);
     Py_VISIT(state->mesh_type);
+    Py_VISIT(state->motion_type);
     Py_VISIT(state->format_error);
     Py_VISIT(state->backend_error);
     for (int i = 0; i < MMD_RECORD_COUNT; i++)
@@ -202,6 +206,7 @@ static int module_clear(PyObject *module)
     mmd_state *state = mmd_state_of_module(module);
     Py_CLEAR(state->model_type);
     Py_CLEAR(state->mesh_type);
+    Py_CLEAR(state->motion_type);
     Py_CLEAR(state->format_error);
     Py_CLEAR(state->backend_error);
     for (int i = 0; i < MMD_RECORD_COUNT; i++)
@@ -219,9 +224,11 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
 static const char module_doc[] =
     "The deformed mesh of an MMD model, as MMD computes it.\n\n"
     "    model = mmdskin.load_model(\"miku.pmx\")\n"
-    "    out = mmdskin.skin(model, bone_matrices, morph_weights)\n"
+    "    motion = mmdskin.load_motion(\"dance.vmd\")\n"
+    "    out = mmdskin.skin(model, model.pose(motion, frame=120))\n"
     "    out.positions, out.normals\n\n"
-    "Files are PMX 2.0 and 2.1; BDEF1, BDEF2, BDEF4, SDEF and QDEF are computed on the CPU or by\n"
+    "Files are PMX 2.0 and 2.1, PMD, VMD and VPD; BDEF1, BDEF2, BDEF4, SDEF and QDEF are computed "
+    "on the CPU or by\n"
     "OpenGL without a window. Nothing here touches OpenGL before it is asked for.";
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,

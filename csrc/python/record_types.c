@@ -77,6 +77,39 @@ static const record_type types[MMD_RECORD_COUNT] = {
          "\"point_to_point\", \"cone_twist\", \"slider\", \"hinge\"; lengths in model units, "
          "angles in\n"
          "radians."},
+    [MMD_RECORD_BONE_TRACK] =
+        {"BoneTrack", "name frames translations rotations interpolation",
+         "Keys of a bone. frames: (n,) uint32 at 30 a second; translations: (n,3) float32 in "
+         "model\n"
+         "units, from the rest place; rotations: (n,4) float32 x y z w; interpolation: (n,4,4) "
+         "uint8,\n"
+         "rows x, y, z, rotation, columns x1 y1 x2 y2 of 0 to 127, for the way to this key."},
+    [MMD_RECORD_MORPH_TRACK] = {"MorphTrack", "name frames weights",
+                                "Keys of a morph. frames: (n,) uint32; weights: (n,) float32."},
+    [MMD_RECORD_CAMERA_TRACK] =
+        {"CameraTrack", "frames distances targets rotations interpolation view_angles perspective",
+         "Keys of the camera. frames: (n,) uint32; distances: (n,) float32 in model units, "
+         "negative\n"
+         "in front; targets: (n,3); rotations: (n,3) Euler angles in radians; interpolation: "
+         "(n,6,4)\n"
+         "uint8, rows x, y, z, rotation, distance, view angle, columns x1 y1 x2 y2; view_angles: "
+         "(n,)\n"
+         "degrees; perspective: (n,) bool."},
+    [MMD_RECORD_LIGHT_TRACK] = {"LightTrack", "frames colors directions",
+                                "Keys of the light. frames: (n,) uint32; colors: (n,3) float32; "
+                                "directions: (n,3) float32."},
+    [MMD_RECORD_SHADOW_TRACK] = {"ShadowTrack", "frames modes distances",
+                                 "Keys of the self shadow. frames: (n,) uint32; modes: (n,) uint8 "
+                                 "of 0 to 2; distances: (n,)\n"
+                                 "float32 as in the file."},
+    [MMD_RECORD_PROPERTY_TRACK] =
+        {"PropertyTrack", "frames visible ik_names ik_enabled",
+         "Visibility and IK switches, which hold until the next key. frames: (n,) uint32; "
+         "visible:\n"
+         "(n,) bool; ik_names: tuple of k names; ik_enabled: (n,k) bool."},
+    [MMD_RECORD_UNMATCHED] =
+        {"Unmatched", "bones morphs ik",
+         "Names of a motion that a model lacks: tuples of bone tracks, morph tracks, IK switches."},
 };
 
 static PyObject *make_class(PyObject *namedtuple, const record_type *type)

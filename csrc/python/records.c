@@ -3,10 +3,6 @@
 
 #include "python/arrays.h"
 
-#define NEW(kind, ...)                                                                             \
-    mmd_record_new(state, kind, (PyObject *const[]){__VA_ARGS__},                                  \
-                   sizeof((PyObject *const[]){__VA_ARGS__}) / sizeof(PyObject *))
-
 PyObject *mmd_record_new(mmd_state *state, mmd_record kind, PyObject *const *values, size_t count)
 {
     bool complete = true;
@@ -69,11 +65,8 @@ static PyObject *vector(const float *numbers, size_t count)
     return tuple;
 }
 
-/* Makes item `i` of a tuple. */
-typedef PyObject *make_item(mmd_state *state, const void *from, size_t i, PyObject *owner);
-
-static PyObject *make_tuple(mmd_state *state, make_item *make, const void *from, size_t count,
-                            PyObject *owner)
+PyObject *mmd_record_tuple(mmd_state *state, mmd_make_item *make, const void *from, size_t count,
+                           PyObject *owner)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)count);
     for (size_t i = 0; tuple && i < count; i++) {
@@ -90,28 +83,29 @@ static PyObject *make_link(mmd_state *state, const void *from, size_t i, PyObjec
 {
     (void)owner;
     const mmd_ik_link *link = (const mmd_ik_link *)from + i;
-    return NEW(MMD_RECORD_IK_LINK, integer(link->bone),
-               link->limited ? vector(link->lower, 3) : none(),
-               link->limited ? vector(link->upper, 3) : none());
+    return MMD_RECORD(MMD_RECORD_IK_LINK, integer(link->bone),
+                      link->limited ? vector(link->lower, 3) : none(),
+                      link->limited ? vector(link->upper, 3) : none());
 }
 
 static PyObject *make_ik(mmd_state *state, const mmd_ik *ik)
 {
     if (!ik)
         return none();
-    return NEW(MMD_RECORD_IK, integer(ik->target), integer(ik->loop_count),
-               number((double)ik->unit_angle),
-               make_tuple(state, make_link, ik->links, ik->link_count, NULL));
+    return MMD_RECORD(MMD_RECORD_IK, integer(ik->target), integer(ik->loop_count),
+                      number((double)ik->unit_angle),
+                      mmd_record_tuple(state, make_link, ik->links, ik->link_count, NULL));
 }
 
 static PyObject *make_append(mmd_state *state, const mmd_bone *bone)
 {
     if (!(bone->flags & (MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION)))
         return none();
-    return NEW(MMD_RECORD_APPEND, integer(bone->append_source), number((double)bone->append_ratio),
-               truth(bone->flags & MMD_BONE_APPEND_ROTATION),
-               truth(bone->flags & MMD_BONE_APPEND_TRANSLATION),
-               truth(bone->flags & MMD_BONE_APPEND_LOCAL));
+    return MMD_RECORD(MMD_RECORD_APPEND, integer(bone->append_source),
+                      number((double)bone->append_ratio),
+                      truth(bone->flags & MMD_BONE_APPEND_ROTATION),
+                      truth(bone->flags & MMD_BONE_APPEND_TRANSLATION),
+                      truth(bone->flags & MMD_BONE_APPEND_LOCAL));
 }
 
 static PyObject *make_axes(const mmd_bone *bone)
@@ -129,14 +123,14 @@ static PyObject *make_bone(mmd_state *state, const void *from, size_t i, PyObjec
 {
     (void)owner;
     const mmd_bone *bone = (const mmd_bone *)from + i;
-    return NEW(MMD_RECORD_BONE, mmd_text_object(bone->name), mmd_text_object(bone->name_english),
-               vector(bone->position, 3), integer(bone->parent), integer(bone->layer),
-               integer(bone->flags), integer(bone->tail_bone), vector(bone->tail_offset, 3),
-               make_append(state, bone),
-               bone->flags & MMD_BONE_FIXED_AXIS ? vector(bone->fixed_axis, 3) : none(),
-               make_axes(bone),
-               bone->flags & MMD_BONE_EXTERNAL_PARENT ? integer(bone->external_parent) : none(),
-               truth(bone->flags & MMD_BONE_AFTER_PHYSICS), make_ik(state, bone->ik));
+    return MMD_RECORD(
+        MMD_RECORD_BONE, mmd_text_object(bone->name), mmd_text_object(bone->name_english),
+        vector(bone->position, 3), integer(bone->parent), integer(bone->layer),
+        integer(bone->flags), integer(bone->tail_bone), vector(bone->tail_offset, 3),
+        make_append(state, bone),
+        bone->flags & MMD_BONE_FIXED_AXIS ? vector(bone->fixed_axis, 3) : none(), make_axes(bone),
+        bone->flags & MMD_BONE_EXTERNAL_PARENT ? integer(bone->external_parent) : none(),
+        truth(bone->flags & MMD_BONE_AFTER_PHYSICS), make_ik(state, bone->ik));
 }
 
 static PyObject *make_morph(mmd_state *state, const void *from, size_t i, PyObject *owner)
@@ -145,10 +139,11 @@ static PyObject *make_morph(mmd_state *state, const void *from, size_t i, PyObje
         "group", "vertex", "bone", "uv", "uv1", "uv2", "uv3", "uv4", "material", "flip", "impulse"};
     const mmd_morph *morph = (const mmd_morph *)from + i;
     size_t shape[] = {morph->offset_count, mmd_morph_width(morph->kind)};
-    return NEW(MMD_RECORD_MORPH, mmd_text_object(morph->name), mmd_text_object(morph->name_english),
-               integer(morph->panel), word(kinds, morph->kind),
-               mmd_array_view(MMD_INT32, morph->indices, 1, shape, owner),
-               mmd_array_view(MMD_FLOAT32, morph->values, 2, shape, owner));
+    return MMD_RECORD(MMD_RECORD_MORPH, mmd_text_object(morph->name),
+                      mmd_text_object(morph->name_english), integer(morph->panel),
+                      word(kinds, morph->kind),
+                      mmd_array_view(MMD_INT32, morph->indices, 1, shape, owner),
+                      mmd_array_view(MMD_FLOAT32, morph->values, 2, shape, owner));
 }
 
 static PyObject *make_material(mmd_state *state, const void *from, size_t i, PyObject *owner)
@@ -156,15 +151,15 @@ static PyObject *make_material(mmd_state *state, const void *from, size_t i, PyO
     static const char *const sphere_modes[] = {"none", "multiply", "add", "sub_texture"};
     (void)owner;
     const mmd_material *material = (const mmd_material *)from + i;
-    return NEW(MMD_RECORD_MATERIAL, mmd_text_object(material->name),
-               mmd_text_object(material->name_english), vector(material->diffuse, 4),
-               vector(material->specular, 3), number((double)material->specular_power),
-               vector(material->ambient, 3), integer(material->flags),
-               vector(material->edge_color, 4), number((double)material->edge_size),
-               integer(material->texture), integer(material->sphere_texture),
-               word(sphere_modes, material->sphere_mode), integer(material->toon),
-               truth(material->shared_toon), mmd_text_object(material->memo),
-               integer(material->index_count));
+    return MMD_RECORD(MMD_RECORD_MATERIAL, mmd_text_object(material->name),
+                      mmd_text_object(material->name_english), vector(material->diffuse, 4),
+                      vector(material->specular, 3), number((double)material->specular_power),
+                      vector(material->ambient, 3), integer(material->flags),
+                      vector(material->edge_color, 4), number((double)material->edge_size),
+                      integer(material->texture), integer(material->sphere_texture),
+                      word(sphere_modes, material->sphere_mode), integer(material->toon),
+                      truth(material->shared_toon), mmd_text_object(material->memo),
+                      integer(material->index_count));
 }
 
 static PyObject *make_texture(mmd_state *state, const void *from, size_t i, PyObject *owner)
@@ -183,9 +178,10 @@ static PyObject *make_element(mmd_state *state, const void *from, size_t i, PyOb
 static PyObject *make_display_frame(mmd_state *state, const void *from, size_t i, PyObject *owner)
 {
     const mmd_display_frame *frame = (const mmd_display_frame *)from + i;
-    return NEW(MMD_RECORD_DISPLAY_FRAME, mmd_text_object(frame->name),
-               mmd_text_object(frame->name_english), truth(frame->special),
-               make_tuple(state, make_element, frame->elements, frame->element_count, owner));
+    return MMD_RECORD(
+        MMD_RECORD_DISPLAY_FRAME, mmd_text_object(frame->name),
+        mmd_text_object(frame->name_english), truth(frame->special),
+        mmd_record_tuple(state, make_element, frame->elements, frame->element_count, owner));
 }
 
 static PyObject *make_rigid_body(mmd_state *state, const void *from, size_t i, PyObject *owner)
@@ -194,13 +190,13 @@ static PyObject *make_rigid_body(mmd_state *state, const void *from, size_t i, P
     static const char *const modes[] = {"follow_bone", "physics", "physics_and_bone"};
     (void)owner;
     const mmd_rigid_body *body = (const mmd_rigid_body *)from + i;
-    return NEW(MMD_RECORD_RIGID_BODY, mmd_text_object(body->name),
-               mmd_text_object(body->name_english), integer(body->bone), integer(body->group),
-               integer(body->mask), word(shapes, body->shape), vector(body->size, 3),
-               vector(body->position, 3), vector(body->rotation, 3), number((double)body->mass),
-               number((double)body->linear_damping), number((double)body->angular_damping),
-               number((double)body->restitution), number((double)body->friction),
-               word(modes, body->mode));
+    return MMD_RECORD(MMD_RECORD_RIGID_BODY, mmd_text_object(body->name),
+                      mmd_text_object(body->name_english), integer(body->bone),
+                      integer(body->group), integer(body->mask), word(shapes, body->shape),
+                      vector(body->size, 3), vector(body->position, 3), vector(body->rotation, 3),
+                      number((double)body->mass), number((double)body->linear_damping),
+                      number((double)body->angular_damping), number((double)body->restitution),
+                      number((double)body->friction), word(modes, body->mode));
 }
 
 static PyObject *make_joint(mmd_state *state, const void *from, size_t i, PyObject *owner)
@@ -209,46 +205,54 @@ static PyObject *make_joint(mmd_state *state, const void *from, size_t i, PyObje
                                         "cone_twist",  "slider", "hinge"};
     (void)owner;
     const mmd_joint *joint = (const mmd_joint *)from + i;
-    return NEW(MMD_RECORD_JOINT, mmd_text_object(joint->name), mmd_text_object(joint->name_english),
-               word(kinds, joint->kind), integer(joint->body_a), integer(joint->body_b),
-               vector(joint->position, 3), vector(joint->rotation, 3),
-               vector(joint->translation_lower, 3), vector(joint->translation_upper, 3),
-               vector(joint->rotation_lower, 3), vector(joint->rotation_upper, 3),
-               vector(joint->translation_spring, 3), vector(joint->rotation_spring, 3));
+    return MMD_RECORD(MMD_RECORD_JOINT, mmd_text_object(joint->name),
+                      mmd_text_object(joint->name_english), word(kinds, joint->kind),
+                      integer(joint->body_a), integer(joint->body_b), vector(joint->position, 3),
+                      vector(joint->rotation, 3), vector(joint->translation_lower, 3),
+                      vector(joint->translation_upper, 3), vector(joint->rotation_lower, 3),
+                      vector(joint->rotation_upper, 3), vector(joint->translation_spring, 3),
+                      vector(joint->rotation_spring, 3));
 }
 
 PyObject *mmd_records_bones(mmd_state *state, const mmd_model *model, PyObject *owner)
 {
-    return make_tuple(state, make_bone, model->bones, model->bone_count, owner);
+    return mmd_record_tuple(state, make_bone, model->bones, model->bone_count, owner);
 }
 
 PyObject *mmd_records_morphs(mmd_state *state, const mmd_model *model, PyObject *owner)
 {
-    return make_tuple(state, make_morph, model->morphs, model->morph_count, owner);
+    return mmd_record_tuple(state, make_morph, model->morphs, model->morph_count, owner);
+}
+
+PyObject *mmd_records_of_materials(mmd_state *state, const mmd_material *materials, size_t count)
+{
+    return mmd_record_tuple(state, make_material, materials, count, NULL);
 }
 
 PyObject *mmd_records_materials(mmd_state *state, const mmd_model *model, PyObject *owner)
 {
-    return make_tuple(state, make_material, model->materials, model->material_count, owner);
+    (void)owner;
+    return mmd_records_of_materials(state, model->materials, model->material_count);
 }
 
 PyObject *mmd_records_textures(mmd_state *state, const mmd_model *model, PyObject *owner)
 {
-    return make_tuple(state, make_texture, model->textures, model->texture_count, owner);
+    return mmd_record_tuple(state, make_texture, model->textures, model->texture_count, owner);
 }
 
 PyObject *mmd_records_display_frames(mmd_state *state, const mmd_model *model, PyObject *owner)
 {
-    return make_tuple(state, make_display_frame, model->display_frames, model->display_frame_count,
-                      owner);
+    return mmd_record_tuple(state, make_display_frame, model->display_frames,
+                            model->display_frame_count, owner);
 }
 
 PyObject *mmd_records_rigid_bodies(mmd_state *state, const mmd_model *model, PyObject *owner)
 {
-    return make_tuple(state, make_rigid_body, model->rigid_bodies, model->rigid_body_count, owner);
+    return mmd_record_tuple(state, make_rigid_body, model->rigid_bodies, model->rigid_body_count,
+                            owner);
 }
 
 PyObject *mmd_records_joints(mmd_state *state, const mmd_model *model, PyObject *owner)
 {
-    return make_tuple(state, make_joint, model->joints, model->joint_count, owner);
+    return mmd_record_tuple(state, make_joint, model->joints, model->joint_count, owner);
 }

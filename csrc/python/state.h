@@ -6,6 +6,8 @@
 #include <Python.h>
 
 #include "core/mesh.h"
+#include "core/motion.h"
+#include "core/rig.h"
 
 /* The records, in the order of their classes in the state: name and field names. */
 typedef enum mmd_record {
@@ -21,6 +23,13 @@ typedef enum mmd_record {
     MMD_RECORD_DISPLAY_FRAME,
     MMD_RECORD_RIGID_BODY,
     MMD_RECORD_JOINT,
+    MMD_RECORD_BONE_TRACK,
+    MMD_RECORD_MORPH_TRACK,
+    MMD_RECORD_CAMERA_TRACK,
+    MMD_RECORD_LIGHT_TRACK,
+    MMD_RECORD_SHADOW_TRACK,
+    MMD_RECORD_PROPERTY_TRACK,
+    MMD_RECORD_UNMATCHED,
     MMD_RECORD_COUNT
 } mmd_record;
 
@@ -28,7 +37,7 @@ typedef enum mmd_record {
 typedef enum mmd_choice { MMD_CHOICE_OPEN, MMD_CHOICE_GL, MMD_CHOICE_CPU } mmd_choice;
 
 typedef struct mmd_state {
-    PyTypeObject *model_type, *mesh_type;
+    PyTypeObject *model_type, *mesh_type, *motion_type;
     PyObject *format_error, *backend_error;
     PyObject *records[MMD_RECORD_COUNT];
     mmd_choice choice;
@@ -45,18 +54,24 @@ PyObject *mmd_raise(mmd_state *state, const mmd_error *err);
 /* The classes of the records: `collections.namedtuple`. */
 bool mmd_records_add(PyObject *module, mmd_state *state);
 
-extern PyType_Spec mmd_model_spec, mmd_mesh_spec;
+extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec;
 
 /* The mesh of a Model or a Mesh, borrowed. */
 const mmd_mesh *mmd_model_mesh(PyObject *model);
 const mmd_mesh *mmd_mesh_mesh(PyObject *mesh);
 const mmd_model *mmd_model_data(PyObject *model);
+const mmd_rig *mmd_model_rig(PyObject *model);
+const mmd_motion *mmd_motion_data(PyObject *motion);
+
+/* The whole contents of a path or of a bytes-like object, as bytes. */
+PyObject *mmd_read_source(PyObject *source);
 
 /* Frees an object of a heap type of ours whose own references are gone. */
 void mmd_object_free(PyObject *self);
 
 /* Methods of the module. */
 PyObject *mmd_py_load_model(PyObject *module, PyObject *source);
+PyObject *mmd_py_load_motion(PyObject *module, PyObject *source);
 PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_backends(PyObject *module, PyObject *unused);
 PyObject *mmd_py_shutdown(PyObject *module, PyObject *unused);
@@ -64,6 +79,13 @@ PyObject *mmd_py_shutdown(PyObject *module, PyObject *unused);
 /* Has shutdown() called at exit; before the first use of OpenGL. */
 bool mmd_hook_exit(PyObject *module);
 
-extern const char mmd_load_model_doc[], mmd_skin_doc[], mmd_backends_doc[], mmd_shutdown_doc[];
+/* Methods of Model, in pose.c. */
+PyObject *mmd_py_pose(PyObject *model, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_pose_from(PyObject *model, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_materials_at(PyObject *model, PyObject *weights);
+
+extern const char mmd_load_model_doc[], mmd_load_motion_doc[], mmd_skin_doc[];
+extern const char mmd_pose_doc[], mmd_pose_from_doc[], mmd_uvs_at_doc[], mmd_materials_at_doc[];
 
 #endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* What Model computes besides skinning: poses, morphed texture coordinates and materials. */
+#include "core/pose.h"
+
+#include "core/morph.h"
+#include "core/sampling.h"
+#include "python/arrays.h"
+#include "python/records.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Arrays (...) or (F, ...): the number of frames, 1 without that axis, and whether it is there. */
+static bool take_frames(PyObject *argument, const char *name, int rank, const size_t *shape,
+                        mmd_array *array, size_t *frames, bool *batch)
+{
+    if (!mmd_array_from(argument, name, MMD_FLOAT32, false, array))
+        return false;
+    bool framed = array->rank == rank + 1;
+    if (!mmd_array_check_shape(array, name, framed ? rank + 1 : rank, framed ? shape : shape + 1,
+                               framed ? "F" : ""))
+        return false;
+    *frames = framed ? array->shape[0] : 1;
+    *batch |= framed;
+    const float *numbers = array->data;
+    size_t count = *frames;
+    for (int i = 1; i <= rank; i++)
+        count *= shape[i];
+    size_t bad = mmd_first_not_finite(numbers, count), of_frame = count / (*frames ? *frames : 1);
+    if (bad == count)
+        return true;
+    PyErr_Format(PyExc_ValueError, "%s: frame %zu, number %zu is %s", name, bad / of_frame,
+                 bad % of_frame, isnan(numbers[bad]) ? "NaN" : "infinite");
+    return false;
+}
+
+/* Frames of several arguments: those of one frame serve all. */
+static bool join_frames(const char *name, size_t frames, size_t *joined)
+{
+    if (frames == 1 || frames == *joined)
+        return true;
+    if (*joined != 1) {
+        PyErr_Format(PyExc_ValueError, "%s: %zu frames, others have %zu", name, frames, *joined);
+        return false;
+    }
+    *joined = frames;
+    return true;
+}
+
+static bool make_pose(const mmd_model *model, bool batch, size_t frames, mmd_array *matrices,
+                      mmd_array *weights)
+{
+    const size_t matrix_shape[] = {frames, model->bone_count, 4, 4};
+    const size_t weight_shape[] = {frames, model->morph_count};
+    return mmd_array_new(batch ? 4 : 3, matrix_shape + !batch, matrices) &&
+           mmd_array_new(batch ? 2 : 1, weight_shape + !batch, weights);
+}
+
+/* The Pose of two arrays, which are cleared; NULL unless `done`. */
+static PyObject *pose_of(mmd_state *state, bool done, mmd_array *matrices, mmd_array *weights)
+{
+    PyObject *pose = done ? PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE],
+                                                         matrices->object, weights->object, NULL)
+                          : NULL;
+    mmd_array_clear(matrices);
+    mmd_array_clear(weights);
+    return pose;
+}
+
+static bool run_pose(PyObject *self, PyObject *motion, const mmd_array *frames, bool ik,
+                     const mmd_array *matrices, const mmd_array *weights)
+{
+    const mmd_model *model = mmd_model_data(self);
+    const mmd_rig *rig = mmd_model_rig(self);
+    size_t count = frames->rank ? frames->shape[0] : 1;
+    mmd_error err = {0};
+    bool done;
+    if (motion == Py_None) {
+        if (count * model->morph_count)
+            memset(weights->data, 0, count * model->morph_count * sizeof(float));
+        mmd_pose_locals_job job = {.frame_count = count, .ik = ik, .matrices = matrices->data};
+        Py_BEGIN_ALLOW_THREADS
+        done = mmd_pose_locals(rig, &job, &err);
+        Py_END_ALLOW_THREADS
+    } else {
+        const mmd_motion *data = mmd_motion_data(motion);
+        Py_BEGIN_ALLOW_THREADS
+        done = mmd_pose_motion(model, rig, data, frames->data, count, ik, matrices->data,
+                               weights->data, &err);
+        Py_END_ALLOW_THREADS
+    }
+    if (!done)
+        mmd_raise(mmd_state_of(self), &err);
+    return done;
+}
+
+PyObject *mmd_py_pose(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"motion", "frame", "ik", NULL};
+    PyObject *motion = Py_None, *frame = NULL;
+    int ik = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$p:pose", names, &motion, &frame, &ik))
+        return NULL;
+    mmd_state *state = mmd_state_of(self);
+    if (motion != Py_None && Py_TYPE(motion) != state->motion_type) {
+        PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R",
+                     (PyObject *)Py_TYPE(motion));
+        return NULL;
+    }
+    PyObject *zero = frame ? Py_NewRef(frame) : PyFloat_FromDouble(0);
+    mmd_array frames = {0}, matrices = {0}, weights = {0};
+    bool taken = zero && mmd_array_from(zero, "frame", MMD_FLOAT64, false, &frames);
+    Py_XDECREF(zero);
+    if (taken && frames.rank > 1) {
+        PyErr_Format(PyExc_ValueError, "frame: %d dimensions, expected a number or (F,)",
+                     frames.rank);
+        taken = false;
+    }
+    size_t count = taken && frames.rank ? frames.shape[0] : 1;
+    for (size_t i = 0; taken && i < count; i++)
+        if (!isfinite(((const double *)frames.data)[i])) {
+            PyErr_Format(PyExc_ValueError, "frame: number %zu is not finite", i);
+            taken = false;
+        }
+    bool done = taken &&
+                make_pose(mmd_model_data(self), frames.rank == 1, count, &matrices, &weights) &&
+                run_pose(self, motion, &frames, ik, &matrices, &weights);
+    mmd_array_clear(&frames);
+    return pose_of(state, done, &matrices, &weights);
+}
+
+static bool check_rotations(const mmd_array *rotations)
+{
+    size_t count = 1;
+    for (int i = 0; i < rotations->rank - 1; i++)
+        count *= rotations->shape[i];
+    for (size_t i = 0; i < count; i++) {
+        const float *q = (const float *)rotations->data + 4 * i;
+        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) {
+            size_t bones = rotations->shape[rotations->rank - 2];
+            PyErr_Format(PyExc_ValueError, "rotations: frame %zu, bone %zu has no length",
+                         i / bones, i % bones);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The sliders as they were given, for all frames. */
+static void copy_sliders(const mmd_array *given, size_t given_frames, size_t frames, size_t morphs,
+                         float *out)
+{
+    for (size_t f = 0; f < frames && morphs; f++) {
+        const float *from = given->data;
+        if (from)
+            memcpy(out + f * morphs, from + (given_frames == 1 ? 0 : f) * morphs,
+                   morphs * sizeof *out);
+        else
+            memset(out + f * morphs, 0, morphs * sizeof *out);
+    }
+}
+
+PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"translations", "rotations", "morph_weights", "ik", NULL};
+    PyObject *given_translations, *given_rotations, *given_weights = Py_None;
+    int ik = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$p:pose_from", names, &given_translations,
+                                     &given_rotations, &given_weights, &ik))
+        return NULL;
+    const mmd_model *model = mmd_model_data(self);
+    const size_t vectors[] = {MMD_ANY, model->bone_count, 3};
+    const size_t quaternions[] = {MMD_ANY, model->bone_count, 4};
+    const size_t sliders[] = {MMD_ANY, model->morph_count};
+    mmd_array translations = {0}, rotations = {0}, weights = {0}, matrices = {0}, used = {0};
+    mmd_pose_locals_job job = {.frame_count = 1, .slider_frames = 1, .ik = ik};
+    bool batch = false, done = false;
+    if (take_frames(given_translations, names[0], 2, vectors, &translations,
+                    &job.translation_frames, &batch) &&
+        take_frames(given_rotations, names[1], 2, quaternions, &rotations, &job.rotation_frames,
+                    &batch) &&
+        (given_weights == Py_None ||
+         take_frames(given_weights, names[2], 1, sliders, &weights, &job.slider_frames, &batch)) &&
+        check_rotations(&rotations) &&
+        join_frames(names[0], job.translation_frames, &job.frame_count) &&
+        join_frames(names[1], job.rotation_frames, &job.frame_count) &&
+        join_frames(names[2], job.slider_frames, &job.frame_count) &&
+        make_pose(model, batch, job.frame_count, &matrices, &used)) {
+        job.translations = translations.data;
+        job.rotations = rotations.data;
+        job.sliders = weights.data;
+        job.matrices = matrices.data;
+        copy_sliders(&weights, job.slider_frames, job.frame_count, model->morph_count, used.data);
+        mmd_error err = {0};
+        const mmd_rig *rig = mmd_model_rig(self);
+        Py_BEGIN_ALLOW_THREADS
+        done = mmd_pose_locals(rig, &job, &err);
+        Py_END_ALLOW_THREADS
+        if (!done)
+            mmd_raise(mmd_state_of(self), &err);
+    }
+    mmd_array_clear(&translations);
+    mmd_array_clear(&rotations);
+    mmd_array_clear(&weights);
+    return pose_of(mmd_state_of(self), done, &matrices, &used);
+}
+
+/* Final weights of all morphs of one frame; freed by PyMem_Free. */
+static float *final_weights(const mmd_model *model, const float *sliders)
+{
+    float *weights = PyMem_Calloc(model->morph_count + 1, sizeof *weights);
+    if (weights && sliders)
+        mmd_morph_weights(model->morphs, model->morph_count, sliders, weights);
+    if (!weights)
+        PyErr_NoMemory();
+    return weights;
+}
+
+PyObject *mmd_py_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"morph_weights", "channel", NULL};
+    PyObject *given;
+    int channel = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:uvs_at", names, &given, &channel))
+        return NULL;
+    if (channel < 0 || channel > 4) {
+        PyErr_Format(PyExc_ValueError, "channel: %d, expected 0 to 4", channel);
+        return NULL;
+    }
+    const mmd_model *model = mmd_model_data(self);
+    const size_t sliders[] = {MMD_ANY, model->morph_count};
+    mmd_array weights = {0}, uvs = {0};
+    size_t frames = 1, width = channel == 0 ? 2 : 4;
+    bool batch = false;
+    bool taken = take_frames(given, names[0], 1, sliders, &weights, &frames, &batch);
+    const size_t shape[] = {frames, model->vertex_count, width};
+    taken = taken && mmd_array_new(batch ? 3 : 2, shape + !batch, &uvs);
+    for (size_t f = 0; taken && f < frames; f++) {
+        float *used = final_weights(model, (const float *)weights.data + f * model->morph_count);
+        taken = used != NULL;
+        if (taken)
+            mmd_morph_uvs(model, used, channel,
+                          (float *)uvs.data + f * model->vertex_count * width);
+        PyMem_Free(used);
+    }
+    PyObject *result = taken ? Py_NewRef(uvs.object) : NULL;
+    mmd_array_clear(&weights);
+    mmd_array_clear(&uvs);
+    return result;
+}
+
+PyObject *mmd_py_materials_at(PyObject *self, PyObject *given)
+{
+    mmd_state *state = mmd_state_of(self);
+    const mmd_model *model = mmd_model_data(self);
+    const size_t sliders[] = {MMD_ANY, model->morph_count};
+    mmd_array weights = {0};
+    size_t frames;
+    bool batch = false;
+    PyObject *result = NULL;
+    if (!take_frames(given, "morph_weights", 1, sliders, &weights, &frames, &batch))
+        return NULL;
+    if (batch) {
+        PyErr_Format(PyExc_ValueError, "morph_weights: a batch of frames, expected (%zu,)",
+                     model->morph_count);
+        mmd_array_clear(&weights);
+        return NULL;
+    }
+    float *used = final_weights(model, weights.data);
+    mmd_material *materials = PyMem_Calloc(model->material_count + 1, sizeof *materials);
+    mmd_error err = {0};
+    if (!used || !materials)
+        PyErr_NoMemory();
+    else if (!mmd_morph_materials(model, used, materials, &err))
+        mmd_raise(state, &err);
+    else
+        result = mmd_records_of_materials(state, materials, model->material_count);
+    PyMem_Free(materials);
+    PyMem_Free(used);
+    mmd_array_clear(&weights);
+    return result;
+}
+
+const char mmd_pose_doc[] =
+    "pose($self, motion=None, frame=0.0, *, ik=True)\n--\n\n"
+    "The pose of a motion as MMD has it: keys by their curves, bone morphs, append, IK. Returns a\n"
+    "Pose of skinning matrices and of morph weights as the motion sets them.\n\n"
+    "motion: a Motion, or None: all bones at rest, then IK.\n"
+    "frame: a number (30 frames a second, may be fractional), then matrices are (B,4,4) and "
+    "weights\n"
+    "    (M,); or (F,) numbers in any order, then (F,B,4,4) and (F,M). Before the first key of a\n"
+    "    track its first key holds, after the last its last.\n"
+    "ik: whether IK runs; the motion's IK switches act then.\n\n"
+    "Matrices are float32, row-major for column vectors, translations in model units. A frame "
+    "does\n"
+    "not depend on the others of a batch. Raises ValueError for a frame that is not finite.\n"
+    "Rules: MMD 9.32 as it was observed; IK is solved in double precision.";
+
+const char mmd_pose_from_doc[] =
+    "pose_from($self, translations, rotations, morph_weights=None, *, ik=True)\n--\n\n"
+    "The pose of local values, by the same evaluation as pose().\n\n"
+    "translations: (B,3) or (F,B,3), model units, from the rest place, in the parent's frame.\n"
+    "rotations: (B,4) or (F,B,4) quaternions x y z w of any length but zero. They are not\n"
+    "    projected on fixed axes.\n"
+    "morph_weights: (M,) or (F,M) slider values, None: all zero. Bone morphs act.\n"
+    "A single frame serves all frames of the others.\n\n"
+    "Returns a Pose; raises ValueError for NaN, infinity and quaternions of length zero.";
+
+const char mmd_uvs_at_doc[] =
+    "uvs_at($self, morph_weights, channel=0)\n--\n\n"
+    "Texture coordinates with UV morphs applied, float32: (V,2) or (F,V,2) of the main UV, or\n"
+    "(..., V, 4) of the additional UV 1 to 4, which starts from zero when the model lacks it.\n\n"
+    "morph_weights: (M,) or (F,M) slider values. Raises ValueError for other channels.";
+
+const char mmd_materials_at_doc[] =
+    "materials_at($self, morph_weights, /)\n--\n\n"
+    "The model's materials with material morphs applied, a tuple of Material: factors multiply "
+    "over\n"
+    "all morphs, summands add up. morph_weights: (M,) slider values.";
