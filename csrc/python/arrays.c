@@ -172,7 +172,7 @@ static bool check_kind(PyArrayObject *array, const char *name, mmd_dtype dtype)
     if (is_real(dtype) ? real || whole || boolean : whole || (real && PyArray_SIZE(array) == 0))
         return true;
     PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name,
-                 (PyObject *)PyArray_DESCR(array), dtype == MMD_FLOAT32 ? "numbers" : "integers");
+                 (PyObject *)PyArray_DESCR(array), is_real(dtype) ? "numbers" : "integers");
     return false;
 }
 
