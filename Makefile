@@ -110,39 +110,46 @@ build/generated/cp932.h: setup.py .venv/ready
 .PHONY: check-format check-compile check-fuzz
 
 check-format: .venv/ready build/packages-check
-	clang-format --dry-run -Werror $(C_FILES)
-	$(BIN)/ruff check --quiet .
-	$(BIN)/ruff format --check --quiet .
-	$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
+	@echo clang-format, ruff, mypy
+	@clang-format --dry-run -Werror $(C_FILES)
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
 
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
 	$(CORE:csrc/%.c=build/c/mingw/%.o)
 
 build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED)
 	@mkdir -p $(@D)
-	gcc $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
+	@echo gcc $<
+	@gcc $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
 build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
 	@mkdir -p $(@D)
-	clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
+	@echo clang $<
+	@clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
 # All that this compiler may take from /usr/include is cglm.
 build/c/mingw/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
 	@mkdir -p $(@D) build/c/include
 	@ln -sfn /usr/include/cglm build/c/include/cglm
-	x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/c/include \
+	@echo mingw $<
+	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/c/include \
 		-c $< -o $@
 
 build/c/sanitize/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-build
 	@mkdir -p $(@D)
-	gcc $(CFLAGS) $(SANITIZE) -c $< -o $@
+	@echo gcc, sanitizers $<
+	@gcc $(CFLAGS) $(SANITIZE) -c $< -o $@
 
 build/c/tests: $(CORE:csrc/%.c=build/c/sanitize/%.o) $(C_TESTS)
-	gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
+	@echo gcc, sanitizers $@
+	@gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
 
 build/fuzz/%: tests/fuzz/%.c $(CORE) $(HEADERS) $(GENERATED) build/packages-check
 	@mkdir -p $(@D)
-	clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c,$^) -lm -o $@
+	@echo clang, fuzzer $<
+	@clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c,$^) -lm -o $@
 
 check-fuzz: $(FUZZERS:%=%-run)
 
