@@ -139,6 +139,48 @@ class Pose(NamedTuple):
     bone_matrices: NDArray[np.float32]
     morph_weights: NDArray[np.float32] | None
 
+class BoneTrack(NamedTuple):
+    name: str
+    frames: NDArray[np.uint32]
+    translations: NDArray[np.float32]
+    rotations: NDArray[np.float32]
+    interpolation: NDArray[np.uint8]
+
+class MorphTrack(NamedTuple):
+    name: str
+    frames: NDArray[np.uint32]
+    weights: NDArray[np.float32]
+
+class CameraTrack(NamedTuple):
+    frames: NDArray[np.uint32]
+    distances: NDArray[np.float32]
+    targets: NDArray[np.float32]
+    rotations: NDArray[np.float32]
+    interpolation: NDArray[np.uint8]
+    view_angles: NDArray[np.float32]
+    perspective: NDArray[np.bool_]
+
+class LightTrack(NamedTuple):
+    frames: NDArray[np.uint32]
+    colors: NDArray[np.float32]
+    directions: NDArray[np.float32]
+
+class ShadowTrack(NamedTuple):
+    frames: NDArray[np.uint32]
+    modes: NDArray[np.uint8]
+    distances: NDArray[np.float32]
+
+class PropertyTrack(NamedTuple):
+    frames: NDArray[np.uint32]
+    visible: NDArray[np.bool_]
+    ik_names: tuple[str, ...]
+    ik_enabled: NDArray[np.bool_]
+
+class Unmatched(NamedTuple):
+    bones: tuple[str, ...]
+    morphs: tuple[str, ...]
+    ik: tuple[str, ...]
+
 class Backend(NamedTuple):
     name: Literal["gl", "cpu"]
     available: bool
@@ -191,6 +233,40 @@ class Model:
     def rigid_bodies(self) -> tuple[RigidBody, ...]: ...
     @property
     def joints(self) -> tuple[Joint, ...]: ...
+    def pose(
+        self, motion: Motion | None = None, frame: ArrayLike = 0.0, *, ik: bool = True
+    ) -> Pose: ...
+    def pose_from(
+        self,
+        translations: ArrayLike,
+        rotations: ArrayLike,
+        morph_weights: ArrayLike | None = None,
+        *,
+        ik: bool = True,
+    ) -> Pose: ...
+    def uvs_at(self, morph_weights: ArrayLike, channel: int = 0) -> NDArray[np.float32]: ...
+    def materials_at(self, morph_weights: ArrayLike, /) -> tuple[Material, ...]: ...
+    def __reduce__(self) -> tuple[object, ...]: ...
+
+@final
+class Motion:
+    @property
+    def name(self) -> str: ...
+    @property
+    def frame_range(self) -> tuple[int, int]: ...
+    @property
+    def bones(self) -> tuple[BoneTrack, ...]: ...
+    @property
+    def morphs(self) -> tuple[MorphTrack, ...]: ...
+    @property
+    def camera(self) -> CameraTrack: ...
+    @property
+    def light(self) -> LightTrack: ...
+    @property
+    def shadow(self) -> ShadowTrack: ...
+    @property
+    def properties(self) -> PropertyTrack: ...
+    def unmatched(self, model: Model, /) -> Unmatched: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
 @final
@@ -210,6 +286,7 @@ class Mesh:
     def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]: ...
 
 def load_model(source: _Source, /) -> Model: ...
+def load_motion(source: _Source, /) -> Motion: ...
 def skin(
     mesh: Model | Mesh,
     bone_matrices: ArrayLike | Pose,

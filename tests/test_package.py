@@ -131,7 +131,11 @@ def test_type_checker_accepts_a_typed_program(tmp_path):
         "model = mmdskin.load_model('model.pmx')\n"
         "matrices = np.tile(np.eye(4, dtype=np.float32), (len(model.bones), 1, 1))\n"
         "skinned = mmdskin.skin(model, matrices, method='linear', tangents=False)\n"
-        "print(skinned.positions.shape, model.bones[0].name.upper())\n",
+        "print(skinned.positions.shape, model.bones[0].name.upper())\n"
+        "motion = mmdskin.load_motion('dance.vmd')\n"
+        "pose = model.pose(motion, np.arange(motion.frame_range[1] + 1), ik=False)\n"
+        "skinned = mmdskin.skin(model, pose)\n"
+        "print(motion.unmatched(model).bones, motion.bones[0].rotations.dtype)\n",
     )
     assert result.returncode == 0, result.stdout
 
