@@ -63,13 +63,6 @@ def cp932_unit(code):
     return ord(text) if len(text) == 1 else 0
 
 
-def cp932_code(unit):
-    try:
-        return int.from_bytes(chr(unit).encode("cp932"), "big")
-    except UnicodeEncodeError:
-        return 0
-
-
 class TabulateCp932(Command):
     """Writes the tables of core/text.c, taken from Python's codec."""
 
@@ -87,12 +80,9 @@ class TabulateCp932(Command):
         trails = range(0x40, 0xFD)
         units = [cp932_unit(bytes([lead, trail])) for lead in leads for trail in trails]
         singles = [cp932_unit(bytes([byte])) for byte in range(256)]
-        codes = [(unit, code) for unit in range(1, 0x10000) if (code := cp932_code(unit))]
         tables = {
             "mmd_cp932_singles[256]": singles,
             f"mmd_cp932_pairs[{len(leads)} * {len(trails)}]": units,
-            f"mmd_cp932_units[{len(codes)}]": [unit for unit, _ in codes],
-            f"mmd_cp932_codes[{len(codes)}]": [code for _, code in codes],
         }
         parts = ["/* Made from Python's cp932 codec by setup.py. */"]
         for name, numbers in tables.items():

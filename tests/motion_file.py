@@ -86,7 +86,8 @@ def _property_keys(data, at):
         at += 9
         pairs = list(struct.iter_unpack("<20sB", data[at : at + 21 * states]))
         at += 21 * states
-        keys.append(PropertyKey(frame, visible, [(field(name), on) for name, on in pairs]))
+        states_of_key = [(field(name[:15]), on) for name, on in pairs]  # MMD uses no more
+        keys.append(PropertyKey(frame, visible, states_of_key))
     return keys
 
 

@@ -133,17 +133,14 @@ void mmd_property_track_alloc(mmd_reader *r, mmd_property_track *track, size_t c
     track->frames = mmd_reader_alloc(r, count, sizeof *track->frames);
     track->visible = mmd_reader_alloc(r, count, 1);
     track->ik_names = mmd_reader_alloc(r, ik_count, sizeof *track->ik_names);
-    track->ik_fields = mmd_reader_alloc(r, ik_count, sizeof *track->ik_fields);
     track->ik_enabled = mmd_reader_alloc(r, count, ik_count);
 }
 
-void mmd_track_name(mmd_reader *r, mmd_text *text, mmd_field *field, const uint8_t *bytes,
-                    size_t size)
+mmd_text mmd_track_name(mmd_reader *r, const uint8_t *bytes, size_t size)
 {
-    *text = mmd_text_decode(r->arena, MMD_CP932, bytes, size);
-    r->no_memory |= !text->data;
-    field->size = (uint8_t)(size < sizeof field->bytes ? size : sizeof field->bytes);
-    memcpy(field->bytes, bytes, field->size);
+    mmd_text text = mmd_text_decode(r->arena, MMD_CP932, bytes, size);
+    r->no_memory |= !text.data;
+    return text;
 }
 
 void mmd_rotation_sanitize(float rotation[4])

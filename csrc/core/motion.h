@@ -14,15 +14,8 @@
    file: identity), interpolation bytes are 0-127. mmd-behaviour.md sections 5 to 7. Frames are 30 a
    second. */
 
-/* Name as it stands in a cp932 field, cut at its first NUL, for comparison byte by byte. */
-typedef struct mmd_field {
-    uint8_t size;
-    uint8_t bytes[20];
-} mmd_field;
-
 typedef struct mmd_bone_track {
     mmd_text name;
-    mmd_field field;
     size_t key_count;
     uint32_t *frames;
     float *translations;    /* (n,3) */
@@ -32,7 +25,6 @@ typedef struct mmd_bone_track {
 
 typedef struct mmd_morph_track {
     mmd_text name;
-    mmd_field field;
     size_t key_count;
     uint32_t *frames;
     float *weights;
@@ -70,7 +62,6 @@ typedef struct mmd_property_track {
     uint8_t *visible; /* (n,) */
     size_t ik_count;  /* different IK names in all keys */
     mmd_text *ik_names;
-    mmd_field *ik_fields;
     uint8_t *ik_enabled; /* (n,k): 1 where a key does not list the name */
 } mmd_property_track;
 

@@ -115,33 +115,3 @@ mmd_text mmd_text_decode(mmd_arena *arena, mmd_encoding encoding, const uint8_t 
     decode(encoding, bytes, size, data);
     return (mmd_text){data, length};
 }
-
-/* The units ascend. 0: no code. */
-static uint16_t cp932_code(uint32_t c)
-{
-    size_t first = 0, end = sizeof mmd_cp932_units / sizeof *mmd_cp932_units;
-    while (end - first > 1) {
-        size_t middle = first + (end - first) / 2;
-        if (mmd_cp932_units[middle] <= c)
-            first = middle;
-        else
-            end = middle;
-    }
-    return mmd_cp932_units[first] == c ? mmd_cp932_codes[first] : 0;
-}
-
-size_t mmd_text_encode_cp932(const mmd_text *text, uint8_t *out, size_t room)
-{
-    const uint8_t *bytes = (const uint8_t *)text->data;
-    size_t length = 0;
-    for (size_t at = 0; at < text->size;) {
-        uint16_t code = cp932_code(next_utf8(bytes, text->size, &at));
-        if (code == 0)
-            return 0;
-        if (code > 0xFF && length < room)
-            out[length++] = (uint8_t)(code >> 8);
-        if (length < room)
-            out[length++] = (uint8_t)code;
-    }
-    return length;
-}

@@ -21,9 +21,4 @@ typedef enum mmd_encoding { MMD_UTF16LE = 0, MMD_UTF8 = 1, MMD_CP932 } mmd_encod
 mmd_text mmd_text_decode(mmd_arena *arena, mmd_encoding encoding, const uint8_t *bytes,
                          size_t size);
 
-/* Writes the cp932 bytes of `text`, at most `room` of them, and returns how many: what a fixed
-   field of a file holds, cut where MMD cuts it, be it inside a two-byte character. 0 when a
-   character has no cp932 code: MMD leaves such a name empty (mmd-behaviour.md 2). */
-size_t mmd_text_encode_cp932(const mmd_text *text, uint8_t *out, size_t room);
-
 #endif

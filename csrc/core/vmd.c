@@ -17,6 +17,7 @@ enum {
     IK_STATE_SIZE = 21,
     NAME_SIZE = 15,
     IK_NAME_SIZE = 20,
+    IK_NAME_USED = 15, /* MMD leaves anything behind it (5) */
 };
 
 static const char signature[] = "Vocaloid Motion Data", first_version[] = " file";
@@ -187,8 +188,7 @@ static bool read_bones(vmd *v)
     for (size_t t = 0; tracks && t < g.names.count; t++) {
         uint64_t *keys;
         mmd_bone_track_alloc(&v->r, &tracks[t], sort_track(&g, t, &keys));
-        mmd_track_name(&v->r, &tracks[t].name, &tracks[t].field, g.names.names[t].bytes,
-                       g.names.names[t].size);
+        tracks[t].name = mmd_track_name(&v->r, g.names.names[t].bytes, g.names.names[t].size);
         if (!sound(v))
             return false;
         for (size_t k = 0; k < tracks[t].key_count; k++)
@@ -212,8 +212,7 @@ static bool read_morphs(vmd *v)
     for (size_t t = 0; tracks && t < g.names.count; t++) {
         uint64_t *keys;
         mmd_morph_track_alloc(&v->r, &tracks[t], sort_track(&g, t, &keys));
-        mmd_track_name(&v->r, &tracks[t].name, &tracks[t].field, g.names.names[t].bytes,
-                       g.names.names[t].size);
+        tracks[t].name = mmd_track_name(&v->r, g.names.names[t].bytes, g.names.names[t].size);
         if (!sound(v))
             return false;
         for (size_t k = 0; k < tracks[t].key_count; k++) {
@@ -345,8 +344,7 @@ static void fill_properties(vmd *v, const property *properties, const uint64_t *
 {
     mmd_property_track *track = &v->motion->properties;
     for (size_t i = 0; i < names->count; i++)
-        mmd_track_name(&v->r, &track->ik_names[i], &track->ik_fields[i], names->names[i].bytes,
-                       names->names[i].size);
+        track->ik_names[i] = mmd_track_name(&v->r, names->names[i].bytes, names->names[i].size);
     memset(track->ik_enabled, 1, track->key_count * track->ik_count);
     for (size_t k = 0; k < track->key_count; k++) {
         const property *p = &properties[mmd_key_place(keys[k])];
@@ -354,7 +352,7 @@ static void fill_properties(vmd *v, const property *properties, const uint64_t *
         track->visible[k] = p->visible;
         for (size_t i = 0; i < p->state_count; i++) {
             const uint8_t *state = p->states + i * IK_STATE_SIZE;
-            uint32_t ik = mmd_names_add(&v->spare, names, state, field_size(state, IK_NAME_SIZE));
+            uint32_t ik = mmd_names_add(&v->spare, names, state, field_size(state, IK_NAME_USED));
             track->ik_enabled[k * track->ik_count + ik] = state[IK_NAME_SIZE] != 0;
         }
     }
@@ -380,7 +378,7 @@ static bool read_property_section(vmd *v)
         keys[i] = (uint64_t)properties[i].frame << 32 | i;
         for (size_t k = 0; k < properties[i].state_count; k++) {
             const uint8_t *state = properties[i].states + k * IK_STATE_SIZE;
-            mmd_names_add(&v->spare, &names, state, field_size(state, IK_NAME_SIZE));
+            mmd_names_add(&v->spare, &names, state, field_size(state, IK_NAME_USED));
         }
         if (!sound(v))
             return false;

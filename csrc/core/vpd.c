@@ -299,8 +299,7 @@ static bool fill_motion(vpd *v)
     for (size_t i = 0; i < v->bones.count && !r->no_memory; i++) {
         mmd_bone_track *track = &motion->bone_tracks[motion->bone_track_count++];
         mmd_bone_track_alloc(r, track, 1);
-        mmd_track_name(r, &track->name, &track->field, v->bones.names[i].bytes,
-                       v->bones.names[i].size);
+        track->name = mmd_track_name(r, v->bones.names[i].bytes, v->bones.names[i].size);
         if (r->no_memory)
             break;
         memcpy(track->translations, v->poses[i].translation, sizeof v->poses[i].translation);
@@ -312,8 +311,7 @@ static bool fill_motion(vpd *v)
     for (size_t i = 0; i < v->morphs.count && !r->no_memory; i++) {
         mmd_morph_track *track = &motion->morph_tracks[motion->morph_track_count++];
         mmd_morph_track_alloc(r, track, 1);
-        mmd_track_name(r, &track->name, &track->field, v->morphs.names[i].bytes,
-                       v->morphs.names[i].size);
+        track->name = mmd_track_name(r, v->morphs.names[i].bytes, v->morphs.names[i].size);
         if (!r->no_memory)
             track->weights[0] = v->weights[i];
     }
