@@ -298,3 +298,26 @@ def test_equal_matrices_move_every_type_alike(backend):
     out = mmdskin.skin(model, np.tile(m, (len(model.bones), 1, 1)), backend=backend)
     wanted = model.positions.astype(np.float64) @ m[:3, :3].T.astype(np.float64) + m[:3, 3]
     assert abs(out.positions - wanted).max() <= POSITION
+
+
+@pytest.mark.parametrize("kind", [random_rigid, random_affine, near_rest])
+@pytest.mark.parametrize("width", [3, 4])
+def test_tangents_agree_with_float64(backend, kind, width):
+    """Of vertices whose tangent is not squeezed onto the normal."""
+    _, file = sample_pair()
+    rng = np.random.default_rng(10)
+    tangents = rng.normal(size=(len(file.positions), width)).astype(np.float32)
+    matrices = kind(rng, len(file.bones))
+    options = {"normals": file.normals, "deform": file.deform, "sdef": file.sdef}
+    arrays = file.positions, file.bone_indices, file.bone_weights
+    mesh = mmdskin.Mesh(*arrays, tangents=tangents, **options)
+    out = mmdskin.skin(mesh, matrices, tangents=True, backend=backend)
+    judge = twin.Mesh(*arrays, tangents=tangents, **options)
+    exact = twin.skin(judge, matrices, tangents=True)[2]
+    linear = np.einsum(
+        "vk,vkij->vij", twin.normalised_weights(judge)[0], matrices[file.bone_indices, :3, :3]
+    )
+    good = np.linalg.cond(linear) < 20
+    good &= abs((twin.unit(tangents[:, :3]) * file.normals).sum(1)) < 0.9
+    assert good.mean() > 0.5
+    assert abs(out.tangents - exact)[good].max() <= 2e-5
