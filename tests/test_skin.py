@@ -178,7 +178,7 @@ def test_identity_leaves_all_five_types_in_place(backend):
 
 
 @pytest.mark.parametrize("degrees", [179, 179.9, 179.99])
-def test_normals_of_a_blend_that_nearly_folds_are_exact(kernel, degrees):
+def test_normals_of_a_blend_that_nearly_folds_are_exact(backend, degrees):
     """Halves of two turns almost 180 degrees apart flatten the vertex; float alone loses digits."""
     rng = np.random.default_rng(9)
     turns = random_rotations(rng, 2)
@@ -190,7 +190,7 @@ def test_normals_of_a_blend_that_nearly_folds_are_exact(kernel, degrees):
     normals = rng.normal(size=(n, 3)).astype(np.float32)
     arrays = np.zeros((n, 3), "f4"), np.tile(np.int32([0, 1]), (n, 1)), np.full((n, 2), 0.5, "f4")
     matrices = matrices.astype(np.float32)
-    out = mmdskin.skin(mmdskin.Mesh(*arrays, normals=normals), matrices, backend=kernel)
+    out = mmdskin.skin(mmdskin.Mesh(*arrays, normals=normals), matrices, backend=backend)
     exact = twin.skin(twin.Mesh(*arrays, normals=normals), matrices)[1]
     assert abs(out.normals - exact).max() <= NORMAL
 
