@@ -10,11 +10,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 CORE := $(wildcard csrc/core/*.c)
 SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
+STUB := $(wildcard csrc/gl/none/*.c)
 HEADERS := $(wildcard csrc/*/*.h)
 GENERATED := build/generated/shaders.h build/generated/cp932.h
 C_TESTS := $(wildcard tests/c/*.[ch])
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
-C_FILES := $(SOURCES) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
+C_FILES := $(SOURCES) $(STUB) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
@@ -50,7 +51,8 @@ format: .venv/ready build/packages-check ## Format C and Python sources in place
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-check: check-format check-compile check-fuzz build/c/tests ## Format, warnings, C tests with sanitizers
+check: check-format check-compile check-fuzz build/c/tests build/c/arm/tests ## Format, warnings, C tests with sanitizers
+	qemu-aarch64-static build/c/arm/tests
 	$(BIN)/python tests/check/run_tests.py --c-only
 
 clean: ## Remove everything that was made
@@ -117,7 +119,7 @@ check-format: .venv/ready build/packages-check
 	@$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
 
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
-	$(CORE:csrc/%.c=build/c/mingw/%.o)
+	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(STUB))
 
 build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED)
 	@mkdir -p $(@D)
@@ -129,13 +131,22 @@ build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
 	@echo clang $<
 	@clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
-# All that this compiler may take from /usr/include is cglm.
-build/c/mingw/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
-	@mkdir -p $(@D) build/c/include
-	@ln -sfn /usr/include/cglm build/c/include/cglm
+build/c/mingw/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/include
+	@mkdir -p $(@D)
 	@echo mingw $<
-	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/c/include \
-		-c $< -o $@
+	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/include -c $< -o $@
+
+# All that a cross compiler may take from /usr/include is cglm.
+build/include: build/packages-check
+	@mkdir -p $@
+	@ln -sfn /usr/include/cglm $@/cglm
+
+# NEON, which QEMU runs anywhere.
+build/c/arm/tests: $(CORE) $(HEADERS) $(GENERATED) $(C_TESTS) build/include
+	@mkdir -p $(@D)
+	@echo gcc, ARM $@
+	@aarch64-linux-gnu-gcc $(CFLAGS) -O2 -DMMD_TEST_MEMORY -isystem build/include -Itests/c -static \
+		$(filter %.c,$^) -lm -o $@
 
 build/c/sanitize/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-build
 	@mkdir -p $(@D)

@@ -136,7 +136,7 @@ class BuildStubs(build_py):
 mmdskin = Extension(
     "mmdskin",
     sources=files("csrc/core/*.c", "csrc/gl/*.c" if EGL else "csrc/gl/none/*.c", "csrc/python/*.c"),
-    depends=files("csrc/*/*.h", "shaders/*"),
+    depends=files("csrc/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
         ("Py_LIMITED_API", "0x030b0000"),

@@ -104,7 +104,7 @@ void main()
 
     out_position = p;
 #if NORMALS
-    out_normal = n;
+    out_normal = folded ? vec3(2.0) : n;
 #endif
 #if TANGENTS
     t = orthogonal_tangent(t, n, tangent.xyz);

@@ -5,6 +5,7 @@
 #define LINEAR 0
 #define SDEF 1
 #define QDEF 2
+#define LEAST_NORMAL (1.0 / 16384.0)
 
 // A bone is five texels: three matrix rows, the rotation as a quaternion, the dual part.
 uniform samplerBuffer bones;
@@ -47,12 +48,17 @@ vec3 unit(vec3 v, vec3 otherwise)
     return square >= 1.17549435e-38 && square <= 3.40282347e38 ? v * inversesqrt(square) : otherwise;
 }
 
+// Set when float is not enough for the normal (see mmd_skin_linear_normal): the host works it out again.
+bool folded = false;
+
 // Inverse transpose up to a positive factor: the cofactor matrix, with the sign of the determinant.
 vec3 transform_normal(transform m, vec3 n)
 {
     vec3 a = m.row0.xyz, b = m.row1.xyz, c = m.row2.xyz;
     vec3 bc = cross(b, c);
     vec3 v = vec3(dot(bc, n), dot(cross(c, a), n), dot(cross(a, b), n));
+    float square = dot(v, v), size = dot(a, a) + dot(b, b) + dot(c, c);
+    folded = !(square >= max(LEAST_NORMAL * size * size, 1.17549435e-38) && square <= 3.40282347e38);
     return unit(dot(a, bc) < 0.0 ? -v : v, n);
 }
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import mmdskin
 import numpy as np
-import pytest
-
 import pmx_file as pmx
+import pytest
 from test_model import rigid_file, small_file
 
 NAN, INF = math.nan, math.inf

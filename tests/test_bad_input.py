@@ -5,9 +5,8 @@ import math
 
 import mmdskin
 import numpy as np
-import pytest
-
 import pmx_file as pmx
+import pytest
 from test_model import rigid_file
 
 NAN, INF = math.nan, math.inf

@@ -428,3 +428,9 @@ def test_sdef_blend_chooses_between_nlerp_and_slerp(backend):
     for blend, angle in (("slerp", 30), ("nlerp", nlerp)):
         normal = skinned(strip, matrices, backend, sdef_blend=blend)[1]
         assert np.allclose(normal, turn(angle)[:, 0], **CLOSE)
+
+
+def test_a_tangent_close_to_the_normal_is_still_made_square_to_it(backend):
+    strip = mesh([0], [1], normals=[[0, 1, 0]], tangents=[[0.01, 1, 0]])
+    tangent = skinned(strip, [affine()], backend, tangents=True)[2]
+    assert np.allclose(tangent, (1, 0, 0), atol=1e-5, rtol=0)

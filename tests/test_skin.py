@@ -178,7 +178,7 @@ def test_identity_leaves_all_five_types_in_place(backend):
 
 
 @pytest.mark.parametrize("degrees", [179, 179.9, 179.99])
-def test_normals_of_a_blend_that_nearly_folds_are_exact(kernel, degrees):
+def test_normals_of_a_blend_that_nearly_folds_are_exact(backend, degrees):
     """Halves of two turns almost 180 degrees apart flatten the vertex; float alone loses digits."""
     rng = np.random.default_rng(9)
     turns = random_rotations(rng, 2)
@@ -190,7 +190,7 @@ def test_normals_of_a_blend_that_nearly_folds_are_exact(kernel, degrees):
     normals = rng.normal(size=(n, 3)).astype(np.float32)
     arrays = np.zeros((n, 3), "f4"), np.tile(np.int32([0, 1]), (n, 1)), np.full((n, 2), 0.5, "f4")
     matrices = matrices.astype(np.float32)
-    out = mmdskin.skin(mmdskin.Mesh(*arrays, normals=normals), matrices, backend=kernel)
+    out = mmdskin.skin(mmdskin.Mesh(*arrays, normals=normals), matrices, backend=backend)
     exact = twin.skin(twin.Mesh(*arrays, normals=normals), matrices)[1]
     assert abs(out.normals - exact).max() <= NORMAL
 
@@ -298,3 +298,26 @@ def test_equal_matrices_move_every_type_alike(backend):
     out = mmdskin.skin(model, np.tile(m, (len(model.bones), 1, 1)), backend=backend)
     wanted = model.positions.astype(np.float64) @ m[:3, :3].T.astype(np.float64) + m[:3, 3]
     assert abs(out.positions - wanted).max() <= POSITION
+
+
+@pytest.mark.parametrize("kind", [random_rigid, random_affine, near_rest])
+@pytest.mark.parametrize("width", [3, 4])
+def test_tangents_agree_with_float64(backend, kind, width):
+    """Of vertices whose tangent is not squeezed onto the normal."""
+    _, file = sample_pair()
+    rng = np.random.default_rng(10)
+    tangents = rng.normal(size=(len(file.positions), width)).astype(np.float32)
+    matrices = kind(rng, len(file.bones))
+    options = {"normals": file.normals, "deform": file.deform, "sdef": file.sdef}
+    arrays = file.positions, file.bone_indices, file.bone_weights
+    mesh = mmdskin.Mesh(*arrays, tangents=tangents, **options)
+    out = mmdskin.skin(mesh, matrices, tangents=True, backend=backend)
+    judge = twin.Mesh(*arrays, tangents=tangents, **options)
+    exact = twin.skin(judge, matrices, tangents=True)[2]
+    linear = np.einsum(
+        "vk,vkij->vij", twin.normalised_weights(judge)[0], matrices[file.bone_indices, :3, :3]
+    )
+    good = np.linalg.cond(linear) < 20
+    good &= abs((twin.unit(tangents[:, :3]) * file.normals).sum(1)) < 0.9
+    assert good.mean() > 0.5
+    assert abs(out.tangents - exact)[good].max() <= 2e-5

@@ -80,7 +80,7 @@ void mmd_skin_scalar(const mmd_skin_frame *frame);
    degrees apart. Short means a square below MMD_LEAST_NORMAL x (sum of squares of the linear
    part)^2. */
 void mmd_skin_linear_normal(const mmd_skin_frame *frame, const mmd_vertex *vertex, float out[3]);
-#define MMD_LEAST_NORMAL (1.0f / 16384)
+#define MMD_LEAST_NORMAL (1.0f / 16384) /* LEAST_NORMAL in skinning.glsl */
 
 /* The vector kernels, in skin_simd.c; `count` of them, slowest first. */
 const mmd_kernel *mmd_skin_simd(size_t *count);

@@ -237,6 +237,33 @@ static void put_in_order(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, 
     }
 }
 
+/* The shader marks normals for which float is not enough by a length no normal has. */
+static bool redo_folded_normals(const mmd_skin_job *job, size_t first, size_t frames,
+                                mmd_error *err)
+{
+    const mmd_mesh *mesh = job->mesh;
+    mmd_skin_bone *bones = NULL;
+    for (size_t f = first; f < first + frames; f++) {
+        float *normals = job->normals + 3 * f * mesh->vertex_count;
+        bool prepared = false;
+        for (size_t v = 0; v < mesh->vertex_count; v++) {
+            if (!(normals[3 * v] > 1.5f))
+                continue;
+            if (!bones)
+                bones = malloc(mesh->bone_count * sizeof *bones + 1);
+            if (!bones)
+                return mmd_fail_memory(err);
+            if (!prepared)
+                mmd_skin_bones(job, f, bones);
+            prepared = true;
+            mmd_skin_linear_normal(&(mmd_skin_frame){.mesh = mesh, .bones = bones},
+                                   &mesh->vertices[v], normals + 3 * v);
+        }
+    }
+    free(bones);
+    return true;
+}
+
 static bool read_pass(const pass_work *work, size_t slot, size_t first, size_t frames,
                       mmd_error *err)
 {
@@ -262,7 +289,7 @@ static bool read_pass(const pass_work *work, size_t slot, size_t first, size_t f
         if (!glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER))
             return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
     }
-    return true;
+    return !work->job->normals || redo_folded_normals(work->job, first, frames, err);
 }
 
 static bool run_passes(pass_work *work, mmd_error *err)

@@ -202,7 +202,9 @@ static PyArrayObject *convert(PyArrayObject *given, const char *name, mmd_dtype 
 bool mmd_array_from(PyObject *argument, const char *name, mmd_dtype dtype, bool copy,
                     mmd_array *out)
 {
-    PyArrayObject *given = (PyArrayObject *)PyArray_FromAny(argument, NULL, 0, 0, 0, NULL);
+    /* Base class: a subclass sees every copy that is made of it, and could write to ours. */
+    PyArrayObject *given =
+        (PyArrayObject *)PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
     if (!given)
         return false;
     PyArrayObject *array = NULL;
@@ -216,9 +218,12 @@ bool mmd_array_from(PyObject *argument, const char *name, mmd_dtype dtype, bool 
                 NPY_ARRAY_CARRAY_RO | (copy ? NPY_ARRAY_ENSURECOPY : 0), NULL);
     }
     Py_DECREF(given);
-    if (array)
-        take(array, out);
-    return array != NULL;
+    if (!array)
+        return false;
+    if (copy)
+        PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
+    take(array, out);
+    return true;
 }
 
 bool mmd_array_check_shape(const mmd_array *array, const char *name, int rank, const size_t *shape,
@@ -271,7 +276,8 @@ bool mmd_array_for_output(PyObject *argument, const char *name, int rank, const 
 
 bool mmd_array_overlap(const mmd_array *a, const mmd_array *b)
 {
-    return a->object && b->object && a->low < b->high && b->low < a->high;
+    return a->object && b->object && a->low < a->high && b->low < b->high && a->low < b->high &&
+           b->low < a->high;
 }
 
 void mmd_array_clear(mmd_array *array)

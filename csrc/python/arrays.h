@@ -42,7 +42,7 @@ bool mmd_array_new(int rank, const size_t *shape, mmd_array *out);
 
 /* Converts an argument, or fails with a TypeError or ValueError that starts with `name`. Integers
    that do not fit are an error, and so are floats for integers. With `copy` the memory is never the
-   argument's. */
+   argument's, and read-only. */
 bool mmd_array_from(PyObject *argument, const char *name, mmd_dtype dtype, bool copy,
                     mmd_array *out);
 

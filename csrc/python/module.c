@@ -18,6 +18,8 @@
 #include "python/arrays.h"
 #include "python/state.h"
 
+#include <string.h>
+
 mmd_state *mmd_state_of_module(PyObject *module)
 {
     return PyModule_GetState(module);
@@ -36,10 +38,19 @@ void mmd_object_free(PyObject *self)
     Py_DECREF(type);
 }
 
+/* Drivers and loaders use any encoding, and a long text may end inside a character. */
+static PyObject *loose_text(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 static PyObject *raise_format(mmd_state *state, const mmd_error *err)
 {
-    PyObject *text = PyUnicode_FromFormat("%s%s%s (byte %zu)", err->section,
-                                          err->section[0] ? ": " : "", err->text, err->offset);
+    PyObject *what = loose_text(err->text);
+    PyObject *text = what ? PyUnicode_FromFormat("%s%s%U (byte %zu)", err->section,
+                                                 err->section[0] ? ": " : "", what, err->offset)
+                          : NULL;
+    Py_XDECREF(what);
     PyObject *exception =
         text ? PyObject_CallFunctionObjArgs(state->format_error, text, NULL) : NULL;
     PyObject *offset = PyLong_FromSize_t(err->offset);
@@ -63,13 +74,14 @@ PyObject *mmd_raise(mmd_state *state, const mmd_error *err)
     case MMD_E_MEMORY:
         return PyErr_NoMemory();
     case MMD_E_BACKEND:
-        PyErr_SetString(state->backend_error, err->text);
-        return NULL;
     case MMD_E_ARGUMENT:
     case MMD_E_NONE:
         break;
     }
-    PyErr_SetString(PyExc_ValueError, err->text);
+    PyObject *text = loose_text(err->text);
+    if (text)
+        PyErr_SetObject(err->code == MMD_E_BACKEND ? state->backend_error : PyExc_ValueError, text);
+    Py_XDECREF(text);
     return NULL;
 }
 
@@ -107,10 +119,17 @@ static PyObject *backends(PyObject *module, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
     available = mmd_gl_info(device, sizeof device, &software, &err);
     Py_END_ALLOW_THREADS
+    if (available && state->gl_failure.code != MMD_E_NONE) {
+        available = false;
+        err = state->gl_failure;
+    }
     PyObject *type = state->records[MMD_RECORD_BACKEND];
-    PyObject *gl = available
-                       ? PyObject_CallFunction(type, "sOsO", "gl", Py_True, device, Py_None)
-                       : PyObject_CallFunction(type, "sOOs", "gl", Py_False, Py_None, err.text);
+    PyObject *text = loose_text(available ? device : err.text);
+    PyObject *gl = NULL;
+    if (text)
+        gl = available ? PyObject_CallFunction(type, "sOOO", "gl", Py_True, text, Py_None)
+                       : PyObject_CallFunction(type, "sOOO", "gl", Py_False, Py_None, text);
+    Py_XDECREF(text);
     PyObject *cpu =
         gl ? PyObject_CallFunction(type, "sOsO", "cpu", Py_True, mmd_kernel_best()->name, Py_None)
            : NULL;
@@ -131,7 +150,9 @@ static PyObject *shutdown(PyObject *module, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
     mmd_gl_shutdown();
     Py_END_ALLOW_THREADS
-    mmd_state_of_module(module)->choice = MMD_CHOICE_OPEN;
+    mmd_state *state = mmd_state_of_module(module);
+    state->choice = MMD_CHOICE_OPEN;
+    state->gl_failure = (mmd_error){0};
     Py_RETURN_NONE;
 }
 

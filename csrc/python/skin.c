@@ -19,6 +19,7 @@ typedef struct skin_call {
     mmd_array matrices, weights, outputs[OUTPUTS];
     bool wanted[OUTPUTS];
     const char *backend;
+    mmd_error gl_failure; /* of OpenGL, when "auto" has gone on without it */
 } skin_call;
 
 static bool choose(const char *what, const char *given, const char *const *names, int *out)
@@ -202,7 +203,7 @@ static bool run_cpu(const skin_call *call, mmd_error *err)
     return mmd_skin_cpu(&call->job, kernel, err);
 }
 
-static bool run_auto(const skin_call *call, mmd_choice *choice, mmd_error *err)
+static bool run_auto(skin_call *call, mmd_choice *choice, mmd_error *err)
 {
     if (*choice == MMD_CHOICE_OPEN) {
         bool software = true;
@@ -210,13 +211,13 @@ static bool run_auto(const skin_call *call, mmd_choice *choice, mmd_error *err)
         bool hardware = mmd_gl_info(device, sizeof device, &software, err) && !software;
         *choice = hardware ? MMD_CHOICE_GL : MMD_CHOICE_CPU;
     }
-    if (*choice == MMD_CHOICE_GL && mmd_gl_skin(&call->job, err))
+    if (*choice == MMD_CHOICE_GL && mmd_gl_skin(&call->job, &call->gl_failure))
         return true;
     *choice = MMD_CHOICE_CPU; /* for good: a device that failed once is not asked again */
     return run_cpu(call, err);
 }
 
-static bool run(const skin_call *call, mmd_choice *choice, mmd_error *err)
+static bool run(skin_call *call, mmd_choice *choice, mmd_error *err)
 {
     if (!mmd_skin_check(&call->job, err))
         return false;
@@ -253,6 +254,8 @@ static PyObject *execute(skin_call *call, PyObject *module, PyObject *out)
     done = run(call, &choice, &err);
     Py_END_ALLOW_THREADS
     call->state->choice = choice;
+    if (call->gl_failure.code != MMD_E_NONE)
+        call->state->gl_failure = call->gl_failure;
     if (!done)
         return mmd_raise(call->state, &err);
     return out == Py_None ? skinned(call) : Py_NewRef(out);

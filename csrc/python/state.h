@@ -41,6 +41,7 @@ typedef struct mmd_state {
     PyObject *format_error, *backend_error;
     PyObject *records[MMD_RECORD_COUNT];
     mmd_choice choice;
+    mmd_error gl_failure; /* why "auto" has left OpenGL, if it has */
     bool exit_hooked;
 } mmd_state;
 
@@ -73,8 +74,6 @@ void mmd_object_free(PyObject *self);
 PyObject *mmd_py_load_model(PyObject *module, PyObject *source);
 PyObject *mmd_py_load_motion(PyObject *module, PyObject *source);
 PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_backends(PyObject *module, PyObject *unused);
-PyObject *mmd_py_shutdown(PyObject *module, PyObject *unused);
 
 /* Has shutdown() called at exit; before the first use of OpenGL. */
 bool mmd_hook_exit(PyObject *module);
