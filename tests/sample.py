@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Our own sample model, made by code: five limbs side by side, one per deform type, on a base.
+"""Our own sample model, made by code: five limbs with faces, one per deform type, on a base.
 
 `build_sample()` gives a PMX 2.1 file, `bend(degrees)` and `twist(degrees)` skinning matrices that
 pose every limb's elbow alike, `limb_vertices("SDEF")` the vertices of one limb. Run as a script it
@@ -27,6 +27,15 @@ COLOURS = (
     (0.44, 0.76, 0.55),
     (0.68, 0.55, 0.85),
 )
+# of the limbs, the base, the tail and the faces
+PART_COLOURS = (*COLOURS, (0.55, 0.57, 0.62), (0.35, 0.37, 0.42), (0.13, 0.12, 0.18))
+# on the front of every limb: part, then x, y, width, height
+FACE = (
+    ("left_eye", 0.42, 11.2, 0.36, 0.56),
+    ("right_eye", -0.42, 11.2, 0.36, 0.56),
+    ("mouth", 0.0, 10.3, 0.62, 0.2),
+)
+LIFT = 0.03
 TEXTURE = "tex/格子.png"
 AROUND, ALONG, CAP = 24, 44, 6
 
@@ -128,10 +137,9 @@ class _Parts:
         return arrays, np.concatenate(self.triangles).astype(np.int32)
 
 
-def _add_limb(parts, limb):
-    kind, x = LIMBS[limb], limb_x(limb)
-    positions, normals, uvs, triangles, y = capsule(BOTTOM, TOP, RADIUS)
-    positions = np.add(positions, [x, 0, 0])
+def _limb_deform(limb, y):
+    """Bones, weights and SDEF parameters of vertices at height y of a limb."""
+    kind = LIMBS[limb]
     upper, fore, hand, helper = (limb_bone(limb, part) for part in range(4))
     w1 = smoothstep((y - ELBOW + BLEND) / (2 * BLEND))
     w_hand = smoothstep((y - WRIST + 0.5) / 1.0)
@@ -142,7 +150,7 @@ def _add_limb(parts, limb):
         bones, weights = [upper, fore], np.stack([1 - w1, w1], 1)
         if kind == "SDEF":
             # C: the vertex's projection on the axis; R0 and R1: from there towards either bone
-            centre = np.stack([np.full_like(y, x), y, np.zeros_like(y)], 1)
+            centre = np.stack([np.full_like(y, limb_x(limb)), y, np.zeros_like(y)], 1)
             reach = np.stack([np.zeros_like(y), np.full_like(y, BLEND), np.zeros_like(y)], 1)
             sdef = np.stack([centre, centre - reach, centre + reach], 1)
     elif kind == "BDEF4":
@@ -155,10 +163,47 @@ def _add_limb(parts, limb):
     else:
         bones = [upper, fore, hand]
         weights = np.stack([1 - w1, w1 * (1 - w_hand), w1 * w_hand], 1)
-    parts.add(kind, positions, normals, uvs, triangles, LIMBS.index(kind), bones, weights, sdef)
+    return bones, weights, sdef
+
+
+def _add_limb(parts, limb):
+    kind = LIMBS[limb]
+    positions, normals, uvs, triangles, y = capsule(BOTTOM, TOP, RADIUS)
+    positions = np.add(positions, [limb_x(limb), 0, 0])
+    deform = LIMBS.index(kind), *_limb_deform(limb, y)
+    parts.add(kind, positions, normals, uvs, triangles, *deform)
     if kind == "BDEF1":
         rows = parts.rows["bone_indices"][-1]
-        rows[y >= ELBOW, 0] = fore
+        rows[y >= ELBOW, 0] = limb_bone(limb, FORE)
+
+
+def _patch(x, y, width, height, rings=3, around=16):
+    """A disc laid on the front of a limb whose axis is at 0."""
+    angle = np.linspace(0, 2 * np.pi, around, endpoint=False)
+    r = np.repeat(np.arange(1, rings + 1) / rings, around)
+    ring = np.tile(np.stack([np.cos(angle), np.sin(angle)], 1), (rings, 1)) * r[:, None]
+    flat = np.concatenate([[[0, 0]], ring]) * np.array([width, height]) / 2 + [x, y]
+    turn = flat[:, 0] / RADIUS
+    normals = np.stack([np.sin(turn), np.zeros_like(turn), -np.cos(turn)], 1)
+    positions = normals * (RADIUS + LIFT) + flat[:, 1, None] * np.array([0, 1, 0])
+    i, k = np.arange(around), (np.arange(around) + 1) % around
+    triangles = [np.stack([np.zeros(around, int), 1 + k, 1 + i], 1)]
+    for start in range(1, 1 + (rings - 1) * around, around):
+        a, b, c, d = start + i, start + k, start + around + i, start + around + k
+        triangles += [np.stack([a, b, c], 1), np.stack([b, d, c], 1)]
+    return positions, normals, flat, np.concatenate(triangles)
+
+
+def _add_face(parts, limb):
+    """Eyes and a mouth, deformed as the limb that they lie on."""
+    for name, x, y, width, height in FACE:
+        positions, normals, flat, triangles = _patch(x, y, width, height)
+        deform = LIMBS.index(LIMBS[limb]), *_limb_deform(limb, flat[:, 1])
+        positions = np.add(positions, [limb_x(limb), 0, 0])
+        uvs = np.full((len(flat), 2), 0.01)  # in one square of the texture
+        parts.add(f"{name}_{LIMBS[limb]}", positions, normals, uvs, triangles, *deform)
+        if LIMBS[limb] == "BDEF1":
+            parts.rows["bone_indices"][-1][:, 0] = limb_bone(limb, FORE)
 
 
 def _bones():
@@ -243,9 +288,21 @@ def _swell(m, where, amount):
     """Vertex morph along the normals, as (indices, offsets), of the forearms of all limbs."""
     y = m.positions[:, 1]
     strength = np.exp(-(((y - where) / 0.9) ** 2)) * amount
-    limbs = np.concatenate([limb_vertices(kind) for kind in LIMBS])
+    limbs = np.concatenate([*map(limb_vertices, LIMBS), face_vertices()])
     indices = limbs[abs(strength[limbs]) > 1e-3]
     return indices.astype(np.int32), strength[indices, None] * m.normals[indices]
+
+
+def _face_morph(m, offset, *names):
+    """Vertex morph of these parts of every face: the offset in y of (x, y) from a part's centre."""
+    where = {name: (x, y) for name, x, y, _, _ in FACE}
+    rows = []
+    for limb, kind in enumerate(LIMBS):
+        for name in names:
+            indices, (x, y) = limb_vertices(f"{name}_{kind}"), where[name]
+            rows.append((indices, offset(*(m.positions[indices, :2] - (limb_x(limb) + x, y)).T)))
+    indices, offsets = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return indices.astype(np.int32), offsets[:, None] * np.float32([0, 1, 0])
 
 
 def _morphs(m):
@@ -257,6 +314,8 @@ def _morphs(m):
     )
     fade = [1.0, 0.0, 0.0, 0.0, -0.5] + [0.0] * 24  # add: diffuse alpha
     tint = [0.0] + [1.0, 0.6, 0.6, 1.0] + [1.0] * 24  # multiply: redder
+
+    eyes = "left_eye", "right_eye"
 
     def column(*values):
         return np.reshape(np.float32(values), (-1, 1))
@@ -273,6 +332,9 @@ def _morphs(m):
         pmx.Morph("腕曲げ", "bend", 4, 2, bends.astype(np.int32), turn),
         pmx.Morph("透過", "fade", 4, 8, np.int32([-1, 3]), np.float32([fade, tint])),
         pmx.Morph("衝撃", "impulse", 4, 10, np.int32([1]), np.float32([[1, 0, 5, 0, 0, 0, 1]])),
+        pmx.Morph("まばたき", "blink", 2, 1, *_face_morph(m, lambda x, y: -0.85 * y, *eyes)),
+        pmx.Morph("あ", "a", 3, 1, *_face_morph(m, lambda x, y: 2.2 * y, "mouth")),
+        pmx.Morph("にっこり", "smile", 3, 1, *_face_morph(m, lambda x, y: 2.5 * x**2, "mouth")),
     ]
 
 
@@ -301,12 +363,21 @@ def _parts():
     weights = np.stack([1 - w2, w2 * (1 - w3), w2 * w3], 1)
     tail = np.add(positions, [limb_x(0) - 4.5, 0, 0])
     parts.add("tail", tail, normals, uvs, triangles, pmx.BDEF4, [TAIL, TAIL + 1, TAIL + 2], weights)
+    for limb in range(len(LIMBS)):
+        _add_face(parts, limb)
     return parts
 
 
 def limb_vertices(kind):
-    """Indices of the vertices of the limb of that deform type; also of "base" and "tail"."""
+    """Indices of the vertices of the limb of that deform type; also of "base", "tail" and the
+    parts of faces, as "mouth_SDEF"."""
     return np.array(_parts().ranges[kind])
+
+
+def face_vertices():
+    """Indices of the vertices of all faces."""
+    parts = [f"{name}_{kind}" for kind in LIMBS for name, *_ in FACE]
+    return np.concatenate([limb_vertices(part) for part in parts])
 
 
 def limb_triangles(kind):
@@ -329,8 +400,11 @@ def sample():
     m.additional_uvs = np.zeros((n, 1, 4), np.float32)
     m.additional_uvs[:, 0, :2] = m.uvs
     m.textures = [TEXTURE]
-    colours = [*COLOURS, (0.55, 0.57, 0.62), (0.35, 0.37, 0.42)]
-    for name, colour, part in zip([*LIMBS, "台", "尾"], colours, parts.triangles, strict=True):
+    bodies = len(LIMBS) + 2
+    faces = np.concatenate(parts.triangles[bodies:])
+    for name, colour, part in zip(
+        [*LIMBS, "台", "尾", "顔"], PART_COLOURS, [*parts.triangles[:bodies], faces], strict=True
+    ):
         m.materials.append(
             pmx.Material(
                 f"材質_{name}",

@@ -158,9 +158,16 @@ mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
         return NULL;
     }
     model->arena = arena;
-    bool read = mmd_pmx_is(bytes, size)   ? mmd_pmx_read(model, bytes, size, err)
-                : mmd_pmd_is(bytes, size) ? mmd_pmd_read(model, bytes, size, err)
-                                          : mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file");
+    bool read;
+    if (mmd_pmx_is(bytes, size)) {
+        read = mmd_pmx_read(model, bytes, size, err);
+    } else if (mmd_pmd_is(bytes, size)) {
+        read = mmd_pmd_read(model, bytes, size, err);
+    } else {
+        read = mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file");
+        if (err)
+            memcpy(err->section, "header", sizeof "header");
+    }
     if (!read) {
         mmd_model_free(model);
         return NULL;

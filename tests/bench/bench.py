@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import mmdskin
@@ -21,12 +22,16 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import sample  # noqa: E402
+import sample_motion  # noqa: E402
 import twin  # noqa: E402
 
 SHARED = Path(os.environ.get("MMDSKIN_SHARED", ROOT.parent / "shared"))
 MODEL = SHARED / "models" / "巡音ルカ.pmx"
+MOTION = SHARED / "models" / "realize_motion.vmd"
 SDEF, QDEF = 3, 4
 GL_FRAMES = 16
+# a dance: frames in all, and in a block of one thread
+DANCE, BLOCK, THREADS = 1000, 10, 2
 
 
 def medians(calls, rounds=31):
@@ -117,6 +122,54 @@ def load_rows(data):
     yield f"load_model, {len(data) / 1e6:.1f} MB", t * 1e3, "ms", "<=", 10
 
 
+def motion_rows(data):
+    t = medians({"load": lambda: mmdskin.load_motion(data)}, 31)["load"]
+    yield f"load_motion, {len(data) / 1e6:.1f} MB", t * 1e3, "ms", "<=", 10
+
+
+def pose_rows(model, motion):
+    frames = np.arange(DANCE)
+    calls = {
+        "on": lambda: model.pose(motion, frames),
+        "off": lambda: model.pose(motion, frames, ik=False),
+    }
+    us = {k: t / DANCE * 1e6 for k, t in medians(calls, 9).items()}
+    yield f"pose, {DANCE} frames a call, IK on", us["on"], "us/frame", "<=", 40
+    yield f"pose, {DANCE} frames a call, IK off", us["off"], "us/frame", None, None
+
+
+def resident():
+    """Bytes of this process that are in memory now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def dance_rows(model, motion, rounds=7):
+    """Threads share the blocks of a dance; each keeps its buffers."""
+    blocks = np.arange(DANCE).reshape(-1, BLOCK)
+    shape = (BLOCK, len(model.positions), 3)
+    buffers = [mmdskin.Skinned(*np.empty((2, *shape), np.float32), None) for _ in range(THREADS)]
+
+    def work(thread):
+        most = 0
+        for frames in blocks[thread::THREADS]:
+            pose = model.pose(motion, frames)
+            mmdskin.skin(model, pose, backend="cpu", out=buffers[thread])
+            most = max(most, resident())
+        return most
+
+    times, memory = [], []
+    with ThreadPoolExecutor(THREADS) as pool:
+        for _ in range(rounds):
+            start = time.perf_counter()
+            memory.append(max(pool.map(work, range(THREADS))))
+            times.append(time.perf_counter() - start)
+    rate = DANCE / statistics.median(times)
+    yield f"dance, pose and skin, {THREADS} threads", rate, "frames/s", None, None
+    # the first dance also touches every buffer for the first time
+    growth = (max(memory[1:]) - memory[0]) / 1e6
+    yield f"dance, memory after {rounds} against 1", growth, "MB more", "<=", 1
+
+
 def import_rows():
     script = "import time, numpy; t = time.time(); import mmdskin; print(time.time() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(9)]
@@ -136,12 +189,22 @@ def main():
     else:
         data, name = sample.build_sample(), "the sample model"
         print(f"{MODEL} is not there: measuring {name}, whose figures are not those of the bars")
-    model = mmdskin.load_model(data)
+    dance = MOTION.read_bytes() if MODEL.exists() else sample_motion.build_motion()
+    model, motion = mmdskin.load_model(data), mmdskin.load_motion(dance)
     devices = {backend.name: backend.device for backend in mmdskin.backends() if backend.available}
     print(f"{name}, {len(model.positions)} vertices, positions and normals, one thread, out= given")
     print(f"{cpu_name()}, {os.cpu_count()} CPUs; {devices}\n")
     rows = []
-    for group in (cpu_rows(model, rng), gl_rows(model, rng), load_rows(data), import_rows()):
+    groups = (
+        cpu_rows(model, rng),
+        gl_rows(model, rng),
+        load_rows(data),
+        motion_rows(dance),
+        pose_rows(model, motion),
+        dance_rows(model, motion),
+        import_rows(),
+    )
+    for group in groups:
         for what, value, unit, relation, bar in group:
             met = {">=": value >= (bar or 0), "<=": value <= (bar or 0), "<": value < (bar or 0)}
             word = (
