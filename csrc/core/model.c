@@ -148,6 +148,14 @@ static void clip_indices(mmd_model *model)
     }
 }
 
+static bool refuse(mmd_error *err)
+{
+    mmd_fail(err, MMD_E_FORMAT, "not a PMX file");
+    if (err)
+        memcpy(err->section, "header", sizeof "header");
+    return false;
+}
+
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
 {
     mmd_arena arena = {0};
@@ -157,8 +165,7 @@ mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
         return NULL;
     }
     model->arena = arena;
-    bool read = mmd_pmx_is(bytes, size) ? mmd_pmx_read(model, bytes, size, err)
-                                        : mmd_fail(err, MMD_E_FORMAT, "not a PMX file");
+    bool read = mmd_pmx_is(bytes, size) ? mmd_pmx_read(model, bytes, size, err) : refuse(err);
     if (!read) {
         mmd_model_free(model);
         return NULL;
