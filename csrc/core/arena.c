@@ -14,20 +14,23 @@ struct mmd_arena_block {
 };
 
 #ifdef MMD_TEST_MEMORY
+#include <sanitizer/asan_interface.h>
+
+/* Poisoned bytes behind every piece, so that AddressSanitizer knows its end. */
+enum { GUARD = 16 };
+
 static long fail_after = -1;
 
 void mmd_arena_fail_after(long count)
 {
     fail_after = count;
 }
+#else
+enum { GUARD = 0 };
 #endif
 
 static struct mmd_arena_block *block_new(size_t size)
 {
-#ifdef MMD_TEST_MEMORY
-    if (fail_after >= 0 && fail_after-- == 0)
-        return NULL;
-#endif
     struct mmd_arena_block *block = calloc(1, size + sizeof *block + MMD_ARENA_ALIGN - 1);
     if (!block)
         return NULL;
@@ -39,9 +42,14 @@ static struct mmd_arena_block *block_new(size_t size)
 
 void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
 {
+#ifdef MMD_TEST_MEMORY
+    if (fail_after >= 0 && fail_after-- == 0)
+        return NULL;
+#endif
     if (size && count > (SIZE_MAX / 2 - 2 * MMD_ARENA_ALIGN) / size)
         return NULL;
-    size_t bytes = count * size, align = count * size < MMD_ARENA_ALIGN ? 16 : MMD_ARENA_ALIGN;
+    size_t align = count * size < MMD_ARENA_ALIGN ? 16 : MMD_ARENA_ALIGN;
+    size_t bytes = count * size + GUARD;
     bytes = bytes ? (bytes + align - 1) / align * align : align;
 
     struct mmd_arena_block *last = arena->last;
@@ -63,6 +71,9 @@ void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
     }
     void *piece = last->next + gap;
     last->next += gap + bytes;
+#ifdef MMD_TEST_MEMORY
+    ASAN_POISON_MEMORY_REGION((char *)piece + count * size, bytes - count * size);
+#endif
     return piece;
 }
 

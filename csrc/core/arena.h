@@ -21,7 +21,7 @@ void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size);
 void mmd_arena_free(mmd_arena *arena);
 
 #ifdef MMD_TEST_MEMORY
-/* The allocation after `count` further block allocations fails, once; a negative count: never. */
+/* The allocation after `count` further ones fails, once; a negative count: none does. */
 void mmd_arena_fail_after(long count);
 #endif
 

@@ -149,6 +149,14 @@ static void clip_indices(mmd_model *model)
     }
 }
 
+static bool refuse(mmd_error *err)
+{
+    mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file");
+    if (err)
+        memcpy(err->section, "header", sizeof "header");
+    return false;
+}
+
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
 {
     mmd_arena arena = {0};
@@ -158,16 +166,9 @@ mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
         return NULL;
     }
     model->arena = arena;
-    bool read;
-    if (mmd_pmx_is(bytes, size)) {
-        read = mmd_pmx_read(model, bytes, size, err);
-    } else if (mmd_pmd_is(bytes, size)) {
-        read = mmd_pmd_read(model, bytes, size, err);
-    } else {
-        read = mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file");
-        if (err)
-            memcpy(err->section, "header", sizeof "header");
-    }
+    bool read = mmd_pmx_is(bytes, size)   ? mmd_pmx_read(model, bytes, size, err)
+                : mmd_pmd_is(bytes, size) ? mmd_pmd_read(model, bytes, size, err)
+                                          : refuse(err);
     if (!read) {
         mmd_model_free(model);
         return NULL;

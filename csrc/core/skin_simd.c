@@ -90,6 +90,7 @@ static shape prepare_group(const mmd_skin_frame *frame, const mmd_group *group, 
     if (group->count == 0) {
         memcpy(g->base, identity, sizeof identity);
         memcpy(g->cofactors, identity, sizeof identity);
+        g->least_normal = FLT_MIN;
         return ONE_BONE;
     }
     int last = group->count - 1;

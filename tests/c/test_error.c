@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/error.h"
+
+#include "test.h"
+
+#include <string.h>
+
+static void failing_returns_false_and_fills_the_error(void)
+{
+    mmd_error err = {.offset = 7, .section = "old"};
+    CHECK(!mmd_fail(&err, MMD_E_ARGUMENT, "vertex %d: bone %d of %d", 812, 40, 37));
+    CHECK_INT(err.code, MMD_E_ARGUMENT);
+    CHECK(strcmp(err.text, "vertex 812: bone 40 of 37") == 0);
+    CHECK_INT(err.offset, 0);
+    CHECK(err.section[0] == '\0');
+}
+
+static void a_long_text_is_cut(void)
+{
+    mmd_error err;
+    char text[2 * sizeof err.text];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    mmd_fail(&err, MMD_E_FORMAT, "%s", text);
+    CHECK_INT(strlen(err.text), sizeof err.text - 1);
+}
+
+static void no_error_struct_is_accepted(void)
+{
+    CHECK(!mmd_fail(NULL, MMD_E_FORMAT, "%d", 1));
+    CHECK(!mmd_fail_memory(NULL));
+}
+
+static void memory_errors_say_so(void)
+{
+    mmd_error err;
+    CHECK(!mmd_fail_memory(&err));
+    CHECK_INT(err.code, MMD_E_MEMORY);
+    CHECK(strcmp(err.text, "out of memory") == 0);
+}
+
+static void every_code_has_a_description(void)
+{
+    CHECK(strcmp(mmd_error_name(MMD_E_NONE), "no error") == 0);
+    CHECK(strcmp(mmd_error_name(MMD_E_FORMAT), "malformed file") == 0);
+    CHECK(strcmp(mmd_error_name(MMD_E_BACKEND), "backend not available") == 0);
+}
+
+void error_tests(void)
+{
+    RUN(failing_returns_false_and_fills_the_error);
+    RUN(a_long_text_is_cut);
+    RUN(no_error_struct_is_accepted);
+    RUN(memory_errors_say_so);
+    RUN(every_code_has_a_description);
+}

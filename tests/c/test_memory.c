@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "mesh_sample.h"
+#include "pmx_sample.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Each allocation in turn fails, until one run has enough of them. What had been made by then is
+   freed by the failing function (LeakSanitizer looks at the end) and the error says "memory". */
+
+static pmx_layout layout_of_blocks(void)
+{
+    pmx_layout layout = pmx_sample_layout();
+    layout.extra_vertices = 3000; /* arrays larger than an arena's chunk */
+    layout.index_sizes[INDEX_VERTEX] = 2;
+    return layout;
+}
+
+static void check_memory_error(const mmd_error *err)
+{
+    CHECK_INT(err->code, MMD_E_MEMORY);
+    CHECK(strcmp(err->text, "out of memory") == 0);
+}
+
+static void loading_survives_every_failing_allocation(void)
+{
+    pmx_sample sample = pmx_sample_new(layout_of_blocks());
+    mmd_model *model = NULL;
+    long n = 0;
+    for (; !model; n++) {
+        mmd_error err = {0};
+        mmd_arena_fail_after(n);
+        model = mmd_model_load(sample.data, sample.size, &err);
+        if (!model)
+            check_memory_error(&err);
+    }
+    mmd_arena_fail_after(-1);
+    CHECK(n > 80); /* 60 texts, 10 arrays of vertices, 9 of records, one per list inside them */
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
+static void a_mesh_survives_every_failing_allocation(void)
+{
+    pmx_sample sample = pmx_sample_new(layout_of_blocks());
+    mmd_model *model = mmd_model_load(sample.data, sample.size, NULL);
+    mmd_mesh *mesh = NULL;
+    long n = 0;
+    for (; model && !mesh; n++) {
+        mmd_error err = {0};
+        mmd_arena_fail_after(n);
+        mesh = mmd_mesh_of_model(model, &err);
+        if (!mesh)
+            check_memory_error(&err);
+    }
+    mmd_arena_fail_after(-1);
+    CHECK(n > 10);
+    mmd_mesh_free(mesh);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
+static void many_groups_survive_every_failing_allocation(void)
+{
+    enum { COUNT = 600 };
+    static float positions[3 * COUNT], weights[COUNT];
+    static int32_t bones[COUNT];
+    for (int32_t v = 0; v < COUNT; v++) {
+        bones[v] = v;
+        weights[v] = 1;
+    }
+    mmd_mesh_desc desc = {.vertex_count = COUNT,
+                          .positions = positions,
+                          .influence_count = 1,
+                          .bone_indices = bones,
+                          .bone_weights = weights};
+    mmd_mesh *mesh = NULL;
+    for (long n = 0; !mesh; n++) {
+        mmd_error err = {0};
+        mmd_arena_fail_after(n);
+        mesh = mmd_mesh_new(&desc, &err);
+        if (!mesh)
+            check_memory_error(&err);
+    }
+    mmd_arena_fail_after(-1);
+    CHECK_INT(mesh->group_count, COUNT);
+    mmd_mesh_free(mesh);
+}
+
+static void skinning_survives_every_failing_allocation(void)
+{
+    mesh_sample sample = mesh_sample_new(50, 4, true);
+    sample.desc.morph_count = SAMPLE_MORPHS;
+    sample.desc.morphs = sample.morphs;
+    mmd_mesh *mesh = mmd_mesh_new(&sample.desc, NULL);
+    float *matrices = sample_matrices(1, MATRICES_RIGID, 1);
+    mmd_skin_job job = {.mesh = mesh,
+                        .frame_count = 1,
+                        .bone_count = SAMPLE_BONES,
+                        .matrices = matrices,
+                        .matrix_frames = 1};
+    skin_outputs_new(&job, true, true);
+    long n = 0;
+    for (bool done = false; !done; n++) {
+        mmd_error err = {0};
+        mmd_arena_fail_after(n);
+        done = mmd_skin_cpu(&job, NULL, &err);
+        if (!done)
+            check_memory_error(&err);
+    }
+    mmd_arena_fail_after(-1);
+    CHECK(n > 3);
+    skin_outputs_free(&job);
+    free(matrices);
+    mmd_mesh_free(mesh);
+    mesh_sample_free(&sample);
+}
+
+void memory_tests(void)
+{
+    RUN(loading_survives_every_failing_allocation);
+    RUN(a_mesh_survives_every_failing_allocation);
+    RUN(many_groups_survive_every_failing_allocation);
+    RUN(skinning_survives_every_failing_allocation);
+}

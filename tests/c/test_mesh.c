@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "mesh_sample.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const float ORIGIN[3];
+static const float SDEF[9] = {1, 2, 3, 4, 5, 6, 0, 1, 2};
+
+static mmd_mesh_desc one_vertex(const uint8_t *deform, const int32_t *bones, const float *weights)
+{
+    return (mmd_mesh_desc){.vertex_count = 1,
+                           .positions = ORIGIN,
+                           .influence_count = 4,
+                           .bone_indices = bones,
+                           .bone_weights = weights,
+                           .deform = deform,
+                           .sdef = SDEF};
+}
+
+typedef struct influences {
+    int32_t bones[4];
+    float weights[4];
+} influences;
+
+static void check_influences(uint8_t deform, influences given, int count, influences wanted)
+{
+    mmd_mesh_desc desc = one_vertex(&deform, given.bones, given.weights);
+    mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
+    if (!CHECK(mesh))
+        return;
+    const mmd_vertex *vertex = &mesh->vertices[0];
+    CHECK_INT(vertex->count, count);
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(vertex->bones[i], wanted.bones[i]);
+        CHECK_NEAR(vertex->weights[i], wanted.weights[i], 1e-7);
+    }
+    mmd_mesh_free(mesh);
+}
+
+static const influences NONE;
+
+#define GIVEN(...)                                                                                 \
+    (influences)                                                                                   \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+static void bdef1_weighs_one(void)
+{
+    check_influences(MMD_BDEF1, GIVEN({5, 1, 2, 3}, {0.3f, 9, 9, 9}), 1,
+                     GIVEN({5, 5, 5, 5}, {1, 0, 0, 0}));
+    check_influences(MMD_BDEF1, GIVEN({5, -1, -1, -1}, {0}), 1, GIVEN({5, 5, 5, 5}, {1, 0, 0, 0}));
+}
+
+static void bdef2_uses_two_slots(void)
+{
+    check_influences(MMD_BDEF2, GIVEN({0, 1, 2, 3}, {0.5f, 0.5f, 9, 9}), 2,
+                     GIVEN({0, 1, 0, 0}, {0.5f, 0.5f}));
+}
+
+static void two_bones_are_in_ascending_order(void)
+{
+    check_influences(MMD_BDEF2, GIVEN({4, 2}, {0.75f, 0.25f}), 2,
+                     GIVEN({2, 4, 2, 2}, {0.25f, 0.75f}));
+}
+
+static void weights_are_divided_by_their_sum(void)
+{
+    check_influences(MMD_BDEF2, GIVEN({1, 2}, {3, 1}), 2, GIVEN({1, 2, 1, 1}, {0.75f, 0.25f}));
+    check_influences(MMD_BDEF4, GIVEN({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}), 4,
+                     GIVEN({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}));
+    check_influences(MMD_BDEF4, GIVEN({0, 1, 2, 3}, {8, 4, 2, 2}), 4,
+                     GIVEN({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}));
+    check_influences(MMD_BDEF4, GIVEN({0, 1}, {-1, -3}), 2, GIVEN({0, 1}, {0.25f, 0.75f}));
+}
+
+static void weights_beyond_one_extrapolate(void)
+{
+    check_influences(MMD_BDEF2, GIVEN({0, 1}, {1.5f, -0.5f}), 2, GIVEN({0, 1}, {1.5f, -0.5f}));
+}
+
+static void empty_slots_weigh_nothing(void)
+{
+    check_influences(MMD_BDEF2, GIVEN({-1, 3}, {0.75f, 0.25f}), 1, GIVEN({3, 3, 3, 3}, {1}));
+    check_influences(MMD_BDEF4, GIVEN({-1, 3, -1, 1}, {0.5f, 0.25f, 1, 0.25f}), 2,
+                     GIVEN({1, 3, 1, 1}, {0.5f, 0.5f}));
+    check_influences(MMD_BDEF4, GIVEN({0, 1, 2, 3}, {0, 2, 0, 0}), 1, GIVEN({1, 1, 1, 1}, {1}));
+}
+
+static void nothing_left_is_no_influence(void)
+{
+    for (uint8_t deform = 0; deform < MMD_DEFORM_COUNT; deform++)
+        check_influences(deform, GIVEN({-1, -1, -1, -1}, {1, 1, 1, 1}), 0, NONE);
+    for (uint8_t deform = 1; deform < MMD_DEFORM_COUNT; deform++)
+        check_influences(deform, GIVEN({0, 1, 2, 3}, {0}), 0, NONE);
+}
+
+static void weights_that_cancel_are_no_influence(void)
+{
+    check_influences(MMD_BDEF2, GIVEN({0, 1}, {1, -1}), 0, NONE);
+    check_influences(MMD_QDEF, GIVEN({0, 1, 2, 3}, {0.25f, -0.25f, 0.5f, -0.5f}), 0, NONE);
+    check_influences(MMD_BDEF4, GIVEN({0, 1}, {1e30f, -1e30f}), 0, NONE);
+}
+
+static void duplicates_are_merged(void)
+{
+    check_influences(MMD_BDEF4, GIVEN({1, 1, 2, 1}, {0.25f, 0.25f, 0.25f, 0.25f}), 2,
+                     GIVEN({1, 2, 1, 1}, {0.75f, 0.25f}));
+    check_influences(MMD_BDEF2, GIVEN({3, 3}, {0.25f, 0.75f}), 1, GIVEN({3, 3, 3, 3}, {1}));
+    check_influences(MMD_BDEF4, GIVEN({1, 1, 2, -1}, {0.5f, -0.5f, 0.25f, 0}), 1,
+                     GIVEN({2, 2, 2, 2}, {1}));
+}
+
+static void the_largest_slot_is_the_pivot(void)
+{
+    check_influences(MMD_QDEF, GIVEN({0, 1, 2, 3}, {0.125f, 0.25f, 0.375f, 0.25f}), 4,
+                     GIVEN({2, 0, 1, 3}, {0.375f, 0.125f, 0.25f, 0.25f}));
+    check_influences(MMD_BDEF4, GIVEN({3, 2, 1, 0}, {0.125f, 0.25f, 0.25f, 0.375f}), 4,
+                     GIVEN({0, 1, 2, 3}, {0.375f, 0.25f, 0.25f, 0.125f}));
+}
+
+static void the_first_of_equal_slots_is_the_pivot(void)
+{
+    check_influences(MMD_QDEF, GIVEN({3, 1, 2, 0}, {1, 1, 1, 1}), 4,
+                     GIVEN({3, 0, 1, 2}, {0.25f, 0.25f, 0.25f, 0.25f}));
+}
+
+static void the_pivot_is_chosen_before_merging(void)
+{
+    check_influences(MMD_QDEF, GIVEN({1, 1, 2, 3}, {0.25f, 0.25f, 0.375f, 0.125f}), 3,
+                     GIVEN({2, 1, 3, 2}, {0.375f, 0.5f, 0.125f}));
+}
+
+static void extreme_weights_stay_finite(void)
+{
+    check_influences(MMD_BDEF4, GIVEN({0, 1}, {3e38f, 3e38f}), 2, GIVEN({0, 1}, {0.5f, 0.5f}));
+    check_influences(MMD_BDEF4, GIVEN({0, 1}, {1e-44f, 1e-44f}), 2, GIVEN({0, 1}, {0.5f, 0.5f}));
+    check_influences(MMD_BDEF4, GIVEN({0, 1}, {3e38f, 1e-44f}), 1, GIVEN({0, 0}, {1}));
+}
+
+static void fewer_influences_are_accepted(void)
+{
+    const int32_t bones[] = {7};
+    const float weights[] = {0.5f};
+    mmd_mesh_desc desc = one_vertex(NULL, bones, weights);
+    desc.influence_count = 1;
+    mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
+    CHECK(mesh && mesh->vertices[0].count == 1 && mesh->vertices[0].bones[0] == 7 &&
+          mesh->vertices[0].weights[0] == 1 && mesh->bone_count == 8);
+    mmd_mesh_free(mesh);
+}
+
+static void check_kind(uint8_t deform, influences given, const float *sdef, mmd_skin_kind kind)
+{
+    mmd_mesh_desc desc = one_vertex(&deform, given.bones, given.weights);
+    desc.sdef = sdef;
+    mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
+    if (!CHECK(mesh))
+        return;
+    CHECK_INT(mesh->vertices[0].kind, kind);
+    CHECK_INT(mesh->has_rotations, kind != MMD_SKIN_LINEAR);
+    mmd_mesh_free(mesh);
+}
+
+static void types_become_kinds(void)
+{
+    influences two = {{0, 1, -1, -1}, {0.5f, 0.5f}};
+    check_kind(MMD_BDEF1, two, SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_BDEF2, two, SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_BDEF4, two, SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, two, SDEF, MMD_SKIN_SDEF);
+    check_kind(MMD_QDEF, two, SDEF, MMD_SKIN_QDEF);
+}
+
+static void sdef_falls_back_to_linear(void)
+{
+    static const float none[9], equal[9] = {0, 0, 0, 1, 1, 1, 1, 1, 1};
+    influences two = {{0, 1, -1, -1}, {0.5f, 0.5f}};
+    check_kind(MMD_SDEF, two, none, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, two, equal, MMD_SKIN_SDEF); /* R0 = R1 is harmless */
+    check_kind(MMD_SDEF, GIVEN({0, 1}, {1, 0}), SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, GIVEN({0, 1}, {0, 1}), SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, GIVEN({2, 2}, {0.5f, 0.5f}), SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, GIVEN({2, -1}, {0.5f, 0.5f}), SDEF, MMD_SKIN_LINEAR);
+}
+
+/* c0 = C + w1 (R0 - R1) / 2; here R0 - R1 = (4, 4, 4). */
+static void sdef_corrects_its_center(void)
+{
+    const uint8_t deform = MMD_SDEF;
+    mmd_mesh_desc desc =
+        one_vertex(&deform, (int32_t[]){1, 2, -1, -1}, (float[]){0.75f, 0.25f, 0, 0});
+    mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
+    if (!CHECK(mesh))
+        return;
+    CHECK_FLOATS(mesh->vertices[0].c, 3, 1, 2, 3);
+    CHECK_FLOATS(mesh->vertices[0].c0, 3, 1.5f, 2.5f, 3.5f);
+    mmd_mesh_free(mesh);
+}
+
+/* R0 belongs to the first bone as given, which is the second in ascending order. */
+static void swapped_sdef_bones_swap_r0_and_r1(void)
+{
+    const uint8_t deform = MMD_SDEF;
+    mmd_mesh_desc desc =
+        one_vertex(&deform, (int32_t[]){2, 1, -1, -1}, (float[]){0.75f, 0.25f, 0, 0});
+    mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
+    if (!CHECK(mesh))
+        return;
+    CHECK_INT(mesh->vertices[0].bones[0], 1);
+    CHECK_FLOATS(mesh->vertices[0].weights, 2, 0.25f, 0.75f);
+    CHECK_FLOATS(mesh->vertices[0].c0, 3, -0.5f, 0.5f, 1.5f);
+    mmd_mesh_free(mesh);
+}
+
+static void directions_become_units(void)
+{
+    const float normals[] = {0, 3, 4, 0, 0, 0, 0, 3e30f, 4e30f, 6e-40f, 0, 8e-40f};
+    const float tangents[] = {2, 0, 0, -1, 0, 0, 0, 0.5f, 0, 0, -5, 1, 0, 1, 0, 0};
+    const float positions[12] = {0}, weights[4] = {0};
+    const int32_t bones[4] = {0};
+    mmd_mesh_desc desc = {.vertex_count = 4,
+                          .positions = positions,
+                          .normals = normals,
+                          .tangents = tangents,
+                          .tangent_width = 4,
+                          .influence_count = 1,
+                          .bone_indices = bones,
+                          .bone_weights = weights};
+    mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
+    if (!CHECK(mesh))
+        return;
+    CHECK_FLOATS_NEAR(mesh->vertices[0].normal, 3, 1e-7, 0, 0.6f, 0.8f);
+    CHECK_FLOATS(mesh->vertices[1].normal, 3, 0, 0, 0);
+    CHECK_FLOATS_NEAR(mesh->vertices[2].normal, 3, 1e-7, 0, 0.6f, 0.8f);
+    CHECK_FLOATS_NEAR(mesh->vertices[3].normal, 3, 1e-5, 0.6f, 0, 0.8f);
+    CHECK_FLOATS(mesh->vertices[0].tangent, 4, 1, 0, 0, -1);
+    CHECK_FLOATS(mesh->vertices[1].tangent, 4, 0, 0, 0, 0.5f);
+    CHECK_FLOATS(mesh->vertices[2].tangent, 4, 0, 0, -1, 1);
+    mmd_mesh_free(mesh);
+}
+
+/* Each vertex lies in exactly one lane, of a group of its kind and bones; rows repeat its data. */
+static void every_vertex_lies_in_one_lane(void)
+{
+    enum { COUNT = 500 };
+    mesh_sample sample = mesh_sample_new(COUNT, 4, true);
+    mmd_mesh *mesh = mmd_mesh_new(&sample.desc, NULL);
+    mesh_sample_free(&sample); /* the mesh keeps nothing of it */
+    int seen[COUNT] = {0};
+    for (size_t g = 0; mesh && g < mesh->group_count; g++) {
+        const mmd_group *group = &mesh->groups[g];
+        for (size_t b = 0; b < group->block_count; b++) {
+            const mmd_block *block = &mesh->blocks[group->first_block + b];
+            for (uint32_t lane = 0; lane < block->lanes; lane++) {
+                const mmd_vertex *vertex = &mesh->vertices[block->vertex[lane]];
+                seen[block->vertex[lane]]++;
+                CHECK(vertex->kind == group->kind && vertex->count == group->count &&
+                      memcmp(vertex->bones, group->bones, sizeof group->bones) == 0);
+                CHECK(group->data[b * group->block_stride + lane] == vertex->position[0]);
+            }
+        }
+    }
+    for (size_t v = 0; v < COUNT; v++)
+        CHECK_INT(seen[v], 1);
+    mmd_mesh_free(mesh);
+}
+
+static void an_empty_mesh_is_legal(void)
+{
+    mmd_mesh_desc desc = {.influence_count = 4};
+    mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
+    CHECK(mesh && mesh->vertex_count == 0 && mesh->bone_count == 0 && mesh->group_count == 0);
+    mmd_mesh_free(mesh);
+    mmd_mesh_free(NULL);
+}
+
+static void check_refused(const mmd_mesh_desc *desc, const char *text)
+{
+    mmd_error err = {0};
+    CHECK(mmd_mesh_new(desc, &err) == NULL);
+    CHECK_INT(err.code, MMD_E_ARGUMENT);
+    mmd_text got = {err.text, strlen(err.text)};
+    test_text(got, text, strlen(text), __FILE__, __LINE__, "text");
+}
+
+static void bad_arguments_are_named(void)
+{
+    uint8_t deform = MMD_BDEF4;
+    int32_t bones[4] = {0, 1, -2, 3};
+    float weights[4] = {1, 1, 1, 1}, bad[9] = {0, 0, NAN};
+    mmd_mesh_desc desc = one_vertex(&deform, bones, weights);
+    check_refused(&desc, "bone_indices: vertex 0: bone -2, least is -1");
+    deform = MMD_BDEF2; /* does not use that slot */
+    mmd_mesh_free(mmd_mesh_new(&desc, NULL));
+    desc.positions = bad;
+    check_refused(&desc, "positions: vertex 0, component 2 is NaN");
+    bad[2] = INFINITY;
+    check_refused(&desc, "positions: vertex 0, component 2 is infinite");
+    desc.positions = ORIGIN;
+    desc.normals = bad;
+    check_refused(&desc, "normals: vertex 0, component 2 is infinite");
+    desc.normals = NULL;
+    desc.tangents = ORIGIN;
+    desc.tangent_width = 3;
+    check_refused(&desc, "tangents without normals");
+    desc.tangents = NULL;
+    desc.sdef = bad;
+    check_refused(&desc, "sdef: vertex 0, component 2 is infinite");
+    desc.sdef = NULL;
+    deform = MMD_SDEF;
+    check_refused(&desc, "vertex 0 is SDEF, but sdef is not given");
+    deform = 5;
+    check_refused(&desc, "deform: vertex 0 is 5, types are 0 to 4");
+    weights[3] = NAN;
+    check_refused(&desc, "bone_weights: vertex 0, component 3 is NaN");
+    desc.vertex_count = MMD_MAX_VERTICES + 1;
+    check_refused(&desc, "67108865 vertices, limit 67108864");
+}
+
+static void bad_morphs_are_named(void)
+{
+    int32_t bones[4] = {0}, indices[] = {0, 1};
+    float weights[4] = {1}, values[6] = {0};
+    mmd_morph morphs[] = {{.kind = MMD_MORPH_BONE, .offset_count = 2}, /* not looked into */
+                          {.kind = MMD_MORPH_VERTEX, .offset_count = 2}};
+    morphs[1].indices = indices;
+    morphs[1].values = values;
+    mmd_mesh_desc desc = one_vertex(NULL, bones, weights);
+    desc.morph_count = 2;
+    desc.morphs = morphs;
+    check_refused(&desc, "morph 1, offset 1: vertex 1 of 1");
+    indices[1] = -1;
+    check_refused(&desc, "morph 1, offset 1: vertex -1 of 1");
+    indices[1] = 0;
+    values[5] = NAN;
+    check_refused(&desc, "morph 1, offset 1 is NaN");
+    morphs[1].kind = MMD_MORPH_GROUP;
+    indices[1] = 2;
+    check_refused(&desc, "morph 1, offset 1: morph 2 of 2");
+    morphs[1].kind = MMD_MORPH_FLIP;
+    check_refused(&desc, "morph 1, offset 1: morph 2 of 2");
+}
+
+static void the_first_bad_number_is_found(void)
+{
+    float numbers[200] = {0};
+    CHECK_INT(mmd_first_not_finite(numbers, 200), 200);
+    CHECK_INT(mmd_first_not_finite(NULL, 0), 0);
+    for (size_t i = 0; i < 200; i++) {
+        numbers[i] = i % 2 ? NAN : -INFINITY;
+        CHECK_INT(mmd_first_not_finite(numbers, 200), i);
+        numbers[i] = i % 2 ? 3e38f : -3e38f;
+    }
+}
+
+void mesh_tests(void)
+{
+    RUN(bdef1_weighs_one);
+    RUN(bdef2_uses_two_slots);
+    RUN(two_bones_are_in_ascending_order);
+    RUN(weights_are_divided_by_their_sum);
+    RUN(weights_beyond_one_extrapolate);
+    RUN(empty_slots_weigh_nothing);
+    RUN(nothing_left_is_no_influence);
+    RUN(weights_that_cancel_are_no_influence);
+    RUN(duplicates_are_merged);
+    RUN(the_largest_slot_is_the_pivot);
+    RUN(the_first_of_equal_slots_is_the_pivot);
+    RUN(the_pivot_is_chosen_before_merging);
+    RUN(extreme_weights_stay_finite);
+    RUN(fewer_influences_are_accepted);
+    RUN(types_become_kinds);
+    RUN(sdef_falls_back_to_linear);
+    RUN(sdef_corrects_its_center);
+    RUN(swapped_sdef_bones_swap_r0_and_r1);
+    RUN(directions_become_units);
+    RUN(every_vertex_lies_in_one_lane);
+    RUN(an_empty_mesh_is_legal);
+    RUN(bad_arguments_are_named);
+    RUN(bad_morphs_are_named);
+    RUN(the_first_bad_number_is_found);
+}

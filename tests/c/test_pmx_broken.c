@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+#include "../fuzz/index_safe.h"
+#include "core/skin.h"
+#include "pmx_sample.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A fresh sample of which the test overwrites a few bytes. */
+#define WITH_SAMPLE(sample)                                                                        \
+    for (pmx_sample sample = pmx_sample_new(pmx_sample_layout()); sample.data;                     \
+         pmx_sample_free(&sample))
+
+static void check_refused(const pmx_sample *sample, const char *section)
+{
+    mmd_error err = {0};
+    CHECK(mmd_model_load(sample->data, sample->size, &err) == NULL);
+    CHECK_INT(err.code, MMD_E_FORMAT);
+    CHECK(err.text[0] != '\0');
+    CHECK(err.offset <= sample->size);
+    mmd_text got = {err.section, strlen(err.section)};
+    test_text(got, section, strlen(section), __FILE__, __LINE__, "section");
+}
+
+static mmd_model *load(const pmx_sample *sample)
+{
+    mmd_error err = {0};
+    mmd_model *model = mmd_model_load(sample->data, sample->size, &err);
+    CHECK(model);
+    if (model)
+        CHECK(model_is_safe(model));
+    return model;
+}
+
+static void check_truncations(pmx_layout layout, size_t legal)
+{
+    pmx_sample sample = pmx_sample_new(layout);
+    for (size_t size = 0; size < sample.size; size++) {
+        uint8_t *part = test_exact(sample.data, size);
+        mmd_error err = {0};
+        mmd_model *model = mmd_model_load(part, size, &err);
+        if (!CHECK((model != NULL) == (size == legal)))
+            CHECK_INT(size, legal);
+        if (!model)
+            CHECK(err.code == MMD_E_FORMAT && err.offset <= size && err.section[0] && err.text[0]);
+        mmd_model_free(model);
+        free(part);
+    }
+    pmx_sample_free(&sample);
+}
+
+static void every_truncation_is_refused(void)
+{
+    pmx_layout layout = pmx_sample_layout();
+    layout.version = 2.0f;
+    layout.soft_body = false;
+    check_truncations(layout, SIZE_MAX);
+}
+
+/* A 2.1 file may end before its soft bodies, nowhere else. */
+static void every_truncation_of_2_1_is_refused(void)
+{
+    pmx_layout layout = pmx_sample_layout();
+    layout.soft_body = false;
+    pmx_sample shorter = pmx_sample_new(layout);
+    layout.soft_body = true;
+    check_truncations(layout, shorter.size);
+    layout.encoding = MMD_UTF8;
+    layout.soft_body = false;
+    pmx_sample utf8 = pmx_sample_new(layout);
+    layout.soft_body = true;
+    memcpy(layout.index_sizes, (const uint8_t[6]){1, 1, 1, 1, 1, 1}, 6);
+    check_truncations(layout, utf8.size);
+    pmx_sample_free(&shorter);
+    pmx_sample_free(&utf8);
+}
+
+static void trailing_bytes_are_accepted(void)
+{
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    uint8_t *longer = calloc(1, sample.size + 7);
+    memcpy(longer, sample.data, sample.size);
+    mmd_model *model = mmd_model_load(longer, sample.size + 7, NULL);
+    CHECK(model && model->soft_body_count == 1);
+    mmd_model_free(model);
+    free(longer);
+    pmx_sample_free(&sample);
+}
+
+static void other_files_are_refused(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        memcpy(sample.data, "Pmx ", 4); /* PMX 1.0 */
+        check_refused(&sample, "header");
+    }
+}
+
+static void unknown_versions_are_refused(void)
+{
+    static const float versions[] = {1, 1.9f, 2.2f, 3, 0, -2, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        WITH_SAMPLE(sample)
+        {
+            pmx_sample_put_float(&sample, sample.marks[MARK_VERSION], versions[i]);
+            check_refused(&sample, "header");
+        }
+}
+
+static void bad_settings_are_refused(void)
+{
+    static const struct {
+        size_t setting;
+        int value;
+    } rows[] = {{0, 7}, {0, 0}, {1, 2}, {1, 255}, {2, 5},   {2, 255}, {3, 0},
+                {3, 3}, {4, 8}, {5, 3}, {6, 0},   {7, 255}, {8, 16}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        WITH_SAMPLE(sample)
+        {
+            size_t at = sample.marks[MARK_SETTING_COUNT] + rows[i].setting;
+            pmx_sample_put(&sample, at, 1, rows[i].value);
+            check_refused(&sample, "header");
+        }
+}
+
+static void further_settings_are_skipped(void)
+{
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    size_t at = sample.marks[MARK_NAME];
+    uint8_t *longer = malloc(sample.size + 2);
+    memcpy(longer, sample.data, at);
+    memset(longer + at, 0xFF, 2);
+    memcpy(longer + at + 2, sample.data + at, sample.size - at);
+    longer[sample.marks[MARK_SETTING_COUNT]] = 10;
+    mmd_model *model = mmd_model_load(longer, sample.size + 2, NULL);
+    CHECK(model && model->joint_count == 1);
+    mmd_model_free(model);
+    free(longer);
+    pmx_sample_free(&sample);
+}
+
+static void bad_text_sizes_are_refused(void)
+{
+    static const int64_t sizes[] = {-1, INT32_MIN, INT32_MAX, 1000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        WITH_SAMPLE(sample)
+        {
+            pmx_sample_put(&sample, sample.marks[MARK_NAME], 4, sizes[i]);
+            check_refused(&sample, "header");
+        }
+}
+
+/* With 4-byte indices 2^31 / 4 of them would be 2 GiB: refused before memory is asked for. */
+static void impossible_counts_are_refused(void)
+{
+    static const struct {
+        pmx_mark mark;
+        const char *section;
+    } rows[] = {{MARK_VERTEX_COUNT, "vertices"},
+                {MARK_FACE_COUNT, "faces"},
+                {MARK_TEXTURE_COUNT, "textures"},
+                {MARK_MATERIAL_COUNT, "materials"},
+                {MARK_BONE_COUNT, "bones"},
+                {MARK_LINK_COUNT, "bones[3]"},
+                {MARK_MORPH_COUNT, "morphs"},
+                {MARK_FRAME_COUNT, "display_frames"},
+                {MARK_ELEMENT_COUNT, "display_frames[1]"},
+                {MARK_BODY_COUNT, "rigid_bodies"},
+                {MARK_JOINT_COUNT, "joints"},
+                {MARK_SOFT_BODY_COUNT, "soft_bodies"},
+                {MARK_ANCHOR_COUNT, "soft_bodies[0]"},
+                {MARK_PIN_COUNT, "soft_bodies[0]"}};
+    static const int64_t counts[] = {-1,
+                                     -2,
+                                     INT32_MIN,
+                                     INT32_MAX,
+                                     10000000,
+                                     10000001,
+                                     INT32_MAX / 3 + 1,
+                                     1 << 26,
+                                     (1 << 26) + 1,
+                                     1 << 30,
+                                     INT32_MAX - 1,
+                                     100000};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+            WITH_SAMPLE(sample)
+            {
+                pmx_sample_put(&sample, sample.marks[rows[i].mark], 4, counts[k]);
+                check_refused(&sample, rows[i].section);
+            }
+}
+
+static void impossible_offset_counts_are_refused(void)
+{
+    static const int64_t counts[] = {-1, INT32_MIN, INT32_MAX, 10000000, 1 << 28};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int kind = 0; kind < MMD_MORPH_KIND_COUNT; kind++)
+            WITH_SAMPLE(sample)
+            {
+                size_t at = sample.marks[MARK_MORPH_KIND];
+                pmx_sample_put(&sample, at, 1, kind);
+                pmx_sample_put(&sample, at + 1, 4, counts[k]);
+                check_refused(&sample, "morphs[1]");
+            }
+}
+
+static void unknown_types_are_refused(void)
+{
+    static const int types[] = {5, 11, 127, 128, 255};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        WITH_SAMPLE(sample)
+        {
+            pmx_sample_put(&sample, sample.marks[MARK_DEFORM], 1, types[i]);
+            check_refused(&sample, "vertices[0]");
+        }
+    for (size_t i = 1; i < sizeof types / sizeof *types; i++)
+        WITH_SAMPLE(sample)
+        {
+            pmx_sample_put(&sample, sample.marks[MARK_MORPH_KIND], 1, types[i]);
+            check_refused(&sample, "morphs[1]");
+        }
+}
+
+static void missing_bones_become_nil(void)
+{
+    static const int values[] = {4, 77, 127, -1, -2, -128};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        WITH_SAMPLE(sample)
+        {
+            pmx_sample_put(&sample, sample.marks[MARK_DEFORM] + 1, 1, values[i]);
+            pmx_sample_put(&sample, sample.marks[MARK_PARENT], 1, values[i]);
+            pmx_sample_put(&sample, sample.marks[MARK_IK_TARGET], 1, values[i]);
+            pmx_sample_put(&sample, sample.marks[MARK_LINK_COUNT] + 4, 1, values[i]);
+            pmx_sample_put(&sample, sample.marks[MARK_BODY_BONE], 1, values[i]);
+            mmd_model *model = load(&sample);
+            if (!model)
+                continue;
+            CHECK_INT(model->bone_indices[0], -1);
+            CHECK_INT(model->bones[1].parent, -1);
+            CHECK_INT(model->bones[3].ik->target, -1);
+            CHECK_INT(model->bones[3].ik->links[0].bone, -1);
+            CHECK_INT(model->rigid_bodies[0].bone, -1);
+            mmd_model_free(model);
+        }
+}
+
+static void a_bone_is_not_its_own_parent(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        pmx_sample_put(&sample, sample.marks[MARK_PARENT], 1, 1);
+        mmd_model *model = load(&sample);
+        CHECK(model && model->bones[1].parent == -1);
+        mmd_model_free(model);
+    }
+}
+
+static void triangles_of_missing_vertices_are_dropped(void)
+{
+    static const int32_t left[] = {2, 3, 4, 3, 4, 5};
+    WITH_SAMPLE(sample)
+    {
+        pmx_sample_put(&sample, sample.marks[MARK_FACE_COUNT] + 4, 1, 6);
+        mmd_model *model = load(&sample);
+        if (!model)
+            continue;
+        CHECK_INT(model->triangle_count, 2);
+        CHECK(memcmp(model->triangles, left, sizeof left) == 0);
+        CHECK_INT(model->materials[0].index_count, 3);
+        CHECK_INT(model->materials[1].index_count, 3);
+        mmd_model_free(model);
+    }
+}
+
+static void negative_vertices_are_missing(void)
+{
+    pmx_layout layout = pmx_sample_layout();
+    layout.index_sizes[INDEX_VERTEX] = 4;
+    pmx_sample sample = pmx_sample_new(layout);
+    pmx_sample_put(&sample, sample.marks[MARK_FACE_COUNT] + 4 + 7 * 4, 4, -1);
+    mmd_model *model = load(&sample);
+    CHECK(model && model->triangle_count == 2 && model->materials[0].index_count == 6 &&
+          model->materials[1].index_count == 0);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
+/* Two corners too many are cut, as a whole triangle is. */
+static void counts_that_are_no_triangles_are_cut(void)
+{
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    size_t at = sample.marks[MARK_FACE_COUNT] + 4 + 9;
+    uint8_t *longer = malloc(sample.size + 2);
+    memcpy(longer, sample.data, at);
+    memset(longer + at, 0, 2);
+    memcpy(longer + at + 2, sample.data + at, sample.size - at);
+    longer[sample.marks[MARK_FACE_COUNT]] = 11;
+    mmd_model *model = mmd_model_load(longer, sample.size + 2, NULL);
+    CHECK(model && model->triangle_count == 3 && model->joint_count == 1);
+    mmd_model_free(model);
+    free(longer);
+    pmx_sample_free(&sample);
+}
+
+static void material_counts_are_clamped_to_the_triangles(void)
+{
+    static const struct {
+        int64_t given;
+        int32_t first, second;
+    } rows[] = {{9, 9, 0},         {12, 9, 0}, {INT32_MAX, 9, 0}, {0, 0, 3},
+                {INT32_MIN, 0, 3}, {-3, 0, 3}, {3, 3, 3},         {7, 6, 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        WITH_SAMPLE(sample)
+        {
+            pmx_sample_put(&sample, sample.marks[MARK_INDEX_COUNT], 4, rows[i].given);
+            mmd_model *model = load(&sample);
+            if (!model)
+                continue;
+            CHECK_INT(model->materials[0].index_count, rows[i].first);
+            CHECK_INT(model->materials[1].index_count, rows[i].second);
+            CHECK_INT(model->triangle_count, 3);
+            mmd_model_free(model);
+        }
+}
+
+static void missing_textures_become_nil(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        size_t at = sample.marks[MARK_TEXTURE_INDEX];
+        pmx_sample_put(&sample, at, 1, 2);
+        pmx_sample_put(&sample, at + 1, 1, -128);
+        pmx_sample_put(&sample, at + 2, 1, 9);  /* sphere mode */
+        pmx_sample_put(&sample, at + 4, 1, 10); /* shared toon */
+        mmd_model *model = load(&sample);
+        if (!model)
+            continue;
+        const mmd_material *material = &model->materials[0];
+        CHECK_INT(material->texture, -1);
+        CHECK_INT(material->sphere_texture, -1);
+        CHECK_INT(material->sphere_mode, 0);
+        CHECK_INT(material->toon, -1);
+        mmd_model_free(model);
+    }
+}
+
+static void offsets_that_point_nowhere_are_left_out(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        pmx_sample_put(&sample, sample.marks[MARK_MORPH_KIND] + 5, 1, 200);
+        pmx_sample_put(&sample, sample.marks[MARK_BONE_MORPH], 1, 4);
+        mmd_model *model = load(&sample);
+        if (!model)
+            continue;
+        const mmd_morph *morph = &model->morphs[MMD_MORPH_VERTEX];
+        CHECK_INT(morph->offset_count, 1);
+        CHECK_INT(morph->indices[0], 4);
+        CHECK_FLOATS(morph->values, 3, record_number(1, 0), record_number(1, 1),
+                     record_number(1, 2));
+        CHECK_INT(model->morphs[MMD_MORPH_BONE].offset_count, 0);
+        mmd_model_free(model);
+    }
+}
+
+static void elements_that_point_nowhere_are_left_out(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        pmx_sample_put(&sample, sample.marks[MARK_ELEMENT_COUNT] + 5, 1, 4);
+        mmd_model *model = load(&sample);
+        CHECK(model && model->display_frames[1].element_count == 1 &&
+              model->display_frames[1].elements[0].kind == 1 &&
+              model->display_frames[1].elements[0].index == 10);
+        mmd_model_free(model);
+    }
+}
+
+static void missing_bodies_become_nil(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        pmx_sample_put(&sample, sample.marks[MARK_JOINT_KIND] + 1, 1, 2);
+        pmx_sample_put(&sample, sample.marks[MARK_JOINT_KIND] + 2, 1, -5);
+        mmd_model *model = load(&sample);
+        CHECK(model && model->joints[0].body_a == -1 && model->joints[0].body_b == -1);
+        mmd_model_free(model);
+    }
+}
+
+static void unknown_physics_values_become_legal(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        pmx_sample_put(&sample, sample.marks[MARK_BODY_SHAPE], 1, 200);
+        pmx_sample_put(&sample, sample.marks[MARK_BODY_MODE], 1, 3);
+        pmx_sample_put(&sample, sample.marks[MARK_JOINT_KIND], 1, 6);
+        mmd_model *model = load(&sample);
+        CHECK(model && model->rigid_bodies[0].shape == 2 && model->rigid_bodies[0].mode == 2 &&
+              model->joints[0].kind == 5);
+        mmd_model_free(model);
+    }
+}
+
+static void numbers_that_are_not_finite_become_zero(void)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        WITH_SAMPLE(sample)
+        {
+            pmx_sample_put_float(&sample, sample.marks[MARK_VERTEX_COUNT] + 4, bad[i]);
+            pmx_sample_put_float(&sample, sample.marks[MARK_BDEF4_WEIGHTS] + 4, bad[i]);
+            pmx_sample_put_float(&sample, sample.marks[MARK_BODY_SHAPE] + 1, bad[i]);
+            mmd_model *model = load(&sample);
+            if (!model)
+                continue;
+            CHECK_FLOATS(model->positions, 2, 0, vertex_number(0, 1));
+            CHECK_FLOATS(model->bone_weights + 8, 4, 0.5f, 0, 0.25f, 0.125f);
+            CHECK(model->rigid_bodies[0].size[0] == 0);
+            mmd_model_free(model);
+        }
+}
+
+/* All zero is how a vertex without SDEF data looks; it is skinned as BDEF2. */
+static void sdef_that_is_not_finite_is_no_sdef(void)
+{
+    for (size_t field = 0; field < 9; field++)
+        WITH_SAMPLE(sample)
+        {
+            pmx_sample_put_float(&sample, sample.marks[MARK_SDEF] + 4 * field, NAN);
+            mmd_model *model = load(&sample);
+            if (model)
+                CHECK_FLOATS(model->sdef + 27, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+            mmd_model_free(model);
+        }
+}
+
+static void a_zero_rotation_of_a_bone_morph_is_none(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        for (size_t i = 0; i < 4; i++)
+            pmx_sample_put_float(&sample, sample.marks[MARK_BONE_MORPH] + 1 + 12 + 4 * i,
+                                 i ? 0 : NAN);
+        mmd_model *model = load(&sample);
+        if (model)
+            CHECK_FLOATS(model->morphs[MMD_MORPH_BONE].values + 3, 4, 0, 0, 0, 1);
+        mmd_model_free(model);
+    }
+}
+
+static void a_unit_angle_that_is_not_finite_is_negative(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        pmx_sample_put_float(&sample, sample.marks[MARK_IK_TARGET] + 5, NAN);
+        mmd_model *model = load(&sample);
+        CHECK(model && model->bones[3].ik->unit_angle < 0);
+        mmd_model_free(model);
+    }
+}
+
+static void no_error_struct_is_needed(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        CHECK(mmd_model_load(sample.data, sample.size / 2, NULL) == NULL);
+        CHECK(mmd_model_load(sample.data, 3, NULL) == NULL);
+    }
+}
+
+/* Whatever comes out of a damaged file can be skinned. */
+static void flipped_bytes_never_make_an_unsafe_model(void)
+{
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    uint8_t *damaged = test_exact(sample.data, sample.size);
+    uint32_t seed = 7;
+    for (int round = 0; round < 3000; round++) {
+        memcpy(damaged, sample.data, sample.size);
+        for (uint32_t flips = 1 + test_random(&seed) % 4; flips; flips--)
+            damaged[test_random(&seed) % sample.size] = (uint8_t)test_random(&seed);
+        mmd_error err = {0};
+        mmd_model *model = mmd_model_load(damaged, sample.size, &err);
+        if (!model) {
+            CHECK(err.code == MMD_E_FORMAT && err.section[0] && err.offset <= sample.size);
+            continue;
+        }
+        CHECK(model_is_safe(model));
+        mmd_mesh *mesh = mmd_mesh_of_model(model, &err);
+        CHECK(mesh);
+        mmd_mesh_free(mesh);
+        mmd_model_free(model);
+    }
+    free(damaged);
+    pmx_sample_free(&sample);
+}
+
+void pmx_broken_tests(void)
+{
+    RUN(every_truncation_is_refused);
+    RUN(every_truncation_of_2_1_is_refused);
+    RUN(trailing_bytes_are_accepted);
+    RUN(other_files_are_refused);
+    RUN(unknown_versions_are_refused);
+    RUN(bad_settings_are_refused);
+    RUN(further_settings_are_skipped);
+    RUN(bad_text_sizes_are_refused);
+    RUN(impossible_counts_are_refused);
+    RUN(impossible_offset_counts_are_refused);
+    RUN(unknown_types_are_refused);
+    RUN(missing_bones_become_nil);
+    RUN(a_bone_is_not_its_own_parent);
+    RUN(triangles_of_missing_vertices_are_dropped);
+    RUN(negative_vertices_are_missing);
+    RUN(counts_that_are_no_triangles_are_cut);
+    RUN(material_counts_are_clamped_to_the_triangles);
+    RUN(missing_textures_become_nil);
+    RUN(offsets_that_point_nowhere_are_left_out);
+    RUN(elements_that_point_nowhere_are_left_out);
+    RUN(missing_bodies_become_nil);
+    RUN(unknown_physics_values_become_legal);
+    RUN(numbers_that_are_not_finite_become_zero);
+    RUN(sdef_that_is_not_finite_is_no_sdef);
+    RUN(a_zero_rotation_of_a_bone_morph_is_none);
+    RUN(a_unit_angle_that_is_not_finite_is_negative);
+    RUN(no_error_struct_is_needed);
+    RUN(flipped_bytes_never_make_an_unsafe_model);
+}
