@@ -6,6 +6,7 @@ from functools import cache
 
 import mmdskin
 import numpy as np
+import pmd_file
 import pmx_file as pmx
 import pytest
 import sample
@@ -18,7 +19,8 @@ POSITION, NORMAL, KERNELS_APART, IDENTITY = 2e-5, 1e-5, 1e-5, 4e-6
 
 @cache
 def load(path):
-    return mmdskin.load_model(path), pmx.read(path)
+    read = pmd_file.read_as_pmx if path.suffix == ".pmd" else pmx.read
+    return mmdskin.load_model(path), read(path)
 
 
 def random_rotations(rng, n):
@@ -88,9 +90,7 @@ def same_pivot(file, matrices):
 def reference(request, shared):
     data = dict(np.load(shared / "reference" / request.param))
     name = json.loads(str(data["meta"]))["model"]
-    if name.endswith(".pmd"):
-        pytest.skip("PMD files are not read yet")
-    path = next(p for p in shared.glob("models/**/*.pmx") if p.name == name)
+    path = next(p for p in shared.glob("models/**/*.pm[dx]") if p.name == name)
     data["weights"] = np.zeros(len(load(path)[1].morphs), np.float32)
     given = dict(zip(data.get("morph_names", []), data["morph_weights"], strict=True))
     for i, morph in enumerate(load(path)[1].morphs):
