@@ -67,6 +67,11 @@ pmx_layout pmx_sample_layout(void);
 pmx_sample pmx_sample_new(pmx_layout layout);
 void pmx_sample_free(pmx_sample *sample);
 
+/* Runs its body once with a fresh sample, of which the body overwrites a few bytes. */
+#define WITH_SAMPLE(sample)                                                                        \
+    for (pmx_sample sample = pmx_sample_new(pmx_sample_layout()); sample.data;                     \
+         pmx_sample_free(&sample))
+
 /* Overwrites `size` bytes with a little-endian integer. */
 void pmx_sample_put(pmx_sample *sample, size_t offset, size_t size, int64_t value);
 void pmx_sample_put_float(pmx_sample *sample, size_t offset, float value);

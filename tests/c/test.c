@@ -105,7 +105,8 @@ int main(void)
     bytes_tests();
     text_tests();
     pmx_tests();
-    pmx_broken_tests();
+    pmx_refused_tests();
+    pmx_cleaned_tests();
     morph_tests();
     mesh_tests();
     skin_tests();
