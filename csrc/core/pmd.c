@@ -290,8 +290,7 @@ static bool read_bones(reader *r)
                             &r->file_bones))
         return false;
     size_t n = r->file_bones;
-    /* Room for the bones that second IK entries need: one for each of at most 65535. */
-    model->bones = allocate(r, n + UINT16_MAX, sizeof *model->bones);
+    model->bones = allocate(r, n, sizeof *model->bones);
     r->tails = allocate(r, n, sizeof *r->tails);
     r->ik_fields = allocate(r, n, sizeof *r->ik_fields);
     r->types = allocate(r, n, 1);
@@ -394,12 +393,25 @@ static void limit_knee(const mmd_model *model, mmd_ik_link *link)
         }
 }
 
+/* Room for the bones that second IK entries need: at most one for each. */
+static bool widen_bones(reader *r, size_t extra)
+{
+    mmd_bone *bones = allocate(r, r->file_bones + extra, sizeof *bones);
+    if (!sound(r))
+        return false;
+    if (r->file_bones)
+        memcpy(bones, r->model->bones, r->file_bones * sizeof *bones);
+    r->model->bones = bones;
+    return true;
+}
+
 static bool read_ik(reader *r)
 {
     mmd_model *model = r->model;
     open_section(r, "ik");
     size_t count = 0;
-    if (!mmd_reader_believe(&r->base, "ik", mmd_bytes_u16(&r->base.in), 11, UINT16_MAX, &count))
+    if (!mmd_reader_believe(&r->base, "ik", mmd_bytes_u16(&r->base.in), 11, UINT16_MAX, &count) ||
+        !widen_bones(r, count))
         return false;
     for (size_t i = 0; i < count; i++) {
         r->base.record = (long)i;
