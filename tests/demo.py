@@ -12,6 +12,7 @@ import mmdskin
 import numpy as np
 import picture
 import sample
+import sample_shapes
 import twin
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +67,7 @@ def skin_poses(model):
 def narrowest(positions, rest):
     """Smallest area of a cross-section of the limb's tube, as a share of the area at rest."""
     areas, whole = (
-        picture.ring_areas(p.astype(np.float64).reshape(-1, sample.AROUND + 1, 3)[:, :-1])
+        picture.ring_areas(p.astype(np.float64).reshape(-1, sample_shapes.AROUND + 1, 3)[:, :-1])
         for p in (positions, rest)
     )
     tube = whole > 0.99 * whole.max()
