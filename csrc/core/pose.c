@@ -161,7 +161,7 @@ static void evaluate_layer(mmd_pose_state *state, const mmd_rig_layer *layer,
     for (size_t i = 0; i < layer->solver_count; i++)
         if (solvers_on && solvers_on[layer->first_solver + i])
             mmd_ik_solve(state, &rig->solvers[layer->first_solver + i]);
-    for (size_t i = 0; i < layer->deferred_count; i++) {
+    for (size_t i = 0; solvers_on && i < layer->deferred_count; i++) {
         int32_t bone = rig->deferred[layer->first_deferred + i];
         state->dropped[bone] = false;
         mmd_pose_append(state, bone);
