@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""What `make demo` runs: the sample model skinned by every backend, with pictures in build/demo."""
+"""What `make demo` runs: the sample model posed and skinned by every backend, dancing too.
+
+Pictures and files go to build/demo.
+"""
 
 import shutil
 import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import mmdskin
 import numpy as np
 import picture
 import sample
+import sample_motion
+import sample_shapes
 import twin
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,9 +25,26 @@ DEMO = ROOT / "build" / "demo"
 POSES = (("bend", 120, sample.bend), ("twist", 150, sample.twist))
 # camera target and units of height of each row of the picture
 FRAMING = (((1.7, 5.4, 0), 10.4, (330, 330)), ((0, 7, 0), 13.6, (330, 390)))
+BAR_TITLES = ("Bar 1: sway, bend, IK steps", "Bar 2: twist, IK knees", "Bar 3: everything")
 
-
+CALLS = 9
 LINE = "{:8} {:40} {:>9} {:>10} {:>19}"
+
+
+def seconds(call):
+    """Median of some calls."""
+    times = []
+    for _ in range(CALLS):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def skin_seconds(model, pose, backend):
+    """What one call takes that writes to given arrays."""
+    out = mmdskin.skin(model, *pose, backend=backend)
+    return seconds(partial(mmdskin.skin, model, *pose, backend=backend, out=out))
 
 
 def table(model):
@@ -37,16 +60,11 @@ def table(model):
             continue
         out = mmdskin.skin(model, frames, weights, backend=backend.name)
         count = out.positions[..., 0].size
-        times = []
-        for _ in range(9):
-            start = time.perf_counter()
-            mmdskin.skin(model, frames, weights, backend=backend.name, out=out)
-            times.append(time.perf_counter() - start)
-        ns = f"{statistics.median(times) / count * 1e9:.2f}"
+        ns = f"{skin_seconds(model, (frames, weights), backend.name) / count * 1e9:.2f}"
         difference = f"{abs(out.positions - exact).max():.1e}"
         device = (backend.device or "")[:40]
         print(LINE.format(backend.name, device, count, ns, difference))
-    print(f"({len(frames)} frames a call, positions and normals, median of {len(times)} calls)\n")
+    print(f"({len(frames)} frames a call, positions and normals, median of {CALLS} calls)\n")
 
 
 def skin_poses(model):
@@ -66,7 +84,7 @@ def skin_poses(model):
 def narrowest(positions, rest):
     """Smallest area of a cross-section of the limb's tube, as a share of the area at rest."""
     areas, whole = (
-        picture.ring_areas(p.astype(np.float64).reshape(-1, sample.AROUND + 1, 3)[:, :-1])
+        picture.ring_areas(p.astype(np.float64).reshape(-1, sample_shapes.AROUND + 1, 3)[:, :-1])
         for p in (positions, rest)
     )
     tube = whole > 0.99 * whole.max()
@@ -94,6 +112,52 @@ def draw(model, poses):
     page.save(DEMO / "deform_types.png")
 
 
+def dance_table(model, motion):
+    """Prints what a frame of the dance takes: its pose, and skinning by each backend."""
+    frames = np.arange(sample_motion.LAST + 1)
+    pose = model.pose(motion, frames)
+    rows = [
+        ("pose", seconds(partial(model.pose, motion, frames))),
+        ("pose without IK", seconds(partial(model.pose, motion, frames, ik=False))),
+    ]
+    for backend in mmdskin.backends():
+        if backend.available:
+            rows.append((f"skin, {backend.name}", skin_seconds(model, pose, backend.name)))
+    line = "{:16} {:>9}"
+    print(line.format("dance", "us/frame"))
+    for name, taken in rows:
+        print(line.format(name, f"{taken / len(frames) * 1e6:.1f}"))
+    print(
+        f"({len(frames)} frames a call, {len(model.positions)} vertices, median of {CALLS} calls)\n"
+    )
+
+
+def draw_dance(model, motion):
+    """A contact sheet: one picture a beat, one row a bar."""
+    beats = np.arange(sample_motion.BEATS)
+    frames = beats * sample_motion.BEAT
+    pose = model.pose(motion, frames)
+    skinned = mmdskin.skin(model, pose)
+    ends = np.cumsum([material.index_count // 3 for material in model.materials])
+    pieces = list(zip(np.split(model.triangles, ends[:-1]), sample.PART_COLOURS, strict=True))
+    camera = picture.view(yaw=-13, pitch=12)
+    images = []
+    for positions, normals in zip(skinned.positions, skinned.normals, strict=True):
+        parts = [
+            (positions, normals, model.uvs, seen, colour, (8, 16))
+            for triangles, colour in pieces
+            for seen in [picture.facing(positions, triangles, camera)]
+        ]
+        images.append(picture.render(parts, (440, 225), (0, 5.5, 0), 22.5, camera))
+    rows, notes = (
+        [row[i : i + 4] for i in beats[::4]]
+        for row in (images, [f"frame {frame}" for frame in frames])
+    )
+    captions = [f"Beat {i + 1}" for i in range(4)]
+    page = picture.sheet(rows, captions, BAR_TITLES, notes, "Twelve frames of a dance")
+    page.save(DEMO / "dance.png")
+
+
 def blender(path):
     """Renders before and after the bake in Blender; a sentence when that is not possible."""
     if not shutil.which("blender"):
@@ -115,12 +179,15 @@ def main():
     )
     table(model)
     draw(model, skin_poses(model))
+    motion = mmdskin.load_motion(sample_motion.write_motion(DEMO))
+    dance_table(model, motion)
+    draw_dance(model, motion)
     complaint = blender(path)
     if complaint:
         print(complaint)
     print("Look at:")
     for file in sorted(DEMO.iterdir()):
-        if file.suffix in (".png", ".pmx", ".npz"):
+        if file.suffix in (".png", ".pmx", ".vmd", ".npz"):
             print(f"  {file.relative_to(ROOT)}")
 
 

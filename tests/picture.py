@@ -17,6 +17,13 @@ def view(yaw=0.0, pitch=0.0):
     return tip @ turn
 
 
+def facing(positions, triangles, camera):
+    """The triangles that show their outside, which are all that a closed surface needs."""
+    a, b, c = ((positions @ camera.T)[triangles[:, i], :2] for i in range(3))
+    (x1, y1), (x2, y2) = (b - a).T, (c - a).T
+    return triangles[x1 * y2 - x2 * y1 < 0]  # clockwise
+
+
 def chequer(uvs, colour, squares):
     """Colour per point: two shades of one colour in squares of the texture plane."""
     i, j = (np.floor(uvs * squares + 1e-4).astype(int) % 2).T

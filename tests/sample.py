@@ -6,14 +6,13 @@ pose every limb's elbow alike, `limb_vertices("SDEF")` the vertices of one limb.
 writes the file and its texture.
 """
 
-import struct
 import sys
-import zlib
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pmx_file as pmx
+from sample_shapes import capsule, patch, texture_png
 
 LIMBS = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
 SPACING, RADIUS = 7.0, 1.0
@@ -37,7 +36,6 @@ FACE = (
 )
 LIFT = 0.03
 TEXTURE = "tex/格子.png"
-AROUND, ALONG, CAP = 24, 44, 6
 
 CENTER = 0
 # bones of limb i: upper, fore, wrist, helper (turns with half of the elbow) from 1 + 4 i on
@@ -56,45 +54,6 @@ def limb_bone(limb, part):
 def smoothstep(x):
     x = np.clip(x, 0, 1)
     return x * x * (3 - 2 * x)
-
-
-def capsule(bottom, top, radius, around=AROUND, along=ALONG, cap=CAP):
-    """A round-ended tube along y: positions, normals, uvs, triangles, height on the axis."""
-    turn = np.linspace(0, np.pi / 2, cap, endpoint=False)
-    body = np.linspace(bottom + radius, top - radius, along)
-    height = np.concatenate(
-        [
-            bottom + radius - radius * np.cos(turn),
-            body,
-            (top - radius + radius * np.cos(turn))[::-1],
-        ]
-    )
-    r = np.concatenate(
-        [radius * np.sin(turn), np.full(along, radius), (radius * np.sin(turn))[::-1]]
-    )
-    tilt = np.concatenate([-np.cos(turn), np.zeros(along), np.cos(turn)[::-1]])
-    angle = np.linspace(0, 2 * np.pi, around + 1)  # the seam has its own vertices for the texture
-    ring = np.stack([np.cos(angle), np.zeros_like(angle), np.sin(angle)], 1)
-    axis = np.array([0, 1, 0])
-    positions = height[:, None, None] * axis + r[:, None, None] * ring
-    normals = tilt[:, None, None] * axis + np.sqrt(1 - tilt**2)[:, None, None] * ring
-    u, v = np.meshgrid(angle / (2 * np.pi), (top - height) / (top - bottom))
-    i, j = np.meshgrid(np.arange(len(height) - 1), np.arange(around), indexing="ij")
-    a, b = (i * (around + 1) + j).ravel(), ((i + 1) * (around + 1) + j).ravel()
-    # clockwise seen from outside, left-handed
-    triangles = np.concatenate([np.stack([a, b, b + 1], 1), np.stack([a, b + 1, a + 1], 1)])
-    corner = positions.reshape(-1, 3)[triangles]
-    area = np.linalg.norm(
-        np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1
-    )
-    heights = np.repeat(height, around + 1)
-    return (
-        positions.reshape(-1, 3),
-        normals.reshape(-1, 3),
-        np.stack([u, v], -1).reshape(-1, 2),
-        triangles[area > 1e-9],
-        heights,
-    )
 
 
 class _Parts:
@@ -177,30 +136,13 @@ def _add_limb(parts, limb):
         rows[y >= ELBOW, 0] = limb_bone(limb, FORE)
 
 
-def _patch(x, y, width, height, rings=3, around=16):
-    """A disc laid on the front of a limb whose axis is at 0."""
-    angle = np.linspace(0, 2 * np.pi, around, endpoint=False)
-    r = np.repeat(np.arange(1, rings + 1) / rings, around)
-    ring = np.tile(np.stack([np.cos(angle), np.sin(angle)], 1), (rings, 1)) * r[:, None]
-    flat = np.concatenate([[[0, 0]], ring]) * np.array([width, height]) / 2 + [x, y]
-    turn = flat[:, 0] / RADIUS
-    normals = np.stack([np.sin(turn), np.zeros_like(turn), -np.cos(turn)], 1)
-    positions = normals * (RADIUS + LIFT) + flat[:, 1, None] * np.array([0, 1, 0])
-    i, k = np.arange(around), (np.arange(around) + 1) % around
-    triangles = [np.stack([np.zeros(around, int), 1 + k, 1 + i], 1)]
-    for start in range(1, 1 + (rings - 1) * around, around):
-        a, b, c, d = start + i, start + k, start + around + i, start + around + k
-        triangles += [np.stack([a, b, c], 1), np.stack([b, d, c], 1)]
-    return positions, normals, flat, np.concatenate(triangles)
-
-
 def _add_face(parts, limb):
     """Eyes and a mouth, deformed as the limb that they lie on."""
     for name, x, y, width, height in FACE:
-        positions, normals, flat, triangles = _patch(x, y, width, height)
-        deform = LIMBS.index(LIMBS[limb]), *_limb_deform(limb, flat[:, 1])
+        positions, normals, triangles, heights = patch(x, y, width, height, RADIUS, LIFT)
+        deform = LIMBS.index(LIMBS[limb]), *_limb_deform(limb, heights)
         positions = np.add(positions, [limb_x(limb), 0, 0])
-        uvs = np.full((len(flat), 2), 0.01)  # in one square of the texture
+        uvs = np.full((len(heights), 2), 0.01)  # in one square of the texture
         parts.add(f"{name}_{LIMBS[limb]}", positions, normals, uvs, triangles, *deform)
         if LIMBS[limb] == "BDEF1":
             parts.rows["bone_indices"][-1][:, 0] = limb_bone(limb, FORE)
@@ -499,26 +441,6 @@ def bend(degrees):
 def twist(degrees):
     """Skinning matrices (B,4,4) with every forearm twisted about the limb's axis."""
     return _pose((0, 1, 0), degrees)
-
-
-def texture_png(size=128, squares=8):
-    """A quiet chequered texture as PNG bytes."""
-    i, j = np.indices((size, size)) * squares // size
-    rgb = np.where(((i + j) % 2)[..., None] == 0, np.uint8(255), np.uint8(216)).repeat(3, 2)
-    rows = b"".join(b"\0" + row.tobytes() for row in rgb)
-
-    def chunk(kind, data):
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    head = struct.pack(">2I5B", size, size, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zlib.compress(rows))
-        + chunk(b"IEND", b"")
-    )
 
 
 def write_sample(folder):

@@ -5,6 +5,8 @@
 #include "core/morph.h"
 #include "core/quaternion.h"
 
+#include <float.h>
+
 #define MMD_ROUNDED_PI 3.14 /* what MMD 9.32 computes with, 9.4 */
 
 bool mmd_pose_begin(mmd_pose_state *state, const mmd_rig *rig, mmd_error *err)
@@ -92,6 +94,14 @@ static void scale_rotation(const double a[4], double ratio, double out[4])
     out[3] = cos(half * ratio);
 }
 
+/* The nearest number that a float can hold: hostile files can ask for more. */
+static double within_float(double value)
+{
+    if (fabs(value) <= (double)FLT_MAX)
+        return value;
+    return value > 0 ? (double)FLT_MAX : value < 0 ? -(double)FLT_MAX : 0;
+}
+
 void mmd_pose_append(mmd_pose_state *state, int32_t index)
 {
     const mmd_rig_bone *bone = &state->rig->bones[index];
@@ -113,7 +123,8 @@ void mmd_pose_append(mmd_pose_state *state, int32_t index)
             double amount = local ? state->world_position[bone->source][i] - source->position[i]
                                   : state->own_translation[bone->source][i] +
                                         state->append_translation[bone->source][i];
-            state->append_translation[index][i] = bone->ratio * amount;
+            /* Appends in a circle would grow without end. */
+            state->append_translation[index][i] = within_float(bone->ratio * amount);
         }
 }
 
@@ -150,7 +161,7 @@ static void evaluate_layer(mmd_pose_state *state, const mmd_rig_layer *layer,
     for (size_t i = 0; i < layer->solver_count; i++)
         if (solvers_on && solvers_on[layer->first_solver + i])
             mmd_ik_solve(state, &rig->solvers[layer->first_solver + i]);
-    for (size_t i = 0; i < layer->deferred_count; i++) {
+    for (size_t i = 0; solvers_on && i < layer->deferred_count; i++) {
         int32_t bone = rig->deferred[layer->first_deferred + i];
         state->dropped[bone] = false;
         mmd_pose_append(state, bone);
@@ -169,7 +180,7 @@ static void store_matrix(const mmd_pose_state *state, size_t bone, float *out)
     for (int row = 0; row < 3; row++) {
         for (int column = 0; column < 3; column++)
             out[4 * row + column] = (float)m[row][column];
-        out[4 * row + 3] = (float)(world[row] - mmd_dot3(m[row], rest));
+        out[4 * row + 3] = (float)within_float(world[row] - mmd_dot3(m[row], rest));
     }
     out[12] = out[13] = out[14] = 0;
     out[15] = 1;
