@@ -9,29 +9,34 @@
 /* Every kernel of this CPU against the scalar one, and each against itself where results must not
    depend on the company a vertex is in. */
 
-static const float SLIDERS[] = {0.7f, -0.4f, 0.5f, 1};
+enum { FRAMES = 3 };
+
+static const float SLIDERS[FRAMES][SAMPLE_MORPHS] = {
+    {0.7f, -0.4f, 0.5f, 1}, {0}, {-0.2f, 0.9f, 1, 0}};
 
 typedef struct run {
     mmd_mesh *mesh;
     const float *matrices;
     size_t frames, matrix_frames;
-    bool morphed, normals, tangents;
+    size_t slider_frame; /* the first */
+    bool morphed, same_sliders, normals, tangents;
     mmd_method method;
     mmd_sdef_blend blend;
 } run;
 
 static mmd_skin_job skinned(const run *r, const mmd_kernel *kernel)
 {
+    size_t slider_frames = r->same_sliders ? 1 : r->frames;
     float *sliders = NULL;
-    if (r->morphed && r->mesh->morph_count)
-        sliders = test_exact(SLIDERS, sizeof SLIDERS);
+    if (r->morphed)
+        sliders = test_exact(SLIDERS[r->slider_frame], slider_frames * sizeof *SLIDERS);
     mmd_skin_job job = {.mesh = r->mesh,
                         .frame_count = r->frames,
                         .bone_count = SAMPLE_BONES,
                         .matrices = r->matrices,
                         .matrix_frames = r->matrix_frames,
                         .sliders = sliders,
-                        .slider_frames = 1,
+                        .slider_frames = slider_frames,
                         .method = r->method,
                         .sdef_blend = r->blend};
     skin_outputs_new(&job, r->normals, r->tangents);
@@ -195,7 +200,7 @@ static void a_vertex_alone_is_bit_equal_to_itself_in_company(void)
 
 static void frames_are_bit_equal_to_frames_alone(void)
 {
-    enum { COUNT = 37, FRAMES = 3 };
+    enum { COUNT = 37 };
     mesh_sample sample = mesh_sample_new(COUNT, 4, true);
     float *matrices = sample_matrices(FRAMES, MATRICES_RIGID, 31);
     run all = {.mesh = sample_mesh(&sample, true),
@@ -209,13 +214,37 @@ static void frames_are_bit_equal_to_frames_alone(void)
         run one = all;
         one.frames = one.matrix_frames = 1;
         one.matrices = matrices + f * SAMPLE_BONES * 16;
+        one.slider_frame = f;
         check_equal(&all, f * COUNT, &one, 0, COUNT);
     }
-    run repeated = all, one = all;
-    repeated.matrix_frames = 1; /* one frame of matrices for all */
-    one.frames = one.matrix_frames = 1;
-    check_equal(&repeated, (FRAMES - 1) * COUNT, &one, 0, COUNT);
     mmd_mesh_free(all.mesh);
+    free(matrices);
+    mesh_sample_free(&sample);
+}
+
+static void one_frame_of_input_serves_all(void)
+{
+    enum { COUNT = 37 };
+    mesh_sample sample = mesh_sample_new(COUNT, 3, true);
+    float *matrices = sample_matrices(FRAMES, MATRICES_RIGID, 41);
+    run one = {.mesh = sample_mesh(&sample, true),
+               .matrices = matrices,
+               .frames = 1,
+               .matrix_frames = 1,
+               .morphed = true,
+               .normals = true};
+    run same_matrices = one, same_sliders = one;
+    same_matrices.frames = same_sliders.frames = same_sliders.matrix_frames = FRAMES;
+    same_sliders.same_sliders = true;
+    for (size_t f = 0; f < FRAMES; f++) {
+        one.slider_frame = f;
+        one.matrices = matrices;
+        check_equal(&same_matrices, f * COUNT, &one, 0, COUNT);
+        one.slider_frame = 0;
+        one.matrices = matrices + f * SAMPLE_BONES * 16;
+        check_equal(&same_sliders, f * COUNT, &one, 0, COUNT);
+    }
+    mmd_mesh_free(one.mesh);
     free(matrices);
     mesh_sample_free(&sample);
 }
@@ -255,5 +284,6 @@ void kernel_tests(void)
     RUN(kernels_agree_without_normals);
     RUN(a_vertex_alone_is_bit_equal_to_itself_in_company);
     RUN(frames_are_bit_equal_to_frames_alone);
+    RUN(one_frame_of_input_serves_all);
     RUN(identity_leaves_every_vertex_in_place);
 }

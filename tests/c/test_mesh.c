@@ -103,6 +103,7 @@ static void weights_that_cancel_are_no_influence(void)
     check_influences(MMD_BDEF2, GIVEN({0, 1}, {1, -1}), 0, NONE);
     check_influences(MMD_QDEF, GIVEN({0, 1, 2, 3}, {0.25f, -0.25f, 0.5f, -0.5f}), 0, NONE);
     check_influences(MMD_BDEF4, GIVEN({0, 1}, {1e30f, -1e30f}), 0, NONE);
+    check_influences(MMD_BDEF2, GIVEN({0, 1}, {1, -0.9999999f}), 0, NONE);
 }
 
 static void duplicates_are_merged(void)

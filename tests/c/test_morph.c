@@ -77,6 +77,17 @@ static void nested_groups_are_ignored(void)
     CHECK_FLOATS(out, 3, 0, 0, 0);
 }
 
+static void nested_groups_are_ignored_in_any_order(void)
+{
+    int32_t inner[] = {2}, outer[] = {1};
+    float ratio[] = {1};
+    mmd_morph morphs[] = {CHILDREN(MMD_MORPH_GROUP, 1, outer, ratio),
+                          CHILDREN(MMD_MORPH_GROUP, 1, inner, ratio), vertex_morph()};
+    float out[MAX_MORPHS];
+    run(morphs, 3, (const float[]){1, 0, 0}, out);
+    CHECK_FLOATS(out, 3, 0, 0, 0);
+}
+
 /* Of three children (n + 1) w = 4 w: below 1/4 none, then one per quarter. */
 static void a_flip_chooses_its_child(void)
 {
@@ -147,6 +158,7 @@ void morph_tests(void)
     RUN(a_group_adds_to_its_children);
     RUN(groups_add_up_whatever_the_order);
     RUN(nested_groups_are_ignored);
+    RUN(nested_groups_are_ignored_in_any_order);
     RUN(a_flip_chooses_its_child);
     RUN(a_flip_without_children_does_nothing);
     RUN(a_group_drives_its_flips);

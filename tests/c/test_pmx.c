@@ -312,6 +312,33 @@ static void an_empty_model_is_legal(void)
     free(exact);
 }
 
+/* A file of nothing but `records` of the smallest size in one section: header, counts, zeros. */
+static void check_smallest(int section, size_t record_size)
+{
+    enum { RECORDS = 50, HEADER = 17 + 4 * 4, SECTIONS = 10 };
+    size_t size = HEADER + 4 * SECTIONS + RECORDS * record_size;
+    uint8_t *file = calloc(1, size);
+    memcpy(file, "PMX \x66\x66\x06\x40\x08\x01\0\1\1\1\1\1\1", 17);
+    uint8_t *count = file + HEADER + 4 * section;
+    *count = RECORDS;
+    for (size_t i = 0; section == 4 && i < RECORDS; i++)
+        count[4 + i * record_size + 25] = 1; /* tail given as bone */
+    mmd_error err = {0};
+    mmd_model *model = mmd_model_load(file, size, &err);
+    if (!CHECK(model))
+        CHECK_TEXT(((mmd_text){err.section, strlen(err.section)}), "");
+    mmd_model_free(model);
+    free(file);
+}
+
+/* Sizes of mmd-behaviour.md 14.2 with one-byte indices. */
+static void the_smallest_records_are_believed(void)
+{
+    static const uint8_t sizes[] = {38, 1, 4, 86, 28, 14, 13, 70, 107, 142};
+    for (int section = 0; section < 10; section++)
+        check_smallest(section, sizes[section]);
+}
+
 static void freeing_null_is_nothing(void)
 {
     mmd_model_free(NULL);
@@ -334,6 +361,7 @@ void pmx_tests(void)
     RUN(soft_bodies_may_be_missing);
     RUN(small_vertex_indices_are_unsigned);
     RUN(an_empty_model_is_legal);
+    RUN(the_smallest_records_are_believed);
     RUN(freeing_null_is_nothing);
     RUN(each_morph_kind_has_its_width);
 }

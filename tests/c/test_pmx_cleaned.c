@@ -82,6 +82,17 @@ static void a_bone_is_not_its_own_parent(void)
     }
 }
 
+static void chains_of_parents_end(void)
+{
+    WITH_SAMPLE(sample)
+    {
+        pmx_sample_put(&sample, sample.marks[MARK_PARENT], 1, 2); /* bone 2's parent is bone 1 */
+        mmd_model *model = load(&sample);
+        CHECK(model && (model->bones[1].parent == -1 || model->bones[2].parent == -1));
+        mmd_model_free(model);
+    }
+}
+
 static void triangles_of_missing_vertices_are_dropped(void)
 {
     static const int32_t left[] = {2, 3, 4, 3, 4, 5};
@@ -319,6 +330,7 @@ void pmx_cleaned_tests(void)
     RUN(further_settings_are_skipped);
     RUN(missing_bones_become_nil);
     RUN(a_bone_is_not_its_own_parent);
+    RUN(chains_of_parents_end);
     RUN(triangles_of_missing_vertices_are_dropped);
     RUN(negative_vertices_are_missing);
     RUN(counts_that_are_no_triangles_are_cut);

@@ -222,6 +222,34 @@ static void a_tangent_along_the_normal_stays(void)
                  V(-0.8f, 0.6f, 0), V(0.6f, 0.8f, 0, 1));
 }
 
+static void what_rounding_leaves_of_a_tangent_is_nothing(void)
+{
+    uint32_t seed = 17;
+    for (uint32_t round = 0; round < 50; round++) {
+        float *matrix = sample_matrices(1, MATRICES_RIGID, round);
+        float n[3], out[3] = {0};
+        for (int i = 0; i < 3; i++)
+            n[i] = test_random_float(&seed, 0.1f, 1);
+        float length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+        for (int i = 0; i < 3; i++)
+            n[i] /= length;
+        for (int i = 0; i < 9; i++)
+            out[i / 3] += matrix[i / 3 * 4 + i % 3] * n[i % 3];
+        one_case c = {.bones = {0, -1, -1, -1}, .normal = {n[0], n[1], n[2]}};
+        memcpy(c.tangent, n, sizeof n);
+        check_linear(matrix, &c, V(matrix[3], matrix[7], matrix[11]), out, c.tangent);
+        free(matrix);
+    }
+}
+
+/* Almost flat: the turned normal is short against the matrix. */
+static void flat_mirrors_turn_normals_with_the_surface(void)
+{
+    one_case c = diagonal_directions();
+    check_linear(V(-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0.001f, 0, 0, 0, 0, 1), &c, V(-1, 2, 0.003f),
+                 V(-0.6f, 0.8f, 0), V(-0.8f, -0.6f, 0, -1));
+}
+
 static void zero_directions_stay_zero(void)
 {
     for (uint8_t deform = 0; deform < MMD_DEFORM_COUNT; deform++) {
@@ -453,6 +481,8 @@ void skin_tests(void)
     RUN(the_last_row_is_not_used);
     RUN(a_collapsed_bone_leaves_directions_alone);
     RUN(a_tangent_along_the_normal_stays);
+    RUN(what_rounding_leaves_of_a_tangent_is_nothing);
+    RUN(flat_mirrors_turn_normals_with_the_surface);
     RUN(zero_directions_stay_zero);
     RUN(a_vertex_of_no_bone_stays);
     RUN(sdef_of_equal_matrices_is_that_matrix);
