@@ -153,7 +153,11 @@ static void turn_link(mmd_pose_state *state, const mmd_rig_link *link, const dou
     if (remembers && !*remembered)
         mmd_quaternion_multiply(state->memory[link->bone], own, own);
     mmd_quaternion_multiply(turn, own, own);
-    mmd_quaternion_normalize(own);
+    /* One Newton step to length 1, which a product of unit quaternions misses by rounding only. */
+    double excess =
+        0.5 * (own[0] * own[0] + own[1] * own[1] + own[2] * own[2] + own[3] * own[3] - 1);
+    for (int i = 0; i < 4; i++)
+        own[i] -= excess * own[i];
     if (link->limited)
         limit_rotation(link, first_half, own);
     if (remembers)
@@ -176,7 +180,8 @@ static bool solve_link(mmd_pose_state *state, const mmd_rig_solver *solver, size
         return false;
     if (step(state, link, e, g, first_half, turn)) {
         turn_link(state, link, turn, first_half, remembered);
-        refresh(state, solver->inner_follower, solver->inner_followers);
+        refresh(state, solver->inner_follower + link->first_follower,
+                solver->inner_followers - link->first_follower);
     }
     return true;
 }

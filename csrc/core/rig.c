@@ -304,6 +304,17 @@ static size_t mark_roots(const readers *r, const mmd_rig_solver *solver, uint8_t
     return depth;
 }
 
+/* Bones before a link do not move with it, as long as none of them can append from it. */
+static void find_first_followers(const mmd_rig *rig, mmd_rig_solver *solver)
+{
+    for (size_t i = 0; i < solver->inner_followers; i++)
+        if (rig->bones[solver->inner_follower[i]].source >= 0)
+            return;
+    for (size_t k = 0; k < solver->link_count; k++)
+        while (solver->inner_follower[solver->links[k].first_follower] != solver->links[k].bone)
+            solver->links[k].first_follower++;
+}
+
 /* The refresh set of 10.5, and the part of it that the solution depends on. */
 static bool find_followers(mmd_rig *rig, mmd_rig_solver *solver, uint8_t *roles, size_t layer_end,
                            const readers *r)
@@ -335,7 +346,10 @@ static bool find_followers(mmd_rig *rig, mmd_rig_solver *solver, uint8_t *roles,
         rig->reads_ahead |= (r->marks[rig->order[i]] & NEEDED) != 0;
     solver->follower = list_marked(rig, r->marks, FOLLOWS, &solver->followers);
     solver->inner_follower = list_marked(rig, r->marks, FOLLOWS | NEEDED, &solver->inner_followers);
-    return solver->follower && solver->inner_follower;
+    if (!solver->follower || !solver->inner_follower)
+        return false;
+    find_first_followers(rig, solver);
+    return true;
 }
 
 /* A hostile file could ask for hours: solvers past this many placed bones in a frame do nothing. */

@@ -35,6 +35,7 @@ typedef struct mmd_rig_link {
     int32_t order;       /* row of the table in 10.3 */
     int32_t single_axis; /* the only axis in use of the limits, or -1 */
     double lower[3], upper[3];
+    size_t first_follower;         /* of the solver's inner ones, that this link moves */
     double most;                   /* angle of one step, 10.5; infinite: no bound */
     double least_cosine;           /* of a step below it; -2: every step */
     double half_sine, half_cosine; /* of the largest step */

@@ -197,18 +197,21 @@ static void sample_bone(const mmd_bone_track *track, const float *rotations, dou
     for (int i = 0; i < 4; i++)
         from[i] = rotations[4 * at + (size_t)i];
     mmd_quaternion_normalize(from);
-    if (x == 0) {
-        for (int i = 0; i < 3; i++)
-            translation[i] = a[i];
-        memcpy(rotation, from, sizeof from);
+    for (int i = 0; i < 3; i++)
+        translation[i] = a[i];
+    memcpy(rotation, from, sizeof from);
+    if (x == 0)
         return;
-    }
-    /* The later key's curves shape the segment (7.2). */
+    /* The later key's curves shape the segment (7.2); most axes stand still. */
     const uint8_t *curves = track->interpolation + 16 * (at + 1);
     for (int i = 0; i < 3; i++)
-        translation[i] = a[i] + ((double)a[3 + i] - a[i]) * mmd_bezier(curves + 4 * i, x);
+        if (a[3 + i] != a[i])
+            translation[i] += ((double)a[3 + i] - a[i]) * mmd_bezier(curves + 4 * i, x);
+    const float *b = rotations + 4 * (at + 1);
+    if (memcmp(b - 4, b, 4 * sizeof *b) == 0)
+        return;
     for (int i = 0; i < 4; i++)
-        to[i] = rotations[4 * (at + 1) + (size_t)i];
+        to[i] = b[i];
     mmd_quaternion_normalize(to);
     mmd_quaternion_slerp(from, to, mmd_bezier(curves + 12, x), rotation);
 }
