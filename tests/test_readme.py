@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import sample
+import sample_motion
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,6 +22,7 @@ def test_readme_has_examples():
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_example_runs_as_a_script(number, tmp_path):
     sample.write_sample(tmp_path)
+    sample_motion.write_motion(tmp_path)
     script = tmp_path / "example.py"
     script.write_text(EXAMPLES[number], encoding="utf-8")
     result = subprocess.run(
