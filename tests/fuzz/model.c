@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang -g -O1 -fsanitize=fuzzer,address,undefined -DMMD_TEST_MEMORY -ffp-contract=off -Icsrc \
+       -Ibuild/generated \
        tests/fuzz/model.c csrc/core/[a-z]*.c -lm -o fuzz && ./fuzz -max_len=200000 <corpus> <models>
    With -DMMD_FUZZ_FILES and without "fuzzer": a program that runs the files it is given, once. */
 #include "core/skin.h"
