@@ -63,9 +63,21 @@ def locals_of(model, turns=None, moves=None):
     return t, q
 
 
-def posed(model, turns=None, moves=None, weights=None, ik=False):
+def pose_of(model, turns=None, moves=None, weights=None, ik=False):
+    """The pose of local values."""
+    return model.pose_from(*locals_of(model, turns, moves), weights, ik=ik)
+
+
+def posed(model, *args, **members):
     """Skinning matrices of local values."""
-    return model.pose_from(*locals_of(model, turns, moves), weights, ik=ik).bone_matrices
+    return pose_of(model, *args, **members).bone_matrices
+
+
+def worlds(model, pose):
+    """World matrices (…,B,4,4) of a pose, in float64."""
+    m = pose.bone_matrices.astype(np.float64)
+    m[..., :3, 3] = twin.origins(m, rest(model))
+    return m
 
 
 def turn_of(matrix):
@@ -89,6 +101,49 @@ def assert_rigid(matrices, atol=1e-5):
     product = np.matmul(r, r.transpose(0, 2, 1))
     assert abs(product - np.eye(3, dtype=m.dtype)).max(initial=0) <= atol
     assert abs(np.linalg.det(r) - 1).max(initial=0) <= atol
+
+
+def random_rig(r, count):
+    """Parents before and after their children, layers, appends of all kinds, IK, bone morphs."""
+    order = r.permutation(count).tolist()
+    bones = [None] * count
+    for k, i in enumerate(order):
+        parent = order[r.integers(k)] if k and r.random() < 0.9 else -1
+        bones[i] = b = bone(str(i), r.uniform(-3, 3, 3), parent)
+        b.layer = int(r.choice([0, 0, 0, 1, 2, -1, 2**31 - 1, -(2**31)]))
+        b.after_physics = bool(r.random() < 0.1)
+        if r.random() < 0.1:
+            b.fixed_axis = tuple(r.normal(size=3))
+        if k and r.random() < 0.5:
+            channels = [(True, False), (False, True), (True, True)][r.integers(3)]
+            ratio = float(r.choice([1, 0.5, -1, 2, 0, r.uniform(-2, 2)]))
+            b.append = pmx.Append(order[r.integers(k)], ratio, *channels, bool(r.random() < 0.2))
+        if r.random() < 0.3:
+            links = [_random_link(r, count) for _ in range(r.integers(4))]
+            unit = float(r.choice([0, 0.1, 1, 4]))
+            b.ik = ik(int(r.integers(count)), links, int(r.integers(12)), unit)
+    some = [[(int(r.integers(count)), *r.normal(size=7)) for _ in range(3)] for _ in range(3)]
+    morphs = [morph(f"m{i}", "bone", *offsets) for i, offsets in enumerate(some)]
+    return source(*bones, morphs=[*morphs, morph("g", "group", (0, 0.5), (2, -0.7))])
+
+
+def _random_link(r, count):
+    i = int(r.integers(count))
+    if r.random() < 0.7:
+        return i
+    used = r.random(3) < 0.6
+    return i, (tuple(r.uniform(-2, 0.3, 3) * used), tuple(r.uniform(-0.3, 2, 3) * used))
+
+
+def random_locals(r, model, frames):
+    """(translations, rotations, weights) of some frames."""
+    bones = frames, len(model.bones)
+    t, q = r.normal(size=(*bones, 3)), r.normal(size=(*bones, 4))
+    return (
+        t.astype("f4"),
+        q.astype("f4"),
+        r.uniform(-1, 2, (frames, len(model.morphs))).astype("f4"),
+    )
 
 
 # The real files, each read once

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Models that no editor would write: circles, extreme layers and numbers, long chains."""
 
+import random
 import time
 
 import mmdskin
+import motion_file as mf
 import numpy as np
 import pmx_file as pmx
 import pose_rigs as rigs
@@ -164,3 +166,49 @@ def test_every_bone_a_solver_of_all_the_others():
         bone(str(i), (i % 7, i % 5, i % 3), i - 1, ik=ik((i + 7) % 60, everyone)) for i in everyone
     ]
     assert_posable(model_of(*bones), 60)
+
+
+def everything():
+    """The bytes of a model with all that poses depend on, several times."""
+    bones = [
+        bone("root", layer=1),
+        bone("leg", (0, 4, 0), 0),
+        bone("knee", (0, 2, -0.1), 1, fixed_axis=(1, 0, 0)),
+        bone("ankle", (0, 0, 0), 2, append=Append(1, 0.5, True, True)),
+        bone("toe", (0, 0, -1), 3, layer=2, append=Append(3, -1.0, local=True)),
+        bone("goal", (0, 0, 0), 0, ik=ik(3, [(2, rigs.KNEE), 1], 20, 0.5)),
+        bone("toe goal", (0, 0, -1), 5, layer=3, ik=ik(4, [3], 5, 1.0), after_physics=True),
+    ]
+    morphs = [
+        morph("m", "bone", (1, 1, 0, 0, *about(X, 1)), (5, 0, 1, 0, 0, 0, 0, 1)),
+        morph("g", "group", (0, 0.5), (2, 1.0)),
+        morph("f", "flip", (0, 1.0), (1, 0.5)),
+    ]
+    return pmx.write(rigs.source(*bones, morphs=morphs))
+
+
+def dance():
+    keys = [
+        mf.BoneKey(name, frame, (frame / 9, 1, 0), (0.1, 0.2, frame / 30, 1))
+        for name in ("root", "knee", "goal", "toe goal")
+        for frame in (0, 10, 30)
+    ]
+    states = [mf.PropertyKey(15, 1, [("goal", 0)])]
+    return rigs.motion_of(*keys, morphs=[mf.MorphKey("g", 5, 1.0)], properties=states)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flipped_bytes_of_a_rig_are_refused_or_posed(seed):
+    r, data, motion, posed = random.Random(seed), everything(), dance(), 0
+    for _ in range(2500):
+        changed = bytearray(data)
+        for _ in range(r.choice((1, 1, 2, 5))):
+            changed[r.randrange(len(data))] = r.choice((0, 0x7F, 0x80, 0xFF, r.randrange(256)))
+        try:
+            model = mmdskin.load_model(bytes(changed))
+        except mmdskin.FormatError:
+            continue
+        pose = model.pose(motion, [0, 7.5, 20])
+        rigs.assert_rigid(pose.bone_matrices)
+        posed += 1
+    assert posed > 500

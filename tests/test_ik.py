@@ -4,6 +4,7 @@
 import json
 import time
 
+import mmdskin
 import motion_file as mf
 import numpy as np
 import pose_rigs as rigs
@@ -42,9 +43,7 @@ def bone_of_capture(b):
 
 def solved(model, **members):
     """World matrices (B,4,4), float64, IK on."""
-    m = rigs.posed(model, ik=True, **members).astype(np.float64)
-    m[:, :3, 3] = twin.origins(m, rigs.rest(model))
-    return m
+    return rigs.worlds(model, rigs.pose_of(model, ik=True, **members))
 
 
 def local_turn(worlds, model, i):
@@ -183,6 +182,19 @@ def test_ik_off_leaves_the_pose_of_the_bones():
     assert (moved[:4] == np.eye(4)).all()
 
 
+def test_ik_off_does_not_append_to_effectors_again():
+    """The link turns by its own append after the effector has read it; the child saw that."""
+    model = model_of(
+        bone("end", append=rigs.pmx.Append(1, 1.0)),
+        bone("link", append=rigs.pmx.Append(2, 1.0)),
+        bone("source"),
+        bone("child", (0, 1, 0), 0),
+        bone("goal", ik=ik(0, [1])),
+    )
+    m = rigs.posed(model, {2: twin.about((1, 0, 0), 1)}, ik=False)
+    assert (m[0] == m[3]).all()
+
+
 def test_without_a_motion_the_bones_rest_and_ik_runs():
     model = two_links(20, 0.5)
     assert (model.pose(ik=False).bone_matrices == np.eye(4)).all()
@@ -227,6 +239,38 @@ def test_bones_under_an_effector_stand_on_its_last_place():
     found = solved(model, moves={4: (0, 3, 0)})
     tip = found[3, :3, 3] + found[3, :3, :3] @ (0, 0, -1)
     np.testing.assert_allclose(found[5, :3, 3], tip, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_frame_does_not_depend_on_those_before_it(seed):
+    r = np.random.default_rng(seed)
+    model = mmdskin.load_model(rigs.pmx.write(rigs.random_rig(r, int(r.integers(1, 30)))))
+    frames = rigs.random_locals(r, model, 3)
+    batch = model.pose_from(*frames).bone_matrices
+    rigs.assert_rigid(batch)
+    for k in range(3):
+        alone = model.pose_from(*(part[k] for part in frames)).bone_matrices
+        assert np.array_equal(alone, batch[k])
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_every_bone_stands_on_the_last_place_of_its_parent(seed):
+    """Whatever solvers moved: bones without append are where their own values say."""
+    r = np.random.default_rng(seed)
+    source = rigs.random_rig(r, int(r.integers(1, 30)))
+    model = mmdskin.load_model(rigs.pmx.write(source))
+    (t,), (q,), _ = rigs.random_locals(r, model, 1)
+    worlds, rest = rigs.worlds(model, model.pose_from(t, q)), rigs.rest(model)
+    links = {link.bone for b in source.bones if b.ik for link in b.ik.links}
+    for i, b in enumerate(source.bones):
+        if b.append or b.parent < 0:
+            continue
+        above = worlds[b.parent]
+        wanted = above[:3, 3] + above[:3, :3] @ (rest[i] - rest[b.parent] + t[i])
+        np.testing.assert_allclose(worlds[i, :3, 3], wanted, atol=1e-5 * abs(worlds).max())
+        if i not in links:
+            turn = twin.matrix(twin.normalised(q[i]))
+            np.testing.assert_allclose(above[:3, :3].T @ worlds[i, :3, :3], turn, atol=1e-5)
 
 
 # Without a solution; each has a defined result
