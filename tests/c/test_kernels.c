@@ -51,7 +51,9 @@ static double difference(const float *a, const float *b, size_t count)
     double largest = 0;
     for (size_t i = 0; a && i < count; i++) {
         double apart = fabs((double)a[i] - (double)b[i]);
-        largest = apart <= largest ? largest : apart; /* NaN wins */
+        if (isnan(apart))
+            return apart;
+        largest = apart > largest ? apart : largest;
     }
     return largest;
 }
