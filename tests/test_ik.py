@@ -310,8 +310,9 @@ def test_without_loops_the_unit_angle_gives_their_number(loops):
 
 
 def test_loops_end_at_1024():
-    unit = 1e-6
-    assert (solved(chain(loops=2**31 - 1, unit=unit)) == solved(chain(loops=1024, unit=unit))).all()
+    found = solved(chain(loops=2**31 - 1, unit=1e-5))
+    assert (found == solved(chain(loops=1024, unit=1e-5))).all()
+    assert (found != solved(chain(loops=1023, unit=1e-5))).any()
 
 
 def test_a_unit_angle_of_zero_is_no_bound():

@@ -220,16 +220,17 @@ def test_weights_are_not_clamped():
 
 def test_groups_and_flips_drive_bone_morphs():
     morphs = [
+        rigs.morph("outer", "group", (2, 1.0)),
         rigs.morph("m", "bone", (0, 1, 0, 0, *about(X, 0))),
-        rigs.morph("g", "group", (0, 0.5)),
-        rigs.morph("f", "flip", (0, 8.0)),
-        rigs.morph("nested", "group", (1, 1.0)),
-        rigs.morph("gf", "group", (2, 1.0)),
+        rigs.morph("inner", "group", (1, 0.5)),
+        rigs.morph("f", "flip", (1, 8.0)),
+        rigs.morph("outer too", "group", (2, 1.0)),
+        rigs.morph("of flip", "group", (3, 1.0)),
     ]
     model = model_of(bone("a"), morphs=morphs)
-    shifts = [rigs.posed(model, weights=w)[0, 0, 3] for w in np.eye(5)]
-    assert shifts == [1, 0.5, 8, 0, 8]
-    assert rigs.posed(model, weights=[1, 1, 0, 0, 0])[0, 0, 3] == 1.5
+    shifts = [rigs.posed(model, weights=w)[0, 0, 3] for w in np.eye(6)]
+    assert shifts == [0, 1, 0.5, 8, 0, 8]
+    assert rigs.posed(model, weights=[0, 1, 1, 0, 0, 0])[0, 0, 3] == 1.5
 
 
 def test_a_bone_morph_of_no_length_turns_nothing():
