@@ -110,6 +110,7 @@ int main(void)
     morph_tests();
     mesh_tests();
     skin_tests();
+    job_tests();
     kernel_tests();
     memory_tests();
     printf("C: %d passed, %d failed\n", passed, failed);

@@ -51,6 +51,7 @@ void pmx_cleaned_tests(void);
 void morph_tests(void);
 void mesh_tests(void);
 void skin_tests(void);
+void job_tests(void);
 void kernel_tests(void);
 void memory_tests(void);
 

@@ -32,6 +32,17 @@ static void trailing_bytes_are_accepted(void)
     pmx_sample_free(&sample);
 }
 
+static void soft_bodies_are_of_2_1_only(void)
+{
+    pmx_layout layout = pmx_sample_layout();
+    layout.version = 2.0f;
+    pmx_sample sample = pmx_sample_new(layout);
+    mmd_model *model = load(&sample);
+    CHECK(model && model->soft_body_count == 0);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
 static void further_settings_are_skipped(void)
 {
     pmx_sample sample = pmx_sample_new(pmx_sample_layout());
@@ -327,6 +338,7 @@ static void flipped_bytes_never_make_an_unsafe_model(void)
 void pmx_cleaned_tests(void)
 {
     RUN(trailing_bytes_are_accepted);
+    RUN(soft_bodies_are_of_2_1_only);
     RUN(further_settings_are_skipped);
     RUN(missing_bones_become_nil);
     RUN(a_bone_is_not_its_own_parent);
