@@ -166,12 +166,12 @@ static void normals_turn_by_the_inverse_transpose(void)
     check_one(&c, 2e-6, V(0, 0, 0), V(0.232724f, -0.127853f, 0.964102f), NULL);
 }
 
-/* Equal blend with 179.9 degrees about X: the plane is scaled by cos(89.95 degrees), and float
-   alone would miss the direction by some 3e-5. Cofactors of the blend worked out in double. */
-static void normals_of_almost_opposite_rotations_are_precise(void)
+/* Equal blend with almost 180 degrees about X: the plane shrinks to some thousandth, and float
+   alone would miss the direction by up to 1e-4. Cofactors of the blend worked out in double. */
+static void check_almost_opposite(double degrees)
 {
     float matrices[32] = {IDENTITY_MATRIX, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    const double angle = 179.9 / 180 * acos(-1);
+    double angle = degrees / 180 * acos(-1);
     matrices[21] = matrices[26] = (float)cos(angle);
     matrices[25] = (float)sin(angle);
     matrices[22] = -matrices[25];
@@ -182,10 +182,16 @@ static void normals_of_almost_opposite_rotations_are_precise(void)
                   .bone_count = 2,
                   .matrices = matrices};
     double a = 0.5 * (1 + (double)matrices[21]), b = 0.5 * (double)matrices[25];
-    double x = 0.6 * (a * a + b * b), y = 0.8 * a, z = 0.8 * b,
-           length = sqrt(x * x + y * y + z * z);
+    double x = 0.6 * (a * a + b * b), y = 0.8 * a, z = 0.8 * b;
+    double length = sqrt(x * x + y * y + z * z);
     check_one(&c, 1e-6, V(0, 0, 0),
               V((float)(x / length), (float)(y / length), (float)(z / length)), NULL);
+}
+
+static void normals_of_almost_opposite_rotations_are_precise(void)
+{
+    for (int i = 0; i < 40; i++)
+        check_almost_opposite(179.5 + 0.0123 * i);
 }
 
 static void check_linear(const float matrix[16], const one_case *given, const float position[3],
