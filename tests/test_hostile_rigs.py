@@ -145,6 +145,31 @@ def test_weights_near_the_end_of_float32():
     assert np.isfinite(rigs.posed(model, weights=[3e38])).all()
 
 
+def test_weights_that_groups_raise_beyond_float32():
+    morphs = [
+        morph("m", "bone", (1, 0, 1, 0, *about(X, 1))),
+        *(morph(str(i), "group", (0, sign * 3e38), (0, 3e38)) for i, sign in enumerate((1, -1))),
+    ]
+    bones = bone("root"), bone("a", (1, 0, 0), 0), bone("b", (2, 0, 0), 1)
+    model = model_of(*bones, bone("goal", (0, 1, 0), ik=ik(2, [1, 0])), morphs=morphs)
+    for weights in ([0, 3e38, 0], [0, 0, 3e38], [1, 3e38, -3e38]):
+        rigs.assert_rigid(rigs.posed(model, weights=weights, ik=True))
+
+
+def test_keys_near_the_end_of_float32():
+    keys = [
+        mf.BoneKey("a", frame, (value, -value, 0), (0, value, 0, value))
+        for frame, value in ((0, 3e38), (10, -3e38), (2**32 - 1, 3e38))
+    ]
+    weights = [mf.MorphKey("m", frame, value) for frame, value in ((0, 3e38), (10, -3e38))]
+    morphs = [morph("m", "bone", (0, 3e38, 1, 0, *about(X, 1)))]
+    pose = model_of(bone("a"), bone("b", (0, 1, 0), 0), morphs=morphs).pose(
+        rigs.motion_of(*keys, morphs=weights), [0, 3.3, 5, 10, 2e9]
+    )
+    rigs.assert_rigid(pose.bone_matrices)
+    assert np.isfinite(pose.morph_weights).all()
+
+
 def test_a_chain_of_thirty_thousand_bones():
     count = 30000
     source = rigs.source(*(bone("b", (0, 1, 0), i - 1) for i in range(count)))

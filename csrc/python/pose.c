@@ -76,7 +76,7 @@ static bool run_pose(PyObject *self, PyObject *motion, const mmd_array *frames, 
     mmd_error err = {0};
     bool done;
     if (motion == Py_None) {
-        if (count * model->morph_count > 0)
+        if (count && model->morph_count)
             memset(weights->data, 0, count * model->morph_count * sizeof(float));
         mmd_pose_locals_job job = {.frame_count = count, .ik = ik, .matrices = matrices->data};
         Py_BEGIN_ALLOW_THREADS
