@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a PMX file says about skinning and Blender has no place for, kept as attributes of the mesh.
+
+`mmd_deform` (INT, point) is the deform type of each vertex, numbered as in `mmdskin.Model.deform`.
+Weights stay in vertex groups; only where a vertex group cannot hold one (below 0, above 1, a bone
+twice) do `mmd_group_1` to `_4` (INT) and `mmd_weight_1` to `_4` (FLOAT) keep all influences. SDEF's
+points are the shape keys that mmd_tools made the custom: `mmd_sdef_c`, `mmd_sdef_r0`, `mmd_sdef_r1`.
+Attributes travel with their vertices through edits; `mesh_source` decides what still holds.
+"""
+
+import numpy as np
+
+DEFORM = "mmd_deform"
+GROUPS = tuple(f"mmd_group_{slot}" for slot in range(1, 5))
+WEIGHTS = tuple(f"mmd_weight_{slot}" for slot in range(1, 5))
+
+
+def store(mesh, deform, groups, weights):
+    """Keep (V,) deform types and (V, 4) influences: vertex group numbers (-1 is empty), weights."""
+    clear(mesh)
+    _put(mesh, DEFORM, "INT", deform)
+    if _exceed_groups(groups, weights):
+        for slot in range(4):
+            _put(mesh, GROUPS[slot], "INT", groups[:, slot])
+            _put(mesh, WEIGHTS[slot], "FLOAT", weights[:, slot])
+
+
+def clear(mesh):
+    for name in (DEFORM, *GROUPS, *WEIGHTS):
+        if name in mesh.attributes:
+            mesh.attributes.remove(mesh.attributes[name])
+
+
+def deform_types(mesh):
+    """(V,) uint8, or None where the file's types are not known."""
+    values = _get(mesh, DEFORM, np.int32)
+    return None if values is None else np.clip(values, 0, 255).astype(np.uint8)
+
+
+def influences(mesh):
+    """(V, 4) int32 vertex groups and (V, 4) float32 weights as in the file, or None."""
+    columns = [_get(mesh, name, np.int32) for name in GROUPS]
+    columns += [_get(mesh, name, np.float32) for name in WEIGHTS]
+    if any(column is None for column in columns):
+        return None
+    return np.stack(columns[:4], 1), np.stack(columns[4:], 1)
+
+
+def _exceed_groups(groups, weights):
+    used = groups >= 0
+    if ((weights < 0) | (weights > 1))[used].any():
+        return True
+    ordered = np.sort(np.where(used, groups, -1), axis=1)
+    return bool(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any())
+
+
+def _put(mesh, name, kind, values):
+    attribute = mesh.attributes.new(name, kind, "POINT")
+    dtype = np.float32 if kind == "FLOAT" else np.int32
+    attribute.data.foreach_set("value", np.ascontiguousarray(values, dtype))
+
+
+def _get(mesh, name, dtype):
+    attribute = mesh.attributes.get(name)
+    if attribute is None or attribute.domain != "POINT":
+        return None
+    if attribute.data_type != ("FLOAT" if dtype is np.float32 else "INT"):
+        return None
+    values = np.empty(len(attribute.data), dtype)
+    attribute.data.foreach_get("value", values)
+    return values
