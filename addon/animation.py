@@ -55,11 +55,13 @@ def remove_curves(keys, names, state):
             if curve is not None:
                 curves.remove(curve)
         if not state["action"] and not any(len(found) for found in _all_curves(action)):
+            if _LAYERED:
+                data.action_slot = None
             bpy.data.actions.remove(action)
         elif _LAYERED:
             _remove_layers(data, state)
-    if "last_slot" in state and data.action is None:
-        data.last_slot_identifier = state["last_slot"]
+        if _LAYERED and data.action_slot is None:
+            data.last_slot_identifier = state["last_slot"]
     if not state["data"] and not (data.action or len(data.drivers) or len(data.nla_tracks)):
         keys.animation_data_clear()
 
@@ -76,7 +78,7 @@ def is_animated(keys, names):
 
 def _curves(keys, state):
     data = keys.animation_data or keys.animation_data_create()
-    if _LAYERED and data.action is None:
+    if _LAYERED:
         state["last_slot"] = data.last_slot_identifier
     if data.action is None:
         data.action = bpy.data.actions.new(keys.name)
@@ -141,6 +143,7 @@ def _remove_layers(data, state):
         if state.get("layer") and not len(layer.strips):
             action.layers.remove(layer)
         if state.get("slot") == slot.identifier:
+            data.action_slot = None
             action.slots.remove(slot)
 
 
