@@ -39,7 +39,7 @@ class MeshCache:
 
     def start(self):
         try:
-            self._file = open(self._new, "wb")  # noqa: SIM115: it outlives this call
+            self._file = open(self._new, "wb")  # noqa: SIM115
         except OSError as error:
             raise self._error(error) from error
         frames, count = self.options.frames, self.part.skinner.vertex_count

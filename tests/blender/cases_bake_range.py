@@ -174,9 +174,7 @@ class ShapeKeys(Range):
         for frame in (1, 11, 21):
             bpy.context.scene.frame_set(frame)
             values = {name: keys[name].value for name in self.names()}
-            self.assertEqual(
-                values, {name: float(name == f"MMD {frame:04d}") for name in values}
-            )
+            self.assertEqual(values, {name: float(name == f"MMD {frame:04d}") for name in values})
 
 
 class MeshCache(Range):
@@ -243,13 +241,13 @@ class MeshCache(Range):
 class Restored(Range):
     """Clear Bake brings every datablock back."""
 
-    def assert_restored(self):
+    def assert_restored(self, targets=Playback.TARGETS):
         bpy.context.view_layer.update()
         before = model_state.of_file()
-        for target, more in Playback.TARGETS:
+        for target, more in targets:
             with self.subTest(target):
                 self.bake(target, step=5, **more)
-                self.assertNotEqual(before, model_state.of_file())
+                self.assertTrue(model_state.differences(before))
                 bpy.ops.mmdskin.clear_bake()
                 self.assertEqual(model_state.differences(before), [])
 
@@ -258,7 +256,7 @@ class Restored(Range):
 
     def test_a_mesh_without_keys(self):
         self.mesh.shape_key_clear()
-        self.assert_restored()
+        self.assert_restored(Playback.TARGETS[:2])  # without SDEF there is nothing to correct
 
     def test_keys_with_an_action_of_the_user(self):
         key = self.mesh.data.shape_keys.key_blocks["ふくらみ"]
