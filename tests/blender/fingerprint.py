@@ -60,7 +60,6 @@ _LEFT_OUT = {
 _KINDS = (
     "objects",
     "meshes",
-    "shape_keys",
     "armatures",
     "actions",
     "node_groups",
@@ -77,6 +76,9 @@ def of_file():
     for kind in _KINDS:
         for block in getattr(bpy.data, kind):
             found[f"{kind}/{block.name_full}"] = of(block)
+            keys = getattr(block, "shape_keys", None)
+            if keys:
+                found[f"{kind}/{block.name_full}/keys"] = of(keys)
     for scene in bpy.data.scenes:
         at = f"frame {scene.frame_current} {scene.frame_subframe}"
         found[f"scenes/{scene.name}"] = f"{at} {scene.frame_start} {scene.frame_end}"
@@ -120,8 +122,8 @@ def _walk(struct, path, lines, depth):
         if prop.type == "COLLECTION":
             _collection(value, here, lines, depth)
         elif prop.type == "POINTER":
-            if value is None or isinstance(value, bpy.types.ID):
-                lines.append(f"{here} {value.name_full if value else None}")
+            if value is None or isinstance(value, (bpy.types.ID, bpy.types.ShapeKey)):
+                lines.append(f"{here} {value and value.name}")
                 if isinstance(value, bpy.types.NodeTree) and depth == 0:
                     _walk(value, here, lines, depth + 1)
             elif depth < 7 and value.bl_rna.identifier not in {
