@@ -50,7 +50,7 @@ class _Ready(NamedTuple):
 
     original: int  # address of the mesh that the user sees
     skinner: skinner.Skinner
-    bones: tuple  # names of all pose bones
+    bones: list  # names of all pose bones
     chosen: tuple  # those of the skinner, as numbers
     settings: tuple  # of the motion, None without
     motion: object
@@ -318,7 +318,7 @@ def _prepared(mesh, armature, obj, attribute, settings):
     """
     address = mesh.as_pointer()
     ready = _ready.get(address)
-    names = tuple(bone.name for bone in armature.pose.bones)
+    names = armature.pose.bones.keys()
     fresh = not any(attribute.data[0].vector)
     if ready and not fresh and (ready.bones, ready.settings) == (names, settings):
         return ready
