@@ -14,9 +14,9 @@ bl_info = {
     "category": "Animation",
 }
 
-from . import native, operators, panels  # noqa: E402
+from . import model_file, motion_source, native, operators, panels  # noqa: E402, F401
 
-_parts = (operators, panels)
+_parts = (model_file, operators, panels)
 
 
 def register():
