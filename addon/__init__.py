@@ -14,9 +14,9 @@ bl_info = {
     "category": "Animation",
 }
 
-from . import model_file, motion_source, native, operators, panels  # noqa: E402, F401
+from . import model_file, native, operators, panels, preview, properties  # noqa: E402
 
-_parts = (model_file, operators, panels)
+_parts = (model_file, properties, operators, panels, preview)
 
 
 def register():

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import mesh_source, model, native, pose_source, skinner
+from . import mesh_source, mmd_tools, model, native, pose_source, skinner
 
 STATE = "mmdskin_bake"
 
@@ -98,7 +98,8 @@ def _skin(obj, armature, depsgraph):
     )
     evaluated = armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
     try:
-        matrices = pose_source.matrices(*evaluated, ready.bones)
+        numbers = pose_source.numbers(armature, ready.bones)
+        matrices = pose_source.matrices(*evaluated, numbers)
         return Baked(obj, armature, ready.positions(matrices, values), ready.source)
     except ValueError as error:
         raise BakeError(f"'{obj.name}' cannot be skinned: {error}") from error
@@ -166,18 +167,10 @@ def _clear(obj):
             modifier.show_viewport, modifier.show_render = viewport, render
     del obj[STATE]
     obj.data.update_tag()
-    _refresh_sdef_driver(obj)
+    mmd_tools.refresh_sdef(obj)
 
 
 def _key_blocks(obj):
     # Asked for anew each time: removing the last key frees what held them.
     keys = obj.data.shape_keys
     return keys.key_blocks if keys else ()
-
-
-def _refresh_sdef_driver(obj):
-    """mmd_tools' driver skips bones that have not moved and would show an older pose again."""
-    driver = bpy.app.driver_namespace.get("mmd_sdef_driver")
-    cache = getattr(driver, "__self__", None)
-    if hasattr(cache, "clear_cache"):
-        cache.clear_cache(obj)

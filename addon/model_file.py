@@ -16,7 +16,9 @@ import numpy as np
 from . import native
 
 PATH = "mmdskin_model_path"  # custom property of the armature object
-NAME = "mmd_name_j"  # custom property of a pose bone: its name in the file
+NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
+_NUMBER = "mmd_bone_id"  # and its number
+_MORPHS = "mmd_morphs"  # custom property of the root that our importer made
 _FOLDER = "import_folder"  # custom property of the root, where mmd_tools keeps it
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
 _USUAL_SCALE = 0.08
@@ -58,6 +60,16 @@ def rig(armature, path=""):
     if not fitting:
         raise FileError(f"The file of '{armature.name}' is not known: choose its .pmx or .pmd")
     return max(fitting, key=lambda found: (len(found.bones), -len(found.model.bones)))
+
+
+def morph_keys(armature):
+    """The shape key of each morph of the file, "" for none; () where our importer noted nothing."""
+    obj = armature
+    while obj is not None:
+        if _MORPHS in obj:
+            return tuple(morph.get("key", "") for morph in obj[_MORPHS])
+        obj = obj.parent
+    return ()
 
 
 def unique_names(names):
@@ -140,16 +152,18 @@ def _rig(armature, path):
 def match_bones(armature, model):
     """Scene bone: file bone, by the name that an importer has kept, else by the bone's own."""
     names = unique_names(bone.name for bone in model.bones)
-    free = {name: number for number, name in enumerate(names)}
-    free_sides = {}
-    for name, number in free.items():
-        free_sides.setdefault(_file_side(name), number)
+    by_name = {name: number for number, name in enumerate(names)}
+    by_side = {}
+    for name, number in by_name.items():
+        by_side.setdefault(_file_side(name), number)
     found, taken = {}, set()
-    # Of bones with the same name in the file the one that also shows it comes first.
-    pose_bones = sorted(armature.pose.bones, key=lambda bone: bone.name not in free)
+    # A bone that was duplicated in Blender says the same of itself as the first.
+    pose_bones = sorted(armature.pose.bones, key=lambda bone: _is_numbered(bone.name))
     for pose_bone in pose_bones:
-        numbers = [free.get(name) for name in (*_kept_names(pose_bone), pose_bone.name)]
-        numbers.append(free_sides.get(_scene_side(pose_bone.name)))
+        kept, number = _kept(pose_bone)
+        numbers = [number] if kept and _name_of(model.bones, number) == kept else []
+        numbers += [by_name.get(kept), by_name.get(pose_bone.name)]
+        numbers.append(by_side.get(_scene_side(pose_bone.name)))
         for number in numbers:
             if number is not None and number not in taken:
                 taken.add(number)
@@ -158,13 +172,19 @@ def match_bones(armature, model):
     return found
 
 
-def _kept_names(pose_bone):
-    yield pose_bone.get(NAME)
+def _kept(pose_bone):
+    """Name and number in the file, as an importer has noted them."""
+    if NAME in pose_bone:
+        return pose_bone[NAME], pose_bone.get(_NUMBER, -1)
     mmd_bone = getattr(pose_bone, "mmd_bone", None)
     if mmd_bone is not None:
-        yield mmd_bone.name_j
-    else:  # mmd_tools is not enabled
-        yield _group_of(pose_bone, "mmd_bone").get("name_j")
+        return mmd_bone.name_j, mmd_bone.bone_id
+    group = _group_of(pose_bone, "mmd_bone")  # mmd_tools is not enabled
+    return group.get("name_j"), group.get("bone_id", -1)
+
+
+def _name_of(bones, number):
+    return bones[number].name if 0 <= number < len(bones) else None
 
 
 def _group_of(pose_bone, name):
@@ -173,6 +193,10 @@ def _group_of(pose_bone, name):
     if group is None and hasattr(pose_bone, "bl_system_properties_get"):  # 5.0
         group = (pose_bone.bl_system_properties_get() or {}).get(name)
     return {} if group is None else group
+
+
+def _is_numbered(name):
+    return re.search(r"\.\d{3}$", name) is not None
 
 
 def _file_side(name):

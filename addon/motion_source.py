@@ -49,7 +49,7 @@ class Motion:
         self.rig, self.motion = rig, motion
         self.start, self.speed = float(start), float(speed)
         self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
-        self._keys = _keys(rig.model)
+        self._keys = _keys(rig.model, armature)
         self._flips, self._groups, self._ratios = _mixing(rig.model)
         # T M inverse(T), as one matrix that acts on the 16 numbers of M.
         to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
@@ -118,10 +118,14 @@ def _number(rig, bone):
     return -1
 
 
-def _keys(model):
+def _keys(model, armature):
     """Shape key: its vertex morph, or -1 for a group, which acts through others."""
+    vertex = {i for i, morph in enumerate(model.morphs) if morph.kind == "vertex"}
+    noted = model_file.morph_keys(armature)
+    if len(noted) == len(model.morphs):
+        return {key: i if i in vertex else -1 for i, key in enumerate(noted) if key}
     keys = {morph.name: -1 for morph in model.morphs if morph.kind == "group"}
-    numbers = [i for i, morph in enumerate(model.morphs) if morph.kind == "vertex"]
+    numbers = sorted(vertex)
     names = model_file.unique_names(model.morphs[i].name for i in numbers)
     keys.update(zip(names, numbers, strict=True))
     return keys

@@ -8,17 +8,23 @@ class PoseError(Exception):
     """The pose cannot be used; the text is a sentence for the user."""
 
 
-def matrices(armature, obj, bones):
-    """(B, 4, 4) float32 from rest to pose of the named bones, in the space of the mesh object.
+def matrices(armature, obj, numbers):
+    """(B, 4, 4) float32 from rest to pose of pose bones, in the space of the mesh object.
 
-    Both objects are evaluated ones, as `evaluated_get` gives them.
+    Both objects are evaluated ones, as `evaluated_get` gives them; bones by number.
     """
     pose_bones = armature.pose.bones
     flat = np.empty(16 * len(pose_bones), np.float32)
     # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted(), stored column by column.
     pose_bones.foreach_get("matrix_channel", flat)
-    chosen = [pose_bones.find(name) for name in bones]
-    return in_mesh_space(flat.reshape(-1, 4, 4)[chosen].transpose(0, 2, 1), armature, obj)
+    chosen = flat.reshape(-1, 4, 4)[list(numbers)]
+    return in_mesh_space(chosen.transpose(0, 2, 1), armature, obj)
+
+
+def numbers(armature, bones):
+    """Numbers of the named pose bones."""
+    known = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
+    return [known[name] for name in bones]
 
 
 def in_mesh_space(matrices, armature, obj):

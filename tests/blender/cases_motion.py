@@ -205,6 +205,10 @@ class Follows(MotionCase):
         bone["mmd_bone"] = {"name_j": name}
 
     def test_bones_of_the_same_name(self):
+        self.same_names()
+        self.assert_follows(self.open())
+
+    def same_names(self):
         pmx = rig()
         pmx.bones[2].name = pmx.bones[3].name = "同じ"
         scene.clear()
@@ -214,6 +218,14 @@ class Follows(MotionCase):
             if bone.name.startswith("同じ"):
                 bone[addon().model_file.NAME] = "同じ"
         self.model_path = self.write("同じ.pmx", pmx_file.write(pmx))
+
+    def test_bones_of_the_same_name_that_were_renamed(self):
+        self.same_names()
+        for number, name in enumerate(self.scene.bone_names):
+            bone = self.armature.pose.bones[name]
+            bone[addon().model_file.NAME] = self.scene.pmx.bones[number].name
+            bone["mmd_bone_id"] = number
+            bone.name = self.scene.bone_names[number] = f"Bone {9 - number}"
         self.assert_follows(self.open())
 
     def test_a_bone_that_was_added_moves_with_its_parent(self):
@@ -309,6 +321,13 @@ class Keys(MotionCase):
         values = self.open().key_values(["お客様", "まとめ", "あ"], [3])[0]
         self.assertEqual(values[:2].tolist(), [0, 0])
         self.assertGreater(values[2], 0)
+
+    def test_names_that_our_importer_gave(self):
+        keys = ["A", "all", "", "", "", ""]
+        self.scene.root["mmd_morphs"] = [{"key": key} for key in keys]
+        source = self.open()
+        self.assertEqual(source.known_keys(["あ", "A", "all"]).tolist(), [False, True, True])
+        self.assertGreater(source.key_values(["A"], [3])[0, 0], 0)
 
     def test_flips_of_every_size(self):
         pmx = self.scene.pmx
