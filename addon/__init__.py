@@ -14,9 +14,9 @@ bl_info = {
     "category": "Animation",
 }
 
-from . import model_file, native, operators, panels, preview, properties  # noqa: E402
+from . import model_file, native, operators, panels, preview, properties, restore  # noqa: E402
 
-_parts = (model_file, properties, operators, panels, preview)
+_parts = (model_file, properties, operators, restore, panels, preview)
 
 
 def register():

@@ -51,24 +51,26 @@ def rig(armature, path=""):
     path = path or armature.get(PATH, "")
     if path:
         return _rig(armature, bpy.path.abspath(path))
-    fitting = []
-    for candidate in _candidates(armature):
+    best = None
+    for candidate in _candidates(armature.original):
         try:
-            fitting.append(_rig(armature, candidate))
+            found = _rig(armature, candidate)
         except FileError:
             continue
-    if not fitting:
+        if best is None or len(found.bones) > len(best.bones):
+            best = found
+        if len(best.bones) == len(best.model.bones):
+            break
+    if best is None:
         raise FileError(f"The file of '{armature.name}' is not known: choose its .pmx or .pmd")
-    return max(fitting, key=lambda found: (len(found.bones), -len(found.model.bones)))
+    return best
 
 
 def morph_keys(armature):
     """The shape key of each morph of the file, "" for none; () where our importer noted nothing."""
-    obj = armature
-    while obj is not None:
+    for obj in _with_parents(armature):
         if _MORPHS in obj:
             return tuple(morph.get("key", "") for morph in obj[_MORPHS])
-        obj = obj.parent
     return ()
 
 
@@ -103,24 +105,32 @@ def _loaded(kind, path, mtime, size):
 
 
 def _candidates(armature):
-    """Model files in the folders that an importer has noted or has taken textures from."""
+    """Model files in the folders that an importer has noted or has taken textures from.
+
+    Files that the model is named after come first: importers name it so.
+    """
+    named = {obj.name for obj in _with_parents(armature)}
     for folder in dict.fromkeys(_folders(armature)):
         try:
-            names = sorted(os.listdir(folder))
+            names = os.listdir(folder)
         except OSError:
             continue
-        for name in names:
+        for name in sorted(names, key=lambda name: (os.path.splitext(name)[0] not in named, name)):
             if name.lower().endswith((".pmx", ".pmd")):
                 yield os.path.join(folder, name)
 
 
-def _folders(armature):
-    obj = armature
+def _with_parents(obj):
     while obj is not None:
+        yield obj
+        obj = obj.parent
+
+
+def _folders(armature):
+    for obj in _with_parents(armature):
         folder = obj.get(_FOLDER, "")
         if isinstance(folder, str) and folder:
             yield bpy.path.abspath(folder)
-        obj = obj.parent
     materials = (slot.material for obj in armature.children for slot in obj.material_slots)
     for material in materials:
         for node in material.node_tree.nodes if material and material.node_tree else ():
