@@ -39,17 +39,20 @@ def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0)
         if moved:
             raise MotionError(f"'{name}' moves no bone and no morph of '{armature.name}'")
         raise MotionError(f"'{name}' moves no model: it has no key of a bone or morph")
-    return Motion(rig, motion, armature, start, _FRAMES_PER_SECOND / fps if real_time else 1.0)
+    speed = _FRAMES_PER_SECOND / fps if real_time else 1.0
+    return Motion(rig, motion, path, armature, start, speed)
 
 
 class Motion:
     """Never changes, knows nothing of Blender: any thread may use it, several at once."""
 
-    def __init__(self, rig, motion, armature, start=0.0, speed=1.0):
-        self.rig, self.motion = rig, motion
+    def __init__(self, rig, motion, path, armature, start, speed):
+        self.rig, self.motion, self.path = rig, motion, path
         self.start, self.speed = float(start), float(speed)
         self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
         self._keys = _keys(rig.model, armature)
+        self._bone_tracks = {track.name for track in motion.bones}
+        self._morph_tracks = {track.name for track in motion.morphs}
         self._flips, self._groups, self._ratios = _mixing(rig.model)
         # T M inverse(T), as one matrix that acts on the 16 numbers of M.
         to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
@@ -59,6 +62,15 @@ class Motion:
     def unmatched(self):
         """Names that the motion has keys for and the model lacks: (bones, morphs, ik)."""
         return self.motion.unmatched(self.rig.model)
+
+    @property
+    def moves_bones(self):
+        return len(self.motion.bones) > len(self.unmatched.bones)
+
+    @property
+    def is_pose(self):
+        """Whether the file is a single pose, a VPD."""
+        return self.path.lower().endswith(".vpd")
 
     @property
     def scene_range(self):
@@ -96,6 +108,15 @@ class Motion:
         values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
         values[:, [number < 0 for number in numbers]] = 0
         return values.astype(np.float32)
+
+    def has_bone_track(self, name):
+        """Whether the motion has keys for the named scene bone."""
+        return self.rig.model.bones[self.rig.bones[name]].name in self._bone_tracks
+
+    def has_key_track(self, name):
+        """Whether the motion has keys for the morph of the named shape key."""
+        number = self._keys.get(name, -1)
+        return number >= 0 and self.rig.model.morphs[number].name in self._morph_tracks
 
     def _mixed(self, weights):
         """(F, M) sliders as the weights by which vertex morphs act (mmd-behaviour.md 8.2)."""
