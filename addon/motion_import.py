@@ -105,20 +105,20 @@ def write_animation(found, channels, keys, frames):
     armature = found.armature
     if channels:
         _release(armature, channels)
-        curves = _curves(armature)
-        _drop(curves, {path for one in channels for path in _bone_paths(one.name).values()})
+        holder = _holder(armature)
+        _drop(holder, {path for one in channels for path in _bone_paths(one.name).values()})
         for one in channels:
             paths = _bone_paths(one.name)
             for name, values in (("location", one.locations), ("rotation", one.rotations)):
                 for index, column in enumerate(values.T):
-                    _add_curve(curves, paths[name], index, one.name, frames, column)
+                    _add_curve(holder, paths[name], index, one.name, frames, column)
     for obj, values in keys.items():
         block = obj.data.shape_keys
         _unlock(block, values)
-        curves = _curves(block)
-        _drop(curves, {_key_path(name) for name in values})
+        holder = _holder(block)
+        _drop(holder, {_key_path(name) for name in values})
         for name, column in values.items():
-            _add_curve(curves, _key_path(name), 0, "", frames, column)
+            _add_curve(holder, _key_path(name), 0, "", frames, column)
 
 
 def write_pose(found, channels, keys):
@@ -177,8 +177,11 @@ def _key_path(name):
     return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
 
 
-def _curves(block):
-    """The F-curves of an action that is this datablock's alone."""
+def _holder(block):
+    """What has the `fcurves` and `groups` of the datablock, in an action that is its alone.
+
+    Until 4.3 that is the action itself, from 4.4 on the channelbag of a slot.
+    """
     data = block.animation_data or block.animation_data_create()
     if data.action is None or data.action.library:
         data.action = bpy.data.actions.new(block.name)
@@ -186,23 +189,24 @@ def _curves(block):
         data.action = data.action.copy()
     action = data.action
     if bpy.app.version < (4, 4):
-        return action.fcurves
+        return action
     if data.action_slot is None:
         data.action_slot = action.slots.new(id_type=block.id_type, name=block.name)
     layer = action.layers[0] if action.layers else action.layers.new("Layer")
     strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
-    return strip.channelbag(data.action_slot, ensure=True).fcurves
+    return strip.channelbag(data.action_slot, ensure=True)
 
 
-def _drop(curves, paths):
-    for curve in [curve for curve in curves if curve.data_path in paths]:
-        curves.remove(curve)
+def _drop(holder, paths):
+    for curve in [curve for curve in holder.fcurves if curve.data_path in paths]:
+        holder.fcurves.remove(curve)
 
 
-def _add_curve(curves, path, index, group, frames, values):
+def _add_curve(holder, path, index, group, frames, values):
     """Linear keyframes; a single one where the value never changes."""
-    option = "group_name" if bpy.app.version >= (4, 4) else "action_group"
-    curve = curves.new(path, index=index, **({option: group} if group else {}))
+    curve = holder.fcurves.new(path, index=index)
+    if group:
+        curve.group = holder.groups.get(group) or holder.groups.new(group)
     count = len(frames) if np.ptp(values) else 1
     points = np.stack([frames[:count], values[:count]], axis=1).astype(np.float32)
     curve.keyframe_points.add(count)
