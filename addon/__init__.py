@@ -14,9 +14,9 @@ bl_info = {
     "category": "Animation",
 }
 
-from . import native, operators, panels, preview, properties  # noqa: E402
+from . import model_file, motion_import, native, operators, panels, preview, properties, restore  # noqa: E402
 
-_parts = (properties, operators, panels, preview)
+_parts = (model_file, properties, operators, restore, motion_import, panels, preview)
 
 
 def register():
