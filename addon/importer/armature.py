@@ -89,18 +89,24 @@ def _point_ik_links(bones, records):
 
 def _roll(bone, record):
     if record.local_axes:
-        x = Vector(record.local_axes[0]).normalized().xzy
-        z = Vector(record.local_axes[1]).normalized().xzy
-        y = z.cross(x).normalized()
-        axes = (x, y, x.cross(y).normalized())
-        along = [bone.vector.dot(axis) for axis in axes]
-        best = max(range(3), key=lambda i: abs(along[i]))
-        bone.align_roll(axes[(best - 1) % 3 if along[best] < 0 else (best + 1) % 3])
+        _align(bone, *(Vector(axis).normalized().xzy for axis in record.local_axes))
     elif record.name in _ARMS or any(finger in record.name for finger in _FINGERS):
-        # Without local axes MMD turns arms and fingers in the plane of x and z of Blender.
-        along = bone.vector
-        angle = math.atan2(along.z, along.x)
-        bone.align_roll(Vector((-math.sin(angle), 0, math.cos(angle))))
+        # Without local axes MMD gives arms and fingers an x along the bone and a z to the front.
+        head, tail, length = bone.head, bone.tail, bone.length
+        angle = math.atan2(tail.z - head.z, tail.x - head.x)
+        offset = length * math.sin(angle), length * math.cos(angle)
+        above = Vector((tail.x - offset[0], tail.y, tail.z + offset[1]))
+        along = (tail - head).normalized()
+        _align(bone, along, along.cross((above - head).normalized()))
+
+
+def _align(bone, x, z):
+    """Turn the bone about itself until two of its axes are closest to the axes of MMD."""
+    y = z.cross(x).normalized()
+    axes = (x, y, x.cross(y).normalized())
+    along = [bone.vector.dot(axis) for axis in axes]
+    best = max(range(3), key=lambda i: abs(along[i]))
+    bone.align_roll(axes[(best - 1) % 3 if along[best] < 0 else (best + 1) % 3])
 
 
 def _lock(bone, record, is_tip):

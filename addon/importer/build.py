@@ -69,7 +69,7 @@ def _sentence(error):
 def _build(context, model, path, options, report):
     # Model and armature are always there, so that every tool finds its way from one to the other.
     stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
-    bpy.ops.object.select_all(action="DESELECT")
+    _deselect_all(context)
     collection = _target_collection(context)
     root = _object(collection, stem, None, None)
     rig = _object(collection, f"{stem}_arm", bpy.data.armatures.new(stem), root)
@@ -92,7 +92,7 @@ def _build(context, model, path, options, report):
                 key_names = keys.add_morphs(obj, model, options.scale)
     records.describe(root, model, key_names, options)
     neighbour.describe(root, rig, model, bone_names, key_names)
-    bpy.ops.object.select_all(action="DESELECT")
+    _deselect_all(context)
     root.select_set(True)
     context.view_layer.objects.active = root
     return root
@@ -114,6 +114,11 @@ def _target_collection(context):
     if active.exclude or not active.is_visible:
         return context.scene.collection
     return active.collection
+
+
+def _deselect_all(context):
+    for obj in context.view_layer.objects.selected[:]:
+        obj.select_set(False)
 
 
 def _object(collection, name, data, parent):

@@ -4,6 +4,8 @@
 import bpy
 import numpy as np
 
+_FOLDED = np.cos(np.radians(179))
+
 
 def to_blender(points, scale=1.0):
     """(n, 3) float32 in Blender's axes: y and z change places, which mirrors, as in mmd_tools."""
@@ -30,10 +32,10 @@ def put(collection, name, values):
 
 
 def _drawable(triangles):
-    """Triangles wound for Blender, without PMX 2.1's points and lines, and their numbers."""
+    """Triangles in Blender's winding, without PMX 2.1's points and lines, and their numbers."""
     a, b, c = triangles.T
     kept = np.flatnonzero((a != b) & (b != c) & (c != a))
-    return triangles[kept], kept
+    return triangles[kept, ::-1], kept
 
 
 def _geometry(mesh, positions, triangles):
@@ -81,9 +83,31 @@ def _uv_maps(mesh, model, corners, report):
 def _normals(mesh, normals):
     if not len(mesh.polygons):
         return
+    _sharpen_folds(mesh)
+    if hasattr(mesh, "use_auto_smooth"):  # up to 4.0
+        mesh.use_auto_smooth, mesh.auto_smooth_angle = True, np.pi
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     unit = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
     # A zero vector makes Blender keep its own normal there.
     mesh.normals_split_custom_set_from_vertices(unit.tolist())
-    if hasattr(mesh, "use_auto_smooth"):
-        mesh.use_auto_smooth = True
+
+
+def _sharpen_folds(mesh):
+    """Mark edges where two triangles lie on each other; Blender has no mean normal to start from."""
+    corners, edge_of = (np.empty(len(mesh.loops), np.int32) for _ in range(2))
+    mesh.loops.foreach_get("vertex_index", corners)
+    mesh.loops.foreach_get("edge_index", edge_of)
+    positions = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", positions)
+    a, b, c = positions.reshape(-1, 3)[corners].reshape(-1, 3, 3).transpose(1, 0, 2)
+    facing = np.cross(b - a, c - a)
+    facing /= np.maximum(np.linalg.norm(facing, axis=1, keepdims=True), 1e-30)
+    order = np.argsort(edge_of, kind="stable")
+    first, second = order[:-1], order[1:]
+    paired = edge_of[first] == edge_of[second]
+    first, second = first[paired], second[paired]
+    folded = (facing[first // 3] * facing[second // 3]).sum(1) < _FOLDED
+    sharp = np.zeros(len(mesh.edges), bool)
+    sharp[edge_of[first[folded]]] = True
+    if sharp.any():
+        put(mesh.edges, "use_edge_sharp", sharp)
