@@ -53,17 +53,10 @@ def read(path):
     try:
         return mmdskin.load_model(path)
     except mmdskin.FormatError as error:
-        raise ImportFailedError(f"'{file}' is not a sound MMD model: {_sentence(error)}") from error
+        raise ImportFailedError(f"'{file}' is not a sound MMD model: {error}") from error
     except (OSError, MemoryError) as error:
-        raise ImportFailedError(f"'{file}' cannot be read: {error}") from error
-
-
-def _sentence(error):
-    text = str(error)
-    place = [f"section {error.section}"] if error.section and error.section not in text else []
-    if error.offset is not None and str(error.offset) not in text:
-        place.append(f"byte {error.offset}")
-    return f"{text} ({', '.join(place)})" if place else text
+        reason = getattr(error, "strerror", None) or "there is not enough memory"
+        raise ImportFailedError(f"'{file}' cannot be read: {reason}") from error
 
 
 def _build(context, model, path, options, report):
@@ -131,7 +124,7 @@ def _object(collection, name, data, parent):
 @contextlib.contextmanager
 def _removed_on_failure():
     """Whatever was created inside is removed again when an exception leaves the block."""
-    kinds = ("objects", "meshes", "armatures", "materials", "images", "texts")
+    kinds = ("objects", "meshes", "shape_keys", "armatures", "materials", "images")
     before = {kind: set(getattr(bpy.data, kind)) for kind in kinds}
     try:
         yield

@@ -29,10 +29,10 @@ def add(mesh, model, kept, folder, pack, report):
 def _assign(mesh, model, kept, report):
     counts = [max(record.index_count, 0) // 3 for record in model.materials]
     total = len(model.triangles)
-    if sum(counts) != total:
-        report.warn(f"The materials count {sum(counts)} triangles of {total}")
     if not counts or not total:
         return
+    if sum(counts) != total:
+        report.warn(f"The materials count {sum(counts)} triangles, the model has {total}")
     # What is left over belongs to the last material.
     ends = np.minimum(np.cumsum(counts), total)
     ends[-1] = total

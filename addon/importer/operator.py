@@ -68,9 +68,13 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         return ImportHelper.invoke(self, context, event)
 
     def execute(self, context):
+        paths = self._paths()
+        if not paths:
+            self.report({"ERROR"}, "No file is chosen: give the path of a .pmx or .pmd file")
+            return {"CANCELLED"}
         imported = 0
         options = build.Options(self.scale, self._parts(), self.pack_textures)
-        for path in self._paths():
+        for path in paths:
             try:
                 _, report = build.import_file(context, path, options)
             except build.ImportFailedError as error:
@@ -93,7 +97,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         files = [file.name for file in self.files if file.name]
         if files:
             return [os.path.join(self.directory, name) for name in files]
-        return [bpy.path.abspath(self.filepath)]
+        return [bpy.path.abspath(self.filepath)] if self.filepath else []
 
 
 _classes = [MMDSKIN_OT_import_model]
