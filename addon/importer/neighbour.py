@@ -14,6 +14,7 @@ def describe(root, armature, model, bone_names, key_names):
         root["mmd_type"] = _ROOT
         return
     root.mmd_type = "ROOT"
+    _helper_collections(armature.data)
     root.mmd_root.name, root.mmd_root.name_e = model.name, model.name_english
     for name, record in zip(bone_names, model.bones, strict=True):
         if name in armature.pose.bones:
@@ -24,6 +25,15 @@ def describe(root, armature, model, bone_names, key_names):
             item = root.mmd_root.vertex_morphs.add()
             item.name, item.name_e = key, morph.name_english
             item.category = _PANELS.get(morph.panel, "OTHER")
+
+
+def _helper_collections(armature):
+    """Where mmd_tools puts the helper bones that its operator for append constraints makes."""
+    if not hasattr(armature, "collections"):
+        return
+    for name in ("mmd_shadow", "mmd_dummy"):
+        collection = armature.collections.new(name)
+        collection["mmd_tools"], collection.is_visible = "special collection", False
 
 
 def _bone(bone, record):

@@ -72,6 +72,9 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         if not paths:
             self.report({"ERROR"}, "No file is chosen: give the path of a .pmx or .pmd file")
             return {"CANCELLED"}
+        if not self.types:
+            self.report({"ERROR"}, "Nothing to import: choose at least one part of the model")
+            return {"CANCELLED"}
         imported = 0
         options = build.Options(self.scale, self._parts(), self.pack_textures)
         for path in paths:

@@ -4,6 +4,7 @@
 import itertools
 import math
 import os
+import sys
 import tempfile
 import unittest
 
@@ -83,6 +84,27 @@ class Case(unittest.TestCase):
         actual = np.array(bone.matrix_local)
         self.assert_close(actual[:, 3], expected[:, 3])
         self.assert_close(actual, expected, 3e-4)
+
+
+class MmdTools:
+    """mmd_tools from a zip (or before Blender 4.2 its folder), enabled inside of the block."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        if bpy.app.version >= (4, 2):
+            bpy.ops.extensions.package_install_files(
+                filepath=self.path, repo="user_default", enable_on_install=True, overwrite=True
+            )
+            self.module = "bl_ext.user_default.mmd_tools"
+        else:
+            sys.path.insert(0, os.path.dirname(self.path))
+            bpy.ops.preferences.addon_enable(module="mmd_tools")
+            self.module = "mmd_tools"
+
+    def __exit__(self, *_):
+        bpy.ops.preferences.addon_disable(module=self.module)
 
 
 def read(collection, attribute, columns, dtype=np.float32):
