@@ -38,7 +38,7 @@ def import_file(context, path, options):
     """The new root object and the Report; ImportFailedError leaves everything as it was."""
     path = os.path.abspath(path)
     model, report = read(path), Report()
-    with _removed_on_failure():
+    with _removed_on_failure(context):
         root = _build(context, model, path, options, report)
     return root, report
 
@@ -122,13 +122,18 @@ def _object(collection, name, data, parent):
 
 
 @contextlib.contextmanager
-def _removed_on_failure():
-    """Whatever was created inside is removed again when an exception leaves the block."""
+def _removed_on_failure(context):
+    """When an exception leaves the block, what was created in it goes, and the selection is back."""
     kinds = ("objects", "meshes", "shape_keys", "armatures", "materials", "images")
     before = {kind: set(getattr(bpy.data, kind)) for kind in kinds}
+    layer_objects = context.view_layer.objects
+    active, selected = layer_objects.active, layer_objects.selected[:]
     try:
         yield
     except BaseException:
         new = [thing for kind in kinds for thing in set(getattr(bpy.data, kind)) - before[kind]]
         bpy.data.batch_remove(new)
+        for obj in selected:
+            obj.select_set(True)
+        layer_objects.active = active
         raise

@@ -135,7 +135,11 @@ class Refused(imported.Case):
         ):
             with mock.patch.object(module, name, side_effect=MemoryError("on purpose")):
                 self.assert_refused("on purpose", path)
-        self.load(path)
+        before = self.load(path).root
+        with mock.patch.object(importer.build.weights, "fill", side_effect=KeyError("on purpose")):
+            self.assert_refused("on purpose", path)
+        objects = bpy.context.view_layer.objects
+        self.assertEqual((objects.active, objects.selected[:]), (before, [before]))
 
     def test_native_module_missing(self):
         native = sys.modules["addon_package"].native
