@@ -14,9 +14,9 @@ bl_info = {
     "category": "Animation",
 }
 
-from . import native, operators, panels  # noqa: E402
+from . import native, operators, panels, preview, properties  # noqa: E402
 
-_parts = (operators, panels)
+_parts = (properties, operators, panels, preview)
 
 
 def register():

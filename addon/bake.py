@@ -11,7 +11,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import mesh_source, model, native, pose_source
+from . import mesh_source, mmd_tools, model, native, pose_source, skinner
 
 STATE = "mmdskin_bake"
 
@@ -26,19 +26,8 @@ ERRORS = (
     mesh_source.SourceError,
     pose_source.PoseError,
     native.NativeError,
+    skinner.SkinError,
 )
-
-# Modifiers that leave vertices where they are may stand before the armature's.
-_HARMLESS = {
-    "DATA_TRANSFER",
-    "NORMAL_EDIT",
-    "UV_PROJECT",
-    "UV_WARP",
-    "VERTEX_WEIGHT_EDIT",
-    "VERTEX_WEIGHT_MIX",
-    "VERTEX_WEIGHT_PROXIMITY",
-    "WEIGHTED_NORMAL",
-}
 
 
 class Baked(NamedTuple):
@@ -55,22 +44,19 @@ def compute(models, depsgraph):
         if one.armature.mode == "EDIT":
             raise BakeError(f"'{one.armature.name}' is in edit mode: leave edit mode first")
         for obj in one.meshes:
-            _check(obj)
+            skinner.check_editable(obj)
             _check_evaluated(obj, depsgraph)
-            _check_modifiers(obj, one.armature)
-    mmdskin = native.load()
+            skinner.check_modifiers(obj, one.armature)
     baked = []
     for one in models:
-        sources = [(obj, mesh_source.read(obj, one.armature)) for obj in one.meshes]
-        sources = [(obj, source) for obj, source in sources if source.bones]
-        if not sources:
+        found = [_skin(obj, one.armature, depsgraph) for obj in one.meshes]
+        found = [item for item in found if item]
+        if not found:
             raise BakeError(
                 f"No vertex group of '{one.name}' is named after a deforming bone"
                 f" of '{one.armature.name}'"
             )
-        for obj, source in sources:
-            positions = _skin(mmdskin, obj, one.armature, source, depsgraph)
-            baked.append(Baked(obj, one.armature, positions, source))
+        baked += found
     return baked
 
 
@@ -84,25 +70,10 @@ def clear(models):
     """Undo every bake of the models; returns how many meshes had one."""
     objects = [obj for one in models for obj in one.meshes if STATE in obj]
     for obj in objects:
-        _check(obj)
+        skinner.check_editable(obj)
     for obj in objects:
         _clear(obj)
     return len(objects)
-
-
-def _check(obj):
-    mesh = obj.data
-    if obj.library or mesh.library or obj.override_library or mesh.override_library:
-        raise BakeError(
-            f"'{obj.name}' is linked from another file: append it or make it local first"
-        )
-    if obj.mode in {"EDIT", "SCULPT"}:
-        raise BakeError(f"'{obj.name}' is in {obj.mode.lower()} mode: switch to object mode first")
-    users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
-    if users > 1:
-        raise BakeError(
-            f"The mesh of '{obj.name}' is used by {users} objects: make it single-user first"
-        )
 
 
 def _check_evaluated(obj, depsgraph):
@@ -111,53 +82,27 @@ def _check_evaluated(obj, depsgraph):
         raise BakeError(f"'{obj.name}' is disabled in viewports: enable it first")
 
 
-def _check_modifiers(obj, armature):
-    first = model.armature_modifiers(obj, armature)[0]
-    for modifier in obj.modifiers:
-        if modifier == first:
-            return
-        if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
-            raise BakeError(
-                f"Modifier '{modifier.name}' of '{obj.name}' stands before the Armature modifier:"
-                " move it below"
-            )
-
-
-def _skin(mmdskin, obj, armature, source, depsgraph):
+def _skin(obj, armature, depsgraph):
+    """Positions in the pose of the depsgraph, and the Source, or None where no bone has a group."""
     state = _state(obj)
-    positions = mesh_source.mixed_positions(
+    ready = skinner.Skinner(obj, armature, absent=state["keys"])
+    if not ready.bones:
+        return None
+    keys = obj.data.shape_keys
+    values = skinner.key_values(
         obj,
-        depsgraph,
-        source.weights,
-        own=state["keys"],
+        ready.keys,
+        keys.evaluated_get(depsgraph) if keys else None,
         unmuted=state["muted"],
         pinned=state["active"][0] if state["pinned"] else None,
     )
-    matrices = pose_source.matrices(armature, obj, source.bones, depsgraph)
+    evaluated = armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
     try:
-        mesh = mmdskin.Mesh(
-            positions,
-            source.bone_indices,
-            source.bone_weights,
-            deform=source.deform,
-            sdef=source.sdef,
-        )
-        skinned = mmdskin.skin(mesh, matrices, normals=False).positions
-    except (ValueError, mmdskin.BackendError) as error:
+        numbers = pose_source.numbers(armature, ready.bones)
+        matrices = pose_source.matrices(*evaluated, numbers)
+        return Baked(obj, armature, ready.positions(matrices, values), ready.source)
+    except ValueError as error:
         raise BakeError(f"'{obj.name}' cannot be skinned: {error}") from error
-    share = _share(obj, armature, source)
-    return skinned if share is None else positions + share * (skinned - positions)
-
-
-def _share(obj, armature, source):
-    """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
-    modifier = model.armature_modifiers(obj, armature)[0]
-    group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None
-    # mmd_tools masks the vertices that its SDEF driver moves instead of the modifier.
-    if group is None or group.name == "mmd_sdef_mask":
-        return None
-    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))[:, None]
-    return 1 - share if modifier.invert_vertex_group else share
 
 
 def _state(obj):
@@ -222,18 +167,10 @@ def _clear(obj):
             modifier.show_viewport, modifier.show_render = viewport, render
     del obj[STATE]
     obj.data.update_tag()
-    _refresh_sdef_driver(obj)
+    mmd_tools.refresh_sdef(obj)
 
 
 def _key_blocks(obj):
     # Asked for anew each time: removing the last key frees what held them.
     keys = obj.data.shape_keys
     return keys.key_blocks if keys else ()
-
-
-def _refresh_sdef_driver(obj):
-    """mmd_tools' driver skips bones that have not moved and would show an older pose again."""
-    driver = bpy.app.driver_namespace.get("mmd_sdef_driver")
-    cache = getattr(driver, "__self__", None)
-    if hasattr(cache, "clear_cache"):
-        cache.clear_cache(obj)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Skinning data of a mesh as mmd_tools leaves it: vertex groups, SDEF keys, mix of shape keys.
+"""Skinning data of a mesh in the scene: vertex groups, SDEF keys, deform types, shape keys.
 
 Everything is in mesh space and in Blender's vertex order. Nothing is written.
 """
@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-BDEF1, BDEF2, BDEF4, SDEF = range(4)
-DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF")
+from . import deform_data
+
+BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
+DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
 SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
 # Not morphs: SDEF's points, and the result of mmd_tools' own SDEF driver.
 NOT_MIXED = frozenset((*SDEF_KEYS, "mmd_sdef_skinning"))
@@ -50,10 +52,20 @@ def read(obj, armature):
     indices[influences.vertex, slot] = bone_of_group[influences.group]
     values[influences.vertex, slot] = influences.weight
 
-    used = np.bincount(influences.vertex, minlength=count)
+    exact = _exact_influences(obj.data, influences, bone_of_group)
+    if exact is not None:
+        unchanged, exact_indices, exact_weights = exact
+        indices[unchanged], values[unchanged] = exact_indices[unchanged], exact_weights[unchanged]
+
+    used = (indices >= 0).sum(axis=1)
     deform = np.where(used < 2, BDEF1, np.where(used == 2, BDEF2, BDEF4)).astype(np.uint8)
     sdef = _sdef(obj.data)
-    if sdef is not None:
+    types = deform_data.deform_types(obj.data)
+    if types is not None:
+        deform[types == QDEF] = QDEF
+        if sdef is not None:
+            deform[(types == SDEF) & (used == 2)] = SDEF
+    elif sdef is not None:
         # mmd_tools keeps C at the vertex itself where the file has no SDEF. Of three groups or
         # more its driver takes the lowest two; these weights were edited, and here all count.
         moved = (sdef[:, 0] != rest_positions(obj.data)).any(axis=1)
@@ -77,37 +89,31 @@ def key_positions(key):
     return _read(getattr(key, "points", key.data), "co")
 
 
-def mixed_positions(obj, depsgraph, weights, own=(), unmuted=(), pinned=None):
-    """(V, 3) float32: the shape keys as Blender mixes them now: what the armature modifier gets.
+def morphs(obj, weights, absent=()):
+    """(name, indices, offsets) of each shape key that Blender mixes, as `mmdskin.Mesh` takes them.
 
-    Values are the evaluated ones (animation, drivers). Keys named in `own` count as absent, those
-    in `unmuted` as not muted; `pinned` names the only key that is shown, if there is one.
+    Offsets are from the key that each is relative to, and already scaled by its vertex group.
+    Keys named in `absent` are left out.
     """
-    positions = rest_positions(obj.data)
     keys = obj.data.shape_keys
     if not keys:
-        return positions
-    absent = NOT_MIXED.union(own)
-    evaluated = keys.evaluated_get(depsgraph)
-    blocks = [
-        (key, now)
-        for key, now in zip(keys.key_blocks, evaluated.key_blocks, strict=True)
-        if key.name not in absent
-        and key != keys.reference_key
-        and (not now.mute or key.name in unmuted)
-    ]
-    if pinned is not None:
-        shown = [(key, 1.0, keys.reference_key) for key, _ in blocks if key.name == pinned]
-    else:
-        shown = [(key, now.value, key.relative_key) for key, now in blocks if now.value]
-    for key, value, reference in shown:
-        offsets = key_positions(key) - key_positions(reference)
+        return []
+    absent = NOT_MIXED.union(absent, {keys.reference_key.name})
+    found = []
+    points = {}
+    for key in keys.key_blocks:
+        if key.name in absent:
+            continue
+        reference = key.relative_key
+        if reference.name not in points:
+            points[reference.name] = key_positions(reference)
+        offsets = key_positions(key) - points[reference.name]
         group = obj.vertex_groups.get(key.vertex_group) if key.vertex_group else None
-        factor = np.float32(value)
         if group is not None:
-            factor = factor * group_weights(weights, group.index, len(positions))[:, None]
-        positions += offsets * factor
-    return positions
+            offsets *= group_weights(weights, group.index, len(offsets))[:, None]
+        indices = np.flatnonzero(offsets.any(axis=1)).astype(np.int32)
+        found.append((key.name, indices, offsets[indices]))
+    return found
 
 
 def check_counts(obj):
@@ -175,6 +181,28 @@ def _strongest_four(weights, bone_of_group):
     limited = int((np.bincount(vertex, minlength=1) > 4).sum())
     keep = keep[np.lexsort((group[keep], vertex[keep]))]
     return Weights(vertex[keep], group[keep], weight[keep]), limited
+
+
+def _exact_influences(mesh, influences, bone_of_group):
+    """Influences as the file has them, and the vertices whose groups still say the same, or None."""
+    stored = deform_data.influences(mesh)
+    if stored is None:
+        return None
+    groups, weights = stored
+    known = (groups >= 0) & (groups < len(bone_of_group))
+    order = np.argsort(np.where(known, groups, np.iinfo(np.int32).max), axis=1, kind="stable")
+    groups, weights, known = (np.take_along_axis(v, order, 1) for v in (groups, weights, known))
+    bones = np.where(known, bone_of_group[np.where(known, groups, 0)], -1).astype(np.int32)
+    vertex = np.nonzero(known)[0]
+    count, width = len(groups), len(bone_of_group)
+    place, slot = np.unique(vertex * width + groups[known], return_inverse=True)
+    held = np.clip(np.bincount(slot, weights[known], len(place)), 0, 1)
+    now = influences.vertex * width + influences.group
+    place, slot = np.unique(np.concatenate([place, now]), return_inverse=True)
+    change = np.bincount(slot, np.concatenate([held, -influences.weight]), len(place))
+    unchanged = np.ones(count, bool)
+    unchanged[place[np.abs(change) > 1e-6] // width] = False
+    return unchanged, bones, np.where(bones >= 0, weights, 0).astype(np.float32)
 
 
 def _rank(vertex, count):

@@ -61,7 +61,10 @@ def _deform_counts(obj, armature):
             deform = mesh_source.read(obj, armature).deform
         except mesh_source.SourceError:
             deform = np.empty(0, np.uint8)
-        known = _counts[obj.name_full] = (sizes, np.bincount(deform, minlength=4))
+        known = _counts[obj.name_full] = (
+            sizes,
+            np.bincount(deform, minlength=len(mesh_source.DEFORM_NAMES)),
+        )
     return known[1]
 
 

@@ -8,20 +8,38 @@ class PoseError(Exception):
     """The pose cannot be used; the text is a sentence for the user."""
 
 
-def matrices(armature, obj, bones, depsgraph):
-    """(B, 4, 4) float32 from rest to pose of the named bones, in the space of mesh object `obj`."""
-    evaluated = armature.evaluated_get(depsgraph)
-    pose_bones = evaluated.pose.bones
+def matrices(armature, obj, numbers):
+    """(B, 4, 4) float32 from rest to pose of pose bones, in the space of the mesh object.
+
+    Both objects are evaluated ones, as `evaluated_get` gives them; bones by number.
+    """
+    pose_bones = armature.pose.bones
     flat = np.empty(16 * len(pose_bones), np.float32)
     # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted(), stored column by column.
     pose_bones.foreach_get("matrix_channel", flat)
-    number = {bone.name: index for index, bone in enumerate(pose_bones)}
-    in_armature = flat.reshape(-1, 4, 4).transpose(0, 2, 1)[[number[name] for name in bones]]
+    chosen = flat.reshape(-1, 4, 4)[list(numbers)]
+    return in_mesh_space(chosen.transpose(0, 2, 1), armature, obj)
 
-    armature_world = np.array(evaluated.matrix_world, np.float64)
-    mesh_world = np.array(obj.evaluated_get(depsgraph).matrix_world, np.float64)
+
+def numbers(armature, bones):
+    """Numbers of the named pose bones."""
+    known = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
+    return [known[name] for name in bones]
+
+
+def in_mesh_space(matrices, armature, obj):
+    """Matrices (…, 4, 4) of the armature's space in that of the mesh object; float32, C order."""
+    if armature.matrix_world == obj.matrix_world:
+        return np.ascontiguousarray(matrices, np.float32)
+    to_mesh = mesh_from_armature(armature, obj)
+    return (to_mesh @ matrices.astype(np.float64) @ np.linalg.inv(to_mesh)).astype(np.float32)
+
+
+def mesh_from_armature(armature, obj):
+    """(4, 4) float64: from the armature's space to that of the mesh object."""
+    armature_world = np.array(armature.matrix_world, np.float64)
+    mesh_world = np.array(obj.matrix_world, np.float64)
     for thing, world in ((armature, armature_world), (obj, mesh_world)):
         if not np.isfinite(world).all() or abs(np.linalg.det(world[:3, :3])) < 1e-30:
             raise PoseError(f"'{thing.name}' has a scale of zero")
-    to_mesh = np.linalg.solve(mesh_world, armature_world)
-    return (to_mesh @ in_armature.astype(np.float64) @ np.linalg.inv(to_mesh)).astype(np.float32)
+    return np.linalg.solve(mesh_world, armature_world)

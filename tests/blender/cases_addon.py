@@ -93,7 +93,7 @@ class Panel(case.Case):
         panels = sys.modules["addon_package"].panels
         counts = panels._deform_counts(self.mesh, self.scene.armature)
         deform = self.scene.pmx.deform.tolist()
-        self.assertEqual(counts.tolist(), [deform.count(kind) for kind in range(4)])
+        self.assertEqual(counts.tolist(), [deform.count(kind) for kind in range(5)])
 
 
 class ActiveObject(case.Case):

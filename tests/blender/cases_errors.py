@@ -87,6 +87,7 @@ class Refused(case.Case):
         self.assert_refused("Modifier 'wave'")
 
     def test_armature_of_scale_zero(self):
+        self.mesh.parent = None
         self.scene.root.scale = (0, 0, 0)
         self.assert_refused("has a scale of zero")
 

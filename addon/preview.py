@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Live deformation: a driver on the mesh writes an attribute of the evaluated copy, before Blender
+evaluates the geometry, and a small node modifier after the armature's puts it in place.
+
+The original mesh holds the attribute with zeros only, and zero means "leave this vertex to the
+armature modifier": a file opened without the add-on, a changed mesh or an error show that. Every
+evaluation (viewport, render, second scene or view layer, sub-frame) is a copy of its own and gets
+its own call, so there is no state to go stale and no frame of delay. The driver's variables are
+there for their order only: they make Blender finish bones and keys before the call.
+"""
+
+import json
+import time
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+from bpy.app.handlers import persistent
+
+from . import mesh_source, mmd_tools, model, motion_source, native, pose_source, skinner
+
+STATE = "mmdskin_preview"  # ID property of a live mesh object: what `disable` has to bring back
+PROPERTY = "mmdskin_live"
+ATTRIBUTE = "mmdskin"
+NAME = "MMD Skin"  # of the modifier and its node group
+MARK = "mmdskin"  # ID property of that node group
+FUNCTION = "mmdskin_tick"
+
+ERRORS = (
+    model.ModelError,
+    mesh_source.SourceError,
+    motion_source.MotionError,
+    pose_source.PoseError,
+    native.NativeError,
+    skinner.SkinError,
+)
+
+_BAKED = "mmdskin_bake"
+_COPIES = 4  # of one mesh: viewport, render, and some to spare for view layers and scenes
+# Keeps a vertex at the origin from counting as one that is left to the armature.
+_NOT_ZERO = np.float32(1e-20)
+
+_ready = {}  # address of the evaluated mesh: _Ready
+_errors = {}  # name of a mesh: what its last evaluation failed with
+_cost = {}  # name of a mesh: ms of its last evaluation
+
+
+class _Ready(NamedTuple):
+    """A mesh as it was read, and what it was read for."""
+
+    original: int  # address of the mesh that the user sees
+    skinner: skinner.Skinner
+    bones: tuple  # names of all pose bones
+    chosen: tuple  # those of the skinner, as numbers
+    settings: tuple  # of the motion, None without
+    motion: object
+
+
+# What the user does
+
+
+def toggle(armature, on, context):
+    """Bring the preview of the model of `armature` into line with its settings."""
+    _errors.clear()
+    settings = armature.mmdskin
+    try:
+        found = model.of_object(armature, context.view_layer)
+        if on:
+            enable(found)
+        else:
+            disable(found)
+    except ERRORS as error:
+        _errors[armature.name] = str(error)
+        if on:
+            settings["preview"] = False
+            settings.property_unset("preview")
+    else:
+        if not on:
+            settings.property_unset("preview")
+
+
+def enable(found):
+    """Switch the preview of a model on, or fit it to changed settings; nothing is done on failure."""
+    for obj in found.meshes:
+        skinner.check_editable(obj)
+        if _BAKED in obj:
+            raise skinner.SkinError(f"'{found.name}' is baked: clear the bake first")
+        skinner.check_modifiers(obj, found.armature)
+    bones = {obj: skinner.Skinner(obj, found.armature).bones for obj in found.meshes}
+    if not any(bones.values()):
+        raise skinner.SkinError(
+            f"No vertex group of '{found.name}' is named after a deforming bone"
+            f" of '{found.armature.name}'"
+        )
+    settings = found.armature.mmdskin
+    if settings.source == "MOTION":
+        motion_source.open(found.armature, *_motion_settings(found.armature, bpy.context.scene))
+    install()
+    for obj in found.meshes:
+        if bones[obj]:
+            _enable(obj, found.armature, bones[obj], settings.source)
+
+
+def disable(found):
+    """Switch the preview of a model off: every datablock is as before."""
+    for obj in found.meshes:
+        if is_live(obj):
+            skinner.check_editable(obj)
+    for obj in found.meshes:
+        if is_live(obj):
+            _disable(obj)
+
+
+def is_live(obj):
+    return STATE in obj
+
+
+def error_of(found):
+    """The sentence of the last failure of a model, or None."""
+    names = [found.armature.name, *(obj.data.name for obj in found.meshes)]
+    return next((_errors[name] for name in names if name in _errors), None)
+
+
+def cost_of(found):
+    """Milliseconds that the last evaluation of the model's meshes took, or None."""
+    times = [_cost[obj.data.name] for obj in found.meshes if obj.data.name in _cost]
+    return sum(times) if times else None
+
+
+def _enable(obj, armature, bones, source):
+    mesh = obj.data
+    if is_live(obj):
+        mesh.driver_remove(PROPERTY)
+    else:
+        state = {"animated": mesh.animation_data is not None}
+        state["sdef"] = mmd_tools.suspend_sdef(obj)
+        if ATTRIBUTE not in mesh.attributes:
+            mesh.attributes.new(ATTRIBUTE, "FLOAT_VECTOR", "POINT")
+        state["modifier"] = _add_modifier(obj, armature)
+        obj[STATE] = json.dumps(state)
+    driver = mesh.driver_add(PROPERTY).driver
+    driver.type, driver.use_self = "SCRIPTED", True
+    _add_transform(driver, "armature", armature)
+    _add_transform(driver, "object", obj)
+    if source == "MOTION":
+        expression = f"{FUNCTION}(self, depsgraph, frame)"  # `frame` makes it wait for time
+    else:
+        expression = f"{FUNCTION}(self, depsgraph)"
+        for number, name in enumerate(bones):
+            _add_transform(driver, f"b{number}", armature, name)
+    if mesh.shape_keys:
+        variable = driver.variables.new()
+        variable.name, variable.type = "key", "SINGLE_PROP"
+        target = variable.targets[0]
+        # The one property that waits for the animation and the drivers of every key.
+        target.id_type, target.id, target.data_path = "KEY", mesh.shape_keys, "eval_time"
+    # Plain names only: such a call passes where scripts of the file may not run.
+    driver.expression = expression
+    mesh.update_tag()
+
+
+def _disable(obj):
+    mesh, state = obj.data, json.loads(obj[STATE])
+    mesh.driver_remove(PROPERTY)
+    if not state["animated"]:
+        mesh.animation_data_clear()
+    mesh.property_unset(PROPERTY)
+    modifier = obj.modifiers.get(state["modifier"])
+    if modifier is not None:
+        group = modifier.node_group
+        obj.modifiers.remove(modifier)
+        if group is not None and not group.users:
+            bpy.data.node_groups.remove(group)
+    if ATTRIBUTE in mesh.attributes:
+        mesh.attributes.remove(mesh.attributes[ATTRIBUTE])
+    mmd_tools.resume_sdef(obj, state["sdef"])
+    del obj[STATE]
+    for known in (_errors, _cost):
+        known.pop(mesh.name, None)
+    mesh.update_tag()
+
+
+def _add_transform(driver, name, target, bone=""):
+    variable = driver.variables.new()
+    variable.name, variable.type = name, "TRANSFORMS"
+    found = variable.targets[0]
+    found.id, found.bone_target = target, bone
+    found.transform_type, found.transform_space = "LOC_X", "WORLD_SPACE"
+
+
+def _add_modifier(obj, armature):
+    modifier = obj.modifiers.new(NAME, "NODES")
+    groups = (group for group in bpy.data.node_groups if MARK in group and not group.library)
+    modifier.node_group = next(groups, None) or _node_group()
+    modifier.show_in_editmode = False
+    modifier.show_expanded = False
+    last = model.armature_modifiers(obj, armature)[-1]
+    place = obj.modifiers.find(last.name) + 1
+    while obj.modifiers.find(modifier.name) > place:
+        _move_up(obj, modifier)
+    return modifier.name
+
+
+def _move_up(obj, modifier):
+    number = obj.modifiers.find(modifier.name)
+    if hasattr(obj.modifiers, "move"):
+        obj.modifiers.move(number, number - 1)
+    else:
+        with bpy.context.temp_override(object=obj):
+            bpy.ops.object.modifier_move_up(modifier=modifier.name)
+
+
+def _node_group():
+    group = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
+    group[MARK] = True
+    if hasattr(group, "interface"):
+        for direction in ("INPUT", "OUTPUT"):
+            group.interface.new_socket(
+                "Geometry", in_out=direction, socket_type="NodeSocketGeometry"
+            )
+        group.is_modifier = True
+    else:
+        group.inputs.new("NodeSocketGeometry", "Geometry")
+        group.outputs.new("NodeSocketGeometry", "Geometry")
+    kinds = (
+        "NodeGroupInput",
+        "GeometryNodeSetPosition",
+        "GeometryNodeRemoveAttribute",
+        "NodeGroupOutput",
+        "GeometryNodeInputNamedAttribute",
+    )
+    nodes = [group.nodes.new(kind) for kind in kinds]
+    for column, node in enumerate(nodes):
+        node.location = (200 * (column % 4), -200 * (column // 4))
+    start, move, remove, end, named = nodes
+    named.data_type = "FLOAT_VECTOR"
+    named.inputs["Name"].default_value = remove.inputs["Name"].default_value = ATTRIBUTE
+    # 3.4 has a hidden output for every other type.
+    vector = next(out for out in named.outputs if out.enabled and out.type == "VECTOR")
+    link = group.links.new
+    link(start.outputs[0], move.inputs["Geometry"])
+    link(vector, move.inputs["Selection"])
+    link(vector, move.inputs["Position"])
+    link(move.outputs[0], remove.inputs[0])
+    link(remove.outputs[0], end.inputs[0])
+    return group
+
+
+# What Blender calls in every evaluation, on any thread
+
+
+def tick(mesh, depsgraph, frame=None):
+    """Write the positions of this evaluated mesh; never raises, as that would end the driver."""
+    try:
+        if not mesh.is_evaluated:
+            return 0.0
+        started = time.perf_counter()
+        attribute = mesh.attributes.get(ATTRIBUTE)
+        if attribute is None or not len(attribute.data):  # in edit mode
+            return 0.0
+        variables = mesh.animation_data.drivers.find(PROPERTY).driver.variables
+        armature, obj = (variables[name].targets[0].id for name in ("armature", "object"))
+        if armature is None or obj is None:
+            return 0.0
+        settings = None if frame is None else _motion_settings(armature, depsgraph.scene)
+        ready = _prepared(mesh, armature, obj, attribute, settings)
+        if ready.skinner.vertex_count != len(attribute.data):
+            return 0.0
+        positions = _positions(ready, mesh, armature, obj, frame)
+        positions[:, 0] += _NOT_ZERO
+        attribute.data.foreach_set("vector", positions.ravel())
+        _errors.pop(mesh.name, None)
+        _cost[mesh.name] = 1000 * (time.perf_counter() - started)
+        return 1.0
+    except Exception as error:
+        _errors[mesh.name] = str(error)
+        return 0.0
+
+
+def _positions(ready, mesh, armature, obj, frame):
+    pinned = skinner.pinned_key(obj)
+    values = skinner.key_values(obj, ready.skinner.keys, mesh.shape_keys, pinned=pinned)
+    if frame is None:
+        matrices = pose_source.matrices(armature, obj, ready.chosen)
+    else:
+        bones, keys, frames = ready.skinner.bones, ready.skinner.keys, [frame]
+        in_armature = ready.motion.matrices(bones, frames)[0]
+        matrices = pose_source.in_mesh_space(in_armature, armature, obj)
+        if pinned is None:
+            known = ready.motion.known_keys(keys)
+            values = np.where(known, ready.motion.key_values(keys, frames)[0], values)
+    return ready.skinner.positions(matrices, values)
+
+
+def _prepared(mesh, armature, obj, attribute, settings):
+    """The mesh as read from the scene; read again whenever Blender has copied the original anew.
+
+    Blender does so after any change of it, and a new copy has zeros in the attribute.
+    """
+    address = mesh.as_pointer()
+    ready = _ready.get(address)
+    names = tuple(bone.name for bone in armature.pose.bones)
+    fresh = not any(attribute.data[0].vector)
+    if ready and not fresh and (ready.bones, ready.settings) == (names, settings):
+        return ready
+    original = mesh.original.as_pointer()
+    found = skinner.Skinner(obj, armature)
+    chosen = tuple(pose_source.numbers(armature, found.bones))
+    motion = motion_source.open(armature, *settings) if settings else None
+    ready = _Ready(original, found, names, chosen, settings, motion)
+    same = [key for key, value in list(_ready.items()) if value.original == original]
+    for key in same[: max(0, len(same) + 1 - _COPIES)]:
+        _ready.pop(key, None)
+    _ready.pop(address, None)
+    _ready[address] = ready
+    return ready
+
+
+def _motion_settings(armature, scene):
+    """Arguments of `motion_source.open` behind the armature."""
+    settings = armature.mmdskin
+    return (
+        bpy.path.abspath(settings.model_path),
+        bpy.path.abspath(settings.motion_path),
+        settings.motion_start,
+        settings.motion_real_time,
+        scene.render.fps / scene.render.fps_base,
+    )
+
+
+# Staying alive: file load empties the driver namespace, and a disabled add-on must let go
+
+
+def install():
+    """Give the function to the drivers; not before it is needed, as bpy 4.5 then hangs at exit."""
+    bpy.app.driver_namespace[FUNCTION] = tick
+
+
+def _live_meshes():
+    return [obj.data for obj in bpy.data.objects if obj.type == "MESH" and is_live(obj)]
+
+
+@persistent
+def _revive(*_):
+    """Make the drivers of a loaded file work: their function is looked up when compiled."""
+    meshes = _live_meshes()
+    if meshes:
+        install()
+    for mesh in meshes:
+        curve = mesh.animation_data.drivers.find(PROPERTY) if mesh.animation_data else None
+        if curve is not None and not mesh.library:
+            curve.driver.expression = curve.driver.expression
+            mesh.update_tag()
+
+
+@persistent
+def _forget(*_):
+    for known in (_ready, _errors, _cost):
+        known.clear()
+
+
+_HANDLERS = (
+    ("load_pre", _forget),
+    ("load_post", _revive),
+    ("undo_post", _forget),
+    ("redo_post", _forget),
+)
+
+
+def register():
+    for name, function in _HANDLERS:
+        handlers = getattr(bpy.app.handlers, name)
+        if function not in handlers:
+            handlers.append(function)
+    # While an add-on is being enabled the file cannot be read.
+    bpy.app.timers.register(_revive, first_interval=0)
+
+
+def unregister():
+    if bpy.app.timers.is_registered(_revive):
+        bpy.app.timers.unregister(_revive)
+    for name, function in _HANDLERS:
+        handlers = getattr(bpy.app.handlers, name)
+        if function in handlers:
+            handlers.remove(function)
+    if bpy.app.driver_namespace.pop(FUNCTION, None) is not None:
+        for mesh in _live_meshes():
+            mesh.update_tag()
+    _forget()

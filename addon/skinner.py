@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A mesh of the scene made ready for skinning: read once, used for any number of poses.
+
+Bake and preview both go this way, so that they cannot differ. Positions are in mesh space.
+"""
+
+import bpy
+import numpy as np
+
+from . import mesh_source, model, native
+
+
+class SkinError(Exception):
+    """The mesh cannot be skinned as it is; the text is a sentence for the user."""
+
+
+# Modifiers that leave vertices where they are may stand before the armature's.
+_HARMLESS = {
+    "DATA_TRANSFER",
+    "NORMAL_EDIT",
+    "UV_PROJECT",
+    "UV_WARP",
+    "VERTEX_WEIGHT_EDIT",
+    "VERTEX_WEIGHT_MIX",
+    "VERTEX_WEIGHT_PROXIMITY",
+    "WEIGHTED_NORMAL",
+}
+
+
+class Skinner:
+    """Immutable, and safe to use from several threads at once."""
+
+    def __init__(self, obj, armature, absent=()):
+        """Read the mesh object; shape keys named in `absent` count as not there."""
+        mmdskin = native.load()
+        self.source = source = mesh_source.read(obj, armature)
+        self.bones = source.bones
+        morphs = mesh_source.morphs(obj, source.weights, absent)
+        self.keys = tuple(name for name, _, _ in morphs)
+        self._share = _share(obj, armature, source)
+        self._skin = mmdskin.skin
+        try:
+            self._mesh = mmdskin.Mesh(
+                mesh_source.rest_positions(obj.data),
+                source.bone_indices,
+                source.bone_weights,
+                deform=source.deform,
+                sdef=source.sdef,
+                morphs=[(indices, offsets) for _, indices, offsets in morphs],
+            )
+        except ValueError as error:
+            raise SkinError(f"'{obj.name}' cannot be skinned: {error}") from error
+
+    @property
+    def vertex_count(self):
+        return len(self.source.deform)
+
+    def positions(self, matrices, key_values):
+        """(V, 3) or (F, V, 3) float32 for skinning matrices (…, B, 4, 4) and key values (…, K).
+
+        Works on the calling thread only. ValueError for NaN or infinity.
+        """
+        # Not on a graphics card: there and back costs more than one mesh does here.
+        options = {"normals": False, "backend": "cpu"}
+        skinned = self._skin(self._mesh, matrices, key_values, **options).positions
+        if self._share is None:
+            return skinned
+        still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
+        mixed = self._skin(self._mesh, still, key_values, **options).positions
+        return mixed + self._share * (skinned - mixed)
+
+
+def key_values(obj, names, evaluated_keys, unmuted=(), pinned=None):
+    """(K,) float32 by which Blender mixes the named keys now.
+
+    `evaluated_keys` is the evaluated Key datablock or None. Keys in `unmuted` count as not muted;
+    `pinned` names the only key that is shown, if there is one.
+    """
+    if not names:
+        return np.zeros(0, np.float32)
+    blocks = evaluated_keys.key_blocks
+    values = np.empty(len(blocks), np.float32)
+    mute = np.empty(len(blocks), bool)
+    blocks.foreach_get("value", values)
+    blocks.foreach_get("mute", mute)
+    order = [blocks.find(name) for name in names]
+    values, mute = values[order], mute[order]
+    if unmuted:
+        mute &= ~np.isin(names, tuple(unmuted))
+    if pinned is not None:
+        values = np.array([name == pinned for name in names], np.float32)
+    return np.where(mute, np.float32(0), values)
+
+
+def pinned_key(obj):
+    """Name of the only shape key that the object shows, or None."""
+    return obj.active_shape_key.name if obj.show_only_shape_key and obj.active_shape_key else None
+
+
+def check_editable(obj):
+    """SkinError when the object or its mesh may not be written now."""
+    mesh = obj.data
+    if obj.library or mesh.library or obj.override_library or mesh.override_library:
+        raise SkinError(
+            f"'{obj.name}' is linked from another file: append it or make it local first"
+        )
+    if obj.mode in {"EDIT", "SCULPT"}:
+        raise SkinError(f"'{obj.name}' is in {obj.mode.lower()} mode: switch to object mode first")
+    users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
+    if users > 1:
+        raise SkinError(
+            f"The mesh of '{obj.name}' is used by {users} objects: make it single-user first"
+        )
+
+
+def check_modifiers(obj, armature):
+    """SkinError when a modifier before the armature's moves vertices."""
+    first = model.armature_modifiers(obj, armature)[0]
+    for modifier in obj.modifiers:
+        if modifier == first:
+            return
+        if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
+            raise SkinError(
+                f"Modifier '{modifier.name}' of '{obj.name}' stands before the Armature modifier:"
+                " move it below"
+            )
+
+
+def _share(obj, armature, source):
+    """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
+    modifier = model.armature_modifiers(obj, armature)[0]
+    group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None
+    # mmd_tools masks the vertices that its SDEF driver moves instead of the modifier.
+    if group is None or group.name == "mmd_sdef_mask":
+        return None
+    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))[:, None]
+    return 1 - share if modifier.invert_vertex_group else share
