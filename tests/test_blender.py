@@ -184,8 +184,11 @@ def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
         blender.click("mmdskin.clear_bake")
         blender.wait_state(mesh=before["mesh"])
         blender.picture("cleared")
+        before = blender.state()
         blender.key("Right", "Right", "Left")
         blender.wait_state(frame=2)
         blender.scrub()
-        assert blender.state()["frame"] > 100
+        after = blender.state()
+        assert after["frame"] > 100
+        assert after["shown"] != before["shown"]
         blender.picture("scrubbed")

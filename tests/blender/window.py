@@ -31,7 +31,7 @@ def missing():
 
 
 class Window:
-    """A context: starts display and Blender with a posed sample, ends both, lays out the pictures."""
+    """A context: starts display and Blender with a moving sample, ends both, lays out the pictures."""
 
     def __init__(self, folder, pictures):
         self.folder, self.pictures = folder, pictures

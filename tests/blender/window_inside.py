@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Inside the windowed Blender: open a posed sample and report to a file what the driver asks for.
+"""Inside the windowed Blender: open a moving sample and report to a file what the driver asks for.
 
 blender --factory-startup --python window_inside.py -- FOLDER
 
@@ -7,6 +7,7 @@ FOLDER/report.json is renewed fifty times a second; while FOLDER/probe exists it
 under the mouse in each region. FOLDER/close closes every window but the first.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import bpy  # noqa: E402
 import case  # noqa: E402
+import numpy as np  # noqa: E402
 import scene  # noqa: E402
 
 drawn = {"count": 0}
@@ -27,7 +29,7 @@ def main(folder):
     bpy.context.preferences.view.show_splash = False
     bpy.context.preferences.system.viewport_aa = "OFF"  # the processor draws
     scene.clear()
-    scene.pose(scene.Scene(case.small_model()), degrees=30)
+    dance(scene.Scene(case.small_model()))
     path = str(folder / "sample.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
@@ -47,17 +49,36 @@ def main(folder):
     bpy.app.timers.register(tick, persistent=True, first_interval=0.5)
 
 
+def dance(model):
+    """Keys at frames 1 and 200, so that every frame shows another pose."""
+    for frame, degrees in ((200, 60), (1, 30)):
+        scene.pose(model, seed=frame, degrees=degrees)
+        for bone in model.armature.pose.bones:
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+            bone.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_set(1)
+
+
 def state():
     watch_panels()
     mesh = bpy.data.objects["model_mesh"]  # by name: undo makes new objects
     return {
         "mesh": case.digest(mesh),
+        "shown": shown(mesh),
         "keys": [key.name for key in mesh.data.shape_keys.key_blocks],
         "frame": bpy.context.scene.frame_current,
         "addons": [addon.module for addon in bpy.context.preferences.addons],
         "section": bpy.context.preferences.active_section,
         "drawn": drawn["count"],
     }
+
+
+def shown(mesh):
+    """The evaluated points in short; whoever reads must not cause an evaluation."""
+    evaluated = mesh.evaluated_get(bpy.context.view_layer.depsgraph)
+    points = np.empty(3 * len(evaluated.data.vertices), np.float32)
+    evaluated.data.vertices.foreach_get("co", points)
+    return hashlib.sha256(points.tobytes()).hexdigest()
 
 
 def close_windows():
