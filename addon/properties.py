@@ -81,7 +81,7 @@ def register():
     bpy.types.Object.mmdskin = PointerProperty(type=MMDSKIN_PG_model)
     # The driver of the preview must sit on a property of Mesh itself: only there Blender runs it
     # before the geometry in every version.
-    bpy.types.Mesh.mmdskin_live = FloatProperty(options={"HIDDEN"})
+    bpy.types.Mesh.mmdskin_live = FloatProperty(options={"HIDDEN", "ANIMATABLE"})
 
 
 def unregister():
