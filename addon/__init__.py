@@ -14,6 +14,13 @@ bl_info = {
     "category": "Animation",
 }
 
+import sys
+
+# Reloaded by Blender ("Reload Scripts"): all parts anew, so that they fit each other.
+for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
+    del sys.modules[_name]
+    globals().pop(_name.rpartition(".")[2], None)
+
 from . import (  # noqa: E402
     importer,
     model_file,
