@@ -73,17 +73,17 @@ class Case(unittest.TestCase):
         self.assertEqual(result, {"FINISHED"})
         return Imported(bpy.context.view_layer.objects.active)
 
-    def assert_close(self, actual, expected, bar=1e-6):
+    def assert_close(self, actual, expected, bar=1e-6, message=None):
         actual, expected = np.asarray(actual), np.asarray(expected)
-        self.assertEqual(actual.shape, expected.shape)
+        self.assertEqual(actual.shape, expected.shape, message)
         if actual.size:
-            self.assertLessEqual(float(np.abs(actual - expected).max()), bar)
+            self.assertLessEqual(float(np.abs(actual - expected).max()), bar, message)
 
     def assert_rest(self, bone, expected):
         """Within what Blender makes of a head and a tail: its directions near -Y are rounded."""
         actual = np.array(bone.matrix_local)
-        self.assert_close(actual[:, 3], expected[:, 3])
-        self.assert_close(actual, expected, 3e-4)
+        self.assert_close(actual[:, 3], expected[:, 3], message=bone.name)
+        self.assert_close(actual, expected, 3e-4, bone.name)
 
 
 class MmdTools:
