@@ -4,19 +4,36 @@
 The same folder is an extension (Blender 4.2 and later) and a classic add-on (3.4 to 4.1).
 """
 
+import sys
+
 bl_info = {
     "name": "MMD Skin",
     "author": "mmdskin contributors",
     "version": (0, 0, 0),
     "blender": (3, 4, 0),
     "location": "3D View > Sidebar > MMD",
-    "description": "Bake MMD's own deformation (BDEF, SDEF) into shape keys",
+    "description": "Show, bake and import MMD models with the deformation that MMD computes",
     "category": "Animation",
 }
 
-from . import native, operators, panels, preview, properties  # noqa: E402
+# Reloaded by Blender ("Reload Scripts"): all parts anew, so that they fit each other.
+for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
+    del sys.modules[_name]
+    globals().pop(_name.rpartition(".")[2], None)
 
-_parts = (properties, operators, panels, preview)
+from . import (  # noqa: E402
+    importer,
+    model_file,
+    motion_import,
+    native,
+    operators,
+    panels,
+    preview,
+    properties,
+    restore,
+)
+
+_parts = (model_file, properties, operators, importer, restore, motion_import, panels, preview)
 
 
 def register():

@@ -1,10 +1,171 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Poses of a motion file."""
+"""A VMD or VPD evaluated by mmdskin, with MMD's own IK, for a model of the scene."""
+
+import os
+
+import bpy
+import numpy as np
+
+from . import model_file
+
+_FRAMES_PER_SECOND = 30  # of every VMD
 
 
 class MotionError(Exception):
     """The motion cannot be used; the text is a sentence for the user."""
 
 
-def open(armature, model_path, motion_path, start, real_time, fps):
-    raise MotionError("Motion files are not read yet")
+def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0):
+    """The Motion of a file for an armature object.
+
+    `model_path` may be empty: the file that the armature came from is looked for. Scene frame
+    `start` shows frame 0; `real_time` keeps the speed at `fps` frames a second, else a frame of the
+    scene is one of the motion.
+    """
+    if not motion_path:
+        raise MotionError("No motion is chosen: choose a .vmd or .vpd")
+    if real_time and not fps > 0:
+        raise MotionError(f"The scene has {fps} frames per second")
+    path = bpy.path.abspath(motion_path)
+    try:
+        rig = model_file.rig(armature, model_path)
+        motion = model_file.load_motion(path)
+    except model_file.FileError as error:
+        raise MotionError(str(error)) from error
+    unmatched = motion.unmatched(rig.model)
+    moved = len(motion.bones) + len(motion.morphs)
+    if moved == len(unmatched.bones) + len(unmatched.morphs):
+        name = os.path.basename(path)
+        if moved:
+            raise MotionError(f"'{name}' moves no bone and no morph of '{armature.name}'")
+        raise MotionError(f"'{name}' moves no model: it has no key of a bone or morph")
+    speed = _FRAMES_PER_SECOND / fps if real_time else 1.0
+    return Motion(rig, motion, path, armature, start, speed)
+
+
+class Motion:
+    """Never changes, knows nothing of Blender: any thread may use it, several at once."""
+
+    def __init__(self, rig, motion, path, armature, start, speed):
+        self.rig, self.motion, self.path = rig, motion, path
+        self.start, self.speed = float(start), float(speed)
+        self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
+        self._keys = _keys(rig.model, armature)
+        self._bone_tracks = {track.name for track in motion.bones}
+        self._morph_tracks = {track.name for track in motion.morphs}
+        self._flips, self._groups, self._ratios = _mixing(rig.model)
+        # T M inverse(T), as one matrix that acts on the 16 numbers of M.
+        to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
+        self._conjugate = np.kron(to_armature, to_file.T).T
+
+    @property
+    def unmatched(self):
+        """Names that the motion has keys for and the model lacks: (bones, morphs, ik)."""
+        return self.motion.unmatched(self.rig.model)
+
+    @property
+    def moves_bones(self):
+        return len(self.motion.bones) > len(self.unmatched.bones)
+
+    @property
+    def is_pose(self):
+        """Whether the file is a single pose, a VPD."""
+        return self.path.lower().endswith(".vpd")
+
+    @property
+    def scene_range(self):
+        """(first, last) scene frame of the motion, floats."""
+        return tuple(self.start + frame / self.speed for frame in self.motion.frame_range)
+
+    def motion_frames(self, frames):
+        """(F,) float64 of the motion for frames of the scene."""
+        return (np.atleast_1d(np.asarray(frames, np.float64)) - self.start) * self.speed
+
+    def matrices(self, bones, frames):
+        """(F, B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
+
+        A bone that the file does not know moves with its parent.
+        """
+        pose = self.rig.model.pose(self.motion, self.motion_frames(frames))
+        chosen = pose.bone_matrices[:, [self._bones.get(name, -1) for name in bones]]
+        still = [i for i, name in enumerate(bones) if self._bones.get(name, -1) < 0]
+        chosen[:, still] = np.eye(4, dtype=np.float32)
+        moved = chosen.reshape(-1, 16) @ self._conjugate
+        return moved.reshape(chosen.shape).astype(np.float32)
+
+    def known_keys(self, names):
+        """(K,) bool: whether the model has a morph of this name that shape keys stand for."""
+        return np.array([name in self._keys for name in names], bool)
+
+    def key_values(self, names, frames):
+        """(F, K) float32 values of the named shape keys; groups and flips have acted.
+
+        0 for names that are not known, and for groups: their children carry them.
+        """
+        pose = self.rig.model.pose(self.motion, self.motion_frames(frames), ik=False)
+        weights = self._mixed(pose.morph_weights)
+        numbers = [self._keys.get(name, -1) for name in names]
+        values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
+        values[:, [number < 0 for number in numbers]] = 0
+        return values.astype(np.float32)
+
+    def has_bone_track(self, name):
+        """Whether the motion has keys for the named scene bone."""
+        return self.rig.model.bones[self.rig.bones[name]].name in self._bone_tracks
+
+    def has_key_track(self, name):
+        """Whether the motion has keys for the morph of the named shape key."""
+        number = self._keys.get(name, -1)
+        return number >= 0 and self.rig.model.morphs[number].name in self._morph_tracks
+
+    def _mixed(self, weights):
+        """(F, M) sliders as the weights by which vertex morphs act (mmd-behaviour.md 8.2)."""
+        for slider, ratio, children, values in self._flips:
+            step = (len(children) + 1) * weights[:, slider] * ratio
+            acts = np.flatnonzero(step >= 1)
+            child = np.minimum(step[acts], len(children)).astype(np.intp) - 1
+            weights[acts, children[child]] = values[child]
+        if len(self._groups):
+            weights += np.einsum("fg,gm->fm", weights[:, self._groups], self._ratios)
+        return weights
+
+
+def _number(rig, bone):
+    """The file's bone that moves a scene bone, or -1."""
+    while bone is not None:
+        if bone.name in rig.bones:
+            return rig.bones[bone.name]
+        bone = bone.parent
+    return -1
+
+
+def _keys(model, armature):
+    """Shape key: its vertex morph, or -1 for a group, which acts through others."""
+    vertex = {i for i, morph in enumerate(model.morphs) if morph.kind == "vertex"}
+    noted = model_file.morph_keys(armature)
+    if len(noted) == len(model.morphs):
+        return {key: i if i in vertex else -1 for i, key in enumerate(noted) if key}
+    keys = {morph.name: -1 for morph in model.morphs if morph.kind == "group"}
+    numbers = sorted(vertex)
+    names = model_file.unique_names(model.morphs[i].name for i in numbers)
+    keys.update(zip(names, numbers, strict=True))
+    return keys
+
+
+def _mixing(model):
+    """What acts through other morphs: flips in order of effect, groups, and their ratios (G, M)."""
+    morphs, flips, groups = model.morphs, [], []
+    for i, morph in enumerate(morphs):
+        if morph.kind == "flip" and len(morph.indices):
+            flips.append((i, np.float32(1), morph.indices, morph.values[:, 0]))
+        if morph.kind != "group":
+            continue
+        groups.append(i)
+        for child, ratio in zip(morph.indices, morph.values[:, 0], strict=True):
+            if morphs[child].kind == "flip" and len(morphs[child].indices):
+                flips.append((i, ratio, morphs[child].indices, morphs[child].values[:, 0]))
+    ratios = np.zeros((len(groups), len(morphs)), np.float32)
+    for row, i in zip(ratios, groups, strict=True):
+        np.add.at(row, morphs[i].indices, morphs[i].values[:, 0])
+    ratios[:, [morph.kind in {"group", "flip"} for morph in morphs]] = 0
+    return flips, groups, ratios

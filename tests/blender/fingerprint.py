@@ -33,7 +33,15 @@ _LEFT_OUT = {
     "dimensions",
     "bound_box",
     "execution_time",
+    "storage_type",
     "persistent_uid",
+    # walking these crashes 3.4
+    "internal_links",
+    "to_socket",
+    "from_socket",
+    "node",
+    "to_node",
+    "from_node",
     # views of what the attributes hold
     "vertex_normals",
     "polygon_normals",
@@ -52,14 +60,11 @@ _LEFT_OUT = {
 _KINDS = (
     "objects",
     "meshes",
-    "shape_keys",
     "armatures",
     "actions",
     "node_groups",
     "materials",
     "collections",
-    "scenes",
-    "images",
     "texts",
 )
 _BULK = ("co", "vector", "value", "color", "uv")
@@ -71,6 +76,12 @@ def of_file():
     for kind in _KINDS:
         for block in getattr(bpy.data, kind):
             found[f"{kind}/{block.name_full}"] = of(block)
+            keys = getattr(block, "shape_keys", None)
+            if keys:
+                found[f"{kind}/{block.name_full}/keys"] = of(keys)
+    for scene in bpy.data.scenes:
+        at = f"frame {scene.frame_current} {scene.frame_subframe}"
+        found[f"scenes/{scene.name}"] = f"{at} {scene.frame_start} {scene.frame_end}"
     return found
 
 
@@ -78,7 +89,9 @@ def of(block):
     lines = []
     _walk(block, "", lines, 0)
     if hasattr(block, "keys"):
-        lines += sorted(f"[{key}] {_plain(block[key])}" for key in block.keys() if key != "mmdskin")
+        lines += sorted(
+            f"[{key}] {_plain(value)}" for key, value in block.items() if key != "mmdskin"
+        )
     if isinstance(block, bpy.types.Mesh):
         weights = [(v.index, g.group, g.weight) for v in block.vertices for g in v.groups]
         lines.append(f"weights {hashlib.sha256(repr(weights).encode()).hexdigest()}")
@@ -109,8 +122,8 @@ def _walk(struct, path, lines, depth):
         if prop.type == "COLLECTION":
             _collection(value, here, lines, depth)
         elif prop.type == "POINTER":
-            if value is None or isinstance(value, bpy.types.ID):
-                lines.append(f"{here} {value.name_full if value else None}")
+            if value is None or isinstance(value, (bpy.types.ID, bpy.types.ShapeKey)):
+                lines.append(f"{here} {value and value.name}")
                 if isinstance(value, bpy.types.NodeTree) and depth == 0:
                     _walk(value, here, lines, depth + 1)
             elif depth < 7 and value.bl_rna.identifier not in {

@@ -37,6 +37,11 @@ class _Result(unittest.TextTestResult):
         super().addError(test, err)
         self._note(test, "failed", "".join(traceback.format_exception(*err)))
 
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._note(test, "failed", f"{subtest}\n{''.join(traceback.format_exception(*err))}")
+
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
         self._note(test, "skipped", reason)

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The .pmx or .pmd that a model of the scene came from, and where its bones and space lie in it.
+
+Other importers store neither the file nor the scale, and users rename, scale, mirror and move what
+they imported. So bones are found by name and the space by a map from the file's bones to theirs.
+"""
+
+import functools
+import os
+import re
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+from . import native
+
+PATH = "mmdskin_model_path"  # custom property of the armature object
+NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
+_NUMBER = "mmd_bone_id"  # and its number
+_MORPHS = "mmd_morphs"  # custom property of the root that our importer made
+_FOLDER = "import_folder"  # custom property of the root, where mmd_tools keeps it
+_AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
+_USUAL_SCALE = 0.08
+_TOLERANCE = 2e-5  # of the armature's size
+
+
+class FileError(Exception):
+    """The file cannot be used for this model; the text is a sentence for the user."""
+
+
+class Rig(NamedTuple):
+    """A model file laid over an armature."""
+
+    path: str
+    model: object  # mmdskin.Model
+    bones: dict  # name of a scene bone: number of its bone in the file
+    to_armature: np.ndarray  # (4, 4) float64: from the file's space to the armature's
+
+
+def load_model(path):
+    return _load("load_model", path)
+
+
+def load_motion(path):
+    return _load("load_motion", path)
+
+
+def rig(armature, path=""):
+    """The Rig of an armature object; without a path its file is looked for."""
+    path = path or armature.get(PATH, "")
+    if path:
+        return _rig(armature, bpy.path.abspath(path))
+    best = None
+    for candidate in _candidates(armature.original):
+        try:
+            found = _rig(armature, candidate)
+        except FileError:
+            continue
+        if best is None or len(found.bones) > len(best.bones):
+            best = found
+        if len(best.bones) == len(best.model.bones):
+            break
+    if best is None:
+        raise FileError(f"The file of '{armature.name}' is not known: choose its .pmx or .pmd")
+    return best
+
+
+def morph_keys(armature):
+    """The shape key of each morph of the file, "" for none; () where our importer noted nothing."""
+    for obj in _with_parents(armature):
+        if _MORPHS in obj:
+            return tuple(morph.get("key", "") for morph in obj[_MORPHS])
+    return ()
+
+
+def unique_names(names):
+    """Names as Blender makes them: at most 63 bytes, numbered where one is taken."""
+    taken = {}
+    for name in names:
+        name = name.encode()[:63].decode(errors="ignore")
+        number, free = 0, name
+        while free in taken:
+            number += 1
+            suffix = f".{number:03d}"
+            free = name.encode()[: 63 - len(suffix)].decode(errors="ignore") + suffix
+        taken[free] = None
+    return list(taken)
+
+
+def _load(kind, path):
+    name = os.path.basename(path)
+    try:
+        stat = os.stat(path)
+        return _loaded(kind, path, stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        raise FileError(f"'{name}' cannot be opened: {error.strerror or error}") from error
+    except ValueError as error:
+        raise FileError(f"'{name}' cannot be read: {error}") from error
+
+
+@functools.lru_cache(maxsize=16)
+def _loaded(kind, path, mtime, size):
+    return getattr(native.load(), kind)(path)
+
+
+def _candidates(armature):
+    """Model files in the folders that an importer has noted or has taken textures from.
+
+    Files that the model is named after come first: importers name it so.
+    """
+    named = {obj.name for obj in _with_parents(armature)}
+    for folder in dict.fromkeys(_folders(armature)):
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        for name in sorted(names, key=lambda name: (os.path.splitext(name)[0] not in named, name)):
+            if name.lower().endswith((".pmx", ".pmd")):
+                yield os.path.join(folder, name)
+
+
+def _with_parents(obj):
+    while obj is not None:
+        yield obj
+        obj = obj.parent
+
+
+def _folders(armature):
+    for obj in _with_parents(armature):
+        folder = obj.get(_FOLDER, "")
+        if isinstance(folder, str) and folder:
+            yield bpy.path.abspath(folder)
+    materials = (slot.material for obj in armature.children for slot in obj.material_slots)
+    for material in materials:
+        for node in material.node_tree.nodes if material and material.node_tree else ():
+            image = getattr(node, "image", None)
+            if image and image.filepath and not image.packed_file:
+                folder = os.path.dirname(bpy.path.abspath(image.filepath, library=image.library))
+                yield folder
+                yield os.path.dirname(folder)
+
+
+def _rig(armature, path):
+    model, name = load_model(path), os.path.basename(path)
+    bones = match_bones(armature, model)
+    if 2 * len(bones) < len(model.bones) or not bones:
+        raise FileError(
+            f"'{name}' does not fit '{armature.name}':"
+            f" {len(bones)} of its {len(model.bones)} bones found"
+        )
+    heads = [armature.data.bones[bone].head_local for bone in bones]
+    to_armature = fit([model.bones[number].position for number in bones.values()], heads)
+    if to_armature is None:
+        raise FileError(
+            f"'{name}' does not fit '{armature.name}': its bones have the same names"
+            " but other places"
+        )
+    return Rig(path, model, bones, to_armature)
+
+
+def match_bones(armature, model):
+    """Scene bone: file bone, by the name that an importer has kept, else by the bone's own."""
+    names = unique_names(bone.name for bone in model.bones)
+    by_name = {name: number for number, name in enumerate(names)}
+    by_side = {}
+    for name, number in by_name.items():
+        by_side.setdefault(_file_side(name), number)
+    found, taken = {}, set()
+    # A bone that was duplicated in Blender says the same of itself as the first.
+    pose_bones = sorted(armature.pose.bones, key=lambda bone: _is_numbered(bone.name))
+    for pose_bone in pose_bones:
+        kept, number = _kept(pose_bone)
+        numbers = [number] if kept and _name_of(model.bones, number) == kept else []
+        numbers += [by_name.get(kept), by_name.get(pose_bone.name)]
+        numbers.append(by_side.get(_scene_side(pose_bone.name)))
+        for number in numbers:
+            if number is not None and number not in taken:
+                taken.add(number)
+                found[pose_bone.name] = number
+                break
+    return found
+
+
+def _kept(pose_bone):
+    """Name and number in the file, as an importer has noted them."""
+    if NAME in pose_bone:
+        return pose_bone[NAME], pose_bone.get(_NUMBER, -1)
+    mmd_bone = getattr(pose_bone, "mmd_bone", None)
+    if mmd_bone is not None:
+        return mmd_bone.name_j, mmd_bone.bone_id
+    group = _group_of(pose_bone, "mmd_bone")  # mmd_tools is not enabled
+    return group.get("name_j"), group.get("bone_id", -1)
+
+
+def _name_of(bones, number):
+    return bones[number].name if 0 <= number < len(bones) else None
+
+
+def _group_of(pose_bone, name):
+    """A property group as data where the add-on that defines it is not enabled."""
+    group = pose_bone.get(name)
+    if group is None and hasattr(pose_bone, "bl_system_properties_get"):  # 5.0
+        group = (pose_bone.bl_system_properties_get() or {}).get(name)
+    return {} if group is None else group
+
+
+def _is_numbered(name):
+    return re.search(r"\.\d{3}$", name) is not None
+
+
+def _file_side(name):
+    side = re.search("[左右]", name)
+    if not side:
+        return None
+    return name.replace(side.group(), "", 1), "L" if side.group() == "左" else "R"
+
+
+def _scene_side(name):
+    side = re.fullmatch(r"(.*)[._]([LR])(\.\d{3})?", name)
+    return (side.group(1) + (side.group(3) or ""), side.group(2)) if side else ""
+
+
+def fit(points, targets):
+    """(4, 4) float64 that takes the file's points to the targets, or None where nothing does.
+
+    The simplest map that fits is the best: all directions of it are known equally well. If none
+    fits all points, up to a quarter that the user has moved is left out.
+    """
+    points = np.asarray(points, np.float64).reshape(-1, 3) @ _AXES.T
+    targets = np.asarray(targets, np.float64).reshape(-1, 3)
+    tolerance = _TOLERANCE * max(np.ptp(targets, axis=0).max(), 1e-3)
+    for rounds in (1, 5):
+        for solve in (_scaled, _similar, _affine):
+            used = np.ones(len(points), bool)
+            for _ in range(rounds):
+                linear, offset = solve(points[used], targets[used])
+                if linear is None:
+                    break
+                error = np.linalg.norm(points @ linear.T + offset - targets, axis=1)
+                if (error[used] <= tolerance).all():
+                    result = np.eye(4)
+                    result[:3, :3], result[:3, 3] = linear @ _AXES, offset
+                    return result
+                used = error <= max(tolerance, np.quantile(error, 0.75))
+    return None
+
+
+def _scaled(points, targets):
+    """Axes as usual, one scale."""
+    p, q, offset = _centred(points, targets)
+    spread = (p * p).sum()
+    scale = (p * q).sum() / spread if spread > 1e-12 else _USUAL_SCALE
+    return (scale * np.eye(3), offset(scale * np.eye(3))) if scale > 0 else (None, None)
+
+
+def _similar(points, targets):
+    """Turned and perhaps mirrored, one scale."""
+    p, q, offset = _centred(points, targets)
+    left, sizes, right = np.linalg.svd(q.T @ p)
+    if sizes[1] <= 1e-9 * sizes[0] or sizes[0] == 0:
+        return None, None  # on a line
+    if sizes[2] <= 1e-9 * sizes[0]:  # in a plane: as if not mirrored
+        left[:, 2] *= np.sign(np.linalg.det(left @ right))
+    linear = np.sqrt((q * q).sum() / (p * p).sum()) * (left @ right)
+    return linear, offset(linear)
+
+
+def _affine(points, targets):
+    """Any linear map."""
+    p, q, offset = _centred(points, targets)
+    if np.linalg.matrix_rank(p, 1e-4 * np.abs(p).max()) < 3:
+        return None, None
+    linear = np.linalg.lstsq(p, q, rcond=None)[0].T
+    return (linear, offset(linear)) if abs(np.linalg.det(linear)) > 1e-15 else (None, None)
+
+
+def _centred(points, targets):
+    middle, goal = points.mean(axis=0), targets.mean(axis=0)
+    return points - middle, targets - goal, lambda linear: goal - linear @ middle
+
+
+def register():
+    pass
+
+
+def unregister():
+    _loaded.cache_clear()

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Import of a motion: Blender plays the keyframes as MMD plays the file."""
+
+import bpy
+import case
+import motion_file
+import numpy as np
+import scene
+from cases_motion import MotionCase, armature_of, dance, rig
+
+
+class ImportCase(MotionCase):
+    def setUp(self):
+        super().setUp()
+        bpy.context.scene.frame_end = 10
+        bpy.context.scene.render.fps = 30
+        scene.select(self.armature)
+
+    def tearDown(self):
+        bpy.context.scene.render.fps = 24
+
+    def imported(self, path=None, **options):
+        options = {"model_path": self.model_path, **options}
+        return bpy.ops.mmdskin.import_motion(filepath=path or self.motion_path, **options)
+
+    def matrices(self, names):
+        """(B, 4, 4) from rest to pose of bones as Blender shows them, in the file's space."""
+        armature = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        shown = [
+            np.array(bone.matrix @ bone.bone.matrix_local.inverted())
+            for bone in (armature.pose.bones[name] for name in names)
+        ]
+        return np.linalg.inv(scene.TO_BLENDER) @ np.array(shown) @ scene.TO_BLENDER
+
+    def assert_plays(self, frames, start=1, speed=1.0, names=None, bar=case.BAR):
+        """At scene frames, every bone carries each point near it as the file's pose does."""
+        model, motion = self.loaded()
+        height = np.abs(model.positions).max(axis=0, initial=1.0)
+        for frame in frames:
+            bpy.context.scene.frame_set(frame)
+            expected = model.pose(motion, (frame - start) * speed).bone_matrices
+            actual = self.matrices(names or self.scene.bone_names)
+            error = np.abs(actual - expected)[:, :3] @ np.append(height, 1)
+            self.assertLessEqual(float(error.max()), bar, f"frame {frame}")
+
+    def shown(self, frame):
+        bpy.context.scene.frame_set(frame)
+        return {key.name: key.value for key in self.mesh.data.shape_keys.key_blocks}
+
+    def curves(self, block):
+        action = block.animation_data.action
+        if hasattr(action, "fcurves"):
+            return list(action.fcurves)
+        return [c for b in action.layers[0].strips[0].channelbags for c in b.fcurves]
+
+
+class Keyframes(ImportCase):
+    def test_bones_stand_where_mmd_puts_them(self):
+        self.assertEqual(self.imported(), {"FINISHED"})
+        self.assert_plays(range(1, 17))
+
+    def test_mesh_is_what_the_file_gives(self):
+        self.imported()
+        bpy.context.scene.frame_set(8)
+        bpy.ops.mmdskin.bake()
+        self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([7])[0])
+
+    def test_shape_keys(self):
+        self.imported()
+        source = self.open(start=1)
+        names = ["あ", "い", "う"]
+        for frame in (1, 6, 16):
+            shown, expected = self.shown(frame), source.key_values(names, [frame])[0]
+            for name, value in zip(names, expected, strict=True):
+                self.assertAlmostEqual(shown[name], value, places=6)
+        self.assertLess(self.mesh.data.shape_keys.key_blocks["い"].slider_min, 0.001)
+
+    def test_start_frame_rate_and_range(self):
+        bpy.context.scene.render.fps = 60
+        self.imported(frame_start=11)
+        self.assertEqual(bpy.context.scene.frame_end, 41)
+        self.assert_plays((11, 20, 41), start=11, speed=0.5)
+        self.imported(frame_start=3, real_time=False, extend_range=False)
+        self.assertEqual(bpy.context.scene.frame_end, 41)
+        self.assert_plays((3, 10, 18), start=3)
+
+    def test_step(self):
+        self.imported(step=4)
+        self.assert_plays((1, 5, 13, 16))
+        self.assertEqual(
+            {round(p.co.x) for c in self.curves(self.armature) for p in c.keyframe_points},
+            {1, 5, 9, 13, 16},
+        )
+
+    def test_bones_that_stand_still_get_one_keyframe(self):
+        data = motion_file.write_vmd(dance(self.scene.pmx, ["左腕"])._replace(morphs=[]))
+        self.imported(self.write("arm.vmd", data))
+        counts = {}
+        for curve in self.curves(self.armature):
+            counts.setdefault(curve.data_path.split('"')[1], []).append(len(curve.keyframe_points))
+        self.assertEqual(counts["手首.L"], [1] * 7)
+        self.assertEqual(max(counts["腕.L"]), 16)
+
+    def test_a_second_motion_replaces_the_first(self):
+        self.imported()
+        count = len(self.curves(self.armature))
+        keys = dance(self.scene.pmx)
+        keys = keys._replace(bones=[k._replace(frame=k.frame // 3) for k in keys.bones])
+        self.motion_path = self.write("second.vmd", motion_file.write_vmd(keys))
+        self.imported()
+        self.assert_plays((1, 4, 6))
+        self.assertEqual(len(self.curves(self.armature)), count)
+
+    def test_motion_of_the_face_leaves_the_bones(self):
+        self.imported()
+        keys = dance(self.scene.pmx)._replace(bones=[])
+        keys = keys._replace(morphs=[motion_file.MorphKey("あ", 0, 0.25)])
+        before = [len(curve.keyframe_points) for curve in self.curves(self.armature)]
+        self.imported(self.write("face.vmd", motion_file.write_vmd(keys)))
+        self.assertEqual(
+            before, [len(curve.keyframe_points) for curve in self.curves(self.armature)]
+        )
+        self.assertEqual(self.shown(9)["あ"], 0.25)
+        self.assertGreater(self.shown(9)["い"], 0)
+
+    def test_other_curves_stay(self):
+        self.armature.location.x = 1
+        self.armature.keyframe_insert("location", frame=1)
+        self.imported()
+        self.assertEqual([c.data_path for c in self.curves(self.armature)].count("location"), 3)
+
+    def test_an_action_that_two_models_share(self):
+        self.armature.keyframe_insert("location", frame=1)
+        other = scene.Scene(rig(), "other").armature
+        other.animation_data_create().action = self.armature.animation_data.action
+        scene.select(self.armature)
+        self.imported()
+        self.assertNotEqual(self.armature.animation_data.action, other.animation_data.action)
+        self.assert_plays((1, 9))
+
+    def test_constraints_drivers_and_scales_that_would_disturb(self):
+        arm, knee = (self.armature.pose.bones[name] for name in ("腕.L", "ひざ.R"))
+        constraint = knee.constraints.new("COPY_ROTATION")
+        constraint.target, constraint.subtarget = self.armature, "腕.L"
+        arm.rotation_mode, arm.scale = "XYZ", (1, 2, 1)
+        arm.keyframe_insert("scale", frame=1)
+        arm.driver_add("location", 0).driver.expression = "0.5"
+        physics = self.armature.pose.bones["手首.L"].constraints.new("COPY_LOCATION")
+        physics.name = "mmd_tools_rigid_track"
+        self.imported()
+        self.assert_plays((1, 7, 16))
+        self.assertTrue(constraint.mute)
+        self.assertFalse(physics.mute)
+
+    def test_wherever_the_model_stands(self):
+        scene.transform(self.scene.root, (3, 1, -2), (1, 2, 3), (2, 2, 2))
+        scene.select(self.mesh)
+        self.imported()
+        self.assert_plays((1, 7, 16))
+
+    def test_armature_without_a_mesh(self):
+        bpy.data.objects.remove(self.mesh)
+        scene.select(self.armature)
+        self.imported()
+        self.assert_plays((1, 9))
+
+    def test_real_dance(self):
+        self.model_path = str(case.shared_model("巡音ルカ.pmx"))
+        whole = motion_file.keys(case.shared_model("realize_motion.vmd").read_bytes())
+        bones = [k for k in whole.bones if k.frame < 120]
+        data = motion_file.write_vmd(motion_file.Keys("", bones, []))
+        self.motion_path = self.write("part.vmd", data)
+        model, _ = self.loaded()
+        self.armature = armature_of(model)
+        self.imported()
+        names = [f"bone {number}" for number in range(len(model.bones))]
+        self.assert_plays(range(1, 120, 10), names=names)
+
+
+class Pose(ImportCase):
+    def setUp(self):
+        super().setUp()
+        # Without bones that stay, as MMD writes it.
+        keys = dance(self.scene.pmx)
+        keys = keys._replace(bones=keys.bones[2:8:2], morphs=[motion_file.MorphKey("あ", 0, 0.5)])
+        self.motion_path = self.write("立ち.VPD", motion_file.write_vpd(keys))
+
+    def test_sets_the_pose_without_keyframes(self):
+        bpy.context.scene.frame_set(7)
+        self.assertEqual(self.imported(), {"FINISHED"})
+        self.assertIsNone(self.armature.animation_data)
+        bpy.context.view_layer.update()
+        model, motion = self.loaded()
+        expected = model.pose(motion, 0).bone_matrices
+        self.assertLessEqual(
+            float(np.abs(self.matrices(self.scene.bone_names) - expected).max()), case.BAR
+        )
+        self.assertEqual(self.mesh.data.shape_keys.key_blocks["あ"].value, 0.5)
+
+    def test_leaves_bones_that_it_does_not_name(self):
+        bone = self.armature.pose.bones["足ＩＫ.R"]
+        bone.location.x = 0.25
+        self.imported()
+        self.assertEqual(bone.location.x, 0.25)
+
+
+class Source(ImportCase):
+    def test_is_set(self):
+        self.assertEqual(self.imported(mode="SOURCE", frame_start=5), {"FINISHED"})
+        settings = self.armature.mmdskin
+        self.assertEqual(settings.source, "MOTION")
+        self.assertEqual(settings.motion_path, self.motion_path)
+        self.assertEqual(settings.model_path, self.model_path)
+        self.assertEqual((settings.motion_start, settings.motion_real_time), (5, True))
+        self.assertIsNone(self.armature.animation_data)
+        self.assertEqual(bpy.context.scene.frame_end, 20)
+
+    def test_preview_plays_it(self):
+        self.imported(mode="SOURCE")
+        self.armature.mmdskin.preview = True
+        expected = self.of_file([11])[0]
+        bpy.context.scene.frame_set(12)
+        self.assert_close(scene.evaluated_positions(self.mesh), expected)
+        self.armature.mmdskin.preview = False
+
+
+class Refused(ImportCase):
+    def assert_nothing_done(self, words, **options):
+        before = case.state(self.mesh)
+        with self.assertRaises(RuntimeError) as caught:
+            self.imported(**options)
+        self.assertIn(words, str(caught.exception))
+        self.assertEqual(before, case.state(self.mesh))
+        self.assertIsNone(self.armature.animation_data)
+        self.assertEqual(self.armature.mmdskin.source, "ARMATURE")
+
+    def test_files(self):
+        self.assert_nothing_done("cannot be opened", path="/gone.vmd")
+        self.assert_nothing_done("cannot be opened", model_path="/gone.pmx")
+        self.assert_nothing_done("cannot be read", path=self.model_path)
+        self.assert_nothing_done("choose its .pmx or .pmd", model_path="")
+
+    def test_motion_of_another_model(self):
+        keys = motion_file.Keys("x", [motion_file.BoneKey("しっぽ", 0)], [])
+        path = self.write("tail.vmd", motion_file.write_vmd(keys))
+        for mode in ("BAKED", "SOURCE"):
+            self.assert_nothing_done("moves no bone and no morph", path=path, mode=mode)
+
+    def test_no_model(self):
+        bpy.context.view_layer.objects.active = None
+        self.assert_nothing_done("No object is active")
