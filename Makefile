@@ -5,8 +5,11 @@ PYTHON ?= /usr/bin/python3
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BIN := .venv/bin
 FUZZ_SECONDS ?= 20
+# Of 3.4 4.2 4.5 5.0 5.2; .ci/run takes them all.
+BLENDERS ?= 3.4 4.5
 MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export MMDSKIN_BLENDERS = $(BLENDERS)
 
 CORE := $(wildcard csrc/core/*.c)
 SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
@@ -35,7 +38,7 @@ build: build/installed ## Build the module and install it in .venv (the default)
 demo: build build/packages-demo ## Build the sample model, skin it, make pictures in build/demo
 	$(BIN)/python tests/demo.py
 
-test: build build/c/tests build/blender-ready addon ## Run all tests
+test: build build/c/tests $(BLENDERS:%=build/blender-%) addon ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
 	$(BIN)/python tests/check/run_tests.py
 
 bench: build ## Measure speed; table and build/bench.json
@@ -73,11 +76,12 @@ build/packages-%: tests/check/setup.sh
 
 # One apt-get at a time.
 build/packages-check build/packages-demo: | build/packages-build
-build/blender-ready: | build/packages-demo
+build/blender-3.4: | build/packages-demo
+$(addprefix build/blender-,$(filter-out 3.4,$(BLENDERS))): | build/blender-3.4
 
-build/blender-ready: $(wildcard tests/blender/setup.sh)
+build/blender-%: tests/blender/setup.sh
 	@mkdir -p build
-	$(if $^,bash $^)
+	bash $< $*
 	@touch $@
 
 .venv/ready: tests/check/requirements.txt build/packages-build

@@ -10,13 +10,23 @@ bl_info = {
     "version": (0, 0, 0),
     "blender": (3, 4, 0),
     "location": "3D View > Sidebar > MMD",
-    "description": "Bake MMD's own deformation (BDEF, SDEF) into shape keys",
+    "description": "Show, bake and import MMD models with the deformation that MMD computes",
     "category": "Animation",
 }
 
-from . import model_file, motion_import, native, operators, panels, preview, properties, restore  # noqa: E402
+from . import (  # noqa: E402
+    importer,
+    model_file,
+    motion_import,
+    native,
+    operators,
+    panels,
+    preview,
+    properties,
+    restore,
+)
 
-_parts = (model_file, properties, operators, restore, motion_import, panels, preview)
+_parts = (model_file, properties, operators, importer, restore, motion_import, panels, preview)
 
 
 def register():

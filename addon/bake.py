@@ -1,79 +1,231 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake the deformation of the current pose into shape keys, and take it back.
+"""A bake as a job: checks first, then frame after frame, and the scene is written only at the end.
 
-`compute` reads and may fail; `write` only writes, so a failure leaves the scene as it was. What
-Clear Bake needs is kept as JSON in an ID property of the mesh object and survives saving.
+So whatever fails, or is cancelled, leaves the scene as it was.
 """
 
-import json
 from typing import NamedTuple
 
-import bpy
 import numpy as np
 
-from . import mesh_source, mmd_tools, model, native, pose_source, skinner
+from . import (
+    animation,
+    bake_corrective,
+    bake_mesh_cache,
+    bake_poses,
+    bake_shape_keys,
+    bake_state,
+    pose_source,
+    preview,
+    skinner,
+)
 
-STATE = "mmdskin_bake"
+STATE = bake_state.STATE
+clear = bake_state.clear
+
+_TARGETS = {
+    "SHAPE_KEYS": bake_shape_keys.ShapeKeys,
+    "MESH_CACHE": bake_mesh_cache.MeshCache,
+    "CORRECTIVE": bake_corrective.Corrective,
+}
+_BLOCK = 1 << 21  # vertices times frames that are computed at once
 
 
 class BakeError(Exception):
     """The model cannot be baked or cleared as it is; the text is a sentence for the user."""
 
 
-ERRORS = (
-    BakeError,
-    model.ModelError,
-    mesh_source.SourceError,
-    pose_source.PoseError,
-    native.NativeError,
-    skinner.SkinError,
-)
+ERRORS = (BakeError, bake_mesh_cache.CacheError, bake_corrective.CorrectiveError, *preview.ERRORS)
 
 
-class Baked(NamedTuple):
-    obj: bpy.types.Object
-    armature: bpy.types.Object
-    positions: np.ndarray  # (V, 3) float32, mesh space
-    source: mesh_source.Source
+class Options(NamedTuple):
+    target: str
+    frames: tuple  # numbers of the frames to bake, in order
+    moves: bool  # a range of frames, not only the pose as it stands
+    stretch: float = 1.0  # frames of animation per frame of the scene (render.frame_map_old, _new)
+    step: int = 1
+    folder: str = ""  # of mesh caches; empty is beside the .blend
+    driven: bool = True  # corrective keys follow joints, not the time
+
+    @property
+    def times(self):
+        """Where the frames lie in animation."""
+        return np.asarray(self.frames) * self.stretch
 
 
-def compute(models, depsgraph):
-    """A Baked for each mesh of the models, in the pose that `depsgraph` holds."""
-    for one in models:
-        _check_evaluated(one.armature, depsgraph)
-        if one.armature.mode == "EDIT":
-            raise BakeError(f"'{one.armature.name}' is in edit mode: leave edit mode first")
-        for obj in one.meshes:
-            skinner.check_editable(obj)
-            _check_evaluated(obj, depsgraph)
-            skinner.check_modifiers(obj, one.armature)
-    baked = []
-    for one in models:
-        found = [_skin(obj, one.armature, depsgraph) for obj in one.meshes]
-        found = [item for item in found if item]
-        if not found:
+class Block(NamedTuple):
+    """Some frames of one mesh."""
+
+    frames: tuple
+    pose: np.ndarray  # (F, B, 4, 4) in armature space, bones as in Group.bones
+    matrices: np.ndarray  # (F, B, 4, 4) in mesh space, bones as in Part.bones
+    values: np.ndarray  # (F, K)
+    positions: np.ndarray  # (F, V, 3) float32 in mesh space
+
+
+class Result(NamedTuple):
+    meshes: int
+    vertices: int
+    warnings: list
+
+
+class Job:
+    """Iterate to bake: each step does a few frames and gives how many are done.
+
+    Dropping it half-way (`close`) leaves everything as it was. Afterwards `result` says what was
+    done. `motions` has, for each model, None or settings of a motion file.
+    """
+
+    def __init__(self, context, models, motions, options):
+        self.options, self.total, self.result = options, len(options.frames), None
+        self._context = context
+        self._steps = self._run(models, motions)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return next(self._steps)
+        except ReferenceError as error:
+            raise BakeError("The model was removed during the bake") from error
+
+    def close(self):
+        self._steps.close()
+
+    def _run(self, models, motions):
+        options = self.options
+        depsgraph = self._context.evaluated_depsgraph_get()
+        for one in models:
+            _check(one, depsgraph)
+        groups = [
+            _Group(one, motion, options) for one, motion in zip(models, motions, strict=True)
+        ]
+        targets = [target for group in groups for _, target in group.parts]
+        done = False
+        try:
+            for target in targets:
+                target.start()
+            with _Frames(self._context.scene, options, groups) as frames:
+                for block in frames:
+                    depsgraph = self._context.evaluated_depsgraph_get()
+                    for group in groups:
+                        group.add(block, depsgraph)
+                    yield frames.done
+            for target in targets:
+                _check_unchanged(target.part)
+                target.finish()
+            done = True
+            self.result = _write(targets, options)
+        finally:
+            for target in targets:
+                target.close(done)
+
+
+class _Group:
+    """A model: where its poses come from, and a target for each mesh."""
+
+    def __init__(self, one, motion, options):
+        parts = [bake_poses.Part(obj, one.armature, bake_state.of(obj)) for obj in one.meshes]
+        parts = [part for part in parts if part.bones]
+        if not parts:
             raise BakeError(
                 f"No vertex group of '{one.name}' is named after a deforming bone"
                 f" of '{one.armature.name}'"
             )
-        baked += found
-    return baked
+        for part in parts:
+            if not part.skinner.vertex_count:
+                raise BakeError(f"'{part.obj.name}' has no vertices")
+        self.armature = one.armature
+        self.bones = _with_parents(one.armature, {name for part in parts for name in part.bones})
+        if motion is None:
+            self.poses = bake_poses.ArmaturePoses(one.armature, self.bones)
+        else:
+            self.poses = bake_poses.MotionPoses(one.armature, self.bones, motion)
+            self.poses.prepare(parts)
+        kind = _TARGETS[options.target]
+        self.parts = [
+            ([self.bones.index(name) for name in part.bones], kind(part, self.bones, options))
+            for part in parts
+        ]
+
+    def add(self, frames, depsgraph):
+        pose = self.poses.matrices(frames, depsgraph)
+        self._check_finite(pose, frames)
+        armature = self.armature.evaluated_get(depsgraph)
+        for chosen, target in self.parts:
+            part = target.part
+            _check_unchanged(part)
+            obj = part.obj.evaluated_get(depsgraph)
+            matrices = pose_source.in_mesh_space(pose[:, chosen], armature, obj)
+            values = self.poses.key_values(part, frames, depsgraph)
+            try:
+                positions = part.skinner.positions(matrices, values)
+            except ValueError as error:
+                raise BakeError(f"'{part.obj.name}' cannot be skinned: {error}") from error
+            target.add(Block(frames, pose, matrices, values, positions))
+
+    def _check_finite(self, pose, frames):
+        finite = np.isfinite(pose).all(axis=(2, 3))
+        if not finite.all():
+            frame, bone = np.argwhere(~finite)[0]
+            raise BakeError(
+                f"'{self.armature.name}' cannot be skinned at frame {frames[frame]}:"
+                f" the pose of bone '{self.bones[bone]}' is not a number"
+            )
 
 
-def write(baked, frame):
-    """Show the positions: a key named after the frame on each mesh, the armature modifier off."""
-    for item in baked:
-        _write(item, f"MMD {frame:04d}")
+class _Frames:
+    """The frames in blocks; the scene goes along where poses are read from it, and comes back."""
+
+    def __init__(self, scene, options, groups):
+        self._scene, self._options = scene, options
+        self._moves = options.moves and any(group.poses.moves_scene for group in groups)
+        vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
+        self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
+        self.done = 0
+
+    def __enter__(self):
+        if self._moves:
+            self._place = self._scene.frame_current, self._scene.frame_subframe
+            self._values = animation.Values()
+        return self
+
+    def __exit__(self, *_):
+        if self._moves:
+            frame, subframe = self._place
+            self._scene.frame_set(frame, subframe=subframe)
+            self._values.restore()
+
+    def __iter__(self):
+        frames = self._options.frames
+        for first in range(0, len(frames), self._size):
+            block = frames[first : first + self._size]
+            if self._moves:
+                self._go_to(block[0])
+            self.done = first + len(block)
+            yield block
+
+    def _go_to(self, frame):
+        # Rigid bodies are simulated frame by frame.
+        world, before = self._scene.rigidbody_world, frame - self._options.step
+        if world and world.enabled and before == self._scene.frame_current:
+            for between in range(before + 1, frame):
+                self._scene.frame_set(between)
+        self._scene.frame_set(frame)
 
 
-def clear(models):
-    """Undo every bake of the models; returns how many meshes had one."""
-    objects = [obj for one in models for obj in one.meshes if STATE in obj]
-    for obj in objects:
+def _check(one, depsgraph):
+    _check_evaluated(one.armature, depsgraph)
+    if one.armature.mode == "EDIT":
+        raise BakeError(f"'{one.armature.name}' is in edit mode: leave edit mode first")
+    for obj in one.meshes:
         skinner.check_editable(obj)
-    for obj in objects:
-        _clear(obj)
-    return len(objects)
+        _check_evaluated(obj, depsgraph)
+        skinner.check_modifiers(obj, one.armature)
+        keys = obj.data.shape_keys
+        if keys and keys.animation_data and keys.animation_data.use_tweak_mode:
+            raise BakeError(f"The shape keys of '{obj.name}' are in tweak mode: leave it first")
 
 
 def _check_evaluated(obj, depsgraph):
@@ -82,95 +234,40 @@ def _check_evaluated(obj, depsgraph):
         raise BakeError(f"'{obj.name}' is disabled in viewports: enable it first")
 
 
-def _skin(obj, armature, depsgraph):
-    """Positions in the pose of the depsgraph, and the Source, or None where no bone has a group."""
-    state = _state(obj)
-    ready = skinner.Skinner(obj, armature, absent=state["keys"])
-    if not ready.bones:
-        return None
-    keys = obj.data.shape_keys
-    values = skinner.key_values(
-        obj,
-        ready.keys,
-        keys.evaluated_get(depsgraph) if keys else None,
-        unmuted=state["muted"],
-        pinned=state["active"][0] if state["pinned"] else None,
-    )
-    evaluated = armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
-    try:
-        numbers = pose_source.numbers(armature, ready.bones)
-        matrices = pose_source.matrices(*evaluated, numbers)
-        return Baked(obj, armature, ready.positions(matrices, values), ready.source)
-    except ValueError as error:
-        raise BakeError(f"'{obj.name}' cannot be skinned: {error}") from error
+def _check_unchanged(part):
+    if len(part.obj.data.vertices) != part.skinner.vertex_count:
+        raise BakeError(f"'{part.obj.name}' was edited during the bake")
 
 
-def _state(obj):
-    """What Clear Bake has to bring back: as stored, or of the object as it stands."""
-    if STATE in obj:
-        return json.loads(obj[STATE])
-    keys = obj.data.shape_keys
-    active = obj.active_shape_key.name if keys and obj.active_shape_key else None
-    return {
-        "keys": [],  # names of the baked keys
-        "muted": [],  # names of the keys muted since
-        "modifiers": {},  # name: [show_viewport, show_render]
-        "had_keys": keys is not None,
-        "active": [active, obj.active_shape_key_index],
-        "pinned": obj.show_only_shape_key,  # only the active key is shown
-    }
+def _with_parents(armature, names):
+    """The named bones and all bones above them, sorted as the armature has them."""
+    wanted = set()
+    for name in names:
+        bone = armature.data.bones[name]
+        while bone is not None and bone.name not in wanted:
+            wanted.add(bone.name)
+            bone = bone.parent
+    return [bone.name for bone in armature.data.bones if bone.name in wanted]
 
 
-def _write(item, name):
-    obj, state = item.obj, _state(item.obj)
-    if not obj.data.shape_keys:
-        obj.shape_key_add(name="Basis", from_mix=False)
-    keys = obj.data.shape_keys
-    key = keys.key_blocks.get(name) if name in state["keys"] else None
-    if key is None:
-        key = obj.shape_key_add(name=name, from_mix=False)
-        state["keys"].append(key.name)
-    getattr(key, "points", key.data).foreach_set("co", item.positions.ravel())
-    key.relative_key, key.vertex_group, key.mute, key.value = keys.reference_key, "", False, 1.0
-
-    for other in keys.key_blocks:
-        if other != key and other != keys.reference_key and not other.mute:
-            other.mute = True
-            if other.name not in state["keys"] and other.name not in state["muted"]:
-                state["muted"].append(other.name)
-    obj.show_only_shape_key = False
-    for modifier in model.armature_modifiers(obj, item.armature):
-        state["modifiers"].setdefault(modifier.name, [modifier.show_viewport, modifier.show_render])
-        modifier.show_viewport = modifier.show_render = False
-    obj[STATE] = json.dumps(state)
-    obj.data.update_tag()
-
-
-def _clear(obj):
-    state = _state(obj)
-    for name in state["keys"]:
-        if name in _key_blocks(obj):
-            obj.shape_key_remove(_key_blocks(obj)[name])
-    if not state["had_keys"] and len(_key_blocks(obj)) == 1:
-        obj.shape_key_clear()
-    blocks = _key_blocks(obj)
-    for name in state["muted"]:
-        if name in blocks:
-            blocks[name].mute = False
-    if blocks:
-        name, index = state["active"]
-        obj.active_shape_key_index = blocks.find(name) if name and name in blocks else index
-    obj.show_only_shape_key = state["pinned"]
-    for name, (viewport, render) in state["modifiers"].items():
-        modifier = obj.modifiers.get(name)
-        if modifier:
-            modifier.show_viewport, modifier.show_render = viewport, render
-    del obj[STATE]
-    obj.data.update_tag()
-    mmd_tools.refresh_sdef(obj)
-
-
-def _key_blocks(obj):
-    # Asked for anew each time: removing the last key frees what held them.
-    keys = obj.data.shape_keys
-    return keys.key_blocks if keys else ()
+def _write(targets, options):
+    warnings = []
+    for target in targets:
+        obj, armature, state = target.part.obj, target.part.armature, target.part.state
+        live = False
+        if state is not None and not target.adds_to(state):
+            live, state = bake_state.clear_mesh(obj), None
+        warnings += target.warnings
+        if state is None:
+            if not target.needed:
+                continue
+            state = bake_state.begin(obj, armature, live)
+        state["target"] = options.target
+        target.write(state)
+        bake_state.store(obj, state)
+    limited = sum(target.part.skinner.source.limited for target in targets)
+    if limited:
+        warnings.append(
+            f"{limited} vertices have more than four bones: the strongest four were used"
+        )
+    return Result(len(targets), sum(t.part.skinner.vertex_count for t in targets), warnings)

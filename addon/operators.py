@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The operators that scripts and the panel call."""
 
-import bpy
-from bpy.props import BoolProperty, EnumProperty
+import time
 
-from . import bake, model, native
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
+
+from . import bake, bake_poses, model, native, properties
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
+_TICK = 0.02  # seconds between steps, and at least so long a step works, in a window
 
 
 class _ModelOperator:
@@ -30,55 +33,202 @@ class _ModelOperator:
             return model.all_of(context.view_layer)
         return [model.of_object(context.active_object, context.view_layer)]
 
-    def execute(self, context):
-        try:
-            return self.act(context, self.models(context))
-        except bake.ERRORS as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+    def failed(self, error):
+        self.report({"ERROR"}, str(error))
+        return {"CANCELLED"}
 
 
 class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
-    """Put MMD's deformation of the current pose into a shape key; the armature modifier goes off"""
+    """Put MMD's deformation into shape keys or a mesh cache, in place of the armature modifier"""
 
     bl_idname = "mmdskin.bake"
     bl_label = "Bake MMD Skin"
 
     target: EnumProperty(
         name="Target",
-        items=[("SHAPE_KEYS", "Shape Keys", "A shape key named after the frame")],
+        items=[
+            ("SHAPE_KEYS", "Shape Keys", "A shape key for each frame"),
+            ("MESH_CACHE", "Mesh Cache", "A PC2 file, played by a Mesh Cache modifier"),
+            (
+                "CORRECTIVE",
+                "Corrective Keys",
+                "Shape keys that add to the Armature modifier what it lacks",
+            ),
+        ],
         default="SHAPE_KEYS",
     )
     range: EnumProperty(
         name="Range",
-        items=[("CURRENT", "Current Frame", "The pose of the current frame")],
+        items=[
+            ("CURRENT", "Current Frame", "The pose of the current frame"),
+            ("SCENE", "Scene Range", "From the first to the last frame of the scene"),
+            ("CUSTOM", "Own Range", "From a first to a last frame"),
+        ],
         default="CURRENT",
     )
+    frame_start: IntProperty(
+        name="Start",
+        description="First frame of an own range; the scene's where it is not given",
+        default=1,
+    )
+    frame_end: IntProperty(
+        name="End",
+        description="Last frame of an own range; the scene's where it is not given",
+        default=250,
+    )
+    step: IntProperty(name="Step", description="Bake every how many frames", default=1, min=1)
+    corrective: EnumProperty(
+        name="Corrective",
+        items=[
+            ("DRIVEN", "Driven by Joints", "A key acts as far as its joint is bent"),
+            ("KEYED", "Keyed", "A key acts at its frame"),
+        ],
+        default="DRIVEN",
+    )
+    folder: StringProperty(
+        name="Folder",
+        description="Where mesh caches are written; beside the .blend where it is not given",
+        subtype="DIR_PATH",
+    )
+    # What is not given comes from the settings of each model.
+    source: EnumProperty(
+        name="Pose Source",
+        description="Where the pose comes from; the model's own setting where it is not given",
+        items=properties.SOURCES,
+        default="ARMATURE",
+        options={"SKIP_SAVE"},
+    )
+    motion_path: StringProperty(
+        name="Motion File",
+        description="VMD or VPD file that moves the model",
+        subtype="FILE_PATH",
+        options={"SKIP_SAVE"},
+    )
+    model_path: StringProperty(
+        name="Model File",
+        description="PMX or PMD file of the model",
+        subtype="FILE_PATH",
+        options={"SKIP_SAVE"},
+    )
+    motion_start: IntProperty(
+        name="Motion Start",
+        description="Frame of the scene at which frame 0 of the motion plays",
+        options={"SKIP_SAVE"},
+    )
+    motion_real_time: BoolProperty(
+        name="Real Time",
+        description="Play 30 frames of the motion per second, whatever frame rate the scene has",
+        options={"SKIP_SAVE"},
+    )
 
-    def act(self, context, models):
-        baked = bake.compute(models, context.evaluated_depsgraph_get())
+    _job = _timer = None
+
+    def execute(self, context):
+        try:
+            job = self._start(context)
+            for _ in job:
+                pass
+        except bake.ERRORS as error:
+            return self.failed(error)
+        return self._report(job)
+
+    def invoke(self, context, event):
+        if self.range == "CURRENT" or bpy.app.background or context.window is None:
+            return self.execute(context)
+        try:
+            self._job = self._start(context)
+        except bake.ERRORS as error:
+            return self.failed(error)
+        manager = context.window_manager
+        self._timer = manager.event_timer_add(_TICK, window=context.window)
+        manager.progress_begin(0, self._job.total)
+        manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context, event):
+        if event.type == "ESC":
+            self.cancel(context)
+            self.report({"WARNING"}, "The bake was cancelled: nothing has changed")
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        end = time.perf_counter() + _TICK
+        try:
+            done = next(self._job, None)
+            while done is not None and time.perf_counter() < end:
+                done = next(self._job, None)
+        except bake.ERRORS as error:
+            self.cancel(context)
+            return self.failed(error)
+        if done is None:
+            self._leave(context)
+            return self._report(self._job)
+        total = self._job.total
+        context.window_manager.progress_update(done)
+        context.workspace.status_text_set(f"MMD Skin: frame {done} of {total}   Esc: cancel")
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, context):
+        self._job.close()
+        self._leave(context)
+
+    def _leave(self, context):
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.progress_end()
+        context.workspace.status_text_set(None)
+
+    def _start(self, context):
+        models = self.models(context)
+        names = ("source", "motion_path", "model_path", "motion_start", "motion_real_time")
+        given = {name: getattr(self, name) for name in names if self.properties.is_property_set(name)}
+        motions = [
+            bake_poses.motion_settings(one.armature, context.scene, given) for one in models
+        ]
+        return bake.Job(context, models, motions, self._options(context.scene))
+
+    def _options(self, scene):
+        frames = (scene.frame_current,)
+        if self.range != "CURRENT":
+            first, last = scene.frame_start, scene.frame_end
+            if self.range == "CUSTOM":
+                given = self.properties.is_property_set
+                first = self.frame_start if given("frame_start") else first
+                last = self.frame_end if given("frame_end") else last
+            frames = tuple(range(first, last + 1, self.step))
+            if not frames:
+                raise bake.BakeError(f"There is no frame from {first} to {last}")
+        return bake.Options(
+            target=self.target,
+            frames=frames,
+            moves=self.range != "CURRENT",
+            stretch=scene.render.frame_map_old / scene.render.frame_map_new,
+            step=self.step,
+            folder=self.folder,
+            driven=self.corrective == "DRIVEN",
+        )
+
+    def _report(self, job):
         native.remember_backends()
-        bake.write(baked, context.scene.frame_current)
-        limited = sum(item.source.limited for item in baked)
-        if limited:
-            self.report(
-                {"WARNING"},
-                f"{limited} vertices have more than four bones: the strongest four were used",
-            )
-        vertices = sum(len(item.positions) for item in baked)
-        frame = context.scene.frame_current
-        self.report({"INFO"}, f"Baked frame {frame}: {_meshes(len(baked))}, {vertices} vertices")
+        for warning in job.result.warnings:
+            self.report({"WARNING"}, warning)
+        frames = job.options.frames
+        what = f"frame {frames[0]}" if len(frames) == 1 else f"{len(frames)} frames"
+        meshes, vertices = _meshes(job.result.meshes), job.result.vertices
+        self.report({"INFO"}, f"Baked {what}: {meshes}, {vertices} vertices")
         return {"FINISHED"}
 
 
 class MMDSKIN_OT_clear_bake(_ModelOperator, bpy.types.Operator):
-    """Remove the baked shape keys and bring the model back as it was"""
+    """Remove what the bake has added and bring the model back as it was; cache files are kept"""
 
     bl_idname = "mmdskin.clear_bake"
     bl_label = "Clear Bake"
 
-    def act(self, context, models):
-        count = bake.clear(models)
+    def execute(self, context):
+        try:
+            count = bake.clear(self.models(context))
+        except bake.ERRORS as error:
+            return self.failed(error)
         if not count:
             self.report({"WARNING"}, "This model has no bake to clear")
             return {"CANCELLED"}

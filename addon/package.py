@@ -53,7 +53,8 @@ def build(wheels, output):
 
 
 def _sources(version, wheels):
-    names = sorted(path.name for path in HERE.glob("*.py") if path.name != "package.py")
+    sources = sorted(HERE.rglob("*.py"))
+    names = [path.relative_to(HERE).as_posix() for path in sources if path.name != "package.py"]
     texts = {
         name: (HERE / name).read_text("utf-8")
         for name in (*names, "blender_manifest.toml", "LICENSE")

@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Sidebar of the 3D view, tab MMD."""
 
+from typing import NamedTuple
+
 import bpy
 import numpy as np
 
-from . import bake, mesh_source, model, native, operators
+from . import bake, mesh_source, model, native, operators, preview
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
-_counts = {}  # (name, sizes) of a mesh object: vertices per deform type
+_summaries = {}  # name of a mesh object: (sizes, _Summary)
 
 
-class MMDSKIN_PT_skin(bpy.types.Panel):
-    bl_idname = "MMDSKIN_PT_skin"
-    bl_label = "MMD Skin"
+class _Summary(NamedTuple):
+    deform: np.ndarray  # vertices per deform type
+    limited: int  # vertices with more than four bones
+
+
+class _Panel:
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "MMD"
+
+
+class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_skin"
+    bl_label = "MMD Skin"
 
     def draw(self, context):
         layout = self.layout
@@ -23,68 +33,153 @@ class MMDSKIN_PT_skin(bpy.types.Panel):
             found = model.of_object(context.active_object, context.view_layer)
         except model.ModelError as error:
             _wrapped(layout, str(error), context.region.width)
-            found = None
-        else:
-            _summary(layout, found)
+            return
+        layout.label(text=found.name, icon="ARMATURE_DATA", translate=False)
+        row = layout.row()
+        row.scale_y = 1.3
+        row.prop(found.armature.mmdskin, "preview", toggle=True, icon="HIDE_OFF")
+        error = preview.error_of(found)
+        if error:
+            _wrapped(layout, error, context.region.width, alert=True)
+        _pose_source(layout, found.armature.mmdskin, context.scene)
+
+
+class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_bake"
+    bl_label = "Bake"
+    bl_parent_id = MMDSKIN_PT_skin.bl_idname
+
+    @classmethod
+    def poll(cls, context):
+        return _found(context) is not None
+
+    def draw(self, context):
+        layout = self.layout
+        found = _found(context)
+        settings = found.armature.mmdskin
+        options = _column(layout)
+        options.prop(settings, "target")
+        if settings.target == "CORRECTIVE":
+            options.prop(settings, "corrective")
+        if settings.target == "MESH_CACHE":
+            options.prop(settings, "folder")
+        options.prop(settings, "range")
+        if settings.range == "CUSTOM":
+            column = options.column(align=True)
+            column.prop(settings, "frame_start")
+            column.prop(settings, "frame_end")
+        if settings.range != "CURRENT":
+            options.prop(settings, "step")
         column = layout.column(align=True)
-        column.enabled = found is not None
-        column.operator(operators.MMDSKIN_OT_bake.bl_idname, icon="SHAPEKEY_DATA")
+        operator = column.operator(operators.MMDSKIN_OT_bake.bl_idname, icon="SHAPEKEY_DATA")
+        for name in ("target", "range", "frame_start", "frame_end", "step", "corrective", "folder"):
+            setattr(operator, name, getattr(settings, name))
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
-        if found and any(bake.STATE in obj for obj in found.meshes):
+        if any(bake.STATE in obj for obj in found.meshes):
             layout.label(text="Baked", icon="CHECKMARK")
+
+
+class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_details"
+    bl_label = "Details"
+    bl_parent_id = MMDSKIN_PT_skin.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return _found(context) is not None
+
+    def draw(self, context):
+        layout = self.layout
+        found = _found(context)
+        summaries = [_summary(obj, found.armature) for obj in found.meshes]
+        total = sum(summary.deform for summary in summaries)
+        grid = layout.grid_flow(columns=2, even_columns=True)
+        for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
+            grid.label(text=f"{name}: {count}", translate=False)
+        limited = sum(summary.limited for summary in summaries)
+        if limited:
+            text = f"{limited} vertices have more than four bones: the strongest four are used"
+            _wrapped(layout, text, context.region.width)
+        cost = preview.cost_of(found)
+        if cost is not None:
+            layout.label(text=f"Last evaluation: {cost:.2f} ms", icon="TIME")
         if native.loaded():
             for backend in native.backends():
                 text = backend.device if backend.available else "not available"
                 layout.label(text=f"{_BACKENDS.get(backend.name, backend.name)}: {text}")
 
 
-def _summary(layout, found):
-    layout.label(text=found.name, icon="ARMATURE_DATA")
-    total = sum(_deform_counts(obj, found.armature) for obj in found.meshes)
-    grid = layout.grid_flow(columns=2, even_columns=True)
-    for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
-        grid.label(text=f"{name}: {count}")
+def _found(context):
+    try:
+        return model.of_object(context.active_object, context.view_layer)
+    except model.ModelError:
+        return None
 
 
-def _deform_counts(obj, armature):
-    """Vertices per deform type; counted again only when a size has changed, as counting is slow."""
+def _column(layout):
+    column = layout.column()
+    column.use_property_split = True
+    column.use_property_decorate = False
+    return column
+
+
+def _pose_source(layout, settings, scene):
+    column = _column(layout)
+    column.prop(settings, "source")
+    if settings.source == "MOTION":
+        column.prop(settings, "motion_path")
+        column.prop(settings, "model_path")
+        column.prop(settings, "motion_start")
+        if scene.render.fps / scene.render.fps_base != 30:
+            column.prop(settings, "motion_real_time")
+
+
+def _summary(obj, armature):
+    """Counted again only when a size has changed, as counting is slow."""
     keys = obj.data.shape_keys
     sizes = (
         len(obj.data.vertices),
         len(obj.vertex_groups),
+        len(obj.data.attributes),
         len(keys.key_blocks) if keys else 0,
         len(armature.data.bones),
     )
-    known = _counts.get(obj.name_full)
+    known = _summaries.get(obj.name_full)
     if known is None or known[0] != sizes:
         try:
-            deform = mesh_source.read(obj, armature).deform
+            source = mesh_source.read(obj, armature)
+            deform, limited = source.deform, source.limited
         except mesh_source.SourceError:
-            deform = np.empty(0, np.uint8)
-        known = _counts[obj.name_full] = (
-            sizes,
-            np.bincount(deform, minlength=len(mesh_source.DEFORM_NAMES)),
-        )
+            deform, limited = np.empty(0, np.uint8), 0
+        counts = np.bincount(deform, minlength=len(mesh_source.DEFORM_NAMES))
+        known = _summaries[obj.name_full] = (sizes, _Summary(counts, limited))
     return known[1]
 
 
-def _wrapped(layout, text, width):
+def _wrapped(layout, text, width, alert=False):
     column = layout.column(align=True)
+    column.alert = alert
     line = ""
     for word in text.split():
         if line and len(line) + len(word) > width / 8:
-            column.label(text=line)
+            column.label(text=line, translate=False)
             line = ""
         line = f"{line} {word}" if line else word
-    column.label(text=line)
+    column.label(text=line, translate=False)
+
+
+_classes = (MMDSKIN_PT_skin, MMDSKIN_PT_bake, MMDSKIN_PT_details)
 
 
 def register():
-    if not MMDSKIN_PT_skin.is_registered:
-        bpy.utils.register_class(MMDSKIN_PT_skin)
+    for cls in _classes:
+        if not cls.is_registered:
+            bpy.utils.register_class(cls)
 
 
 def unregister():
-    _counts.clear()
-    if MMDSKIN_PT_skin.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_PT_skin)
+    _summaries.clear()
+    for cls in reversed(_classes):
+        if cls.is_registered:
+            bpy.utils.unregister_class(cls)

@@ -50,7 +50,7 @@ class _Ready(NamedTuple):
 
     original: int  # address of the mesh that the user sees
     skinner: skinner.Skinner
-    bones: tuple  # names of all pose bones
+    bones: list  # names of all pose bones
     chosen: tuple  # those of the skinner, as numbers
     settings: tuple  # of the motion, None without
     motion: object
@@ -71,8 +71,7 @@ def toggle(armature, on, context):
             disable(found)
     except ERRORS as error:
         _errors[armature.name] = str(error)
-        if on:
-            settings["preview"] = False
+        if on and not any(is_live(obj) for obj in _meshes_of(armature)):
             settings.property_unset("preview")
     else:
         if not on:
@@ -96,9 +95,16 @@ def enable(found):
     if settings.source == "MOTION":
         motion_source.open(found.armature, *_motion_settings(found.armature, bpy.context.scene))
     install()
-    for obj in found.meshes:
-        if bones[obj]:
-            _enable(obj, found.armature, bones[obj], settings.source)
+    switched = [obj for obj in found.meshes if bones[obj] and not is_live(obj)]
+    try:
+        for obj in found.meshes:
+            if bones[obj]:
+                _enable(obj, found.armature, bones[obj], settings.source)
+    except BaseException:
+        for obj in switched:
+            if is_live(obj):
+                _disable(obj)
+        raise
 
 
 def disable(found):
@@ -132,12 +138,7 @@ def _enable(obj, armature, bones, source):
     if is_live(obj):
         mesh.driver_remove(PROPERTY)
     else:
-        state = {"animated": mesh.animation_data is not None}
-        state["sdef"] = mmd_tools.suspend_sdef(obj)
-        if ATTRIBUTE not in mesh.attributes:
-            mesh.attributes.new(ATTRIBUTE, "FLOAT_VECTOR", "POINT")
-        state["modifier"] = _add_modifier(obj, armature)
-        obj[STATE] = json.dumps(state)
+        _prepare(obj, armature)
     driver = mesh.driver_add(PROPERTY).driver
     driver.type, driver.use_self = "SCRIPTED", True
     _add_transform(driver, "armature", armature)
@@ -159,6 +160,21 @@ def _enable(obj, armature, bones, source):
     mesh.update_tag()
 
 
+def _prepare(obj, armature):
+    """Add the attribute and the modifier, and note what `_disable` has to bring back."""
+    mesh = obj.data
+    state = {
+        "animated": mesh.animation_data is not None,
+        "active": obj.modifiers.active.name if obj.modifiers.active else None,
+        "attribute": mesh.attributes.active_index,
+        "sdef": mmd_tools.suspend_sdef(obj),
+    }
+    if ATTRIBUTE not in mesh.attributes:
+        mesh.attributes.new(ATTRIBUTE, "FLOAT_VECTOR", "POINT")
+    state["modifier"] = _add_modifier(obj, armature)
+    obj[STATE] = json.dumps(state)
+
+
 def _disable(obj):
     mesh, state = obj.data, json.loads(obj[STATE])
     mesh.driver_remove(PROPERTY)
@@ -173,6 +189,9 @@ def _disable(obj):
             bpy.data.node_groups.remove(group)
     if ATTRIBUTE in mesh.attributes:
         mesh.attributes.remove(mesh.attributes[ATTRIBUTE])
+    mesh.attributes.active_index = state["attribute"]
+    if state["active"] in obj.modifiers:
+        obj.modifiers.active = obj.modifiers[state["active"]]
     mmd_tools.resume_sdef(obj, state["sdef"])
     del obj[STATE]
     for known in (_errors, _cost):
@@ -299,7 +318,7 @@ def _prepared(mesh, armature, obj, attribute, settings):
     """
     address = mesh.as_pointer()
     ready = _ready.get(address)
-    names = tuple(bone.name for bone in armature.pose.bones)
+    names = armature.pose.bones.keys()
     fresh = not any(attribute.data[0].vector)
     if ready and not fresh and (ready.bones, ready.settings) == (names, settings):
         return ready
@@ -338,6 +357,10 @@ def install():
 
 def _live_meshes():
     return [obj.data for obj in bpy.data.objects if obj.type == "MESH" and is_live(obj)]
+
+
+def _meshes_of(armature):
+    return [obj for obj in bpy.data.objects if model.armature_modifiers(obj, armature)]
 
 
 @persistent

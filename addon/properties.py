@@ -28,6 +28,26 @@ def _source_changed(settings, context):
         preview.toggle(settings.id_data, True, context)
 
 
+TARGETS = [
+    ("SHAPE_KEYS", "Shape Keys", "A shape key for each frame"),
+    ("MESH_CACHE", "Mesh Cache", "A PC2 file, played by a Mesh Cache modifier"),
+    (
+        "CORRECTIVE",
+        "Corrective Keys",
+        "Shape keys that add to the Armature modifier what it lacks",
+    ),
+]
+RANGES = [
+    ("CURRENT", "Current Frame", "The pose of the current frame"),
+    ("SCENE", "Scene Range", "From the first to the last frame of the scene"),
+    ("CUSTOM", "Own Range", "From a first to a last frame"),
+]
+CORRECTIVES = [
+    ("DRIVEN", "Driven by Joints", "A key acts as far as its joint is bent"),
+    ("KEYED", "Keyed", "A key acts at its frame"),
+]
+
+
 class MMDSKIN_PG_model(bpy.types.PropertyGroup):
     preview: BoolProperty(
         name="MMD Skinning",
@@ -73,6 +93,25 @@ class MMDSKIN_PG_model(bpy.types.PropertyGroup):
         options=set(),
         update=_source_changed,
     )
+    # What the panel's Bake button passes on; scripts give it to the operator.
+    target: EnumProperty(name="Target", items=TARGETS, default="SHAPE_KEYS", options=set())
+    range: EnumProperty(name="Range", items=RANGES, default="CURRENT", options=set())
+    frame_start: IntProperty(
+        name="Start", description="First frame that is baked", default=1, options=set()
+    )
+    frame_end: IntProperty(
+        name="End", description="Last frame that is baked", default=250, options=set()
+    )
+    step: IntProperty(
+        name="Step", description="Bake every how many frames", default=1, min=1, options=set()
+    )
+    corrective: EnumProperty(name="Corrective", items=CORRECTIVES, default="DRIVEN", options=set())
+    folder: StringProperty(
+        name="Folder",
+        description="Where mesh caches are written; beside the .blend where it is empty",
+        subtype="DIR_PATH",
+        options=set(),
+    )
 
 
 def register():
@@ -81,7 +120,7 @@ def register():
     bpy.types.Object.mmdskin = PointerProperty(type=MMDSKIN_PG_model)
     # The driver of the preview must sit on a property of Mesh itself: only there Blender runs it
     # before the geometry in every version.
-    bpy.types.Mesh.mmdskin_live = FloatProperty(options={"HIDDEN"})
+    bpy.types.Mesh.mmdskin_live = FloatProperty(options={"HIDDEN", "ANIMATABLE"})
 
 
 def unregister():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The add-on in real Blenders: 3.4 with the classic zip, 4.5 with the same zip as an extension.
+"""The add-on in real Blenders: in 3.4 as a classic add-on, from 4.2 on the same zip as an extension.
 
 Each cases_*.py of tests/blender runs once per Blender; every test in it is reported as one of ours.
+MMDSKIN_BLENDERS="3.4 4.2" chooses the versions.
 """
 
 import ast
@@ -11,16 +12,18 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent / "blender"
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "blender"
-CACHE = pathlib.Path.home() / ".cache/mmdskin/bpy-4.5"
-BPY = pathlib.Path(os.environ.get("MMDSKIN_BPY", CACHE)) / "bin/python"
-VERSIONS = ("3.4", "4.5")
+CACHE = pathlib.Path(os.environ.get("MMDSKIN_CACHE", pathlib.Path.home() / ".cache/mmdskin"))
+VERSIONS = os.environ.get("MMDSKIN_BLENDERS", "3.4 4.5").split()
+BPY_VERSIONS = [version for version in VERSIONS if version != "3.4"]
 
 sys.path.insert(0, str(HERE))
 import addon_profile  # noqa: E402
@@ -38,15 +41,20 @@ def cases():
 
 
 def blender_command(version):
-    """How to run a script in a Blender; skips when it is not installed."""
-    if version == "4.5":
-        if not BPY.exists():
-            pytest.skip(f"bpy 4.5 is not at {BPY}: run tests/blender/setup.sh")
-        return [BPY]
-    blender = shutil.which("blender")
-    if blender is None:
-        pytest.skip("blender is not installed: run tests/blender/setup.sh")
-    return [blender, "--background", "--factory-startup", "--python"]
+    """How to run a script in a Blender, or None where it is not installed."""
+    if version == "3.4":
+        blender = shutil.which("blender")
+        return blender and [blender, "--background", "--factory-startup", "--python"]
+    environment = CACHE / f"bpy-{version}"
+    return [environment / "bin/python"] if (environment / "ready").exists() else None
+
+
+def need(version):
+    """The command of that Blender; skips when it is not installed."""
+    command = blender_command(version)
+    if command is None:
+        pytest.skip(f"Blender {version} is not here: run tests/blender/setup.sh {version}")
+    return command
 
 
 @pytest.fixture(scope="session")
@@ -68,15 +76,15 @@ def package(wheel, output):
 
 @pytest.fixture(scope="session")
 def outcomes(addon_zip, tmp_path_factory):
-    """A function: version to the outcomes of all cases, from one run of that Blender."""
-    known = {}
-
-    def run(version):
-        if version not in known:
-            known[version] = run_cases(version, addon_zip, tmp_path_factory.mktemp("profile"))
-        return known[version]
-
-    return run
+    """Version to a future of the outcomes of all cases; each Blender runs once, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        yield {
+            version: pool.submit(
+                run_cases, version, addon_zip, tmp_path_factory.mktemp(f"profile-{version}-")
+            )
+            for version in VERSIONS
+            if blender_command(version)
+        }
 
 
 def run_cases(version, addon_zip, folder):
@@ -91,6 +99,7 @@ def run_cases(version, addon_zip, folder):
         "--report",
         report,
     ]
+    start = time.monotonic()
     with log.open("wb") as output:
         subprocess.run(
             command,
@@ -100,6 +109,7 @@ def run_cases(version, addon_zip, folder):
             timeout=600,
             check=False,
         )
+        output.write(f"{time.monotonic() - start:.1f} s in all\n".encode())
     assert report.exists(), (
         f"Blender {version} gave no report, its last words:\n"
         + log.read_text("utf-8", "replace")[-3000:]
@@ -110,7 +120,8 @@ def run_cases(version, addon_zip, folder):
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("case", list(cases()))
 def test_case(outcomes, version, case):
-    outcome, text = outcomes(version).get(case, ("failed", "the case did not run"))
+    need(version)
+    outcome, text = outcomes[version].result().get(case, ("failed", "the case did not run"))
     if outcome == "skipped":
         pytest.skip(text)
     assert outcome == "passed", text
@@ -131,10 +142,13 @@ def test_the_zip_has_one_folder_that_does_not_hide_the_module(addon_zip):
     assert not any(name.endswith("package.py") for name in names)
 
 
-def test_blender_validates_the_extension(addon_zip):
-    command = blender_command("4.5")
+@pytest.mark.parametrize("version", BPY_VERSIONS)
+def test_blender_validates_the_extension(addon_zip, version):
+    command = need(version)
     found = sorted(
-        BPY.parent.parent.glob("lib/python3.*/site-packages/bpy/4.*/scripts/**/blender_ext.py")
+        (CACHE / f"bpy-{version}").glob(
+            "lib/python3.*/site-packages/bpy/*/scripts/**/blender_ext.py"
+        )
     )
     assert found, "bpy has no blender_ext.py"
     done = subprocess.run(
@@ -148,23 +162,33 @@ def test_blender_validates_the_extension(addon_zip):
 
 
 def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
+    if "3.4" not in VERSIONS:
+        pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
     if window.missing():
-        pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh")
-    with window.Window(addon_zip, tmp_path, BUILD) as blender:
+        pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh 3.4")
+    with window.Window(tmp_path, BUILD) as blender:
         before = blender.state()
         baked = [*before["keys"], "MMD 0001"]
-        blender.key("n")
-        blender.key("KP_Decimal")
-        blender.click("tab MMD")
-        blender.picture("1-panel")
-        blender.click("Bake MMD Skin")
-        blender.wait_keys(baked)
-        blender.picture("2-baked")
+        blender.install(addon_zip)
+        blender.key("n", "KP_Decimal")
+        blender.open_tab()
+        blender.picture("panel")
+        blender.click("mmdskin.bake")
+        blender.wait_state(keys=baked)
+        blender.picture("baked")
         blender.key("ctrl+z")
-        blender.wait_mesh(before["mesh"])
-        blender.picture("3-undone")
-        blender.click("Bake MMD Skin")
-        blender.wait_keys(baked)
-        blender.click("Clear Bake")
-        blender.wait_mesh(before["mesh"])
-        blender.picture("4-cleared")
+        blender.wait_state(mesh=before["mesh"])
+        blender.picture("undone")
+        blender.click("mmdskin.bake")
+        blender.wait_state(keys=baked)
+        blender.click("mmdskin.clear_bake")
+        blender.wait_state(mesh=before["mesh"])
+        blender.picture("cleared")
+        before = blender.state()
+        blender.key("Right", "Right", "Left")
+        blender.wait_state(frame=2)
+        blender.scrub()
+        after = blender.state()
+        assert after["frame"] > 100
+        assert after["shown"] != before["shown"]
+        blender.picture("scrubbed")

@@ -91,7 +91,7 @@ class Names(case.Case):
 class Panel(case.Case):
     def test_counts_vertices_per_deform_type(self):
         panels = sys.modules["addon_package"].panels
-        counts = panels._deform_counts(self.mesh, self.scene.armature)
+        counts = panels._summary(self.mesh, self.scene.armature).deform
         deform = self.scene.pmx.deform.tolist()
         self.assertEqual(counts.tolist(), [deform.count(kind) for kind in range(5)])
 

@@ -195,6 +195,7 @@ def clear():
         bpy.data.armatures,
         bpy.data.collections,
         bpy.data.actions,
+        bpy.data.node_groups,
     ):
         bpy.data.batch_remove(list(collection))
     bpy.context.scene.frame_set(1)

@@ -1,50 +1,83 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Install what the Blender tests need: Debian's blender with its numpy, a virtual display, and bpy 4.5
-# in an environment of its own that is kept between runs.
+# Install the Blenders that the tests run in: setup.sh 3.4|4.2|4.5|5.0|5.2...
+# 3.4 is Debian's, with a virtual display; each other is PyPI's bpy in a virtual environment of its own,
+# which is kept between runs. Where the Python that a bpy is built for is missing, its tests skip.
 set -euo pipefail
 
+cache=${MMDSKIN_CACHE:-$HOME/.cache/mmdskin}
+# Blender itself also brings the libraries that every bpy loads.
 packages=(blender python3-numpy python3-venv xvfb xdotool imagemagick libgl1-mesa-dri libegl1)
-environment=${MMDSKIN_BPY:-$HOME/.cache/mmdskin/bpy-4.5}
 
-if ! command -v dpkg-query >/dev/null; then
-    echo "Not a Debian system; what is needed here is called there: ${packages[*]}"
-    packages=()
-fi
-missing=()
-for package in "${packages[@]}"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
-done
-if ((${#missing[@]})); then
-    root=()
+install_packages() {
+    if ! command -v dpkg-query >/dev/null; then
+        echo "Not a Debian system; what is needed here is called there: ${packages[*]}"
+        return
+    fi
+    local missing=() root=() package
+    for package in "${packages[@]}"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+            missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
     if ((EUID)); then
         if ! command -v sudo >/dev/null; then
-            echo "Please install as root: apt-get install ${missing[*]}" >&2
+            echo "Missing packages; as root: apt-get install ${missing[*]}" >&2
             exit 1
         fi
         root=(sudo)
     fi
-    "${root[@]}" apt-get update -q
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
-fi
+    echo "Installing ${missing[*]}"
+    "${root[@]}" apt-get update -qq
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+}
 
-# bpy 4.5 is built for Python 3.11 only.
-python=
-for candidate in /usr/bin/python3.11 python3.11 python3; do
-    if command -v "$candidate" >/dev/null &&
-        [ "$("$candidate" -c 'import sys; print(*sys.version_info[:2])')" = "3 11" ]; then
-        python=$candidate
-        break
+# find_python 3.13: the path of one that runs. The shims of pyenv may stand for versions that are off.
+find_python() {
+    local candidate
+    for candidate in "/usr/bin/python$1" "python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python3; do
+        if [[ $("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) == "$1" ]]; then
+            echo "$candidate"
+            return
+        fi
+    done
+}
+
+# install_bpy 4.5: nothing to do where the file `ready` says that all was installed.
+install_bpy() {
+    local needs=3.11 numpy='numpy<2' folder=$cache/bpy-$1 python
+    [[ $1 == 5.2 ]] && needs=3.13 numpy='numpy>=2.2'
+    if [[ -e $folder/ready ]] && "$folder/bin/python" -c '' 2>/dev/null; then
+        return
     fi
+    python=$(find_python "$needs")
+    if [[ -z $python ]]; then
+        echo "Blender $1: there is no Python $needs here, its tests will skip"
+        return
+    fi
+    echo "Installing bpy $1 into $folder"
+    rm -rf "$folder"
+    "$python" -m venv "$folder"
+    "$folder/bin/pip" install --quiet --no-cache-dir --disable-pip-version-check "bpy==$1.*" "$numpy"
+    touch "$folder/ready"
+}
+
+install_packages
+mkdir -p "$cache"
+for version in "$@"; do
+    case $version in
+    3.4) ;;
+    4.2 | 4.5 | 5.0 | 5.2)
+        # Another checkout may be at it.
+        (
+            flock 9
+            install_bpy "$version"
+        ) 9>"$cache/bpy-$version.lock"
+        ;;
+    *)
+        echo "usage: $0 3.4|4.2|4.5|5.0|5.2..." >&2
+        exit 2
+        ;;
+    esac
 done
-if [ -z "$python" ]; then
-    echo "Python 3.11 is missing: the tests in Blender 4.5 will be skipped" >&2
-    exit 0
-fi
-if [ ! -e "$environment/ready" ]; then
-    rm -rf "$environment"
-    mkdir -p "$(dirname "$environment")"
-    "$python" -m venv "$environment"
-    "$environment/bin/pip" install --quiet 'bpy==4.5.*' 'numpy<2'
-    touch "$environment/ready"
-fi

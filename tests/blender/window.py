@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender 3.4 in a window of a virtual display, driven by the mouse and the keyboard."""
+"""Blender 3.4 in a window of a virtual display, driven by the mouse and the keyboard.
 
+Buttons are found by what they do, not by where they are: the mouse goes down a region, and Blender
+tells the operator or the property of the button under it.
+"""
+
+import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -12,23 +18,26 @@ import addon_profile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIZE = (1280, 800)
-# Places in the sidebar: distance from its right edge and from its top, in the factory settings.
-PLACES = {"tab MMD": (13, 160), "Bake MMD Skin": (110, 121), "Clear Bake": (110, 142)}
+EDIT_MENU = (82, 13)  # of the factory settings
+TAB = 12  # from the right edge of the sidebar to the middle of its tabs
+ROW = 20  # the height of a button
+COLUMNS = (0.5, 0.25, 0.75, 0.9)  # where to look for buttons, in widths of the region
 
 
 def missing():
     """The first program that is not installed, or None."""
-    programs = ("blender", "Xvfb", "xdotool", "import")
+    programs = ("blender", "Xvfb", "xdotool", "import", "montage")
     return next((name for name in programs if not shutil.which(name)), None)
 
 
 class Window:
-    """A context: starts display and Blender with the add-on and a posed sample, ends both."""
+    """A context: starts display and Blender with a moving sample, ends both, lays out the pictures."""
 
-    def __init__(self, addon_zip, folder, pictures):
-        self.zip, self.folder, self.pictures = addon_zip, folder, pictures
-        self.report = folder / "report.json"
+    def __init__(self, folder, pictures):
+        self.folder, self.pictures = folder, pictures
+        self.report, self.probe = folder / "report.json", folder / "probe"
         self.processes = []
+        self.places = {}  # (area, kind of region): {button: place from the region's top left}
 
     def __enter__(self):
         try:
@@ -38,7 +47,9 @@ class Window:
             raise
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind=None, *_):
+        if kind:
+            self.picture("failed")
         for process in reversed(self.processes):
             process.terminate()
             try:
@@ -46,9 +57,12 @@ class Window:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self._lay_out_pictures()
 
     def _start(self):
         self.pictures.mkdir(parents=True, exist_ok=True)
+        for path in self.pictures.glob("*.png"):
+            path.unlink()
         self.environment = addon_profile.environment(self.folder)
         reading, writing = os.pipe()
         screen = f"{SIZE[0]}x{SIZE[1]}x24"
@@ -60,28 +74,24 @@ class Window:
         os.close(writing)
         with os.fdopen(reading) as pipe:
             self.environment["DISPLAY"] = f":{pipe.readline().strip()}"
+        command = ["blender", "--factory-startup", "--window-geometry", "0", "0", *map(str, SIZE)]
+        command += [
+            "--python-exit-code",
+            "1",
+            "--python",
+            HERE / "window_inside.py",
+            "--",
+            self.folder,
+        ]
         with (self.pictures / "window.log").open("wb") as log:
             self.processes.append(
                 subprocess.Popen(
-                    [
-                        "blender",
-                        "--factory-startup",
-                        "--window-geometry",
-                        "0",
-                        "0",
-                        *map(str, SIZE),
-                        "--python",
-                        HERE / "window_inside.py",
-                        "--",
-                        self.zip,
-                        self.report,
-                    ],
-                    env=self.environment,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
+                    command, env=self.environment, stdout=log, stderr=subprocess.STDOUT
                 )
             )
         self.wait(self.report.exists, 120, "Blender reports")
+
+    # What Blender tells
 
     def state(self):
         return json.loads(self.report.read_text("utf-8"))
@@ -95,33 +105,185 @@ class Window:
                 raise RuntimeError(f"Blender ended:\n{log[-2000:]}")
             if time.monotonic() > end:
                 raise TimeoutError(f"waited {seconds} s until {what}")
-            time.sleep(0.1)
+            time.sleep(0.02)
 
-    def wait_keys(self, keys):
-        self.wait(lambda: self.state()["keys"] == keys, 20, f"the shape keys are {keys}")
+    def wait_state(self, seconds=20, **expected):
+        """Wait until the report holds all of the values."""
+        self.wait(lambda: expected.items() <= self.state().items(), seconds, f"it is {expected}")
 
-    def wait_mesh(self, digest):
-        self.wait(lambda: self.state()["mesh"] == digest, 20, "the mesh is as before")
+    def fresh(self, ticks=2):
+        """A report of which nothing is older than this call."""
+        start = self.state()["tick"]
+        self.wait(lambda: self.state()["tick"] >= start + ticks, 60, "Blender reports again")
+        return self.state()
+
+    def region(self, area, kind):
+        """(x, y from the top, width, height) on the display."""
+        for one in self.state()["regions"]:
+            if (one["area"], one["kind"]) == (area, kind):
+                return (
+                    one["x"],
+                    SIZE[1] - one["bottom"] - one["height"],
+                    one["width"],
+                    one["height"],
+                )
+        raise LookupError(f"there is no {area} {kind} on the screen")
+
+    def wait_window(self, area, title):
+        """Wait for a window of its own and put it where all of it can be seen."""
+        self.wait(lambda: self.has(area), 20, f"{area} opens")
+        self.xdotool("search", "--onlyvisible", "--name", title, "windowmove", 60, 60)
+        self.wait(lambda: self.region(area, "WINDOW")[1] > 0, 20, f"{area} moves")
+
+    def has(self, area):
+        return any(one["area"] == area for one in self.state()["regions"])
+
+    # What a hand does
 
     def xdotool(self, *words):
-        subprocess.run(["xdotool", *map(str, words)], env=self.environment, check=True, timeout=30)
+        subprocess.run(["xdotool", *map(str, words)], env=self.environment, check=True, timeout=60)
 
-    def click(self, place):
-        """Click on a named place of the sidebar as a user does: move there, then press."""
-        x, y, width, _ = self.state()["regions"]["UI"]
-        right, top = PLACES[place]
-        self.xdotool("mousemove", x + width - right, y + top, "sleep", 0.4, "click", 1)
-        time.sleep(0.6)
+    def move(self, x, y):
+        self.xdotool("mousemove", int(x), int(y))
 
-    def key(self, name):
-        """Press a key with the mouse over the middle of the 3D view."""
-        x, y, _, height = self.state()["regions"]["WINDOW"]
-        self.xdotool("mousemove", x + 300, y + height // 2, "sleep", 0.3, "key", name)
-        time.sleep(0.6)
+    def press(self, *keys):
+        """Press keys one after the other where the mouse is."""
+        for key in keys:
+            self.xdotool("sleep", 0.1, "key", key)
+        self.fresh()
+
+    def key(self, *keys):
+        """Press keys with the mouse over the middle of the 3D view."""
+        x, y, _, height = self.region("VIEW_3D", "WINDOW")
+        self.move(x + 300, y + height // 2)
+        self.press(*keys)
+
+    def click_at(self, x, y):
+        self.move(x, y)
+        self.xdotool("sleep", 0.1, "click", 1)
+        self.fresh()
+
+    def drag(self, start, end, steps=10):
+        """Press the button at `start`, (x, y) on the display, move to `end` and let go."""
+        self.move(*start)
+        self.xdotool("sleep", 0.1, "mousedown", 1, "sleep", 0.1)
+        for i in range(1, steps + 1):
+            self.move(*(a + (b - a) * i / steps for a, b in zip(start, end, strict=True)))
+            time.sleep(0.05)
+        self.xdotool("mouseup", 1)
+        self.fresh()
+
+    def scrub(self, steps=10):
+        """Drag over the timeline, from a tenth of its width to nine tenths."""
+        x, y, width, _ = self.region("TIMELINE", "WINDOW")
+        self.drag((x + 0.1 * width, y + 10), (x + 0.9 * width, y + 10), steps)
+
+    def click(self, button, area="VIEW_3D", kind="UI", columns=COLUMNS):
+        """Click on the button whose Python command or data path contains `button`."""
+        self.click_at(*self.find(button, area, kind, columns))
+
+    def enter(self, button, text, area, kind):
+        """Type into a text field."""
+        self.click(button, area, kind)
+        self.press("ctrl+a")
+        self.xdotool("type", "--delay", 5, text)
+        self.press("Return")
+
+    # Where things are
+
+    def find(self, button, area="VIEW_3D", kind="UI", columns=COLUMNS):
+        """The place of a button on the display, with the mouse there; looks for it if it moved."""
+        with self._probing():
+            known = self.places.setdefault((area, kind), {})
+            place = self._remembered(button, area, kind, known)
+            if place:
+                return place
+            _, _, width, height = self.region(area, kind)
+            # Upwards too, as Blender names the last button until the mouse meets another.
+            for step, part in itertools.product((1, -1), columns):
+                x, last = int(part * width), None
+                for count, y in enumerate(range(ROW // 4, height, ROW // 2)[::step]):
+                    name = self._button(area, kind, x, y)
+                    if count and name and name != last:
+                        known[name] = (x, y)
+                        if button in name:
+                            left, top, _, _ = self.region(area, kind)
+                            return left + x, top + y
+                    last = name
+        raise LookupError(f"there is no button {button!r} in {area} {kind}")
+
+    def _remembered(self, button, area, kind, known):
+        name = next((name for name in known if button in name), None)
+        other = next((other for other in known if other != name), None)
+        # From one button to the other, so that the answer cannot be an old one.
+        if not (name and other) or self._button(area, kind, *known[other]) == name:
+            return None
+        if self._button(area, kind, *known[name]) != name:
+            return None
+        x, y, _, _ = self.region(area, kind)
+        return x + known[name][0], y + known[name][1]
+
+    def _button(self, area, kind, x, y):
+        """The button of a region at a place from its top left."""
+        left, top, _, _ = self.region(area, kind)
+        self.move(left + x, top + y)
+        for one in self.fresh()["regions"]:
+            if (one["area"], one["kind"]) == (area, kind):
+                return one["button"]
+        return None
+
+    @contextlib.contextmanager
+    def _probing(self):
+        self.probe.touch()
+        try:
+            yield
+        finally:
+            self.probe.unlink()
+
+    def open_tab(self):
+        """Click down the tabs of the sidebar until the add-on's panels are drawn."""
+        x, top, width, height = self.region("VIEW_3D", "UI")
+        for y in range(top + 15, top + height, 2 * ROW):
+            before = self.fresh()["drawn"]
+            self.click_at(x + width - TAB, y)
+            if self.fresh()["drawn"] > before:
+                return
+        raise LookupError("no tab of the sidebar shows a panel of the add-on")
+
+    def install(self, path):
+        """Edit > Preferences > Add-ons > Install, the file, the check box; pictures of each."""
+        self.click_at(*EDIT_MENU)
+        self.press("p")
+        self.wait_window("PREFERENCES", "Preferences")
+        x, top, width, height = self.region("PREFERENCES", "NAVIGATION_BAR")
+        for y in range(top + ROW // 2, top + height, ROW):
+            if self.fresh()["section"] == "ADDONS":
+                break
+            self.click_at(x + width // 2, y)
+        self.click("preferences.addon_install", "PREFERENCES", "WINDOW", [0.7])
+        self.wait_window("FILES", "File View")
+        self.enter("directory", f"{path.parent}/", "FILES", "UI")
+        self.enter("filename", path.name, "FILES", "EXECUTE")
+        self.picture("install-file")
+        self.click("file.execute", "FILES", "EXECUTE")
+        self.click("preferences.addon_enable", "PREFERENCES", "WINDOW", [0.08])
+        self.wait(lambda: "mmdskin_addon" in self.state()["addons"], 20, "the add-on is on")
+        self.picture("install-enabled")
+        # Its border has no close button, as the display has no window manager.
+        (self.folder / "close").touch()
+        self.wait(lambda: not self.has("PREFERENCES"), 20, "the preferences close")
 
     def picture(self, name):
-        path = self.pictures / f"{name}.png"
+        """Take a picture; they are numbered in their order."""
+        number = len(list(self.pictures.glob("*.png"))) + 1
+        path = self.pictures / f"{number:02d}-{name}.png"
         subprocess.run(
             ["import", "-window", "root", path], env=self.environment, check=True, timeout=30
         )
         return path
+
+    def _lay_out_pictures(self):
+        paths = sorted(self.pictures.glob("[0-9]*.png"))
+        if paths:
+            command = ["montage", *paths, "-tile", "3x", "-geometry", "640x400+4+4"]
+            subprocess.run([*command, self.pictures / "contact.png"], check=True, timeout=60)

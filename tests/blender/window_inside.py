@@ -1,60 +1,132 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Inside the windowed Blender: install the zip, open a posed sample and report the state to a file.
+"""Inside the windowed Blender: open a moving sample and report to a file what the driver asks for.
 
-blender --factory-startup --python window_inside.py -- ZIP REPORT
+blender --factory-startup --python window_inside.py -- FOLDER
+
+FOLDER/report.json is renewed fifty times a second; while FOLDER/probe exists it also names the button
+under the mouse in each region. FOLDER/close closes every window but the first.
 """
 
+import hashlib
 import json
 import os
 import pathlib
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import addon_profile  # noqa: E402
 import bpy  # noqa: E402
 import case  # noqa: E402
+import numpy as np  # noqa: E402
 import scene  # noqa: E402
 
+drawn = {"count": 0}
 
-def main(zip_path, report):
+
+def main(folder):
+    folder = pathlib.Path(folder)
     bpy.context.preferences.view.show_splash = False
-    addon_profile.install(zip_path)
+    bpy.context.preferences.system.viewport_aa = "OFF"  # the processor draws
     scene.clear()
-    scene.pose(scene.Scene(case.small_model()), degrees=30)
-    folder = tempfile.mkdtemp()
-    path = os.path.join(folder, "sample.blend")
+    dance(scene.Scene(case.small_model()))
+    path = str(folder / "sample.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     scene.select(bpy.data.objects["model_mesh"])
+    count = 0
 
     def tick():
-        mesh = bpy.data.objects["model_mesh"]  # by name: undo makes new objects
-        write(report, {"mesh": case.digest(mesh), "keys": keys(mesh), "regions": regions()})
-        return 0.1
+        nonlocal count
+        count += 1
+        probing = (folder / "probe").exists()
+        if (folder / "close").exists():
+            (folder / "close").unlink()
+            close_windows()
+        write(folder / "report.json", {"tick": count, **state(), "regions": regions(probing)})
+        return 0.02
 
     bpy.app.timers.register(tick, persistent=True, first_interval=0.5)
 
 
-def keys(mesh):
-    return [key.name for key in mesh.data.shape_keys.key_blocks]
+def dance(model):
+    """Keys at frames 1 and 200, so that every frame shows another pose."""
+    for frame, degrees in ((200, 60), (1, 30)):
+        scene.pose(model, seed=frame, degrees=degrees)
+        for bone in model.armature.pose.bones:
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+            bone.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_set(1)
 
 
-def regions():
-    """Rectangle (x, y from the top, width, height) of each region of the 3D view, by type."""
-    window = bpy.context.window_manager.windows[0]
-    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+def state():
+    watch_panels()
+    mesh = bpy.data.objects["model_mesh"]  # by name: undo makes new objects
     return {
-        region.type: (
-            region.x,
-            window.height - region.y - region.height,
-            region.width,
-            region.height,
-        )
-        for region in area.regions
+        "mesh": case.digest(mesh),
+        "shown": shown(mesh),
+        "keys": [key.name for key in mesh.data.shape_keys.key_blocks],
+        "frame": bpy.context.scene.frame_current,
+        "addons": [addon.module for addon in bpy.context.preferences.addons],
+        "section": bpy.context.preferences.active_section,
+        "drawn": drawn["count"],
     }
+
+
+def shown(mesh):
+    """The evaluated points in short; whoever reads must not cause an evaluation."""
+    evaluated = mesh.evaluated_get(bpy.context.view_layer.depsgraph)
+    points = np.empty(3 * len(evaluated.data.vertices), np.float32)
+    evaluated.data.vertices.foreach_get("co", points)
+    return hashlib.sha256(points.tobytes()).hexdigest()
+
+
+def close_windows():
+    for window in bpy.context.window_manager.windows[1:]:
+        with bpy.context.temp_override(window=window):
+            bpy.ops.wm.window_close()
+
+
+def watch_panels():
+    """Count the drawings of the add-on's panels: they tell that the tab MMD is open."""
+    for panel in bpy.types.Panel.__subclasses__():
+        if getattr(panel, "bl_category", "") == "MMD" and "watched" not in panel.__dict__:
+            panel.watched = True
+            panel.append(lambda _panel, _context: drawn.update(count=drawn["count"] + 1))
+
+
+def regions(probing):
+    """Every visible region: names of its area and kind, its rectangle on the display, its button."""
+    found = []
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            for region in area.regions:
+                if region.width > 1 and region.height > 1:
+                    record = {
+                        "area": area.ui_type,
+                        "kind": region.type,
+                        # From the top left corner; a window tells its place from the bottom.
+                        "x": window.x + region.x,
+                        "bottom": window.y + region.y,
+                        "width": region.width,
+                        "height": region.height,
+                        "button": button(window, area, region) if probing else None,
+                    }
+                    found.append(record)
+    return found
+
+
+def button(window, area, region):
+    """What the button under the mouse stands for, by Blender's own Copy Python Command or Path."""
+    manager = bpy.context.window_manager
+    with bpy.context.temp_override(window=window, area=area, region=region):
+        if bpy.ops.ui.copy_python_command_button.poll():
+            bpy.ops.ui.copy_python_command_button()
+        elif bpy.ops.ui.copy_data_path_button.poll():
+            bpy.ops.ui.copy_data_path_button(full_path=True)
+        else:
+            return None
+        return manager.clipboard
 
 
 def write(path, content):
@@ -63,4 +135,4 @@ def write(path, content):
     os.replace(f"{path}.part", path)
 
 
-main(*sys.argv[sys.argv.index("--") + 1 :])
+main(sys.argv[sys.argv.index("--") + 1])

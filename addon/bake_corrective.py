@@ -1,0 +1,3 @@
+class CorrectiveError(Exception):
+    pass
+from .bake_shape_keys import ShapeKeys as Corrective

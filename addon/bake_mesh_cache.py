@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Positions as a PC2 file that a Mesh Cache modifier plays, in place of the armature modifier.
+
+Frames are streamed to a file beside the final one, which takes its place when all are there. Clear
+Bake leaves the file where it is: another file may use it.
+"""
+
+import contextlib
+import os
+import struct
+
+import bpy
+import numpy as np
+
+from . import bake_state, model
+
+_HEADER = struct.Struct("<12siiffi")
+_FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
+
+
+class CacheError(Exception):
+    """The cache cannot be written; the text is a sentence for the user."""
+
+
+class MeshCache:
+    """The cache of one mesh."""
+
+    needed = True
+
+    def __init__(self, part, bones, options):
+        self.part, self.options = part, options
+        self.warnings = []
+        self._path = cache_path(part.obj, options.folder)
+        self._new, self._old = (f"{self._path}.{os.getpid()}.{end}" for end in ("new", "old"))
+        self._file, self._saved, self._placed = None, False, False
+
+    def adds_to(self, state):
+        return False
+
+    def start(self):
+        try:
+            self._file = open(self._new, "wb")  # noqa: SIM115: it outlives this call
+        except OSError as error:
+            raise self._error(error) from error
+        frames, count = self.options.frames, self.part.skinner.vertex_count
+        start, step = frames[0], self.options.step
+        self._put(_HEADER.pack(b"POINTCACHE2\0", 1, count, start, step, len(frames)))
+
+    def add(self, block):
+        self._put(np.ascontiguousarray(block.positions, "<f4"))
+
+    def finish(self):
+        try:
+            self._file.close()
+            if os.path.exists(self._path):
+                os.replace(self._path, self._old)
+                self._saved = True
+            os.replace(self._new, self._path)
+            self._placed = True
+        except OSError as error:
+            raise self._error(error) from error
+
+    def write(self, state):
+        obj, options = self.part.obj, self.options
+        modifier = obj.modifiers.new("MMD Skin Cache", "MESH_CACHE")
+        state["added"] = modifier.name
+        modifier.cache_format = "PC2"
+        modifier.filepath = _shown_path(self._path)
+        modifier.deform_mode, modifier.interpolation = "OVERWRITE", "LINEAR"
+        modifier.play_mode, modifier.time_mode = "SCENE", "FRAME"
+        modifier.forward_axis, modifier.up_axis, modifier.flip_axis = "POS_Y", "POS_Z", set()
+        # Blender shows number `frame_scale * time - frame_start` of the file.
+        modifier.frame_scale = 1 / (options.step * options.stretch)
+        modifier.frame_start = options.frames[0] / options.step
+        first = model.armature_modifiers(obj, self.part.armature)[0]
+        _move(obj, modifier, obj.modifiers.find(first.name) + 1)
+        bake_state.switch_armature_off(obj, self.part.armature, state)
+
+    def close(self, done):
+        """Drop what is temporary; without `done` the file is again what it was."""
+        with contextlib.suppress(OSError):
+            if self._file:
+                self._file.close()
+        if not done and self._placed:
+            os.remove(self._path)
+        if not done and self._saved:
+            os.replace(self._old, self._path)
+        for leftover in (self._new, self._old):
+            with contextlib.suppress(OSError):
+                os.remove(leftover)
+
+    def _put(self, data):
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise self._error(error) from error
+
+    def _error(self, error):
+        reason = error.strerror or str(error)
+        return CacheError(f"The cache '{self._path}' cannot be written: {reason}")
+
+
+def cache_path(obj, folder):
+    """Where the cache of a mesh object goes."""
+    blend = bpy.data.filepath
+    if not blend and (not folder or folder.startswith("//")):
+        raise CacheError("This file is not saved yet: save it, or choose a folder for the cache")
+    folder = bpy.path.abspath(folder) if folder else os.path.dirname(blend)
+    if not os.path.isdir(folder):
+        raise CacheError(f"The folder '{folder}' for the cache does not exist: make it first")
+    stem = os.path.splitext(os.path.basename(blend))[0] or "untitled"
+    return os.path.join(folder, f"{stem}_{obj.name}".translate(_FORBIDDEN) + ".pc2")
+
+
+def _shown_path(path):
+    """The path as the modifier keeps it: relative to the .blend where that is possible."""
+    if not bpy.data.filepath:
+        return path
+    try:
+        return bpy.path.relpath(path)
+    except ValueError:  # another drive
+        return path
+
+
+def _move(obj, modifier, place):
+    number = obj.modifiers.find(modifier.name)
+    if hasattr(obj.modifiers, "move"):
+        obj.modifiers.move(number, place)
+    else:
+        with bpy.context.temp_override(object=obj):
+            bpy.ops.object.modifier_move_to_index(modifier=modifier.name, index=place)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Poses of a model for frames of the scene: as Blender evaluates them, or of a motion file.
+
+Matrices (F, B, 4, 4) are in armature space. What is asked of a scene is asked of the frame it
+stands at, so `moves_scene` poses come one frame at a time.
+"""
+
+import bpy
+import numpy as np
+
+from . import animation, motion_source, pose_source, skinner
+
+
+class ArmaturePoses:
+    moves_scene = True
+
+    def __init__(self, armature, bones):
+        self._armature = armature
+        self._numbers = pose_source.numbers(armature, bones)
+
+    def matrices(self, frames, depsgraph):
+        armature = self._armature.evaluated_get(depsgraph)
+        return pose_source.matrices(armature, armature, self._numbers)[None]
+
+    def key_values(self, part, frames, depsgraph):
+        return part.scene_values(depsgraph)[None]
+
+
+class MotionPoses:
+    """`settings` are what `motion_source.open` takes behind the armature."""
+
+    def __init__(self, armature, bones, settings):
+        self._bones = bones
+        self._motion = motion_source.open(armature, *settings)
+        self.moves_scene = False
+
+    def prepare(self, parts):
+        """Keys that the motion does not know stay as the scene has them, which then must move."""
+        for part in parts:
+            unknown = [
+                name
+                for name, known in zip(part.keys, self._known(part), strict=True)
+                if not known
+            ]
+            if animation.is_animated(part.obj.data.shape_keys, unknown):
+                self.moves_scene = True
+
+    def matrices(self, frames, depsgraph):
+        return self._motion.matrices(self._bones, np.asarray(frames, np.float64))
+
+    def key_values(self, part, frames, depsgraph):
+        held = part.scene_values(depsgraph)
+        if part.pinned is not None or not len(part.keys):
+            return np.tile(held, (len(frames), 1))
+        values = self._motion.key_values(part.keys, np.asarray(frames, np.float64))
+        return np.where(self._known(part), values, held).astype(np.float32)
+
+    def _known(self, part):
+        return np.asarray(self._motion.known_keys(part.keys), bool)
+
+
+def motion_settings(armature, scene, given):
+    """None for the armature's pose, else what MotionPoses takes: given values, then the model's."""
+    own = armature.mmdskin
+    names = ("source", "model_path", "motion_path", "motion_start", "motion_real_time")
+    chosen = {name: given.get(name, getattr(own, name)) for name in names}
+    if chosen["source"] == "ARMATURE":
+        return None
+    return (
+        bpy.path.abspath(chosen["model_path"]),
+        bpy.path.abspath(chosen["motion_path"]),
+        chosen["motion_start"],
+        chosen["motion_real_time"],
+        scene.render.fps / scene.render.fps_base,
+    )
+
+
+class Part:
+    """A mesh of a model that is being baked; what an earlier bake has added counts as not there."""
+
+    def __init__(self, obj, armature, state):
+        self.obj, self.armature, self.state = obj, armature, state
+        self.skinner = skinner.Skinner(obj, armature, absent=state["keys"] if state else ())
+        self.bones, self.keys = self.skinner.bones, self.skinner.keys
+        self.unmuted = state["muted"] if state else ()
+        if state is None:
+            self.pinned = skinner.pinned_key(obj)
+        else:
+            self.pinned = state["active"][0] if state["pinned"] else None
+
+    def scene_values(self, depsgraph):
+        """(K,) float32 by which Blender mixes the keys in the frame it stands at."""
+        keys = self.obj.data.shape_keys
+        evaluated = keys.evaluated_get(depsgraph) if keys else None
+        return skinner.key_values(self.obj, self.keys, evaluated, self.unmuted, self.pinned)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake has changed on a mesh, kept as JSON in an ID property of the object, and the way back.
+
+The property is saved with the file, so a bake can be cleared in another session.
+"""
+
+import json
+
+from . import animation, mmd_tools, model, skinner
+
+STATE = "mmdskin_bake"
+
+
+def of(obj):
+    """The state of a baked mesh object, or None."""
+    return json.loads(obj[STATE]) if STATE in obj else None
+
+
+def begin(obj, armature, live=False):
+    """The state of a mesh object that is about to be baked: what shows it otherwise goes off.
+
+    `live`: an earlier bake had switched the preview off.
+    """
+    keys = obj.data.shape_keys
+    active = obj.active_shape_key.name if keys and obj.active_shape_key else None
+    modifier = obj.modifiers.active
+    state = {
+        "target": "",
+        "keys": [],  # names of the baked keys
+        "muted": [],  # names of the keys muted since
+        "modifiers": {},  # name: [show_viewport, show_render] of those switched off
+        "added": "",  # name of the modifier added
+        "active_modifier": modifier.name if modifier else "",
+        "had_keys": keys is not None,
+        "active": [active, obj.active_shape_key_index],
+        "pinned": obj.show_only_shape_key,  # only the active key is shown
+        "preview": live or armature.mmdskin.preview,
+    }
+    if armature.mmdskin.preview:
+        armature.mmdskin.preview = False
+    state["sdef"] = mmd_tools.suspend_sdef(obj)
+    return state
+
+
+def store(obj, state):
+    obj[STATE] = json.dumps(state)
+    obj.data.update_tag()
+
+
+def base_key(obj):
+    """The reference key, made where there is none yet."""
+    if not obj.data.shape_keys:
+        obj.shape_key_add(name="Basis", from_mix=False)
+    return obj.data.shape_keys.reference_key
+
+
+def add_key(obj, state, name, positions):
+    """A baked key of this name with (V, 3) float32 positions; an older bake's is taken over."""
+    blocks = obj.data.shape_keys.key_blocks
+    key = blocks.get(name) if name in state["keys"] else None
+    if key is None:
+        key = obj.shape_key_add(name=name, from_mix=False)
+        if key.name not in state["keys"]:
+            state["keys"].append(key.name)
+    points = key.points if hasattr(key, "points") else key.data  # 4.1 has the fast one
+    points.foreach_set("co", positions.ravel())
+    key.relative_key, key.vertex_group, key.mute = obj.data.shape_keys.reference_key, "", False
+    return key
+
+
+def switch_armature_off(obj, armature, state):
+    for modifier in model.armature_modifiers(obj, armature):
+        state["modifiers"].setdefault(modifier.name, [modifier.show_viewport, modifier.show_render])
+        modifier.show_viewport = modifier.show_render = False
+
+
+def clear(models):
+    """Undo every bake of the models; returns how many meshes had one."""
+    found = [one for one in models if any(STATE in obj for obj in one.meshes)]
+    objects = [obj for one in found for obj in one.meshes if STATE in obj]
+    for obj in objects:
+        skinner.check_editable(obj)
+    for one in found:
+        previews = [clear_mesh(obj) for obj in one.meshes if STATE in obj]
+        if any(previews):
+            one.armature.mmdskin.preview = True
+    return len(objects)
+
+
+def clear_mesh(obj):
+    """Bring one mesh object back; returns whether it had the live preview."""
+    state = of(obj)
+    _remove_keys(obj, state)
+    blocks = _key_blocks(obj)
+    for name in state["muted"]:
+        if name in blocks:
+            blocks[name].mute = False
+    if blocks:
+        name, index = state["active"]
+        obj.active_shape_key_index = blocks.find(name) if name and name in blocks else index
+    obj.show_only_shape_key = state["pinned"]
+    for name, (viewport, render) in state["modifiers"].items():
+        modifier = obj.modifiers.get(name)
+        if modifier:
+            modifier.show_viewport, modifier.show_render = viewport, render
+    if state["added"] in obj.modifiers:
+        obj.modifiers.remove(obj.modifiers[state["added"]])
+        if state["active_modifier"] in obj.modifiers:
+            obj.modifiers.active = obj.modifiers[state["active_modifier"]]
+    mmd_tools.resume_sdef(obj, state["sdef"])
+    del obj[STATE]
+    obj.data.update_tag()
+    mmd_tools.refresh_sdef(obj)
+    return state["preview"]
+
+
+def _remove_keys(obj, state):
+    blocks = _key_blocks(obj)
+    if blocks and "curves" in state:
+        animation.remove_curves(obj.data.shape_keys, state["keys"], state["curves"])
+    for name in state["keys"]:
+        if name in _key_blocks(obj):
+            key = _key_blocks(obj)[name]
+            key.driver_remove("value")
+            obj.shape_key_remove(key)
+    if not state["had_keys"] and len(_key_blocks(obj)) == 1:
+        obj.shape_key_clear()
+
+
+def _key_blocks(obj):
+    # Asked for anew each time: removing the last key frees what held them.
+    keys = obj.data.shape_keys
+    return keys.key_blocks if keys else ()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Materials: a Principled BSDF with colour, texture and alpha; the rest as custom properties.
+
+The nodes are few and plain, so that every exporter understands them: the texture, or without one
+the colour MMD shows under its default light. Nothing of the file's record is lost (`mmd_…`).
+"""
+
+import bpy
+import numpy as np
+from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
+from mathutils import Color
+
+from . import names
+from .mesh import put
+from .textures import Textures
+
+DOUBLE_SIDED = 0x1
+_DEFAULT_LIGHT = 154 / 255
+
+
+def add(mesh, model, kept, folder, pack, report):
+    """Give the mesh its materials, in the file's order; `kept` are its triangles' numbers."""
+    textures = Textures(model.textures, folder, pack, report)
+    for number, record in enumerate(model.materials):
+        mesh.materials.append(_material(record, number, textures))
+    _assign(mesh, model, kept, report)
+
+
+def _assign(mesh, model, kept, report):
+    counts = [max(record.index_count, 0) // 3 for record in model.materials]
+    total = len(model.triangles)
+    if not counts or not total:
+        return
+    if sum(counts) != total:
+        report.warn(f"The materials count {sum(counts)} triangles, the model has {total}")
+    # What is left over belongs to the last material.
+    ends = np.minimum(np.cumsum(counts), total)
+    ends[-1] = total
+    numbers = np.searchsorted(ends, kept, side="right").astype(np.int32)
+    if bpy.app.version >= (4, 1):
+        attribute = mesh.attributes.get("material_index")
+        attribute = attribute or mesh.attributes.new("material_index", "INT", "FACE")
+        put(attribute.data, "value", numbers)
+    else:
+        put(mesh.polygons, "material_index", numbers)
+
+
+def _material(record, number, textures):
+    material = bpy.data.materials.new(names.cut(record.name) or "Material")
+    material.use_backface_culling = not record.flags & DOUBLE_SIDED
+    _shade(material, record, textures.image(record.texture))
+    _describe(material, record, number, textures)
+    return material
+
+
+def _shade(material, record, image):
+    color = [
+        min(ambient + diffuse * _DEFAULT_LIGHT, 1)
+        for ambient, diffuse in zip(record.ambient, record.diffuse[:3], strict=True)
+    ]
+    color = tuple(Color(color).from_srgb_to_scene_linear())
+    alpha = min(max(record.diffuse[3], 0.0), 1.0)
+    material.diffuse_color = (*color, alpha)
+    shader = PrincipledBSDFWrapper(material, is_readonly=False)
+    shader.base_color, shader.alpha = color, alpha
+    shader.specular, shader.roughness = 0.0, 1.0
+    see_through = alpha < 1
+    if image:
+        shader.base_color_texture.image = image
+        if _has_alpha(image):
+            see_through = True
+            _link_alpha(material, shader, alpha)
+    if see_through and bpy.app.version < (4, 2):
+        material.blend_method = material.shadow_method = "HASHED"
+
+
+def _has_alpha(image):
+    return image.channels == 4 and image.depth in (16, 32, 64, 128)
+
+
+def _link_alpha(material, shader, alpha):
+    tree = material.node_tree
+    source = shader.base_color_texture.node_image.outputs["Alpha"]
+    if alpha < 1:
+        factor = tree.nodes.new("ShaderNodeMath")
+        factor.operation, factor.label = "MULTIPLY", "Material alpha"
+        factor.location = (-200, -100)
+        factor.inputs[1].default_value = alpha
+        tree.links.new(source, factor.inputs[0])
+        source = factor.outputs[0]
+    tree.links.new(source, shader.node_principled_bsdf.inputs["Alpha"])
+
+
+def _describe(material, record, number, textures):
+    fields = record._asdict()
+    fields["name_j"], fields["name_e"] = fields.pop("name"), fields.pop("name_english")
+    for name in ("texture", "sphere_texture"):
+        fields[name] = textures.path(fields[name])
+    if not record.shared_toon:
+        fields["toon"] = textures.path(record.toon)
+    fields["material_id"] = number
+    for name, value in fields.items():
+        material[f"mmd_{name}"] = value

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The mesh: vertices in the order of the file, triangles, UV maps and the file's normals."""
+
+import bpy
+import numpy as np
+
+_FOLDED = np.cos(np.radians(179))
+
+
+def to_blender(points, scale=1.0):
+    """(n, 3) float32 in Blender's axes: y and z change places, which mirrors, as in mmd_tools."""
+    return np.ascontiguousarray(points[:, [0, 2, 1]] * np.float32(scale))
+
+
+def create(name, model, scale, report):
+    """The mesh and, for each of its triangles, the number of the file's triangle."""
+    triangles, kept = _drawable(model.triangles)
+    if len(kept) < len(model.triangles):
+        report.warn(
+            f"{len(model.triangles) - len(kept)} triangles use a vertex twice and were left out"
+        )
+    mesh = bpy.data.meshes.new(name)
+    _geometry(mesh, to_blender(model.positions, scale), triangles)
+    _uv_maps(mesh, model, triangles.ravel(), report)
+    _normals(mesh, to_blender(model.normals))
+    return mesh, kept
+
+
+def put(collection, name, values):
+    """Write all values of one attribute; fast where `values` has the type Blender stores."""
+    collection.foreach_set(name, np.ascontiguousarray(values).ravel())
+
+
+def _drawable(triangles):
+    """Triangles in Blender's winding, without PMX 2.1's points and lines, and their numbers."""
+    a, b, c = triangles.T
+    kept = np.flatnonzero((a != b) & (b != c) & (c != a))
+    return triangles[kept, ::-1], kept
+
+
+def _geometry(mesh, positions, triangles):
+    mesh.vertices.add(len(positions))
+    mesh.loops.add(triangles.size)
+    mesh.polygons.add(len(triangles))
+    attributes = mesh.attributes
+    if "position" in attributes:
+        put(attributes["position"].data, "vector", positions)
+    else:
+        put(mesh.vertices, "co", positions)
+    if ".corner_vert" in attributes:
+        put(attributes[".corner_vert"].data, "value", triangles.astype(np.int32))
+    else:
+        put(mesh.loops, "vertex_index", triangles.astype(np.int32))
+    put(mesh.polygons, "loop_start", np.arange(0, triangles.size, 3, dtype=np.int32))
+    if bpy.app.version < (4, 1):
+        put(mesh.polygons, "loop_total", np.full(len(triangles), 3, np.int32))
+        put(mesh.polygons, "use_smooth", np.ones(len(triangles), bool))
+    mesh.update(calc_edges=True)
+
+
+def _uv_maps(mesh, model, corners, report):
+    """`UVMap`, and as in mmd_tools `UV1` for x and y, `_UV1` for z and w of the additional UVs."""
+    maps = [("UVMap", model.uvs)]
+    channels = [model.additional_uvs[:, i] for i in range(model.additional_uvs.shape[1])]
+    maps += [(f"UV{i}", channel[:, :2]) for i, channel in enumerate(channels, 1)]
+    maps += [
+        (f"_UV{i}", channel[:, 2:]) for i, channel in enumerate(channels, 1) if channel[:, 2:].any()
+    ]
+    for name, uvs in maps:
+        layer = mesh.uv_layers.new(name=name, do_init=False)
+        if layer is None:
+            report.warn(f"Blender has no room for the UV map '{name}'")
+            continue
+        flipped = np.stack([uvs[:, 0], 1 - uvs[:, 1]], 1)[corners]
+        if hasattr(layer, "uv"):
+            put(layer.uv, "vector", flipped)
+        else:
+            put(layer.data, "uv", flipped)
+    if mesh.uv_layers:
+        mesh.uv_layers.active_index = 0
+
+
+def _normals(mesh, normals):
+    if not len(mesh.polygons):
+        return
+    _sharpen_folds(mesh)
+    if hasattr(mesh, "use_auto_smooth"):  # up to 4.0
+        mesh.use_auto_smooth, mesh.auto_smooth_angle = True, np.pi
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    unit = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
+    # A zero vector makes Blender keep its own normal there.
+    mesh.normals_split_custom_set_from_vertices(unit.tolist())
+
+
+def _sharpen_folds(mesh):
+    """Mark edges where two triangles lie on each other; Blender has no mean normal to start from."""
+    corners, edge_of = (np.empty(len(mesh.loops), np.int32) for _ in range(2))
+    mesh.loops.foreach_get("vertex_index", corners)
+    mesh.loops.foreach_get("edge_index", edge_of)
+    positions = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", positions)
+    a, b, c = positions.reshape(-1, 3)[corners].reshape(-1, 3, 3).transpose(1, 0, 2)
+    facing = np.cross(b - a, c - a)
+    facing /= np.maximum(np.linalg.norm(facing, axis=1, keepdims=True), 1e-30)
+    order = np.argsort(edge_of, kind="stable")
+    first, second = order[:-1], order[1:]
+    paired = edge_of[first] == edge_of[second]
+    first, second = first[paired], second[paired]
+    folded = (facing[first // 3] * facing[second // 3]).sum(1) < _FOLDED
+    sharp = np.zeros(len(mesh.edges), bool)
+    sharp[edge_of[first[folded]]] = True
+    if sharp.any():
+        put(mesh.edges, "use_edge_sharp", sharp)

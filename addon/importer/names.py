@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names of the file as Blender can hold them: short enough, unique, sides where Blender looks.
+
+Whole names stay in custom properties (`mmd_name_j`, `mmd_name_e`); see the table in `__init__`.
+"""
+
+import re
+
+LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
+
+
+def cut(name, limit=LIMIT):
+    """`name` without the characters that do not fit into `limit` bytes."""
+    return name.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+
+
+def unique(name, taken):
+    """`name` or `name.001` and so on, and a member of the set `taken` from now on."""
+    result, base, number = cut(name), re.sub(r"\.\d+$", "", name), 0
+    while result in taken:
+        number += 1
+        suffix = f".{number:03d}"
+        result = cut(base, LIMIT - len(suffix)) + suffix
+    taken.add(result)
+    return result
+
+
+def with_side(name):
+    """左腕 becomes 腕.L and 右腕 腕.R: what Blender's mirror tools understand."""
+    for side, suffix in (("左", ".L"), ("右", ".R")):
+        before, found, after = name.rpartition(side)
+        if found:
+            name = before + after + suffix
+    return name
+
+
+def bones(records):
+    """A name for each bone; duplicates get their number before the side, as with mmd_tools."""
+    taken = set()
+    numbered = [unique(record.name or "Bone", taken) for record in records]
+    taken = set()
+    return [unique(with_side(name), taken) for name in numbered]
+
+
+def morphs(records, reserved):
+    """A name for each morph of the file, whatever its kind; none is in `reserved`."""
+    taken = set(reserved)
+    return [unique(record.name or "Morph", taken) for record in records]

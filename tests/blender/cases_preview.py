@@ -1,0 +1,577 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Live: what is on screen and in renders is what `skin()` gives for the same frame's pose."""
+
+import math
+import os
+import sys
+import tempfile
+
+import bpy
+import case
+import fingerprint
+import numpy as np
+import scene
+from cases_bake import bind_like_mmd_tools, skinned, written
+
+HEIGHT = 20 * scene.SCALE  # of a model
+BAR = 1e-5 * HEIGHT
+
+
+class Live(case.Case):
+    """The elbow turns by 4 degrees a frame and a key follows a curve; the preview is on."""
+
+    def setUp(self):
+        super().setUp()
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
+        self.file = written(self.scene.pmx)
+        self.bones = self.scene.armature.pose.bones
+        elbow = self.bones["ひじ.L"]
+        elbow.rotation_mode = "XYZ"
+        for frame in (1, 21):
+            elbow.rotation_euler = (0.2, 0, math.radians(4 * frame))
+            elbow.keyframe_insert("rotation_euler", frame=frame)
+        self.key = self.mesh.data.shape_keys.key_blocks["ふくらみ"]
+        for frame, value in ((1, 0.0), (21, 1.0)):
+            self.key.value = value
+            self.key.keyframe_insert("value", frame=frame)
+        bpy.context.scene.frame_set(1)
+        self.armature = self.scene.armature
+        self.armature.mmdskin.preview = True
+
+    def expected(self):
+        """In mesh space, for the pose and the key value that the scene holds now."""
+        matrices = self.scene.bake_inputs()
+        addon = sys.modules["addon_package"]
+        mmdskin = addon.native.load()
+        value = (
+            self.mesh.data.shape_keys.evaluated_get(bpy.context.evaluated_depsgraph_get())
+            .key_blocks["ふくらみ"]
+            .value
+        )
+        out = mmdskin.skin(mmdskin.load_model(self.file), matrices, [value], normals=False)
+        return scene.in_blender(out.positions)
+
+    def assert_live(self, bar=BAR):
+        preview = sys.modules["addon_package"].preview
+        scene.evaluated_positions(self.mesh)
+        self.assertEqual(preview._errors, {})
+        self.assert_close(scene.evaluated_positions(self.mesh), self.expected(), bar)
+
+    def assert_plain(self):
+        """The armature modifier's own result is shown."""
+        shown = scene.evaluated_positions(self.mesh)
+        self.mesh.modifiers["MMD Skin"].show_viewport = False
+        self.assert_close(shown, scene.evaluated_positions(self.mesh), 0)
+        self.mesh.modifiers["MMD Skin"].show_viewport = True
+
+
+class Viewport(Live):
+    def test_differs_from_the_armature_modifier(self):
+        live = scene.evaluated_positions(self.mesh)
+        self.armature.mmdskin.preview = False
+        self.assertGreater(np.abs(scene.evaluated_positions(self.mesh) - live).max(), 1e-3)
+
+    def test_is_exact_on_every_frame_in_any_order(self):
+        for frame in (1, 2, 3, 20, 2, 19, 7, 6, 5, 1):
+            bpy.context.scene.frame_set(frame)
+            self.assert_live()
+
+    def test_is_exact_between_frames(self):
+        bpy.context.scene.frame_set(3, subframe=0.37)
+        self.assert_live()
+
+    def test_follows_a_bone_turned_by_hand(self):
+        for angle in (0.1, 1.0, -1.2):
+            self.bones["腕.L"].rotation_quaternion = (math.cos(angle), 0, math.sin(angle), 0)
+            self.assert_live()
+
+    def test_follows_a_key_value_set_by_hand(self):
+        self.key.id_data.animation_data_clear()
+        for value in (0.3, 1.0, 0.0):
+            self.key.value = value
+            self.assert_live()
+
+    def test_follows_a_driven_key(self):
+        self.key.id_data.animation_data_clear()
+        self.armature["slider"] = 0.25
+        driver = self.key.driver_add("value").driver
+        variable = driver.variables.new()
+        variable.name, variable.targets[0].id = "slider", self.armature
+        variable.targets[0].data_path = '["slider"]'
+        driver.expression = "slider"
+        for value in (0.25, 0.75):
+            self.armature["slider"] = value
+            self.armature.update_tag()
+            bpy.context.view_layer.update()
+            self.assertAlmostEqual(self.key.value, value, places=5)
+            self.assert_live()
+
+    def test_stays_exact_when_mesh_keys_and_object_are_tagged(self):
+        for block in (self.mesh.data, self.mesh.data.shape_keys, self.mesh, self.armature):
+            block.update_tag()
+            self.assert_live()
+
+    def test_follows_edited_weights(self):
+        self.scene.pmx.bone_indices[:] = (0, -1, -1, -1)
+        self.scene.pmx.bone_weights[:] = (1, 0, 0, 0)
+        self.scene.pmx.deform[:] = 0
+        self.file = written(self.scene.pmx)
+        for group in self.mesh.vertex_groups:
+            group.remove(range(len(self.mesh.data.vertices)))
+        group = self.mesh.vertex_groups["センター"]
+        group.add(range(len(self.mesh.data.vertices)), 1, "REPLACE")
+        self.mesh.data.update_tag()
+        self.assert_live()
+
+    def test_follows_an_edited_key(self):
+        morph = self.scene.pmx.morphs[0]
+        morph.values[:] = (0.1, 0.5, -0.2)
+        self.file = written(self.scene.pmx)
+        moved = scene.in_blender(self.scene.pmx.positions)
+        moved[morph.indices] += scene.in_blender(morph.values)
+        self.key.data.foreach_set("co", moved.ravel())
+        self.mesh.data.update_tag()
+        bpy.context.scene.frame_set(15)
+        self.assert_live()
+
+    def test_follows_a_renamed_bone(self):
+        self.armature.data.bones["ひじ.L"].name = "elbow"
+        self.scene.bone_names[2] = "elbow"
+        for frame in (5, 12):
+            bpy.context.scene.frame_set(frame)
+            self.assert_live()
+
+    def test_does_not_depend_on_the_place_of_the_model(self):
+        scene.transform(self.scene.root, (3, -2, 5), (0.3, 1.0, -2.0), (2, 2, 2))
+        bpy.context.scene.frame_set(9)
+        self.assert_live(2 * BAR)
+
+    def test_shows_rest_in_rest_position(self):
+        self.armature.data.pose_position = "REST"
+        self.assert_live()
+
+    def test_reaches_subdivision_and_solidify(self):
+        self.mesh.modifiers.new("smooth", "SUBSURF").levels = 1
+        self.mesh.modifiers.new("thick", "SOLIDIFY").thickness = 0.001
+        self.assertGreater(len(scene.evaluated_positions(self.mesh)), 1000)
+        bpy.context.scene.frame_set(11)
+        shown = scene.evaluated_positions(self.mesh)
+        self.armature.mmdskin.preview = False
+        bpy.ops.mmdskin.bake()
+        self.assert_close(shown, scene.evaluated_positions(self.mesh), BAR)
+
+    def test_models_beside_each_other_do_not_mix(self):
+        other = scene.Scene(case.small_model(), "second")
+        scene.pose(other, seed=5)
+        other.armature.mmdskin.preview = True
+        bpy.context.scene.frame_set(8)
+        self.assert_live()
+        expected = skinned(written(other.pmx), other.bake_inputs())
+        self.assert_close(scene.evaluated_positions(other.mesh), expected, BAR)
+
+    def test_a_copied_model_is_live_too(self):
+        for obj in (self.scene.root, self.armature, self.mesh):
+            obj.select_set(True)
+        bpy.ops.object.duplicate()
+        copy = next(o for o in bpy.context.selected_objects if o.type == "MESH")
+        bpy.context.scene.frame_set(13)
+        self.assert_close(scene.evaluated_positions(copy), self.expected(), BAR)
+        self.assert_live()
+
+    def test_a_mesh_at_the_origin_keeps_no_vertex_behind(self):
+        shift = self.scene.pmx.positions[100].copy()
+        self.armature.mmdskin.preview = False
+        self.bones["センター"].location = (0, 0, 0)
+        pmx = case.small_model()
+        pmx.positions -= shift
+        built = scene.Scene(pmx, "origin")
+        built.armature.mmdskin.preview = True
+        built.armature.pose.bones["センター"].location = (0.001, 0, 0)
+        expected = skinned(written(pmx), built.bake_inputs())
+        self.assert_close(scene.evaluated_positions(built.mesh), expected, BAR)
+
+
+class Places(Live):
+    """More than one evaluation of the same mesh."""
+
+    def test_second_scene_at_another_frame(self):
+        other = bpy.data.scenes.new("other")
+        other.collection.children.link(bpy.context.scene.collection.children[0]) if (
+            bpy.context.scene.collection.children
+        ) else [other.collection.objects.link(o) for o in bpy.context.scene.collection.objects]
+        bpy.context.scene.frame_set(4)
+        other.frame_set(15)
+        graph = other.view_layers[0].depsgraph
+        graph.update()
+        shown = positions_of(self.mesh.evaluated_get(graph).data)
+        self.assert_live()
+        bpy.context.scene.frame_set(15)
+        self.assert_close(shown, self.expected(), BAR)
+        bpy.data.scenes.remove(other)
+
+    def test_second_view_layer(self):
+        layer = bpy.context.scene.view_layers.new("second")
+        bpy.context.scene.frame_set(6)
+        layer.depsgraph.update()
+        self.assert_close(
+            positions_of(self.mesh.evaluated_get(layer.depsgraph).data), self.expected(), BAR
+        )
+        bpy.context.scene.view_layers.remove(layer)
+
+    def test_two_meshes_of_one_model(self):
+        copy = self.mesh.copy()
+        copy.data = self.mesh.data.copy()
+        copy.name = "part two"
+        self.armature.mmdskin.preview = False
+        bpy.context.scene.collection.objects.link(copy)
+        for name in ("mmdskin_preview",):
+            copy.pop(name, None)
+        self.armature.mmdskin.preview = True
+        bpy.context.scene.frame_set(10)
+        self.assert_live()
+        self.assert_close(scene.evaluated_positions(copy), self.expected(), BAR)
+
+
+class Editing(Live):
+    def mode(self, obj, mode):
+        scene.select(obj)
+        bpy.ops.object.mode_set(mode=mode)
+
+    def test_edit_mode_and_back(self):
+        for mode in ("EDIT", "WEIGHT_PAINT", "SCULPT", "OBJECT"):
+            self.mode(self.mesh, mode)
+            bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+        self.assert_live()
+
+    def test_armature_in_edit_mode_and_back(self):
+        self.mode(self.armature, "EDIT")
+        self.mode(self.armature, "OBJECT")
+        bpy.context.scene.frame_set(9)
+        self.assert_live()
+
+    def test_added_bone(self):
+        self.mode(self.armature, "EDIT")
+        bone = self.armature.data.edit_bones.new("aaa")
+        bone.tail = (0, 0, 1)
+        self.mode(self.armature, "OBJECT")
+        bpy.context.scene.frame_set(9)
+        self.assert_live()
+
+    def test_added_vertices_follow_the_armature(self):
+        count = len(self.mesh.data.vertices)
+        self.mesh.data.vertices.add(1)
+        self.mesh.data.update_tag()
+        bpy.context.scene.frame_set(9)
+        shown = scene.evaluated_positions(self.mesh)
+        self.assertEqual(len(shown), count + 1)
+        self.assertTrue(np.isfinite(shown).all())
+
+    def test_subdivided_mesh_keeps_working(self):
+        self.mode(self.mesh, "EDIT")
+        bpy.ops.mesh.select_all(action="SELECT")
+        bpy.ops.mesh.subdivide()
+        self.mode(self.mesh, "OBJECT")
+        bpy.context.scene.frame_set(9)
+        shown = scene.evaluated_positions(self.mesh)
+        self.armature.mmdskin.preview = False
+        bpy.ops.mmdskin.bake()
+        self.assert_close(shown, scene.evaluated_positions(self.mesh), BAR)
+
+    def test_pose_that_is_not_finite_shows_no_crash(self):
+        self.bones["腕.L"].location[0] = float("nan")
+        scene.evaluated_positions(self.mesh)
+        preview = sys.modules["addon_package"].preview
+        model = sys.modules["addon_package"].preview.model
+        found = model.of_object(self.mesh, bpy.context.view_layer)
+        self.assertIn("NaN", preview.error_of(found))
+        self.bones["腕.L"].location[0] = 0
+        self.assert_live()
+        self.assertIsNone(preview.error_of(found))
+
+    def test_deleted_mesh(self):
+        scene.select(self.mesh)
+        bpy.ops.object.delete()
+        bpy.context.scene.frame_set(5)
+        self.armature.mmdskin.preview = False
+        self.assertEqual([group.users for group in bpy.data.node_groups], [0])
+
+    def test_deleted_armature(self):
+        scene.select(self.armature)
+        bpy.ops.object.delete()
+        bpy.context.scene.frame_set(5)
+        self.assertTrue(np.isfinite(scene.evaluated_positions(self.mesh)).all())
+
+
+class Files(Live):
+    """Saved live, and opened again."""
+
+    def reopen(self, change=lambda: None):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "live.blend")
+            bpy.context.scene.frame_set(7)
+            bpy.ops.wm.save_as_mainfile(filepath=path)
+            change()
+            bpy.ops.wm.open_mainfile(filepath=path)
+        self.mesh = bpy.data.objects["model_mesh"]
+        self.armature = self.scene.armature = bpy.data.objects["model_arm"]
+
+    def test_opened_file_is_live(self):
+        self.reopen()
+        self.assert_live()
+        bpy.context.scene.frame_set(3)
+        self.assert_live()
+
+    def test_opened_file_can_be_switched_off(self):
+        self.reopen()
+        self.armature.mmdskin.preview = False
+        self.assertEqual(list(self.mesh.data.attributes.keys()).count("mmdskin"), 0)
+        self.assertIsNone(self.mesh.data.animation_data)
+
+    def test_opened_without_scripts_is_live(self):
+        allowed = bpy.context.preferences.filepaths.use_scripts_auto_execute
+        bpy.context.preferences.filepaths.use_scripts_auto_execute = False
+        try:
+            self.reopen()
+        finally:
+            bpy.context.preferences.filepaths.use_scripts_auto_execute = allowed
+        self.assert_live()
+
+    def test_opened_without_the_function_shows_the_armature_modifier(self):
+        addon = sys.modules["addon_package"]
+        self.reopen(addon.preview.unregister)
+        try:
+            self.assert_plain()
+        finally:
+            addon.preview.register()
+            addon.preview._revive()
+        self.assert_live()
+
+    def test_undo_and_redo(self):
+        bpy.ops.ed.undo_push(message="live")
+        self.bones["腕.L"].rotation_quaternion = (1, 0.5, 0, 0)
+        bpy.ops.ed.undo_push(message="turned")
+        for step in (bpy.ops.ed.undo, bpy.ops.ed.redo, bpy.ops.ed.undo):
+            step()
+            self.mesh = bpy.data.objects["model_mesh"]
+            self.armature = self.scene.armature = bpy.data.objects["model_arm"]
+            self.assert_live()
+
+    def test_linked_model_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "library.blend")
+            self.armature.mmdskin.preview = False
+            bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+            scene.clear()
+            with bpy.data.libraries.load(path, link=True) as (there, here):
+                here.objects = there.objects
+            for obj in here.objects:
+                bpy.context.scene.collection.objects.link(obj)
+            bpy.context.view_layer.update()
+            armature = next(obj for obj in here.objects if obj.type == "ARMATURE")
+            preview = sys.modules["addon_package"].preview
+            preview.toggle(armature, True, bpy.context)
+            self.assertIn("linked from another file", preview._errors[armature.name])
+        scene.clear()
+
+    def test_library_override_is_live(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "library.blend")
+            bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+            scene.clear()
+            with bpy.data.libraries.load(path, link=True) as (there, here):
+                here.objects = there.objects
+            for obj in here.objects:
+                bpy.context.scene.collection.objects.link(obj)
+            linked = next(obj for obj in here.objects if obj.type == "MESH")
+            root = next(obj for obj in here.objects if obj.parent is None)
+            root.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+            mesh = next(o for o in bpy.data.objects if o.type == "MESH" and o.override_library)
+            armature = next(
+                o for o in bpy.data.objects if o.type == "ARMATURE" and o.override_library
+            )
+            linked.hide_viewport = False
+            self.mesh, self.armature, self.scene.armature = mesh, armature, armature
+            bpy.context.scene.frame_set(8)
+            self.assert_live()
+        scene.clear()
+
+
+class Registration(Live):
+    def test_disabling_shows_the_armature_modifier_and_enabling_the_true_shape(self):
+        addon = sys.modules["addon_package"]
+        for _ in range(2):
+            addon.preview.unregister()
+            self.assert_plain()
+            addon.preview.register()
+            addon.preview._revive()
+            self.assert_live()
+
+    def test_whole_add_on_twice(self):
+        addon = sys.modules["addon_package"]
+        for _ in range(2):
+            addon.unregister()
+            bpy.context.view_layer.update()
+            addon.register()
+            addon.preview._revive()
+            bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+            self.assert_live()
+            self.assertTrue(self.armature.mmdskin.preview)
+
+
+class Off(case.Case):
+    """Switched off, every datablock is as it was."""
+
+    def assert_same(self, change=lambda: None):
+        bpy.context.view_layer.update()
+        before = fingerprint.of_file()
+        self.scene.armature.mmdskin.preview = True
+        self.assertTrue(self.scene.armature.mmdskin.preview)
+        self.assertNotEqual(before, fingerprint.of_file())
+        change()
+        self.scene.armature.mmdskin.preview = False
+        bpy.context.view_layer.update()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_plain(self):
+        self.assert_same()
+
+    def test_after_frames(self):
+        self.assert_same(lambda: [bpy.context.scene.frame_set(n) for n in (1, 5, 1)])
+
+    def test_switched_on_twice(self):
+        self.assert_same(lambda: setattr(self.scene.armature.mmdskin, "preview", True))
+
+    def test_with_modifiers_behind(self):
+        self.mesh.modifiers.new("smooth", "SUBSURF")
+        self.mesh.modifiers.new("thick", "SOLIDIFY")
+        self.assert_same()
+
+    def test_with_the_users_own_driver_on_the_mesh(self):
+        self.mesh.data["number"] = 1.0
+        self.mesh.data.driver_add('["number"]').driver.expression = "2"
+        self.assert_same()
+
+    def test_with_the_sdef_driver_of_mmd_tools(self):
+        bind_like_mmd_tools(self.mesh)
+        self.assert_same()
+
+    def test_without_keys(self):
+        self.mesh.shape_key_clear()
+        self.assert_same()
+
+    def test_group_is_kept_for_another_model(self):
+        other = scene.Scene(case.small_model(), "second")
+        other.armature.mmdskin.preview = True
+        self.assert_same()
+        other.armature.mmdskin.preview = False
+        self.assertEqual(list(bpy.data.node_groups), [])
+
+    def test_mute_of_the_sdef_driver_while_on(self):
+        bind_like_mmd_tools(self.mesh)
+        self.scene.armature.mmdskin.preview = True
+        expected = skinned(written(self.scene.pmx), self.scene.bake_inputs())
+        self.assert_close(scene.evaluated_positions(self.mesh), expected, BAR)
+        self.assertEqual(self.mesh.modifiers["mmd_armature"].vertex_group, "")
+
+
+class Refused(case.Case):
+    def assert_refused(self, words):
+        before = fingerprint.of_file()
+        self.scene.armature.mmdskin.preview = True
+        self.assertFalse(self.scene.armature.mmdskin.preview)
+        preview = sys.modules["addon_package"].preview
+        self.assertIn(words, preview._errors[self.scene.armature.name])
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_modifier_before_the_armature(self):
+        self.mesh.modifiers.new("wave", "WAVE")
+        with bpy.context.temp_override(object=self.mesh):
+            bpy.ops.object.modifier_move_to_index(modifier="wave", index=0)
+        self.assert_refused("Modifier 'wave'")
+
+    def test_mesh_of_two_objects(self):
+        bpy.context.scene.collection.objects.link(self.mesh.copy())
+        self.assert_refused("used by 2 objects")
+
+    def test_absolute_keys(self):
+        self.mesh.data.shape_keys.use_relative = False
+        self.assert_refused("absolute shape keys")
+
+    def test_no_bone_of_the_groups_names(self):
+        for group in self.mesh.vertex_groups:
+            group.name = f"x{group.name}"
+        self.assert_refused("No vertex group")
+
+    def test_baked_model(self):
+        bpy.ops.mmdskin.bake()
+        self.assert_refused("clear the bake first")
+
+    def test_edit_mode(self):
+        scene.select(self.mesh)
+        bpy.ops.object.mode_set(mode="EDIT")
+        self.assert_refused("in edit mode")
+
+
+class Render(Live):
+    """The mesh that Blender hands to a render engine."""
+
+    def test_still(self):
+        for frame in (4, 17):
+            bpy.context.scene.frame_set(frame)
+            self.assert_close(record_render(self)[frame], self.expected(), BAR)
+
+    def test_animation(self):
+        for persistent in (False, True):
+            bpy.context.scene.render.use_persistent_data = persistent
+            bpy.context.scene.frame_start, bpy.context.scene.frame_end = 5, 8
+            seen = record_render(self, animation=True)
+            self.assertEqual(sorted(seen), [5, 6, 7, 8])
+            for frame, shown in seen.items():
+                bpy.context.scene.frame_set(frame)
+                self.assert_close(shown, self.expected(), BAR)
+
+
+def positions_of(mesh):
+    flat = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", flat)
+    return flat.reshape(-1, 3)
+
+
+class Recorder(bpy.types.RenderEngine):
+    """A render engine that notes the mesh it is given."""
+
+    bl_idname = "MMDSKIN_TEST"
+    bl_label = "Recorder"
+    seen = {}
+    name = ""
+
+    def render(self, depsgraph):
+        for instance in depsgraph.object_instances:
+            if instance.object.name == self.name:
+                Recorder.seen[depsgraph.scene.frame_current] = positions_of(instance.object.data)
+        size = self.resolution_x if hasattr(self, "resolution_x") else 4
+        result = self.begin_result(0, 0, size, size)
+        self.end_result(result)
+
+
+def record_render(test, **options):
+    """{frame: positions} of the mesh as a render engine gets it."""
+    bpy.utils.register_class(Recorder)
+    try:
+        Recorder.seen, Recorder.name = {}, test.mesh.name
+        render = bpy.context.scene.render
+        render.engine, render.resolution_x, render.resolution_y = "MMDSKIN_TEST", 4, 4
+        render.resolution_percentage = 100
+        if bpy.context.scene.camera is None:
+            camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+            bpy.context.scene.collection.objects.link(camera)
+            bpy.context.scene.camera = camera
+        with tempfile.TemporaryDirectory() as folder:
+            render.filepath = os.path.join(folder, "frame")
+            bpy.ops.render.render(**options)
+        return dict(Recorder.seen)
+    finally:
+        bpy.context.scene.render.engine = (
+            "CYCLES" if "CYCLES" in dir(bpy.types) else "BLENDER_WORKBENCH"
+        )
+        bpy.utils.unregister_class(Recorder)
