@@ -164,6 +164,17 @@ class Keyframes(ImportCase):
         self.imported()
         self.assert_plays((1, 9))
 
+    def test_model_that_our_importer_made(self):
+        scene.clear()
+        bpy.ops.mmdskin.import_model(filepath=self.model_path)
+        self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        self.mesh = next(obj for obj in bpy.data.objects if obj.type == "MESH")
+        self.imported(model_path="")
+        self.assert_plays((1, 4, 9, 16))
+        bpy.context.scene.frame_set(8)
+        bpy.ops.mmdskin.bake()
+        self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([7])[0])
+
     def test_real_dance(self):
         self.model_path = str(case.shared_model("巡音ルカ.pmx"))
         whole = motion_file.keys(case.shared_model("realize_motion.vmd").read_bytes())
