@@ -4,6 +4,8 @@
 The same folder is an extension (Blender 4.2 and later) and a classic add-on (3.4 to 4.1).
 """
 
+import sys
+
 bl_info = {
     "name": "MMD Skin",
     "author": "mmdskin contributors",
@@ -13,6 +15,11 @@ bl_info = {
     "description": "Show, bake and import MMD models with the deformation that MMD computes",
     "category": "Animation",
 }
+
+# Reloaded by Blender ("Reload Scripts"): all parts anew, so that they fit each other.
+for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
+    del sys.modules[_name]
+    globals().pop(_name.rpartition(".")[2], None)
 
 from . import (  # noqa: E402
     importer,
