@@ -102,7 +102,7 @@ build/installed: build/wheel
 	$(BIN)/pip install --quiet --force-reinstall --no-deps $$(ls dist/mmdskin-$(VERSION)-*.whl)
 	@touch $@
 
-build/addon: $(filter-out %__pycache__,$(wildcard addon/*)) build/wheel
+build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) build/wheel
 	$(BIN)/python addon/package.py --wheel $$(ls dist/mmdskin-$(VERSION)-*.whl) --output dist
 	@touch $@
 

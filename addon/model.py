@@ -72,8 +72,8 @@ def _model(armature, root, view_layer):
 
 
 def _is_root(obj):
-    kind = getattr(obj, "mmd_type", None)
-    return kind == "ROOT" if kind is not None else obj.get("mmd_type") in (_ROOT, "ROOT")
+    # An ID property where mmd_tools is not enabled, or came after our own importer.
+    return getattr(obj, "mmd_type", None) == "ROOT" or obj.get("mmd_type") in (_ROOT, "ROOT")
 
 
 def _ancestors(obj):

@@ -48,11 +48,9 @@ class _Result(unittest.TextTestResult):
         self._note(test, "failed", "".join(traceback.format_exception(*err)))
 
     def addSubTest(self, test, subtest, err):
-        # A test with a failed part is reported in no other way.
         super().addSubTest(test, subtest, err)
         if err is not None:
-            text = "".join(traceback.format_exception(*err))
-            self._note(test, "failed", f"{subtest._subDescription()}\n{text}")
+            self._note(test, "failed", f"{subtest}\n{''.join(traceback.format_exception(*err))}")
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
