@@ -98,9 +98,7 @@ class Job:
         depsgraph = self._context.evaluated_depsgraph_get()
         for one in models:
             _check(one, depsgraph)
-        groups = [
-            _Group(one, motion, options) for one, motion in zip(models, motions, strict=True)
-        ]
+        groups = [_Group(one, motion, options) for one, motion in zip(models, motions, strict=True)]
         targets = [target for group in groups for _, target in group.parts]
         done = False
         try:

@@ -38,9 +38,7 @@ class MotionPoses:
         """Keys that the motion does not know stay as the scene has them, which then must move."""
         for part in parts:
             unknown = [
-                name
-                for name, known in zip(part.keys, self._known(part), strict=True)
-                if not known
+                name for name, known in zip(part.keys, self._known(part), strict=True) if not known
             ]
             if animation.is_animated(part.obj.data.shape_keys, unknown):
                 self.moves_scene = True

@@ -180,10 +180,10 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
     def _start(self, context):
         models = self.models(context)
         names = ("source", "motion_path", "model_path", "motion_start", "motion_real_time")
-        given = {name: getattr(self, name) for name in names if self.properties.is_property_set(name)}
-        motions = [
-            bake_poses.motion_settings(one.armature, context.scene, given) for one in models
-        ]
+        given = {
+            name: getattr(self, name) for name in names if self.properties.is_property_set(name)
+        }
+        motions = [bake_poses.motion_settings(one.armature, context.scene, given) for one in models]
         return bake.Job(context, models, motions, self._options(context.scene))
 
     def _options(self, scene):

@@ -175,9 +175,7 @@ class ShapeKeys(Range):
         for frame in (1, 11, 21):
             bpy.context.scene.frame_set(frame)
             values = {name: keys[name].value for name in self.names()}
-            self.assertEqual(
-                values, {name: float(name == f"MMD {frame:04d}") for name in values}
-            )
+            self.assertEqual(values, {name: float(name == f"MMD {frame:04d}") for name in values})
 
 
 class MeshCache(Range):
