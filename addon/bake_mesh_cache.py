@@ -39,7 +39,7 @@ class MeshCache:
 
     def start(self):
         try:
-            self._file = open(self._new, "wb")  # noqa: SIM115: it outlives this call
+            self._file = open(self._new, "wb")  # noqa: SIM115
         except OSError as error:
             raise self._error(error) from error
         frames, count = self.options.frames, self.part.skinner.vertex_count
@@ -68,7 +68,7 @@ class MeshCache:
         modifier.filepath = _shown_path(self._path)
         modifier.deform_mode, modifier.interpolation = "OVERWRITE", "LINEAR"
         modifier.play_mode, modifier.time_mode = "SCENE", "FRAME"
-        modifier.forward_axis, modifier.up_axis, modifier.flip_axis = "POS_Y", "POS_Z", set()
+        modifier.forward_axis, modifier.up_axis = "POS_Y", "POS_Z"
         # Blender shows number `frame_scale * time - frame_start` of the file.
         modifier.frame_scale = 1 / (options.step * options.stretch)
         modifier.frame_start = options.frames[0] / options.step
