@@ -260,6 +260,40 @@ class Editing(Live):
         bpy.context.scene.frame_set(9)
         self.assert_live()
 
+    def test_a_bone_that_comes_later_is_waited_for(self):
+        self.mode(self.armature, "EDIT")
+        bone = self.armature.data.edit_bones.new("new")
+        bone.tail = (0, 0, 1)
+        self.mode(self.armature, "OBJECT")
+        self.mesh.vertex_groups.new(name="new").add([0], 0.5, "ADD")
+        self.mesh.data.update_tag()
+        bpy.context.scene.frame_set(4)
+        bpy.context.scene.frame_set(5)
+        driver = self.mesh.data.animation_data.drivers[0].driver
+        self.assertIn("new", {v.targets[0].bone_target for v in driver.variables})
+
+    def test_a_key_that_comes_later_is_waited_for(self):
+        self.armature.mmdskin.preview = False
+        self.mesh.shape_key_clear()
+        self.scene.pmx.deform[self.scene.pmx.deform == scene.SDEF] = 1
+        self.file = written(self.scene.pmx)
+        self.armature.mmdskin.preview = True
+        bpy.context.scene.frame_set(3)
+        self.mesh.shape_key_add(name="Basis", from_mix=False)
+        self.key = self.mesh.shape_key_add(name="ふくらみ", from_mix=False)
+        moved = scene.in_blender(self.scene.pmx.positions)
+        morph = self.scene.pmx.morphs[0]
+        moved[morph.indices] += scene.in_blender(morph.values)
+        self.key.data.foreach_set("co", moved.ravel())
+        for frame, value in ((1, 0.0), (21, 1.0)):
+            self.key.value = value
+            self.key.keyframe_insert("value", frame=frame)
+        for frame in (4, 15, 2):
+            bpy.context.scene.frame_set(frame)
+            self.assert_live()
+        driver = self.mesh.data.animation_data.drivers[0].driver
+        self.assertIn("key", driver.variables)
+
     def test_added_vertices_follow_the_armature(self):
         count = len(self.mesh.data.vertices)
         self.mesh.data.vertices.add(1)
