@@ -125,8 +125,10 @@ class _Group:
 
     def __init__(self, one, motion, options):
         parts = [bake_poses.Part(obj, one.armature, bake_state.of(obj)) for obj in one.meshes]
-        parts = [part for part in parts if part.bones]
+        parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
+            if not any(len(obj.data.vertices) for obj in one.meshes):
+                raise BakeError(f"'{one.name}' has no vertices")
             raise BakeError(
                 f"No vertex group of '{one.name}' is named after a deforming bone"
                 f" of '{one.armature.name}'"
@@ -219,8 +221,6 @@ def _check(one, depsgraph):
         skinner.check_editable(obj)
         _check_evaluated(obj, depsgraph)
         skinner.check_modifiers(obj, one.armature)
-        if not len(obj.data.vertices):
-            raise BakeError(f"'{obj.name}' has no vertices")
         keys = obj.data.shape_keys
         if keys and keys.animation_data and keys.animation_data.use_tweak_mode:
             raise BakeError(f"The shape keys of '{obj.name}' are in tweak mode: leave it first")

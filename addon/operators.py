@@ -113,11 +113,13 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
     motion_start: IntProperty(
         name="Motion Start",
         description="Frame of the scene at which frame 0 of the motion plays",
+        default=1,
         options={"SKIP_SAVE"},
     )
     motion_real_time: BoolProperty(
         name="Real Time",
         description="Play 30 frames of the motion per second, whatever frame rate the scene has",
+        default=True,
         options={"SKIP_SAVE"},
     )
 

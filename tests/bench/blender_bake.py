@@ -47,6 +47,7 @@ def measure(folder):
     model.write_bytes(pmx_file.write(built.pmx))
     motion.write_bytes(motion_file.write_vmd(dance(built.pmx)))
     files = {"source": "MOTION", "model_path": str(model), "motion_path": str(motion)}
+    files["motion_real_time"] = False
     cache = {"target": "MESH_CACHE", "folder": str(folder)}
     rows = {
         "scene": None,

@@ -27,6 +27,8 @@ class Motion(MotionCase):
             "source": "MOTION",
             "motion_path": self.motion_path,
             "model_path": self.model_path,
+            "motion_start": 0,
+            "motion_real_time": False,
         }
 
     def assert_plays(self, frames):
@@ -78,14 +80,14 @@ class Motion(MotionCase):
                 bone.keyframe_insert(path, frame=frame)
 
     def test_starts_at_a_frame_of_the_scene(self):
-        self.bake(**self.files(), motion_start=5)
+        self.bake(**self.files() | {"motion_start": 5})
         self.assert_plays({frame: max(frame - 5, 0) for frame in (1, 5, 8, 16)})
 
     def test_plays_in_real_time(self):
         render = bpy.context.scene.render
         self.addCleanup(setattr, render, "fps", render.fps)
         render.fps = 60
-        self.bake(**self.files(), motion_real_time=True)
+        self.bake(**self.files() | {"motion_real_time": True})
         self.assert_plays({frame: frame / 2 for frame in (1, 2, 5, 16)})
 
     def test_does_not_move_the_scene(self):
