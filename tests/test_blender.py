@@ -168,27 +168,72 @@ def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
         pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh 3.4")
     with window.Window(tmp_path, BUILD) as blender:
         before = blender.state()
-        baked = [*before["keys"], "MMD 0001"]
         blender.install(addon_zip)
         blender.key("n", "KP_Decimal")
         blender.open_tab()
         blender.picture("panel")
-        blender.click("mmdskin.bake")
-        blender.wait_state(keys=baked)
-        blender.picture("baked")
-        blender.key("ctrl+z")
-        blender.wait_state(mesh=before["mesh"])
-        blender.picture("undone")
-        blender.click("mmdskin.bake")
-        blender.wait_state(keys=baked)
-        blender.click("mmdskin.clear_bake")
-        blender.wait_state(mesh=before["mesh"])
-        blender.picture("cleared")
-        before = blender.state()
-        blender.key("Right", "Right", "Left")
-        blender.wait_state(frame=2)
-        blender.scrub()
-        after = blender.state()
-        assert after["frame"] > 100
-        assert after["shown"] != before["shown"]
-        blender.picture("scrubbed")
+        bake_a_frame(blender, before)
+        preview(blender, before)
+        bake_a_range(blender, before)
+
+
+def bake_a_frame(blender, before):
+    baked = [*before["keys"], "MMD 0001"]
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.picture("baked")
+    blender.key("ctrl+z")
+    blender.wait_state(mesh=before["mesh"])
+    blender.picture("undone")
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.click("mmdskin.clear_bake")
+    blender.wait_state(mesh=before["mesh"])
+    blender.picture("cleared")
+
+
+def preview(blender, before):
+    blender.click(".mmdskin.preview")
+    blender.wait_state(preview=True)
+    live = blender.state()["shown"]
+    assert live != before["shown"]
+    blender.picture("preview")
+    blender.key("Right", "Right", "Left")
+    blender.wait_state(frame=2)
+    blender.scrub()
+    scrubbed = blender.state()
+    assert scrubbed["frame"] > 100
+    assert scrubbed["shown"] not in (before["shown"], live)
+    blender.picture("scrubbed")
+    blender.key("shift+Left")
+    blender.wait_state(frame=1, shown=live)
+    blender.click(".mmdskin.preview")
+    blender.wait_state(preview=False, mesh=before["mesh"], shown=before["shown"])
+
+
+def bake_a_range(blender, before):
+    blender.choose(".mmdskin.range", "s")
+    blender.wait_state(range="SCENE")
+    blender.set_last_frame(9000)
+    blender.click("mmdskin.bake")
+    blender.picture("baking")
+    blender.key("Escape")
+    blender.picture("cancelled")
+    blender.wait_state(mesh=before["mesh"], shown=before["shown"])
+    blender.set_last_frame(40)
+    baked = [*before["keys"], *(f"MMD {frame:04d}" for frame in range(1, 41))]
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.picture("range")
+    first = blender.state()["shown"]
+    blender.key("Right")
+    blender.wait_state(frame=2)
+    assert blender.state()["shown"] != first
+    blender.key("Left")
+    blender.undo_until(mesh=before["mesh"])
+    blender.wait_state(end=40)
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.click("mmdskin.clear_bake")
+    blender.wait_state(mesh=before["mesh"], shown=before["shown"])
+    blender.picture("range-cleared")
