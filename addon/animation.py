@@ -168,10 +168,14 @@ class Values:
         ]
 
     def restore(self):
-        for block, path, index, value in self._held:
-            if value is not None and _read(block, path, index) != value:
-                _write(block, path, index, value)
-                block.update_tag()
+        """Returns whether any value had changed."""
+        changed = [
+            held for held in self._held if held[3] is not None and _read(*held[:3]) != held[3]
+        ]
+        for block, path, index, value in changed:
+            _write(block, path, index, value)
+            block.update_tag()
+        return bool(changed)
 
 
 def _animated_blocks():
