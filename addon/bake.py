@@ -104,7 +104,7 @@ class Job:
         try:
             for target in targets:
                 target.start()
-            with _Frames(self._context.scene, options, groups) as frames:
+            with _Frames(self._context, options, groups) as frames:
                 for block in frames:
                     depsgraph = self._context.evaluated_depsgraph_get()
                     for group in groups:
@@ -131,9 +131,6 @@ class _Group:
                 f"No vertex group of '{one.name}' is named after a deforming bone"
                 f" of '{one.armature.name}'"
             )
-        for part in parts:
-            if not part.skinner.vertex_count:
-                raise BakeError(f"'{part.obj.name}' has no vertices")
         self.armature = one.armature
         self.bones = _with_parents(one.armature, {name for part in parts for name in part.bones})
         if motion is None:
@@ -176,8 +173,8 @@ class _Group:
 class _Frames:
     """The frames in blocks; the scene goes along where poses are read from it, and comes back."""
 
-    def __init__(self, scene, options, groups):
-        self._scene, self._options = scene, options
+    def __init__(self, context, options, groups):
+        self._context, self._scene, self._options = context, context.scene, options
         self._moves = options.moves and any(group.poses.moves_scene for group in groups)
         vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
         self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
@@ -193,7 +190,8 @@ class _Frames:
         if self._moves:
             frame, subframe = self._place
             self._scene.frame_set(frame, subframe=subframe)
-            self._values.restore()
+            if self._values.restore():
+                self._context.view_layer.update()
 
     def __iter__(self):
         frames = self._options.frames
@@ -221,6 +219,8 @@ def _check(one, depsgraph):
         skinner.check_editable(obj)
         _check_evaluated(obj, depsgraph)
         skinner.check_modifiers(obj, one.armature)
+        if not len(obj.data.vertices):
+            raise BakeError(f"'{obj.name}' has no vertices")
         keys = obj.data.shape_keys
         if keys and keys.animation_data and keys.animation_data.use_tweak_mode:
             raise BakeError(f"The shape keys of '{obj.name}' are in tweak mode: leave it first")

@@ -79,6 +79,20 @@ class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
             layout.label(text="Baked", icon="CHECKMARK")
 
 
+class MMDSKIN_PT_files(_Panel, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_files"
+    bl_label = "Files"
+    bl_parent_id = MMDSKIN_PT_skin.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context):
+        column = self.layout.column(align=True)
+        column.operator("mmdskin.import_model", icon="IMPORT")
+        if _found(context):
+            column.operator("mmdskin.import_motion", icon="ANIM")
+            column.operator("mmdskin.load_deform_data", icon="FILE_REFRESH")
+
+
 class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_details"
     bl_label = "Details"
@@ -169,7 +183,7 @@ def _wrapped(layout, text, width, alert=False):
     column.label(text=line, translate=False)
 
 
-_classes = (MMDSKIN_PT_skin, MMDSKIN_PT_bake, MMDSKIN_PT_details)
+_classes = (MMDSKIN_PT_skin, MMDSKIN_PT_bake, MMDSKIN_PT_files, MMDSKIN_PT_details)
 
 
 def register():
