@@ -9,7 +9,6 @@ import ast
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import time
@@ -21,7 +20,6 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent / "blender"
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "blender"
-CACHE = pathlib.Path(os.environ.get("MMDSKIN_CACHE", pathlib.Path.home() / ".cache/mmdskin"))
 VERSIONS = os.environ.get("MMDSKIN_BLENDERS", "3.4 4.5").split()
 BPY_VERSIONS = [version for version in VERSIONS if version != "3.4"]
 
@@ -40,18 +38,9 @@ def cases():
                         yield f"{path.stem}.{group.name}.{node.name}"
 
 
-def blender_command(version):
-    """How to run a script in a Blender, or None where it is not installed."""
-    if version == "3.4":
-        blender = shutil.which("blender")
-        return blender and [blender, "--background", "--factory-startup", "--python"]
-    environment = CACHE / f"bpy-{version}"
-    return [environment / "bin/python"] if (environment / "ready").exists() else None
-
-
 def need(version):
     """The command of that Blender; skips when it is not installed."""
-    command = blender_command(version)
+    command = addon_profile.blender_command(version)
     if command is None:
         pytest.skip(f"Blender {version} is not here: run tests/blender/setup.sh {version}")
     return command
@@ -83,7 +72,7 @@ def outcomes(addon_zip, tmp_path_factory):
                 run_cases, version, addon_zip, tmp_path_factory.mktemp(f"profile-{version}-")
             )
             for version in VERSIONS
-            if blender_command(version)
+            if addon_profile.blender_command(version)
         }
 
 
@@ -91,7 +80,7 @@ def run_cases(version, addon_zip, folder):
     BUILD.mkdir(parents=True, exist_ok=True)
     report, log = folder / "report.json", BUILD / f"cases-{version}.log"
     command = [
-        *blender_command(version),
+        *addon_profile.blender_command(version),
         HERE / "run.py",
         "--",
         "--zip",
@@ -146,7 +135,7 @@ def test_the_zip_has_one_folder_that_does_not_hide_the_module(addon_zip):
 def test_blender_validates_the_extension(addon_zip, version):
     command = need(version)
     found = sorted(
-        (CACHE / f"bpy-{version}").glob(
+        (addon_profile.CACHE / f"bpy-{version}").glob(
             "lib/python3.*/site-packages/bpy/*/scripts/**/blender_ext.py"
         )
     )
