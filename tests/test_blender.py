@@ -9,6 +9,7 @@ import ast
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sample
+import sample_motion
 
 HERE = pathlib.Path(__file__).resolve().parent / "blender"
 ROOT = HERE.parent.parent
@@ -114,6 +117,29 @@ def test_case(outcomes, version, case):
     if outcome == "skipped":
         pytest.skip(text)
     assert outcome == "passed", text
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_script_of_the_readme(addon_zip, version, tmp_path):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    examples = re.findall(r"^```python\n(import bpy\n.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    assert len(examples) == 1
+    (tmp_path / "example.py").write_text(examples[0], "utf-8")
+    sample.write_sample(tmp_path)
+    sample_motion.write_motion(tmp_path)
+    command = [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=addon_profile.environment(tmp_path / "profile"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert "the script has ended" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    assert (tmp_path / "dance.glb").stat().st_size > 1_000_000
+    assert list(tmp_path.glob("*.pc2"))
 
 
 def test_the_zip_is_the_same_every_time(addon_zip, tmp_path):
