@@ -22,18 +22,16 @@ for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
     globals().pop(_name.rpartition(".")[2], None)
 
 from . import (  # noqa: E402
+    bake,
     importer,
     model_file,
-    motion_import,
     native,
-    operators,
     panels,
     preview,
     properties,
-    restore,
 )
 
-_parts = (model_file, properties, operators, importer, restore, motion_import, panels, preview)
+_parts = (model_file, properties, bake, importer, panels, preview)
 
 
 def register():

@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from . import native
-from .importer.names import unique
+from .names import unique
 
 PATH = "mmdskin_model_path"  # custom property of the armature object
 NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file

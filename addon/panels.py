@@ -6,7 +6,8 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import bake, mesh_source, model, native, operators, preview
+from . import mesh_source, model, native, preview
+from .bake import operators, record
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _summaries = {}  # name of a mesh object: (sizes, _Summary)
@@ -75,7 +76,7 @@ class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
         for name in ("target", "range", "frame_start", "frame_end", "step", "corrective", "folder"):
             setattr(operator, name, getattr(settings, name))
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
-        if any(bake.STATE in obj for obj in found.meshes):
+        if any(record.STATE in obj for obj in found.meshes):
             layout.label(text="Baked", icon="CHECKMARK")
 
 

@@ -47,7 +47,7 @@ class Cancelled(Stopped):
     """With what the modal operator does on a timer and on ESC."""
 
     def options(self, target, more):
-        return addon().bake.Options(
+        return addon().bake.job.Options(
             target=target,
             frames=tuple(range(1, 22)),
             moves=True,
@@ -61,7 +61,7 @@ class Cancelled(Stopped):
             with self.subTest(target):
                 before = model_state.of_file()
                 options = self.options(target, more)
-                job = addon().bake.Job(bpy.context, [found], [None], options)
+                job = addon().bake.job.Job(bpy.context, [found], [None], options)
                 for _ in range(steps):
                     next(job)
                 job.close()
@@ -85,7 +85,7 @@ class Cancelled(Stopped):
             files = os.listdir(self.folder)
             before = model_state.of_file()
             found = addon().model.of_object(self.mesh, bpy.context.view_layer)
-            job = addon().bake.Job(bpy.context, [found], [None], self.options("MESH_CACHE", {}))
+            job = addon().bake.job.Job(bpy.context, [found], [None], self.options("MESH_CACHE", {}))
             for _ in range(10):
                 next(job)
             job.close()
@@ -117,7 +117,7 @@ class Operator(Stopped):
             active_object=self.mesh,
             evaluated_depsgraph_get=bpy.context.evaluated_depsgraph_get,
         )
-        operators = addon().operators
+        operators = addon().bake.operators
         self.reports = []
         kind = operators.MMDSKIN_OT_bake
         names = ("invoke", "execute", "modal", "cancel", "models", "failed")
@@ -225,7 +225,7 @@ class Disk(Stopped):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_blend_that_is_not_saved(self):
-        with mock.patch.object(addon().bake_mesh_cache, "bpy") as fake:
+        with mock.patch.object(addon().bake.mesh_cache, "bpy") as fake:
             fake.data.filepath = ""
             for folder in ("", "//cache"):
                 self.fails("This file is not saved yet: save it, or choose a folder", folder=folder)

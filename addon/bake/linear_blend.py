@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from . import mesh_source, model
+from .. import mesh_source, model
 
 _ENOUGH = 1e-4  # sum of weights up to which the modifier leaves a vertex alone
 _SINGULAR = 1e-3  # least stretch of a blend, against its greatest, that is worth inverting

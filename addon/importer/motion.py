@@ -14,7 +14,7 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from . import model, motion_source, native
+from .. import model, motion_source, native
 
 ERRORS = (model.ModelError, motion_source.MotionError, native.NativeError)
 

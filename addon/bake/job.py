@@ -8,25 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import (
-    animation,
-    bake_corrective,
-    bake_mesh_cache,
-    bake_poses,
-    bake_shape_keys,
-    bake_state,
-    pose_source,
-    preview,
-    skinner,
-)
+from .. import pose_source, preview, skinner
+from . import animation, corrective, mesh_cache, record, shape_keys, sources
 
-STATE = bake_state.STATE
-clear = bake_state.clear
+STATE = record.STATE
+clear = record.clear
 
 _TARGETS = {
-    "SHAPE_KEYS": bake_shape_keys.ShapeKeys,
-    "MESH_CACHE": bake_mesh_cache.MeshCache,
-    "CORRECTIVE": bake_corrective.Corrective,
+    "SHAPE_KEYS": shape_keys.ShapeKeys,
+    "MESH_CACHE": mesh_cache.MeshCache,
+    "CORRECTIVE": corrective.Corrective,
 }
 _BLOCK = 1 << 21  # vertices times frames that are computed at once
 
@@ -35,7 +26,7 @@ class BakeError(Exception):
     """The model cannot be baked or cleared as it is; the text is a sentence for the user."""
 
 
-ERRORS = (BakeError, bake_mesh_cache.CacheError, bake_corrective.CorrectiveError, *preview.ERRORS)
+ERRORS = (BakeError, mesh_cache.CacheError, corrective.CorrectiveError, *preview.ERRORS)
 
 
 class Options(NamedTuple):
@@ -124,7 +115,7 @@ class _Group:
     """A model: where its poses come from, and a target for each mesh."""
 
     def __init__(self, one, motion, options):
-        parts = [bake_poses.Part(obj, one.armature, bake_state.of(obj)) for obj in one.meshes]
+        parts = [sources.Part(obj, one.armature, record.of(obj)) for obj in one.meshes]
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
             if not any(len(obj.data.vertices) for obj in one.meshes):
@@ -136,9 +127,9 @@ class _Group:
         self.armature = one.armature
         self.bones = _with_parents(one.armature, {name for part in parts for name in part.bones})
         if motion is None:
-            self.poses = bake_poses.ArmaturePoses(one.armature, self.bones)
+            self.poses = sources.ArmaturePoses(one.armature, self.bones)
         else:
-            self.poses = bake_poses.MotionPoses(one.armature, self.bones, motion)
+            self.poses = sources.MotionPoses(one.armature, self.bones, motion)
             self.poses.prepare(parts)
         kind = _TARGETS[options.target]
         self.parts = [
@@ -254,15 +245,15 @@ def _write(targets, options):
         obj, armature, state = target.part.obj, target.part.armature, target.part.state
         live = False
         if state is not None and not target.adds_to(state):
-            live, state = bake_state.clear_mesh(obj), None
+            live, state = record.clear_mesh(obj), None
         warnings += target.warnings
         if state is None:
             if not target.needed:
                 continue
-            state = bake_state.begin(obj, armature, live)
+            state = record.begin(obj, armature, live)
         state["target"] = options.target
         target.write(state)
-        bake_state.store(obj, state)
+        record.store(obj, state)
     limited = sum(target.part.skinner.source.limited for target in targets)
     if limited:
         warnings.append(

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import animation, bake_state, joint_keys, linear_blend, mesh_source
+from .. import mesh_source
+from . import animation, joint_keys, linear_blend, record
 
 _SMALL = 1e-6  # Blender units, times the model's size; less is the noise of float32
 
@@ -77,7 +78,7 @@ class Corrective:
 
     def write(self, state):
         obj = self.part.obj
-        bake_state.base_key(obj)
+        record.base_key(obj)
         if self._joints:
             self._joints.write(state, self._add_key)
             return
@@ -109,4 +110,4 @@ class Corrective:
     def _add_key(self, state, name, vertices, offsets):
         positions = self._rest.copy()
         positions[vertices] += offsets
-        return bake_state.add_key(self.part.obj, state, name, positions).name
+        return record.add_key(self.part.obj, state, name, positions).name

@@ -8,7 +8,8 @@ stands at, so `moves_scene` poses come one frame at a time.
 import bpy
 import numpy as np
 
-from . import animation, motion_source, pose_source, skinner
+from .. import motion_source, pose_source, skinner
+from . import animation
 
 
 class ArmaturePoses:

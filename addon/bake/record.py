@@ -6,7 +6,8 @@ The property is saved with the file, so a bake can be cleared in another session
 
 import json
 
-from . import animation, mmd_tools, model, skinner
+from .. import mmd_tools, model, skinner
+from . import animation
 
 STATE = "mmdskin_bake"
 

@@ -13,7 +13,8 @@ import struct
 import bpy
 import numpy as np
 
-from . import bake_state, model
+from .. import model
+from . import record
 
 _HEADER = struct.Struct("<12siiffi")
 _FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
@@ -79,7 +80,7 @@ class MeshCache:
         modifier.frame_start = options.frames[0] / options.step
         first = model.armature_modifiers(obj, self.part.armature)[0]
         _move(obj, modifier, obj.modifiers.find(first.name) + 1)
-        bake_state.switch_armature_off(obj, self.part.armature, state)
+        record.switch_armature_off(obj, self.part.armature, state)
 
     def close(self, done):
         """Drop what is temporary; without `done` the file is again what it was."""
