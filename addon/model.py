@@ -39,8 +39,7 @@ def all_of(view_layer):
     """Every model; where there is no MMD root, every armature that deforms a mesh."""
     armatures = dict.fromkeys(
         modifier.object
-        for obj in view_layer.objects
-        if obj.type == "MESH"
+        for obj in _mesh_objects(view_layer)
         for modifier in armature_modifiers(obj)
     )
     pairs = [(armature, _root(armature)) for armature in armatures]
@@ -63,12 +62,13 @@ def armature_modifiers(obj, armature=None):
 
 
 def _model(armature, root, view_layer):
-    meshes = (
-        obj
-        for obj in view_layer.objects
-        if obj.type == "MESH" and armature_modifiers(obj, armature)
-    )
+    meshes = (obj for obj in _mesh_objects(view_layer) if armature_modifiers(obj, armature))
     return Model((root or armature).name, armature, tuple(meshes))
+
+
+def _mesh_objects(view_layer):
+    # Until the next update the layer holds None for what `bpy.data.batch_remove` has removed.
+    return (obj for obj in view_layer.objects if obj and obj.type == "MESH")
 
 
 def _is_root(obj):

@@ -161,6 +161,15 @@ class SeveralObjects(case.Case):
         bpy.ops.mmdskin.bake(all_models=True)
         self.assertFalse(self.baked(other.mesh))
 
+    def test_objects_removed_just_now_are_not_looked_at(self):
+        for switch in (True, False):
+            camera = bpy.data.objects.new("camera", None)
+            bpy.context.scene.collection.objects.link(camera)
+            bpy.context.view_layer.update()
+            bpy.data.batch_remove([camera])
+            self.scene.armature.mmdskin.preview = switch
+            self.assertEqual("MMD Skin" in self.mesh.modifiers, switch)
+
     def test_a_mesh_in_an_excluded_collection_is_left_alone(self):
         backup = self.mesh.copy()
         backup.data = self.mesh.data.copy()
