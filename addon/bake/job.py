@@ -80,6 +80,8 @@ class Job:
             return next(self._steps)
         except ReferenceError as error:
             raise BakeError("The model was removed during the bake") from error
+        except MemoryError as error:
+            raise BakeError(f"There is not enough memory for {self.total} frames") from error
 
     def close(self):
         self._steps.close()
