@@ -14,12 +14,13 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model, motion_source, native
+from .. import model, motion_source, native, properties
 
 ERRORS = (model.ModelError, motion_source.MotionError, native.NativeError)
 
 _PHYSICS = "mmd_tools_rigid_track"  # constraint by which mmd_tools' rigid bodies move bones
 _CHUNK = 256  # frames evaluated at once
+_MOST = 100_000  # frames, near an hour; a stray key far out would take all memory
 _LINEAR = 1  # of Keyframe.interpolation
 _STILL = 1e-6  # change of a channel that counts as none, locations relative to the model's size
 
@@ -257,6 +258,7 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         name="Start",
         description="Frame of the scene at which frame 0 of the motion plays",
         default=1,
+        **properties.FRAMES,
     )
     real_time: BoolProperty(
         name="Real Time",
@@ -336,6 +338,12 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
     def _import_keyframes(self, found, source, scene):
         first, last = source.scene_range
         first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
+        count = len(range(first, last, self.step)) + 1
+        if count > _MOST:
+            raise motion_source.MotionError(
+                f"'{os.path.basename(source.path)}' would be keyed on {count} frames,"
+                f" more than {_MOST}: choose a larger step"
+            )
         frames = np.array([*range(first, last, self.step), last], np.float64)
         channels = bone_channels(found.armature, source, frames) if source.moves_bones else []
         keys = key_channels(found, source, frames)
@@ -349,7 +357,8 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
 
     def _extend(self, source, scene):
         if self.extend_range:
-            scene.frame_end = max(scene.frame_end, math.floor(source.scene_range[1]))
+            last = min(math.floor(source.scene_range[1]), properties.FRAMES["max"])
+            scene.frame_end = max(scene.frame_end, last)
 
 
 def _model(context):
