@@ -10,6 +10,7 @@ there for their order only: they make Blender finish bones and keys before the c
 """
 
 import json
+import math
 import time
 from typing import NamedTuple
 
@@ -319,15 +320,22 @@ def tick(mesh, depsgraph, frame=None):
         return 1.0
     except Exception as error:
         _errors[mesh.name] = str(error)
-        _leave_to_armature(mesh)
+        attribute = mesh.attributes.get(ATTRIBUTE)
+        if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
+            _leave_to_armature(attribute)
         return 0.0
 
 
-def _leave_to_armature(mesh):
-    """Take away what an earlier evaluation of this copy has written."""
-    attribute = mesh.attributes.get(ATTRIBUTE)
-    if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
-        attribute.data.foreach_set("vector", np.zeros(3 * len(attribute.data), np.float32))
+def _leave_to_armature(attribute):
+    """All zeros; the sign of the first tells that this copy has been read."""
+    values = np.zeros(3 * len(attribute.data), np.float32)
+    values[0] = -0.0
+    attribute.data.foreach_set("vector", values)
+
+
+def _is_fresh(attribute):
+    x, y, z = attribute.data[0].vector
+    return not (x or y or z) and math.copysign(1, x) > 0
 
 
 def _positions(ready, mesh, armature, obj, frame):
@@ -353,7 +361,7 @@ def _prepared(mesh, armature, obj, attribute, settings):
     address = mesh.as_pointer()
     ready = _ready.get(address)
     names = armature.pose.bones.keys()
-    fresh = not any(attribute.data[0].vector)
+    fresh = _is_fresh(attribute)
     if ready and not fresh and (ready.bones, ready.settings) == (names, settings):
         return ready
     original = mesh.original.as_pointer()
@@ -368,6 +376,7 @@ def _prepared(mesh, armature, obj, attribute, settings):
         _ready.pop(key, None)
     _ready.pop(address, None)
     _ready[address] = ready
+    _leave_to_armature(attribute)
     return ready
 
 

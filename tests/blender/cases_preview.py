@@ -331,6 +331,18 @@ class Editing(Live):
         self.mesh.modifiers["MMD Skin"].show_viewport = False
         np.testing.assert_array_equal(after, scene.evaluated_positions(self.mesh))
 
+    def test_after_an_error_nothing_is_read_again(self):
+        ready = sys.modules["addon_package"].preview._ready
+        self.bones["手首.L"].location[0] = float("nan")
+        self.mesh.data.update_tag()
+        scene.evaluated_positions(self.mesh)
+        before = list(ready.values())
+        for x in (float("inf"), float("nan"), 0):
+            self.bones["手首.L"].location[0] = x
+            scene.evaluated_positions(self.mesh)
+        self.assertEqual([id(one) for one in ready.values()], [id(one) for one in before])
+        self.assert_live()
+
     def test_armature_modifier_removed(self):
         self.mesh.modifiers.remove(self.mesh.modifiers["mmd_armature"])
         self.assert_plain()
