@@ -27,6 +27,11 @@ _HARMLESS = {
 }
 
 
+# SDEF and QDEF take a rotation from two columns of a matrix. Blender's bones are not quite
+# orthonormal, so it matters that these are the file's x and y: Blender's x and z.
+_FILE_AXES = [0, 2, 1]
+
+
 class Skinner:
     """Immutable, and safe to use from several threads at once."""
 
@@ -41,12 +46,12 @@ class Skinner:
         self._skin = mmdskin.skin
         try:
             self._mesh = mmdskin.Mesh(
-                mesh_source.rest_positions(obj.data),
+                _swapped(mesh_source.rest_positions(obj.data)),
                 source.bone_indices,
                 source.bone_weights,
                 deform=source.deform,
-                sdef=source.sdef,
-                morphs=[(indices, offsets) for _, indices, offsets in morphs],
+                sdef=None if source.sdef is None else _swapped(source.sdef),
+                morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
             )
         except ValueError as error:
             raise SkinError(f"'{obj.name}' cannot be skinned: {error}") from error
@@ -62,12 +67,22 @@ class Skinner:
         """
         # Not on a graphics card: there and back costs more than one mesh does here.
         options = {"normals": False, "backend": "cpu"}
+        axes = [*_FILE_AXES, 3]
+        matrices = np.ascontiguousarray(matrices[..., axes, :][..., axes], np.float32)
         skinned = self._skin(self._mesh, matrices, key_values, **options).positions
         if self._share is None:
-            return skinned
+            return _swapped(skinned)
         still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
         mixed = self._skin(self._mesh, still, key_values, **options).positions
-        return mixed + self._share * (skinned - mixed)
+        return _swapped(mixed + self._share * (skinned - mixed))
+
+
+def _swapped(points):
+    """Points (…, 3) with y and z exchanged."""
+    result = np.empty_like(points)
+    for axis, other in enumerate(_FILE_AXES):
+        result[..., axis] = points[..., other]
+    return result
 
 
 def key_values(obj, names, evaluated_keys, unmuted=(), pinned=None):
