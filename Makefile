@@ -41,7 +41,7 @@ demo: build build/packages-demo ## Build the sample model, skin it, make picture
 test: build build/c/tests $(BLENDERS:%=build/blender-%) addon ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
 	$(BIN)/python tests/check/run_tests.py
 
-bench: build ## Measure speed; table and build/bench.json
+bench: build addon ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
 wheel: build/wheel ## Make dist/mmdskin-<version>-*.whl

@@ -4,6 +4,7 @@
 The same folder is an extension (Blender 4.2 and later) and a classic add-on (3.4 to 4.1).
 """
 
+import atexit
 import sys
 
 bl_info = {
@@ -22,26 +23,27 @@ for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
     globals().pop(_name.rpartition(".")[2], None)
 
 from . import (  # noqa: E402
+    bake,
     importer,
     model_file,
-    motion_import,
     native,
-    operators,
     panels,
     preview,
     properties,
-    restore,
 )
 
-_parts = (model_file, properties, operators, importer, restore, motion_import, panels, preview)
+_parts = (model_file, properties, bake, importer, panels, preview)
 
 
 def register():
     for part in _parts:
         part.register()
+    # bpy 4.2 crashes and 4.5 hangs at exit while classes and handlers are still registered.
+    atexit.register(unregister)
 
 
 def unregister():
+    atexit.unregister(unregister)
     for part in reversed(_parts):
         part.unregister()
     native.shutdown()

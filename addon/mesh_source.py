@@ -73,6 +73,11 @@ def read(obj, armature):
     return Source(bones, indices, values, deform, sdef, limited, weights)
 
 
+def deforming_bones(obj, armature):
+    """Names of the deforming bones that have a vertex group, in group order."""
+    return _bones(obj, armature)[0]
+
+
 def rest_positions(mesh):
     """(V, 3) float32: the reference key, or the mesh itself when it has no shape keys."""
     keys = mesh.shape_keys

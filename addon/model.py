@@ -38,9 +38,7 @@ def of_object(obj, view_layer):
 def all_of(view_layer):
     """Every model; where there is no MMD root, every armature that deforms a mesh."""
     armatures = dict.fromkeys(
-        modifier.object
-        for obj in _mesh_objects(view_layer)
-        for modifier in armature_modifiers(obj)
+        modifier.object for obj in _mesh_objects(view_layer) for modifier in armature_modifiers(obj)
     )
     pairs = [(armature, _root(armature)) for armature in armatures]
     if any(root for _, root in pairs):

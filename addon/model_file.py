@@ -14,6 +14,7 @@ import bpy
 import numpy as np
 
 from . import native
+from .names import unique
 
 PATH = "mmdskin_model_path"  # custom property of the armature object
 NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
@@ -48,9 +49,10 @@ def load_motion(path):
 
 def rig(armature, path=""):
     """The Rig of an armature object; without a path its file is looked for."""
-    path = path or armature.get(PATH, "")
+    kept = bpy.path.abspath(armature.get(PATH, ""))
+    path = bpy.path.abspath(path) or (kept if os.path.exists(kept) else "")
     if path:
-        return _rig(armature, bpy.path.abspath(path))
+        return _rig(armature, path)
     best = None
     for candidate in _candidates(armature.original):
         try:
@@ -75,17 +77,9 @@ def morph_keys(armature):
 
 
 def unique_names(names):
-    """Names as Blender makes them: at most 63 bytes, numbered where one is taken."""
-    taken = {}
-    for name in names:
-        name = name.encode()[:63].decode(errors="ignore")
-        number, free = 0, name
-        while free in taken:
-            number += 1
-            suffix = f".{number:03d}"
-            free = name.encode()[: 63 - len(suffix)].decode(errors="ignore") + suffix
-        taken[free] = None
-    return list(taken)
+    """Names as importers give them: short enough for Blender, numbered where one is taken."""
+    taken = set()
+    return [unique(name, taken) for name in names]
 
 
 def _load(kind, path):

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import bake, mesh_source, model, native, operators, preview
+from . import mesh_source, model, native, preview
+from .bake import operators, record
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _summaries = {}  # name of a mesh object: (sizes, _Summary)
@@ -75,8 +76,22 @@ class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
         for name in ("target", "range", "frame_start", "frame_end", "step", "corrective", "folder"):
             setattr(operator, name, getattr(settings, name))
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
-        if any(bake.STATE in obj for obj in found.meshes):
+        if any(record.STATE in obj for obj in found.meshes):
             layout.label(text="Baked", icon="CHECKMARK")
+
+
+class MMDSKIN_PT_files(_Panel, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_files"
+    bl_label = "Files"
+    bl_parent_id = MMDSKIN_PT_skin.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context):
+        column = self.layout.column(align=True)
+        column.operator("mmdskin.import_model", icon="IMPORT")
+        if _found(context):
+            column.operator("mmdskin.import_motion", icon="ANIM")
+            column.operator("mmdskin.load_deform_data", icon="FILE_REFRESH")
 
 
 class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
@@ -169,7 +184,7 @@ def _wrapped(layout, text, width, alert=False):
     column.label(text=line, translate=False)
 
 
-_classes = (MMDSKIN_PT_skin, MMDSKIN_PT_bake, MMDSKIN_PT_details)
+_classes = (MMDSKIN_PT_skin, MMDSKIN_PT_bake, MMDSKIN_PT_files, MMDSKIN_PT_details)
 
 
 def register():

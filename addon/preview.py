@@ -43,6 +43,7 @@ _NOT_ZERO = np.float32(1e-20)
 _ready = {}  # address of the evaluated mesh: _Ready
 _errors = {}  # name of a mesh: what its last evaluation failed with
 _cost = {}  # name of a mesh: ms of its last evaluation
+_outgrown = set()  # names of meshes whose driver no longer waits for all that it reads
 
 
 class _Ready(NamedTuple):
@@ -85,7 +86,10 @@ def enable(found):
         if _BAKED in obj:
             raise skinner.SkinError(f"'{found.name}' is baked: clear the bake first")
         skinner.check_modifiers(obj, found.armature)
-    bones = {obj: skinner.Skinner(obj, found.armature).bones for obj in found.meshes}
+    for obj in found.meshes:
+        mesh_source.check_counts(obj)
+    native.load()
+    bones = {obj: mesh_source.deforming_bones(obj, found.armature) for obj in found.meshes}
     if not any(bones.values()):
         raise skinner.SkinError(
             f"No vertex group of '{found.name}' is named after a deforming bone"
@@ -327,12 +331,20 @@ def _prepared(mesh, armature, obj, attribute, settings):
     chosen = tuple(pose_source.numbers(armature, found.bones))
     motion = motion_source.open(armature, *settings) if settings else None
     ready = _Ready(original, found, names, chosen, settings, motion)
+    if settings is None and not _waits_for(mesh, found.bones):
+        _outgrown.add(mesh.name)
     same = [key for key, value in list(_ready.items()) if value.original == original]
     for key in same[: max(0, len(same) + 1 - _COPIES)]:
         _ready.pop(key, None)
     _ready.pop(address, None)
     _ready[address] = ready
     return ready
+
+
+def _waits_for(mesh, bones):
+    variables = mesh.animation_data.drivers.find(PROPERTY).driver.variables
+    listed = {variable.targets[0].bone_target for variable in variables}
+    return listed.issuperset(bones) and (mesh.shape_keys is None or "key" in variables)
 
 
 def _motion_settings(armature, scene):
@@ -377,8 +389,21 @@ def _revive(*_):
 
 
 @persistent
+def _catch_up(*_):
+    """Bones and keys that came to a live mesh: its driver must wait for them too."""
+    while _outgrown:
+        name = _outgrown.pop()
+        for obj in bpy.data.objects:
+            if obj.type == "MESH" and obj.data.name == name and is_live(obj) and not obj.library:
+                variables = obj.data.animation_data.drivers.find(PROPERTY).driver.variables
+                armature = variables["armature"].targets[0].id
+                bones = mesh_source.deforming_bones(obj, armature)
+                _enable(obj, armature, bones, "ARMATURE")
+
+
+@persistent
 def _forget(*_):
-    for known in (_ready, _errors, _cost):
+    for known in (_ready, _errors, _cost, _outgrown):
         known.clear()
 
 
@@ -387,6 +412,8 @@ _HANDLERS = (
     ("load_post", _revive),
     ("undo_post", _forget),
     ("redo_post", _forget),
+    # With a window frames change on the render thread too, where nothing may be edited.
+    ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _catch_up),
 )
 
 

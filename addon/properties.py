@@ -81,7 +81,7 @@ class MMDSKIN_PG_model(bpy.types.PropertyGroup):
     motion_start: IntProperty(
         name="Start",
         description="Frame of the scene at which frame 0 of the motion plays",
-        default=0,
+        default=1,
         options=set(),
         update=_source_changed,
     )
@@ -89,7 +89,7 @@ class MMDSKIN_PG_model(bpy.types.PropertyGroup):
         name="Real Time",
         description="Play 30 frames of the motion per second, whatever frame rate the scene has;"
         " else one frame of the motion per frame of the scene",
-        default=False,
+        default=True,
         options=set(),
         update=_source_changed,
     )

@@ -9,7 +9,7 @@ import ast
 import json
 import os
 import pathlib
-import shutil
+import re
 import subprocess
 import sys
 import time
@@ -17,11 +17,12 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sample
+import sample_motion
 
 HERE = pathlib.Path(__file__).resolve().parent / "blender"
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "blender"
-CACHE = pathlib.Path(os.environ.get("MMDSKIN_CACHE", pathlib.Path.home() / ".cache/mmdskin"))
 VERSIONS = os.environ.get("MMDSKIN_BLENDERS", "3.4 4.5").split()
 BPY_VERSIONS = [version for version in VERSIONS if version != "3.4"]
 
@@ -40,18 +41,9 @@ def cases():
                         yield f"{path.stem}.{group.name}.{node.name}"
 
 
-def blender_command(version):
-    """How to run a script in a Blender, or None where it is not installed."""
-    if version == "3.4":
-        blender = shutil.which("blender")
-        return blender and [blender, "--background", "--factory-startup", "--python"]
-    environment = CACHE / f"bpy-{version}"
-    return [environment / "bin/python"] if (environment / "ready").exists() else None
-
-
 def need(version):
     """The command of that Blender; skips when it is not installed."""
-    command = blender_command(version)
+    command = addon_profile.blender_command(version)
     if command is None:
         pytest.skip(f"Blender {version} is not here: run tests/blender/setup.sh {version}")
     return command
@@ -83,7 +75,7 @@ def outcomes(addon_zip, tmp_path_factory):
                 run_cases, version, addon_zip, tmp_path_factory.mktemp(f"profile-{version}-")
             )
             for version in VERSIONS
-            if blender_command(version)
+            if addon_profile.blender_command(version)
         }
 
 
@@ -91,7 +83,7 @@ def run_cases(version, addon_zip, folder):
     BUILD.mkdir(parents=True, exist_ok=True)
     report, log = folder / "report.json", BUILD / f"cases-{version}.log"
     command = [
-        *blender_command(version),
+        *addon_profile.blender_command(version),
         HERE / "run.py",
         "--",
         "--zip",
@@ -127,6 +119,29 @@ def test_case(outcomes, version, case):
     assert outcome == "passed", text
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_script_of_the_readme(addon_zip, version, tmp_path):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    examples = re.findall(r"^```python\n(import bpy\n.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    assert len(examples) == 1
+    (tmp_path / "example.py").write_text(examples[0], "utf-8")
+    sample.write_sample(tmp_path)
+    sample_motion.write_motion(tmp_path)
+    command = [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=addon_profile.environment(tmp_path / "profile"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert "the script has ended" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    assert (tmp_path / "dance.glb").stat().st_size > 1_000_000
+    assert list(tmp_path.glob("*.pc2"))
+
+
 def test_the_zip_is_the_same_every_time(addon_zip, tmp_path):
     with zipfile.ZipFile(addon_zip) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".whl"))
@@ -146,7 +161,7 @@ def test_the_zip_has_one_folder_that_does_not_hide_the_module(addon_zip):
 def test_blender_validates_the_extension(addon_zip, version):
     command = need(version)
     found = sorted(
-        (CACHE / f"bpy-{version}").glob(
+        (addon_profile.CACHE / f"bpy-{version}").glob(
             "lib/python3.*/site-packages/bpy/*/scripts/**/blender_ext.py"
         )
     )
@@ -168,27 +183,72 @@ def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
         pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh 3.4")
     with window.Window(tmp_path, BUILD) as blender:
         before = blender.state()
-        baked = [*before["keys"], "MMD 0001"]
         blender.install(addon_zip)
         blender.key("n", "KP_Decimal")
         blender.open_tab()
         blender.picture("panel")
-        blender.click("mmdskin.bake")
-        blender.wait_state(keys=baked)
-        blender.picture("baked")
-        blender.key("ctrl+z")
-        blender.wait_state(mesh=before["mesh"])
-        blender.picture("undone")
-        blender.click("mmdskin.bake")
-        blender.wait_state(keys=baked)
-        blender.click("mmdskin.clear_bake")
-        blender.wait_state(mesh=before["mesh"])
-        blender.picture("cleared")
-        before = blender.state()
-        blender.key("Right", "Right", "Left")
-        blender.wait_state(frame=2)
-        blender.scrub()
-        after = blender.state()
-        assert after["frame"] > 100
-        assert after["shown"] != before["shown"]
-        blender.picture("scrubbed")
+        bake_a_frame(blender, before)
+        preview(blender, before)
+        bake_a_range(blender, before)
+
+
+def bake_a_frame(blender, before):
+    baked = [*before["keys"], "MMD 0001"]
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.picture("baked")
+    blender.key("ctrl+z")
+    blender.wait_state(mesh=before["mesh"])
+    blender.picture("undone")
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.click("mmdskin.clear_bake")
+    blender.wait_state(mesh=before["mesh"])
+    blender.picture("cleared")
+
+
+def preview(blender, before):
+    blender.click(".mmdskin.preview")
+    blender.wait_state(preview=True)
+    live = blender.state()["shown"]
+    assert live != before["shown"]
+    blender.picture("preview")
+    blender.key("Right", "Right", "Left")
+    blender.wait_state(frame=2)
+    blender.scrub()
+    scrubbed = blender.state()
+    assert scrubbed["frame"] > 100
+    assert scrubbed["shown"] not in (before["shown"], live)
+    blender.picture("scrubbed")
+    blender.key("shift+Left")
+    blender.wait_state(frame=1, shown=live)
+    blender.click(".mmdskin.preview")
+    blender.wait_state(preview=False, mesh=before["mesh"], shown=before["shown"])
+
+
+def bake_a_range(blender, before):
+    blender.choose(".mmdskin.range", "s")
+    blender.wait_state(range="SCENE")
+    blender.set_last_frame(9000)
+    blender.click("mmdskin.bake")
+    blender.picture("baking")
+    blender.key("Escape")
+    blender.picture("cancelled")
+    blender.wait_state(mesh=before["mesh"], shown=before["shown"])
+    blender.set_last_frame(40)
+    baked = [*before["keys"], *(f"MMD {frame:04d}" for frame in range(1, 41))]
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.picture("range")
+    first = blender.state()["shown"]
+    blender.key("Right")
+    blender.wait_state(frame=2)
+    assert blender.state()["shown"] != first
+    blender.key("Left")
+    blender.undo_until(mesh=before["mesh"])
+    blender.wait_state(end=40)
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.click("mmdskin.clear_bake")
+    blender.wait_state(mesh=before["mesh"], shown=before["shown"])
+    blender.picture("range-cleared")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""File > Import > MMD model: from a .pmx or .pmd to objects, without any other add-on.
+"""From files into the scene: models (`build`), motions (`motion`), and what another importer has lost
+(`restore`). File > Import > MMD model needs no other add-on.
 
 The scene looks as mmd_tools leaves it (root › armature › mesh, the names, the rest pose), and what
 has no place in Blender stays as custom properties, with the file's words and numbers:
@@ -18,12 +19,16 @@ Bones, morphs, materials and bodies refer to each other by their numbers in the 
 in the file's units and axes. Every `mmd_morphs` entry has `key`, its shape key's name if it has one.
 """
 
-from . import operator
+from . import motion, operator, restore
+
+_parts = (operator, motion, restore)
 
 
 def register():
-    operator.register()
+    for part in _parts:
+        part.register()
 
 
 def unregister():
-    operator.unregister()
+    for part in reversed(_parts):
+        part.unregister()

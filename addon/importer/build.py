@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import bpy
 
-from .. import native
-from . import armature, keys, materials, mesh, names, neighbour, records, weights
+from .. import names, native
+from . import armature, keys, materials, mesh, neighbour, records, weights
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
 

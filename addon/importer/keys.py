@@ -6,8 +6,8 @@ Groups move vertices linearly, so a key that holds the sum acts exactly as MMD's
 
 import numpy as np
 
+from .. import names
 from ..mesh_source import SDEF, SDEF_KEYS, key_positions
-from . import names
 from .mesh import put, to_blender
 
 RESERVED = ("Basis", *SDEF_KEYS, "mmd_sdef_skinning")

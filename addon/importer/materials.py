@@ -10,7 +10,7 @@ import numpy as np
 from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
-from . import names
+from .. import names
 from .mesh import put
 from .textures import Textures
 

@@ -11,6 +11,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,8 +20,9 @@ import mmdskin
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender")]
 
+import addon_profile  # noqa: E402
 import sample  # noqa: E402
 import sample_motion  # noqa: E402
 import twin  # noqa: E402
@@ -32,6 +34,12 @@ SDEF, QDEF = 3, 4
 GL_FRAMES = 16
 # a dance: frames in all, and in a block of one thread
 DANCE, BLOCK, THREADS = 1000, 10, 2
+BAKE_BARS = {
+    "VMD to PC2": 2,
+    "VMD to keys": 3,
+    "scene to PC2, over the scene": 3,
+    "scene to keys, over the scene": 3,
+}
 
 
 def medians(calls, rounds=31):
@@ -176,6 +184,53 @@ def import_rows():
     yield "import, over numpy's", statistics.median(times) * 1e3, "ms", "<", 20
 
 
+def blender_rows():
+    """The add-on, in every Blender that tests/blender/setup.sh has installed."""
+    zips = sorted((ROOT / "dist").glob("mmdskin-*.zip"))
+    if not zips:
+        print("no add-on in dist/: nothing is measured in Blender (make addon)")
+        return
+    for version in ("3.4", "4.2", "4.5", "5.0", "5.2"):
+        command = addon_profile.blender_command(version)
+        if command is None:
+            continue
+        bar = 1 if version == "4.5" else None
+        found = in_blender(command, "blender_preview.py", zips[-1])
+        yield f"Blender {version}, plain frame", found["plain ms"], "ms", None, None
+        yield f"Blender {version}, live over plain", found["over plain ms"], "ms", "<=", bar
+        if version != "4.5":
+            continue
+        found = in_blender(command, "blender_bake.py", zips[-1])
+        for row, bar in BAKE_BARS.items():
+            yield f"Blender 4.5, bake {row}", found[row], "ms/frame", "<=", bar
+        if MODEL.exists():
+            tools = os.environ.get("MMDSKIN_MMD_TOOLS")
+            options = ["--mmd-tools", tools] if tools else []
+            found = in_blender(command, "import_model.py", zips[-1], *options)
+            for file, times in found["import_ms"].items():
+                for importer, ms in times.items():
+                    yield f"Blender 4.5, {importer}: {file}", ms, "ms", None, None
+
+
+def in_blender(command, script, addon_zip, *options):
+    """The JSON line that a script of this folder prints inside a Blender."""
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run(
+            [*command, Path(__file__).with_name(script), "--", "--zip", addon_zip, *options],
+            env=addon_profile.environment(profile),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=600,
+        )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        raise RuntimeError(
+            f"{script} printed no result:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
+    return json.loads(lines[-1])
+
+
 def cpu_name():
     lines = Path("/proc/cpuinfo").read_text().splitlines() if sys.platform == "linux" else []
     names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
@@ -203,6 +258,7 @@ def main():
         pose_rows(model, motion),
         dance_rows(model, motion),
         import_rows(),
+        blender_rows(),
     )
     for group in groups:
         for what, value, unit, relation, bar in group:

@@ -3,9 +3,21 @@
 
 import os
 import pathlib
+import shutil
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Where setup.sh installs bpy.
+CACHE = pathlib.Path(os.environ.get("MMDSKIN_CACHE", pathlib.Path.home() / ".cache/mmdskin"))
+
+
+def blender_command(version):
+    """How to run a script in a Blender, or None where it is not installed."""
+    if version == "3.4":
+        blender = shutil.which("blender")
+        return blender and [blender, "--background", "--factory-startup", "--python"]
+    environment = CACHE / f"bpy-{version}"
+    return [environment / "bin/python"] if (environment / "ready").exists() else None
 
 
 def environment(folder):

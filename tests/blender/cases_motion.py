@@ -351,6 +351,11 @@ class ModelFile(MotionCase):
         self.armature[addon().model_file.PATH] = self.model_path
         self.assert_follows(self.open(model=""))
 
+    def test_path_that_the_importer_kept_and_that_leads_nowhere_now(self):
+        self.armature[addon().model_file.PATH] = "/gone.pmx"
+        self.scene.root["import_folder"] = self.folder.name
+        self.assert_follows(self.open(model=""))
+
     def test_folder_that_mmd_tools_kept(self):
         other = rig()
         for bone in other.bones:

@@ -23,25 +23,23 @@ class ImportCase(MotionCase):
         options = {"model_path": self.model_path, **options}
         return bpy.ops.mmdskin.import_motion(filepath=path or self.motion_path, **options)
 
-    def matrices(self, names):
-        """(B, 4, 4) from rest to pose of bones as Blender shows them, in the file's space."""
-        armature = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        shown = [
-            np.array(bone.matrix @ bone.bone.matrix_local.inverted())
-            for bone in (armature.pose.bones[name] for name in names)
-        ]
-        return np.linalg.inv(scene.TO_BLENDER) @ np.array(shown) @ scene.TO_BLENDER
-
-    def assert_plays(self, frames, start=1, speed=1.0, names=None, bar=case.BAR):
-        """At scene frames, every bone carries each point near it as the file's pose does."""
+    def assert_stands(self, motion_frame, names=None):
+        """Place and direction of every bone are those of the file's pose."""
         model, motion = self.loaded()
-        height = np.abs(model.positions).max(axis=0, initial=1.0)
+        to_blender, to_file = scene.TO_BLENDER, np.linalg.inv(scene.TO_BLENDER)
+        skinning = model.pose(motion, motion_frame).bone_matrices.astype(np.float64)
+        armature = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        for name, matrix in zip(names or self.scene.bone_names, skinning, strict=True):
+            bone = armature.pose.bones[name]
+            expected = to_blender @ matrix @ to_file @ np.array(bone.bone.matrix_local)
+            error = np.abs(np.array(bone.matrix) - expected)
+            error[:3, 3] /= scene.SCALE
+            self.assertLessEqual(float(error.max()), case.BAR, f"{name}, frame {motion_frame}")
+
+    def assert_plays(self, frames, start=1, speed=1.0, names=None):
         for frame in frames:
             bpy.context.scene.frame_set(frame)
-            expected = model.pose(motion, (frame - start) * speed).bone_matrices
-            actual = self.matrices(names or self.scene.bone_names)
-            error = np.abs(actual - expected)[:, :3] @ np.append(height, 1)
-            self.assertLessEqual(float(error.max()), bar, f"frame {frame}")
+            self.assert_stands((frame - start) * speed, names)
 
     def shown(self, frame):
         bpy.context.scene.frame_set(frame)
@@ -164,6 +162,17 @@ class Keyframes(ImportCase):
         self.imported()
         self.assert_plays((1, 9))
 
+    def test_model_that_our_importer_made(self):
+        scene.clear()
+        bpy.ops.mmdskin.import_model(filepath=self.model_path)
+        self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        self.mesh = next(obj for obj in bpy.data.objects if obj.type == "MESH")
+        self.imported(model_path="")
+        self.assert_plays((1, 4, 9, 16))
+        bpy.context.scene.frame_set(8)
+        bpy.ops.mmdskin.bake()
+        self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([7])[0])
+
     def test_real_dance(self):
         self.model_path = str(case.shared_model("巡音ルカ.pmx"))
         whole = motion_file.keys(case.shared_model("realize_motion.vmd").read_bytes())
@@ -190,11 +199,7 @@ class Pose(ImportCase):
         self.assertEqual(self.imported(), {"FINISHED"})
         self.assertIsNone(self.armature.animation_data)
         bpy.context.view_layer.update()
-        model, motion = self.loaded()
-        expected = model.pose(motion, 0).bone_matrices
-        self.assertLessEqual(
-            float(np.abs(self.matrices(self.scene.bone_names) - expected).max()), case.BAR
-        )
+        self.assert_stands(0)
         self.assertEqual(self.mesh.data.shape_keys.key_blocks["あ"].value, 0.5)
 
     def test_leaves_bones_that_it_does_not_name(self):

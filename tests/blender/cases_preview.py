@@ -3,6 +3,7 @@
 
 import math
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -10,8 +11,10 @@ import bpy
 import case
 import fingerprint
 import numpy as np
+import recorder
 import scene
 from cases_bake import bind_like_mmd_tools, skinned, written
+from recorder import Recorder, positions_of
 
 HEIGHT = 20 * scene.SCALE  # of a model
 BAR = 1e-5 * HEIGHT
@@ -262,6 +265,40 @@ class Editing(Live):
         self.mode(self.armature, "OBJECT")
         bpy.context.scene.frame_set(9)
         self.assert_live()
+
+    def test_a_bone_that_comes_later_is_waited_for(self):
+        self.mode(self.armature, "EDIT")
+        bone = self.armature.data.edit_bones.new("new")
+        bone.tail = (0, 0, 1)
+        self.mode(self.armature, "OBJECT")
+        self.mesh.vertex_groups.new(name="new").add([0], 0.5, "ADD")
+        self.mesh.data.update_tag()
+        bpy.context.scene.frame_set(4)
+        bpy.context.scene.frame_set(5)
+        driver = self.mesh.data.animation_data.drivers[0].driver
+        self.assertIn("new", {v.targets[0].bone_target for v in driver.variables})
+
+    def test_a_key_that_comes_later_is_waited_for(self):
+        self.armature.mmdskin.preview = False
+        self.mesh.shape_key_clear()
+        self.scene.pmx.deform[self.scene.pmx.deform == scene.SDEF] = 1
+        self.file = written(self.scene.pmx)
+        self.armature.mmdskin.preview = True
+        bpy.context.scene.frame_set(3)
+        self.mesh.shape_key_add(name="Basis", from_mix=False)
+        self.key = self.mesh.shape_key_add(name="ふくらみ", from_mix=False)
+        moved = scene.in_blender(self.scene.pmx.positions)
+        morph = self.scene.pmx.morphs[0]
+        moved[morph.indices] += scene.in_blender(morph.values)
+        self.key.data.foreach_set("co", moved.ravel())
+        for frame, value in ((1, 0.0), (21, 1.0)):
+            self.key.value = value
+            self.key.keyframe_insert("value", frame=frame)
+        for frame in (4, 15, 2):
+            bpy.context.scene.frame_set(frame)
+            self.assert_live()
+        driver = self.mesh.data.animation_data.drivers[0].driver
+        self.assertIn("key", driver.variables)
 
     def test_added_vertices_follow_the_armature(self):
         count = len(self.mesh.data.vertices)
@@ -521,63 +558,73 @@ class Refused(case.Case):
 class Render(Live):
     """The mesh that Blender hands to a render engine."""
 
+    def setUp(self):
+        super().setUp()
+        self.engine = bpy.context.scene.render.engine
+        bpy.utils.register_class(Recorder)
+
+    def tearDown(self):
+        bpy.context.scene.render.engine = self.engine
+        bpy.utils.unregister_class(Recorder)
+
+    def render(self, **options):
+        """{(frame, view layer): positions}"""
+        Recorder.seen = {}
+        with tempfile.TemporaryDirectory() as folder:
+            recorder.prepare(bpy.context.scene, os.path.join(folder, "frame"))
+            bpy.ops.render.render(**options)
+        return Recorder.seen
+
+    def assert_rendered(self, seen, frames):
+        self.assertEqual(sorted({frame for frame, _ in seen}), list(frames))
+        for (frame, _), shown in seen.items():
+            bpy.context.scene.frame_set(frame)
+            self.assert_close(shown, self.expected(), BAR)
+
     def test_still(self):
         for frame in (4, 17):
             bpy.context.scene.frame_set(frame)
-            self.assert_close(record_render(self)[frame], self.expected(), BAR)
+            self.assert_rendered(self.render(), [frame])
 
     def test_animation(self):
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 5, 8
         for persistent in (False, True):
             bpy.context.scene.render.use_persistent_data = persistent
-            bpy.context.scene.frame_start, bpy.context.scene.frame_end = 5, 8
-            seen = record_render(self, animation=True)
-            self.assertEqual(sorted(seen), [5, 6, 7, 8])
-            for frame, shown in seen.items():
-                bpy.context.scene.frame_set(frame)
-                self.assert_close(shown, self.expected(), BAR)
+            self.assert_rendered(self.render(animation=True), range(5, 9))
 
+    def test_two_view_layers(self):
+        layer = bpy.context.scene.view_layers.new("second")
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 5, 6
+        seen = self.render(animation=True)
+        bpy.context.scene.view_layers.remove(layer)
+        self.assertEqual(len({name for _, name in seen}), 2)
+        self.assert_rendered(seen, (5, 6))
 
-def positions_of(mesh):
-    flat = np.empty(3 * len(mesh.vertices), np.float32)
-    mesh.vertices.foreach_get("co", flat)
-    return flat.reshape(-1, 3)
+    def test_hidden_in_the_viewport(self):
+        bpy.context.scene.frame_set(6)
+        expected = self.expected()
+        self.mesh.hide_viewport = True
+        seen = self.render()
+        self.mesh.hide_viewport = False
+        self.assert_close(next(iter(seen.values())), expected, BAR)
 
-
-class Recorder(bpy.types.RenderEngine):
-    """A render engine that notes the mesh it is given."""
-
-    bl_idname = "MMDSKIN_TEST"
-    bl_label = "Recorder"
-    seen = {}
-    name = ""
-
-    def render(self, depsgraph):
-        for instance in depsgraph.object_instances:
-            if instance.object.name == self.name:
-                Recorder.seen[depsgraph.scene.frame_current] = positions_of(instance.object.data)
-        size = self.resolution_x if hasattr(self, "resolution_x") else 4
-        result = self.begin_result(0, 0, size, size)
-        self.end_result(result)
-
-
-def record_render(test, **options):
-    """{frame: positions} of the mesh as a render engine gets it."""
-    bpy.utils.register_class(Recorder)
-    try:
-        Recorder.seen, Recorder.name = {}, test.mesh.name
-        render = bpy.context.scene.render
-        render.engine, render.resolution_x, render.resolution_y = "MMDSKIN_TEST", 4, 4
-        render.resolution_percentage = 100
-        if bpy.context.scene.camera is None:
-            camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
-            bpy.context.scene.collection.objects.link(camera)
-            bpy.context.scene.camera = camera
+    def test_animation_from_the_command_line(self):
+        """Also where scripts of a file may not run."""
+        if not bpy.app.binary_path:
+            self.skipTest("bpy as a module has no command line")
+        addon = sys.modules["addon_package"].__name__
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 5, 7
         with tempfile.TemporaryDirectory() as folder:
-            render.filepath = os.path.join(folder, "frame")
-            bpy.ops.render.render(**options)
-        return dict(Recorder.seen)
-    finally:
-        bpy.context.scene.render.engine = (
-            "CYCLES" if "CYCLES" in dir(bpy.types) else "BLENDER_WORKBENCH"
-        )
-        bpy.utils.unregister_class(Recorder)
+            path = os.path.join(folder, "live.blend")
+            recorder.prepare(bpy.context.scene, os.path.join(folder, "frame"))
+            bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+            command = [bpy.app.binary_path, "--background", "--factory-startup", "--addons", addon]
+            command += ["--disable-autoexec", "--python", recorder.__file__, path, "--render-anim"]
+            environment = {**os.environ, "RECORDER_FOLDER": folder}
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            seen = {}
+            for frame in (5, 6, 7):
+                saved = os.path.join(folder, f"{frame}.npy")
+                self.assertTrue(os.path.exists(saved), done.stdout[-2000:] + done.stderr[-2000:])
+                seen[frame, ""] = np.load(saved)
+        self.assert_rendered(seen, (5, 6, 7))

@@ -33,6 +33,7 @@ _LEFT_OUT = {
     "dimensions",
     "bound_box",
     "execution_time",
+    "group",  # of an F-curve: leads back to all its neighbours
     "storage_type",
     "persistent_uid",
     # walking these crashes 3.4
@@ -75,6 +76,8 @@ def of_file():
     found = {}
     for kind in _KINDS:
         for block in getattr(bpy.data, kind):
+            if not block.users:
+                continue  # what Blender forgets when it saves
             found[f"{kind}/{block.name_full}"] = of(block)
             keys = getattr(block, "shape_keys", None)
             if keys:

@@ -8,6 +8,7 @@ import argparse
 import json
 import pathlib
 import sys
+import time
 import traceback
 import unittest
 
@@ -21,6 +22,15 @@ class _Result(unittest.TextTestResult):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.outcomes = {}
+        self.seconds = {}
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.seconds[test.id()] = -time.monotonic()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.seconds[test.id()] += time.monotonic()
 
     def _note(self, test, outcome, text=""):
         self.outcomes[".".join(test.id().split(".")[-3:])] = [outcome, text]
@@ -60,6 +70,9 @@ def main(arguments):
     loader.testNamePatterns = [f"*{options.only}*"] if options.only else None
     suite = loader.discover(str(HERE), pattern="cases_*.py", top_level_dir=str(HERE))
     result = unittest.TextTestRunner(resultclass=_Result, verbosity=2).run(suite)
+    print("The slowest:")
+    for name, seconds in sorted(result.seconds.items(), key=lambda item: -item[1])[:10]:
+        print(f"{seconds:8.2f} s {name}")
     pathlib.Path(options.report).write_text(json.dumps(result.outcomes), "utf-8")
     addon_profile.uninstall_and_exit(package, 0 if result.wasSuccessful() else 1)
 

@@ -158,6 +158,14 @@ class Window:
         self.move(x + 300, y + height // 2)
         self.press(*keys)
 
+    def undo_until(self, limit=4, **expected):
+        """Undo step by step: changes of the frame are steps too."""
+        for _ in range(limit):
+            self.key("ctrl+z")
+            if expected.items() <= self.state().items():
+                return
+        raise AssertionError(f"{limit} steps of undo do not bring back {expected}")
+
     def click_at(self, x, y):
         self.move(x, y)
         self.xdotool("sleep", 0.1, "click", 1)
@@ -182,9 +190,14 @@ class Window:
         """Click on the button whose Python command or data path contains `button`."""
         self.click_at(*self.find(button, area, kind, columns))
 
-    def enter(self, button, text, area, kind):
-        """Type into a text field."""
-        self.click(button, area, kind)
+    def choose(self, button, letter):
+        """Open a menu of the sidebar and take the entry with the underlined letter."""
+        self.click(button)
+        self.press(letter)
+
+    def enter(self, button, text, area, kind, columns=COLUMNS):
+        """Type into a field."""
+        self.click(button, area, kind, columns)
         self.press("ctrl+a")
         self.xdotool("type", "--delay", 5, text)
         self.press("Return")
@@ -199,12 +212,14 @@ class Window:
             if place:
                 return place
             _, _, width, height = self.region(area, kind)
-            # Upwards too, as Blender names the last button until the mouse meets another.
+            # A name counts where it is new, as Blender keeps the last one until the mouse meets
+            # another button; so the way back may find what the way there did not.
+            last = self._named(area, kind)
             for step, part in itertools.product((1, -1), columns):
-                x, last = int(part * width), None
-                for count, y in enumerate(range(ROW // 4, height, ROW // 2)[::step]):
+                x = int(part * width)
+                for y in range(ROW // 4, height, ROW // 2)[::step]:
                     name = self._button(area, kind, x, y)
-                    if count and name and name != last:
+                    if name and name != last:
                         known[name] = (x, y)
                         if button in name:
                             left, top, _, _ = self.region(area, kind)
@@ -227,6 +242,9 @@ class Window:
         """The button of a region at a place from its top left."""
         left, top, _, _ = self.region(area, kind)
         self.move(left + x, top + y)
+        return self._named(area, kind)
+
+    def _named(self, area, kind):
         for one in self.fresh()["regions"]:
             if (one["area"], one["kind"]) == (area, kind):
                 return one["button"]
@@ -249,6 +267,11 @@ class Window:
             if self.fresh()["drawn"] > before:
                 return
         raise LookupError("no tab of the sidebar shows a panel of the add-on")
+
+    def set_last_frame(self, frame):
+        # Past the field of the first frame, so that the name of the last one is new.
+        self.enter("frame_end", str(frame), "TIMELINE", "HEADER", [0.87, 0.955])
+        self.wait_state(end=frame)
 
     def install(self, path):
         """Edit > Preferences > Add-ons > Install, the file, the check box; pictures of each."""

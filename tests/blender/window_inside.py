@@ -62,11 +62,14 @@ def dance(model):
 def state():
     watch_panels()
     mesh = bpy.data.objects["model_mesh"]  # by name: undo makes new objects
+    settings = getattr(bpy.data.objects["model_arm"], "mmdskin", None)
     return {
+        **{name: getattr(settings, name, None) for name in ("preview", "range", "target")},
         "mesh": case.digest(mesh),
         "shown": shown(mesh),
         "keys": [key.name for key in mesh.data.shape_keys.key_blocks],
         "frame": bpy.context.scene.frame_current,
+        "end": bpy.context.scene.frame_end,
         "addons": [addon.module for addon in bpy.context.preferences.addons],
         "section": bpy.context.preferences.active_section,
         "drawn": drawn["count"],

@@ -8,7 +8,7 @@ most others hold, by the number alone: the vertex was moved.
 
 import numpy as np
 
-from . import mesh_source
+from .. import mesh_source
 
 ORDER = "mmd_vertex_order"  # the group holds number / count
 _SAME = 1e-5  # of the model's size: vertices this close are one

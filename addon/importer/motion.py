@@ -14,7 +14,7 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from . import model, motion_source, native
+from .. import model, motion_source, native
 
 ERRORS = (model.ModelError, motion_source.MotionError, native.NativeError)
 
@@ -41,20 +41,23 @@ def bone_channels(armature, source, frames):
     parts = np.array_split(frames, max(1, math.ceil(len(frames) / _CHUNK)))
     matrices = np.concatenate([source.matrices(names, part) for part in parts])
     size = max((bone.head_local.length for bone in bones), default=1.0)
-    channels, to_rest = [], {None: np.eye(4)}
+    # What Blender will make of the parents' channels, so that no rounding is passed on.
+    channels, shown = [], {}
     for bone in bones:
+        wanted = matrices[:, number[bone.name]].astype(np.float64)
         if bone.name not in source.rig.bones:
+            shown[bone.name] = wanted
             continue
-        parent = bone.parent.name if bone.parent else None
-        if parent not in to_rest:
-            to_rest[parent] = np.linalg.inv(matrices[:, number[parent]].astype(np.float64))
+        parent = shown[bone.parent.name] if bone.parent else np.eye(4)
         rest = np.array(bone.matrix_local, np.float64)
-        basis = np.linalg.inv(rest) @ to_rest[parent] @ matrices[:, number[bone.name]] @ rest
+        basis = np.linalg.inv(rest) @ np.linalg.inv(parent) @ wanted @ rest
         locations, rotations = basis[:, :3, 3], _quaternions(basis[:, :3, :3])
         _settle(locations, _STILL * size)
         _settle(rotations, _STILL)
+        basis[:, :3, :3] = _matrices(rotations)
+        shown[bone.name] = parent @ rest @ basis @ np.linalg.inv(rest)
         moves = bool(locations.any() or (np.abs(rotations[:, 1:]) > _STILL).any())
-        channels.append(Channels(bone.name, locations, rotations, moves))
+        channels.append(Channels(bone.name, locations.copy(), rotations, moves))
     return channels
 
 
@@ -91,6 +94,18 @@ def _quaternions(matrices):
     turns = (result[1:] * result[:-1]).sum(axis=1) < 0
     signs = np.cumprod(np.concatenate([[1 if result[0, 0] >= 0 else -1], np.where(turns, -1, 1)]))
     return result * signs[:, None]
+
+
+def _matrices(quaternions):
+    """(F, 3, 3) rotations of quaternions w x y z, whatever their length."""
+    w, x, y, z = quaternions.T
+    scale = 2 / (quaternions * quaternions).sum(axis=1)
+    rows = [
+        [1 - scale * (y * y + z * z), scale * (x * y - z * w), scale * (x * z + y * w)],
+        [scale * (x * y + z * w), 1 - scale * (x * x + z * z), scale * (y * z - x * w)],
+        [scale * (x * z - y * w), scale * (y * z + x * w), 1 - scale * (x * x + y * y)],
+    ]
+    return np.array(rows).transpose(2, 0, 1)
 
 
 def _settle(values, tolerance):

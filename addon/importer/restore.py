@@ -14,7 +14,7 @@ import numpy as np
 from bpy.props import StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from . import (
+from .. import (
     deform_data,
     mesh_source,
     mmd_tools,
@@ -24,9 +24,9 @@ from . import (
     pose_source,
     preview,
     skinner,
-    vertex_match,
 )
-from .mesh_source import BDEF2, SDEF, SDEF_KEYS
+from ..mesh_source import BDEF2, SDEF, SDEF_KEYS
+from . import vertex_match
 
 _SAME_WEIGHT = 1e-6
 

@@ -6,7 +6,8 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from . import bake, bake_poses, model, native, properties
+from .. import model, native, properties
+from . import job, sources
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
 _TICK = 0.02  # seconds between steps, and at least so long a step works, in a window
@@ -113,11 +114,13 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
     motion_start: IntProperty(
         name="Motion Start",
         description="Frame of the scene at which frame 0 of the motion plays",
+        default=1,
         options={"SKIP_SAVE"},
     )
     motion_real_time: BoolProperty(
         name="Real Time",
         description="Play 30 frames of the motion per second, whatever frame rate the scene has",
+        default=True,
         options={"SKIP_SAVE"},
     )
 
@@ -125,19 +128,19 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
 
     def execute(self, context):
         try:
-            job = self._start(context)
-            for _ in job:
+            baking = self._start(context)
+            for _ in baking:
                 pass
-        except bake.ERRORS as error:
+        except job.ERRORS as error:
             return self.failed(error)
-        return self._report(job)
+        return self._report(baking)
 
     def invoke(self, context, event):
         if self.range == "CURRENT" or bpy.app.background or context.window is None:
             return self.execute(context)
         try:
             self._job = self._start(context)
-        except bake.ERRORS as error:
+        except job.ERRORS as error:
             return self.failed(error)
         manager = context.window_manager
         self._timer = manager.event_timer_add(_TICK, window=context.window)
@@ -157,7 +160,7 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
             done = next(self._job, None)
             while done is not None and time.perf_counter() < end:
                 done = next(self._job, None)
-        except bake.ERRORS as error:
+        except job.ERRORS as error:
             self.cancel(context)
             return self.failed(error)
         if done is None:
@@ -180,11 +183,11 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
     def _start(self, context):
         models = self.models(context)
         names = ("source", "motion_path", "model_path", "motion_start", "motion_real_time")
-        given = {name: getattr(self, name) for name in names if self.properties.is_property_set(name)}
-        motions = [
-            bake_poses.motion_settings(one.armature, context.scene, given) for one in models
-        ]
-        return bake.Job(context, models, motions, self._options(context.scene))
+        given = {
+            name: getattr(self, name) for name in names if self.properties.is_property_set(name)
+        }
+        motions = [sources.motion_settings(one.armature, context.scene, given) for one in models]
+        return job.Job(context, models, motions, self._options(context.scene))
 
     def _options(self, scene):
         frames = (scene.frame_current,)
@@ -196,8 +199,8 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
                 last = self.frame_end if given("frame_end") else last
             frames = tuple(range(first, last + 1, self.step))
             if not frames:
-                raise bake.BakeError(f"There is no frame from {first} to {last}")
-        return bake.Options(
+                raise job.BakeError(f"There is no frame from {first} to {last}")
+        return job.Options(
             target=self.target,
             frames=frames,
             moves=self.range != "CURRENT",
@@ -207,13 +210,13 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
             driven=self.corrective == "DRIVEN",
         )
 
-    def _report(self, job):
+    def _report(self, baking):
         native.remember_backends()
-        for warning in job.result.warnings:
+        for warning in baking.result.warnings:
             self.report({"WARNING"}, warning)
-        frames = job.options.frames
+        frames = baking.options.frames
         what = f"frame {frames[0]}" if len(frames) == 1 else f"{len(frames)} frames"
-        meshes, vertices = _meshes(job.result.meshes), job.result.vertices
+        meshes, vertices = _meshes(baking.result.meshes), baking.result.vertices
         self.report({"INFO"}, f"Baked {what}: {meshes}, {vertices} vertices")
         return {"FINISHED"}
 
@@ -226,8 +229,8 @@ class MMDSKIN_OT_clear_bake(_ModelOperator, bpy.types.Operator):
 
     def execute(self, context):
         try:
-            count = bake.clear(self.models(context))
-        except bake.ERRORS as error:
+            count = job.clear(self.models(context))
+        except job.ERRORS as error:
             return self.failed(error)
         if not count:
             self.report({"WARNING"}, "This model has no bake to clear")

@@ -21,7 +21,7 @@ def add_pulses(keys, names, frames, places):
     them each key has. Returns what `remove_curves` needs, JSON-like.
     """
     data = keys.animation_data
-    state = {"data": data is not None, "action": bool(data and data.action)}
+    state = {"action": bool(data and data.action)}
     curves = _curves(keys, state)
     linear = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
     times = np.asarray(frames, np.float32)
@@ -55,12 +55,19 @@ def remove_curves(keys, names, state):
             if curve is not None:
                 curves.remove(curve)
         if not state["action"] and not any(len(found) for found in _all_curves(action)):
+            if _LAYERED:
+                data.action_slot = None
             bpy.data.actions.remove(action)
         elif _LAYERED:
             _remove_layers(data, state)
-    if "last_slot" in state and data.action is None:
-        data.last_slot_identifier = state["last_slot"]
-    if not state["data"] and not (data.action or len(data.drivers) or len(data.nla_tracks)):
+        if _LAYERED and data.action_slot is None:
+            data.last_slot_identifier = state["last_slot"]
+
+
+def clear_if_empty(keys):
+    """Drop animation data that holds nothing."""
+    data = keys.animation_data
+    if data and not (data.action or len(data.drivers) or len(data.nla_tracks)):
         keys.animation_data_clear()
 
 
@@ -76,7 +83,7 @@ def is_animated(keys, names):
 
 def _curves(keys, state):
     data = keys.animation_data or keys.animation_data_create()
-    if _LAYERED and data.action is None:
+    if _LAYERED:
         state["last_slot"] = data.last_slot_identifier
     if data.action is None:
         data.action = bpy.data.actions.new(keys.name)
@@ -141,6 +148,7 @@ def _remove_layers(data, state):
         if state.get("layer") and not len(layer.strips):
             action.layers.remove(layer)
         if state.get("slot") == slot.identifier:
+            data.action_slot = None
             action.slots.remove(slot)
 
 
@@ -160,10 +168,14 @@ class Values:
         ]
 
     def restore(self):
-        for block, path, index, value in self._held:
-            if value is not None and _read(block, path, index) != value:
-                _write(block, path, index, value)
-                block.update_tag()
+        """Returns whether any value had changed."""
+        changed = [
+            held for held in self._held if held[3] is not None and _read(*held[:3]) != held[3]
+        ]
+        for block, path, index, value in changed:
+            _write(block, path, index, value)
+            block.update_tag()
+        return bool(changed)
 
 
 def _animated_blocks():
@@ -203,3 +215,19 @@ def _write(block, path, index, value):
         owner[name] = value
     else:
         setattr(owner, name, value)
+
+
+def drive_by_bone(keys, name, armature, bone, expression):
+    """Drive a key's value by the rotation w, x, y, z of a bone against its parent."""
+    path = value_path(name)
+    keys.driver_remove(path)
+    driver = keys.driver_add(path).driver
+    for letter in "wxyz":
+        if f"{letter}*" in expression or f"({letter})" in expression:
+            variable = driver.variables.new()
+            variable.name, variable.type = letter, "TRANSFORMS"
+            target = variable.targets[0]
+            target.id, target.bone_target = armature, bone
+            target.transform_type, target.transform_space = f"ROT_{letter.upper()}", "LOCAL_SPACE"
+            target.rotation_mode = "QUATERNION"
+    driver.expression = expression

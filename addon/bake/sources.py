@@ -8,7 +8,8 @@ stands at, so `moves_scene` poses come one frame at a time.
 import bpy
 import numpy as np
 
-from . import animation, motion_source, pose_source, skinner
+from .. import motion_source, pose_source, skinner
+from . import animation
 
 
 class ArmaturePoses:
@@ -38,9 +39,7 @@ class MotionPoses:
         """Keys that the motion does not know stay as the scene has them, which then must move."""
         for part in parts:
             unknown = [
-                name
-                for name, known in zip(part.keys, self._known(part), strict=True)
-                if not known
+                name for name, known in zip(part.keys, self._known(part), strict=True) if not known
             ]
             if animation.is_animated(part.obj.data.shape_keys, unknown):
                 self.moves_scene = True

@@ -6,7 +6,8 @@ The property is saved with the file, so a bake can be cleared in another session
 
 import json
 
-from . import animation, mmd_tools, model, skinner
+from .. import mmd_tools, model, skinner
+from . import animation
 
 STATE = "mmdskin_bake"
 
@@ -32,6 +33,7 @@ def begin(obj, armature, live=False):
         "added": "",  # name of the modifier added
         "active_modifier": modifier.name if modifier else "",
         "had_keys": keys is not None,
+        "animated": bool(keys and keys.animation_data),
         "active": [active, obj.active_shape_key_index],
         "pinned": obj.show_only_shape_key,  # only the active key is shown
         "preview": live or armature.mmdskin.preview,
@@ -123,6 +125,8 @@ def _remove_keys(obj, state):
             key = _key_blocks(obj)[name]
             key.driver_remove("value")
             obj.shape_key_remove(key)
+    if _key_blocks(obj) and not state["animated"]:
+        animation.clear_if_empty(obj.data.shape_keys)
     if not state["had_keys"] and len(_key_blocks(obj)) == 1:
         obj.shape_key_clear()
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Positions as shape keys, one per frame, in place of the armature modifier."""
 
-from . import animation, bake_state
+from . import animation, record
 
 
 class ShapeKeys:
@@ -28,9 +28,9 @@ class ShapeKeys:
 
     def write(self, state):
         obj = self.part.obj
-        bake_state.base_key(obj)
+        record.base_key(obj)
         names = [
-            bake_state.add_key(obj, state, f"MMD {frame:04d}", positions).name
+            record.add_key(obj, state, f"MMD {frame:04d}", positions).name
             for frame, positions in zip(self.options.frames, self.positions, strict=True)
         ]
         keys = obj.data.shape_keys
@@ -46,7 +46,7 @@ class ShapeKeys:
                 if key.name not in state["keys"]:
                     state["muted"].append(key.name)
         obj.show_only_shape_key = False
-        bake_state.switch_armature_off(obj, self.part.armature, state)
+        record.switch_armature_off(obj, self.part.armature, state)
 
     def close(self, done):
         self.positions.clear()

@@ -8,25 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import (
-    animation,
-    bake_corrective,
-    bake_mesh_cache,
-    bake_poses,
-    bake_shape_keys,
-    bake_state,
-    pose_source,
-    preview,
-    skinner,
-)
+from .. import pose_source, preview, skinner
+from . import animation, corrective, mesh_cache, record, shape_keys, sources
 
-STATE = bake_state.STATE
-clear = bake_state.clear
+STATE = record.STATE
+clear = record.clear
 
 _TARGETS = {
-    "SHAPE_KEYS": bake_shape_keys.ShapeKeys,
-    "MESH_CACHE": bake_mesh_cache.MeshCache,
-    "CORRECTIVE": bake_corrective.Corrective,
+    "SHAPE_KEYS": shape_keys.ShapeKeys,
+    "MESH_CACHE": mesh_cache.MeshCache,
+    "CORRECTIVE": corrective.Corrective,
 }
 _BLOCK = 1 << 21  # vertices times frames that are computed at once
 
@@ -35,7 +26,7 @@ class BakeError(Exception):
     """The model cannot be baked or cleared as it is; the text is a sentence for the user."""
 
 
-ERRORS = (BakeError, bake_mesh_cache.CacheError, bake_corrective.CorrectiveError, *preview.ERRORS)
+ERRORS = (BakeError, mesh_cache.CacheError, corrective.CorrectiveError, *preview.ERRORS)
 
 
 class Options(NamedTuple):
@@ -98,15 +89,13 @@ class Job:
         depsgraph = self._context.evaluated_depsgraph_get()
         for one in models:
             _check(one, depsgraph)
-        groups = [
-            _Group(one, motion, options) for one, motion in zip(models, motions, strict=True)
-        ]
+        groups = [_Group(one, motion, options) for one, motion in zip(models, motions, strict=True)]
         targets = [target for group in groups for _, target in group.parts]
         done = False
         try:
             for target in targets:
                 target.start()
-            with _Frames(self._context.scene, options, groups) as frames:
+            with _Frames(self._context, options, groups) as frames:
                 for block in frames:
                     depsgraph = self._context.evaluated_depsgraph_get()
                     for group in groups:
@@ -126,22 +115,21 @@ class _Group:
     """A model: where its poses come from, and a target for each mesh."""
 
     def __init__(self, one, motion, options):
-        parts = [bake_poses.Part(obj, one.armature, bake_state.of(obj)) for obj in one.meshes]
-        parts = [part for part in parts if part.bones]
+        parts = [sources.Part(obj, one.armature, record.of(obj)) for obj in one.meshes]
+        parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
+            if not any(len(obj.data.vertices) for obj in one.meshes):
+                raise BakeError(f"'{one.name}' has no vertices")
             raise BakeError(
                 f"No vertex group of '{one.name}' is named after a deforming bone"
                 f" of '{one.armature.name}'"
             )
-        for part in parts:
-            if not part.skinner.vertex_count:
-                raise BakeError(f"'{part.obj.name}' has no vertices")
         self.armature = one.armature
         self.bones = _with_parents(one.armature, {name for part in parts for name in part.bones})
         if motion is None:
-            self.poses = bake_poses.ArmaturePoses(one.armature, self.bones)
+            self.poses = sources.ArmaturePoses(one.armature, self.bones)
         else:
-            self.poses = bake_poses.MotionPoses(one.armature, self.bones, motion)
+            self.poses = sources.MotionPoses(one.armature, self.bones, motion)
             self.poses.prepare(parts)
         kind = _TARGETS[options.target]
         self.parts = [
@@ -178,8 +166,8 @@ class _Group:
 class _Frames:
     """The frames in blocks; the scene goes along where poses are read from it, and comes back."""
 
-    def __init__(self, scene, options, groups):
-        self._scene, self._options = scene, options
+    def __init__(self, context, options, groups):
+        self._context, self._scene, self._options = context, context.scene, options
         self._moves = options.moves and any(group.poses.moves_scene for group in groups)
         vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
         self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
@@ -195,7 +183,8 @@ class _Frames:
         if self._moves:
             frame, subframe = self._place
             self._scene.frame_set(frame, subframe=subframe)
-            self._values.restore()
+            if self._values.restore():
+                self._context.view_layer.update()
 
     def __iter__(self):
         frames = self._options.frames
@@ -251,20 +240,24 @@ def _with_parents(armature, names):
 
 
 def _write(targets, options):
-    warnings = []
+    warnings, had_preview = [], []
     for target in targets:
         obj, armature, state = target.part.obj, target.part.armature, target.part.state
         live = False
         if state is not None and not target.adds_to(state):
-            live, state = bake_state.clear_mesh(obj), None
+            live, state = record.clear_mesh(obj), None
         warnings += target.warnings
         if state is None:
             if not target.needed:
+                had_preview += [armature] * live
                 continue
-            state = bake_state.begin(obj, armature, live)
+            state = record.begin(obj, armature, live)
         state["target"] = options.target
         target.write(state)
-        bake_state.store(obj, state)
+        record.store(obj, state)
+    baked = {target.part.armature for target in targets if STATE in target.part.obj}
+    for armature in set(had_preview) - baked:
+        armature.mmdskin.preview = True
     limited = sum(target.part.skinner.source.limited for target in targets)
     if limited:
         warnings.append(

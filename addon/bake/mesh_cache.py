@@ -5,6 +5,7 @@ Frames are streamed to a file beside the final one, which takes its place when a
 Bake leaves the file where it is: another file may use it.
 """
 
+import concurrent.futures
 import contextlib
 import os
 import struct
@@ -12,7 +13,8 @@ import struct
 import bpy
 import numpy as np
 
-from . import bake_state, model
+from .. import model
+from . import record
 
 _HEADER = struct.Struct("<12siiffi")
 _FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
@@ -32,16 +34,19 @@ class MeshCache:
         self.warnings = []
         self._path = cache_path(part.obj, options.folder)
         self._new, self._old = (f"{self._path}.{os.getpid()}.{end}" for end in ("new", "old"))
-        self._file, self._saved, self._placed = None, False, False
+        self._file = self._writer = self._written = None
+        self._saved = self._placed = False
 
     def adds_to(self, state):
         return False
 
     def start(self):
         try:
-            self._file = open(self._new, "wb")  # noqa: SIM115: it outlives this call
+            self._file = open(self._new, "xb")  # noqa: SIM115
         except OSError as error:
             raise self._error(error) from error
+        # Writing takes as long as skinning, and waits for the disk: both at once.
+        self._writer = concurrent.futures.ThreadPoolExecutor(1)
         frames, count = self.options.frames, self.part.skinner.vertex_count
         start, step = frames[0], self.options.step
         self._put(_HEADER.pack(b"POINTCACHE2\0", 1, count, start, step, len(frames)))
@@ -51,6 +56,7 @@ class MeshCache:
 
     def finish(self):
         try:
+            self._written.result()
             self._file.close()
             if os.path.exists(self._path):
                 os.replace(self._path, self._old)
@@ -68,16 +74,18 @@ class MeshCache:
         modifier.filepath = _shown_path(self._path)
         modifier.deform_mode, modifier.interpolation = "OVERWRITE", "LINEAR"
         modifier.play_mode, modifier.time_mode = "SCENE", "FRAME"
-        modifier.forward_axis, modifier.up_axis, modifier.flip_axis = "POS_Y", "POS_Z", set()
+        modifier.forward_axis, modifier.up_axis = "POS_Y", "POS_Z"
         # Blender shows number `frame_scale * time - frame_start` of the file.
         modifier.frame_scale = 1 / (options.step * options.stretch)
         modifier.frame_start = options.frames[0] / options.step
         first = model.armature_modifiers(obj, self.part.armature)[0]
         _move(obj, modifier, obj.modifiers.find(first.name) + 1)
-        bake_state.switch_armature_off(obj, self.part.armature, state)
+        record.switch_armature_off(obj, self.part.armature, state)
 
     def close(self, done):
         """Drop what is temporary; without `done` the file is again what it was."""
+        if self._writer:
+            self._writer.shutdown()
         with contextlib.suppress(OSError):
             if self._file:
                 self._file.close()
@@ -90,10 +98,13 @@ class MeshCache:
                 os.remove(leftover)
 
     def _put(self, data):
+        """Write when what came before has been written."""
         try:
-            self._file.write(data)
+            if self._written:
+                self._written.result()
         except OSError as error:
             raise self._error(error) from error
+        self._written = self._writer.submit(self._file.write, data)
 
     def _error(self, error):
         reason = error.strerror or str(error)

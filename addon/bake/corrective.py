@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shape keys that add to the armature modifier what its linear blend lacks.
+
+The modifier stays on and so do the user's keys: a key holds what must be added before the blend so
+that MMD's result comes out behind it. Keys follow the time, or the bend of joints (`joint_keys`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import mesh_source
+from . import animation, joint_keys, linear_blend, record
+
+_SMALL = 1e-6  # Blender units, times the model's size; less is the noise of float32
+
+
+class CorrectiveError(Exception):
+    """The mesh cannot have corrective keys; the text is a sentence for the user."""
+
+
+class Correction(NamedTuple):
+    """What a mesh needs in one frame."""
+
+    frame: int
+    vertices: np.ndarray  # (n,) that need anything
+    offsets: np.ndarray  # (n, 3) float32 for them
+
+
+class Corrective:
+    """Corrective keys of one mesh."""
+
+    def __init__(self, part, bones, options):
+        self.part, self.options = part, options
+        self.warnings, self._found = [], []
+        obj, state = part.obj, part.state
+        why = linear_blend.refusal(obj, part.armature, state["modifiers"] if state else {})
+        if why is None and part.pinned is not None:
+            why = f"'{obj.name}' shows only its active shape key: unpin it first"
+        if why is not None:
+            raise CorrectiveError(why)
+        self._blend = linear_blend.LinearBlend(obj, part.armature, part.skinner.source)
+        self._still = np.tile(np.eye(4, dtype=np.float32), (len(part.bones), 1, 1))
+        self._rest = mesh_source.rest_positions(obj.data)
+        self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))
+        self._flat = 0
+        self._joints = joint_keys.Joints(part, bones, self._blend) if options.driven else None
+
+    @property
+    def needed(self):
+        return any(len(found.vertices) for found in self._found)
+
+    def adds_to(self, state):
+        """Whether an earlier bake stays: single poses gather where joints tell them apart."""
+        gathers = state["target"] == "CORRECTIVE" and "joints" in state
+        return gathers and self.options.driven and not self.options.moves
+
+    def start(self):
+        pass
+
+    def add(self, block):
+        mixed = self.part.skinner.positions(self._still, block.values)
+        for i, frame in enumerate(block.frames):
+            self._found.append(
+                self._correction(frame, block.matrices[i], mixed[i], block.positions[i])
+            )
+            if self._joints:
+                self._joints.add(frame, block.pose[i])
+
+    def finish(self):
+        if self._flat:
+            self.warnings.append(
+                f"{self._flat} times a vertex of '{self.part.obj.name}' is folded so flat that no"
+                " shape key can bring it back wholly"
+            )
+        if self._joints:
+            self.warnings += self._joints.plan(self._found, self.part.state)
+
+    def write(self, state):
+        obj = self.part.obj
+        record.base_key(obj)
+        if self._joints:
+            self._joints.write(state, self._add_key)
+            return
+        frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
+        names = [
+            self._add_key(state, f"MMD {self._found[place].frame:04d}", *self._found[place][1:])
+            for place in frames
+        ]
+        keys = obj.data.shape_keys
+        if self.options.moves:
+            state["curves"] = animation.add_pulses(keys, names, self.options.times, frames)
+        else:
+            for name in names:
+                keys.key_blocks[name].value = 1.0
+
+    def close(self, done):
+        self._found.clear()
+
+    def _correction(self, frame, matrices, mixed, target):
+        everything = np.arange(len(mixed))
+        maps = self._blend.maps(matrices, everything)
+        shown = np.einsum("vij,vj->vi", maps[:, :, :3], mixed) + maps[:, :, 3]
+        wanted = target - shown
+        chosen = np.flatnonzero(np.abs(wanted).max(axis=1, initial=0) > self._least)
+        offsets, flat = linear_blend.offsets(maps[chosen], wanted[chosen])
+        self._flat += flat
+        return Correction(frame, chosen, offsets.astype(np.float32))
+
+    def _add_key(self, state, name, vertices, offsets):
+        positions = self._rest.copy()
+        positions[vertices] += offsets
+        return record.add_key(self.part.obj, state, name, positions).name

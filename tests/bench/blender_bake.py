@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cost of a baked frame, by target and source of the pose, inside Blender.
+
+blender -b --factory-startup -P blender_bake.py -- --zip mmdskin.zip [--report bake.json]
+"""
+
+import argparse
+import contextlib
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "blender"), str(HERE.parent)]
+
+import addon_profile  # noqa: E402
+import blender_model  # noqa: E402
+import bpy  # noqa: E402
+import motion_file  # noqa: E402
+import numpy as np  # noqa: E402
+import pmx_file  # noqa: E402
+
+FRAMES, ROUNDS = 100, 3
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--zip", required=True)
+    parser.add_argument("--report", type=pathlib.Path)
+    options = parser.parse_args(arguments)
+    package = addon_profile.install(options.zip)
+    with tempfile.TemporaryDirectory() as folder:
+        result = measure(pathlib.Path(folder))
+    print(json.dumps(result))
+    if options.report:
+        options.report.write_text(json.dumps(result), "utf-8")
+    addon_profile.uninstall_and_exit(package, 0)
+
+
+def measure(folder):
+    """{row: ms per frame}; `scene` is what Blender needs to show the frames by itself."""
+    built = blender_model.build(FRAMES)
+    model, motion = folder / "bench.pmx", folder / "bench.vmd"
+    model.write_bytes(pmx_file.write(built.pmx))
+    motion.write_bytes(motion_file.write_vmd(dance(built.pmx)))
+    files = {"source": "MOTION", "model_path": str(model), "motion_path": str(motion)}
+    files["motion_real_time"] = False
+    cache = {"target": "MESH_CACHE", "folder": str(folder)}
+    rows = {
+        "scene": None,
+        "VMD to PC2": {**cache, **files},
+        "scene to PC2": cache,
+        "VMD to keys": {"target": "SHAPE_KEYS", **files},
+        "scene to keys": {"target": "SHAPE_KEYS"},
+    }
+    times = {name: [] for name in rows}
+    for _ in range(ROUNDS):  # taking turns, so that a busy machine slows all alike
+        for name, row in rows.items():
+            start = time.perf_counter()
+            if row is None:
+                for frame in range(1, FRAMES + 1):
+                    bpy.context.scene.frame_set(frame)
+            else:
+                options = {"range": "CUSTOM", "frame_start": 1, "frame_end": FRAMES, **row}
+                bpy.ops.mmdskin.bake(**options)
+            times[name].append(1000 * (time.perf_counter() - start) / FRAMES)
+            with contextlib.suppress(RuntimeError):
+                bpy.ops.mmdskin.clear_bake()
+            bpy.context.scene.frame_set(1)
+    found = {name: statistics.median(values) for name, values in times.items()}
+    for target in ("PC2", "keys"):
+        found[f"scene to {target}, over the scene"] = found[f"scene to {target}"] - found["scene"]
+    found = {name: round(value, 2) for name, value in found.items()}
+    return {"blender": bpy.app.version_string, **found}
+
+
+def dance(pmx):
+    """Three keys for every bone."""
+    numbers = np.random.default_rng(2)
+    keys = []
+    for bone in pmx.bones:
+        for frame in (0, FRAMES // 2, FRAMES):
+            turn = np.append(numbers.uniform(-0.4, 0.4, 3), 1.0)
+            turn /= np.linalg.norm(turn)
+            keys.append(motion_file.BoneKey(bone.name, frame, (0, 0, 0), tuple(turn)))
+    return motion_file.Keys("bench", keys, [])
+
+
+if __name__ == "__main__":
+    main(sys.argv[sys.argv.index("--") + 1 :])

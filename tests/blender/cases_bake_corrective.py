@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Corrective keys bring the armature modifier to MMD's result in the chosen poses."""
+
+import math
+
+import bpy
+import case
+import model_state
+import numpy as np
+import scene
+from cases_bake import skinned, written
+from mathutils import Quaternion
+
+
+class Corrective(case.Case):
+    """The elbow and the wrist of the small model are bent by hand."""
+
+    def setUp(self):
+        super().setUp()
+        scene.clear()
+        self.scene = scene.Scene(case.small_model())
+        self.mesh = self.scene.mesh
+        self.path = written(self.scene.pmx)
+
+    def bend(self, **degrees):
+        for name, angle in degrees.items():
+            bone = self.scene.armature.pose.bones[{"elbow": "ひじ.L", "arm": "腕.L"}[name]]
+            bone.rotation_mode = "QUATERNION"
+            bone.rotation_quaternion = Quaternion((0, 0, 1), math.radians(angle))
+        bpy.context.view_layer.update()
+
+    def key_poses(self, poses):
+        """{frame: bends}, as keyframes."""
+        for frame, bends in poses.items():
+            self.bend(**bends)
+            for bone in self.scene.armature.pose.bones:
+                bone.rotation_mode = "QUATERNION"
+                bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+    def expected(self):
+        return skinned(self.path, self.scene.bake_inputs())
+
+    def bake(self, **options):
+        done = bpy.ops.mmdskin.bake(target="CORRECTIVE", **options)
+        self.assertEqual(done, {"FINISHED"})
+
+    def bake_frames(self, first, last, step=1, **options):
+        self.bake(range="CUSTOM", frame_start=first, frame_end=last, step=step, **options)
+
+    def assert_exact(self):
+        expected = self.expected()
+        self.assert_close(scene.evaluated_positions(self.mesh), expected)
+
+    def assert_exact_at(self, frames):
+        for frame in frames:
+            bpy.context.scene.frame_set(frame)
+            self.assert_exact()
+
+    def difference(self):
+        return np.abs(scene.evaluated_positions(self.mesh) - self.expected()).max() / scene.SCALE
+
+    def baked_keys(self):
+        return [k for k in self.mesh.data.shape_keys.key_blocks if k.name.startswith("MMD ")]
+
+
+class Driven(Corrective):
+    def test_are_exact_in_the_pose(self):
+        self.bend(elbow=70)
+        self.assertGreater(self.difference(), 0.01)
+        self.bake()
+        self.assert_exact()
+
+    def test_the_armature_modifier_stays_on(self):
+        self.bend(elbow=70)
+        self.bake()
+        modifier = self.mesh.modifiers[0]
+        self.assertEqual((modifier.show_viewport, modifier.show_render), (True, True))
+
+    def test_do_nothing_at_rest(self):
+        self.bend(elbow=70)
+        self.bake()
+        self.bend(elbow=0)
+        self.assertEqual([key.value for key in self.baked_keys()], [0.0])
+        self.assert_exact()
+
+    def test_act_by_half_at_half_the_angle(self):
+        self.bend(elbow=80)
+        self.bake()
+        self.bend(elbow=40)
+        self.assertAlmostEqual(self.baked_keys()[0].value, 0.5, places=5)
+
+    def test_halve_the_error_between_poses(self):
+        self.bend(elbow=80)
+        before = self.difference()
+        self.bake()
+        self.bend(elbow=40)
+        self.assertLess(self.difference(), before / 2)
+
+    def test_stay_beyond_the_greatest_angle(self):
+        self.bend(elbow=40)
+        self.bake()
+        self.bend(elbow=60)
+        self.assertEqual(self.baked_keys()[0].value, 1.0)
+
+    def test_several_bends_of_a_joint(self):
+        self.key_poses({1: {"elbow": 0}, 11: {"elbow": 30}, 21: {"elbow": 90}, 31: {"elbow": 60}})
+        self.bake_frames(1, 31, 10)
+        self.assert_exact_at((1, 11, 21, 31))
+
+    def test_two_joints_at_once(self):
+        self.key_poses(
+            {
+                1: {"elbow": 50, "arm": 20},
+                11: {"elbow": 20, "arm": 70},
+                21: {"elbow": 90, "arm": 0},
+                31: {"elbow": 0, "arm": 40},
+            }
+        )
+        self.bake_frames(1, 31, 10)
+        self.assert_exact_at((1, 11, 21, 31))
+
+    def test_do_not_depend_on_the_pose_of_other_joints(self):
+        self.bend(elbow=70)
+        self.bake()
+        self.bend(elbow=70, arm=50)
+        self.assert_exact()
+
+    def test_follow_inverse_kinematics(self):
+        bones = self.scene.armature.pose.bones
+        target = bpy.data.objects.new("target", None)
+        bpy.context.scene.collection.objects.link(target)
+        target.location = scene.to_blender((4, 12, 3))
+        ik = bones["ひじ.L"].constraints.new("IK")
+        ik.target, ik.chain_count = target, 2
+        bpy.context.view_layer.update()
+        self.bake()
+        self.assert_exact()
+
+    def test_single_poses_gather(self):
+        self.bend(elbow=40)
+        self.bake()
+        bpy.context.scene.frame_set(2)
+        self.bend(elbow=80)
+        self.bake()
+        self.assertEqual(len(self.baked_keys()), 2)
+        for angle in (40, 80):
+            self.bend(elbow=angle)
+            self.assert_exact()
+
+    def test_baking_a_frame_again_replaces_its_keys(self):
+        self.bend(elbow=40)
+        self.bake()
+        self.bend(elbow=80)
+        self.bake()
+        self.assertEqual(len(self.baked_keys()), 1)
+        self.assert_exact()
+
+    def key_turns(self, turns):
+        """{frame: (axis, degrees)} of the elbow."""
+        bone = self.scene.armature.pose.bones["ひじ.L"]
+        bone.rotation_mode = "QUATERNION"
+        for frame, (axis, degrees) in turns.items():
+            bone.rotation_quaternion = Quaternion(axis, math.radians(degrees))
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+    def test_the_same_angle_about_several_axes(self):
+        x, y, z = np.eye(3)
+        self.key_turns({1: (z, 0), 11: (z, 50), 21: (y, 50), 31: (z, -50), 41: (x + y, 80)})
+        self.bake_frames(1, 41, 10)
+        self.assert_exact_at((1, 11, 21, 31, 41))
+        curves = self.mesh.data.shape_keys.animation_data.drivers
+        self.assertEqual({curve.driver.is_simple_expression for curve in curves}, {True})
+
+    def test_poses_that_a_joint_cannot_tell_apart_are_reported(self):
+        bone = self.scene.armature.pose.bones["ひじ.L"]
+        for frame, angle in ((1, 50), (11, 50.3)):
+            self.bend(elbow=angle)
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+        self.bake_frames(1, 11, 10)
+        self.assertEqual([key.name for key in self.baked_keys()], ["MMD 0011 ひじ.L"])
+        self.assert_exact_at((11,))
+
+    def test_the_keys_of_the_user_keep_working(self):
+        self.bend(elbow=70)
+        self.bake()
+        morph = self.scene.pmx.morphs[0]
+        self.mesh.data.shape_keys.key_blocks["ふくらみ"].value = 1.0
+        before = self.scene.pmx.positions.copy()
+        self.scene.pmx.positions[morph.indices] += morph.values
+        self.path = written(self.scene.pmx)
+        self.scene.pmx.positions[:] = before
+        linear = self.scene.pmx.deform != scene.SDEF
+        shown = scene.evaluated_positions(self.mesh)
+        self.assert_close(shown[linear], self.expected()[linear])
+
+    def test_drivers_need_no_permission_for_scripts(self):
+        self.bend(elbow=70)
+        self.bake()
+        curves = self.mesh.data.shape_keys.animation_data.drivers
+        self.assertEqual([curve.driver.is_simple_expression for curve in curves], [True])
+
+    def test_clear_brings_everything_back(self):
+        self.bend(elbow=70)
+        before = model_state.of_file()
+        self.bake()
+        self.assertTrue(model_state.differences(before))
+        bpy.ops.mmdskin.clear_bake()
+        self.assertEqual(model_state.differences(before), [])
+
+    def test_a_model_at_rest_needs_none(self):
+        before = model_state.of_file()
+        self.bake()
+        self.assertEqual(model_state.differences(before), [])
+
+    def test_a_vertex_group_of_the_modifier_is_respected(self):
+        self.mesh.modifiers[0].vertex_group = "mmd_vertex_order"
+        self.bend(elbow=70)
+        self.bake()
+        corrective = scene.evaluated_positions(self.mesh)
+        bpy.ops.mmdskin.bake(target="SHAPE_KEYS")
+        self.assert_close(corrective, scene.evaluated_positions(self.mesh))
+
+    def test_vertices_of_more_than_four_bones(self):
+        bpy.ops.object.mode_set(mode="OBJECT")
+        scene.select(self.scene.armature)
+        bpy.ops.object.mode_set(mode="EDIT")
+        bone = self.scene.armature.data.edit_bones.new("fifth")
+        bone.head, bone.tail = (0, 0, 0), (0, 0, 1)
+        bpy.ops.object.mode_set(mode="OBJECT")
+        scene.select(self.mesh)
+        four = [i for i, kind in enumerate(self.scene.pmx.deform) if kind == 2]
+        self.mesh.vertex_groups.new(name="fifth").add(four, 0.05, "REPLACE")
+        self.bend(elbow=70)
+        self.bake()
+        corrective = scene.evaluated_positions(self.mesh)
+        bpy.ops.mmdskin.bake(target="SHAPE_KEYS")
+        self.assert_close(corrective, scene.evaluated_positions(self.mesh))
+
+
+class Keyed(Corrective):
+    def test_are_exact_at_every_frame_of_a_dance(self):
+        self.key_poses({1: {"elbow": 0}, 11: {"elbow": 90, "arm": 30}, 21: {"elbow": -40}})
+        self.bake_frames(1, 21, corrective="KEYED")
+        self.assert_exact_at(range(1, 22))
+
+    def test_need_no_key_at_rest(self):
+        self.key_poses({1: {"elbow": 0}, 11: {"elbow": 90}})
+        self.bake_frames(1, 11, 10, corrective="KEYED")
+        self.assertEqual([key.name for key in self.baked_keys()], ["MMD 0011"])
+        self.assert_exact_at((1, 11))
+
+    def test_a_single_pose(self):
+        self.bend(elbow=70)
+        self.bake(corrective="KEYED")
+        self.assert_exact()
+
+
+class Refused(Corrective):
+    def refused(self, words):
+        self.assert_refused(words, target="CORRECTIVE")
+
+    def test_preserve_volume(self):
+        self.mesh.modifiers[0].use_deform_preserve_volume = True
+        self.refused("has Preserve Volume on: switch it off first")
+
+    def test_bone_envelopes(self):
+        self.mesh.modifiers[0].use_bone_envelopes = True
+        self.refused("uses bone envelopes")
+
+    def test_envelope_of_a_bone(self):
+        self.scene.armature.data.bones["ひじ.L"].use_envelope_multiply = True
+        self.refused("Bone 'ひじ.L' multiplies vertex groups by its envelope")
+
+    def test_bendy_bone(self):
+        self.scene.armature.data.bones["ひじ.L"].bbone_segments = 3
+        self.refused("Bone 'ひじ.L' has several segments")
+
+    def test_modifier_that_is_off(self):
+        self.mesh.modifiers[0].show_render = False
+        self.refused("is switched off")
+
+    def test_pinned_key(self):
+        self.mesh.show_only_shape_key = True
+        self.refused("shows only its active shape key")
+
+    def test_two_armature_modifiers(self):
+        self.mesh.modifiers.new("again", "ARMATURE").object = self.scene.armature
+        self.refused("has 2 Armature modifiers")
+
+
+class Folded(Corrective):
+    def test_a_fold_that_no_key_can_undo_is_reported(self):
+        self.bend(elbow=180)
+        self.bake()
+        self.assertTrue(np.isfinite(scene.evaluated_positions(self.mesh)).all())

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A bake of a motion file, settings of the model, and the live preview beside a bake."""
+
+import os
+import sys
+
+import bpy
+import model_state
+import numpy as np
+import scene
+from cases_bake_range import Range
+from cases_motion import MotionCase
+from mathutils import Matrix
+
+TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective": "KEYED"}))
+
+
+class Motion(MotionCase):
+    def bake(self, target="SHAPE_KEYS", **options):
+        options = {"range": "CUSTOM", "frame_start": 1, "frame_end": 16, **options}
+        if target == "MESH_CACHE":
+            options["folder"] = self.folder.name
+        self.assertEqual(bpy.ops.mmdskin.bake(target=target, **options), {"FINISHED"})
+
+    def files(self):
+        return {
+            "source": "MOTION",
+            "motion_path": self.motion_path,
+            "model_path": self.model_path,
+            "motion_start": 0,
+            "motion_real_time": False,
+        }
+
+    def assert_plays(self, frames):
+        """{frame of the scene: frame of the motion}."""
+        for frame, positions in zip(frames, self.of_file(tuple(frames.values())), strict=True):
+            bpy.context.scene.frame_set(frame)
+            self.assert_close(scene.evaluated_positions(self.mesh), positions)
+
+    def test_plays_as_skinning_of_the_files(self):
+        for target, _ in TARGETS[:2]:
+            with self.subTest(target):
+                self.bake(target, **self.files())
+                self.assert_plays({frame: frame for frame in range(1, 17)})
+                bpy.ops.mmdskin.clear_bake()
+
+    def test_corrective_keys_fit_an_armature_that_moves_like_the_motion(self):
+        frames = (3, 9, 15)
+        for frame in frames:
+            self.key_pose(frame)
+        for more in ({"corrective": "KEYED"}, {"corrective": "DRIVEN"}):
+            with self.subTest(**more):
+                self.bake("CORRECTIVE", frame_start=3, step=6, **more, **self.files())
+                shown = self.of_file(frames)
+                for frame, positions in zip(frames, shown, strict=True):
+                    bpy.context.scene.frame_set(frame)
+                    for key, value in self.values(frame).items():
+                        self.mesh.data.shape_keys.key_blocks[key].value = value
+                    self.assert_close(scene.evaluated_positions(self.mesh), positions)
+                bpy.ops.mmdskin.clear_bake()
+
+    def values(self, frame):
+        names = ("あ", "い", "う")
+        for name in names:
+            key = self.mesh.data.shape_keys.key_blocks[name]
+            key.slider_min, key.slider_max = -10, 10
+        values = self.open().key_values(names, [frame])[0]
+        return dict(zip(names, values.tolist(), strict=True))
+
+    def key_pose(self, frame):
+        """Keyframes that put the armature where the motion has it."""
+        names = [bone.name for bone in self.armature.data.bones]
+        matrices = self.open().matrices(names, [frame])[0]
+        for name, matrix in zip(names, matrices, strict=True):  # parents come first
+            bone = self.armature.pose.bones[name]
+            bone.rotation_mode = "QUATERNION"
+            bone.matrix = Matrix(matrix.tolist()) @ bone.bone.matrix_local
+            bpy.context.view_layer.update()
+            for path in ("location", "rotation_quaternion"):
+                bone.keyframe_insert(path, frame=frame)
+
+    def test_starts_at_a_frame_of_the_scene(self):
+        self.bake(**self.files() | {"motion_start": 5})
+        self.assert_plays({frame: max(frame - 5, 0) for frame in (1, 5, 8, 16)})
+
+    def test_plays_in_real_time(self):
+        render = bpy.context.scene.render
+        self.addCleanup(setattr, render, "fps", render.fps)
+        render.fps = 60
+        self.bake(**self.files() | {"motion_real_time": True})
+        self.assert_plays({frame: frame / 2 for frame in (1, 2, 5, 16)})
+
+    def test_does_not_move_the_scene(self):
+        seen = []
+        bpy.app.handlers.frame_change_post.append(lambda *_: seen.append(1))
+        self.addCleanup(bpy.app.handlers.frame_change_post.pop)
+        self.bake(**self.files())
+        self.assertEqual(seen, [])
+
+    def test_settings_of_the_model_are_taken_where_none_are_given(self):
+        settings = self.armature.mmdskin
+        for name, value in self.files().items():
+            setattr(settings, name, value)
+        settings.motion_start = 3
+        self.bake()
+        self.assert_plays({3: 0, 8: 5})
+        bpy.ops.mmdskin.clear_bake()
+        self.bake(motion_start=0)
+        self.assert_plays({8: 8})
+
+    def test_the_armature_can_be_asked_for_against_the_settings(self):
+        settings = self.armature.mmdskin
+        for name, value in self.files().items():
+            setattr(settings, name, value)
+        scene.pose(self.scene)
+        before = scene.evaluated_positions(self.mesh)
+        linear = self.scene.pmx.deform != scene.SDEF
+        self.bake(source="ARMATURE", frame_end=1)
+        self.assert_close(scene.evaluated_positions(self.mesh)[linear], before[linear])
+
+    def test_a_key_that_the_motion_lacks_stays_animated(self):
+        rest = scene.in_blender(self.scene.pmx.positions)
+        key = scene.add_key(self.mesh, "自分", rest + np.float32([0, 0, 0.1]))
+        for frame, value in ((1, 0.0), (11, 1.0)):
+            key.value = value
+            key.keyframe_insert("value", frame=frame)
+        self.bake(**self.files(), frame_end=11)
+        shown = []
+        for frame in (1, 11):
+            bpy.context.scene.frame_set(frame)
+            shown.append(scene.evaluated_positions(self.mesh))
+        bpy.ops.mmdskin.clear_bake()
+        self.mesh.shape_key_remove(self.mesh.data.shape_keys.key_blocks["自分"])
+        self.bake(**self.files(), frame_end=11)
+        for frame, with_key in ((1, shown[0]), (11, shown[1])):
+            bpy.context.scene.frame_set(frame)
+            moved = np.linalg.norm(with_key - scene.evaluated_positions(self.mesh), axis=1).max()
+            self.assertAlmostEqual(moved, 0.0 if frame == 1 else 0.1, places=5)
+
+    def test_one_frame_of_it(self):
+        bpy.context.scene.frame_set(7)
+        self.bake(**self.files(), range="CURRENT")
+        self.assert_plays({7: 7})
+
+    def test_a_motion_that_is_not_there_is_refused(self):
+        files = self.files() | {"motion_path": os.path.join(self.folder.name, "無い.vmd")}
+        self.assert_refused("'無い.vmd' cannot be opened", **files)
+
+    def test_a_motion_of_nothing_is_refused(self):
+        self.assert_refused("No motion is chosen", source="MOTION", model_path=self.model_path)
+
+
+class Preview(Range):
+    """The live preview gives way to a bake, and comes back when that is cleared."""
+
+    def test_goes_off_and_comes_back(self):
+        settings = self.scene.armature.mmdskin
+        plain = model_state.of_file()
+        settings.preview = True
+        bpy.context.scene.frame_set(4)
+        before = model_state.of_file()
+        for target, more in TARGETS:
+            with self.subTest(target):
+                expected = self.expected((1, 8, 21))
+                self.bake(target, **more)
+                self.assertFalse(settings.preview)
+                self.assertFalse(
+                    any(sys.modules["addon_package"].preview.is_live(o) for o in [self.mesh])
+                )
+                self.assert_plays(expected)
+                bpy.context.scene.frame_set(4)
+                bpy.ops.mmdskin.clear_bake()
+                self.assertTrue(settings.preview)
+                self.assertEqual(model_state.differences(before), [])
+        settings.preview = False
+        self.assertEqual(model_state.differences(plain), [])
+
+    def test_comes_back_after_two_bakes(self):
+        settings = self.scene.armature.mmdskin
+        settings.preview = True
+        self.bake("SHAPE_KEYS")
+        self.bake("MESH_CACHE")
+        bpy.ops.mmdskin.clear_bake()
+        self.assertTrue(settings.preview)
+
+    def test_comes_back_when_the_next_bake_needs_nothing(self):
+        settings = self.scene.armature.mmdskin
+        settings.preview = True
+        self.bake("SHAPE_KEYS")
+        self.scene.armature.data.pose_position = "REST"
+        self.bake("CORRECTIVE", corrective="KEYED")
+        self.assertTrue(settings.preview)
+
+    def test_stays_on_when_a_bake_fails(self):
+        settings = self.scene.armature.mmdskin
+        settings.preview = True
+        bpy.context.scene.frame_set(4)
+        before = model_state.of_file()
+        with self.assertRaises(RuntimeError):
+            self.bake("MESH_CACHE", folder="/proc")
+        self.assertTrue(settings.preview)
+        self.assertEqual(model_state.differences(before), [])

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A bake that fails or is cancelled, whenever that is, leaves the scene and the disk as they were."""
+
+import os
+import resource
+import shutil
+import sys
+from types import SimpleNamespace
+from unittest import mock
+
+import bpy
+import case
+import model_state
+import scene
+from cases_bake_range import Playback, Range, forget_file
+
+
+def addon():
+    return sys.modules["addon_package"]
+
+
+class Stopped(Range):
+    def setUp(self):
+        super().setUp()
+        bone = self.scene.armature.pose.bones[1]
+        bone.rotation_quaternion = (0.5, 0.5, 0.5, 0.5)  # without a keyframe
+        bpy.context.view_layer.update()
+
+    def assert_untouched(self, before):
+        self.assertEqual(model_state.differences(before), [])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def assert_fails(self, words, **options):
+        """One sentence with these words, and nothing has changed."""
+        before = model_state.of_file()
+        options = {"range": "CUSTOM", "frame_start": 1, "frame_end": 9, **options}
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.bake(**options)
+        text = str(caught.exception).strip()
+        self.assertIn(words, text)
+        self.assertNotIn("Traceback", text)
+        self.assertEqual(text.count("\n"), 0, text)
+        self.assertEqual(model_state.differences(before), [])
+
+
+class Cancelled(Stopped):
+    """With what the modal operator does on a timer and on ESC."""
+
+    def options(self, target, more):
+        return addon().bake.job.Options(
+            target=target,
+            frames=tuple(range(1, 22)),
+            moves=True,
+            folder=self.folder,
+            driven=more.get("corrective") != "KEYED",
+        )
+
+    def assert_cancelled_after(self, steps):
+        found = addon().model.of_object(self.mesh, bpy.context.view_layer)
+        for target, more in (*Playback.TARGETS, ("CORRECTIVE", {})):
+            with self.subTest(target):
+                before = model_state.of_file()
+                options = self.options(target, more)
+                job = addon().bake.job.Job(bpy.context, [found], [None], options)
+                for _ in range(steps):
+                    next(job)
+                job.close()
+                self.assert_untouched(before)
+
+    def test_before_the_first_frame(self):
+        self.assert_cancelled_after(0)
+
+    def test_after_the_first_frame(self):
+        self.assert_cancelled_after(1)
+
+    def test_half_way(self):
+        self.assert_cancelled_after(10)
+
+    def test_after_the_last_frame(self):
+        self.assert_cancelled_after(21)
+
+    def test_over_an_earlier_bake_keeps_that(self):
+        for target, more in Playback.TARGETS:
+            self.bake(target, **more)
+            files = os.listdir(self.folder)
+            before = model_state.of_file()
+            found = addon().model.of_object(self.mesh, bpy.context.view_layer)
+            job = addon().bake.job.Job(bpy.context, [found], [None], self.options("MESH_CACHE", {}))
+            for _ in range(10):
+                next(job)
+            job.close()
+            self.assertEqual(model_state.differences(before), [])
+            self.assertEqual(os.listdir(self.folder), files)
+            bpy.ops.mmdskin.clear_bake()
+
+
+class Operator(Stopped):
+    """The operator in a window, whose events a test gives it."""
+
+    def setUp(self):
+        super().setUp()
+        self.shown = []
+        manager = SimpleNamespace(
+            event_timer_add=lambda *_, **__: "timer",
+            event_timer_remove=self.shown.append,
+            progress_begin=lambda *_: None,
+            progress_update=lambda _: None,
+            progress_end=lambda: None,
+            modal_handler_add=lambda _: None,
+        )
+        self.context = SimpleNamespace(
+            window="window",
+            window_manager=manager,
+            workspace=SimpleNamespace(status_text_set=self.shown.append),
+            scene=bpy.context.scene,
+            view_layer=bpy.context.view_layer,
+            active_object=self.mesh,
+            evaluated_depsgraph_get=bpy.context.evaluated_depsgraph_get,
+        )
+        operators = addon().bake.operators
+        self.reports = []
+        kind = operators.MMDSKIN_OT_bake
+        names = ("invoke", "execute", "modal", "cancel", "models", "failed")
+        names += ("_leave", "_start", "_options", "_report")
+        members = {name: getattr(kind, name) for name in names}
+        given = {"target": "MESH_CACHE", "range": "CUSTOM", "folder": self.folder}
+        given |= {"frame_start": 1, "frame_end": 21, "step": 1}
+        members |= given | {"corrective": "DRIVEN", "all_models": False, "_job": None}
+        members["report"] = lambda _, level, text: self.reports.append((min(level), text))
+        members["properties"] = SimpleNamespace(is_property_set=given.__contains__)
+        self.operator = type("Fake", (), members)()
+        patch = mock.patch.object(operators, "_TICK", 0.0)
+        patch.start()
+        self.addCleanup(patch.stop)
+        background = mock.patch.object(
+            operators, "bpy", SimpleNamespace(app=SimpleNamespace(background=False))
+        )
+        background.start()
+        self.addCleanup(background.stop)
+
+    def event(self, kind):
+        return self.operator.modal(self.context, SimpleNamespace(type=kind))
+
+    def test_bakes_on_a_timer(self):
+        expected = self.expected((1, 8, 21))
+        self.assertEqual(self.operator.invoke(self.context, None), {"RUNNING_MODAL"})
+        for _ in range(21):
+            self.assertEqual(self.event("TIMER"), {"RUNNING_MODAL"})
+        self.assertIn("MMD Skin: frame 21 of 21   Esc: cancel", self.shown)
+        self.assertEqual(self.event("TIMER"), {"FINISHED"})
+        self.assertEqual(self.shown[-2:], ["timer", None])
+        self.assertEqual(self.reports[-1][0], "INFO")
+        self.assert_plays(expected)
+
+    def test_other_events_do_nothing(self):
+        self.operator.invoke(self.context, None)
+        self.assertEqual(self.event("MOUSEMOVE"), {"RUNNING_MODAL"})
+        self.event("ESC")
+
+    def test_escape_cancels(self):
+        for ticks in (0, 1, 10, 21):
+            with self.subTest(ticks):
+                before = model_state.of_file()
+                self.operator.invoke(self.context, None)
+                for _ in range(ticks):
+                    self.event("TIMER")
+                self.assertEqual(self.event("ESC"), {"CANCELLED"})
+                self.assertEqual(self.shown[-2:], ["timer", None])
+                self.assert_untouched(before)
+
+    def test_a_failure_half_way_is_reported(self):
+        before = model_state.of_file()
+        self.operator.invoke(self.context, None)
+        self.event("TIMER")
+        with full_disk():
+            while self.event("TIMER") == {"RUNNING_MODAL"}:
+                pass
+        self.assertEqual(self.reports[-1][0], "ERROR")
+        self.assertEqual(self.shown[-2:], ["timer", None])
+        self.assert_untouched(before)
+
+
+class full_disk:
+    """Files may not grow past a few bytes."""
+
+    def __enter__(self):
+        self._limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, self._limits[1]))
+
+    def __exit__(self, *_):
+        resource.setrlimit(resource.RLIMIT_FSIZE, self._limits)
+
+
+class Disk(Stopped):
+    def fails(self, words, **options):
+        options.setdefault("folder", self.folder)
+        self.assert_fails(words, target="MESH_CACHE", **options)
+
+    def test_full(self):
+        with full_disk():
+            self.fails("cannot be written: File too large")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_full_keeps_the_cache_of_an_earlier_bake(self):
+        self.bake("MESH_CACHE")
+        (name,) = os.listdir(self.folder)
+        path = os.path.join(self.folder, name)
+        with open(path, "rb") as file:
+            before = file.read()
+        with full_disk():
+            self.fails("cannot be written")
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(os.listdir(self.folder), [name])
+
+    def test_folder_that_does_not_exist(self):
+        self.fails("does not exist: make it first", folder=os.path.join(self.folder, "無い"))
+
+    def test_folder_that_takes_no_files(self):
+        self.fails("cannot be written", folder="/proc")
+
+    def test_file_that_cannot_be_replaced(self):
+        with mock.patch("os.replace", side_effect=PermissionError(13, "Permission denied")):
+            self.fails("cannot be written: Permission denied")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_blend_that_is_not_saved(self):
+        with mock.patch.object(addon().bake.mesh_cache, "bpy") as fake:
+            fake.data.filepath = ""
+            for folder in ("", "//cache"):
+                self.fails("This file is not saved yet: save it, or choose a folder", folder=folder)
+
+    def test_second_cache_that_fails_leaves_the_first_as_it_was(self):
+        other = scene.Scene(case.small_model(), "other")
+        self.bake("MESH_CACHE", all_models=True)
+        contents = self.files()
+        replace = os.replace
+
+        def fail(old, new):
+            if new.endswith(f"{other.mesh.name}.pc2") and old.endswith("new"):
+                raise PermissionError(13, "Permission denied")
+            replace(old, new)
+
+        scene.pose(self.scene, seed=9)
+        with mock.patch("os.replace", fail):
+            self.fails("Permission denied", all_models=True)
+        self.assertEqual(self.files(), contents)
+
+    def files(self):
+        found = {}
+        for name in os.listdir(self.folder):
+            with open(os.path.join(self.folder, name), "rb") as file:
+                found[name] = file.read()
+        return found
+
+    def test_blend_on_a_path_with_japanese_characters(self):
+        folder = os.path.join(self.folder, "初音ミク")
+        os.mkdir(folder)
+        bpy.ops.wm.save_as_mainfile(filepath=os.path.join(folder, "踊り.blend"))
+        self.addCleanup(forget_file)
+        expected = self.expected((1, 9))
+        self.bake("MESH_CACHE", folder="//")
+        self.assert_plays(expected)
+        shutil.rmtree(folder)
+
+
+class Frames(Stopped):
+    def handle(self, function):
+        handlers = bpy.app.handlers.frame_change_post
+        handlers.append(function)
+        self.addCleanup(lambda: function in handlers and handlers.remove(function))
+
+    def test_pose_that_is_not_a_number_names_the_frame(self):
+        bone = self.scene.armature.pose.bones[2]
+
+        def spoil(current, _):
+            if current.frame_current == 6:
+                bone.location[0] = float("nan")
+
+        self.handle(spoil)
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
+        self.assertIn("frame 6: the pose of bone", str(caught.exception))
+
+    def test_empty_range(self):
+        self.assert_fails("There is no frame from 9 to 8", frame_start=9, frame_end=8)
+
+    def test_mesh_edited_between_frames(self):
+        def edit(current, _):
+            if current.frame_current == 5:
+                self.mesh.data.vertices.add(1)
+
+        self.handle(edit)
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
+        self.assertIn("was edited during the bake", str(caught.exception))
+        self.assertEqual(bpy.context.scene.frame_current, 4)
+
+    def test_model_removed_between_frames(self):
+        def remove(current, _):
+            if current.frame_current == 5 and self.mesh:
+                mesh, self.mesh = self.mesh, None
+                bpy.data.objects.remove(mesh)
+
+        self.handle(remove)
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
+        self.assertIn("The model was removed during the bake", str(caught.exception))
+
+    def test_mesh_without_vertices(self):
+        self.mesh.shape_key_clear()
+        self.mesh.data.clear_geometry()
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.bake()
+        self.assertIn("has no vertices", str(caught.exception))
+
+    def test_second_model_that_fails_leaves_the_first_untouched(self):
+        other = scene.Scene(case.small_model(), "other")
+        other.mesh.data.shape_keys.use_relative = False
+        self.assert_fails("absolute shape keys", all_models=True)
+
+    def test_shape_keys_in_tweak_mode(self):
+        keys = self.mesh.data.shape_keys
+        keys.key_blocks[1].keyframe_insert("value", frame=1)
+        data = keys.animation_data
+        action, data.action = data.action, None
+        data.nla_tracks.new().strips.new("strip", 1, action)
+        data.use_tweak_mode = True
+        if not data.use_tweak_mode:
+            self.skipTest("this Blender tweaks strips only from its editor")
+        self.assert_fails("are in tweak mode: leave it first")

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run a script inside Blender as a user would who has the add-on installed.
+
+blender -b --factory-startup -P run_script.py -- mmdskin.zip script.py
+"""
+
+import pathlib
+import runpy
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import addon_profile  # noqa: E402
+
+addon_zip, script = sys.argv[sys.argv.index("--") + 1 :]
+package = addon_profile.install(addon_zip)
+runpy.run_path(script, run_name="__main__")
+print("the script has ended")
+addon_profile.uninstall_and_exit(package, 0)
