@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ..translations import tr
 from . import animation
 
 _APART = math.radians(0.5)  # angles nearer than this are one to a joint
@@ -66,8 +67,12 @@ class Joints:
         warnings = self._separate()
         if unexplained:
             warnings.append(
-                f"{unexplained} times a vertex of '{self._obj.name}' needs correction where no joint"
-                " is bent: it is left out"
+                tr(
+                    "{count} times a vertex of '{name}' needs correction where no joint"
+                    " is bent: it is left out",
+                    count=unexplained,
+                    name=self._obj.name,
+                )
             )
         return warnings
 
@@ -124,7 +129,13 @@ class Joints:
             rest = max((bend for bend in rest if bend <= _APART), default=0.0)
             self._angles[joint] = [(None, rest), *sorted(knots, key=lambda knot: knot[1])]
         return [
-            f"Frames {frame} and {other} bend '{joint}' by the same angle: only frame {other} is exact"
+            tr(
+                "Frames {frame} and {other} bend '{joint}' by the same angle:"
+                " only frame {other} is exact",
+                frame=frame,
+                other=other,
+                joint=joint,
+            )
             for frame, other, joint in sorted(lost)
         ]
 
