@@ -12,7 +12,6 @@ from bpy.props import (
 )
 
 from . import preview
-from .translations import CONTEXT
 
 SOURCES = [
     ("ARMATURE", "Armature", "The pose that Blender evaluates: keyframes, constraints, physics"),
@@ -106,13 +105,7 @@ class MMDSKIN_PG_model(bpy.types.PropertyGroup):
     step: IntProperty(
         name="Step", description="Bake every how many frames", default=1, min=1, options=set()
     )
-    corrective: EnumProperty(
-        name="Corrective",
-        items=CORRECTIVES,
-        default="DRIVEN",
-        options=set(),
-        translation_context=CONTEXT,
-    )
+    corrective: EnumProperty(name="Corrective", items=CORRECTIVES, default="DRIVEN", options=set())
     folder: StringProperty(
         name="Folder",
         description="Where mesh caches are written; beside the .blend where it is empty",

@@ -11,9 +11,6 @@ import bpy
 
 from .sentences import SENTENCES
 
-# Blender has "Keyed" too, but of colours: a context of our own for such words.
-CONTEXT = "MMD Skin"
-
 _DEFAULT = {
     # The add-on in the preferences.
     "Show, bake and import MMD models with the deformation that MMD computes": (
@@ -148,10 +145,13 @@ _DEFAULT = {
     ),
     "Step": ("ステップ", "步长"),
     "Bake every how many frames": ("何フレームおきにベイクするか", "每隔多少帧烘焙一次"),
+    "Corrective": ("補正", "矫正"),
+    "Driven by Joints": ("関節で駆動", "由关节驱动"),
     "A key acts as far as its joint is bent": (
         "関節の曲がり具合に応じてキーが働きます",
         "形态键随其关节的弯曲程度起作用",
     ),
+    "Keyed": ("キー", "键控"),
     "A key acts at its frame": (
         "キーフレームにより、該当するフレームでキーが働きます",
         "形态键在其所属的帧起作用",
@@ -246,14 +246,8 @@ _OPERATORS = {
     "Restore Deform Data": ("変形データを復元", "恢复变形数据"),
 }
 
-_OWN = {
-    "Corrective": ("補正", "矫正"),
-    "Driven by Joints": ("関節で駆動", "由关节驱动"),
-    "Keyed": ("キーフレーム", "关键帧"),
-}
-
 # Context: English: (Japanese, Chinese)
-TEXTS = {"*": {**_DEFAULT, **SENTENCES}, "Operator": _OPERATORS, CONTEXT: _OWN}
+TEXTS = {"*": {**_DEFAULT, **SENTENCES}, "Operator": _OPERATORS}
 COLUMNS = {"ja_JP": 0, "zh_CN": 1, "zh_HANS": 1}  # Chinese has the latter name since 4.0
 
 _locale = ""  # the user's, "" where sentences stay English

@@ -7,7 +7,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from .. import model, native, properties
-from ..translations import CONTEXT, tr
+from ..translations import tr
 from . import job, sources
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
@@ -86,7 +86,6 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
             ("KEYED", "Keyed", "A key acts at its frame"),
         ],
         default="DRIVEN",
-        translation_context=CONTEXT,
     )
     folder: StringProperty(
         name="Folder",
