@@ -180,7 +180,7 @@ SENTENCES = {
     "'{name}' has {count} Armature modifiers: corrective keys need just one": (
         (
             "「{name}」にアーマチュアモディファイアーが {count} 個あります。"
-            "補正シェイプキーには 1 個だけ必要です"
+            "補正キーには 1 個だけ必要です"
         ),
         "“{name}”有 {count} 个骨架修改器：矫正形态键只允许有一个",
     ),
@@ -188,7 +188,7 @@ SENTENCES = {
     " corrective keys need it in viewport and renders": (
         (
             "「{name}」のモディファイアー「{modifier}」がオフです。"
-            "補正シェイプキーにはビューポートとレンダーの両方で必要です"
+            "補正キーにはビューポートとレンダーの両方で必要です"
         ),
         "“{name}”的修改器“{modifier}”已关闭：矫正形态键需要它在视图和渲染中都启用",
     ),

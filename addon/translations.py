@@ -31,7 +31,7 @@ _DEFAULT = {
         "MMD が計算する変形を、ビューポートとレンダリングに表示します",
         "在视图和渲染中显示 MMD 计算的变形",
     ),
-    "Pose Source": ("ポーズの取得元", "姿态来源"),
+    "Pose Source": ("ポーズ元", "姿态来源"),
     "Where preview and bake take the pose from": (
         "プレビューとベイクがポーズをどこから取得するか",
         "预览和烘焙从哪里获取姿态",
@@ -45,7 +45,7 @@ _DEFAULT = {
         "Blender が評価したポーズ（キーフレーム、コンストレイント、物理演算）",
         "Blender 求值得到的姿态（关键帧、约束、物理）",
     ),
-    "Motion File": ("モーションファイル", "动作文件"),
+    "Motion File": ("モーション", "动作文件"),
     "A VMD or VPD file, evaluated as MMD does, with MMD's own IK": (
         "VMD または VPD ファイル。MMD と同じ IK で、MMD と同じように評価します",
         "VMD 或 VPD 文件，按 MMD 的方式求值，使用 MMD 自己的 IK",
@@ -54,7 +54,7 @@ _DEFAULT = {
         "モデルを動かす VMD または VPD ファイル",
         "驱动模型的 VMD 或 VPD 文件",
     ),
-    "Model File": ("モデルファイル", "模型文件"),
+    "Model File": ("モデル", "模型文件"),
     "PMX or PMD file of this model: its bones and IK are what the motion moves": (
         "このモデルの PMX または PMD ファイル。モーションはこのファイルのボーンと IK を動かします",
         "此模型的 PMX 或 PMD 文件：动作驱动的是其中的骨骼和 IK",
@@ -67,7 +67,7 @@ _DEFAULT = {
         "モデルの PMX または PMD ファイル。空欄の場合はインポート元のファイル",
         "模型的 PMX 或 PMD 文件；留空则使用导入时的文件",
     ),
-    "Motion Start": ("モーションの開始", "动作起始"),
+    "Motion Start": ("モーション開始", "动作起始"),
     "Frame of the scene at which frame 0 of the motion plays": (
         "モーションの 0 フレーム目を再生するシーンのフレーム",
         "动作的第 0 帧在场景的哪一帧播放",
@@ -113,7 +113,7 @@ _DEFAULT = {
         "メッシュキャッシュモディファイアーで再生する PC2 ファイル",
         "由网格缓存修改器播放的 PC2 文件",
     ),
-    "Corrective Keys": ("補正シェイプキー", "矫正形态键"),
+    "Corrective Keys": ("補正キー", "矫正形态键"),
     "Shape keys that add to the Armature modifier what it lacks": (
         "アーマチュアモディファイアーの変形に足りない分を補うシェイプキー",
         "补足骨架修改器所缺变形的形态键",
