@@ -185,7 +185,8 @@ def _summary(obj, armature):
 def _wrapped(layout, text, width, alert=False):
     column = layout.column(align=True)
     column.alert = alert
-    for line in _lines(text, width / 8):
+    room = width / (8 * bpy.context.preferences.system.ui_scale)
+    for line in _lines(text, room):
         column.label(text=line, translate=False)
 
 
