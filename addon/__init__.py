@@ -4,6 +4,7 @@
 The same folder is an extension (Blender 4.2 and later) and a classic add-on (3.4 to 4.1).
 """
 
+import atexit
 import sys
 
 bl_info = {
@@ -38,9 +39,12 @@ _parts = (translations, model_file, properties, bake, importer, panels, preview)
 def register():
     for part in _parts:
         part.register()
+    # bpy 4.2 crashes and 4.5 hangs at exit while classes and handlers are still registered.
+    atexit.register(unregister)
 
 
 def unregister():
+    atexit.unregister(unregister)
     for part in reversed(_parts):
         part.unregister()
     native.shutdown()

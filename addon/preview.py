@@ -44,6 +44,7 @@ _NOT_ZERO = np.float32(1e-20)
 _ready = {}  # address of the evaluated mesh: _Ready
 _errors = {}  # name of a mesh: what its last evaluation failed with
 _cost = {}  # name of a mesh: ms of its last evaluation
+_installed = False  # whether the driver namespace has our function
 _outgrown = set()  # names of meshes whose driver no longer waits for all that it reads
 
 
@@ -368,7 +369,9 @@ def _motion_settings(armature, scene):
 
 def install():
     """Give the function to the drivers; not before it is needed, as bpy 4.5 then hangs at exit."""
+    global _installed
     bpy.app.driver_namespace[FUNCTION] = tick
+    _installed = True
 
 
 def _live_meshes():
@@ -431,13 +434,16 @@ def register():
 
 
 def unregister():
+    global _installed
     if bpy.app.timers.is_registered(_revive):
         bpy.app.timers.unregister(_revive)
     for name, function in _HANDLERS:
         handlers = getattr(bpy.app.handlers, name)
         if function in handlers:
             handlers.remove(function)
-    if bpy.app.driver_namespace.pop(FUNCTION, None) is not None:
+    if _installed:
+        _installed = False
+        bpy.app.driver_namespace.pop(FUNCTION, None)
         for mesh in _live_meshes():
             mesh.update_tag()
     _forget()

@@ -215,19 +215,19 @@ SENTENCES = {
         "「{name}」の頂点が平らにつぶれ、シェイプキーでは完全に戻せない箇所が {count} 件あります",
         "“{name}”的顶点有 {count} 次被压得过平，形态键无法使其完全恢复",
     ),
-    "{count} times a vertex of '{name}' needs correction where no joint is bent: it is left out": (
+    "{count} times a vertex of '{name}' needs correction where no joint is turned: it is left out": (
         (
-            "「{name}」の頂点で、関節が曲がっていないのに補正が必要な箇所が {count} 件あります。"
+            "「{name}」の頂点で、関節が回転していないのに補正が必要な箇所が {count} 件あります。"
             "これらは除外します"
         ),
-        "“{name}”的顶点有 {count} 次在没有关节弯曲时需要矫正：已忽略",
+        "“{name}”的顶点有 {count} 次在没有关节旋转时需要矫正：已忽略",
     ),
-    "Frames {frame} and {other} bend '{joint}' by the same angle: only frame {other} is exact": (
+    "Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact": (
         (
-            "フレーム {frame} と {other} では「{joint}」の曲がる角度が同じです。"
+            "フレーム {frame} と {other} では「{joint}」の回転が同じです。"
             "正確なのはフレーム {other} だけです"
         ),
-        "第 {frame} 帧和第 {other} 帧中“{joint}”的弯曲角度相同：只有第 {other} 帧是精确的",
+        "第 {frame} 帧和第 {other} 帧中“{joint}”的旋转相同：只有第 {other} 帧是精确的",
     ),
     # Files of models and motions.
     "The file of '{name}' is not known: choose its .pmx or .pmd": (

@@ -217,21 +217,17 @@ def _write(block, path, index, value):
         setattr(owner, name, value)
 
 
-def drive_by_bend(keys, name, armature, bone, low, angle, high):
-    """Drive a key's value by the angle that a bone is turned: 0 up to `low`, 1 at `angle`, 0 from
-    `high` on, linear between; without `high` it stays 1. Angles in radians.
-    """
+def drive_by_bone(keys, name, armature, bone, expression):
+    """Drive a key's value by the rotation w, x, y, z of a bone against its parent."""
     path = value_path(name)
     keys.driver_remove(path)
     driver = keys.driver_add(path).driver
-    variable = driver.variables.new()
-    variable.name, variable.type = "w", "TRANSFORMS"
-    target = variable.targets[0]
-    target.id, target.bone_target = armature, bone
-    target.transform_type, target.transform_space = "ROT_W", "LOCAL_SPACE"
-    target.rotation_mode = "QUATERNION"
-    # Only functions that Blender knows by itself: such drivers need no permission for scripts.
-    turned = "2*acos(min(1,abs(w)))"
-    rise = f"({turned}-{low:.9g})/{angle - low:.9g}"
-    fall = "" if high is None else f",({high:.9g}-{turned})/{high - angle:.9g}"
-    driver.expression = f"max(0,min(1,{rise}{fall}))"
+    for letter in "wxyz":
+        if f"{letter}*" in expression or f"({letter})" in expression:
+            variable = driver.variables.new()
+            variable.name, variable.type = letter, "TRANSFORMS"
+            target = variable.targets[0]
+            target.id, target.bone_target = armature, bone
+            target.transform_type, target.transform_space = f"ROT_{letter.upper()}", "LOCAL_SPACE"
+            target.rotation_mode = "QUATERNION"
+    driver.expression = expression

@@ -255,7 +255,7 @@ def _with_parents(armature, names):
 
 
 def _write(targets, options):
-    warnings = []
+    warnings, had_preview = [], []
     for target in targets:
         obj, armature, state = target.part.obj, target.part.armature, target.part.state
         live = False
@@ -264,11 +264,15 @@ def _write(targets, options):
         warnings += target.warnings
         if state is None:
             if not target.needed:
+                had_preview += [armature] * live
                 continue
             state = record.begin(obj, armature, live)
         state["target"] = options.target
         target.write(state)
         record.store(obj, state)
+    baked = {target.part.armature for target in targets if STATE in target.part.obj}
+    for armature in set(had_preview) - baked:
+        armature.mmdskin.preview = True
     limited = sum(target.part.skinner.source.limited for target in targets)
     if limited:
         warnings.append(

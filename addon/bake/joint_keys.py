@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Corrective keys driven by joints: each acts as far as its joint is bent like in its pose.
+"""Corrective keys driven by joints: each acts as far as its joint is turned like in its pose.
 
-The joint of a vertex is the deepest bone that moves it, the bend is the angle by which that bone
-is turned against its parent. The key of a pose is 1 at the pose's angle and falls to 0, linearly,
-towards the next angles of other poses and of rest; beyond the greatest angle it stays 1.
+The joint of a vertex is the deepest bone that moves it, turned against its parent.
 """
 
-import math
-
 import numpy as np
+from mathutils import Matrix
 
 from ..translations import tr
-from . import animation
+from . import animation, joint_hats
 
-_APART = math.radians(0.5)  # angles nearer than this are one to a joint
 _SAME = 1e-5  # Blender units: offsets that nobody tells apart
 
 
@@ -31,20 +27,22 @@ class Joints:
             self._parents.append(parent if bone.use_inherit_rotation else -1)
         self._above = [self._chain(name) for name in bones]
         self._joint_of = self._deepest(blend, [number[name] for name in part.bones], part)
-        self._poses = {}  # frame: {joint: angle}
+        self._moving = set(self._joint_of[self._joint_of >= 0].tolist())
+        self._moving.update(above for joint in list(self._moving) for above in self._above[joint])
+        self._poses = {}  # frame: {joint: rotation against its parent, w x y z}
         self._keys = {}  # (frame, joint): (vertices, offsets), None of an earlier bake
 
     def add(self, frame, pose):
-        """Note the bend of each joint in a pose, (B, 4, 4) in armature space."""
-        turned = _rotations(pose)
-        above = np.where(
-            np.array(self._parents)[:, None, None] >= 0, turned[self._parents], np.eye(3)
-        )
-        bends = _angles(np.swapaxes(above, 1, 2) @ turned)
-        joints = set(self._joint_of[self._joint_of >= 0].tolist())
-        for joint in list(joints):
-            joints.update(self._above[joint])
-        self._poses[frame] = {self._bones[j]: float(bends[j]) for j in joints}
+        """Note how each joint is turned in a pose, (B, 4, 4) in armature space."""
+        turned, bones = _rotations(pose), self._armature.data.bones
+        rotations = {}
+        for joint in self._moving:
+            parent, name = self._parents[joint], self._bones[joint]
+            local = turned[parent].T @ turned[joint] if parent >= 0 else turned[joint]
+            rest = bones[name].matrix_local.to_3x3()
+            local = rest.inverted() @ Matrix(local.tolist()) @ rest
+            rotations[name] = tuple(local.to_quaternion())
+        self._poses[frame] = rotations
 
     def plan(self, found, state):
         """Decide which key acts on what, from the corrections; returns warnings."""
@@ -69,7 +67,7 @@ class Joints:
             warnings.append(
                 tr(
                     "{count} times a vertex of '{name}' needs correction where no joint"
-                    " is bent: it is left out",
+                    " is turned: it is left out",
                     count=unexplained,
                     name=self._obj.name,
                 )
@@ -89,9 +87,8 @@ class Joints:
                 state["keys"].remove(block.name)
                 block.driver_remove("value")
                 self._obj.shape_key_remove(block)
-        for (frame, joint), name in names.items():
-            low, angle, high = self._knots(frame, joint)
-            animation.drive_by_bend(keys, name, self._armature, joint, low, angle, high)
+        for key, name in names.items():
+            animation.drive_by_bone(keys, name, self._armature, key[1], self._expressions[key])
         state["joints"] = {
             "poses": list(self._poses.items()),
             "names": [[frame, joint, name] for (frame, joint), name in names.items()],
@@ -106,45 +103,31 @@ class Joints:
         for frame, joint, _ in earlier["names"]:
             if frame not in self._poses:
                 self._keys[frame, joint] = None
-        self._poses = {f: bends for f, bends in poses.items() if f not in self._poses} | self._poses
+        self._poses = {f: pose for f, pose in poses.items() if f not in self._poses} | self._poses
 
     def _separate(self):
-        """Of poses that a joint has the same bend in, only the last keeps its key."""
-        lost = set()
-        self._angles = {}
-        for joint in {joint for _, joint in self._keys}:
-            knots = []
-            for frame in reversed(self._poses):
-                bend = self._poses[frame].get(joint, 0.0)
-                near = [f for f, angle in knots if abs(angle - bend) <= _APART]
-                if bend <= _APART:
-                    continue
-                if not near:
-                    knots.append((frame, bend))
-                elif self._differ((frame, joint), (near[0], joint)):
-                    lost.add((frame, near[0], joint))
-                if near:
-                    self._keys.pop((frame, joint), None)
-            rest = [bends.get(joint, 0.0) for bends in self._poses.values()]
-            rest = max((bend for bend in rest if bend <= _APART), default=0.0)
-            self._angles[joint] = [(None, rest), *sorted(knots, key=lambda knot: knot[1])]
-        return [
-            tr(
-                "Frames {frame} and {other} bend '{joint}' by the same angle:"
-                " only frame {other} is exact",
-                frame=frame,
-                other=other,
-                joint=joint,
-            )
-            for frame, other, joint in sorted(lost)
-        ]
+        """Find a driver for each key; keys of poses that cannot be told from later ones go."""
+        self._expressions, warnings = {}, []
+        for joint in sorted({joint for _, joint in self._keys}):
+            poses = {frame: pose.get(joint, (1, 0, 0, 0)) for frame, pose in self._poses.items()}
+            keyed = {frame for frame, one in self._keys if one == joint}
 
-    def _knots(self, frame, joint):
-        """The bends at which a key is 0, 1 and 0 again; the last is None where it stays 1."""
-        angles = self._angles[joint]
-        place = next(i for i, (one, _) in enumerate(angles) if one == frame)
-        after = angles[place + 1][1] if place + 1 < len(angles) else None
-        return angles[place - 1][1], angles[place][1], after
+            def differ(frame, other, joint=joint):
+                return self._differ((frame, joint), (other, joint))
+
+            found, lost = joint_hats.expressions(poses, keyed, differ)
+            self._expressions |= {(frame, joint): text for frame, text in found.items()}
+            warnings += [
+                tr(
+                    "Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact",
+                    frame=frame,
+                    other=other,
+                    joint=joint,
+                )
+                for frame, other in lost
+            ]
+        self._keys = {key: held for key, held in self._keys.items() if key in self._expressions}
+        return warnings
 
     def _differ(self, one, other):
         pair = [self._keys.get(key, ((), ())) for key in (one, other)]
@@ -157,11 +140,11 @@ class Joints:
         return np.abs(dense[0] - dense[1]).max(initial=0) > _SAME
 
     def _bent(self, frame, joint):
-        """Name of the nearest joint that is bent in the pose: itself, one above or one below."""
-        bends = self._poses[frame]
+        """Name of the nearest joint that is turned in the pose: itself, one above or one below."""
+        rotations = self._poses[frame]
         for nearby in ((joint, *self._above[joint]), self._below(joint)):
             for one in nearby:
-                if bends.get(self._bones[one], 0.0) > _APART:
+                if joint_hats.bend(rotations.get(self._bones[one], (1, 0, 0, 0))):
                     return self._bones[one]
         return None
 
@@ -192,11 +175,3 @@ def _rotations(pose):
     axes = pose[:, :3, :3].astype(np.float64)
     lengths = np.linalg.norm(axes, axis=1, keepdims=True)
     return axes / np.where(lengths > 0, lengths, 1)
-
-
-def _angles(rotations):
-    """(B,) angle of each rotation, exact for small and great ones alike."""
-    cosine = (np.trace(rotations, axis1=1, axis2=2) - 1) / 2
-    skew = rotations - np.swapaxes(rotations, 1, 2)
-    sine = np.linalg.norm(skew[:, [2, 0, 1], [1, 2, 0]], axis=1) / 2
-    return np.arctan2(sine, cosine)

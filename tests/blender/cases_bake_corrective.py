@@ -155,12 +155,27 @@ class Driven(Corrective):
         self.assertEqual(len(self.baked_keys()), 1)
         self.assert_exact()
 
+    def key_turns(self, turns):
+        """{frame: (axis, degrees)} of the elbow."""
+        bone = self.scene.armature.pose.bones["ひじ.L"]
+        bone.rotation_mode = "QUATERNION"
+        for frame, (axis, degrees) in turns.items():
+            bone.rotation_quaternion = Quaternion(axis, math.radians(degrees))
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+    def test_the_same_angle_about_several_axes(self):
+        x, y, z = np.eye(3)
+        self.key_turns({1: (z, 0), 11: (z, 50), 21: (y, 50), 31: (z, -50), 41: (x + y, 80)})
+        self.bake_frames(1, 41, 10)
+        self.assert_exact_at((1, 11, 21, 31, 41))
+        curves = self.mesh.data.shape_keys.animation_data.drivers
+        self.assertEqual({curve.driver.is_simple_expression for curve in curves}, {True})
+
     def test_poses_that_a_joint_cannot_tell_apart_are_reported(self):
         bone = self.scene.armature.pose.bones["ひじ.L"]
-        self.bend(elbow=50)
-        bone.keyframe_insert("rotation_quaternion", frame=1)
-        bone.rotation_quaternion = Quaternion((0, 1, 0), math.radians(50))
-        bone.keyframe_insert("rotation_quaternion", frame=11)
+        for frame, angle in ((1, 50), (11, 50.3)):
+            self.bend(elbow=angle)
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
         self.bake_frames(1, 11, 10)
         self.assertEqual([key.name for key in self.baked_keys()], ["MMD 0011 ひじ.L"])
         self.assert_exact_at((11,))

@@ -183,6 +183,14 @@ class Preview(Range):
         bpy.ops.mmdskin.clear_bake()
         self.assertTrue(settings.preview)
 
+    def test_comes_back_when_the_next_bake_needs_nothing(self):
+        settings = self.scene.armature.mmdskin
+        settings.preview = True
+        self.bake("SHAPE_KEYS")
+        self.scene.armature.data.pose_position = "REST"
+        self.bake("CORRECTIVE", corrective="KEYED")
+        self.assertTrue(settings.preview)
+
     def test_stays_on_when_a_bake_fails(self):
         settings = self.scene.armature.mmdskin
         settings.preview = True
