@@ -18,6 +18,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from . import mesh_source, mmd_tools, model, motion_source, native, pose_source, skinner
+from .translations import tr
 
 STATE = "mmdskin_preview"  # ID property of a live mesh object: what `disable` has to bring back
 PROPERTY = "mmdskin_live"
@@ -85,7 +86,7 @@ def enable(found):
     for obj in found.meshes:
         skinner.check_editable(obj)
         if _BAKED in obj:
-            raise skinner.SkinError(f"'{found.name}' is baked: clear the bake first")
+            raise skinner.SkinError(tr("'{name}' is baked: clear the bake first", name=found.name))
         skinner.check_modifiers(obj, found.armature)
     for obj in found.meshes:
         mesh_source.check_counts(obj)
@@ -93,8 +94,11 @@ def enable(found):
     bones = {obj: mesh_source.deforming_bones(obj, found.armature) for obj in found.meshes}
     if not any(bones.values()):
         raise skinner.SkinError(
-            f"No vertex group of '{found.name}' is named after a deforming bone"
-            f" of '{found.armature.name}'"
+            tr(
+                "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+                name=found.name,
+                armature=found.armature.name,
+            )
         )
     settings = found.armature.mmdskin
     if settings.source == "MOTION":

@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 
 from . import mesh_source, model, native
+from .translations import tr
 
 
 class SkinError(Exception):
@@ -54,7 +55,9 @@ class Skinner:
                 morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
             )
         except ValueError as error:
-            raise SkinError(f"'{obj.name}' cannot be skinned: {error}") from error
+            raise SkinError(
+                tr("'{name}' cannot be skinned: {reason}", name=obj.name, reason=error)
+            ) from error
 
     @property
     def vertex_count(self):
@@ -117,14 +120,25 @@ def check_editable(obj):
     mesh = obj.data
     if obj.library or mesh.library or obj.override_library or mesh.override_library:
         raise SkinError(
-            f"'{obj.name}' is linked from another file: append it or make it local first"
+            tr(
+                "'{name}' is linked from another file: append it or make it local first",
+                name=obj.name,
+            )
         )
     if obj.mode in {"EDIT", "SCULPT"}:
-        raise SkinError(f"'{obj.name}' is in {obj.mode.lower()} mode: switch to object mode first")
+        raise SkinError(
+            tr("'{name}' is in edit mode: switch to object mode first", name=obj.name)
+            if obj.mode == "EDIT"
+            else tr("'{name}' is in sculpt mode: switch to object mode first", name=obj.name)
+        )
     users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
     if users > 1:
         raise SkinError(
-            f"The mesh of '{obj.name}' is used by {users} objects: make it single-user first"
+            tr(
+                "The mesh of '{name}' is used by {count} objects: make it single-user first",
+                name=obj.name,
+                count=users,
+            )
         )
 
 
@@ -136,8 +150,12 @@ def check_modifiers(obj, armature):
             return
         if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
             raise SkinError(
-                f"Modifier '{modifier.name}' of '{obj.name}' stands before the Armature modifier:"
-                " move it below"
+                tr(
+                    "Modifier '{modifier}' of '{name}' stands before the Armature modifier:"
+                    " move it below",
+                    modifier=modifier.name,
+                    name=obj.name,
+                )
             )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import bpy
 
 from .. import names, native
+from ..translations import tr
 from . import armature, keys, materials, mesh, neighbour, records, weights
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
@@ -53,10 +54,14 @@ def read(path):
     try:
         return mmdskin.load_model(path)
     except mmdskin.FormatError as error:
-        raise ImportFailedError(f"'{file}' is not a sound MMD model: {error}") from error
+        raise ImportFailedError(
+            tr("'{file}' is not a sound MMD model: {reason}", file=file, reason=error)
+        ) from error
     except (OSError, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or "there is not enough memory"
-        raise ImportFailedError(f"'{file}' cannot be read: {reason}") from error
+        reason = getattr(error, "strerror", None) or tr("there is not enough memory")
+        raise ImportFailedError(
+            tr("'{file}' cannot be read: {reason}", file=file, reason=reason)
+        ) from error
 
 
 def _build(context, model, path, options, report):

@@ -15,6 +15,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
 from .. import model, motion_source, native
+from ..translations import tr
 
 ERRORS = (model.ModelError, motion_source.MotionError, native.NativeError)
 
@@ -289,7 +290,7 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
     @classmethod
     def poll(cls, context):
         if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set("Switch to object or pose mode first")
+            cls.poll_message_set(tr("Switch to object or pose mode first"))
             return False
         return True
 
@@ -319,7 +320,10 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         if source.unmatched.bones:
             self.report(
                 {"WARNING"},
-                f"The model lacks {len(source.unmatched.bones)} bones of the motion",
+                tr(
+                    "The model lacks {count} bones of the motion",
+                    count=len(source.unmatched.bones),
+                ),
             )
         return source
 
@@ -331,7 +335,7 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         ]
         keys = key_channels(found, source, [0.0])
         write_pose(found, channels, keys)
-        self.report({"INFO"}, f"Posed {len(channels)} bones")
+        self.report({"INFO"}, tr("Posed {count} bones", count=len(channels)))
         return {"FINISHED"}
 
     def _import_source(self, found, source, scene):
@@ -340,7 +344,8 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         settings.motion_start, settings.motion_real_time = self.frame_start, self.real_time
         settings.source = "MOTION"
         self._extend(source, scene)
-        self.report({"INFO"}, f"'{os.path.basename(source.path)}' moves '{found.name}'")
+        file = os.path.basename(source.path)
+        self.report({"INFO"}, tr("'{file}' moves '{name}'", file=file, name=found.name))
         return {"FINISHED"}
 
     def _import_keyframes(self, found, source, scene):
@@ -353,7 +358,13 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         self._extend(source, scene)
         count = sum(len(values) for values in keys.values())
         self.report(
-            {"INFO"}, f"Keyed {len(channels)} bones and {count} shape keys on {len(frames)} frames"
+            {"INFO"},
+            tr(
+                "Keyed {bones} bones and {keys} shape keys on {frames} frames",
+                bones=len(channels),
+                keys=count,
+                frames=len(frames),
+            ),
         )
         return {"FINISHED"}
 
@@ -376,7 +387,10 @@ def _model(context):
 def _check_editable(armature):
     if armature.library or (armature.override_library and armature.override_library.is_system):
         raise motion_source.MotionError(
-            f"'{armature.name}' is linked from another file: make a library override first"
+            tr(
+                "'{name}' is linked from another file: make a library override first",
+                name=armature.name,
+            )
         )
 
 
