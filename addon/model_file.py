@@ -17,7 +17,6 @@ from . import native
 from .names import unique
 from .translations import tr
 
-PATH = "mmdskin_model_path"  # custom property of the armature object
 NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
 _NUMBER = "mmd_bone_id"  # and its number
 _MORPHS = "mmd_morphs"  # custom property of the root that our importer made
@@ -50,7 +49,7 @@ def load_motion(path):
 
 def rig(armature, path=""):
     """The Rig of an armature object; without a path its file is looked for."""
-    kept = bpy.path.abspath(armature.get(PATH, ""))
+    kept = bpy.path.abspath(armature.mmdskin.model_path)
     path = bpy.path.abspath(path) or (kept if os.path.exists(kept) else "")
     if path:
         return _rig(armature, path)

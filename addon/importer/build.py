@@ -71,7 +71,7 @@ def _build(context, model, path, options, report):
     collection = _target_collection(context)
     root = _object(collection, stem, None, None)
     rig = _object(collection, f"{stem}_arm", bpy.data.armatures.new(stem), root)
-    rig["mmdskin_model_path"] = path
+    rig.mmdskin.model_path = path
     rig.show_in_front, rig.display_type = True, "WIRE"
     rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)
     root.empty_display_size = options.scale / 0.2

@@ -90,7 +90,7 @@ def write(found, rig, restored):
         deform_data.store(item.obj.data, item.deform, item.groups, item.weights)
         item.obj.data.update_tag()
         mmd_tools.refresh_sdef(item.obj)
-    found.armature[model_file.PATH] = rig.path
+    found.armature.mmdskin.model_path = rig.path
     if any(preview.is_live(item.obj) for item in restored):
         preview.enable(found)
 
