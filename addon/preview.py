@@ -46,6 +46,7 @@ _errors = {}  # name of a mesh: what its last evaluation failed with
 _cost = {}  # name of a mesh: ms of its last evaluation
 _installed = False  # whether the driver namespace has our function
 _outgrown = set()  # names of meshes whose driver no longer waits for all that it reads
+_correcting = False  # the switch is being set to what is the case
 
 
 class _Ready(NamedTuple):
@@ -64,21 +65,31 @@ class _Ready(NamedTuple):
 
 def toggle(armature, on, context):
     """Bring the preview of the model of `armature` into line with its settings."""
+    if _correcting:
+        return
     _errors.clear()
-    settings = armature.mmdskin
     try:
-        found = model.of_object(armature, context.view_layer)
         if on:
-            enable(found)
+            context.view_layer.update()  # lists objects that were linked just now
+            enable(model.of_object(armature, context.view_layer))
         else:
-            disable(found)
+            disable(armature)
     except ERRORS as error:
         _errors[armature.name] = str(error)
-        if on and not any(is_live(obj) for obj in _meshes_of(armature)):
-            settings.property_unset("preview")
-    else:
-        if not on:
-            settings.property_unset("preview")
+    live = bool(_live_objects(armature))
+    if not live:
+        armature.mmdskin.property_unset("preview")
+    elif not on:
+        _set_switch(armature.mmdskin, live)
+
+
+def _set_switch(settings, on):
+    global _correcting
+    _correcting = True
+    try:
+        settings.preview = on
+    finally:
+        _correcting = False
 
 
 def enable(found):
@@ -88,8 +99,11 @@ def enable(found):
         if _BAKED in obj:
             raise skinner.SkinError(tr("'{name}' is baked: clear the bake first", name=found.name))
         skinner.check_modifiers(obj, found.armature)
+        _check_attribute(obj)
     for obj in found.meshes:
         mesh_source.check_counts(obj)
+    if not any(len(obj.data.vertices) for obj in found.meshes):
+        raise skinner.SkinError(tr("'{name}' has no vertices", name=found.name))
     native.load()
     bones = {obj: mesh_source.deforming_bones(obj, found.armature) for obj in found.meshes}
     if not any(bones.values()):
@@ -116,14 +130,13 @@ def enable(found):
         raise
 
 
-def disable(found):
-    """Switch the preview of a model off: every datablock is as before."""
-    for obj in found.meshes:
-        if is_live(obj):
-            skinner.check_editable(obj)
-    for obj in found.meshes:
-        if is_live(obj):
-            _disable(obj)
+def disable(armature):
+    """Switch the preview of a model off, wherever its meshes are: every datablock is as before."""
+    live = _live_objects(armature)
+    for obj in live:
+        skinner.check_writable(obj)
+    for obj in live:
+        _disable(obj)
 
 
 def is_live(obj):
@@ -140,6 +153,18 @@ def cost_of(found):
     """Milliseconds that the last evaluation of the model's meshes took, or None."""
     times = [_cost[obj.data.name] for obj in found.meshes if obj.data.name in _cost]
     return sum(times) if times else None
+
+
+def _check_attribute(obj):
+    attribute = obj.data.attributes.get(ATTRIBUTE)
+    if attribute is not None and not is_live(obj):
+        raise skinner.SkinError(
+            tr(
+                "'{name}' has an attribute named '{attribute}': rename or remove it first",
+                name=obj.name,
+                attribute=ATTRIBUTE,
+            )
+        )
 
 
 def _enable(obj, armature, bones, source):
@@ -302,7 +327,15 @@ def tick(mesh, depsgraph, frame=None):
         return 1.0
     except Exception as error:
         _errors[mesh.name] = str(error)
+        _leave_to_armature(mesh)
         return 0.0
+
+
+def _leave_to_armature(mesh):
+    """Take away what an earlier evaluation of this copy has written."""
+    attribute = mesh.attributes.get(ATTRIBUTE)
+    if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
+        attribute.data.foreach_set("vector", np.zeros(3 * len(attribute.data), np.float32))
 
 
 def _positions(ready, mesh, armature, obj, frame):
@@ -378,8 +411,21 @@ def _live_meshes():
     return [obj.data for obj in bpy.data.objects if obj.type == "MESH" and is_live(obj)]
 
 
-def _meshes_of(armature):
-    return [obj for obj in bpy.data.objects if model.armature_modifiers(obj, armature)]
+def _live_objects(armature):
+    """Live mesh objects of an armature, also those that no view layer shows."""
+    return [
+        obj
+        for obj in bpy.data.objects
+        if obj.type == "MESH" and is_live(obj) and _armature_of(obj) == armature
+    ]
+
+
+def _armature_of(obj):
+    """The armature that a live mesh waits for."""
+    animation = obj.data.animation_data
+    curve = animation.drivers.find(PROPERTY) if animation else None
+    variable = curve.driver.variables.get("armature") if curve else None
+    return variable.targets[0].id if variable else obj.find_armature()
 
 
 @persistent

@@ -13,6 +13,8 @@ from bpy.props import (
 
 from . import preview
 
+FRAMES = {"min": -1048574, "max": 1048574}  # the frames that Blender has
+
 SOURCES = [
     ("ARMATURE", "Armature", "The pose that Blender evaluates: keyframes, constraints, physics"),
     ("MOTION", "Motion File", "A VMD or VPD file, evaluated as MMD does, with MMD's own IK"),
@@ -82,6 +84,7 @@ class MMDSKIN_PG_model(bpy.types.PropertyGroup):
         name="Start",
         description="Frame of the scene at which frame 0 of the motion plays",
         default=1,
+        **FRAMES,
         options=set(),
         update=_source_changed,
     )
@@ -97,10 +100,10 @@ class MMDSKIN_PG_model(bpy.types.PropertyGroup):
     target: EnumProperty(name="Target", items=TARGETS, default="SHAPE_KEYS", options=set())
     range: EnumProperty(name="Range", items=RANGES, default="CURRENT", options=set())
     frame_start: IntProperty(
-        name="Start", description="First frame that is baked", default=1, options=set()
+        name="Start", description="First frame that is baked", default=1, **FRAMES, options=set()
     )
     frame_end: IntProperty(
-        name="End", description="Last frame that is baked", default=250, options=set()
+        name="End", description="Last frame that is baked", default=250, **FRAMES, options=set()
     )
     step: IntProperty(
         name="Step", description="Bake every how many frames", default=1, min=1, options=set()

@@ -25,6 +25,23 @@ SENTENCES = {
         "“{name}”没有与“{armature}”的形变骨骼同名的顶点组",
     ),
     "'{name}' has no vertices": ("「{name}」に頂点がありません", "“{name}”没有顶点"),
+    "'{name}' has no Armature modifier for '{armature}'": (
+        "「{name}」に「{armature}」のアーマチュアモディファイアーがありません",
+        "“{name}”没有以“{armature}”为目标的骨架修改器",
+    ),
+    "'{name}' has an attribute named '{attribute}': rename or remove it first": (
+        "「{name}」に「{attribute}」という属性があります。先に名前を変更するか削除してください",
+        "“{name}”有名为“{attribute}”的属性：请先重命名或移除",
+    ),
+    "There is not enough memory for {count} frames": (
+        "{count} フレーム分のメモリーが足りません",
+        "内存不足以容纳 {count} 帧",
+    ),
+    "'{file}' would be keyed on {count} frames, more than {most}: choose a larger step": (
+        "「{file}」は {count} フレームにキーを打つことになり、上限の {most} を超えます。"
+        "ステップを大きくしてください",
+        "“{file}”将在 {count} 帧上插入关键帧，超过上限 {most}：请选择更大的步长",
+    ),
     "'{name}' has a scale of zero": (
         "「{name}」のスケールがゼロです",
         "“{name}”的缩放为零",

@@ -115,7 +115,7 @@ def pinned_key(obj):
     return obj.active_shape_key.name if obj.show_only_shape_key and obj.active_shape_key else None
 
 
-def check_editable(obj):
+def check_writable(obj):
     """SkinError when the object or its mesh may not be written now."""
     mesh = obj.data
     if obj.library or mesh.library or obj.override_library or mesh.override_library:
@@ -131,6 +131,12 @@ def check_editable(obj):
             if obj.mode == "EDIT"
             else tr("'{name}' is in sculpt mode: switch to object mode first", name=obj.name)
         )
+
+
+def check_editable(obj):
+    """SkinError when nothing may be added to the object or its mesh now."""
+    check_writable(obj)
+    mesh = obj.data
     users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
     if users > 1:
         raise SkinError(
@@ -161,7 +167,16 @@ def check_modifiers(obj, armature):
 
 def _share(obj, armature, source):
     """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
-    modifier = model.armature_modifiers(obj, armature)[0]
+    modifiers = model.armature_modifiers(obj, armature)
+    if not modifiers:
+        raise SkinError(
+            tr(
+                "'{name}' has no Armature modifier for '{armature}'",
+                name=obj.name,
+                armature=armature.name,
+            )
+        )
+    modifier = modifiers[0]
     group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None
     # mmd_tools masks the vertices that its SDEF driver moves instead of the modifier.
     if group is None or group.name == "mmd_sdef_mask":

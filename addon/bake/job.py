@@ -81,6 +81,10 @@ class Job:
             return next(self._steps)
         except ReferenceError as error:
             raise BakeError(tr("The model was removed during the bake")) from error
+        except MemoryError as error:
+            raise BakeError(
+                tr("There is not enough memory for {count} frames", count=self.total)
+            ) from error
 
     def close(self):
         self._steps.close()

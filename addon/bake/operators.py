@@ -72,11 +72,13 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         name="Start",
         description="First frame of an own range; the scene's where it is not given",
         default=1,
+        **properties.FRAMES,
     )
     frame_end: IntProperty(
         name="End",
         description="Last frame of an own range; the scene's where it is not given",
         default=250,
+        **properties.FRAMES,
     )
     step: IntProperty(name="Step", description="Bake every how many frames", default=1, min=1)
     corrective: EnumProperty(
@@ -116,6 +118,7 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         name="Motion Start",
         description="Frame of the scene at which frame 0 of the motion plays",
         default=1,
+        **properties.FRAMES,
         options={"SKIP_SAVE"},
     )
     motion_real_time: BoolProperty(

@@ -11,6 +11,7 @@ import bpy
 from mathutils import Vector
 
 SHORTEST = 0.001  # Blender deletes bones that have no length
+_FARTHEST = 1e5  # of the file's units; beyond, head and tail would round to one point
 
 ROTATABLE, MOVABLE, VISIBLE = 0x2, 0x4, 0x8
 _ARMS = {
@@ -41,14 +42,14 @@ def _edit_bones(edit_bones, records, bone_names, scale):
     """Create the bones; returns the numbers of those whose direction shows nothing."""
     bones = [edit_bones.new(name) for name in bone_names]
     for bone, record in zip(bones, records, strict=True):
-        bone.head = Vector(record.position).xzy * scale
+        bone.head = _place(record.position, scale)
     for bone, record in zip(bones, records, strict=True):
         if record.parent >= 0:
             bone.parent = bones[record.parent]
         if record.tail_bone >= 0:
             bone.tail = bones[record.tail_bone].head
         else:
-            bone.tail = bone.head + Vector(record.tail_offset).xzy * scale
+            bone.tail = bone.head + _place(record.tail_offset, scale)
     _point_ik_links(bones, records)
     tips = {i for i, record in enumerate(records) if _has_no_tail(record)}
     for number, (bone, record) in enumerate(zip(bones, records, strict=True)):
@@ -60,6 +61,10 @@ def _edit_bones(edit_bones, records, bone_names, scale):
     for bone, record in zip(bones, records, strict=True):
         _roll(bone, record)
     return tips
+
+
+def _place(position, scale):
+    return Vector(min(max(value, -_FARTHEST), _FARTHEST) for value in position).xzy * scale
 
 
 def _has_no_tail(record):

@@ -14,13 +14,14 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model, motion_source, native
+from .. import model, motion_source, native, properties
 from ..translations import tr
 
 ERRORS = (model.ModelError, motion_source.MotionError, native.NativeError)
 
 _PHYSICS = "mmd_tools_rigid_track"  # constraint by which mmd_tools' rigid bodies move bones
 _CHUNK = 256  # frames evaluated at once
+_MOST = 100_000  # frames, near an hour; a stray key far out would take all memory
 _LINEAR = 1  # of Keyframe.interpolation
 _STILL = 1e-6  # change of a channel that counts as none, locations relative to the model's size
 
@@ -268,6 +269,7 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         name="Start",
         description="Frame of the scene at which frame 0 of the motion plays",
         default=1,
+        **properties.FRAMES,
     )
     real_time: BoolProperty(
         name="Real Time",
@@ -351,6 +353,17 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
     def _import_keyframes(self, found, source, scene):
         first, last = source.scene_range
         first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
+        count = len(range(first, last, self.step)) + 1
+        if count > _MOST:
+            raise motion_source.MotionError(
+                tr(
+                    "'{file}' would be keyed on {count} frames, more than {most}: choose a larger"
+                    " step",
+                    file=os.path.basename(source.path),
+                    count=count,
+                    most=_MOST,
+                )
+            )
         frames = np.array([*range(first, last, self.step), last], np.float64)
         channels = bone_channels(found.armature, source, frames) if source.moves_bones else []
         keys = key_channels(found, source, frames)
@@ -370,7 +383,8 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
 
     def _extend(self, source, scene):
         if self.extend_range:
-            scene.frame_end = max(scene.frame_end, math.floor(source.scene_range[1]))
+            last = min(math.floor(source.scene_range[1]), properties.FRAMES["max"])
+            scene.frame_end = max(scene.frame_end, last)
 
 
 def _model(context):

@@ -285,6 +285,16 @@ class Frames(Stopped):
     def test_empty_range(self):
         self.assert_fails("There is no frame from 9 to 8", frame_start=9, frame_end=8)
 
+    def test_frames_that_blender_does_not_have(self):
+        options = {"frame_start": 1048570, "frame_end": 2**31 - 1}
+        bpy.ops.mmdskin.bake(range="CUSTOM", **options)
+        names = [key.name for key in self.mesh.data.shape_keys.key_blocks if "MMD" in key.name]
+        self.assertEqual(names, [f"MMD {frame}" for frame in range(1048570, 1048575)])
+
+    def test_not_enough_memory(self):
+        with mock.patch.object(addon().skinner.Skinner, "positions", side_effect=MemoryError):
+            self.assert_fails("There is not enough memory for 9 frames")
+
     def test_mesh_edited_between_frames(self):
         def edit(current, _):
             if current.frame_current == 5:

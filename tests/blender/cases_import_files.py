@@ -208,6 +208,13 @@ class UnusualModels(imported.Case):
         pmx.bones[0].parent = 3
         self.assertEqual(len(self.load(self.write(pmx)).armature.data.bones), 4)
 
+    def test_bones_out_of_this_world(self):
+        pmx = case.small_model()
+        pmx.bones[1].position, pmx.bones[3].position = (0, 2e38, 0), (0, 0, -1e30)
+        model = self.load(self.write(pmx))
+        self.assertEqual(len(model.armature.data.bones), 4)
+        self.assertAlmostEqual(model.armature.pose.bones["腕.L"]["mmd_position"][1] / 2e38, 1)
+
     def test_two_thousand_bones(self):
         pmx = case.small_model()
         pmx.bones = [

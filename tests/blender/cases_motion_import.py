@@ -251,6 +251,15 @@ class Refused(ImportCase):
         for mode in ("BAKED", "SOURCE"):
             self.assert_nothing_done("moves no bone and no morph", path=path, mode=mode)
 
+    def test_a_stray_key_far_out(self):
+        keys = dance(self.scene.pmx)
+        keys.bones.append(motion_file.BoneKey("センター", 4294967295))
+        path = self.write("far.vmd", motion_file.write_vmd(keys))
+        self.assert_nothing_done("more than 100000: choose a larger step", path=path)
+        self.assertEqual(self.imported(path, mode="SOURCE"), {"FINISHED"})
+        self.assertEqual(bpy.context.scene.frame_end, 1048574)
+        self.assertEqual(self.armature.mmdskin.source, "MOTION")
+
     def test_no_model(self):
         bpy.context.view_layer.objects.active = None
         self.assert_nothing_done("No object is active")

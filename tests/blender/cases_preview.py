@@ -233,8 +233,6 @@ class Places(Live):
         copy.name = "part two"
         self.armature.mmdskin.preview = False
         bpy.context.scene.collection.objects.link(copy)
-        for name in ("mmdskin_preview",):
-            copy.pop(name, None)
         self.armature.mmdskin.preview = True
         bpy.context.scene.frame_set(10)
         self.assert_live()
@@ -330,6 +328,22 @@ class Editing(Live):
         self.bones["腕.L"].location[0] = 0
         self.assert_live()
         self.assertIsNone(preview.error_of(found))
+
+    def test_pose_that_is_not_finite_leaves_no_older_frame(self):
+        before = scene.evaluated_positions(self.mesh)
+        self.bones["手首.L"].location[0] = float("nan")
+        after = scene.evaluated_positions(self.mesh)
+        self.assertFalse(np.array_equal(before, after))
+        self.mesh.modifiers["MMD Skin"].show_viewport = False
+        np.testing.assert_array_equal(after, scene.evaluated_positions(self.mesh))
+
+    def test_armature_modifier_removed(self):
+        self.mesh.modifiers.remove(self.mesh.modifiers["mmd_armature"])
+        self.assert_plain()
+        preview = sys.modules["addon_package"].preview
+        self.assertIn("has no Armature modifier", preview._errors[self.mesh.data.name])
+        self.armature.mmdskin.preview = False
+        self.assertFalse(preview.is_live(self.mesh))
 
     def test_deleted_mesh(self):
         scene.select(self.mesh)
@@ -516,6 +530,45 @@ class Off(case.Case):
         self.assert_close(scene.evaluated_positions(self.mesh), expected, BAR)
         self.assertEqual(self.mesh.modifiers["mmd_armature"].vertex_group, "")
 
+    def test_while_its_collection_is_excluded(self):
+        collection = bpy.data.collections.new("other")
+        bpy.context.scene.collection.children.link(collection)
+        collection.objects.link(self.mesh)
+        bpy.context.scene.collection.objects.unlink(self.mesh)
+        layer = bpy.context.view_layer.layer_collection.children["other"]
+
+        def switch_off():
+            layer.exclude = True
+            self.scene.armature.mmdskin.preview = False
+            layer.exclude = False
+
+        self.assert_same(switch_off)
+
+    def test_while_another_object_shares_the_mesh(self):
+        def share():
+            twin = self.mesh.copy()
+            bpy.context.scene.collection.objects.link(twin)
+            self.scene.armature.mmdskin.preview = False
+            self.assertEqual(twin.modifiers.keys(), self.mesh.modifiers.keys())
+            bpy.data.objects.remove(twin)
+
+        self.assert_same(share)
+
+    def test_stays_on_in_edit_mode(self):
+        settings = self.scene.armature.mmdskin
+        for mode in ("EDIT", "OBJECT"):  # changes attributes by itself
+            bpy.ops.object.mode_set(mode=mode)
+
+        def try_in_edit_mode():
+            scene.select(self.mesh)
+            bpy.ops.object.mode_set(mode="EDIT")
+            settings.preview = False
+            self.assertTrue(settings.preview)
+            self.assertTrue(sys.modules["addon_package"].preview.is_live(self.mesh))
+            bpy.ops.object.mode_set(mode="OBJECT")
+
+        self.assert_same(try_in_edit_mode)
+
 
 class Refused(case.Case):
     def assert_refused(self, words):
@@ -548,6 +601,16 @@ class Refused(case.Case):
     def test_baked_model(self):
         bpy.ops.mmdskin.bake()
         self.assert_refused("clear the bake first")
+
+    def test_attribute_of_the_user(self):
+        self.mesh.data.attributes.new("mmdskin", "FLOAT", "FACE")
+        self.assert_refused("has an attribute named 'mmdskin'")
+
+    def test_no_vertices(self):
+        self.mesh.shape_key_clear()
+        self.mesh.data.clear_geometry()
+        bpy.context.view_layer.update()
+        self.assert_refused("has no vertices")
 
     def test_edit_mode(self):
         scene.select(self.mesh)
