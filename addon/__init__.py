@@ -30,9 +30,10 @@ from . import (  # noqa: E402
     panels,
     preview,
     properties,
+    translations,
 )
 
-_parts = (model_file, properties, bake, importer, panels, preview)
+_parts = (translations, model_file, properties, bake, importer, panels, preview)
 
 
 def register():

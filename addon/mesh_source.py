@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import deform_data
+from .translations import tr
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
 DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
@@ -129,13 +130,22 @@ def check_counts(obj):
         return
     if not keys.use_relative:
         raise SourceError(
-            f"'{obj.name}' has absolute shape keys: switch its shape keys to Relative first"
+            tr(
+                "'{name}' has absolute shape keys: switch its shape keys to Relative first",
+                name=obj.name,
+            )
         )
     for key in keys.key_blocks:
         if len(key.data) != count:
             raise SourceError(
-                f"Shape key '{key.name}' of '{obj.name}' has {len(key.data)} points"
-                f" but the mesh has {count} vertices"
+                tr(
+                    "Shape key '{key}' of '{name}' has {points} points"
+                    " but the mesh has {vertices} vertices",
+                    key=key.name,
+                    name=obj.name,
+                    points=len(key.data),
+                    vertices=count,
+                )
             )
 
 

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import bpy
 
+from .translations import tr
+
 _ROOT = 2  # what mmd_tools stores for mmd_type == 'ROOT'; seen where mmd_tools is not enabled
 
 
@@ -21,16 +23,22 @@ class ModelError(Exception):
 def of_object(obj, view_layer):
     """The Model that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
     if obj is None:
-        raise ModelError("No object is active: select any object of an MMD model")
+        raise ModelError(tr("No object is active: select any object of an MMD model"))
     root = _root(obj)
     armature = _armature_below(root) if root else _armature_of(obj)
     if armature is None:
         name = (root or obj).name
-        raise ModelError(f"'{name}' has no armature: select an object of an MMD model")
+        raise ModelError(
+            tr("'{name}' has no armature: select an object of an MMD model", name=name)
+        )
     model = _model(armature, root, view_layer)
     if not model.meshes:
         raise ModelError(
-            f"'{model.name}' has no mesh with an Armature modifier for '{armature.name}'"
+            tr(
+                "'{name}' has no mesh with an Armature modifier for '{armature}'",
+                name=model.name,
+                armature=armature.name,
+            )
         )
     return model
 
@@ -44,7 +52,7 @@ def all_of(view_layer):
     if any(root for _, root in pairs):
         pairs = [(armature, root) for armature, root in pairs if root]
     if not pairs:
-        raise ModelError("This scene has no MMD model: no armature deforms a mesh")
+        raise ModelError(tr("This scene has no MMD model: no armature deforms a mesh"))
     return [_model(armature, root, view_layer) for armature, root in pairs]
 
 

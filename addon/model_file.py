@@ -15,8 +15,8 @@ import numpy as np
 
 from . import native
 from .names import unique
+from .translations import tr
 
-PATH = "mmdskin_model_path"  # custom property of the armature object
 NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
 _NUMBER = "mmd_bone_id"  # and its number
 _MORPHS = "mmd_morphs"  # custom property of the root that our importer made
@@ -49,7 +49,7 @@ def load_motion(path):
 
 def rig(armature, path=""):
     """The Rig of an armature object; without a path its file is looked for."""
-    kept = bpy.path.abspath(armature.get(PATH, ""))
+    kept = bpy.path.abspath(armature.mmdskin.model_path)
     path = bpy.path.abspath(path) or (kept if os.path.exists(kept) else "")
     if path:
         return _rig(armature, path)
@@ -64,7 +64,9 @@ def rig(armature, path=""):
         if len(best.bones) == len(best.model.bones):
             break
     if best is None:
-        raise FileError(f"The file of '{armature.name}' is not known: choose its .pmx or .pmd")
+        raise FileError(
+            tr("The file of '{name}' is not known: choose its .pmx or .pmd", name=armature.name)
+        )
     return best
 
 
@@ -88,9 +90,11 @@ def _load(kind, path):
         stat = os.stat(path)
         return _loaded(kind, path, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
-        raise FileError(f"'{name}' cannot be opened: {error.strerror or error}") from error
+        raise FileError(
+            tr("'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error)
+        ) from error
     except ValueError as error:
-        raise FileError(f"'{name}' cannot be read: {error}") from error
+        raise FileError(tr("'{file}' cannot be read: {reason}", file=name, reason=error)) from error
 
 
 @functools.lru_cache(maxsize=16)
@@ -140,15 +144,23 @@ def _rig(armature, path):
     bones = match_bones(armature, model)
     if 2 * len(bones) < len(model.bones) or not bones:
         raise FileError(
-            f"'{name}' does not fit '{armature.name}':"
-            f" {len(bones)} of its {len(model.bones)} bones found"
+            tr(
+                "'{file}' does not fit '{name}': {found} of its {total} bones found",
+                file=name,
+                name=armature.name,
+                found=len(bones),
+                total=len(model.bones),
+            )
         )
     heads = [armature.data.bones[bone].head_local for bone in bones]
     to_armature = fit([model.bones[number].position for number in bones.values()], heads)
     if to_armature is None:
         raise FileError(
-            f"'{name}' does not fit '{armature.name}': its bones have the same names"
-            " but other places"
+            tr(
+                "'{file}' does not fit '{name}': its bones have the same names but other places",
+                file=name,
+                name=armature.name,
+            )
         )
     return Rig(path, model, bones, to_armature)
 

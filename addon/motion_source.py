@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 
 from . import model_file
+from .translations import tr
 
 _FRAMES_PER_SECOND = 30  # of every VMD
 
@@ -23,9 +24,9 @@ def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0)
     scene is one of the motion.
     """
     if not motion_path:
-        raise MotionError("No motion is chosen: choose a .vmd or .vpd")
+        raise MotionError(tr("No motion is chosen: choose a .vmd or .vpd"))
     if real_time and not fps > 0:
-        raise MotionError(f"The scene has {fps} frames per second")
+        raise MotionError(tr("The scene has {fps} frames per second", fps=fps))
     path = bpy.path.abspath(motion_path)
     try:
         rig = model_file.rig(armature, model_path)
@@ -37,8 +38,16 @@ def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0)
     if moved == len(unmatched.bones) + len(unmatched.morphs):
         name = os.path.basename(path)
         if moved:
-            raise MotionError(f"'{name}' moves no bone and no morph of '{armature.name}'")
-        raise MotionError(f"'{name}' moves no model: it has no key of a bone or morph")
+            raise MotionError(
+                tr(
+                    "'{file}' moves no bone and no morph of '{name}'",
+                    file=name,
+                    name=armature.name,
+                )
+            )
+        raise MotionError(
+            tr("'{file}' moves no model: it has no key of a bone or morph", file=name)
+        )
     speed = _FRAMES_PER_SECOND / fps if real_time else 1.0
     return Motion(rig, motion, path, armature, start, speed)
 

@@ -16,6 +16,8 @@ import zlib
 
 import bpy
 
+from .translations import tr
+
 REQUIRED = "0.0.0"  # package.py puts the version of the wheel here
 
 _module = None
@@ -33,7 +35,7 @@ def load():
     if _module is None:
         if sys.version_info < (3, 11):
             raise NativeError(
-                "MMD Skin needs a Blender with Python 3.11 or newer, such as Blender 4.1"
+                tr("MMD Skin needs a Blender with Python 3.11 or newer, such as Blender 4.1")
             )
         if not _is_extension() and "mmdskin" not in sys.modules:
             _path = _unpacked()
@@ -79,21 +81,32 @@ def _import():
         module = importlib.import_module("mmdskin")
     except ModuleNotFoundError:
         if _is_extension():
-            cure = "disable and enable the add-on in Preferences"
+            text = tr(
+                "The native module of MMD Skin is missing:"
+                " disable and enable the add-on in Preferences, then restart Blender"
+            )
         else:
-            cure = "install the add-on's zip again"
-        raise NativeError(
-            f"The native module of MMD Skin is missing: {cure}, then restart Blender"
-        ) from None
+            text = tr(
+                "The native module of MMD Skin is missing:"
+                " install the add-on's zip again, then restart Blender"
+            )
+        raise NativeError(text) from None
     except (ImportError, OSError) as error:
         raise NativeError(
-            f"The native module of MMD Skin cannot be loaded on this system: {error}"
+            tr(
+                "The native module of MMD Skin cannot be loaded on this system: {reason}",
+                reason=error,
+            )
         ) from error
     version = getattr(module, "__version__", "unknown")
     if not callable(getattr(module, "skin", None)) or _numbers(version) < _numbers(REQUIRED):
         raise NativeError(
-            f"MMD Skin needs version {REQUIRED} of its native module but {version} is loaded:"
-            " restart Blender"
+            tr(
+                "MMD Skin needs version {required} of its native module but {version} is loaded:"
+                " restart Blender",
+                required=REQUIRED,
+                version=version,
+            )
         )
     return module
 
@@ -138,5 +151,7 @@ def _unpacked():
                 if not os.path.isdir(folder):
                     raise
     except (OSError, zipfile.BadZipFile) as error:
-        raise NativeError(f"The native module of MMD Skin cannot be unpacked: {error}") from error
+        raise NativeError(
+            tr("The native module of MMD Skin cannot be unpacked: {reason}", reason=error)
+        ) from error
     return folder

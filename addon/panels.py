@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Sidebar of the 3D view, tab MMD."""
 
+import unicodedata
+from itertools import pairwise
 from typing import NamedTuple
 
 import bpy
 import numpy as np
 
-from . import mesh_source, model, native, preview
+from . import mesh_source, model, native, preview, translations
 from .bake import operators, record
+from .translations import label, tr
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
+_NOT_FIRST, _NOT_LAST = " 。、，：；）」”ー", "（「“"  # of a line
 _summaries = {}  # name of a mesh object: (sizes, _Summary)
 
 
@@ -30,6 +34,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
 
     def draw(self, context):
         layout = self.layout
+        translations.follow()
         try:
             found = model.of_object(context.active_object, context.view_layer)
         except model.ModelError as error:
@@ -114,15 +119,20 @@ class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
             grid.label(text=f"{name}: {count}", translate=False)
         limited = sum(summary.limited for summary in summaries)
         if limited:
-            text = f"{limited} vertices have more than four bones: the strongest four are used"
+            text = tr(
+                "{count} vertices have more than four bones: the strongest four are used",
+                count=limited,
+            )
             _wrapped(layout, text, context.region.width)
         cost = preview.cost_of(found)
         if cost is not None:
-            layout.label(text=f"Last evaluation: {cost:.2f} ms", icon="TIME")
+            text = label("Last evaluation: {ms:.2f} ms", ms=cost)
+            layout.label(text=text, icon="TIME", translate=False)
         if native.loaded():
             for backend in native.backends():
-                text = backend.device if backend.available else "not available"
-                layout.label(text=f"{_BACKENDS.get(backend.name, backend.name)}: {text}")
+                text = backend.device if backend.available else label("not available")
+                name = _BACKENDS.get(backend.name, backend.name)
+                layout.label(text=f"{name}: {text}", translate=False)
 
 
 def _found(context):
@@ -175,13 +185,39 @@ def _summary(obj, armature):
 def _wrapped(layout, text, width, alert=False):
     column = layout.column(align=True)
     column.alert = alert
-    line = ""
-    for word in text.split():
-        if line and len(line) + len(word) > width / 8:
-            column.label(text=line, translate=False)
+    room = width / (8 * bpy.context.preferences.system.ui_scale)
+    for line in _lines(text, room):
+        column.label(text=line, translate=False)
+
+
+def _lines(text, room):
+    """The text in lines with room for so many letters; wide letters take twice as much."""
+    lines, line = [], ""
+    for piece in _pieces(text):
+        if line and _breadth(line) + _breadth(piece.rstrip()) > room:
+            lines.append(line.rstrip())
             line = ""
-        line = f"{line} {word}" if line else word
-    column.label(text=line, translate=False)
+        line += piece
+    return [*lines, line.rstrip()]
+
+
+def _pieces(text):
+    """What must stay on one line: words, each with its space, and wide letters with their marks."""
+    pieces = [text[:1]]
+    for before, letter in pairwise(text):
+        broken = before == " " or _is_wide(before) or _is_wide(letter)
+        if broken and letter not in _NOT_FIRST and before not in _NOT_LAST:
+            pieces.append("")
+        pieces[-1] += letter
+    return pieces
+
+
+def _breadth(text):
+    return sum(2 if _is_wide(letter) else 1 for letter in text)
+
+
+def _is_wide(letter):
+    return unicodedata.east_asian_width(letter) in "WFA"
 
 
 _classes = (MMDSKIN_PT_skin, MMDSKIN_PT_bake, MMDSKIN_PT_files, MMDSKIN_PT_details)

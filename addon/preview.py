@@ -19,6 +19,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from . import mesh_source, mmd_tools, model, motion_source, native, pose_source, skinner
+from .translations import tr
 
 STATE = "mmdskin_preview"  # ID property of a live mesh object: what `disable` has to bring back
 PROPERTY = "mmdskin_live"
@@ -97,19 +98,22 @@ def enable(found):
     for obj in found.meshes:
         skinner.check_editable(obj)
         if _BAKED in obj:
-            raise skinner.SkinError(f"'{found.name}' is baked: clear the bake first")
+            raise skinner.SkinError(tr("'{name}' is baked: clear the bake first", name=found.name))
         skinner.check_modifiers(obj, found.armature)
         _check_attribute(obj)
     for obj in found.meshes:
         mesh_source.check_counts(obj)
     if not any(len(obj.data.vertices) for obj in found.meshes):
-        raise skinner.SkinError(f"'{found.name}' has no vertices")
+        raise skinner.SkinError(tr("'{name}' has no vertices", name=found.name))
     native.load()
     bones = {obj: mesh_source.deforming_bones(obj, found.armature) for obj in found.meshes}
     if not any(bones.values()):
         raise skinner.SkinError(
-            f"No vertex group of '{found.name}' is named after a deforming bone"
-            f" of '{found.armature.name}'"
+            tr(
+                "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+                name=found.name,
+                armature=found.armature.name,
+            )
         )
     settings = found.armature.mmdskin
     if settings.source == "MOTION":
@@ -156,7 +160,11 @@ def _check_attribute(obj):
     attribute = obj.data.attributes.get(ATTRIBUTE)
     if attribute is not None and not is_live(obj):
         raise skinner.SkinError(
-            f"'{obj.name}' has an attribute named '{ATTRIBUTE}': rename or remove it first"
+            tr(
+                "'{name}' has an attribute named '{attribute}': rename or remove it first",
+                name=obj.name,
+                attribute=ATTRIBUTE,
+            )
         )
 
 

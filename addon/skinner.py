@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 
 from . import mesh_source, model, native
+from .translations import tr
 
 
 class SkinError(Exception):
@@ -27,6 +28,11 @@ _HARMLESS = {
 }
 
 
+# SDEF and QDEF take a rotation from two columns of a matrix. Blender's bones are not quite
+# orthonormal, so it matters that these are the file's x and y: Blender's x and z.
+_FILE_AXES = [0, 2, 1]
+
+
 class Skinner:
     """Immutable, and safe to use from several threads at once."""
 
@@ -41,15 +47,17 @@ class Skinner:
         self._skin = mmdskin.skin
         try:
             self._mesh = mmdskin.Mesh(
-                mesh_source.rest_positions(obj.data),
+                _swapped(mesh_source.rest_positions(obj.data)),
                 source.bone_indices,
                 source.bone_weights,
                 deform=source.deform,
-                sdef=source.sdef,
-                morphs=[(indices, offsets) for _, indices, offsets in morphs],
+                sdef=None if source.sdef is None else _swapped(source.sdef),
+                morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
             )
         except ValueError as error:
-            raise SkinError(f"'{obj.name}' cannot be skinned: {error}") from error
+            raise SkinError(
+                tr("'{name}' cannot be skinned: {reason}", name=obj.name, reason=error)
+            ) from error
 
     @property
     def vertex_count(self):
@@ -62,12 +70,22 @@ class Skinner:
         """
         # Not on a graphics card: there and back costs more than one mesh does here.
         options = {"normals": False, "backend": "cpu"}
+        axes = [*_FILE_AXES, 3]
+        matrices = np.ascontiguousarray(matrices[..., axes, :][..., axes], np.float32)
         skinned = self._skin(self._mesh, matrices, key_values, **options).positions
         if self._share is None:
-            return skinned
+            return _swapped(skinned)
         still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
         mixed = self._skin(self._mesh, still, key_values, **options).positions
-        return mixed + self._share * (skinned - mixed)
+        return _swapped(mixed + self._share * (skinned - mixed))
+
+
+def _swapped(points):
+    """Points (…, 3) with y and z exchanged."""
+    result = np.empty_like(points)
+    for axis, other in enumerate(_FILE_AXES):
+        result[..., axis] = points[..., other]
+    return result
 
 
 def key_values(obj, names, evaluated_keys, unmuted=(), pinned=None):
@@ -102,10 +120,17 @@ def check_writable(obj):
     mesh = obj.data
     if obj.library or mesh.library or obj.override_library or mesh.override_library:
         raise SkinError(
-            f"'{obj.name}' is linked from another file: append it or make it local first"
+            tr(
+                "'{name}' is linked from another file: append it or make it local first",
+                name=obj.name,
+            )
         )
     if obj.mode in {"EDIT", "SCULPT"}:
-        raise SkinError(f"'{obj.name}' is in {obj.mode.lower()} mode: switch to object mode first")
+        raise SkinError(
+            tr("'{name}' is in edit mode: switch to object mode first", name=obj.name)
+            if obj.mode == "EDIT"
+            else tr("'{name}' is in sculpt mode: switch to object mode first", name=obj.name)
+        )
 
 
 def check_editable(obj):
@@ -115,7 +140,11 @@ def check_editable(obj):
     users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
     if users > 1:
         raise SkinError(
-            f"The mesh of '{obj.name}' is used by {users} objects: make it single-user first"
+            tr(
+                "The mesh of '{name}' is used by {count} objects: make it single-user first",
+                name=obj.name,
+                count=users,
+            )
         )
 
 
@@ -127,8 +156,12 @@ def check_modifiers(obj, armature):
             return
         if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
             raise SkinError(
-                f"Modifier '{modifier.name}' of '{obj.name}' stands before the Armature modifier:"
-                " move it below"
+                tr(
+                    "Modifier '{modifier}' of '{name}' stands before the Armature modifier:"
+                    " move it below",
+                    modifier=modifier.name,
+                    name=obj.name,
+                )
             )
 
 
@@ -136,7 +169,13 @@ def _share(obj, armature, source):
     """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
     modifiers = model.armature_modifiers(obj, armature)
     if not modifiers:
-        raise SkinError(f"'{obj.name}' has no Armature modifier for '{armature.name}'")
+        raise SkinError(
+            tr(
+                "'{name}' has no Armature modifier for '{armature}'",
+                name=obj.name,
+                armature=armature.name,
+            )
+        )
     modifier = modifiers[0]
     group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None
     # mmd_tools masks the vertices that its SDEF driver moves instead of the modifier.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import mesh_source
+from ..translations import tr
 from . import animation, joint_keys, linear_blend, record
 
 _SMALL = 1e-6  # Blender units, times the model's size; less is the noise of float32
@@ -36,7 +37,7 @@ class Corrective:
         obj, state = part.obj, part.state
         why = linear_blend.refusal(obj, part.armature, state["modifiers"] if state else {})
         if why is None and part.pinned is not None:
-            why = f"'{obj.name}' shows only its active shape key: unpin it first"
+            why = tr("'{name}' shows only its active shape key: unpin it first", name=obj.name)
         if why is not None:
             raise CorrectiveError(why)
         self._blend = linear_blend.LinearBlend(obj, part.armature, part.skinner.source)
@@ -70,8 +71,12 @@ class Corrective:
     def finish(self):
         if self._flat:
             self.warnings.append(
-                f"{self._flat} times a vertex of '{self.part.obj.name}' is folded so flat that no"
-                " shape key can bring it back wholly"
+                tr(
+                    "{count} times a vertex of '{name}' is folded so flat that no"
+                    " shape key can bring it back wholly",
+                    count=self._flat,
+                    name=self.part.obj.name,
+                )
             )
         if self._joints:
             self.warnings += self._joints.plan(self._found, self.part.state)

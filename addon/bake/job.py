@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import pose_source, preview, skinner
+from ..translations import tr
 from . import animation, corrective, mesh_cache, record, shape_keys, sources
 
 STATE = record.STATE
@@ -79,9 +80,11 @@ class Job:
         try:
             return next(self._steps)
         except ReferenceError as error:
-            raise BakeError("The model was removed during the bake") from error
+            raise BakeError(tr("The model was removed during the bake")) from error
         except MemoryError as error:
-            raise BakeError(f"There is not enough memory for {self.total} frames") from error
+            raise BakeError(
+                tr("There is not enough memory for {count} frames", count=self.total)
+            ) from error
 
     def close(self):
         self._steps.close()
@@ -121,10 +124,13 @@ class _Group:
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
             if not any(len(obj.data.vertices) for obj in one.meshes):
-                raise BakeError(f"'{one.name}' has no vertices")
+                raise BakeError(tr("'{name}' has no vertices", name=one.name))
             raise BakeError(
-                f"No vertex group of '{one.name}' is named after a deforming bone"
-                f" of '{one.armature.name}'"
+                tr(
+                    "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+                    name=one.name,
+                    armature=one.armature.name,
+                )
             )
         self.armature = one.armature
         self.bones = _with_parents(one.armature, {name for part in parts for name in part.bones})
@@ -152,7 +158,9 @@ class _Group:
             try:
                 positions = part.skinner.positions(matrices, values)
             except ValueError as error:
-                raise BakeError(f"'{part.obj.name}' cannot be skinned: {error}") from error
+                raise BakeError(
+                    tr("'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error)
+                ) from error
             target.add(Block(frames, pose, matrices, values, positions))
 
     def _check_finite(self, pose, frames):
@@ -160,8 +168,13 @@ class _Group:
         if not finite.all():
             frame, bone = np.argwhere(~finite)[0]
             raise BakeError(
-                f"'{self.armature.name}' cannot be skinned at frame {frames[frame]}:"
-                f" the pose of bone '{self.bones[bone]}' is not a number"
+                tr(
+                    "'{name}' cannot be skinned at frame {frame}:"
+                    " the pose of bone '{bone}' is not a number",
+                    name=self.armature.name,
+                    frame=frames[frame],
+                    bone=self.bones[bone],
+                )
             )
 
 
@@ -209,25 +222,29 @@ class _Frames:
 def _check(one, depsgraph):
     _check_evaluated(one.armature, depsgraph)
     if one.armature.mode == "EDIT":
-        raise BakeError(f"'{one.armature.name}' is in edit mode: leave edit mode first")
+        raise BakeError(
+            tr("'{name}' is in edit mode: leave edit mode first", name=one.armature.name)
+        )
     for obj in one.meshes:
         skinner.check_editable(obj)
         _check_evaluated(obj, depsgraph)
         skinner.check_modifiers(obj, one.armature)
         keys = obj.data.shape_keys
         if keys and keys.animation_data and keys.animation_data.use_tweak_mode:
-            raise BakeError(f"The shape keys of '{obj.name}' are in tweak mode: leave it first")
+            raise BakeError(
+                tr("The shape keys of '{name}' are in tweak mode: leave it first", name=obj.name)
+            )
 
 
 def _check_evaluated(obj, depsgraph):
     # Where Blender does not evaluate an object its pose, place and key values are old ones.
     if not obj.evaluated_get(depsgraph).is_evaluated:
-        raise BakeError(f"'{obj.name}' is disabled in viewports: enable it first")
+        raise BakeError(tr("'{name}' is disabled in viewports: enable it first", name=obj.name))
 
 
 def _check_unchanged(part):
     if len(part.obj.data.vertices) != part.skinner.vertex_count:
-        raise BakeError(f"'{part.obj.name}' was edited during the bake")
+        raise BakeError(tr("'{name}' was edited during the bake", name=part.obj.name))
 
 
 def _with_parents(armature, names):
@@ -263,6 +280,9 @@ def _write(targets, options):
     limited = sum(target.part.skinner.source.limited for target in targets)
     if limited:
         warnings.append(
-            f"{limited} vertices have more than four bones: the strongest four were used"
+            tr(
+                "{count} vertices have more than four bones: the strongest four were used",
+                count=limited,
+            )
         )
     return Result(len(targets), sum(t.part.skinner.vertex_count for t in targets), warnings)

@@ -7,6 +7,7 @@ The joint of a vertex is the deepest bone that moves it, turned against its pare
 import numpy as np
 from mathutils import Matrix
 
+from ..translations import tr
 from . import animation, joint_hats
 
 _SAME = 1e-5  # Blender units: offsets that nobody tells apart
@@ -64,8 +65,12 @@ class Joints:
         warnings = self._separate()
         if unexplained:
             warnings.append(
-                f"{unexplained} times a vertex of '{self._obj.name}' needs correction where no joint"
-                " is turned: it is left out"
+                tr(
+                    "{count} times a vertex of '{name}' needs correction where no joint"
+                    " is turned: it is left out",
+                    count=unexplained,
+                    name=self._obj.name,
+                )
             )
         return warnings
 
@@ -113,7 +118,12 @@ class Joints:
             found, lost = joint_hats.expressions(poses, keyed, differ)
             self._expressions |= {(frame, joint): text for frame, text in found.items()}
             warnings += [
-                f"Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact"
+                tr(
+                    "Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact",
+                    frame=frame,
+                    other=other,
+                    joint=joint,
+                )
                 for frame, other in lost
             ]
         self._keys = {key: held for key, held in self._keys.items() if key in self._expressions}

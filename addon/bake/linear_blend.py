@@ -4,6 +4,7 @@
 import numpy as np
 
 from .. import mesh_source, model
+from ..translations import tr
 
 _ENOUGH = 1e-4  # sum of weights up to which the modifier leaves a vertex alone
 _SINGULAR = 1e-3  # least stretch of a blend, against its greatest, that is worth inverting
@@ -17,22 +18,39 @@ def refusal(obj, armature, modifiers):
     found = model.armature_modifiers(obj, armature)
     first = found[0]
     shown = modifiers.get(first.name, (first.show_viewport, first.show_render))
-    name = f"Modifier '{first.name}' of '{obj.name}'"
+    names = {"modifier": first.name, "name": obj.name}
     if len(found) > 1:
-        return f"'{obj.name}' has {len(found)} Armature modifiers: corrective keys need just one"
+        return tr(
+            "'{name}' has {count} Armature modifiers: corrective keys need just one",
+            name=obj.name,
+            count=len(found),
+        )
     if not all(shown):
-        return f"{name} is switched off: corrective keys need it in viewport and renders"
+        return tr(
+            "Modifier '{modifier}' of '{name}' is switched off:"
+            " corrective keys need it in viewport and renders",
+            **names,
+        )
     if first.use_deform_preserve_volume:
-        return f"{name} has Preserve Volume on: switch it off first"
+        return tr(
+            "Modifier '{modifier}' of '{name}' has Preserve Volume on: switch it off first",
+            **names,
+        )
     if first.use_bone_envelopes or not first.use_vertex_groups:
-        return f"{name} uses bone envelopes: let it use vertex groups only"
+        return tr(
+            "Modifier '{modifier}' of '{name}' uses bone envelopes: let it use vertex groups only",
+            **names,
+        )
     for group in obj.vertex_groups:
         bone = armature.data.bones.get(group.name)
         if bone is not None and bone.use_deform:
             if bone.use_envelope_multiply:
-                return f"Bone '{bone.name}' multiplies vertex groups by its envelope: switch it off"
+                return tr(
+                    "Bone '{bone}' multiplies vertex groups by its envelope: switch it off",
+                    bone=bone.name,
+                )
             if bone.bbone_segments > 1:
-                return f"Bone '{bone.name}' has several segments: let it have one"
+                return tr("Bone '{bone}' has several segments: let it have one", bone=bone.name)
     return None
 
 

@@ -14,6 +14,7 @@ import bpy
 import numpy as np
 
 from .. import model
+from ..translations import tr
 from . import record
 
 _HEADER = struct.Struct("<12siiffi")
@@ -108,17 +109,23 @@ class MeshCache:
 
     def _error(self, error):
         reason = error.strerror or str(error)
-        return CacheError(f"The cache '{self._path}' cannot be written: {reason}")
+        return CacheError(
+            tr("The cache '{path}' cannot be written: {reason}", path=self._path, reason=reason)
+        )
 
 
 def cache_path(obj, folder):
     """Where the cache of a mesh object goes."""
     blend = bpy.data.filepath
     if not blend and (not folder or folder.startswith("//")):
-        raise CacheError("This file is not saved yet: save it, or choose a folder for the cache")
+        raise CacheError(
+            tr("This file is not saved yet: save it, or choose a folder for the cache")
+        )
     folder = bpy.path.abspath(folder) if folder else os.path.dirname(blend)
     if not os.path.isdir(folder):
-        raise CacheError(f"The folder '{folder}' for the cache does not exist: make it first")
+        raise CacheError(
+            tr("The folder '{folder}' for the cache does not exist: make it first", folder=folder)
+        )
     stem = os.path.splitext(os.path.basename(blend))[0] or "untitled"
     return os.path.join(folder, f"{stem}_{obj.name}".translate(_FORBIDDEN) + ".pc2")
 

@@ -7,6 +7,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from .. import model, native, properties
+from ..translations import tr
 from . import job, sources
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
@@ -25,7 +26,7 @@ class _ModelOperator:
     @classmethod
     def poll(cls, context):
         if context.mode in _EDIT_MODES:
-            cls.poll_message_set("Leave edit and sculpt mode first")
+            cls.poll_message_set(tr("Leave edit and sculpt mode first"))
             return False
         return True
 
@@ -154,7 +155,7 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
     def modal(self, context, event):
         if event.type == "ESC":
             self.cancel(context)
-            self.report({"WARNING"}, "The bake was cancelled: nothing has changed")
+            self.report({"WARNING"}, tr("The bake was cancelled: nothing has changed"))
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
@@ -171,7 +172,9 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
             return self._report(self._job)
         total = self._job.total
         context.window_manager.progress_update(done)
-        context.workspace.status_text_set(f"MMD Skin: frame {done} of {total}   Esc: cancel")
+        context.workspace.status_text_set(
+            tr("MMD Skin: frame {done} of {total}   Esc: cancel", done=done, total=total)
+        )
         return {"RUNNING_MODAL"}
 
     def cancel(self, context):
@@ -202,7 +205,9 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
                 last = self.frame_end if given("frame_end") else last
             frames = tuple(range(first, last + 1, self.step))
             if not frames:
-                raise job.BakeError(f"There is no frame from {first} to {last}")
+                raise job.BakeError(
+                    tr("There is no frame from {first} to {last}", first=first, last=last)
+                )
         return job.Options(
             target=self.target,
             frames=frames,
@@ -218,9 +223,18 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         for warning in baking.result.warnings:
             self.report({"WARNING"}, warning)
         frames = baking.options.frames
-        what = f"frame {frames[0]}" if len(frames) == 1 else f"{len(frames)} frames"
+        if len(frames) == 1:
+            what = tr("frame {frame}", frame=frames[0])
+        else:
+            what = tr("{count} frames", count=len(frames))
         meshes, vertices = _meshes(baking.result.meshes), baking.result.vertices
-        self.report({"INFO"}, f"Baked {what}: {meshes}, {vertices} vertices")
+        text = tr(
+            "Baked {frames}: {meshes}, {vertices} vertices",
+            frames=what,
+            meshes=meshes,
+            vertices=vertices,
+        )
+        self.report({"INFO"}, text)
         return {"FINISHED"}
 
 
@@ -236,14 +250,14 @@ class MMDSKIN_OT_clear_bake(_ModelOperator, bpy.types.Operator):
         except job.ERRORS as error:
             return self.failed(error)
         if not count:
-            self.report({"WARNING"}, "This model has no bake to clear")
+            self.report({"WARNING"}, tr("This model has no bake to clear"))
             return {"CANCELLED"}
-        self.report({"INFO"}, f"Cleared the bake of {_meshes(count)}")
+        self.report({"INFO"}, tr("Cleared the bake of {meshes}", meshes=_meshes(count)))
         return {"FINISHED"}
 
 
 def _meshes(count):
-    return "1 mesh" if count == 1 else f"{count} meshes"
+    return tr("1 mesh") if count == 1 else tr("{count} meshes", count=count)
 
 
 _classes = (MMDSKIN_OT_bake, MMDSKIN_OT_clear_bake)

@@ -7,7 +7,7 @@ has no place in Blender stays as custom properties, with the file's words and nu
 
 root        mmd_type, mmd_name_j, mmd_name_e, mmd_comment_j, mmd_comment_e, mmd_version, mmd_scale, and
             as lists of groups: mmd_morphs, mmd_display_frames, mmd_rigid_bodies, mmd_joints
-armature    mmdskin_model_path: the absolute path of the file
+armature    mmdskin.model_path (a setting of the add-on): the absolute path of the file
 pose bone   mmd_name_j, mmd_name_e, mmd_bone_id (its number), mmd_position, mmd_layer, mmd_flags, and
             where the bone has them: mmd_tail_bone or mmd_tail_offset, mmd_append, mmd_fixed_axis,
             mmd_local_axis_x, mmd_local_axis_z, mmd_external_parent, mmd_ik

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import bpy
 
 from .. import names, native
+from ..translations import tr
 from . import armature, keys, materials, mesh, neighbour, records, weights
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
@@ -53,10 +54,14 @@ def read(path):
     try:
         return mmdskin.load_model(path)
     except mmdskin.FormatError as error:
-        raise ImportFailedError(f"'{file}' is not a sound MMD model: {error}") from error
+        raise ImportFailedError(
+            tr("'{file}' is not a sound MMD model: {reason}", file=file, reason=error)
+        ) from error
     except (OSError, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or "there is not enough memory"
-        raise ImportFailedError(f"'{file}' cannot be read: {reason}") from error
+        reason = getattr(error, "strerror", None) or tr("there is not enough memory")
+        raise ImportFailedError(
+            tr("'{file}' cannot be read: {reason}", file=file, reason=reason)
+        ) from error
 
 
 def _build(context, model, path, options, report):
@@ -66,7 +71,7 @@ def _build(context, model, path, options, report):
     collection = _target_collection(context)
     root = _object(collection, stem, None, None)
     rig = _object(collection, f"{stem}_arm", bpy.data.armatures.new(stem), root)
-    rig["mmdskin_model_path"] = path
+    rig.mmdskin.model_path = path
     rig.show_in_front, rig.display_type = True, "WIRE"
     rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)
     root.empty_display_size = options.scale / 0.2

@@ -11,6 +11,7 @@ from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
 from .. import names
+from ..translations import tr
 from .mesh import put
 from .textures import Textures
 
@@ -32,7 +33,13 @@ def _assign(mesh, model, kept, report):
     if not counts or not total:
         return
     if sum(counts) != total:
-        report.warn(f"The materials count {sum(counts)} triangles, the model has {total}")
+        report.warn(
+            tr(
+                "The materials count {counted} triangles, the model has {total}",
+                counted=sum(counts),
+                total=total,
+            )
+        )
     # What is left over belongs to the last material.
     ends = np.minimum(np.cumsum(counts), total)
     ends[-1] = total

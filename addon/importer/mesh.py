@@ -4,6 +4,8 @@
 import bpy
 import numpy as np
 
+from ..translations import tr
+
 _FOLDED = np.cos(np.radians(179))
 
 
@@ -17,7 +19,10 @@ def create(name, model, scale, report):
     triangles, kept = _drawable(model.triangles)
     if len(kept) < len(model.triangles):
         report.warn(
-            f"{len(model.triangles) - len(kept)} triangles use a vertex twice and were left out"
+            tr(
+                "{count} triangles use a vertex twice and were left out",
+                count=len(model.triangles) - len(kept),
+            )
         )
     mesh = bpy.data.meshes.new(name)
     _geometry(mesh, to_blender(model.positions, scale), triangles)
@@ -69,7 +74,7 @@ def _uv_maps(mesh, model, corners, report):
     for name, uvs in maps:
         layer = mesh.uv_layers.new(name=name, do_init=False)
         if layer is None:
-            report.warn(f"Blender has no room for the UV map '{name}'")
+            report.warn(tr("Blender has no room for the UV map '{name}'", name=name))
             continue
         flipped = np.stack([uvs[:, 0], 1 - uvs[:, 1]], 1)[corners]
         if hasattr(layer, "uv"):

@@ -7,6 +7,7 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
+from ..translations import tr
 from . import build
 
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
@@ -57,7 +58,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
     @classmethod
     def poll(cls, context):
         if context.mode != "OBJECT":
-            cls.poll_message_set("Leave edit, pose and sculpt mode first")
+            cls.poll_message_set(tr("Leave edit, pose and sculpt mode first"))
             return False
         return True
 
@@ -70,10 +71,10 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
     def execute(self, context):
         paths = self._paths()
         if not paths:
-            self.report({"ERROR"}, "No file is chosen: give the path of a .pmx or .pmd file")
+            self.report({"ERROR"}, tr("No file is chosen: give the path of a .pmx or .pmd file"))
             return {"CANCELLED"}
         if not self.types:
-            self.report({"ERROR"}, "Nothing to import: choose at least one part of the model")
+            self.report({"ERROR"}, tr("Nothing to import: choose at least one part of the model"))
             return {"CANCELLED"}
         imported = 0
         options = build.Options(self.scale, self._parts(), self.pack_textures)
@@ -89,7 +90,10 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         if not imported:
             return {"CANCELLED"}
         self.report(
-            {"INFO"}, "Imported 1 model" if imported == 1 else f"Imported {imported} models"
+            {"INFO"},
+            tr("Imported 1 model")
+            if imported == 1
+            else tr("Imported {count} models", count=imported),
         )
         return {"FINISHED"}
 

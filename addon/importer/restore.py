@@ -26,6 +26,7 @@ from .. import (
     skinner,
 )
 from ..mesh_source import BDEF2, SDEF, SDEF_KEYS
+from ..translations import tr
 from . import vertex_match
 
 _SAME_WEIGHT = 1e-6
@@ -64,14 +65,19 @@ def prepare(found, rig):
     for obj in found.meshes:
         skinner.check_editable(obj)
     if not len(rig.model.positions):
-        raise RestoreError(f"'{os.path.basename(rig.path)}' has no vertices")
+        raise RestoreError(tr("'{name}' has no vertices", name=os.path.basename(rig.path)))
     restored = [_prepare(obj, found.armature, rig) for obj in found.meshes]
     matched = sum(item.matched.sum() for item in restored)
     total = sum(len(item.matched) for item in restored)
     if 2 * matched < total or not matched:
         raise RestoreError(
-            f"'{os.path.basename(rig.path)}' does not fit '{found.name}':"
-            f" {matched} of {total} vertices found"
+            tr(
+                "'{file}' does not fit '{name}': {found} of {total} vertices found",
+                file=os.path.basename(rig.path),
+                name=found.name,
+                found=matched,
+                total=total,
+            )
         )
     return [item for item in restored if item.matched.any()], total - matched
 
@@ -84,7 +90,7 @@ def write(found, rig, restored):
         deform_data.store(item.obj.data, item.deform, item.groups, item.weights)
         item.obj.data.update_tag()
         mmd_tools.refresh_sdef(item.obj)
-    found.armature[model_file.PATH] = rig.path
+    found.armature.mmdskin.model_path = rig.path
     if any(preview.is_live(item.obj) for item in restored):
         preview.enable(found)
 
@@ -220,7 +226,7 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
     @classmethod
     def poll(cls, context):
         if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set("Switch to object mode first")
+            cls.poll_message_set(tr("Switch to object mode first"))
             return False
         return True
 
@@ -244,10 +250,17 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
         name = os.path.basename(rig.path)
         if missing:
             self.report(
-                {"WARNING"}, f"{missing} vertices have no match in '{name}' and keep what they have"
+                {"WARNING"},
+                tr(
+                    "{count} vertices have no match in '{file}' and keep what they have",
+                    count=missing,
+                    file=name,
+                ),
             )
         matched = sum(int(item.matched.sum()) for item in restored)
-        self.report({"INFO"}, f"Restored {matched} vertices from '{name}'")
+        self.report(
+            {"INFO"}, tr("Restored {count} vertices from '{file}'", count=matched, file=name)
+        )
         return {"FINISHED"}
 
 

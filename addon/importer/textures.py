@@ -7,6 +7,8 @@ import re
 import bpy
 from bpy_extras import image_utils
 
+from ..translations import tr
+
 
 class Textures:
     """Loads each texture once, when it is first asked for."""
@@ -31,9 +33,11 @@ class Textures:
     def _load(self, path):
         image = image_utils.load_image(path, self._folder, place_holder=True, check_existing=True)
         if not os.path.isfile(bpy.path.abspath(image.filepath)):
-            self._report.warn(f"Texture '{path}' is missing")
+            self._report.warn(tr("Texture '{path}' is missing", path=path))
         elif not image.size[0]:
-            self._report.warn(f"Texture '{path}' is not an image that Blender can read")
+            self._report.warn(
+                tr("Texture '{path}' is not an image that Blender can read", path=path)
+            )
         elif self._pack and not image.packed_file:
             image.pack()
         return image

@@ -348,11 +348,11 @@ class Keys(MotionCase):
 
 class ModelFile(MotionCase):
     def test_path_that_the_importer_kept(self):
-        self.armature[addon().model_file.PATH] = self.model_path
+        self.armature.mmdskin.model_path = self.model_path
         self.assert_follows(self.open(model=""))
 
     def test_path_that_the_importer_kept_and_that_leads_nowhere_now(self):
-        self.armature[addon().model_file.PATH] = "/gone.pmx"
+        self.armature.mmdskin.model_path = "/gone.pmx"
         self.scene.root["import_folder"] = self.folder.name
         self.assert_follows(self.open(model=""))
 

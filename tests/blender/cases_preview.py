@@ -88,6 +88,12 @@ class Viewport(Live):
             self.bones["腕.L"].rotation_quaternion = (math.cos(angle), 0, math.sin(angle), 0)
             self.assert_live()
 
+    def test_follows_a_bone_that_is_stretched_unevenly(self):
+        """SDEF takes a rotation from what is none: by the axes of the file, not of Blender."""
+        self.bones["腕.L"].scale = (1.3, 0.8, 1.1)
+        bpy.context.scene.frame_set(15)
+        self.assert_live()
+
     def test_follows_a_key_value_set_by_hand(self):
         self.key.id_data.animation_data_clear()
         for value in (0.3, 1.0, 0.0):

@@ -97,7 +97,7 @@ class RestoreCase(case.Case):
             self.restore(path)
         self.assertIn(words, str(caught.exception))
         self.assertEqual(before, (case.state(self.mesh), list(self.mesh.data.attributes.keys())))
-        self.assertNotIn("mmdskin_model_path", self.armature)
+        self.assertEqual(self.armature.mmdskin.model_path, "")
 
 
 class Restores(RestoreCase):
@@ -111,7 +111,7 @@ class Restores(RestoreCase):
     def test_the_bake_and_the_path(self):
         self.forget()
         self.restore()
-        self.assertEqual(self.armature["mmdskin_model_path"], self.path)
+        self.assertEqual(self.armature.mmdskin.model_path, self.path)
         expected = self.of_file()
         bpy.ops.mmdskin.bake()
         self.assert_close(scene.evaluated_positions(self.mesh), expected)

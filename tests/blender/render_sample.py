@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Render a PMX model in Blender before and after Bake MMD Skin, in one picture.
+"""Import a PMX model into Blender and render it with MMD Skinning off and on, in one picture.
 
 python tests/blender/render_sample.py sample.pmx build/demo [--blender PROGRAM] [--zip ZIP]
 
@@ -21,7 +21,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import addon_profile  # noqa: E402
 
 BEND, TWIST = 120, 150
-LABELS = ("Armature modifier", "Bake MMD Skin")
+LABELS = ("Armature modifier", "MMD Skinning")
 
 
 def main(arguments):
@@ -68,14 +68,12 @@ def package(folder):
 def render(options):
     """Inside Blender."""
     import bpy
-    import pmx_file
     import scene
 
     package_name = addon_profile.install(options.zip)
     options.output.mkdir(parents=True, exist_ok=True)
-    pmx = pmx_file.read(options.model)
     poses = [("pose", lambda model: scene.pose(model, degrees=35))]
-    if any(bone.name.startswith("ひじ_") for bone in pmx.bones):
+    if Imported(options.model).elbows:
         poses = [
             (f"bend-{BEND}", lambda model: turn_elbows(model, (0, 1, 0), BEND)),
             (f"twist-{TWIST}", lambda model: turn_elbows(model, (0, 0, 1), TWIST)),
@@ -83,10 +81,25 @@ def render(options):
     for name, pose in poses:
         scene.clear()
         path = options.output.resolve() / f"blender-{name}.png"
-        picture(pmx, pose, path)
+        picture(options.model, pose, path)
         print(f"picture: {path}", flush=True)
     status = 0 if bpy.context.scene.objects else 1
     addon_profile.uninstall_and_exit(package_name, status)
+
+
+class Imported:
+    """The objects of one import."""
+
+    def __init__(self, path):
+        import bpy
+
+        before = set(bpy.data.objects)
+        bpy.ops.mmdskin.import_model(filepath=str(path))
+        new = {obj.type: obj for obj in bpy.data.objects if obj not in before}
+        self.root, self.armature, self.mesh = new["EMPTY"], new["ARMATURE"], new["MESH"]
+        self.armature.hide_render = True
+        self.bone_names = [bone.name for bone in self.armature.pose.bones]
+        self.elbows = [name for name in self.bone_names if name.startswith("ひじ")]
 
 
 def turn_elbows(model, axis, degrees):
@@ -94,25 +107,22 @@ def turn_elbows(model, axis, degrees):
     import bpy
     from mathutils import Quaternion
 
-    for name in model.bone_names:
-        if name.startswith("ひじ"):
-            bone = model.armature.pose.bones[name]
-            angle = math.radians(degrees / 2 if "補助" in name else degrees)
-            rest = bone.bone.matrix_local.to_quaternion()
-            bone.rotation_mode = "QUATERNION"
-            bone.rotation_quaternion = rest.inverted() @ Quaternion(axis, angle) @ rest
+    for name in model.elbows:
+        bone = model.armature.pose.bones[name]
+        angle = math.radians(degrees / 2 if "補助" in name else degrees)
+        rest = bone.bone.matrix_local.to_quaternion()
+        bone.rotation_mode = "QUATERNION"
+        bone.rotation_quaternion = rest.inverted() @ Quaternion(axis, angle) @ rest
     bpy.context.view_layer.update()
 
 
-def picture(pmx, pose, path):
-    import bpy
+def picture(file, pose, path):
     import scene
 
-    before, after = (scene.Scene(pmx, name) for name in LABELS)
+    before, after = (Imported(file) for _ in LABELS)
     for model in (before, after):
         pose(model)
-    scene.select(after.mesh)
-    bpy.ops.mmdskin.bake()
+    after.armature.mmdskin.preview = True
     low, high = bounds((before.mesh, after.mesh))
     width, height = high[0] - low[0], high[2] - low[2]
     margin = 0.05 * max(width, height)
@@ -124,23 +134,18 @@ def picture(pmx, pose, path):
         scene.transform(model.root, offset)
         corner = (low[0] + offset[0], low[1], high[2] + offset[2] + 0.5 * margin)
         label(LABELS[place], corner, 0.8 * margin)
-        for text, x in captions(pmx):
+        for text, x in captions(model):
             label(text, (x, low[1], low[2] + offset[2] - 0.6 * margin), 0.5 * margin, "CENTER")
     columns, rows = (1, 2) if stacked else (2, 1)
     view(low, high, (columns * (width + margin), rows * row_height), margin)
     shoot(path, columns * (width + margin) / (rows * row_height))
 
 
-def captions(pmx):
+def captions(model):
     """(text, x) for each limb of the sample; nothing for other models."""
-    import scene
-
-    for bone in pmx.bones:
-        if bone.name.startswith("ひじ_"):
-            kind = bone.name.partition("_")[2]
-            # mmd_tools loses QDEF, so Blender's weights are all there is.
-            text = "QDEF (linear)" if kind == "QDEF" else kind
-            yield text, bone.position[0] * scene.SCALE
+    for name in model.elbows:
+        if "補助" not in name:
+            yield name.partition("_")[2], model.armature.data.bones[name].head_local.x
 
 
 def bounds(objects):

@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What errors and reports say, in Japanese and Simplified Chinese; `translations.tr` looks here."""
+
+# English: (Japanese, Chinese)
+SENTENCES = {
+    # The model.
+    "No object is active: select any object of an MMD model": (
+        "アクティブなオブジェクトがありません。MMD モデルのオブジェクトを選択してください",
+        "没有活动物体：请选择 MMD 模型的任一物体",
+    ),
+    "'{name}' has no armature: select an object of an MMD model": (
+        "「{name}」にアーマチュアがありません。MMD モデルのオブジェクトを選択してください",
+        "“{name}”没有骨架：请选择 MMD 模型的物体",
+    ),
+    "'{name}' has no mesh with an Armature modifier for '{armature}'": (
+        "「{name}」には「{armature}」のアーマチュアモディファイアーを持つメッシュがありません",
+        "“{name}”没有以“{armature}”为骨架修改器目标的网格",
+    ),
+    "This scene has no MMD model: no armature deforms a mesh": (
+        "このシーンに MMD モデルがありません。メッシュを変形するアーマチュアがありません",
+        "此场景中没有 MMD 模型：没有使网格变形的骨架",
+    ),
+    "No vertex group of '{name}' is named after a deforming bone of '{armature}'": (
+        "「{name}」に「{armature}」の変形ボーンと同名の頂点グループがありません",
+        "“{name}”没有与“{armature}”的形变骨骼同名的顶点组",
+    ),
+    "'{name}' has no vertices": ("「{name}」に頂点がありません", "“{name}”没有顶点"),
+    "'{name}' has no Armature modifier for '{armature}'": (
+        "「{name}」に「{armature}」のアーマチュアモディファイアーがありません",
+        "“{name}”没有以“{armature}”为目标的骨架修改器",
+    ),
+    "'{name}' has an attribute named '{attribute}': rename or remove it first": (
+        "「{name}」に「{attribute}」という属性があります。先に名前を変更するか削除してください",
+        "“{name}”有名为“{attribute}”的属性：请先重命名或移除",
+    ),
+    "There is not enough memory for {count} frames": (
+        "{count} フレーム分のメモリーが足りません",
+        "内存不足以容纳 {count} 帧",
+    ),
+    "'{file}' would be keyed on {count} frames, more than {most}: choose a larger step": (
+        "「{file}」は {count} フレームにキーを打つことになり、上限の {most} を超えます。"
+        "ステップを大きくしてください",
+        "“{file}”将在 {count} 帧上插入关键帧，超过上限 {most}：请选择更大的步长",
+    ),
+    "'{name}' has a scale of zero": (
+        "「{name}」のスケールがゼロです",
+        "“{name}”的缩放为零",
+    ),
+    "'{name}' cannot be skinned: {reason}": (
+        "「{name}」をスキニングできません: {reason}",
+        "无法对“{name}”蒙皮：{reason}",
+    ),
+    "'{name}' cannot be skinned at frame {frame}: the pose of bone '{bone}' is not a number": (
+        (
+            "「{name}」をフレーム {frame} でスキニングできません: "
+            "ボーン「{bone}」のポーズが数値ではありません"
+        ),
+        "无法在第 {frame} 帧对“{name}”蒙皮：骨骼“{bone}”的姿态不是有效数值",
+    ),
+    # What must be done first.
+    "Leave edit and sculpt mode first": (
+        "先に編集モードやスカルプトモードを終了してください",
+        "请先退出编辑模式和雕刻模式",
+    ),
+    "Leave edit, pose and sculpt mode first": (
+        "先に編集モード、ポーズモード、スカルプトモードを終了してください",
+        "请先退出编辑模式、姿态模式和雕刻模式",
+    ),
+    "Switch to object mode first": (
+        "先にオブジェクトモードに切り替えてください",
+        "请先切换到物体模式",
+    ),
+    "Switch to object or pose mode first": (
+        "先にオブジェクトモードまたはポーズモードに切り替えてください",
+        "请先切换到物体模式或姿态模式",
+    ),
+    "'{name}' is in edit mode: leave edit mode first": (
+        "「{name}」は編集モードです。先に編集モードを終了してください",
+        "“{name}”处于编辑模式：请先退出编辑模式",
+    ),
+    "'{name}' is in edit mode: switch to object mode first": (
+        "「{name}」は編集モードです。先にオブジェクトモードに切り替えてください",
+        "“{name}”处于编辑模式：请先切换到物体模式",
+    ),
+    "'{name}' is in sculpt mode: switch to object mode first": (
+        "「{name}」はスカルプトモードです。先にオブジェクトモードに切り替えてください",
+        "“{name}”处于雕刻模式：请先切换到物体模式",
+    ),
+    "'{name}' is disabled in viewports: enable it first": (
+        "「{name}」はビューポートで無効になっています。先に有効にしてください",
+        "“{name}”已在视图中禁用：请先启用",
+    ),
+    "'{name}' is linked from another file: append it or make it local first": (
+        "「{name}」は別のファイルからリンクされています。先にアペンドするかローカル化してください",
+        "“{name}”是从其他文件关联的：请先追加或将其本地化",
+    ),
+    "'{name}' is linked from another file: make a library override first": (
+        (
+            "「{name}」は別のファイルからリンクされています。"
+            "先にライブラリオーバーライドを作成してください"
+        ),
+        "“{name}”是从其他文件关联的：请先创建库重写",
+    ),
+    "The mesh of '{name}' is used by {count} objects: make it single-user first": (
+        (
+            "「{name}」のメッシュは {count} 個のオブジェクトで使われています。"
+            "先にシングルユーザー化してください"
+        ),
+        "“{name}”的网格被 {count} 个物体使用：请先使其单用户化",
+    ),
+    "'{name}' has absolute shape keys: switch its shape keys to Relative first": (
+        "「{name}」のシェイプキーは絶対です。先に「相対」に切り替えてください",
+        "“{name}”使用绝对形态键：请先将其形态键切换为“相对”",
+    ),
+    "Shape key '{key}' of '{name}' has {points} points but the mesh has {vertices} vertices": (
+        "「{name}」のシェイプキー「{key}」は {points} 点ですが、メッシュは {vertices} 頂点です",
+        "“{name}”的形态键“{key}”有 {points} 个点，但网格有 {vertices} 个顶点",
+    ),
+    "The shape keys of '{name}' are in tweak mode: leave it first": (
+        "「{name}」のシェイプキーは NLA の調整モードです。先に終了してください",
+        "“{name}”的形态键处于 NLA 调整模式：请先退出",
+    ),
+    "'{name}' shows only its active shape key: unpin it first": (
+        "「{name}」はアクティブなシェイプキーだけを表示しています。先にピン留めを外してください",
+        "“{name}”只显示活动形态键：请先取消固定",
+    ),
+    "Modifier '{modifier}' of '{name}' stands before the Armature modifier: move it below": (
+        (
+            "「{name}」のモディファイアー「{modifier}」がアーマチュアモディファイアーより前にあります。"
+            "後ろに移動してください"
+        ),
+        "“{name}”的修改器“{modifier}”位于骨架修改器之前：请将其移到后面",
+    ),
+    "'{name}' is baked: clear the bake first": (
+        "「{name}」はベイク済みです。先にベイクをクリアしてください",
+        "“{name}”已烘焙：请先清除烘焙",
+    ),
+    # Bake.
+    "MMD Skin: frame {done} of {total}   Esc: cancel": (
+        "MMD Skin: フレーム {done} / {total}   Esc: キャンセル",
+        "MMD Skin：第 {done} 帧，共 {total} 帧   Esc：取消",
+    ),
+    "Baked {frames}: {meshes}, {vertices} vertices": (
+        "{frames}をベイクしました: {meshes}、{vertices} 頂点",
+        "已烘焙{frames}：{meshes}，{vertices} 个顶点",
+    ),
+    "frame {frame}": ("フレーム {frame} ", "第 {frame} 帧"),
+    "{count} frames": ("{count} フレーム", " {count} 帧"),
+    "1 mesh": ("1 メッシュ", "1 个网格"),
+    "{count} meshes": ("{count} メッシュ", "{count} 个网格"),
+    "The bake was cancelled: nothing has changed": (
+        "ベイクをキャンセルしました。何も変更されていません",
+        "烘焙已取消：没有任何更改",
+    ),
+    "Cleared the bake of {meshes}": (
+        "ベイクをクリアしました: {meshes}",
+        "已清除烘焙：{meshes}",
+    ),
+    "This model has no bake to clear": (
+        "このモデルにはクリアするベイクがありません",
+        "此模型没有可清除的烘焙",
+    ),
+    "There is no frame from {first} to {last}": (
+        "{first} から {last} までの範囲にフレームがありません",
+        "从 {first} 到 {last} 之间没有帧",
+    ),
+    "The model was removed during the bake": (
+        "ベイク中にモデルが削除されました",
+        "烘焙期间模型被移除",
+    ),
+    "'{name}' was edited during the bake": (
+        "ベイク中に「{name}」が編集されました",
+        "烘焙期间“{name}”被编辑",
+    ),
+    "{count} vertices have more than four bones: the strongest four are used": (
+        "{count} 個の頂点に 4 つを超えるボーンがあります。影響の大きい 4 つを使います",
+        "{count} 个顶点受四根以上骨骼影响：使用权重最大的四根",
+    ),
+    "{count} vertices have more than four bones: the strongest four were used": (
+        "{count} 個の頂点に 4 つを超えるボーンがあります。影響の大きい 4 つを使いました",
+        "{count} 个顶点受四根以上骨骼影响：已使用权重最大的四根",
+    ),
+    # Mesh caches.
+    "This file is not saved yet: save it, or choose a folder for the cache": (
+        "このファイルはまだ保存されていません。保存するか、キャッシュのフォルダーを選択してください",
+        "此文件尚未保存：请先保存，或为缓存选择文件夹",
+    ),
+    "The folder '{folder}' for the cache does not exist: make it first": (
+        "キャッシュのフォルダー「{folder}」がありません。先に作成してください",
+        "缓存文件夹“{folder}”不存在：请先创建",
+    ),
+    "The cache '{path}' cannot be written: {reason}": (
+        "キャッシュ「{path}」に書き込めません: {reason}",
+        "无法写入缓存“{path}”：{reason}",
+    ),
+    # Corrective keys.
+    "'{name}' has {count} Armature modifiers: corrective keys need just one": (
+        (
+            "「{name}」にアーマチュアモディファイアーが {count} 個あります。"
+            "補正キーには 1 個だけ必要です"
+        ),
+        "“{name}”有 {count} 个骨架修改器：矫正形态键只允许有一个",
+    ),
+    "Modifier '{modifier}' of '{name}' is switched off:"
+    " corrective keys need it in viewport and renders": (
+        (
+            "「{name}」のモディファイアー「{modifier}」がオフです。"
+            "補正キーにはビューポートとレンダーの両方で必要です"
+        ),
+        "“{name}”的修改器“{modifier}”已关闭：矫正形态键需要它在视图和渲染中都启用",
+    ),
+    "Modifier '{modifier}' of '{name}' has Preserve Volume on: switch it off first": (
+        "「{name}」のモディファイアー「{modifier}」で「体積を維持」がオンです。先にオフにしてください",
+        "“{name}”的修改器“{modifier}”开启了“维持体积”：请先将其关闭",
+    ),
+    "Modifier '{modifier}' of '{name}' uses bone envelopes: let it use vertex groups only": (
+        (
+            "「{name}」のモディファイアー「{modifier}」がボーンエンベロープを使っています。"
+            "頂点グループだけを使うようにしてください"
+        ),
+        "“{name}”的修改器“{modifier}”使用骨骼封套：请让它只使用顶点组",
+    ),
+    "Bone '{bone}' multiplies vertex groups by its envelope: switch it off": (
+        "ボーン「{bone}」は頂点グループにエンベロープを乗算しています。オフにしてください",
+        "骨骼“{bone}”将顶点组与封套相乘：请将其关闭",
+    ),
+    "Bone '{bone}' has several segments: let it have one": (
+        "ボーン「{bone}」に複数のセグメントがあります。1 つにしてください",
+        "骨骼“{bone}”有多个分段：请改为一个",
+    ),
+    "{count} times a vertex of '{name}' is folded so flat that no shape key can bring it back wholly": (
+        "「{name}」の頂点が平らにつぶれ、シェイプキーでは完全に戻せない箇所が {count} 件あります",
+        "“{name}”的顶点有 {count} 次被压得过平，形态键无法使其完全恢复",
+    ),
+    "{count} times a vertex of '{name}' needs correction where no joint is turned: it is left out": (
+        (
+            "「{name}」の頂点で、関節が回転していないのに補正が必要な箇所が {count} 件あります。"
+            "これらは除外します"
+        ),
+        "“{name}”的顶点有 {count} 次在没有关节旋转时需要矫正：已忽略",
+    ),
+    "Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact": (
+        (
+            "フレーム {frame} と {other} では「{joint}」の回転が同じです。"
+            "正確なのはフレーム {other} だけです"
+        ),
+        "第 {frame} 帧和第 {other} 帧中“{joint}”的旋转相同：只有第 {other} 帧是精确的",
+    ),
+    # Files of models and motions.
+    "The file of '{name}' is not known: choose its .pmx or .pmd": (
+        "「{name}」のファイルが不明です。.pmx または .pmd を選択してください",
+        "“{name}”的文件未知：请选择其 .pmx 或 .pmd 文件",
+    ),
+    "'{file}' cannot be opened: {reason}": (
+        "「{file}」を開けません: {reason}",
+        "无法打开“{file}”：{reason}",
+    ),
+    "'{file}' cannot be read: {reason}": (
+        "「{file}」を読み込めません: {reason}",
+        "无法读取“{file}”：{reason}",
+    ),
+    "there is not enough memory": ("メモリが足りません", "内存不足"),
+    "'{file}' is not a sound MMD model: {reason}": (
+        "「{file}」は正しい MMD モデルではありません: {reason}",
+        "“{file}”不是有效的 MMD 模型：{reason}",
+    ),
+    "'{file}' does not fit '{name}': {found} of its {total} bones found": (
+        "「{file}」は「{name}」に合いません: {total} ボーンのうち {found} ボーンしか一致しません",
+        "“{file}”与“{name}”不匹配：{total} 根骨骼中只找到 {found} 根",
+    ),
+    "'{file}' does not fit '{name}': its bones have the same names but other places": (
+        "「{file}」は「{name}」に合いません: ボーンの名前は同じですが位置が違います",
+        "“{file}”与“{name}”不匹配：骨骼名称相同但位置不同",
+    ),
+    "'{file}' does not fit '{name}': {found} of {total} vertices found": (
+        "「{file}」は「{name}」に合いません: {total} 頂点のうち {found} 頂点しか一致しません",
+        "“{file}”与“{name}”不匹配：{total} 个顶点中只找到 {found} 个",
+    ),
+    "No motion is chosen: choose a .vmd or .vpd": (
+        "モーションが選択されていません。.vmd または .vpd を選択してください",
+        "未选择动作：请选择 .vmd 或 .vpd 文件",
+    ),
+    "The scene has {fps} frames per second": (
+        "シーンのフレームレートが毎秒 {fps} フレームです",
+        "场景的帧率为每秒 {fps} 帧",
+    ),
+    "'{file}' moves no bone and no morph of '{name}'": (
+        "「{file}」は「{name}」のどのボーンもモーフも動かしません",
+        "“{file}”不驱动“{name}”的任何骨骼或变形（表情）",
+    ),
+    "'{file}' moves no model: it has no key of a bone or morph": (
+        "「{file}」はモデルを動かしません。ボーンやモーフのキーがありません",
+        "“{file}”不驱动模型：其中没有骨骼或变形（表情）的关键帧",
+    ),
+    # Import.
+    "No file is chosen: give the path of a .pmx or .pmd file": (
+        "ファイルが選択されていません。.pmx または .pmd ファイルのパスを指定してください",
+        "未选择文件：请指定 .pmx 或 .pmd 文件的路径",
+    ),
+    "Nothing to import: choose at least one part of the model": (
+        "インポートするものがありません。モデルの部分を 1 つ以上選択してください",
+        "没有要导入的内容：请至少选择模型的一个部分",
+    ),
+    "Imported 1 model": ("1 個のモデルをインポートしました", "已导入 1 个模型"),
+    "Imported {count} models": (
+        "{count} 個のモデルをインポートしました",
+        "已导入 {count} 个模型",
+    ),
+    "{count} triangles use a vertex twice and were left out": (
+        "同じ頂点を 2 回使う三角形 {count} 個を除外しました",
+        "{count} 个三角面重复使用同一顶点，已忽略",
+    ),
+    "Blender has no room for the UV map '{name}'": (
+        "Blender の上限のため UV マップ「{name}」を追加できません",
+        "受 Blender 数量限制，无法添加 UV 贴图“{name}”",
+    ),
+    "The materials count {counted} triangles, the model has {total}": (
+        "材質の三角形は合計 {counted} 個ですが、モデルには {total} 個あります",
+        "材质共计 {counted} 个三角面，而模型有 {total} 个",
+    ),
+    "Texture '{path}' is missing": (
+        "テクスチャ「{path}」が見つかりません",
+        "找不到纹理“{path}”",
+    ),
+    "Texture '{path}' is not an image that Blender can read": (
+        "テクスチャ「{path}」は Blender で読み込める画像ではありません",
+        "纹理“{path}”不是 Blender 可以读取的图像",
+    ),
+    "The model lacks {count} bones of the motion": (
+        "モーションにある {count} 個のボーンがモデルにありません",
+        "模型缺少动作中的 {count} 根骨骼",
+    ),
+    "Posed {count} bones": (
+        "{count} 個のボーンにポーズを適用しました",
+        "已为 {count} 根骨骼应用姿态",
+    ),
+    "'{file}' moves '{name}'": (
+        "「{file}」で「{name}」を動かします",
+        "“{file}”正在驱动“{name}”",
+    ),
+    "Keyed {bones} bones and {keys} shape keys on {frames} frames": (
+        "{bones} 個のボーンと {keys} 個のシェイプキーに {frames} フレーム分のキーを打ちました",
+        "已在 {frames} 帧上为 {bones} 根骨骼和 {keys} 个形态键插入关键帧",
+    ),
+    "{count} vertices have no match in '{file}' and keep what they have": (
+        "{count} 個の頂点は「{file}」に一致するものがなく、元のままです",
+        "{count} 个顶点在“{file}”中没有匹配，保持原样",
+    ),
+    "Restored {count} vertices from '{file}'": (
+        "「{file}」から {count} 個の頂点を復元しました",
+        "已从“{file}”恢复 {count} 个顶点",
+    ),
+    # The native module.
+    "MMD Skin needs a Blender with Python 3.11 or newer, such as Blender 4.1": (
+        "MMD Skin には Python 3.11 以降の Blender（Blender 4.1 など）が必要です",
+        "MMD Skin 需要带有 Python 3.11 或更新版本的 Blender，例如 Blender 4.1",
+    ),
+    "The native module of MMD Skin is missing:"
+    " disable and enable the add-on in Preferences, then restart Blender": (
+        (
+            "MMD Skin のネイティブモジュールがありません。"
+            "プリファレンスでアドオンを無効にしてから再度有効にし、Blender を再起動してください"
+        ),
+        "缺少 MMD Skin 的原生模块：请在偏好设置中禁用再启用该插件，然后重启 Blender",
+    ),
+    "The native module of MMD Skin is missing:"
+    " install the add-on's zip again, then restart Blender": (
+        (
+            "MMD Skin のネイティブモジュールがありません。"
+            "アドオンの zip をもう一度インストールし、Blender を再起動してください"
+        ),
+        "缺少 MMD Skin 的原生模块：请重新安装插件的 zip 文件，然后重启 Blender",
+    ),
+    "The native module of MMD Skin cannot be loaded on this system: {reason}": (
+        "このシステムでは MMD Skin のネイティブモジュールを読み込めません: {reason}",
+        "无法在此系统上加载 MMD Skin 的原生模块：{reason}",
+    ),
+    "MMD Skin needs version {required} of its native module but {version} is loaded:"
+    " restart Blender": (
+        (
+            "MMD Skin にはネイティブモジュールのバージョン {required} が必要ですが、"
+            "{version} が読み込まれています。Blender を再起動してください"
+        ),
+        "MMD Skin 需要 {required} 版的原生模块，但已加载的是 {version} 版：请重启 Blender",
+    ),
+    "The native module of MMD Skin cannot be unpacked: {reason}": (
+        "MMD Skin のネイティブモジュールを展開できません: {reason}",
+        "无法解包 MMD Skin 的原生模块：{reason}",
+    ),
+}

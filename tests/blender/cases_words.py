@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every text that users read has its Japanese and Chinese, and they see them."""
+
+import ast
+import pathlib
+import string
+import sys
+import threading
+from unittest import mock
+
+import bpy
+import case
+
+# The same in every language.
+NAMES = {"MMD Skin", "MMD"}
+# Texts of Blender's, or of no one: file browser's fields and a property of drivers.
+INHERITED = {"filepath", "check_existing", "filter_glob", "files", "directory"}
+
+
+def addon():
+    return sys.modules["addon_package"]
+
+
+def translations():
+    return addon().translations
+
+
+def table():
+    """{(context, English): (Japanese, Chinese)}"""
+    return {
+        (context, english): translated
+        for context, texts in translations().TEXTS.items()
+        for english, translated in texts.items()
+    }
+
+
+def classes():
+    """Every class of the add-on that Blender has registered."""
+    return [cls for kind in kinds() for cls in kind.__subclasses__() if _is_ours(cls)]
+
+
+def kinds():
+    names = ("Operator", "Panel", "PropertyGroup", "FileHandler")
+    return [getattr(bpy.types, name) for name in names if hasattr(bpy.types, name)]
+
+
+def _is_ours(cls):
+    return cls.__module__.startswith(addon().__name__ + ".") and cls.is_registered
+
+
+def rna_texts():
+    """{(context, text)} of what Blender draws for the registered classes."""
+    found = set()
+    for cls in classes():
+        rna = cls.bl_rna
+        if issubclass(cls, bpy.types.Operator):
+            rna = getattr(bpy.ops.mmdskin, cls.bl_idname.partition(".")[2]).get_rna_type()
+            found |= {("Operator", cls.bl_label), ("*", rna.description)}
+        elif not issubclass(cls, bpy.types.PropertyGroup):
+            found.add(("*", cls.bl_label))
+        kind = next(kind for kind in kinds() if issubclass(cls, kind))
+        base = INHERITED.union(kind.bl_rna.properties.keys())
+        for prop in rna.properties:
+            if prop.identifier in base:
+                continue
+            context = getattr(prop, "translation_context", "*")
+            found |= {(context, prop.name), ("*", prop.description)}
+            for item in getattr(prop, "enum_items", ()):
+                found |= {(context, item.name), ("*", item.description)}
+    return {(context, text) for context, text in found if text and text not in NAMES}
+
+
+def sources():
+    folder = pathlib.Path(addon().__file__).parent
+    tables = {"translations.py", "sentences.py"}
+    for path in sorted(folder.rglob("*.py")):
+        if path.name not in tables and "wheels" not in path.parts:
+            yield path, ast.parse(path.read_text("utf-8"))
+
+
+def source_texts():
+    """{(context, text): place} of the literals that are shown."""
+    found = {}
+    for path, tree in sources():
+        for node in ast.walk(tree):
+            for context, value in _shown(node):
+                for text in _literals(value):
+                    found[context, text] = f"{path.name}:{node.lineno}"
+    return {key: place for key, place in found.items() if key[1] and key[1] not in NAMES}
+
+
+def _shown(node):
+    """(context, expression) of each text that a call or an assignment shows."""
+    # Extensions have no `bl_info` when they run.
+    if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "bl_info":
+        for key, value in zip(node.value.keys, node.value.values, strict=True):
+            if key.value in {"description", "location"}:
+                yield "*", value
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        values = {keyword.arg: keyword.value for keyword in node.keywords}
+        if name in {"tr", "label"} and node.args:
+            yield "*", node.args[0]
+        if "text" in values:
+            yield ("Operator" if name == "operator" else "*"), values["text"]
+        if name.endswith("Property"):
+            yield from (("*", values[key]) for key in ("name", "description") if key in values)
+
+
+def _literals(value):
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
+    elif isinstance(value, ast.JoinedStr):
+        yield from ("f-string" for part in value.values if _has_word(part))
+
+
+def _has_word(part):
+    return isinstance(part, ast.Constant) and any(letter.isalpha() for letter in part.value)
+
+
+def fields(text):
+    return sorted((name, spec) for _, name, spec, _ in string.Formatter().parse(text) if name)
+
+
+class Table(case.Case):
+    def test_every_text_of_a_class_is_translated(self):
+        found = rna_texts()
+        self.assertGreater(len(found), 80)
+        self.assertEqual(found - table().keys(), set())
+
+    def test_every_text_of_the_sources_is_translated(self):
+        found = source_texts()
+        self.assertGreater(len(found), 120)
+        self.assertEqual({key: found[key] for key in found.keys() - table().keys()}, {})
+
+    def test_every_sentence_is_made_by_tr(self):
+        """Reports and exceptions take no literal, and `tr` takes nothing else."""
+        wrong = []
+        for path, tree in sources():
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.Call):
+                    continue
+                bare = _says(node) and any(_is_text(arg) for arg in node.args)
+                translates = getattr(node.func, "id", "") in {"tr", "label"}
+                if bare or (translates and not isinstance(node.args[0], ast.Constant)):
+                    wrong.append(f"{path.name}:{node.lineno}")
+        self.assertEqual(wrong, [])
+
+    def test_placeholders_are_those_of_the_english(self):
+        for (_, english), translated in table().items():
+            for text in translated:
+                with self.subTest(text):
+                    self.assertEqual(fields(text), fields(english))
+
+    def test_nothing_is_left_over(self):
+        self.assertEqual(table().keys() - rna_texts() - source_texts().keys(), self.unseen())
+
+    def unseen(self):
+        """What is drawn in other versions only."""
+        return set() if hasattr(bpy.types, "FileHandler") else {("*", "MMD model")}
+
+    def test_translations_are_written_as_such(self):
+        for (_, english), translated in table().items():
+            self.assertEqual(len(translated), 2, english)
+            for text in translated:
+                with self.subTest(text):
+                    self.assertTrue(any(ord(letter) > 0x2E80 for letter in text))
+                    self.assertFalse(text.endswith(("。", ".")), "Blender adds the stop")
+
+    def test_no_english_text_is_there_twice(self):
+        folder = pathlib.Path(addon().__file__).parent
+        for name in ("translations.py", "sentences.py"):
+            for node in ast.walk(ast.parse((folder / name).read_text("utf-8"))):
+                if isinstance(node, ast.Dict):
+                    keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+                    self.assertEqual(len(keys), len(set(keys)), name)
+        default = translations()._DEFAULT.keys()
+        self.assertFalse(default & translations().SENTENCES.keys())
+
+
+def _says(call):
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return name in {"report", "warn", "poll_message_set", "status_text_set"} or (
+        name.endswith("Error") and name != "super"
+    )
+
+
+def _is_text(value):
+    if isinstance(value, ast.JoinedStr):
+        return any(_has_word(part) for part in value.values)
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+class Sentences(case.Case):
+    """In every Blender, also those that were built without languages."""
+
+    def speak(self, locale):
+        module = translations()
+        module._locale = locale
+        self.addCleanup(module.follow)
+        patch = mock.patch.object(module, "follow")
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_english_by_default(self):
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.context.view_layer.objects.active = None
+            bpy.ops.mmdskin.bake()
+        self.assertIn("No object is active: select any", str(caught.exception))
+
+    def test_japanese(self):
+        self.speak("ja_JP")
+        self.mesh.modifiers.clear()
+        self.assert_refused("「model」には「model_arm」の")
+
+    def test_chinese(self):
+        self.mesh.data.shape_keys.use_relative = False
+        for locale in ("zh_CN", "zh_HANS"):
+            self.speak(locale)
+            self.assert_refused("“model_mesh”使用绝对形态键")
+
+    def test_a_language_that_is_not_there(self):
+        self.speak("fr_FR")
+        self.mesh.data.shape_keys.use_relative = False
+        self.assert_refused("'model_mesh' has absolute shape keys")
+
+    def test_names_with_braces(self):
+        self.mesh.name = "{name} {0} {"
+        self.mesh.data.shape_keys.use_relative = False
+        self.assert_refused("'{name} {0} {' has absolute shape keys")
+
+    def test_another_thread(self):
+        self.speak("ja_JP")
+        self.assertEqual(in_thread("{count} meshes", count=3), "3 メッシュ")
+
+    def test_another_thread_keeps_the_language(self):
+        translations().follow()
+        before = translations()._locale
+        in_thread("1 mesh")
+        self.assertEqual(translations()._locale, before)
+
+
+def in_thread(*words, **values):
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(translations().tr(*words, **values)), daemon=True
+    )
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+class Lines(case.Case):
+    """Sentences in a narrow sidebar."""
+
+    def lines(self, text, room):
+        found = addon().panels._lines(text, room)
+        self.assertEqual("".join(found).replace(" ", ""), text.replace(" ", ""))
+        return found
+
+    def test_english(self):
+        self.assertEqual(self.lines("one two three", 8), ["one two", "three"])
+
+    def test_japanese_without_spaces(self):
+        self.assertEqual(self.lines("先に保存。次へ行く", 8), ["先に保", "存。次へ", "行く"])
+
+    def test_chinese_with_words(self):
+        text = "“model”有 2 个骨架修改器：只允许有一个"
+        for line in self.lines(text, 16):
+            self.assertFalse(line.startswith(("：", "”")) or line.endswith("“"), line)
+
+    def test_a_word_that_is_longer_than_a_line(self):
+        self.assertEqual(self.lines("a verylongword", 5), ["a", "verylongword"])
+
+    def test_nothing(self):
+        self.assertEqual(self.lines("", 5), [""])
+
+
+class Language(case.Case):
+    """As Blender shows it in another language."""
+
+    def setUp(self):
+        super().setUp()
+        locales = set(bpy.app.translations.locales)
+        if not locales.intersection(translations().COLUMNS):
+            self.skipTest("this Blender was built without languages")
+        view = bpy.context.preferences.view
+        names = ("language", "use_translate_interface", "use_translate_tooltips")
+        names += ("use_translate_reports",) if hasattr(view, "use_translate_reports") else ()
+        for name in reversed(names):
+            self.addCleanup(setattr, view, name, getattr(view, name))
+        for name in names[1:]:
+            setattr(view, name, True)
+        self.view = view
+        self.chinese = "zh_HANS" if "zh_HANS" in locales else "zh_CN"
+
+    def shown(self, text, context="*"):
+        return bpy.app.translations.pgettext_iface(text, context)
+
+    def test_labels(self):
+        self.view.language = "ja_JP"
+        self.assertEqual(self.shown("MMD Skinning"), "MMD スキニング")
+        self.assertEqual(self.shown("Bake MMD Skin", "Operator"), "MMD スキニングをベイク")
+        self.view.language = self.chinese
+        self.assertEqual(self.shown("MMD Skinning"), "MMD 蒙皮")
+
+    def test_every_text_is_shown_in_the_language(self):
+        for language in ("ja_JP", self.chinese):
+            self.view.language = language
+            for context, english in table():
+                with self.subTest(english):
+                    self.assertNotEqual(self.shown(english, context), english)
+
+    def test_errors(self):
+        bpy.context.view_layer.objects.active = None
+        self.view.language = "ja_JP"
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.bake()
+        self.assertIn("アクティブなオブジェクトがありません", str(caught.exception))
+        self.view.use_translate_tooltips = False
+        if hasattr(self.view, "use_translate_reports"):
+            self.view.use_translate_reports = False
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.bake()
+        self.assertIn("No object is active", str(caught.exception))
+
+    def test_errors_of_another_thread(self):
+        self.view.language = self.chinese
+        translations().follow()
+        self.assertEqual(in_thread("1 mesh"), "1 个网格")
+
+    def test_nothing_is_translated_when_the_addon_is_off(self):
+        self.view.language = "ja_JP"
+        self.addCleanup(addon().register)
+        addon().unregister()
+        self.assertEqual(self.shown("MMD Skinning"), "MMD Skinning")
+        addon().register()
+        addon().register()
+        self.assertEqual(self.shown("MMD Skinning"), "MMD スキニング")
