@@ -4,6 +4,7 @@
 So whatever fails, or is cancelled, leaves the scene as it was.
 """
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
@@ -196,10 +197,11 @@ class _Frames:
 
     def __exit__(self, *_):
         if self._moves:
-            frame, subframe = self._place
-            self._scene.frame_set(frame, subframe=subframe)
-            if self._values.restore():
-                self._context.view_layer.update()
+            with contextlib.suppress(ReferenceError):  # the scene or what it held was removed
+                frame, subframe = self._place
+                self._scene.frame_set(frame, subframe=subframe)
+                if self._values.restore():
+                    self._context.view_layer.update()
 
     def __iter__(self):
         frames = self._options.frames

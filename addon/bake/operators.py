@@ -4,6 +4,7 @@
 import time
 
 import bpy
+from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from .. import model, native, properties
@@ -12,6 +13,9 @@ from . import job, sources
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
 _TICK = 0.02  # seconds between steps, and at least so long a step works, in a window
+
+
+_running = {}  # job of each bake in a window: its timer
 
 
 class _ModelOperator:
@@ -128,7 +132,7 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
-    _job = _timer = None
+    _job = None
 
     def execute(self, context):
         try:
@@ -147,12 +151,14 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         except job.ERRORS as error:
             return self.failed(error)
         manager = context.window_manager
-        self._timer = manager.event_timer_add(_TICK, window=context.window)
+        _running[self._job] = manager.event_timer_add(_TICK, window=context.window)
         manager.progress_begin(0, self._job.total)
         manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
+        if self._job not in _running:
+            return {"CANCELLED"}
         if event.type == "ESC":
             self.cancel(context)
             self.report({"WARNING"}, tr("The bake was cancelled: nothing has changed"))
@@ -167,8 +173,11 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         except job.ERRORS as error:
             self.cancel(context)
             return self.failed(error)
+        except BaseException:
+            self.cancel(context)
+            raise
         if done is None:
-            self._leave(context)
+            _leave(self._job, context)
             return self._report(self._job)
         total = self._job.total
         context.window_manager.progress_update(done)
@@ -178,13 +187,9 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def cancel(self, context):
-        self._job.close()
-        self._leave(context)
-
-    def _leave(self, context):
-        context.window_manager.event_timer_remove(self._timer)
-        context.window_manager.progress_end()
-        context.workspace.status_text_set(None)
+        if self._job in _running:
+            self._job.close()
+            _leave(self._job, context)
 
     def _start(self, context):
         models = self.models(context)
@@ -260,6 +265,23 @@ def _meshes(count):
     return tr("1 mesh") if count == 1 else tr("{count} meshes", count=count)
 
 
+def _leave(baking, context):
+    context.window_manager.event_timer_remove(_running.pop(baking))
+    context.window_manager.progress_end()
+    if context.workspace is not None:
+        context.workspace.status_text_set(None)
+
+
+@persistent
+def _stop(*_):
+    """Cancel the bakes in windows: they end with their file, and with the add-on."""
+    for baking in list(_running):
+        baking.close()
+        _leave(baking, bpy.context)
+        for workspace in bpy.data.workspaces:
+            workspace.status_text_set(None)
+
+
 _classes = (MMDSKIN_OT_bake, MMDSKIN_OT_clear_bake)
 
 
@@ -267,9 +289,14 @@ def register():
     for cls in _classes:
         if not cls.is_registered:
             bpy.utils.register_class(cls)
+    if _stop not in bpy.app.handlers.load_pre:
+        bpy.app.handlers.load_pre.append(_stop)
 
 
 def unregister():
+    _stop()
+    if _stop in bpy.app.handlers.load_pre:
+        bpy.app.handlers.load_pre.remove(_stop)
     for cls in reversed(_classes):
         if cls.is_registered:
             bpy.utils.unregister_class(cls)

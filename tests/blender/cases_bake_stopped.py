@@ -121,7 +121,7 @@ class Operator(Stopped):
         self.reports = []
         kind = operators.MMDSKIN_OT_bake
         names = ("invoke", "execute", "modal", "cancel", "models", "failed")
-        names += ("_leave", "_start", "_options", "_report")
+        names += ("_start", "_options", "_report")
         members = {name: getattr(kind, name) for name in names}
         given = {"target": "MESH_CACHE", "range": "CUSTOM", "folder": self.folder}
         given |= {"frame_start": 1, "frame_end": 21, "step": 1}
@@ -132,9 +132,12 @@ class Operator(Stopped):
         patch = mock.patch.object(operators, "_TICK", 0.0)
         patch.start()
         self.addCleanup(patch.stop)
-        background = mock.patch.object(
-            operators, "bpy", SimpleNamespace(app=SimpleNamespace(background=False))
+        window = SimpleNamespace(
+            app=SimpleNamespace(background=False),
+            context=self.context,
+            data=SimpleNamespace(workspaces=[self.context.workspace]),
         )
+        background = mock.patch.object(operators, "bpy", window)
         background.start()
         self.addCleanup(background.stop)
 
@@ -178,6 +181,25 @@ class Operator(Stopped):
         self.assertEqual(self.reports[-1][0], "ERROR")
         self.assertEqual(self.shown[-2:], ["timer", None])
         self.assert_untouched(before)
+
+    def test_any_failure_ends_it(self):
+        before = model_state.of_file()
+        self.operator.invoke(self.context, None)
+        with mock.patch.object(addon().skinner.Skinner, "positions", side_effect=KeyError("x")):
+            self.assertRaises(KeyError, self.event, "TIMER")
+        self.assertEqual(self.shown[-2:], ["timer", None])
+        self.assert_untouched(before)
+
+    def test_ends_with_the_add_on_and_with_the_file(self):
+        before = model_state.of_file()
+        self.operator.invoke(self.context, None)
+        for _ in range(3):
+            self.event("TIMER")
+        self.assertIn(addon().bake.operators._stop, bpy.app.handlers.load_pre)
+        addon().bake.operators._stop()
+        self.assertEqual(self.shown[-3:], ["timer", None, None])
+        self.assert_untouched(before)
+        self.assertEqual(self.event("TIMER"), {"CANCELLED"})
 
 
 class full_disk:
