@@ -38,8 +38,10 @@ SENTENCES = {
         "内存不足以容纳 {count} 帧",
     ),
     "'{file}' would be keyed on {count} frames, more than {most}: choose a larger step": (
-        "「{file}」は {count} フレームにキーを打つことになり、上限の {most} を超えます。"
-        "ステップを大きくしてください",
+        (
+            "「{file}」は {count} フレームにキーを打つことになり、上限の {most} を超えます。"
+            "ステップを大きくしてください"
+        ),
         "“{file}”将在 {count} 帧上插入关键帧，超过上限 {most}：请选择更大的步长",
     ),
     "'{name}' has a scale of zero": (
