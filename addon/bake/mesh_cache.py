@@ -7,6 +7,7 @@ Bake leaves the file where it is: another file may use it.
 
 import concurrent.futures
 import contextlib
+import errno
 import os
 import struct
 
@@ -43,6 +44,8 @@ class MeshCache:
 
     def start(self):
         try:
+            if os.path.isdir(self._path):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             self._file = open(self._new, "xb")  # noqa: SIM115
         except OSError as error:
             raise self._error(error) from error

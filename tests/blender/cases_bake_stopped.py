@@ -241,6 +241,12 @@ class Disk(Stopped):
     def test_folder_that_takes_no_files(self):
         self.fails("cannot be written", folder="/proc")
 
+    def test_folder_in_the_place_of_the_file(self):
+        taken = os.path.join(self.folder, "踊り_model_mesh.pc2")
+        os.mkdir(taken)
+        self.fails("Is a directory")
+        self.assertEqual(os.listdir(self.folder), [os.path.basename(taken)])
+
     def test_file_that_cannot_be_replaced(self):
         with mock.patch("os.replace", side_effect=PermissionError(13, "Permission denied")):
             self.fails("cannot be written: Permission denied")
