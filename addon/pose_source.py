@@ -5,6 +5,8 @@ import numpy as np
 
 from .translations import tr
 
+_BY_ROW = np.arange(16).reshape(4, 4).T.ravel()
+
 
 class PoseError(Exception):
     """The pose cannot be used; the text is a sentence for the user."""
@@ -19,14 +21,14 @@ def matrices(armature, obj, numbers):
     flat = np.empty(16 * len(pose_bones), np.float32)
     # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted(), stored column by column.
     pose_bones.foreach_get("matrix_channel", flat)
-    chosen = flat.reshape(-1, 4, 4)[list(numbers)]
-    return in_mesh_space(chosen.transpose(0, 2, 1), armature, obj)
+    by_row = flat.reshape(-1, 16)[numbers[:, None], _BY_ROW]
+    return in_mesh_space(by_row.reshape(-1, 4, 4), armature, obj)
 
 
 def numbers(armature, bones):
-    """Numbers of the named pose bones."""
+    """(B,) numbers of the named pose bones."""
     known = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
-    return [known[name] for name in bones]
+    return np.array([known[name] for name in bones], np.intp)
 
 
 def in_mesh_space(matrices, armature, obj):

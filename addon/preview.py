@@ -56,7 +56,8 @@ class _Ready(NamedTuple):
     original: int  # address of the mesh that the user sees
     skinner: skinner.Skinner
     bones: list  # names of all pose bones
-    chosen: tuple  # those of the skinner, as numbers
+    chosen: np.ndarray  # those of the skinner, as numbers
+    buffers: np.ndarray  # Blender evaluates a copy of a mesh on one thread at a time
     settings: tuple  # of the motion, None without
     motion: object
 
@@ -358,7 +359,7 @@ def _positions(ready, mesh, armature, obj, frame):
         if pinned is None:
             known = ready.motion.known_keys(keys)
             values = np.where(known, ready.motion.key_values(keys, frames)[0], values)
-    return ready.skinner.positions(matrices, values)
+    return ready.skinner.positions(matrices, values, ready.buffers)
 
 
 def _prepared(mesh, armature, obj, attribute, settings):
@@ -374,9 +375,9 @@ def _prepared(mesh, armature, obj, attribute, settings):
         return ready
     original = mesh.original.as_pointer()
     found = skinner.Skinner(obj, armature)
-    chosen = tuple(pose_source.numbers(armature, found.bones))
+    chosen = pose_source.numbers(armature, found.bones)
     motion = motion_source.open(armature, *settings) if settings else None
-    ready = _Ready(original, found, names, chosen, settings, motion)
+    ready = _Ready(original, found, names, chosen, found.buffers(), settings, motion)
     if settings is None and not _waits_for(mesh, found.bones):
         _outgrown.add(mesh.name)
     same = [key for key, value in list(_ready.items()) if value.original == original]

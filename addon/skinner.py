@@ -31,6 +31,7 @@ _HARMLESS = {
 # SDEF and QDEF take a rotation from two columns of a matrix. Blender's bones are not quite
 # orthonormal, so it matters that these are the file's x and y: Blender's x and z.
 _FILE_AXES = [0, 2, 1]
+_FILE_ELEMENTS = np.array([4 * row + column for row in (0, 2, 1, 3) for column in (0, 2, 1, 3)])
 
 
 class Skinner:
@@ -44,7 +45,7 @@ class Skinner:
         morphs = mesh_source.morphs(obj, source.weights, absent)
         self.keys = tuple(name for name, _, _ in morphs)
         self._share = _share(obj, armature, source)
-        self._skin = mmdskin.skin
+        self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
         try:
             self._mesh = mmdskin.Mesh(
                 _swapped(mesh_source.rest_positions(obj.data)),
@@ -63,26 +64,34 @@ class Skinner:
     def vertex_count(self):
         return len(self.source.deform)
 
-    def positions(self, matrices, key_values):
+    def buffers(self):
+        """What `positions` writes to if it is given: new memory for each frame costs time."""
+        return np.empty((2, self.vertex_count, 3), np.float32)
+
+    def positions(self, matrices, key_values, buffers=None):
         """(V, 3) or (F, V, 3) float32 for skinning matrices (…, B, 4, 4) and key values (…, K).
 
         Works on the calling thread only. ValueError for NaN or infinity.
         """
         # Not on a graphics card: there and back costs more than one mesh does here.
         options = {"normals": False, "backend": "cpu"}
-        axes = [*_FILE_AXES, 3]
-        matrices = np.ascontiguousarray(matrices[..., axes, :][..., axes], np.float32)
+        flat = matrices.reshape(*matrices.shape[:-2], 16)
+        matrices = flat[..., _FILE_ELEMENTS].reshape(matrices.shape)
+        if buffers is not None:
+            options["out"] = self._skinned(buffers[0], None, None)
         skinned = self._skin(self._mesh, matrices, key_values, **options).positions
         if self._share is None:
-            return _swapped(skinned)
+            return _swapped(skinned, None if buffers is None else buffers[1])
+        options["out"] = None
         still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
         mixed = self._skin(self._mesh, still, key_values, **options).positions
         return _swapped(mixed + self._share * (skinned - mixed))
 
 
-def _swapped(points):
+def _swapped(points, result=None):
     """Points (…, 3) with y and z exchanged."""
-    result = np.empty_like(points)
+    if result is None:
+        result = np.empty_like(points)
     for axis, other in enumerate(_FILE_AXES):
         result[..., axis] = points[..., other]
     return result
