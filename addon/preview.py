@@ -18,14 +18,20 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from . import mesh_source, mmd_tools, model, motion_source, native, pose_source, skinner
+from . import (
+    mesh_source,
+    mmd_tools,
+    model,
+    motion_source,
+    native,
+    pose_source,
+    preview_nodes,
+    skinner,
+)
 from .translations import tr
 
 STATE = "mmdskin_preview"  # ID property of a live mesh object: what `disable` has to bring back
 PROPERTY = "mmdskin_live"
-ATTRIBUTE = "mmdskin"
-NAME = "MMD Skin"  # of the modifier and its node group
-MARK = "mmdskin"  # ID property of that node group
 FUNCTION = "mmdskin_tick"
 
 ERRORS = (
@@ -158,13 +164,13 @@ def cost_of(found):
 
 
 def _check_attribute(obj):
-    attribute = obj.data.attributes.get(ATTRIBUTE)
+    attribute = obj.data.attributes.get(preview_nodes.ATTRIBUTE)
     if attribute is not None and not is_live(obj):
         raise skinner.SkinError(
             tr(
                 "'{name}' has an attribute named '{attribute}': rename or remove it first",
                 name=obj.name,
-                attribute=ATTRIBUTE,
+                attribute=preview_nodes.ATTRIBUTE,
             )
         )
 
@@ -205,9 +211,9 @@ def _prepare(obj, armature):
         "attribute": mesh.attributes.active_index,
         "sdef": mmd_tools.suspend_sdef(obj),
     }
-    if ATTRIBUTE not in mesh.attributes:
-        mesh.attributes.new(ATTRIBUTE, "FLOAT_VECTOR", "POINT")
-    state["modifier"] = _add_modifier(obj, armature)
+    if preview_nodes.ATTRIBUTE not in mesh.attributes:
+        mesh.attributes.new(preview_nodes.ATTRIBUTE, "FLOAT_VECTOR", "POINT")
+    state["modifier"] = preview_nodes.add_modifier(obj, armature)
     obj[STATE] = json.dumps(state)
 
 
@@ -223,8 +229,8 @@ def _disable(obj):
         obj.modifiers.remove(modifier)
         if group is not None and not group.users:
             bpy.data.node_groups.remove(group)
-    if ATTRIBUTE in mesh.attributes:
-        mesh.attributes.remove(mesh.attributes[ATTRIBUTE])
+    if preview_nodes.ATTRIBUTE in mesh.attributes:
+        mesh.attributes.remove(mesh.attributes[preview_nodes.ATTRIBUTE])
     mesh.attributes.active_index = state["attribute"]
     if state["active"] in obj.modifiers:
         obj.modifiers.active = obj.modifiers[state["active"]]
@@ -243,64 +249,6 @@ def _add_transform(driver, name, target, bone=""):
     found.transform_type, found.transform_space = "LOC_X", "WORLD_SPACE"
 
 
-def _add_modifier(obj, armature):
-    modifier = obj.modifiers.new(NAME, "NODES")
-    groups = (group for group in bpy.data.node_groups if MARK in group and not group.library)
-    modifier.node_group = next(groups, None) or _node_group()
-    modifier.show_in_editmode = False
-    modifier.show_expanded = False
-    last = model.armature_modifiers(obj, armature)[-1]
-    place = obj.modifiers.find(last.name) + 1
-    while obj.modifiers.find(modifier.name) > place:
-        _move_up(obj, modifier)
-    return modifier.name
-
-
-def _move_up(obj, modifier):
-    number = obj.modifiers.find(modifier.name)
-    if hasattr(obj.modifiers, "move"):
-        obj.modifiers.move(number, number - 1)
-    else:
-        with bpy.context.temp_override(object=obj):
-            bpy.ops.object.modifier_move_up(modifier=modifier.name)
-
-
-def _node_group():
-    group = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
-    group[MARK] = True
-    if hasattr(group, "interface"):
-        for direction in ("INPUT", "OUTPUT"):
-            group.interface.new_socket(
-                "Geometry", in_out=direction, socket_type="NodeSocketGeometry"
-            )
-        group.is_modifier = True
-    else:
-        group.inputs.new("NodeSocketGeometry", "Geometry")
-        group.outputs.new("NodeSocketGeometry", "Geometry")
-    kinds = (
-        "NodeGroupInput",
-        "GeometryNodeSetPosition",
-        "GeometryNodeRemoveAttribute",
-        "NodeGroupOutput",
-        "GeometryNodeInputNamedAttribute",
-    )
-    nodes = [group.nodes.new(kind) for kind in kinds]
-    for column, node in enumerate(nodes):
-        node.location = (200 * (column % 4), -200 * (column // 4))
-    start, move, remove, end, named = nodes
-    named.data_type = "FLOAT_VECTOR"
-    named.inputs["Name"].default_value = remove.inputs["Name"].default_value = ATTRIBUTE
-    # 3.4 has a hidden output for every other type.
-    vector = next(out for out in named.outputs if out.enabled and out.type == "VECTOR")
-    link = group.links.new
-    link(start.outputs[0], move.inputs["Geometry"])
-    link(vector, move.inputs["Selection"])
-    link(vector, move.inputs["Position"])
-    link(move.outputs[0], remove.inputs[0])
-    link(remove.outputs[0], end.inputs[0])
-    return group
-
-
 # What Blender calls in every evaluation, on any thread
 
 
@@ -310,7 +258,7 @@ def tick(mesh, depsgraph, frame=None):
         if not mesh.is_evaluated:
             return 0.0
         started = time.perf_counter()
-        attribute = mesh.attributes.get(ATTRIBUTE)
+        attribute = mesh.attributes.get(preview_nodes.ATTRIBUTE)
         if attribute is None or not len(attribute.data):  # in edit mode
             return 0.0
         variables = mesh.animation_data.drivers.find(PROPERTY).driver.variables
@@ -329,7 +277,7 @@ def tick(mesh, depsgraph, frame=None):
         return 1.0
     except Exception as error:
         _errors[mesh.name] = str(error)
-        attribute = mesh.attributes.get(ATTRIBUTE)
+        attribute = mesh.attributes.get(preview_nodes.ATTRIBUTE)
         if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
             _leave_to_armature(attribute)
         return 0.0

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The modifier of the preview: four nodes that move each vertex to where an attribute says.
+
+Zero means "leave this vertex to the armature modifier"; the attribute does not get out.
+"""
+
+import bpy
+
+from . import model
+
+ATTRIBUTE = "mmdskin"
+_NAME = "MMD Skin"  # of the modifier and its node group
+_MARK = "mmdskin"  # ID property of that node group
+
+
+def add_modifier(obj, armature):
+    """Put the modifier behind the armature's; returns its name."""
+    modifier = obj.modifiers.new(_NAME, "NODES")
+    groups = (group for group in bpy.data.node_groups if _MARK in group and not group.library)
+    modifier.node_group = next(groups, None) or _node_group()
+    modifier.show_in_editmode = False
+    modifier.show_expanded = False
+    last = model.armature_modifiers(obj, armature)[-1]
+    place = obj.modifiers.find(last.name) + 1
+    while obj.modifiers.find(modifier.name) > place:
+        _move_up(obj, modifier)
+    return modifier.name
+
+
+def _move_up(obj, modifier):
+    number = obj.modifiers.find(modifier.name)
+    if hasattr(obj.modifiers, "move"):
+        obj.modifiers.move(number, number - 1)
+    else:
+        with bpy.context.temp_override(object=obj):
+            bpy.ops.object.modifier_move_up(modifier=modifier.name)
+
+
+def _node_group():
+    group = bpy.data.node_groups.new(_NAME, "GeometryNodeTree")
+    group[_MARK] = True
+    if hasattr(group, "interface"):
+        for direction in ("INPUT", "OUTPUT"):
+            group.interface.new_socket(
+                "Geometry", in_out=direction, socket_type="NodeSocketGeometry"
+            )
+        group.is_modifier = True
+    else:
+        group.inputs.new("NodeSocketGeometry", "Geometry")
+        group.outputs.new("NodeSocketGeometry", "Geometry")
+    kinds = (
+        "NodeGroupInput",
+        "GeometryNodeSetPosition",
+        "GeometryNodeRemoveAttribute",
+        "NodeGroupOutput",
+        "GeometryNodeInputNamedAttribute",
+    )
+    nodes = [group.nodes.new(kind) for kind in kinds]
+    for column, node in enumerate(nodes):
+        node.location = (200 * (column % 4), -200 * (column // 4))
+    start, move, remove, end, named = nodes
+    named.data_type = "FLOAT_VECTOR"
+    named.inputs["Name"].default_value = remove.inputs["Name"].default_value = ATTRIBUTE
+    # 3.4 has a hidden output for every other type.
+    vector = next(out for out in named.outputs if out.enabled and out.type == "VECTOR")
+    link = group.links.new
+    link(start.outputs[0], move.inputs["Geometry"])
+    link(vector, move.inputs["Selection"])
+    link(vector, move.inputs["Position"])
+    link(move.outputs[0], remove.inputs[0])
+    link(remove.outputs[0], end.inputs[0])
+    return group
