@@ -45,10 +45,10 @@ bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t l
         return false;
     size_t left = mmd_bytes_left(&r->in);
     if (value < 0 || value > (int64_t)limit)
-        return mmd_reader_fail(r, "%s: count %lld, limit %zu", what, (long long)value, limit);
+        return mmd_reader_fail(r, "%lld %s, limit %zu", (long long)value, what, limit);
     if ((size_t)value > left / least_size)
-        return mmd_reader_fail(r, "%s: %lld need %zu bytes each, %zu bytes are left", what,
-                               (long long)value, least_size, left);
+        return mmd_reader_fail(r, "%lld %s need %zu bytes each, %zu bytes are left",
+                               (long long)value, what, least_size, left);
     *count = (size_t)value;
     return true;
 }
