@@ -52,24 +52,12 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
 
     target: EnumProperty(
         name="Target",
-        items=[
-            ("SHAPE_KEYS", "Shape Keys", "A shape key for each frame"),
-            ("MESH_CACHE", "Mesh Cache", "A PC2 file, played by a Mesh Cache modifier"),
-            (
-                "CORRECTIVE",
-                "Corrective Keys",
-                "Shape keys that add to the Armature modifier what it lacks",
-            ),
-        ],
+        items=properties.TARGETS,
         default="SHAPE_KEYS",
     )
     range: EnumProperty(
         name="Range",
-        items=[
-            ("CURRENT", "Current Frame", "The pose of the current frame"),
-            ("SCENE", "Scene Range", "From the first to the last frame of the scene"),
-            ("CUSTOM", "Own Range", "From a first to a last frame"),
-        ],
+        items=properties.RANGES,
         default="CURRENT",
     )
     frame_start: IntProperty(
@@ -87,10 +75,7 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
     step: IntProperty(name="Step", description="Bake every how many frames", default=1, min=1)
     corrective: EnumProperty(
         name="Corrective",
-        items=[
-            ("DRIVEN", "Driven by Joints", "A key acts as far as its joint is bent"),
-            ("KEYED", "Keyed", "A key acts at its frame"),
-        ],
+        items=properties.CORRECTIVES,
         default="DRIVEN",
     )
     folder: StringProperty(
