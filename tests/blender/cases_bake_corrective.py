@@ -5,7 +5,7 @@ import math
 
 import bpy
 import case
-import model_state
+import fingerprint
 import numpy as np
 import scene
 from cases_bake import skinned, written
@@ -201,16 +201,16 @@ class Driven(Corrective):
 
     def test_clear_brings_everything_back(self):
         self.bend(elbow=70)
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         self.bake()
-        self.assertTrue(model_state.differences(before))
+        self.assertTrue(fingerprint.differences(before, fingerprint.of_file()))
         bpy.ops.mmdskin.clear_bake()
-        self.assertEqual(model_state.differences(before), [])
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_a_model_at_rest_needs_none(self):
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         self.bake()
-        self.assertEqual(model_state.differences(before), [])
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_a_vertex_group_of_the_modifier_is_respected(self):
         self.mesh.modifiers[0].vertex_group = "mmd_vertex_order"

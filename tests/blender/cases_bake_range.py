@@ -7,7 +7,7 @@ import tempfile
 
 import bpy
 import case
-import model_state
+import fingerprint
 import numpy as np
 import scene
 from cases_bake import bind_like_mmd_tools, skinned, written
@@ -244,13 +244,13 @@ class Restored(Range):
 
     def assert_restored(self, targets=Playback.TARGETS):
         bpy.context.view_layer.update()
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         for target, more in targets:
             with self.subTest(target):
                 self.bake(target, step=5, **more)
-                self.assertTrue(model_state.differences(before))
+                self.assertTrue(fingerprint.differences(before, fingerprint.of_file()))
                 bpy.ops.mmdskin.clear_bake()
-                self.assertEqual(model_state.differences(before), [])
+                self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_a_model(self):
         self.assert_restored()
@@ -323,13 +323,13 @@ class Undo(Range):
         for target, more in Playback.TARGETS:
             with self.subTest(target):
                 bpy.ops.ed.undo_push(message="before")
-                before = model_state.of_file()
+                before = fingerprint.of_file()
                 options = {"range": "CUSTOM", "frame_start": 1, "frame_end": 9, **more}
                 options["folder"] = self.folder
                 bpy.ops.mmdskin.bake("EXEC_DEFAULT", True, target=target, **options)
-                self.assertTrue(model_state.differences(before))
+                self.assertTrue(fingerprint.differences(before, fingerprint.of_file()))
                 bpy.ops.ed.undo()
-                self.assertEqual(model_state.differences(before), [])
+                self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
 
 def forget_file():

@@ -5,7 +5,7 @@ import os
 import sys
 
 import bpy
-import model_state
+import fingerprint
 import numpy as np
 import scene
 from cases_bake_range import Range
@@ -155,10 +155,10 @@ class Preview(Range):
 
     def test_goes_off_and_comes_back(self):
         settings = self.scene.armature.mmdskin
-        plain = model_state.of_file()
+        plain = fingerprint.of_file()
         settings.preview = True
         bpy.context.scene.frame_set(4)
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         for target, more in TARGETS:
             with self.subTest(target):
                 expected = self.expected((1, 8, 21))
@@ -171,9 +171,9 @@ class Preview(Range):
                 bpy.context.scene.frame_set(4)
                 bpy.ops.mmdskin.clear_bake()
                 self.assertTrue(settings.preview)
-                self.assertEqual(model_state.differences(before), [])
+                self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
         settings.preview = False
-        self.assertEqual(model_state.differences(plain), [])
+        self.assertEqual(fingerprint.differences(plain, fingerprint.of_file()), [])
 
     def test_comes_back_after_two_bakes(self):
         settings = self.scene.armature.mmdskin
@@ -195,8 +195,8 @@ class Preview(Range):
         settings = self.scene.armature.mmdskin
         settings.preview = True
         bpy.context.scene.frame_set(4)
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         with self.assertRaises(RuntimeError):
             self.bake("MESH_CACHE", folder="/proc")
         self.assertTrue(settings.preview)
-        self.assertEqual(model_state.differences(before), [])
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])

@@ -10,7 +10,7 @@ from unittest import mock
 
 import bpy
 import case
-import model_state
+import fingerprint
 import scene
 from cases_bake_range import Playback, Range, forget_file
 
@@ -27,12 +27,12 @@ class Stopped(Range):
         bpy.context.view_layer.update()
 
     def assert_untouched(self, before):
-        self.assertEqual(model_state.differences(before), [])
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
         self.assertEqual(os.listdir(self.folder), [])
 
     def assert_fails(self, words, **options):
         """One sentence with these words, and nothing has changed."""
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         options = {"range": "CUSTOM", "frame_start": 1, "frame_end": 9, **options}
         with self.assertRaises(RuntimeError) as caught:
             bpy.ops.mmdskin.bake(**options)
@@ -40,7 +40,7 @@ class Stopped(Range):
         self.assertIn(words, text)
         self.assertNotIn("Traceback", text)
         self.assertEqual(text.count("\n"), 0, text)
-        self.assertEqual(model_state.differences(before), [])
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
 
 class Cancelled(Stopped):
@@ -59,7 +59,7 @@ class Cancelled(Stopped):
         found = addon().model.of_object(self.mesh, bpy.context.view_layer)
         for target, more in (*Playback.TARGETS, ("CORRECTIVE", {})):
             with self.subTest(target):
-                before = model_state.of_file()
+                before = fingerprint.of_file()
                 options = self.options(target, more)
                 job = addon().bake.job.Job(bpy.context, [found], [None], options)
                 for _ in range(steps):
@@ -83,13 +83,13 @@ class Cancelled(Stopped):
         for target, more in Playback.TARGETS:
             self.bake(target, **more)
             files = os.listdir(self.folder)
-            before = model_state.of_file()
+            before = fingerprint.of_file()
             found = addon().model.of_object(self.mesh, bpy.context.view_layer)
             job = addon().bake.job.Job(bpy.context, [found], [None], self.options("MESH_CACHE", {}))
             for _ in range(10):
                 next(job)
             job.close()
-            self.assertEqual(model_state.differences(before), [])
+            self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
             self.assertEqual(os.listdir(self.folder), files)
             bpy.ops.mmdskin.clear_bake()
 
@@ -163,7 +163,7 @@ class Operator(Stopped):
     def test_escape_cancels(self):
         for ticks in (0, 1, 10, 21):
             with self.subTest(ticks):
-                before = model_state.of_file()
+                before = fingerprint.of_file()
                 self.operator.invoke(self.context, None)
                 for _ in range(ticks):
                     self.event("TIMER")
@@ -172,7 +172,7 @@ class Operator(Stopped):
                 self.assert_untouched(before)
 
     def test_a_failure_half_way_is_reported(self):
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         self.operator.invoke(self.context, None)
         self.event("TIMER")
         with full_disk():
@@ -183,7 +183,7 @@ class Operator(Stopped):
         self.assert_untouched(before)
 
     def test_any_failure_ends_it(self):
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         self.operator.invoke(self.context, None)
         with mock.patch.object(addon().skinner.Skinner, "positions", side_effect=KeyError("x")):
             self.assertRaises(KeyError, self.event, "TIMER")
@@ -191,7 +191,7 @@ class Operator(Stopped):
         self.assert_untouched(before)
 
     def test_ends_with_the_add_on_and_with_the_file(self):
-        before = model_state.of_file()
+        before = fingerprint.of_file()
         self.operator.invoke(self.context, None)
         for _ in range(3):
             self.event("TIMER")
