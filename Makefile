@@ -11,10 +11,10 @@ MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export MMDSKIN_BLENDERS = $(BLENDERS)
 
-CORE := $(wildcard csrc/core/*.c)
+CORE := $(wildcard csrc/core/*/*.c)
 SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
 STUB := $(wildcard csrc/gl/none/*.c)
-HEADERS := $(wildcard csrc/*/*.h)
+HEADERS := $(wildcard csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h build/generated/cp932.h
 C_TESTS := $(wildcard tests/c/*.[ch])
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
@@ -36,7 +36,7 @@ MODULE_FLAGS = -DGLEW_STATIC -DPy_LIMITED_API=0x030b0000 \
 build: build/installed ## Build the module and install it in .venv (the default)
 
 demo: build build/packages-demo ## Build the sample model, skin it, make pictures in build/demo
-	$(BIN)/python tests/demo.py
+	PYTHONPATH=tests $(BIN)/python tests/sample/demo.py
 
 test: build build/c/tests $(BLENDERS:%=build/blender-%) addon ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
 	$(BIN)/python tests/check/run_tests.py

@@ -64,7 +64,7 @@ def cp932_unit(code):
 
 
 class TabulateCp932(Command):
-    """Writes the tables of core/text.c, taken from Python's codec."""
+    """Writes the tables of core/base/text.c, taken from Python's codec."""
 
     description = "write the cp932 tables as a C header"
     user_options = []
@@ -135,8 +135,10 @@ class BuildStubs(build_py):
 
 mmdskin = Extension(
     "mmdskin",
-    sources=files("csrc/core/*.c", "csrc/gl/*.c" if EGL else "csrc/gl/none/*.c", "csrc/python/*.c"),
-    depends=files("csrc/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
+    sources=files(
+        "csrc/core/*/*.c", "csrc/gl/*.c" if EGL else "csrc/gl/none/*.c", "csrc/python/*.c"
+    ),
+    depends=files("csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
         ("Py_LIMITED_API", "0x030b0000"),

@@ -2,7 +2,7 @@
 #ifndef MMD_GL_H
 #define MMD_GL_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #include <GL/glew.h>
 

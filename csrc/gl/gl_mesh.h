@@ -2,7 +2,7 @@
 #ifndef MMD_GL_MESH_H
 #define MMD_GL_MESH_H
 
-#include "core/mesh.h"
+#include "core/skin/mesh.h"
 #include "gl/gl_job.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #ifndef MMD_GL_SKIN_H
 #define MMD_GL_SKIN_H
 
-#include "core/skin.h"
+#include "core/skin/skin.h"
 
 /* Whether OpenGL can skin here: its device ("renderer (vendor), version") and whether that is a
    program on the CPU. False: it cannot, and why. Starts the OpenGL thread. */

@@ -12,7 +12,7 @@
     def shutdown(): ...
     __version__
 */
-#include "core/skin.h"
+#include "core/skin/skin.h"
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
 #include "python/arrays.h"

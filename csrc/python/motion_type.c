@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/sampling.h"
+#include "core/pose/sampling.h"
 #include "python/arrays.h"
 #include "python/records.h"
 

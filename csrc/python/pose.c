@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What Model computes besides skinning: poses, morphed texture coordinates and materials. */
-#include "core/pose.h"
+#include "core/pose/pose.h"
 
-#include "core/morph.h"
-#include "core/sampling.h"
+#include "core/data/morph.h"
+#include "core/pose/sampling.h"
 #include "python/arrays.h"
 #include "python/records.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/skin.h"
+#include "core/skin/skin.h"
 
 #include "gl/gl_skin.h"
 #include "python/arrays.h"

@@ -23,9 +23,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender")]
 
 import addon_profile  # noqa: E402
-import sample  # noqa: E402
-import sample_motion  # noqa: E402
-import twin  # noqa: E402
+from judges import twin  # noqa: E402
+from sample import model as sample  # noqa: E402
+from sample import motion as sample_motion  # noqa: E402
 
 SHARED = Path(os.environ.get("MMDSKIN_SHARED", ROOT.parent / "shared"))
 MODEL = SHARED / "models" / "巡音ルカ.pmx"

@@ -19,9 +19,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "blender"), str(HERE.parent)]
 import addon_profile  # noqa: E402
 import blender_model  # noqa: E402
 import bpy  # noqa: E402
-import motion_file  # noqa: E402
 import numpy as np  # noqa: E402
-import pmx_file  # noqa: E402
+from files import motion_file, pmx_file  # noqa: E402
 
 FRAMES, ROUNDS = 100, 3
 

@@ -9,8 +9,8 @@ sys.path[:0] = [str(HERE.parent / "blender"), str(HERE.parent)]
 
 import bpy  # noqa: E402
 import numpy as np  # noqa: E402
-import pmx_file  # noqa: E402
 import scene  # noqa: E402
+from files import pmx_file  # noqa: E402
 
 LIMBS, RINGS, SIDES = 100, 25, 10  # each limb has three bones
 

@@ -8,8 +8,8 @@ import unittest
 
 import bpy
 import numpy as np
-import pmx_file
 import scene
+from files import pmx_file
 
 SHARED = pathlib.Path(
     os.environ.get("MMDSKIN_SHARED", pathlib.Path(__file__).resolve().parents[3] / "shared")

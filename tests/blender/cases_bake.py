@@ -8,9 +8,9 @@ import unittest
 import bpy
 import case
 import numpy as np
-import pmx_file
-import sample
 import scene
+from files import pmx_file
+from sample import model as sample
 
 QDEF = 4
 

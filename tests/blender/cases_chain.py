@@ -10,10 +10,10 @@ import addon_utils
 import bpy
 import case
 import numpy as np
-import sample
-import sample_motion
 import scene
 from cases_export import farthest, in_world
+from sample import model as sample
+from sample import motion as sample_motion
 
 FIRST, LAST = 1, 12
 FRAMES = (1, 5, 12)

@@ -8,9 +8,8 @@ import bpy
 import case
 import imported
 import numpy as np
-import pmd_file
-import pmx_file
 import scene
+from files import pmd_file, pmx_file
 
 FREE, LOCKED = (False,) * 3, (True,) * 3
 

@@ -10,8 +10,8 @@ import bpy
 import case
 import imported
 import numpy as np
-import pmx_file
 import scene
+from files import pmx_file
 
 
 class Options(imported.Case):

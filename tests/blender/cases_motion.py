@@ -9,10 +9,9 @@ import tempfile
 
 import bpy
 import case
-import motion_file
 import numpy as np
-import pmx_file
 import scene
+from files import motion_file, pmx_file
 from mathutils import Matrix
 
 FRAMES = (0, 3, 7.5, 12, 40)

@@ -3,10 +3,10 @@
 
 import bpy
 import case
-import motion_file
 import numpy as np
 import scene
 from cases_motion import MotionCase, armature_of, dance, rig
+from files import motion_file
 
 
 class ImportCase(MotionCase):

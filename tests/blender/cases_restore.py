@@ -9,9 +9,9 @@ import bmesh
 import bpy
 import case
 import numpy as np
-import pmx_file
 import scene
 from cases_bake import skinned
+from files import pmx_file
 from mathutils import Matrix
 
 QDEF = 4

@@ -10,8 +10,8 @@ import unittest
 
 import bpy
 import numpy as np
-import pmx_file
 import scene
+from files import pmx_file
 from mathutils import Vector
 
 FOLDER = "モデル 初音"  # a path with Japanese characters and a space

@@ -2,7 +2,7 @@
 #ifndef MESH_SAMPLE_H
 #define MESH_SAMPLE_H
 
-#include "core/skin.h"
+#include "core/skin/skin.h"
 
 enum { SAMPLE_BONES = 6, SAMPLE_MORPHS = 4, MAX_KERNELS = 5 };
 

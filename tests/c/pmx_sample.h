@@ -2,7 +2,7 @@
 #ifndef PMX_SAMPLE_H
 #define PMX_SAMPLE_H
 
-#include "core/model.h"
+#include "core/data/model.h"
 
 /* A small PMX file, written field by field as mmd-behaviour.md 3 lists them: six vertices of all
    deform types, three triangles, two materials, four bones, a morph of each kind, and all that

@@ -2,8 +2,8 @@
 #ifndef TEST_H
 #define TEST_H
 
-#include "core/error.h"
-#include "core/text.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/arena.h"
+#include "core/base/arena.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/bytes.h"
+#include "core/base/bytes.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/morph.h"
+#include "core/data/morph.h"
 
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "../fuzz/index_safe.h"
-#include "core/mesh.h"
+#include "core/skin/mesh.h"
 #include "pmx_sample.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/text.h"
+#include "core/base/text.h"
 
 #include "test.h"
 

@@ -2,7 +2,7 @@
 #ifndef INDEX_SAFE_H
 #define INDEX_SAFE_H
 
-#include "core/model.h"
+#include "core/data/model.h"
 
 #include <math.h>
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/base/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Small pieces share a chunk; a large piece gets a block of its own, which calloc can map lazily.
+ */
+enum { CHUNK = 32 * 1024 };
+
+struct mmd_arena_block {
+    struct mmd_arena_block *previous;
+    unsigned char *next, *end;
+};
+
+#ifdef MMD_TEST_MEMORY
+#include <sanitizer/asan_interface.h>
+
+/* Poisoned bytes behind every piece, so that AddressSanitizer knows its end. */
+enum { GUARD = 16 };
+
+static long fail_after = -1;
+
+void mmd_arena_fail_after(long count)
+{
+    fail_after = count;
+}
+#else
+enum { GUARD = 0 };
+#endif
+
+static struct mmd_arena_block *block_new(size_t size)
+{
+    struct mmd_arena_block *block = calloc(1, size + sizeof *block + MMD_ARENA_ALIGN - 1);
+    if (!block)
+        return NULL;
+    uintptr_t first = (uintptr_t)(block + 1) + MMD_ARENA_ALIGN - 1;
+    block->next = (unsigned char *)(first - first % MMD_ARENA_ALIGN);
+    block->end = block->next + size;
+    return block;
+}
+
+void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
+{
+#ifdef MMD_TEST_MEMORY
+    if (fail_after >= 0 && fail_after-- == 0)
+        return NULL;
+#endif
+    if (size && count > (SIZE_MAX / 2 - 2 * MMD_ARENA_ALIGN) / size)
+        return NULL;
+    size_t align = count * size < MMD_ARENA_ALIGN ? 16 : MMD_ARENA_ALIGN;
+    size_t bytes = count * size + GUARD;
+    bytes = bytes ? (bytes + align - 1) / align * align : align;
+
+    struct mmd_arena_block *last = arena->last;
+    size_t gap = last ? (size_t)(-(uintptr_t)last->next % align) : 0;
+    if (!last || (size_t)(last->end - last->next) < bytes + gap) {
+        struct mmd_arena_block *block = block_new(bytes > CHUNK / 4 ? bytes : CHUNK);
+        if (!block)
+            return NULL;
+        if (last && bytes > CHUNK / 4) {
+            /* Slip it below the open chunk, whose rest stays in use. */
+            block->previous = last->previous;
+            last->previous = block;
+        } else {
+            block->previous = last;
+            arena->last = block;
+        }
+        last = block;
+        gap = 0;
+    }
+    void *piece = last->next + gap;
+    last->next += gap + bytes;
+#ifdef MMD_TEST_MEMORY
+    ASAN_POISON_MEMORY_REGION((char *)piece + count * size, bytes - count * size);
+#endif
+    return piece;
+}
+
+void mmd_arena_free(mmd_arena *arena)
+{
+    while (arena->last) {
+        struct mmd_arena_block *block = arena->last;
+        arena->last = block->previous;
+        free(block);
+    }
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *mmd_error_name(mmd_error_code code)
+{
+    switch (code) {
+#define MMD_ERROR_CASE(name, text)                                                                 \
+    case MMD_E_##name:                                                                             \
+        return text;
+        MMD_ERRORS(MMD_ERROR_CASE)
+#undef MMD_ERROR_CASE
+    }
+    return "unknown error";
+}
+
+bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...)
+{
+    if (!err)
+        return false;
+    memset(err, 0, sizeof *err);
+    err->code = code;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return false;
+}
+
+bool mmd_fail_memory(mmd_error *err)
+{
+    return mmd_fail(err, MMD_E_MEMORY, "%s", mmd_error_name(MMD_E_MEMORY));
+}

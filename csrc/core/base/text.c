@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/base/text.h"
+
+#include "cp932.h"
+
+#include <stdbool.h>
+
+enum { REPLACEMENT = 0xFFFD, FIRST_TRAIL = 0x40, TRAILS = 0xFD - FIRST_TRAIL };
+
+static char *put(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        *out++ = (char)c;
+    } else if (c < 0x800) {
+        *out++ = (char)(0xC0 | c >> 6);
+        *out++ = (char)(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        *out++ = (char)(0xE0 | c >> 12);
+        *out++ = (char)(0x80 | (c >> 6 & 0x3F));
+        *out++ = (char)(0x80 | (c & 0x3F));
+    } else {
+        *out++ = (char)(0xF0 | c >> 18);
+        *out++ = (char)(0x80 | (c >> 12 & 0x3F));
+        *out++ = (char)(0x80 | (c >> 6 & 0x3F));
+        *out++ = (char)(0x80 | (c & 0x3F));
+    }
+    return out;
+}
+
+static uint32_t unit_at(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static uint32_t next_utf16(const uint8_t *bytes, size_t size, size_t *at)
+{
+    uint32_t c = unit_at(bytes + *at);
+    *at += 2;
+    if (c < 0xD800 || c > 0xDFFF)
+        return c;
+    if (c > 0xDBFF || *at + 2 > size)
+        return REPLACEMENT;
+    uint32_t low = unit_at(bytes + *at);
+    if (low < 0xDC00 || low > 0xDFFF)
+        return REPLACEMENT;
+    *at += 2;
+    return 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+}
+
+/* One replacement per maximal well-formed prefix, as Unicode recommends and Python does. */
+static uint32_t next_utf8(const uint8_t *bytes, size_t size, size_t *at)
+{
+    uint8_t first = bytes[(*at)++];
+    if (first < 0x80)
+        return first;
+    if (first < 0xC2 || first > 0xF4)
+        return REPLACEMENT;
+    int more = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+    uint32_t c = first & (0x3Fu >> more);
+    uint8_t least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    uint8_t most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    for (; more > 0; more--, least = 0x80, most = 0xBF) {
+        if (*at >= size || bytes[*at] < least || bytes[*at] > most)
+            return REPLACEMENT;
+        c = c << 6 | (bytes[(*at)++] & 0x3F);
+    }
+    return c;
+}
+
+static bool is_lead(uint8_t byte)
+{
+    return (byte >= 0x81 && byte <= 0x9F) || (byte >= 0xE0 && byte <= 0xFC);
+}
+
+/* Of a pair that stands for nothing only the first byte is replaced, as Python does. */
+static uint32_t next_cp932(const uint8_t *bytes, size_t size, size_t *at)
+{
+    uint8_t first = bytes[(*at)++];
+    if (!is_lead(first))
+        return mmd_cp932_singles[first];
+    if (*at >= size || bytes[*at] < FIRST_TRAIL || bytes[*at] >= FIRST_TRAIL + TRAILS)
+        return REPLACEMENT;
+    size_t row = first < 0xA0 ? first - 0x81u : first - 0xE0u + 31;
+    uint32_t unit = mmd_cp932_pairs[row * TRAILS + bytes[*at] - FIRST_TRAIL];
+    *at += unit != 0;
+    return unit ? unit : REPLACEMENT;
+}
+
+/* Writes to `out`, or only counts when it is NULL. */
+static size_t decode(mmd_encoding encoding, const uint8_t *bytes, size_t size, char *out)
+{
+    size_t length = 0;
+    for (size_t at = 0; at < size;) {
+        uint32_t c = encoding == MMD_UTF16LE ? next_utf16(bytes, size, &at)
+                     : encoding == MMD_UTF8  ? next_utf8(bytes, size, &at)
+                                             : next_cp932(bytes, size, &at);
+        if (c == 0)
+            break;
+        char spare[4], *to = out ? out + length : spare;
+        length += (size_t)(put(to, c) - to);
+    }
+    return length;
+}
+
+mmd_text mmd_text_decode(mmd_arena *arena, mmd_encoding encoding, const uint8_t *bytes, size_t size)
+{
+    if (encoding == MMD_UTF16LE)
+        size -= size % 2;
+    size_t length = decode(encoding, bytes, size, NULL);
+    if (length == 0)
+        return (mmd_text){"", 0};
+    char *data = mmd_arena_alloc(arena, length + 1, 1);
+    if (!data)
+        return (mmd_text){0};
+    decode(encoding, bytes, size, data);
+    return (mmd_text){data, length};
+}

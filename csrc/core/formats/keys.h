@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_KEYS_H
+#define MMD_KEYS_H
+
+#include "core/data/motion.h"
+#include "core/formats/reader.h"
+
+/* What the readers of motions share: names to numbers, keys in order, memory for tracks. */
+
+/* Different byte strings, numbered 0, 1, 2 … as they come. The bytes stay the caller's. */
+typedef struct mmd_name {
+    const uint8_t *bytes;
+    size_t size;
+} mmd_name;
+
+typedef struct mmd_names {
+    size_t count, room;
+    mmd_name *names;
+    uint32_t *slots; /* open addressing, 2 x room: number + 1 */
+} mmd_names;
+
+/* The number of a name, new or known. 0 when memory is short, which `r` latches. */
+uint32_t mmd_names_add(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size);
+
+/* Keys are frame << 32 | place in the file. Sorts them, keeps the last of each frame and returns
+   how many are left. `spare` has room for as many. */
+size_t mmd_keys_sort(uint64_t *keys, uint64_t *spare, size_t count);
+
+static inline uint32_t mmd_key_frame(uint64_t key)
+{
+    return (uint32_t)(key >> 32);
+}
+
+static inline uint32_t mmd_key_place(uint64_t key)
+{
+    return (uint32_t)key;
+}
+
+/* Zeroed arrays for `count` keys; failures are latched by `r`. */
+void mmd_bone_track_alloc(mmd_reader *r, mmd_bone_track *track, size_t count);
+void mmd_morph_track_alloc(mmd_reader *r, mmd_morph_track *track, size_t count);
+void mmd_camera_track_alloc(mmd_reader *r, mmd_camera_track *track, size_t count);
+void mmd_light_track_alloc(mmd_reader *r, mmd_light_track *track, size_t count);
+void mmd_shadow_track_alloc(mmd_reader *r, mmd_shadow_track *track, size_t count);
+void mmd_property_track_alloc(mmd_reader *r, mmd_property_track *track, size_t count,
+                              size_t ik_count);
+
+/* Decodes a name; failures are latched by `r`. */
+mmd_text mmd_track_name(mmd_reader *r, const uint8_t *bytes, size_t size);
+
+/* Scales to length 1; a zero length, or a part that is not finite, gives the identity. */
+void mmd_rotation_sanitize(float rotation[4]);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* What a PMD file means in terms of PMX: the rules of mmd-behaviour.md 4.2. */
+#include "core/formats/pmd_reader.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    /* Types of bones. */
+    MOVABLE = 1,
+    IK_BONE = 2,
+    APPENDS_IK_FIELD = 5,
+    EFFECTOR = 6,
+    HIDDEN = 7,
+    TWIST = 8,
+    APPENDS_TAIL = 9
+};
+
+typedef mmd_pmd_reader reader;
+
+static bool sound(reader *r)
+{
+    return mmd_reader_sound(&r->base);
+}
+
+static void *allocate(reader *r, size_t count, size_t size)
+{
+    return mmd_reader_alloc(&r->base, count, size);
+}
+
+/* Index of the texture of this name, which is added when it is new. */
+static int32_t texture_index(reader *r, const char *name, size_t size)
+{
+    mmd_model *model = r->model;
+    if (size == 0)
+        return -1;
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+    size_t at = hash & r->texture_mask;
+    for (; r->texture_table[at]; at = (at + 1) & r->texture_mask) {
+        const mmd_text *known = &model->textures[r->texture_table[at] - 1];
+        if (known->size == size && memcmp(known->data, name, size) == 0)
+            return r->texture_table[at] - 1;
+    }
+    char *data = allocate(r, size + 1, 1);
+    if (!data)
+        return -1;
+    memcpy(data, name, size);
+    model->textures[model->texture_count++] = (mmd_text){data, size};
+    r->texture_table[at] = (int32_t)model->texture_count;
+    return r->texture_table[at] - 1;
+}
+
+static bool ends_with(const char *name, size_t size, const char *ending)
+{
+    size_t length = strlen(ending);
+    for (size_t i = 0; i < length; i++) {
+        char c = size < length ? 0 : name[size - length + i];
+        if (c != ending[i] && c + ('a' - 'A') != ending[i])
+            return false;
+    }
+    return true;
+}
+
+/* "texture*sphere", in either order; .sph multiplies, .spa adds. */
+static void split_texture(reader *r, mmd_material *material, mmd_text field)
+{
+    for (size_t first = 0; first <= field.size;) {
+        const char *part = field.data + first;
+        const char *star = memchr(part, '*', field.size - first);
+        size_t size = star ? (size_t)(star - part) : field.size - first;
+        int32_t texture = texture_index(r, part, size);
+        bool multiplies = ends_with(part, size, ".sph"), adds = ends_with(part, size, ".spa");
+        if (texture >= 0 && (multiplies || adds)) {
+            material->sphere_texture = texture;
+            material->sphere_mode = multiplies ? 1 : 2;
+        } else if (texture >= 0) {
+            material->texture = texture;
+        }
+        first += size + 1;
+    }
+}
+
+/* Toon names that every program ships are shared toons. */
+static int32_t shared_toon(const mmd_text *name)
+{
+    int number = 0;
+    if (name->size != 10 || memcmp(name->data, "toon", 4) != 0 ||
+        memcmp(name->data + 6, ".bmp", 4) != 0)
+        return -1;
+    for (int i = 4; i < 6; i++) {
+        if (name->data[i] < '0' || name->data[i] > '9')
+            return -1;
+        number = 10 * number + (name->data[i] - '0');
+    }
+    return number >= 1 && number <= MMD_PMD_TOONS ? number - 1 : -1;
+}
+
+bool mmd_pmd_textures(reader *r, const mmd_text *toons)
+{
+    mmd_model *model = r->model;
+    /* A field of 20 bytes has room for ten names. */
+    size_t room = 10 * model->material_count + MMD_PMD_TOONS;
+    for (r->texture_mask = 63; r->texture_mask < 2 * room;)
+        r->texture_mask = 2 * r->texture_mask + 1;
+    model->textures = allocate(r, room, sizeof *model->textures);
+    r->texture_table = allocate(r, r->texture_mask + 1, sizeof *r->texture_table);
+    if (!model->textures || !r->texture_table)
+        return sound(r);
+    for (size_t i = 0; i < model->material_count; i++) {
+        mmd_material *material = &model->materials[i];
+        split_texture(r, material, r->texture_fields[i]);
+        uint8_t toon = r->toon_of_material[i];
+        if (toon >= MMD_PMD_TOONS)
+            continue;
+        int32_t shared = toons ? shared_toon(&toons[toon]) : toon;
+        material->shared_toon = shared >= 0;
+        material->toon =
+            shared >= 0 ? shared : texture_index(r, toons[toon].data, toons[toon].size);
+    }
+    return sound(r);
+}
+
+static void set_append(mmd_bone *bone, int32_t source, float ratio)
+{
+    bone->flags |= MMD_BONE_APPEND_ROTATION;
+    bone->append_source = source;
+    bone->append_ratio = ratio;
+}
+
+/* The table of bone types in 4.2. */
+static void convert_bone(reader *r, size_t index)
+{
+    mmd_bone *bone = &r->model->bones[index];
+    uint16_t tail = r->tails[index], ik_field = r->ik_fields[index];
+    uint8_t type = r->types[index];
+    bool hidden = type == 3 || type == EFFECTOR || type == HIDDEN || type == APPENDS_TAIL;
+    bone->flags |= MMD_BONE_ROTATABLE | MMD_BONE_OPERABLE;
+    if (!hidden)
+        bone->flags |= MMD_BONE_VISIBLE;
+    if (type == MOVABLE || type == IK_BONE)
+        bone->flags |= MMD_BONE_MOVABLE;
+    if (type == IK_BONE)
+        bone->layer = 1;
+    if (type != APPENDS_TAIL && tail > 0 && tail < r->file_bones) {
+        bone->flags |= MMD_BONE_TAIL_IS_BONE;
+        bone->tail_bone = tail;
+    }
+    if (type == APPENDS_IK_FIELD) {
+        bone->layer = 2;
+        set_append(bone, ik_field, 1);
+    }
+    if (type == APPENDS_TAIL)
+        set_append(bone, tail, (float)(int16_t)ik_field / 100.0f);
+    if (type == TWIST && bone->tail_bone >= 0) {
+        float axis[3], square = 0;
+        for (int i = 0; i < 3; i++) {
+            axis[i] = r->model->bones[tail].position[i] - bone->position[i];
+            square += axis[i] * axis[i];
+        }
+        if (square > 0)
+            bone->flags |= MMD_BONE_FIXED_AXIS;
+        for (int i = 0; i < 3 && square > 0; i++)
+            bone->fixed_axis[i] = axis[i] / sqrtf(square);
+    }
+}
+
+int32_t mmd_pmd_ik_carrier(reader *r, int32_t bone)
+{
+    mmd_model *model = r->model;
+    if (!model->bones[bone].ik)
+        return bone;
+    const mmd_bone *parent = &model->bones[bone];
+    mmd_bone *child = &model->bones[model->bone_count];
+    char *name = allocate(r, parent->name.size + 2, 1);
+    if (!name)
+        return -1;
+    memcpy(name, parent->name.data, parent->name.size);
+    name[parent->name.size] = '+';
+    child->name = (mmd_text){name, parent->name.size + 1};
+    child->name_english = (mmd_text){"", 0};
+    memcpy(child->position, parent->position, sizeof child->position);
+    child->parent = bone;
+    child->tail_bone = child->append_source = -1;
+    child->flags = MMD_BONE_ROTATABLE | MMD_BONE_MOVABLE;
+    return (int32_t)model->bone_count++;
+}
+
+void mmd_pmd_limit_knee(const mmd_model *model, mmd_ik_link *link)
+{
+    static const char knees[2][10] = {"\xE5\xB7\xA6\xE3\x81\xB2\xE3\x81\x96",  /* 左ひざ */
+                                      "\xE5\x8F\xB3\xE3\x81\xB2\xE3\x81\x96"}; /* 右ひざ */
+    if (link->bone < 0 || (size_t)link->bone >= model->bone_count)
+        return;
+    const mmd_text *name = &model->bones[link->bone].name;
+    for (int i = 0; i < 2; i++)
+        if (name->size == 9 && memcmp(name->data, knees[i], 9) == 0) {
+            link->limited = true;
+            link->lower[0] = -3.14159265f;
+            link->upper[0] = -0.00872664626f; /* half a degree */
+        }
+}
+
+bool mmd_pmd_widen_bones(reader *r, size_t extra)
+{
+    mmd_bone *bones = allocate(r, r->file_bones + extra, sizeof *bones);
+    if (!sound(r))
+        return false;
+    if (r->file_bones)
+        memcpy(bones, r->model->bones, r->file_bones * sizeof *bones);
+    r->model->bones = bones;
+    return true;
+}
+
+/* Every child's layer is at least its parent's; cycles are left as they are. */
+static bool raise_layers(reader *r)
+{
+    mmd_model *model = r->model;
+    size_t n = model->bone_count;
+    int32_t *path = allocate(r, n, sizeof *path);
+    bool *done = allocate(r, n, sizeof *done);
+    if (!path || !done)
+        return sound(r);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = 0;
+        int32_t bone = (int32_t)i;
+        for (; bone >= 0 && (size_t)bone < n && !done[bone]; bone = model->bones[bone].parent) {
+            done[bone] = true;
+            path[length++] = bone;
+        }
+        int32_t layer = bone >= 0 && (size_t)bone < n ? model->bones[bone].layer : 0;
+        while (length--) {
+            mmd_bone *below = &model->bones[path[length]];
+            layer = below->layer = below->layer < layer ? layer : below->layer;
+        }
+    }
+    return true;
+}
+
+/* The base morph lists the vertices that the others count in. Without one they count in vertices.
+ */
+void mmd_pmd_resolve_base_morph(reader *r)
+{
+    mmd_model *model = r->model;
+    mmd_morph base = {0};
+    size_t kept = 0;
+    if (r->base_morph < r->file_morphs)
+        base = model->morphs[r->base_morph];
+    for (size_t m = 0; m < r->file_morphs; m++) {
+        mmd_morph *morph = &model->morphs[m];
+        if (morph->panel == 0)
+            continue;
+        for (size_t i = 0; base.indices && i < morph->offset_count; i++) {
+            int32_t index = morph->indices[i];
+            bool inside = index >= 0 && (size_t)index < base.offset_count;
+            morph->indices[i] = inside ? base.indices[index] : -1;
+        }
+        model->morphs[kept++] = *morph;
+    }
+    model->morph_count = kept;
+}
+
+bool mmd_pmd_bones(reader *r)
+{
+    for (size_t i = 0; i < r->file_bones; i++)
+        convert_bone(r, i);
+    return raise_layers(r);
+}

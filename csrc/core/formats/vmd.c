@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* VMD, section by section as mmd-behaviour.md 5 lists them, hazards as in 14.2. */
+#include "core/formats/vmd.h"
+
+#include "core/formats/keys.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    BONE_SIZE = 111,
+    MORPH_SIZE = 23,
+    CAMERA_SIZE = 61,
+    LIGHT_SIZE = 28,
+    SHADOW_SIZE = 9,
+    PROPERTY_SIZE = 9,
+    IK_STATE_SIZE = 21,
+    NAME_SIZE = 15,
+    IK_NAME_SIZE = 20,
+    IK_NAME_USED = 15, /* MMD leaves anything behind it (5) */
+};
+
+static const char signature[] = "Vocaloid Motion Data", first_version[] = " file";
+
+typedef struct vmd {
+    mmd_reader r;     /* fills the motion's memory */
+    mmd_reader spare; /* memory for the time of one section */
+    mmd_motion *motion;
+} vmd;
+
+/* Records of one size, one after the other. */
+typedef struct section {
+    const uint8_t *bytes;
+    size_t size, count;
+} section;
+
+/* The keys of names.names[t] are those from first[t] on, up to first[t + 1], in file order. */
+typedef struct grouping {
+    mmd_names names;
+    size_t *first;
+    uint64_t *keys, *spare;
+} grouping;
+
+static mmd_bytes record_at(const section *s, size_t place)
+{
+    return (mmd_bytes){.data = s->bytes + place * s->size, .size = s->size};
+}
+
+static uint32_t frame_at(const uint8_t *bytes)
+{
+    mmd_bytes in = {.data = bytes, .size = 4};
+    return mmd_bytes_u32(&in);
+}
+
+static size_t field_size(const uint8_t *bytes, size_t room)
+{
+    const uint8_t *end = memchr(bytes, 0, room);
+    return end ? (size_t)(end - bytes) : room;
+}
+
+/* Sections that came with later versions of MMD may be missing; what stands in the place of one and
+   cannot be one is trailing bytes. */
+static bool read_count(vmd *v, const char *name, size_t least_size, bool late, size_t *count)
+{
+    mmd_reader *r = &v->r;
+    r->section = name;
+    r->record = MMD_NO_RECORD;
+    *count = 0;
+    if (late && mmd_bytes_left(&r->in) < 4) {
+        r->in.offset = r->in.size;
+        return true;
+    }
+    size_t start = r->in.offset;
+    uint32_t value = mmd_bytes_u32(&r->in);
+    if (!mmd_reader_sound(r))
+        return false;
+    size_t left = mmd_bytes_left(&r->in);
+    if (late && (value > MMD_MAX_RECORDS || left == 0)) {
+        r->in.offset = r->in.size;
+        return true;
+    }
+    if (value > MMD_MAX_RECORDS) {
+        r->in.offset = start;
+        return mmd_reader_fail(r, "%u records, limit %d", (unsigned)value, MMD_MAX_RECORDS);
+    }
+    if (value > left / least_size) {
+        r->record = (long)(left / least_size);
+        r->in.offset += left / least_size * least_size;
+        return mmd_reader_fail(r, "the file ends at byte %zu, in record %ld of %u", r->in.size,
+                               r->record, (unsigned)value);
+    }
+    *count = value;
+    return true;
+}
+
+static bool read_section(vmd *v, const char *name, size_t size, bool late, section *s)
+{
+    s->size = size;
+    if (!read_count(v, name, size, late, &s->count))
+        return false;
+    s->bytes = mmd_bytes_take(&v->r.in, s->count * size);
+    return true;
+}
+
+static bool sound(vmd *v)
+{
+    v->r.no_memory |= v->spare.no_memory;
+    return mmd_reader_sound(&v->r);
+}
+
+static bool allocate_keys(vmd *v, size_t count, uint64_t **keys, uint64_t **spare)
+{
+    *keys = mmd_reader_alloc(&v->spare, count, sizeof **keys);
+    *spare = mmd_reader_alloc(&v->spare, count, sizeof **spare);
+    return sound(v);
+}
+
+static bool group_by_name(vmd *v, const section *s, grouping *g)
+{
+    uint32_t *tracks = mmd_reader_alloc(&v->spare, s->count, sizeof *tracks), track = 0;
+    if (!tracks || !allocate_keys(v, s->count, &g->keys, &g->spare))
+        return sound(v);
+    for (size_t i = 0; i < s->count && !v->spare.no_memory; i++) {
+        const uint8_t *record = s->bytes + i * s->size;
+        if (i == 0 || memcmp(record, record - s->size, NAME_SIZE) != 0)
+            track = mmd_names_add(&v->spare, &g->names, record, field_size(record, NAME_SIZE));
+        tracks[i] = track;
+    }
+    g->first = mmd_reader_alloc(&v->spare, g->names.count + 2, sizeof *g->first);
+    if (!sound(v))
+        return false;
+    size_t *next = g->first + 1; /* begins as the start of each track and ends as its end */
+    for (size_t i = 0; i < s->count; i++)
+        g->first[tracks[i] + 2]++;
+    for (size_t t = 0; t < g->names.count; t++)
+        g->first[t + 2] += g->first[t + 1];
+    for (size_t i = 0; i < s->count; i++)
+        g->keys[next[tracks[i]]++] =
+            (uint64_t)frame_at(s->bytes + i * s->size + NAME_SIZE) << 32 | i;
+    return true;
+}
+
+static size_t sort_track(const grouping *g, size_t track, uint64_t **keys)
+{
+    size_t first = g->first[track];
+    *keys = g->keys + first;
+    return mmd_keys_sort(*keys, g->spare + first, g->first[track + 1] - first);
+}
+
+/* Row c of the block belongs to channel c and begins at its first parameter: row 0 cannot serve all
+   channels, because MMD puts a flag into two of its bytes. Writers that leave the other rows out
+   leave them zero. */
+static void read_interpolation(const uint8_t *block, uint8_t curves[16])
+{
+    bool rows = false;
+    for (int i = 16; i < 64; i++)
+        rows |= block[i] != 0;
+    for (int channel = 0; channel < 4; channel++)
+        for (int i = 0; i < 4; i++) {
+            uint8_t value = block[(rows ? 16 * channel : channel) + 4 * i];
+            curves[4 * channel + i] = value > 127 ? 127 : value;
+        }
+}
+
+static void read_rotation(mmd_bytes *in, float rotation[4])
+{
+    for (int i = 0; i < 4; i++)
+        rotation[i] = mmd_bytes_f32(in, HUGE_VALF);
+    mmd_rotation_sanitize(rotation);
+}
+
+static void read_bone_key(mmd_bytes in, mmd_bone_track *track, size_t k)
+{
+    mmd_bytes_take(&in, NAME_SIZE);
+    track->frames[k] = mmd_bytes_u32(&in);
+    mmd_bytes_f32s(&in, track->translations + 3 * k, 3);
+    read_rotation(&in, track->rotations + 4 * k);
+    read_interpolation(mmd_bytes_take(&in, 64), track->interpolation + 16 * k);
+}
+
+static bool read_bones(vmd *v)
+{
+    section s;
+    grouping g = {0};
+    if (!read_section(v, "bones", BONE_SIZE, false, &s) || !group_by_name(v, &s, &g))
+        return false;
+    mmd_bone_track *tracks = mmd_reader_alloc(&v->r, g.names.count, sizeof *tracks);
+    for (size_t t = 0; tracks && t < g.names.count; t++) {
+        uint64_t *keys;
+        mmd_bone_track_alloc(&v->r, &tracks[t], sort_track(&g, t, &keys));
+        tracks[t].name = mmd_track_name(&v->r, g.names.names[t].bytes, g.names.names[t].size);
+        if (!sound(v))
+            return false;
+        for (size_t k = 0; k < tracks[t].key_count; k++)
+            read_bone_key(record_at(&s, mmd_key_place(keys[k])), &tracks[t], k);
+    }
+    v->motion->bone_tracks = tracks;
+    v->motion->bone_track_count = g.names.count;
+    return sound(v);
+}
+
+static bool read_morphs(vmd *v)
+{
+    section s = {.size = MORPH_SIZE};
+    grouping g = {0};
+    bool missing = mmd_bytes_left(&v->r.in) == 0;
+    if (!missing && !read_section(v, "morphs", MORPH_SIZE, false, &s))
+        return false;
+    if (!group_by_name(v, &s, &g))
+        return false;
+    mmd_morph_track *tracks = mmd_reader_alloc(&v->r, g.names.count, sizeof *tracks);
+    for (size_t t = 0; tracks && t < g.names.count; t++) {
+        uint64_t *keys;
+        mmd_morph_track_alloc(&v->r, &tracks[t], sort_track(&g, t, &keys));
+        tracks[t].name = mmd_track_name(&v->r, g.names.names[t].bytes, g.names.names[t].size);
+        if (!sound(v))
+            return false;
+        for (size_t k = 0; k < tracks[t].key_count; k++) {
+            mmd_bytes in = record_at(&s, mmd_key_place(keys[k]));
+            mmd_bytes_take(&in, NAME_SIZE);
+            tracks[t].frames[k] = mmd_bytes_u32(&in);
+            tracks[t].weights[k] = mmd_bytes_f32(&in, 0);
+        }
+    }
+    v->motion->morph_tracks = tracks;
+    v->motion->morph_track_count = g.names.count;
+    return sound(v);
+}
+
+/* Opens a section whose records begin with their frame and belong to one track. */
+static bool read_track(vmd *v, const char *name, size_t size, section *s, uint64_t **keys,
+                       size_t *count)
+{
+    uint64_t *spare;
+    if (!read_section(v, name, size, true, s) || !allocate_keys(v, s->count, keys, &spare))
+        return false;
+    for (size_t i = 0; i < s->count; i++)
+        (*keys)[i] = (uint64_t)frame_at(s->bytes + i * size) << 32 | i;
+    *count = mmd_keys_sort(*keys, spare, s->count);
+    return true;
+}
+
+static void read_camera_key(mmd_bytes in, mmd_camera_track *track, size_t k)
+{
+    track->frames[k] = mmd_bytes_u32(&in);
+    track->distances[k] = mmd_bytes_f32(&in, 0);
+    mmd_bytes_f32s(&in, track->targets + 3 * k, 3);
+    mmd_bytes_f32s(&in, track->rotations + 3 * k, 3);
+    for (size_t i = 0; i < 6; i++) {
+        static const size_t column[4] = {0, 2, 1, 3}; /* the file has x1 x2 y1 y2 */
+        for (size_t j = 0; j < 4; j++) {
+            uint8_t value = mmd_bytes_u8(&in);
+            track->interpolation[24 * k + 4 * i + column[j]] = value > 127 ? 127 : value;
+        }
+    }
+    track->view_angles[k] = (float)mmd_bytes_u32(&in);
+    track->perspective[k] = mmd_bytes_u8(&in) == 0;
+}
+
+static bool read_camera(vmd *v)
+{
+    section s;
+    uint64_t *keys;
+    size_t count;
+    if (!read_track(v, "camera", CAMERA_SIZE, &s, &keys, &count))
+        return false;
+    mmd_camera_track_alloc(&v->r, &v->motion->camera, count);
+    for (size_t k = 0; k < count && !v->r.no_memory; k++)
+        read_camera_key(record_at(&s, mmd_key_place(keys[k])), &v->motion->camera, k);
+    return sound(v);
+}
+
+static bool read_light(vmd *v)
+{
+    mmd_light_track *track = &v->motion->light;
+    section s;
+    uint64_t *keys;
+    size_t count;
+    if (!read_track(v, "light", LIGHT_SIZE, &s, &keys, &count))
+        return false;
+    mmd_light_track_alloc(&v->r, track, count);
+    for (size_t k = 0; k < count && !v->r.no_memory; k++) {
+        mmd_bytes in = record_at(&s, mmd_key_place(keys[k]));
+        track->frames[k] = mmd_bytes_u32(&in);
+        mmd_bytes_f32s(&in, track->colors + 3 * k, 3);
+        mmd_bytes_f32s(&in, track->directions + 3 * k, 3);
+    }
+    return sound(v);
+}
+
+static bool read_shadow(vmd *v)
+{
+    mmd_shadow_track *track = &v->motion->shadow;
+    section s;
+    uint64_t *keys;
+    size_t count;
+    if (!read_track(v, "shadow", SHADOW_SIZE, &s, &keys, &count))
+        return false;
+    mmd_shadow_track_alloc(&v->r, track, count);
+    for (size_t k = 0; k < count && !v->r.no_memory; k++) {
+        mmd_bytes in = record_at(&s, mmd_key_place(keys[k]));
+        track->frames[k] = mmd_bytes_u32(&in);
+        uint8_t mode = mmd_bytes_u8(&in);
+        track->modes[k] = mode > 2 ? 2 : mode;
+        track->distances[k] = mmd_bytes_f32(&in, 0);
+    }
+    return sound(v);
+}
+
+/* A property record, whose IK states begin at `states`. */
+typedef struct property {
+    uint32_t frame;
+    bool visible;
+    size_t state_count;
+    const uint8_t *states;
+} property;
+
+static bool read_properties(mmd_reader *r, size_t extra, property *properties, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        property *p = &properties[i];
+        r->record = (long)i;
+        p->frame = mmd_bytes_u32(&r->in);
+        p->visible = mmd_bytes_u8(&r->in) != 0;
+        mmd_bytes_take(&r->in, extra);
+        uint32_t states = mmd_bytes_u32(&r->in);
+        if (!mmd_reader_believe(r, "IK states", states, IK_STATE_SIZE, MMD_MAX_RECORDS,
+                                &p->state_count))
+            return false;
+        p->states = mmd_bytes_take(&r->in, p->state_count * IK_STATE_SIZE);
+    }
+    return true;
+}
+
+static bool properties_fit(const mmd_reader *r, size_t extra, property *properties, size_t count)
+{
+    mmd_reader trial = *r;
+    trial.err = NULL;
+    return read_properties(&trial, extra, properties, count) && mmd_bytes_left(&trial.in) == 0;
+}
+
+static void fill_properties(vmd *v, const property *properties, const uint64_t *keys,
+                            mmd_names *names)
+{
+    mmd_property_track *track = &v->motion->properties;
+    for (size_t i = 0; i < names->count; i++)
+        track->ik_names[i] = mmd_track_name(&v->r, names->names[i].bytes, names->names[i].size);
+    memset(track->ik_enabled, 1, track->key_count * track->ik_count);
+    for (size_t k = 0; k < track->key_count; k++) {
+        const property *p = &properties[mmd_key_place(keys[k])];
+        track->frames[k] = p->frame;
+        track->visible[k] = p->visible;
+        for (size_t i = 0; i < p->state_count; i++) {
+            const uint8_t *state = p->states + i * IK_STATE_SIZE;
+            uint32_t ik = mmd_names_add(&v->spare, names, state, field_size(state, IK_NAME_USED));
+            track->ik_enabled[k * track->ik_count + ik] = state[IK_NAME_SIZE] != 0;
+        }
+    }
+}
+
+static bool read_property_section(vmd *v)
+{
+    mmd_names names = {0};
+    uint64_t *keys, *spare;
+    size_t count;
+    if (!read_count(v, "properties", PROPERTY_SIZE, true, &count))
+        return false;
+    property *properties = mmd_reader_alloc(&v->spare, count, sizeof *properties);
+    if (!properties || !allocate_keys(v, count, &keys, &spare))
+        return sound(v);
+    /* Some writers have one byte more after the visibility; only the file's size tells. */
+    size_t extra =
+        !properties_fit(&v->r, 0, properties, count) && properties_fit(&v->r, 1, properties, count);
+    if (!read_properties(&v->r, extra, properties, count))
+        return false;
+    v->r.record = MMD_NO_RECORD;
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = (uint64_t)properties[i].frame << 32 | i;
+        for (size_t k = 0; k < properties[i].state_count; k++) {
+            const uint8_t *state = properties[i].states + k * IK_STATE_SIZE;
+            mmd_names_add(&v->spare, &names, state, field_size(state, IK_NAME_USED));
+        }
+        if (!sound(v))
+            return false;
+    }
+    count = mmd_keys_sort(keys, spare, count);
+    if (names.count && count > MMD_MAX_RECORDS / names.count)
+        return mmd_reader_fail(&v->r, "%zu keys of %zu IK names, limit %d states", count,
+                               names.count, MMD_MAX_RECORDS);
+    mmd_property_track_alloc(&v->r, &v->motion->properties, count, names.count);
+    if (!sound(v))
+        return false;
+    fill_properties(v, properties, keys, &names);
+    return sound(v);
+}
+
+static bool read_header(vmd *v)
+{
+    mmd_reader *r = &v->r;
+    r->section = "header";
+    r->record = MMD_NO_RECORD;
+    const uint8_t *head = mmd_bytes_take(&r->in, 30);
+    if (!head)
+        return mmd_reader_sound(r);
+    bool first = memcmp(head + sizeof signature - 1, first_version, sizeof first_version - 1) == 0;
+    size_t size = first ? 10 : 20;
+    const uint8_t *name = mmd_bytes_take(&r->in, size);
+    if (!name)
+        return mmd_reader_sound(r);
+    v->motion->name = mmd_text_decode(r->arena, MMD_CP932, name, field_size(name, size));
+    r->no_memory |= !v->motion->name.data;
+    return mmd_reader_sound(r);
+}
+
+bool mmd_vmd_is(const uint8_t *bytes, size_t size)
+{
+    return size >= sizeof signature - 1 && memcmp(bytes, signature, sizeof signature - 1) == 0;
+}
+
+bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err)
+{
+    static bool (*const sections[])(vmd *) = {
+        read_header, read_bones,  read_morphs,           read_camera,
+        read_light,  read_shadow, read_property_section,
+    };
+    mmd_arena arena = {0};
+    vmd v = {.motion = motion, .spare.arena = &arena};
+    v.r = (mmd_reader){.in = {.data = bytes, .size = size}, .arena = &motion->arena, .err = err};
+    bool read = true;
+    for (size_t i = 0; i < sizeof sections / sizeof *sections && read; i++) {
+        read = sections[i](&v);
+        mmd_arena_free(&arena);
+    }
+    return read;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* VPD, the text of one pose: mmd-behaviour.md 6. Of the bytes that mean something here only braces
+   may be the second byte of a character, so that only names and unknown blocks need care. */
+#include "core/formats/vpd.h"
+
+#include "core/formats/keys.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char signature[] = "Vocaloid Pose Data file", extension[] = ".osm";
+
+typedef struct bone_pose {
+    float translation[3], rotation[4];
+} bone_pose;
+
+typedef struct vpd {
+    mmd_reader r;     /* fills the motion's memory */
+    mmd_reader spare; /* memory for the time of reading */
+    mmd_motion *motion;
+    mmd_names bones, morphs;
+    bone_pose *poses; /* by the numbers of `bones` */
+    float *weights;   /* by the numbers of `morphs` */
+    long bone_blocks, morph_blocks;
+    bool named;
+} vpd;
+
+/* 0 at the end, which may also stand in a file: both end everything but a comment. */
+static uint8_t peek(const mmd_reader *r, size_t ahead)
+{
+    return ahead < mmd_bytes_left(&r->in) ? r->in.data[r->in.offset + ahead] : 0;
+}
+
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(uint8_t c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_comment(const mmd_reader *r, size_t ahead)
+{
+    return peek(r, ahead) == '/' && peek(r, ahead + 1) == '/';
+}
+
+static bool ends_line(uint8_t c)
+{
+    return c == '\r' || c == '\n';
+}
+
+/* Bytes up to the end of the line or a comment. */
+static size_t line_length(const mmd_reader *r)
+{
+    size_t length = 0, left = mmd_bytes_left(&r->in);
+    while (length < left && !ends_line(peek(r, length)) && !is_comment(r, length))
+        length++;
+    return length;
+}
+
+static void skip_line(mmd_reader *r)
+{
+    while (mmd_bytes_left(&r->in) && !ends_line(peek(r, 0)))
+        r->in.offset++;
+}
+
+static void skip_blanks(mmd_reader *r)
+{
+    for (;;) {
+        uint8_t c = peek(r, 0);
+        if (is_blank(c) || ends_line(c))
+            r->in.offset++;
+        else if (is_comment(r, 0))
+            skip_line(r);
+        else
+            return;
+    }
+}
+
+static double scaled(uint64_t digits, int64_t exponent)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    double value = (double)digits;
+    if (digits == 0 || exponent < -400)
+        return 0;
+    if (exponent > 400)
+        return HUGE_VAL;
+    for (; exponent > 22; exponent -= 22)
+        value *= 1e22;
+    for (; exponent < -22; exponent += 22)
+        value /= 1e22;
+    return exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
+}
+
+static int64_t read_exponent(mmd_reader *r)
+{
+    size_t at = 1;
+    bool negative = peek(r, at) == '-';
+    at += negative || peek(r, at) == '+';
+    if ((peek(r, 0) | 0x20) != 'e' || !is_digit(peek(r, at)))
+        return 0;
+    int64_t exponent = 0;
+    for (; is_digit(peek(r, at)); at++)
+        exponent = exponent < 1000000 ? 10 * exponent + peek(r, at) - '0' : exponent;
+    r->in.offset += at;
+    return negative ? -exponent : exponent;
+}
+
+/* How C libraries write what is not finite: "nan", "-inf", "-nan(ind)", "-1.#IND00". */
+static bool skip_not_finite(mmd_reader *r)
+{
+    uint8_t c = peek(r, 0);
+    if (c != '#' && (c | 0x20) != 'n' && (c | 0x20) != 'i')
+        return false;
+    while (is_letter(c) || is_digit(c) || c == '#' || c == '(' || c == ')') {
+        r->in.offset++;
+        c = peek(r, 0);
+    }
+    return true;
+}
+
+/* HUGE_VALF for what is not finite. Not strtof, which follows the locale. */
+static bool read_number(mmd_reader *r, float *value)
+{
+    skip_blanks(r);
+    size_t start = r->in.offset;
+    bool negative = peek(r, 0) == '-', point = false;
+    r->in.offset += negative || peek(r, 0) == '+';
+    uint64_t digits = 0;
+    int64_t exponent = 0;
+    size_t count = 0;
+    for (uint8_t c = peek(r, 0); is_digit(c) || (c == '.' && !point); c = peek(r, 0)) {
+        r->in.offset++;
+        if (c == '.') {
+            point = true;
+            continue;
+        }
+        count++;
+        bool fits = digits < UINT64_MAX / 10 - 1;
+        digits = fits ? 10 * digits + c - '0' : digits;
+        exponent += point ? -fits : !fits;
+    }
+    double number = HUGE_VAL;
+    if (!skip_not_finite(r)) {
+        if (count == 0) {
+            r->in.offset = start;
+            return mmd_reader_fail(r, "a number is missing");
+        }
+        number = scaled(digits, exponent + read_exponent(r));
+    }
+    /* From here on the nearest float is infinity. */
+    *value = number >= 0x1.FFFFFFp127 ? HUGE_VALF : (float)(negative ? -number : number);
+    skip_blanks(r);
+    r->in.offset += peek(r, 0) == ',' || peek(r, 0) == ';';
+    return true;
+}
+
+/* Steps over "Bone12{" and the like. */
+static bool open_block(mmd_reader *r, const char *kind)
+{
+    size_t at = strlen(kind);
+    if (mmd_bytes_left(&r->in) < at || memcmp(r->in.data + r->in.offset, kind, at) != 0)
+        return false;
+    while (is_digit(peek(r, at)))
+        at++;
+    while (is_blank(peek(r, at)))
+        at++;
+    if (peek(r, at) != '{')
+        return false;
+    r->in.offset += at + 1;
+    return true;
+}
+
+static bool close_block(mmd_reader *r)
+{
+    skip_blanks(r);
+    if (peek(r, 0) != '}')
+        return mmd_reader_fail(r, "the block's } is missing");
+    r->in.offset++;
+    return true;
+}
+
+/* The rest of the line; the blanks before a comment do not belong to it. */
+static mmd_name read_name(mmd_reader *r)
+{
+    size_t size = line_length(r);
+    mmd_name name = {r->in.data + r->in.offset, size};
+    if (is_comment(r, size))
+        while (name.size && is_blank(name.bytes[name.size - 1]))
+            name.size--;
+    const uint8_t *end = memchr(name.bytes, 0, name.size);
+    if (end)
+        name.size = (size_t)(end - name.bytes);
+    r->in.offset += size;
+    return name;
+}
+
+static bool read_bone(vpd *v)
+{
+    mmd_reader *r = &v->r;
+    r->section = "bones";
+    r->record = v->bone_blocks++;
+    mmd_name name = read_name(r);
+    float numbers[7];
+    for (int i = 0; i < 7; i++)
+        if (!read_number(r, &numbers[i]))
+            return false;
+    if (!close_block(r))
+        return false;
+    bone_pose *pose = &v->poses[mmd_names_add(&v->spare, &v->bones, name.bytes, name.size)];
+    for (int i = 0; i < 3; i++)
+        pose->translation[i] = isfinite(numbers[i]) ? numbers[i] : 0;
+    memcpy(pose->rotation, numbers + 3, sizeof pose->rotation);
+    mmd_rotation_sanitize(pose->rotation);
+    return true;
+}
+
+static bool read_morph(vpd *v)
+{
+    mmd_reader *r = &v->r;
+    r->section = "morphs";
+    r->record = v->morph_blocks++;
+    mmd_name name = read_name(r);
+    float weight;
+    if (!read_number(r, &weight) || !close_block(r))
+        return false;
+    v->weights[mmd_names_add(&v->spare, &v->morphs, name.bytes, name.size)] =
+        isfinite(weight) ? weight : 0;
+    return true;
+}
+
+/* The first statement that is no number names the model's file; the count of bones is not needed.
+ */
+static void read_statement(vpd *v, const uint8_t *bytes, size_t size)
+{
+    size_t digits = 0;
+    while (digits < size && is_digit(bytes[digits]))
+        digits++;
+    if (v->named || digits == size)
+        return;
+    v->named = true;
+    size_t cut = sizeof extension - 1;
+    if (size >= cut && memcmp(bytes + size - cut, extension, cut) == 0)
+        size -= cut;
+    v->motion->name = mmd_text_decode(v->r.arena, MMD_CP932, bytes, size);
+    v->r.no_memory |= !v->motion->name.data;
+}
+
+/* Steps over a character, or to the end. */
+static void skip_character(mmd_reader *r)
+{
+    uint8_t c = peek(r, 0);
+    bool lead = (c >= 0x81 && c <= 0x9F) || (c >= 0xE0 && c <= 0xFC);
+    size_t size = lead && peek(r, 1) >= 0x40 ? 2 : 1;
+    size_t left = mmd_bytes_left(&r->in);
+    r->in.offset += size < left ? size : left;
+}
+
+static void skip_block(mmd_reader *r)
+{
+    while (mmd_bytes_left(&r->in) && peek(r, 0) != '}')
+        skip_character(r);
+    skip_character(r);
+}
+
+/* What opens neither a bone nor a morph: a statement, another block or nothing that is known. */
+static void read_other(vpd *v)
+{
+    mmd_reader *r = &v->r;
+    size_t start = r->in.offset;
+    while (mmd_bytes_left(&r->in) && !ends_line(peek(r, 0)) && !is_comment(r, 0)) {
+        uint8_t c = peek(r, 0);
+        if (c == ';')
+            read_statement(v, r->in.data + start, r->in.offset - start);
+        if (c == '{')
+            skip_block(r);
+        else
+            skip_character(r);
+        if (c == ';' || c == '{')
+            return;
+    }
+}
+
+static bool fill_motion(vpd *v)
+{
+    static const uint8_t straight[4] = {20, 20, 107, 107};
+    mmd_motion *motion = v->motion;
+    mmd_reader *r = &v->r;
+    motion->bone_tracks = mmd_reader_alloc(r, v->bones.count, sizeof *motion->bone_tracks);
+    for (size_t i = 0; i < v->bones.count && !r->no_memory; i++) {
+        mmd_bone_track *track = &motion->bone_tracks[motion->bone_track_count++];
+        mmd_bone_track_alloc(r, track, 1);
+        track->name = mmd_track_name(r, v->bones.names[i].bytes, v->bones.names[i].size);
+        if (r->no_memory)
+            break;
+        memcpy(track->translations, v->poses[i].translation, sizeof v->poses[i].translation);
+        memcpy(track->rotations, v->poses[i].rotation, sizeof v->poses[i].rotation);
+        for (int k = 0; k < 4; k++)
+            memcpy(track->interpolation + 4 * k, straight, sizeof straight);
+    }
+    motion->morph_tracks = mmd_reader_alloc(r, v->morphs.count, sizeof *motion->morph_tracks);
+    for (size_t i = 0; i < v->morphs.count && !r->no_memory; i++) {
+        mmd_morph_track *track = &motion->morph_tracks[motion->morph_track_count++];
+        mmd_morph_track_alloc(r, track, 1);
+        track->name = mmd_track_name(r, v->morphs.names[i].bytes, v->morphs.names[i].size);
+        if (!r->no_memory)
+            track->weights[0] = v->weights[i];
+    }
+    mmd_camera_track_alloc(r, &motion->camera, 0);
+    mmd_light_track_alloc(r, &motion->light, 0);
+    mmd_shadow_track_alloc(r, &motion->shadow, 0);
+    mmd_property_track_alloc(r, &motion->properties, 0, 0);
+    return mmd_reader_sound(r);
+}
+
+static bool read_text(vpd *v)
+{
+    mmd_reader *r = &v->r;
+    size_t braces = 0;
+    for (size_t i = 0; i < r->in.size; i++)
+        braces += r->in.data[i] == '{';
+    v->poses = mmd_reader_alloc(&v->spare, braces, sizeof *v->poses);
+    v->weights = mmd_reader_alloc(&v->spare, braces, sizeof *v->weights);
+    v->motion->name = (mmd_text){"", 0};
+    skip_line(r);
+    for (bool read = true; read;) {
+        r->no_memory |= v->spare.no_memory;
+        if (r->no_memory)
+            return mmd_reader_sound(r);
+        r->section = "header";
+        r->record = MMD_NO_RECORD;
+        skip_blanks(r);
+        if (mmd_bytes_left(&r->in) == 0)
+            return fill_motion(v);
+        if (open_block(r, "Bone"))
+            read = read_bone(v);
+        else if (open_block(r, "Morph"))
+            read = read_morph(v);
+        else
+            read_other(v);
+    }
+    return false;
+}
+
+bool mmd_vpd_is(const uint8_t *bytes, size_t size)
+{
+    return size >= sizeof signature - 1 && memcmp(bytes, signature, sizeof signature - 1) == 0;
+}
+
+bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err)
+{
+    mmd_arena arena = {0};
+    vpd v = {.motion = motion, .spare.arena = &arena};
+    v.r = (mmd_reader){.in = {.data = bytes, .size = size}, .arena = &motion->arena, .err = err};
+    bool read = read_text(&v);
+    mmd_arena_free(&arena);
+    return read;
+}

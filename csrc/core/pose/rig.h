@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_RIG_H
+#define MMD_RIG_H
+
+#include "core/base/arena.h"
+#include "core/base/error.h"
+#include "core/data/model.h"
+
+/* What posing needs of a model, worked out once: evaluation order, cleaned references, and for each
+   IK solver which bones follow it. mmd-behaviour.md 9 and 10. */
+
+enum { MMD_MAX_LINKS = 256 }; /* of one solver; the rest of a longer list does nothing */
+
+typedef enum mmd_append_mode {
+    MMD_APPEND_ROTATION = 1,
+    MMD_APPEND_TRANSLATION = 2,
+    MMD_APPEND_LOCAL = 4
+} mmd_append_mode;
+
+typedef struct mmd_rig_bone {
+    double position[3]; /* rest, model space */
+    double offset[3];   /* rest, from the parent */
+    int32_t parent;     /* -1: root; without cycles */
+    int32_t source;     /* of the append, -1: none */
+    int32_t append;     /* mmd_append_mode bits */
+    double ratio;
+    double axis[3]; /* fixed axis, unit */
+    bool has_axis;
+    bool fed; /* appends from an IK link, or its parent does (10.6) */
+} mmd_rig_bone;
+
+typedef struct mmd_rig_link {
+    int32_t bone;
+    bool limited;
+    int32_t order;       /* row of the table in 10.3 */
+    int32_t single_axis; /* the only axis in use of the limits, or -1 */
+    double lower[3], upper[3];
+    size_t first_follower;         /* of the solver's inner ones, that this link moves */
+    double most;                   /* angle of one step, 10.5; infinite: no bound */
+    double least_cosine;           /* of a step below it; -2: every step */
+    double half_sine, half_cosine; /* of the largest step */
+} mmd_rig_link;
+
+typedef struct mmd_rig_solver {
+    int32_t goal, effector; /* the IK bone and its target */
+    int32_t iterations;     /* corrected, 10.5 */
+    size_t link_count, followers, inner_followers;
+    mmd_rig_link *links;
+    int32_t *follower;       /* the refresh set in evaluation order */
+    int32_t *inner_follower; /* those that the solution depends on */
+} mmd_rig_solver;
+
+/* Bones and solvers of one layer, each a range of `order` and `solvers`. */
+typedef struct mmd_rig_layer {
+    size_t first_bone, bone_count;
+    size_t first_solver, solver_count;
+    size_t first_deferred, deferred_count; /* effectors of sweep three */
+} mmd_rig_layer;
+
+typedef struct mmd_rig {
+    mmd_arena arena; /* owns everything below */
+    size_t bone_count, layer_count, solver_count, morph_count;
+    mmd_rig_bone *bones; /* by index in the model */
+    int32_t *order;      /* evaluation order: parents first, layer by layer */
+    mmd_rig_layer *layers;
+    mmd_rig_solver *solvers; /* in order of evaluation */
+    int32_t *deferred;
+    size_t settled_count;
+    int32_t *settled; /* in evaluation order: what solvers move, with everything that hangs on it */
+    bool reads_ahead; /* something is read from a layer that has not had its turn */
+    const mmd_morph *morphs; /* the model's, which must outlive the rig */
+} mmd_rig;
+
+/* NULL only when memory is short: a sound model always has a rig. */
+mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err);
+void mmd_rig_free(mmd_rig *rig);
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/skin/mesh.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t mmd_first_not_finite(const float *numbers, size_t count)
+{
+    size_t i = 0;
+    /* x * 0 is NaN exactly when x is not finite; sums of a chunk keep it. */
+    for (; i + 64 <= count; i += 64) {
+        float sum = 0;
+        for (size_t k = 0; k < 64; k++)
+            sum += numbers[i + k] * 0.0f;
+        if (!(sum == 0))
+            break;
+    }
+    while (i < count && isfinite(numbers[i]))
+        i++;
+    return i;
+}
+
+static bool check_finite(const char *what, const float *numbers, size_t rows, size_t columns,
+                         mmd_error *err)
+{
+    size_t bad = mmd_first_not_finite(numbers, rows * columns);
+    if (bad == rows * columns)
+        return true;
+    return mmd_fail(err, MMD_E_ARGUMENT, "%s: vertex %zu, component %zu is %s", what, bad / columns,
+                    bad % columns, isnan(numbers[bad]) ? "NaN" : "infinite");
+}
+
+/* Slots that this type uses. */
+static size_t used_slots(const mmd_mesh_desc *desc, size_t vertex)
+{
+    static const size_t slots[MMD_DEFORM_COUNT] = {1, 2, 4, 2, 4};
+    size_t used = desc->deform ? slots[desc->deform[vertex]] : 4;
+    return used < desc->influence_count ? used : desc->influence_count;
+}
+
+static bool check_morphs(const mmd_mesh_desc *desc, mmd_error *err)
+{
+    for (size_t m = 0; m < desc->morph_count; m++) {
+        const mmd_morph *morph = &desc->morphs[m];
+        bool vertices = morph->kind == MMD_MORPH_VERTEX;
+        if (!vertices && morph->kind != MMD_MORPH_GROUP && morph->kind != MMD_MORPH_FLIP)
+            continue;
+        size_t limit = vertices ? desc->vertex_count : desc->morph_count;
+        for (size_t i = 0; i < morph->offset_count; i++)
+            if (morph->indices[i] < 0 || (size_t)morph->indices[i] >= limit)
+                return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu, offset %zu: %s %d of %zu", m, i,
+                                vertices ? "vertex" : "morph", (int)morph->indices[i], limit);
+        size_t numbers = morph->offset_count * mmd_morph_width(morph->kind);
+        size_t bad = mmd_first_not_finite(morph->values, numbers);
+        if (bad < numbers)
+            return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu, offset %zu is %s", m,
+                            bad / mmd_morph_width(morph->kind),
+                            isnan(morph->values[bad]) ? "NaN" : "infinite");
+    }
+    return true;
+}
+
+static bool check(const mmd_mesh_desc *desc, size_t *bone_count, mmd_error *err)
+{
+    size_t n = desc->vertex_count, k = desc->influence_count;
+    if (n > MMD_MAX_VERTICES)
+        return mmd_fail(err, MMD_E_ARGUMENT, "%zu vertices, limit %d", n, MMD_MAX_VERTICES);
+    if (desc->tangents && !desc->normals)
+        return mmd_fail(err, MMD_E_ARGUMENT, "tangents without normals");
+    if (!check_finite("positions", desc->positions, n, 3, err) ||
+        !check_finite("bone_weights", desc->bone_weights, n, k, err) ||
+        (desc->normals && !check_finite("normals", desc->normals, n, 3, err)) ||
+        (desc->tangents &&
+         !check_finite("tangents", desc->tangents, n, desc->tangent_width, err)) ||
+        (desc->sdef && !check_finite("sdef", desc->sdef, n, 9, err)))
+        return false;
+
+    int32_t largest = -1;
+    for (size_t v = 0; v < n; v++) {
+        if (desc->deform && desc->deform[v] >= MMD_DEFORM_COUNT)
+            return mmd_fail(err, MMD_E_ARGUMENT, "deform: vertex %zu is %d, types are 0 to %d", v,
+                            desc->deform[v], MMD_DEFORM_COUNT - 1);
+        if (desc->deform && desc->deform[v] == MMD_SDEF && !desc->sdef)
+            return mmd_fail(err, MMD_E_ARGUMENT, "vertex %zu is SDEF, but sdef is not given", v);
+        for (size_t i = 0; i < used_slots(desc, v); i++) {
+            int32_t bone = desc->bone_indices[v * k + i];
+            if (bone < -1)
+                return mmd_fail(err, MMD_E_ARGUMENT,
+                                "bone_indices: vertex %zu: bone %d, least is -1", v, (int)bone);
+            if (bone > largest)
+                largest = bone;
+        }
+    }
+    *bone_count = (size_t)((int64_t)largest + 1);
+    return check_morphs(desc, err);
+}
+
+static void unit(const float *in, float *out)
+{
+    double x = in[0], y = in[1], z = in[2];
+    double length = sqrt(x * x + y * y + z * z);
+    for (int i = 0; i < 3; i++)
+        out[i] = length > 0 ? (float)(in[i] / length) : 0;
+}
+
+/* Weights by their sum, empty and duplicate slots merged, in the order that mesh.h promises. */
+static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
+{
+    const int32_t *bones = desc->bone_indices + v * desc->influence_count;
+    const float *weights = desc->bone_weights + v * desc->influence_count;
+    bool rigid = desc->deform && desc->deform[v] == MMD_BDEF1;
+    int32_t list[4];
+    double share[4], sum = 0, size = 0, largest = 0;
+    int count = 0;
+    for (size_t i = 0; i < used_slots(desc, v); i++) {
+        double weight = rigid ? 1 : weights[i];
+        if (bones[i] < 0 || weight == 0)
+            continue;
+        sum += weight;
+        size += fabs(weight);
+        int at = 0;
+        while (at < count && list[at] < bones[i])
+            at++;
+        if (at < count && list[at] == bones[i]) {
+            share[at] += weight;
+            continue;
+        }
+        for (int k = count++; k > at; k--) {
+            list[k] = list[k - 1];
+            share[k] = share[k - 1];
+        }
+        list[at] = bones[i];
+        share[at] = weight;
+    }
+    /* Shares that cancel would be blown up without bound: nothing is left of them. */
+    if (!(fabs(sum) > 1e-6 * size))
+        return 0;
+
+    int32_t pivot = -1;
+    for (size_t i = 0; i < used_slots(desc, v); i++) {
+        double weight = rigid ? 1 : weights[i] / sum;
+        if (bones[i] >= 0 && weight != 0 && (pivot < 0 || weight > largest)) {
+            pivot = bones[i];
+            largest = weight;
+        }
+    }
+    int kept = 0, first = 0;
+    for (int i = 0; i < count; i++) {
+        float weight = (float)(share[i] / sum);
+        if (weight == 0)
+            continue;
+        if (list[i] == pivot)
+            first = kept;
+        out->bones[kept] = list[i];
+        out->weights[kept++] = weight;
+    }
+    if (kept > 2) {
+        int32_t bone = out->bones[first];
+        float weight = out->weights[first];
+        for (int i = first; i > 0; i--) {
+            out->bones[i] = out->bones[i - 1];
+            out->weights[i] = out->weights[i - 1];
+        }
+        out->bones[0] = bone;
+        out->weights[0] = weight;
+    }
+    for (int i = kept; i < 4; i++)
+        out->bones[i] = out->bones[0];
+    return kept;
+}
+
+static bool all_zero(const float *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] != 0)
+            return false;
+    return true;
+}
+
+static void resolve(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
+{
+    memcpy(out->position, desc->positions + 3 * v, sizeof out->position);
+    if (desc->normals)
+        unit(desc->normals + 3 * v, out->normal);
+    if (desc->tangents) {
+        unit(desc->tangents + desc->tangent_width * v, out->tangent);
+        out->tangent[3] = desc->tangent_width == 4 ? desc->tangents[4 * v + 3] : 1;
+    }
+    out->count = resolve_influences(desc, v, out);
+    int deform = desc->deform ? desc->deform[v] : MMD_BDEF4;
+    out->kind = deform == MMD_QDEF && out->count > 0 ? MMD_SKIN_QDEF : MMD_SKIN_LINEAR;
+    if (deform != MMD_SDEF || out->count != 2)
+        return;
+    const float *c = desc->sdef + 9 * v, *r0 = c + 3, *r1 = c + 6;
+    if (all_zero(c, 9))
+        return;
+    out->kind = MMD_SKIN_SDEF;
+    if (out->bones[0] != desc->bone_indices[v * desc->influence_count]) {
+        r0 = c + 6;
+        r1 = c + 3;
+    }
+    for (int i = 0; i < 3; i++) {
+        out->c[i] = c[i];
+        out->c0[i] = (float)(c[i] + 0.5 * out->weights[1] * ((double)r0[i] - r1[i]));
+    }
+}
+
+static bool same_group(const mmd_group *group, const mmd_vertex *vertex)
+{
+    return group->kind == vertex->kind && group->count == vertex->count &&
+           memcmp(group->bones, vertex->bones, sizeof group->bones) == 0;
+}
+
+static size_t hash(const mmd_vertex *vertex)
+{
+    uint64_t h = (uint64_t)(vertex->kind * 8 + vertex->count);
+    for (int i = 0; i < 4; i++)
+        h = (h ^ (uint32_t)vertex->bones[i]) * 0x9E3779B97F4A7C15u;
+    return (size_t)(h >> 32);
+}
+
+/* Gives every vertex the number of its group (groups in order of first use) and counts them in
+   block_count. `temporary` holds the table. */
+static bool find_groups(mmd_mesh *mesh, uint32_t *group_of, mmd_arena *temporary)
+{
+    size_t size = 16, room = 256;
+    while (size < 2 * mesh->vertex_count)
+        size *= 2;
+    uint32_t *table = mmd_arena_alloc(temporary, size, sizeof *table);
+    mmd_group *groups = mmd_arena_alloc(temporary, room, sizeof *groups);
+    if (!table || !groups)
+        return false;
+    uint32_t current = 0;
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        const mmd_vertex *vertex = &mesh->vertices[v];
+        if (v == 0 || !same_group(&groups[current], vertex)) {
+            size_t at = hash(vertex) & (size - 1);
+            while (table[at] && !same_group(&groups[table[at] - 1], vertex))
+                at = (at + 1) & (size - 1);
+            if (!table[at]) {
+                if (mesh->group_count == room) {
+                    mmd_group *more = mmd_arena_alloc(temporary, 2 * room, sizeof *groups);
+                    if (!more)
+                        return false;
+                    groups = memcpy(more, groups, room * sizeof *groups);
+                    room *= 2;
+                }
+                mmd_group *group = &groups[mesh->group_count++];
+                group->kind = vertex->kind;
+                group->count = vertex->count;
+                memcpy(group->bones, vertex->bones, sizeof group->bones);
+                table[at] = (uint32_t)mesh->group_count;
+            }
+            current = table[at] - 1;
+        }
+        group_of[v] = current;
+        groups[current].block_count++;
+    }
+    mesh->groups = mmd_arena_alloc(&mesh->arena, mesh->group_count, sizeof *groups);
+    if (!mesh->groups)
+        return false;
+    memcpy(mesh->groups, groups, mesh->group_count * sizeof *groups);
+    return true;
+}
+
+/* Turns the groups' vertex counts into block counts and places. */
+static bool place_blocks(mmd_mesh *mesh)
+{
+    size_t total = 0;
+    for (size_t g = 0; g < mesh->group_count; g++) {
+        mmd_group *group = &mesh->groups[g];
+        group->first_block = mesh->block_count;
+        group->block_count = (group->block_count + MMD_LANES - 1) / MMD_LANES;
+        size_t rows = 3 + (mesh->has_normals ? 3u : 0) + (mesh->tangent_width ? 3u : 0) +
+                      (group->count > 1 ? (size_t)group->count - 1 : 0) +
+                      (group->kind == MMD_SKIN_SDEF ? 6u : 0);
+        group->block_stride = rows * MMD_LANES;
+        mesh->block_count += group->block_count;
+        total += group->block_count * group->block_stride;
+    }
+    mesh->blocks = mmd_arena_alloc(&mesh->arena, mesh->block_count, sizeof *mesh->blocks);
+    float *data = mmd_arena_alloc(&mesh->arena, total, sizeof *data);
+    if (!mesh->blocks || !data)
+        return false;
+    for (size_t g = 0; g < mesh->group_count; g++) {
+        mmd_group *group = &mesh->groups[g];
+        group->data = data;
+        data += group->block_count * group->block_stride;
+    }
+    return true;
+}
+
+static float *put_rows(float *row, size_t lane, const float *numbers, int count)
+{
+    for (int i = 0; i < count; i++, row += MMD_LANES)
+        row[lane] = numbers[i];
+    return row;
+}
+
+static void fill_lane(const mmd_mesh *mesh, const mmd_group *group, size_t block, size_t lane,
+                      const mmd_vertex *vertex)
+{
+    /* The mesh's own memory, const only for its readers. */
+    float *row = (float *)group->data + (block - group->first_block) * group->block_stride;
+    row = put_rows(row, lane, vertex->position, 3);
+    if (mesh->has_normals)
+        row = put_rows(row, lane, vertex->normal, 3);
+    if (mesh->tangent_width)
+        row = put_rows(row, lane, vertex->tangent, 3);
+    row = put_rows(row, lane, vertex->weights, group->count - 1);
+    if (group->kind == MMD_SKIN_SDEF) {
+        row = put_rows(row, lane, vertex->c, 3);
+        put_rows(row, lane, vertex->c0, 3);
+    }
+}
+
+/* place_of[v] = block * MMD_LANES + lane. */
+static bool fill_blocks(mmd_mesh *mesh, const uint32_t *group_of, size_t *place_of,
+                        mmd_arena *temporary)
+{
+    size_t *next = mmd_arena_alloc(temporary, mesh->group_count, sizeof *next);
+    if (!next)
+        return false;
+    for (size_t g = 0; g < mesh->group_count; g++)
+        next[g] = mesh->groups[g].first_block * MMD_LANES;
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        size_t place = next[group_of[v]]++;
+        mmd_block *block = &mesh->blocks[place / MMD_LANES];
+        block->vertex[block->lanes++] = (uint32_t)v;
+        place_of[v] = place;
+    }
+    for (size_t g = 0; g < mesh->group_count; g++) {
+        const mmd_group *group = &mesh->groups[g];
+        for (size_t b = group->first_block; b < group->first_block + group->block_count; b++) {
+            mmd_block *block = &mesh->blocks[b];
+            block->morph_slot = -1;
+            for (size_t lane = 0; lane < MMD_LANES; lane++) {
+                uint32_t v = block->vertex[lane < block->lanes ? lane : block->lanes - 1];
+                fill_lane(mesh, group, b, lane, &mesh->vertices[v]);
+            }
+            for (uint32_t lane = 0; lane + 4 <= block->lanes; lane += 4)
+                if (block->vertex[lane + 3] - block->vertex[lane] == 3)
+                    block->runs |= 1u << lane / 4;
+        }
+    }
+    return true;
+}
+
+static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_vertex_morph *out,
+                              const size_t *place_of)
+{
+    size_t count = morph->offset_count;
+    int32_t *vertices = mmd_arena_alloc(&mesh->arena, count, sizeof *vertices);
+    uint32_t *lanes = mmd_arena_alloc(&mesh->arena, count, sizeof *lanes);
+    float *offsets = mmd_arena_alloc(&mesh->arena, 3 * count, sizeof *offsets);
+    if (!vertices || !lanes || !offsets)
+        return false;
+    if (count) {
+        memcpy(vertices, morph->indices, count * sizeof *vertices);
+        memcpy(offsets, morph->values, 3 * count * sizeof *offsets);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t place = place_of[vertices[i]];
+        mmd_block *block = &mesh->blocks[place / MMD_LANES];
+        if (block->morph_slot < 0)
+            block->morph_slot = (int32_t)mesh->morphed_block_count++;
+        lanes[i] = (uint32_t)block->morph_slot * 3 * MMD_LANES + (uint32_t)(place % MMD_LANES);
+    }
+    out->offset_count = count;
+    out->vertices = vertices;
+    out->lanes = lanes;
+    out->offsets = offsets;
+    return true;
+}
+
+static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc, const size_t *place_of)
+{
+    mmd_morph *copies = mmd_arena_alloc(&mesh->arena, desc->morph_count, sizeof *copies);
+    mesh->vertex_morphs =
+        mmd_arena_alloc(&mesh->arena, desc->morph_count, sizeof *mesh->vertex_morphs);
+    if (!copies || !mesh->vertex_morphs)
+        return false;
+    mesh->morph_count = desc->morph_count;
+    mesh->morphs = copies;
+    for (size_t m = 0; m < desc->morph_count; m++) {
+        const mmd_morph *morph = &desc->morphs[m];
+        copies[m].kind = morph->kind;
+        if (morph->kind == MMD_MORPH_VERTEX) {
+            mmd_vertex_morph *vertex_morph = &mesh->vertex_morphs[mesh->vertex_morph_count++];
+            vertex_morph->morph = m;
+            if (!copy_vertex_morph(mesh, morph, vertex_morph, place_of))
+                return false;
+        } else if (morph->kind == MMD_MORPH_GROUP || morph->kind == MMD_MORPH_FLIP) {
+            size_t count = morph->offset_count;
+            copies[m].indices = mmd_arena_alloc(&mesh->arena, count, sizeof *copies->indices);
+            copies[m].values = mmd_arena_alloc(&mesh->arena, count, sizeof *copies->values);
+            if (!copies[m].indices || !copies[m].values)
+                return false;
+            copies[m].offset_count = count;
+            if (count) {
+                memcpy(copies[m].indices, morph->indices, count * sizeof *copies->indices);
+                memcpy(copies[m].values, morph->values, count * sizeof *copies->values);
+            }
+        }
+    }
+    mesh->morphed_data =
+        mmd_arena_alloc(&mesh->arena, mesh->morphed_block_count, sizeof *mesh->morphed_data);
+    if (!mesh->morphed_data)
+        return false;
+    for (size_t g = 0; g < mesh->group_count; g++) {
+        const mmd_group *group = &mesh->groups[g];
+        for (size_t b = 0; b < group->block_count; b++) {
+            int32_t slot = mesh->blocks[group->first_block + b].morph_slot;
+            if (slot >= 0)
+                mesh->morphed_data[slot] = group->data + b * group->block_stride;
+        }
+    }
+    return true;
+}
+
+static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc, mmd_arena *temporary)
+{
+    size_t n = mesh->vertex_count = desc->vertex_count;
+    mesh->has_normals = desc->normals != NULL;
+    mesh->tangent_width = desc->tangents ? desc->tangent_width : 0;
+    mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
+    mesh->vertices = mmd_arena_alloc(&mesh->arena, n, sizeof *mesh->vertices);
+    uint32_t *group_of = mmd_arena_alloc(temporary, n, sizeof *group_of);
+    size_t *place_of = mmd_arena_alloc(temporary, n, sizeof *place_of);
+    if (!mesh->device || !mesh->vertices || !group_of || !place_of)
+        return false;
+    for (size_t v = 0; v < n; v++) {
+        resolve(desc, v, &mesh->vertices[v]);
+        mesh->has_rotations |= mesh->vertices[v].kind != MMD_SKIN_LINEAR;
+    }
+    return find_groups(mesh, group_of, temporary) && place_blocks(mesh) &&
+           fill_blocks(mesh, group_of, place_of, temporary) && copy_morphs(mesh, desc, place_of);
+}
+
+mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
+{
+    size_t bone_count = 0;
+    if (!check(desc, &bone_count, err))
+        return NULL;
+    mmd_arena arena = {0}, temporary = {0};
+    mmd_mesh *mesh = mmd_arena_alloc(&arena, 1, sizeof *mesh);
+    bool built = false;
+    if (mesh) {
+        mesh->arena = arena;
+        mesh->bone_count = bone_count;
+        built = build(mesh, desc, &temporary);
+        arena = mesh->arena;
+    }
+    mmd_arena_free(&temporary);
+    if (built)
+        return mesh;
+    mmd_arena_free(&arena);
+    mmd_fail_memory(err);
+    return NULL;
+}
+
+mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err)
+{
+    return mmd_mesh_new(&(mmd_mesh_desc){.vertex_count = model->vertex_count,
+                                         .positions = model->positions,
+                                         .normals = model->normals,
+                                         .influence_count = 4,
+                                         .bone_indices = model->bone_indices,
+                                         .bone_weights = model->bone_weights,
+                                         .deform = model->deform,
+                                         .sdef = model->sdef,
+                                         .morph_count = model->morph_count,
+                                         .morphs = model->morphs},
+                        err);
+}
+
+void mmd_mesh_free(mmd_mesh *mesh)
+{
+    if (!mesh)
+        return;
+    if (mesh->device->release)
+        mesh->device->release(mesh->device->data);
+    mmd_arena arena = mesh->arena; /* the mesh itself lies in it */
+    mmd_arena_free(&arena);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/skin/skin.h"
+
+#include "core/data/morph.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool check_frames(const char *what, size_t given, size_t wanted, mmd_error *err)
+{
+    if (given == 1 || given == wanted)
+        return true;
+    return mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", what, given, wanted);
+}
+
+bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
+{
+    const mmd_mesh *mesh = job->mesh;
+    if (!check_frames("bone_matrices", job->matrix_frames, job->frame_count, err) ||
+        (job->sliders && !check_frames("morph_weights", job->slider_frames, job->frame_count, err)))
+        return false;
+    if (job->bone_count < mesh->bone_count) {
+        for (size_t v = 0; v < mesh->vertex_count; v++)
+            for (int i = 0; i < mesh->vertices[v].count; i++)
+                if ((size_t)mesh->vertices[v].bones[i] >= job->bone_count)
+                    return mmd_fail(err, MMD_E_ARGUMENT, "vertex %zu: bone %d of %zu", v,
+                                    (int)mesh->vertices[v].bones[i], job->bone_count);
+        return mmd_fail(err, MMD_E_ARGUMENT, "bone_matrices: %zu bones, the mesh names %zu",
+                        job->bone_count, mesh->bone_count);
+    }
+    if (job->normals && !mesh->has_normals)
+        return mmd_fail(err, MMD_E_ARGUMENT, "normals wanted, but the mesh has none");
+    if (job->tangents && !mesh->tangent_width)
+        return mmd_fail(err, MMD_E_ARGUMENT, "tangents wanted, but the mesh has none");
+
+    size_t count = job->matrix_frames * job->bone_count * 16;
+    size_t bad = mmd_first_not_finite(job->matrices, count);
+    if (bad < count)
+        return mmd_fail(err, MMD_E_ARGUMENT,
+                        "bone_matrices: frame %zu, bone %zu, row %zu, column %zu is %s",
+                        bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4,
+                        bad % 4, isnan(job->matrices[bad]) ? "NaN" : "infinite");
+    count = job->sliders ? job->slider_frames * mesh->morph_count : 0;
+    bad = mmd_first_not_finite(job->sliders, count);
+    if (bad < count)
+        return mmd_fail(err, MMD_E_ARGUMENT, "morph_weights: frame %zu, morph %zu is %s",
+                        bad / mesh->morph_count, bad % mesh->morph_count,
+                        isnan(job->sliders[bad]) ? "NaN" : "infinite");
+    return true;
+}
+
+bool mmd_skin_rotations(const mmd_skin_job *job)
+{
+    return job->method == MMD_METHOD_DUAL_QUATERNION ||
+           (job->method == MMD_METHOD_MMD && job->mesh->has_rotations);
+}
+
+/* Columns x and y by Gram-Schmidt, z = x cross y, as a unit quaternion (x, y, z, w). False when the
+   determinant is not positive. In double, so that the only error left is that of storing it. */
+static bool rotation_of(const float rows[3][4], double q[4])
+{
+    double x[3], y[3], z[3];
+    for (int i = 0; i < 3; i++) {
+        x[i] = rows[i][0];
+        y[i] = rows[i][1];
+        z[i] = rows[i][2];
+    }
+    double det = x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) +
+                 x[2] * (y[0] * z[1] - y[1] * z[0]);
+    double length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+    if (!(det > 0) || !(length > 0))
+        return false;
+    for (int i = 0; i < 3; i++)
+        x[i] /= length;
+    double along = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+    for (int i = 0; i < 3; i++)
+        y[i] -= along * x[i];
+    length = sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2]);
+    if (!(length > 0))
+        return false;
+    for (int i = 0; i < 3; i++)
+        y[i] /= length;
+    z[0] = x[1] * y[2] - x[2] * y[1];
+    z[1] = x[2] * y[0] - x[0] * y[2];
+    z[2] = x[0] * y[1] - x[1] * y[0];
+
+    /* Four times the square of each component is one of these plus 1; the largest is safe to divide
+     * by. */
+    double squares[4] = {x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1],
+                         x[0] + y[1] + z[2]};
+    int largest = 3;
+    for (int i = 0; i < 3; i++)
+        if (squares[i] > squares[largest])
+            largest = i;
+    double root = sqrt(1 + squares[largest]), half = 0.5 / root;
+    double xy = x[1] + y[0], xz = x[2] + z[0], yz = y[2] + z[1];
+    double wx = y[2] - z[1], wy = z[0] - x[2], wz = x[1] - y[0];
+    const double candidates[4][4] = {{root / 2, xy * half, xz * half, wx * half},
+                                     {xy * half, root / 2, yz * half, wy * half},
+                                     {xz * half, yz * half, root / 2, wz * half},
+                                     {wx * half, wy * half, wz * half, root / 2}};
+    memcpy(q, candidates[largest], sizeof candidates[largest]);
+    return true;
+}
+
+void mmd_skin_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones)
+{
+    bool rotations = mmd_skin_rotations(job);
+    const float *matrices =
+        job->matrices + (job->matrix_frames == 1 ? 0 : frame) * job->bone_count * 16;
+    for (size_t b = 0; b < job->mesh->bone_count; b++) {
+        mmd_skin_bone *bone = &bones[b];
+        memcpy(bone->rows, matrices + 16 * b, sizeof bone->rows);
+        memset(bone->rotation, 0, sizeof bone->rotation);
+        memset(bone->dual, 0, sizeof bone->dual);
+        double q[4];
+        if (!rotations || !rotation_of((const float(*)[4])bone->rows, q))
+            continue;
+        double x = bone->rows[0][3], y = bone->rows[1][3], z = bone->rows[2][3];
+        for (int i = 0; i < 4; i++)
+            bone->rotation[i] = (float)q[i];
+        bone->dual[0] = (float)(0.5 * (y * q[2] - z * q[1] + q[3] * x));
+        bone->dual[1] = (float)(0.5 * (z * q[0] - x * q[2] + q[3] * y));
+        bone->dual[2] = (float)(0.5 * (x * q[1] - y * q[0] + q[3] * z));
+        bone->dual[3] = (float)(-0.5 * (x * q[0] + y * q[1] + z * q[2]));
+    }
+}
+
+bool mmd_skin_weights(const mmd_skin_job *job, size_t frame, float *weights)
+{
+    const mmd_mesh *mesh = job->mesh;
+    if (!job->sliders) {
+        memset(weights, 0, mesh->morph_count * sizeof *weights);
+        return false;
+    }
+    const float *sliders = job->sliders + (job->slider_frames == 1 ? 0 : frame) * mesh->morph_count;
+    mmd_morph_weights(mesh->morphs, mesh->morph_count, sliders, weights);
+    for (size_t i = 0; i < mesh->vertex_morph_count; i++)
+        if (weights[mesh->vertex_morphs[i].morph] != 0)
+            return true;
+    return false;
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+static const mmd_kernel scalar = {"scalar", always, mmd_skin_scalar};
+
+const mmd_kernel *mmd_kernel_best(void)
+{
+    size_t count;
+    const mmd_kernel *kernels = mmd_skin_simd(&count);
+    while (count--)
+        if (kernels[count].available())
+            return &kernels[count];
+    return &scalar;
+}
+
+const mmd_kernel *mmd_kernel_find(const char *name)
+{
+    size_t count;
+    const mmd_kernel *kernels = mmd_skin_simd(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(kernels[i].name, name) == 0)
+            return kernels[i].available() ? &kernels[i] : NULL;
+    return strcmp(scalar.name, name) == 0 ? &scalar : NULL;
+}
+
+size_t mmd_skin_scratch(const mmd_mesh *mesh)
+{
+    size_t blocks = mesh->morphed_block_count * 3 * MMD_LANES, positions = 3 * mesh->vertex_count;
+    return mesh->vertex_morph_count == 0 ? 0 : blocks > positions ? blocks : positions;
+}
+
+bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err)
+{
+    const mmd_mesh *mesh = job->mesh;
+    if (!kernel)
+        kernel = mmd_kernel_best();
+    mmd_arena arena = {0};
+    mmd_skin_bone *bones = mmd_arena_alloc(&arena, mesh->bone_count, sizeof *bones);
+    float *weights = mmd_arena_alloc(&arena, mesh->morph_count, sizeof *weights);
+    float *scratch = mmd_arena_alloc(&arena, mmd_skin_scratch(mesh), sizeof *scratch);
+    if (!bones || !weights || !scratch) {
+        mmd_arena_free(&arena);
+        return mmd_fail_memory(err);
+    }
+    mmd_skin_frame frame = {.mesh = mesh,
+                            .method = job->method,
+                            .sdef_blend = job->sdef_blend,
+                            .bones = bones,
+                            .scratch = scratch,
+                            .positions = job->positions,
+                            .normals = job->normals,
+                            .tangents = job->tangents};
+    for (size_t f = 0; f < job->frame_count; f++) {
+        if (f == 0 || job->matrix_frames > 1)
+            mmd_skin_bones(job, f, bones);
+        if (f == 0 || job->slider_frames > 1)
+            frame.weights = mmd_skin_weights(job, f, weights) ? weights : NULL;
+        kernel->run(&frame);
+        frame.positions += 3 * mesh->vertex_count;
+        if (frame.normals)
+            frame.normals += 3 * mesh->vertex_count;
+        if (frame.tangents)
+            frame.tangents += mesh->tangent_width * mesh->vertex_count;
+    }
+    mmd_arena_free(&arena);
+    return true;
+}

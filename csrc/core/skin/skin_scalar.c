@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* The formulas in their plainest form, one vertex after the other: the reference for the vector
+   kernels and the shaders. Equation numbers are those of the MMD morphing and skinning article. */
+#include "core/skin/skin.h"
+
+#define CGLM_ALL_UNALIGNED
+#include <cglm/cglm.h>
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* p' = linear (p - center) + target; normals by `linear` itself when it is a rotation. */
+typedef struct placement {
+    mat3 linear;
+    vec3 center, target;
+    bool is_rotation;
+} placement;
+
+static void bone_linear(const mmd_skin_bone *bone, mat3 out)
+{
+    for (int column = 0; column < 3; column++)
+        for (int row = 0; row < 3; row++)
+            out[column][row] = bone->rows[row][column];
+}
+
+static void bone_point(const mmd_skin_bone *bone, const float *point, float *out)
+{
+    for (int row = 0; row < 3; row++)
+        out[row] = bone->rows[row][0] * point[0] + bone->rows[row][1] * point[1] +
+                   bone->rows[row][2] * point[2] + bone->rows[row][3];
+}
+
+static void place_linear(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
+{
+    for (int i = 0; i < vertex->count; i++) {
+        const mmd_skin_bone *bone = &bones[vertex->bones[i]];
+        float weight = vertex->weights[i];
+        mat3 linear;
+        bone_linear(bone, linear);
+        for (int k = 0; k < 3; k++) {
+            glm_vec3_muladds(linear[k], weight, out->linear[k]);
+            out->target[k] += weight * bone->rows[k][3];
+        }
+    }
+}
+
+/* Weights that blend q0 to q1, q1's with the sign that makes the arc the short one. */
+static void quaternion_shares(const float *q0, const float *q1, const float *weights,
+                              mmd_sdef_blend blend, float shares[2])
+{
+    double dot = 0, chord = 0;
+    for (int i = 0; i < 4; i++)
+        dot += (double)q0[i] * q1[i];
+    float sign = dot < 0 ? -1.0f : 1.0f;
+    shares[0] = weights[0];
+    shares[1] = sign * weights[1];
+    if (blend != MMD_SDEF_SLERP)
+        return;
+    for (int i = 0; i < 4; i++)
+        chord += pow((double)q0[i] - (double)sign * q1[i], 2);
+    double angle = 2 * asin(fmin(sqrt(chord) / 2, 1));
+    if (angle < 1e-5)
+        return; /* sin(w a) / sin(a) is w, to 1e-10 */
+    shares[0] = (float)(sin(weights[0] * angle) / sin(angle));
+    shares[1] = sign * (float)(sin(weights[1] * angle) / sin(angle));
+}
+
+/* Equation (4), as M1 C + w0 (M0 - M1) C0 + R (p - C) with C0 = C + w1 (R0 - R1) / 2. */
+static void place_sdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, mmd_sdef_blend blend,
+                       placement *out)
+{
+    const mmd_skin_bone *bone0 = &bones[vertex->bones[0]], *bone1 = &bones[vertex->bones[1]];
+    float shares[2];
+    versor q;
+    quaternion_shares(bone0->rotation, bone1->rotation, vertex->weights, blend, shares);
+    for (int i = 0; i < 4; i++)
+        q[i] = shares[0] * bone0->rotation[i] + shares[1] * bone1->rotation[i];
+    glm_quat_normalize(q);
+    glm_quat_mat3(q, out->linear);
+
+    vec3 c1, c00, c01;
+    bone_point(bone1, vertex->c, c1);
+    bone_point(bone0, vertex->c0, c00);
+    bone_point(bone1, vertex->c0, c01);
+    for (int i = 0; i < 3; i++) {
+        out->center[i] = vertex->c[i];
+        out->target[i] = c1[i] + vertex->weights[0] * (c00[i] - c01[i]);
+    }
+    out->is_rotation = true;
+}
+
+/* Dual quaternion blend, signs relative to the first influence (the one of largest weight).
+   False when the blend vanishes, which takes negative weights. */
+static bool place_qdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
+{
+    const float *pivot = bones[vertex->bones[0]].rotation;
+    versor real = {0}, dual = {0};
+    for (int i = 0; i < vertex->count; i++) {
+        const mmd_skin_bone *bone = &bones[vertex->bones[i]];
+        float dot = 0;
+        for (int k = 0; k < 4; k++)
+            dot += bone->rotation[k] * pivot[k];
+        float weight = dot < 0 ? -vertex->weights[i] : vertex->weights[i];
+        for (int k = 0; k < 4; k++) {
+            real[k] += weight * bone->rotation[k];
+            dual[k] += weight * bone->dual[k];
+        }
+    }
+    float length = glm_vec4_norm(real);
+    if (!(length >= 1e-6f))
+        return false;
+    glm_vec4_scale(real, 1 / length, real);
+    glm_vec4_scale(dual, 1 / length, dual);
+    glm_quat_mat3(real, out->linear);
+    /* 2 vec(dual conj(real)); its scalar part, the dual's component along real, drops out. */
+    vec3 across;
+    glm_vec3_cross(real, dual, across);
+    for (int i = 0; i < 3; i++)
+        out->target[i] = 2 * (real[3] * dual[i] - dual[3] * real[i] + across[i]);
+    out->is_rotation = true;
+    return true;
+}
+
+static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *out)
+{
+    memset(out, 0, sizeof *out);
+    if (vertex->count == 0) {
+        glm_mat3_identity(out->linear);
+        out->is_rotation = true;
+        return;
+    }
+    int kind = frame->method == MMD_METHOD_LINEAR            ? MMD_SKIN_LINEAR
+               : frame->method == MMD_METHOD_DUAL_QUATERNION ? MMD_SKIN_QDEF
+                                                             : vertex->kind;
+    for (int i = 0; i < vertex->count; i++) {
+        const float *q = frame->bones[vertex->bones[i]].rotation;
+        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
+            kind = MMD_SKIN_LINEAR;
+    }
+    if (kind == MMD_SKIN_SDEF)
+        place_sdef(vertex, frame->bones, frame->sdef_blend, out);
+    else if (kind != MMD_SKIN_QDEF || !place_qdef(vertex, frame->bones, out))
+        place_linear(vertex, frame->bones, out);
+}
+
+/* Unit `v`, or `otherwise` when v has no direction (or none that squares in float can tell). */
+static void unit_or(const float *v, const float *otherwise, float *out)
+{
+    float square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    bool good = square >= FLT_MIN && square <= FLT_MAX;
+    float scale = good ? 1 / sqrtf(square) : 1;
+    for (int i = 0; i < 3; i++)
+        out[i] = good ? v[i] * scale : otherwise[i];
+}
+
+/* Inverse transpose, up to a positive factor: the cofactor matrix times the sign of the
+ * determinant. */
+void mmd_skin_linear_normal(const mmd_skin_frame *frame, const mmd_vertex *vertex, float out[3])
+{
+    double m[3][3] = {{0}}, cofactors[3][3], n[3], square = 0;
+    for (int i = 0; i < vertex->count; i++)
+        for (int k = 0; k < 9; k++)
+            m[k / 3][k % 3] +=
+                (double)vertex->weights[i] * frame->bones[vertex->bones[i]].rows[k / 3][k % 3];
+    for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 3; column++) {
+            const double *a = m[(row + 1) % 3], *b = m[(row + 2) % 3];
+            int next = (column + 1) % 3, last = (column + 2) % 3;
+            cofactors[row][column] = a[next] * b[last] - a[last] * b[next];
+        }
+    double det = m[0][0] * cofactors[0][0] + m[0][1] * cofactors[0][1] + m[0][2] * cofactors[0][2];
+    for (int row = 0; row < 3; row++) {
+        n[row] = 0;
+        for (int column = 0; column < 3; column++)
+            n[row] += cofactors[row][column] * vertex->normal[column];
+        square += n[row] * n[row];
+    }
+    double scale = (det < 0 ? -1 : 1) / sqrt(square);
+    for (int row = 0; row < 3; row++)
+        out[row] = square > 0 ? (float)(n[row] * scale) : vertex->normal[row];
+}
+
+static void turn_normal(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *placed,
+                        float *out)
+{
+    float *x = placed->linear[0], *y = placed->linear[1], *z = placed->linear[2];
+    vec3 n;
+    memcpy(n, vertex->normal, sizeof n);
+    if (placed->is_rotation) {
+        glm_mat3_mulv(placed->linear, n, n);
+        unit_or(n, vertex->normal, out);
+        return;
+    }
+    mat3 cofactors;
+    glm_vec3_cross(y, z, cofactors[0]);
+    glm_vec3_cross(z, x, cofactors[1]);
+    glm_vec3_cross(x, y, cofactors[2]);
+    float sign = glm_vec3_dot(x, cofactors[0]) < 0 ? -1.0f : 1.0f;
+    float size = glm_vec3_norm2(x) + glm_vec3_norm2(y) + glm_vec3_norm2(z);
+    glm_mat3_mulv(cofactors, n, n);
+    float square = glm_vec3_norm2(n);
+    if (square >= fmaxf(MMD_LEAST_NORMAL * size * size, FLT_MIN) && square <= FLT_MAX)
+        glm_vec3_scale(n, sign / sqrtf(square), out);
+    else
+        mmd_skin_linear_normal(frame, vertex, out);
+}
+
+static void turn_tangent(const mmd_vertex *vertex, placement *placed, float *normal, float *out)
+{
+    vec3 t, across;
+    memcpy(t, vertex->tangent, sizeof t);
+    glm_mat3_mulv(placed->linear, t, t);
+    glm_vec3_copy(t, across);
+    glm_vec3_muladds(normal, -glm_vec3_dot(normal, t), across);
+    /* Along the normal only rounding is left. */
+    if (glm_vec3_norm2(across) <= 1e-12f * glm_vec3_norm2(t))
+        glm_vec3_zero(across);
+    unit_or(across, vertex->tangent, out);
+}
+
+static void morph_positions(const mmd_skin_frame *frame)
+{
+    const mmd_mesh *mesh = frame->mesh;
+    for (size_t v = 0; v < mesh->vertex_count; v++)
+        memcpy(frame->scratch + 3 * v, mesh->vertices[v].position, 3 * sizeof(float));
+    for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
+        const mmd_vertex_morph *morph = &mesh->vertex_morphs[m];
+        float weight = frame->weights[morph->morph];
+        if (weight == 0)
+            continue;
+        for (size_t i = 0; i < morph->offset_count; i++)
+            for (int k = 0; k < 3; k++)
+                frame->scratch[3 * morph->vertices[i] + k] +=
+                    weight * morph->offsets[3 * i + (size_t)k];
+    }
+}
+
+void mmd_skin_scalar(const mmd_skin_frame *frame)
+{
+    const mmd_mesh *mesh = frame->mesh;
+    if (frame->weights)
+        morph_positions(frame);
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        const mmd_vertex *vertex = &mesh->vertices[v];
+        const float *position = frame->weights ? frame->scratch + 3 * v : vertex->position;
+        placement placed;
+        place(frame, vertex, &placed);
+
+        vec3 p, normal;
+        for (int i = 0; i < 3; i++)
+            p[i] = position[i] - placed.center[i];
+        glm_mat3_mulv(placed.linear, p, p);
+        glm_vec3_add(p, placed.target, frame->positions + 3 * v);
+        if (!frame->normals && !frame->tangents)
+            continue;
+        turn_normal(frame, vertex, &placed, normal);
+        if (frame->normals)
+            memcpy(frame->normals + 3 * v, normal, sizeof normal);
+        if (frame->tangents) {
+            float *tangent = frame->tangents + mesh->tangent_width * v;
+            turn_tangent(vertex, &placed, normal, tangent);
+            if (mesh->tangent_width == 4)
+                tangent[3] = vertex->tangent[3];
+        }
+    }
+}

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The add-on in real Blenders: in 3.4 as a classic add-on, from 4.2 on the same zip as an extension.
+
+Each cases_*.py of tests/blender runs once per Blender; every test in it is reported as one of ours.
+MMDSKIN_BLENDERS="3.4 4.2" chooses the versions.
+"""
+
+import ast
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sample import model as sample
+from sample import motion as sample_motion
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / "build" / "blender"
+VERSIONS = os.environ.get("MMDSKIN_BLENDERS", "3.4 4.5").split()
+BPY_VERSIONS = [version for version in VERSIONS if version != "3.4"]
+
+import addon_profile  # noqa: E402
+import window  # noqa: E402
+
+
+def cases():
+    """module.Class.test of every case, read from the sources: no Blender is needed to collect."""
+    for path in sorted(HERE.glob("cases_*.py")):
+        for group in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(group, ast.ClassDef):
+                for node in group.body:
+                    if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                        yield f"{path.stem}.{group.name}.{node.name}"
+
+
+def need(version):
+    """The command of that Blender; skips when it is not installed."""
+    command = addon_profile.blender_command(version)
+    if command is None:
+        pytest.skip(f"Blender {version} is not here: run tests/blender/setup.sh {version}")
+    return command
+
+
+@pytest.fixture(scope="session")
+def addon_zip(tmp_path_factory):
+    """The zip that holds the newest wheel of dist/."""
+    wheels = sorted((ROOT / "dist").glob("mmdskin-*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        pytest.skip("there is no wheel in dist/: run make wheel")
+    output = tmp_path_factory.mktemp("zip")
+    return package(wheels[-1], output)
+
+
+def package(wheel, output):
+    command = [sys.executable, ROOT / "addon/package.py", "--wheel", wheel, "--output", output]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return pathlib.Path(done.stdout.strip())
+
+
+@pytest.fixture(scope="session")
+def outcomes(addon_zip, tmp_path_factory):
+    """Version to a future of the outcomes of all cases; each Blender runs once, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        yield {
+            version: pool.submit(
+                run_cases, version, addon_zip, tmp_path_factory.mktemp(f"profile-{version}-")
+            )
+            for version in VERSIONS
+            if addon_profile.blender_command(version)
+        }
+
+
+def run_cases(version, addon_zip, folder):
+    BUILD.mkdir(parents=True, exist_ok=True)
+    report, log = folder / "report.json", BUILD / f"cases-{version}.log"
+    command = [
+        *addon_profile.blender_command(version),
+        HERE / "run.py",
+        "--",
+        "--zip",
+        addon_zip,
+        "--report",
+        report,
+    ]
+    start = time.monotonic()
+    with log.open("wb") as output:
+        subprocess.run(
+            command,
+            env=addon_profile.environment(folder),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=600,
+            check=False,
+        )
+        output.write(f"{time.monotonic() - start:.1f} s in all\n".encode())
+    assert report.exists(), (
+        f"Blender {version} gave no report, its last words:\n"
+        + log.read_text("utf-8", "replace")[-3000:]
+    )
+    return json.loads(report.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("case", list(cases()))
+def test_case(outcomes, version, case):
+    need(version)
+    outcome, text = outcomes[version].result().get(case, ("failed", "the case did not run"))
+    if outcome == "skipped":
+        pytest.skip(text)
+    assert outcome == "passed", text
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_script_of_the_readme(addon_zip, version, tmp_path):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    examples = re.findall(r"^```python\n(import bpy\n.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    assert len(examples) == 1
+    (tmp_path / "example.py").write_text(examples[0], "utf-8")
+    sample.write_sample(tmp_path)
+    sample_motion.write_motion(tmp_path)
+    command = [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=addon_profile.environment(tmp_path / "profile"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert "the script has ended" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    assert (tmp_path / "dance.glb").stat().st_size > 1_000_000
+    assert list(tmp_path.glob("*.pc2"))
+
+
+def test_the_zip_is_the_same_every_time(addon_zip, tmp_path):
+    with zipfile.ZipFile(addon_zip) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".whl"))
+        wheel = tmp_path / pathlib.PurePosixPath(name).name
+        wheel.write_bytes(archive.read(name))
+    assert package(wheel, tmp_path / "again").read_bytes() == addon_zip.read_bytes()
+
+
+def test_the_zip_has_one_folder_that_does_not_hide_the_module(addon_zip):
+    with zipfile.ZipFile(addon_zip) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[0] for name in names} == {"mmdskin_addon"}
+    assert not any(name.endswith("package.py") for name in names)
+
+
+@pytest.mark.parametrize("version", BPY_VERSIONS)
+def test_blender_validates_the_extension(addon_zip, version):
+    command = need(version)
+    found = sorted(
+        (addon_profile.CACHE / f"bpy-{version}").glob(
+            "lib/python3.*/site-packages/bpy/*/scripts/**/blender_ext.py"
+        )
+    )
+    assert found, "bpy has no blender_ext.py"
+    done = subprocess.run(
+        [*command, found[0], "validate", addon_zip],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
+    if "3.4" not in VERSIONS:
+        pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
+    if window.missing():
+        pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh 3.4")
+    with window.Window(tmp_path, BUILD) as blender:
+        before = blender.state()
+        blender.install(addon_zip)
+        blender.key("n", "KP_Decimal")
+        blender.open_tab()
+        blender.picture("panel")
+        bake_a_frame(blender, before)
+        preview(blender, before)
+        bake_a_range(blender, before)
+
+
+def bake_a_frame(blender, before):
+    baked = [*before["keys"], "MMD 0001"]
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.picture("baked")
+    blender.key("ctrl+z")
+    blender.wait_state(mesh=before["mesh"])
+    blender.picture("undone")
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.click("mmdskin.clear_bake")
+    blender.wait_state(mesh=before["mesh"])
+    blender.picture("cleared")
+
+
+def preview(blender, before):
+    blender.click(".mmdskin.preview")
+    blender.wait_state(preview=True)
+    live = blender.state()["shown"]
+    assert live != before["shown"]
+    blender.picture("preview")
+    blender.key("Right", "Right", "Left")
+    blender.wait_state(frame=2)
+    blender.scrub()
+    scrubbed = blender.state()
+    assert scrubbed["frame"] > 100
+    assert scrubbed["shown"] not in (before["shown"], live)
+    blender.picture("scrubbed")
+    blender.key("shift+Left")
+    blender.wait_state(frame=1, shown=live)
+    blender.click(".mmdskin.preview")
+    blender.wait_state(preview=False, mesh=before["mesh"], shown=before["shown"])
+
+
+def bake_a_range(blender, before):
+    blender.choose(".mmdskin.range", "s")
+    blender.wait_state(range="SCENE")
+    blender.set_last_frame(9000)
+    blender.click("mmdskin.bake")
+    blender.picture("baking")
+    blender.key("Escape")
+    blender.picture("cancelled")
+    blender.wait_state(mesh=before["mesh"], shown=before["shown"])
+    blender.set_last_frame(40)
+    baked = [*before["keys"], *(f"MMD {frame:04d}" for frame in range(1, 41))]
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.picture("range")
+    first = blender.state()["shown"]
+    blender.key("Right")
+    blender.wait_state(frame=2)
+    assert blender.state()["shown"] != first
+    blender.key("Left")
+    blender.undo_until(mesh=before["mesh"])
+    blender.wait_state(end=40)
+    blender.click("mmdskin.bake")
+    blender.wait_state(keys=baked)
+    blender.click("mmdskin.clear_bake")
+    blender.wait_state(mesh=before["mesh"], shown=before["shown"])
+    blender.picture("range-cleared")

@@ -1,0 +1,497 @@
+# SPDX-License-Identifier: MIT
+"""PMD files as PMX-shaped models: against the independent reader, rule by rule, and damaged."""
+
+import pickle
+import random
+import struct
+
+import mmdskin
+import numpy as np
+import pytest
+from files import pmd_file as pmd
+from judges import pose_rigs as rigs
+from judges.pose_rigs import DEGREE
+from test_model import SECTIONS, assert_same_arrays, assert_same_records, assert_same_texts
+
+REAL = "miku_v2.pmd"
+BLOCKS = ("display", "english", "toons", "bodies", "joints")
+
+
+def vertices(*rows):
+    """Rows: (bone, bone, percent, no edge)."""
+    v = np.zeros(len(rows), pmd.VERTEX)
+    for i, (first, second, percent, no_edge) in enumerate(rows):
+        v[i] = ((i, 0, 0), (0, 1, 0), (0, 0), (first, second), percent, no_edge)
+    return v
+
+
+def small(**changes):
+    """A file with everything, twice or more."""
+    m = pmd.PMD("名前", "説明\nソ能")
+    m.vertices = vertices((0, 1, 30, 0), (1, 1, 30, 1), (2, 0, 100, 0), (1, 2, 0, 1))
+    m.indices = [0, 1, 2, 1, 2, 3]
+    m.materials = [
+        pmd.Material(toon=3, edge=1, index_count=3, texture="表.bmp*a.sph"),
+        pmd.Material((1, 0, 0, 0.5), 7, (1, 2, 3), (4, 5, 6), 0, 0, 3, "b.spa*表.bmp"),
+    ]
+    m.bones = [
+        pmd.Bone("センター", (0, 1, 0), tail=1, type=pmd.MOVE),
+        pmd.Bone("左足", (0, 4, 0), 0, 2),
+        pmd.Bone("左ひざ", (0, 2, 0), 1, 3, pmd.UNDER_IK, 4),
+        pmd.Bone("左足首", (0, 0, 0), 2, 0, pmd.EFFECTOR),
+        pmd.Bone("左足ＩＫ", (0, 0, 0), 0, 0, pmd.IK, 3),
+    ]
+    m.solvers = [pmd.Solver(4, 3, [2, 1], 40, 0.5), pmd.Solver(4, 2, [1], 3, 0.25)]
+    m.morphs = [
+        pmd.Morph("base", 0, [3, 1], [(3, 0, 0), (1, 0, 0)]),
+        pmd.Morph("まばたき", 2, [0, 1], [(1, 0, 0), (0, 1, 0)]),
+        pmd.Morph("あ", 3, [1], [(0, 0, 1)]),
+    ]
+    m.shown_morphs, m.frame_names = [2, 1], ["体\n", "足\n"]
+    m.shown_bones = [(1, 1), (2, 2), (3, 2)]
+    m.english = "name", "comment", ["center", *"bcde"], ["blink", "a"], ["body", "legs"]
+    m.toons = list(pmd.DEFAULT_TOONS)
+    m.bodies = [
+        pmd.Body("体", 1, 2, 0xFFF0, 1, tuple(range(14)), 2),
+        pmd.Body("頭", pmd.NONE, numbers=tuple(range(14))),
+    ]
+    m.joints = [pmd.Joint("継", 0, 1, tuple(range(24)))]
+    for name, value in changes.items():
+        setattr(m, name, value)
+    return m
+
+
+def load(m, **options):
+    return mmdskin.load_model(pmd.write(m, **options))
+
+
+def bones_of(*bones, solvers=()):
+    return load(
+        small(bones=list(bones), solvers=list(solvers), vertices=vertices(), **bare())
+    ).bones
+
+
+def bare():
+    """Changes that leave out what refers to bones and vertices."""
+    names = ["english", "bodies", "joints"]
+    empty = ["indices", "materials", "morphs", "shown_morphs", "shown_bones"]
+    return dict.fromkeys(names) | {name: [] for name in empty}
+
+
+# Against the independent reader
+
+
+def assert_equal(model, m, sections=SECTIONS):
+    """All but the display frames and what only informs: names and flags of synthesised bones."""
+    wanted = pmd.as_pmx(m)
+    assert_same_arrays(model, wanted)
+    assert_same_texts(model, wanted)
+    for section, expected in sections.items():
+        if section not in ("display_frames", "bones"):
+            assert_same_records(
+                getattr(model, section), list(map(expected, getattr(wanted, section)))
+            )
+    assert len(model.bones) == len(wanted.bones)
+    records = [sections["bones"](b) for b in wanted.bones]
+    for i in range(len(m.bones), len(records)):
+        records[i]["flags"] = model.bones[i].flags
+    for record, bone in zip(records, model.bones, strict=True):
+        if record["fixed_axis"]:
+            np.testing.assert_allclose(bone.fixed_axis, record["fixed_axis"], atol=1e-6)
+            record["fixed_axis"] = bone.fixed_axis
+    assert_same_records(model.bones, records)
+
+
+def test_a_real_file_equals_the_independent_reader(shared):
+    path = rigs.path_of(REAL)
+    assert_equal(mmdskin.load_model(path), pmd.read(path))
+
+
+def test_a_small_file_equals_the_independent_reader():
+    assert_equal(load(small()), small())
+
+
+def test_the_writer_gives_back_a_real_file(shared):
+    data = rigs.path_of(REAL).read_bytes()
+    again = pmd.write(pmd.read(data))
+    assert pmd.write(pmd.read(again)) == again
+    assert len(again) == len(data)
+
+
+@pytest.mark.parametrize("last", BLOCKS)
+@pytest.mark.parametrize("english", [True, False])
+def test_a_file_may_end_after_any_block(last, english):
+    m = small() if english else small(english=None)
+    ends = BLOCKS.index(last)
+    for name, block in (("english", 1), ("toons", 2), ("bodies", 3), ("joints", 4)):
+        if ends < block:
+            setattr(m, name, None)
+    assert_equal(load(m, last=last), m)
+
+
+@pytest.mark.parametrize("bodies, joints", [(0, 0), (1, 0), (2, 1), (2, 3)])
+def test_physics_may_follow_without_toons(bodies, joints):
+    m = small(toons=None)
+    m.bodies, m.joints = (m.bodies * 2)[:bodies], (m.joints * 3)[:joints]
+    assert_equal(load(m, toons=False), m)
+
+
+@pytest.mark.parametrize("toons", [True, False])
+def test_a_file_without_any_record_loads(toons):
+    model = load(pmd.PMD("x"), toons=toons)
+    assert (len(model.positions), len(model.bones), len(model.morphs)) == (0, 0, 0)
+
+
+def test_a_model_survives_pickling(shared):
+    model = rigs.model(REAL)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.bones == model.bones
+    assert (again.positions == model.positions).all()
+
+
+# Rules of mmd-behaviour.md 4.2
+
+
+def test_weights_are_percents_of_the_first_bone():
+    model = load(small())
+    assert model.deform.tolist() == [1, 0, 1, 1]
+    np.testing.assert_allclose(
+        model.bone_weights[:, :2], [(0.3, 0.7), (1, 0), (1, 0), (0, 1)], atol=1e-7
+    )
+    assert model.bone_indices[:, :2].tolist() == [[0, 1], [1, -1], [2, 0], [1, 2]]
+
+
+def test_edge_bytes_switch_edges_off():
+    assert load(small()).edge_scales.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "alpha, edge, flags",
+    [
+        (1.0, 0, 0x0C),
+        (1.0, 1, 0x1E),
+        (0.5, 0, 0x0D),
+        (0.98, 0, 0x01),
+        (0.98, 1, 0x13),
+        (0.97, 0, 0x0D),
+    ],
+)
+def test_alpha_and_the_edge_byte_give_the_flags(alpha, edge, flags):
+    m = small()
+    m.materials[0].diffuse, m.materials[0].edge = (1, 1, 1, alpha), edge
+    material = load(m).materials[0]
+    assert material.flags == flags
+    assert (material.edge_color, material.edge_size) == ((0, 0, 0, 1), 1)
+
+
+@pytest.mark.parametrize(
+    "field, texture, sphere, mode",
+    [
+        ("", None, None, "none"), ("a.bmp", "a.bmp", None, "none"),
+        ("a.sph", None, "a.sph", "multiply"), ("a.SPA", None, "a.SPA", "add"),
+        ("a.bmp*b.sph", "a.bmp", "b.sph", "multiply"), ("b.spa*a.bmp", "a.bmp", "b.spa", "add"),
+        ("ソ*表.sph", "ソ", "表.sph", "multiply"), ("a.bmp*", "a.bmp", None, "none"),
+    ],
+)  # fmt: skip
+def test_texture_fields_hold_texture_and_sphere(field, texture, sphere, mode):
+    m = small()
+    m.materials = [pmd.Material(index_count=6, texture=field)]
+    model = load(m)
+    material = model.materials[0]
+    names = [
+        model.textures[i] if i >= 0 else None for i in (material.texture, material.sphere_texture)
+    ]
+    assert (*names, material.sphere_mode) == (texture, sphere, mode)
+
+
+@pytest.mark.parametrize(
+    "toon, shared, found", [(0xFF, False, -1), (10, False, -1), (0, True, 0), (9, True, 9)]
+)
+def test_default_toons_are_shared(toon, shared, found):
+    m = small()
+    m.materials[0].toon = toon
+    material = load(m).materials[0]
+    assert (material.shared_toon, material.toon) == (shared, found)
+
+
+def test_other_toons_are_textures():
+    m = small(toons=[*pmd.DEFAULT_TOONS[:3], "肌.bmp", *pmd.DEFAULT_TOONS[:6]])
+    model = load(m)
+    assert not model.materials[0].shared_toon
+    assert model.textures[model.materials[0].toon] == "肌.bmp"
+
+
+TYPES = {
+    pmd.ROTATE: 0x1A, pmd.MOVE: 0x1E, pmd.IK: 0x1E, pmd.UNKNOWN: 0x12, pmd.UNDER_IK: 0x1A,
+    pmd.FOLLOWS: 0x1A, pmd.EFFECTOR: 0x12, pmd.HIDDEN: 0x12, pmd.TWIST: 0x1A, pmd.SHARES: 0x12,
+}  # fmt: skip
+INFORMING = 0x1E
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_types_of_bones_tell_what_they_may_do(kind):
+    second = pmd.Bone("b", (0, 1, 0), 0, 0, kind)
+    assert bones_of(pmd.Bone("a"), second)[1].flags & INFORMING == TYPES[kind]
+
+
+def test_type_5_appends_from_the_ik_field():
+    bone = bones_of(
+        pmd.Bone("a"), pmd.Bone("b"), pmd.Bone("c", tail=1, type=pmd.FOLLOWS, ik_field=1)
+    )[2]
+    assert bone.append == (1, 1.0, True, False, False)
+    assert bone.layer == 2
+
+
+@pytest.mark.parametrize("field, ratio", [(25, 0.25), (100, 1), (0, 0), (0xFFCE, -0.5), (250, 2.5)])
+def test_type_9_appends_from_the_tail_by_percent(field, ratio):
+    bone = bones_of(
+        pmd.Bone("a"), pmd.Bone("b"), pmd.Bone("c", tail=1, type=pmd.SHARES, ik_field=field)
+    )[2]
+    assert bone.append == (1, np.float32(ratio), True, False, False)
+
+
+def test_type_8_turns_about_the_line_to_its_tail():
+    first = pmd.Bone("a", (1, 1, 1), tail=1, type=pmd.TWIST)
+    axis = bones_of(first, pmd.Bone("b", (1, 4, 5)))[0].fixed_axis
+    np.testing.assert_allclose(axis, (0, 0.6, 0.8), atol=1e-7)
+
+
+def test_type_8_without_a_direction_has_no_axis():
+    bones = bones_of(
+        *(pmd.Bone(n, (1, 1, 1), tail=t, type=pmd.TWIST) for n, t in (("a", 1), ("b", 0)))
+    )
+    assert [b.fixed_axis for b in bones] == [None, None]
+
+
+@pytest.mark.parametrize("tail, wanted", [(0, -1), (1, 1), (2, -1), (pmd.NONE, -1)])
+def test_tails_are_bones_from_1_on(tail, wanted):
+    assert bones_of(pmd.Bone("a", tail=tail), pmd.Bone("b"))[0].tail_bone == wanted
+
+
+def test_children_are_in_their_parents_layer_at_least():
+    bones = [
+        pmd.Bone("child", parent=1),
+        pmd.Bone("goal", parent=3, type=pmd.IK),
+        pmd.Bone("child of follower", parent=4),
+        pmd.Bone("root"),
+        pmd.Bone("follower", parent=3, type=pmd.FOLLOWS, ik_field=3),
+    ]
+    assert [b.layer for b in bones_of(*bones)] == [1, 1, 2, 0, 2]
+
+
+def solver_of(name, **members):
+    """The IK of a goal with one link of this name."""
+    bones = pmd.Bone("end", (0, 2, 0), 1), pmd.Bone(name, (0, 1, 0)), pmd.Bone("goal")
+    solver = pmd.Solver(2, 0, [1], **members)
+    return bones_of(*bones, solvers=[solver])[2].ik
+
+
+def test_unit_angles_are_four_times_as_large_as_in_the_file():
+    found = solver_of("a", loops=7, angle=0.3)
+    assert (found.loop_count, found.unit_angle) == (7, np.float32(4) * np.float32(0.3))
+
+
+@pytest.mark.parametrize("name", ["左ひざ", "右ひざ"])
+def test_knees_have_limits(name):
+    (link,) = solver_of(name).links
+    np.testing.assert_allclose(link.lower, (-180 * DEGREE, 0, 0), rtol=1e-6)
+    np.testing.assert_allclose(link.upper, (-0.5 * DEGREE, 0, 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["ひざ", "左ひざ２", "左ヒザ", "左ひざ親", "knee_L", "左足"])
+def test_other_links_are_free(name):
+    (link,) = solver_of(name).links
+    assert (link.lower, link.upper) == (None, None)
+
+
+def test_a_second_solver_of_a_bone_gets_a_child_of_its_own():
+    model = load(small())
+    extra = model.bones[5]
+    assert len(model.bones) == 6
+    assert (extra.name, extra.parent, extra.position) == ("左足ＩＫ+", 4, model.bones[4].position)
+    assert (model.bones[4].ik.target, extra.ik.target) == (3, 2)
+    assert extra.layer >= 1
+
+
+def test_solvers_make_their_bones_ik_bones_of_layer_1():
+    bones = bones_of(pmd.Bone("a"), pmd.Bone("b"), solvers=[pmd.Solver(1, 0, [])])
+    assert (bones[1].layer, bones[1].flags & 0x20) == (1, 0x20)
+    assert bones[0].ik is None
+
+
+def test_morphs_count_in_the_base_which_goes():
+    model = load(small())
+    assert [(m.name, m.panel, m.kind) for m in model.morphs] == [
+        ("まばたき", 2, "vertex"),
+        ("あ", 3, "vertex"),
+    ]
+    assert [m.indices.tolist() for m in model.morphs] == [[3, 1], [1]]
+    assert [m.name_english for m in model.morphs] == ["blink", "a"]
+
+
+def test_without_a_base_morphs_count_in_vertices():
+    m = small(english=None)
+    m.morphs = m.morphs[1:]
+    m.shown_morphs = []
+    assert [x.indices.tolist() for x in load(m).morphs] == [[0, 1], [1]]
+
+
+def test_the_first_of_two_bases_counts():
+    m = small(english=None)
+    m.morphs.append(pmd.Morph("second", 0, [2, 2], [(0, 0, 0)] * 2))
+    assert [x.indices.tolist() for x in load(m).morphs] == [[3, 1], [1]]
+
+
+def test_offsets_beyond_the_base_are_left_out():
+    m = small()
+    m.morphs[2].indices = [2]
+    assert [x.indices.tolist() for x in load(m).morphs] == [[3, 1], []]
+
+
+def test_bodies_are_placed_from_their_bone_or_the_centre():
+    model = load(small())
+    assert [b.bone for b in model.rigid_bodies] == [1, -1]
+    assert [b.position for b in model.rigid_bodies] == [(3, 8, 5), (3, 5, 5)]
+    assert (model.rigid_bodies[0].shape, model.rigid_bodies[0].mode) == ("box", "physics_and_bone")
+
+
+def test_display_frames_are_those_of_the_file():
+    model = load(small())
+    frames = {f.name: f for f in model.display_frames}
+    named = [f for f in model.display_frames if not f.special]
+    assert [(f.name, f.name_english) for f in named] == [("体", "body"), ("足", "legs")]
+    assert frames["体"].elements == (("bone", 1),)
+    assert frames["足"].elements == (("bone", 2), ("bone", 3))
+    assert frames["表情"].elements == (("morph", 1), ("morph", 0))
+    assert frames["Root"].special
+    assert frames["Root"].elements == (("bone", 0),)
+
+
+def test_names_end_at_the_first_nul():
+    bones = bones_of(
+        pmd.Bone(b"a\0\xfd\xfd\xfd"), pmd.Bone("八文字の名前です八".encode("cp932") + b"\x83\x5c")
+    )
+    assert [b.name for b in bones] == ["a", "八文字の名前です八ソ"]
+
+
+def test_pmd_poses_run_their_ik(shared):
+    model = rigs.model(REAL)
+    goal = next(i for i, b in enumerate(model.bones) if b.name == "左足ＩＫ")
+    m = rigs.posed(model, moves={goal: (0, 2, 0)}, ik=True)
+    place = rigs.twin.origins(m, rigs.rest(model))
+    assert np.linalg.norm(place[goal] - place[model.bones[goal].ik.target]) < 0.05
+
+
+# Damage
+
+
+def test_other_versions_are_refused():
+    for version in (0.0, 2.0, float("nan")):
+        with pytest.raises(mmdskin.FormatError):
+            mmdskin.load_model(b"Pmd" + struct.pack("<f", version) + pmd.write(small())[7:])
+
+
+def at_count(section):
+    """(offset of a section's count, its format) in a file of nothing."""
+    forms = dict(
+        vertices="I", faces="I", materials="I", bones="H", ik="H", morphs="H", display_frames="B",
+    )  # fmt: skip
+    at = 283
+    for name, form in forms.items():
+        if name == section:
+            return at, form
+        at += struct.calcsize("<" + form)
+    raise KeyError(section)
+
+
+@pytest.mark.parametrize("section", ["vertices", "faces", "materials", "bones", "ik", "morphs"])
+def test_impossible_counts_are_refused(section):
+    at, form = at_count(section)
+    data = pmd.write(pmd.PMD())
+    for count in {2**32 - 1, 2**31, 2**32 // 38 + 1, 2**16 - 1, 1000}:
+        if count < 256 ** struct.calcsize(form):
+            broken = (
+                data[:at] + struct.pack("<" + form, count) + data[at + struct.calcsize(form) :][:20]
+            )
+            with pytest.raises(mmdskin.FormatError) as caught:
+                mmdskin.load_model(broken)
+            assert caught.value.section.startswith(section)
+            assert at <= caught.value.offset <= len(broken)
+
+
+def load_or_refuse(data):
+    try:
+        model = mmdskin.load_model(data)
+    except mmdskin.FormatError as error:
+        assert error.section
+        assert 0 <= error.offset <= len(data)
+        return None
+    return model
+
+
+def assert_sound(model):
+    """Every index is nil or valid, every number finite, and it can be posed and skinned."""
+    bones, vertices_ = len(model.bones), len(model.positions)
+    assert model.bone_indices.max(initial=-1) < bones
+    assert model.triangles.min(initial=0) >= 0
+    assert model.triangles.max(initial=-1) < vertices_
+    for array in (model.positions, model.normals, model.uvs, model.bone_weights):
+        assert np.isfinite(array).all()
+    for b in model.bones:
+        assert -1 <= b.parent < bones
+        assert -1 <= b.tail_bone < bones
+        assert b.ik is None or -1 <= b.ik.target < bones
+    assert all(m.indices.max(initial=-1) < vertices_ for m in model.morphs)
+    repr((model.materials, model.display_frames, model.rigid_bodies, model.joints, model.textures))
+    pose = model.pose()
+    rigs.assert_rigid(pose.bone_matrices)
+    assert len(mmdskin.skin(model, pose, backend="cpu").positions) == vertices_
+
+
+def test_every_truncation_of_a_small_file_is_refused_or_sound():
+    data = pmd.write(small())
+    for size in range(len(data)):
+        model = load_or_refuse(data[:size])
+        if model:
+            assert_sound(model)
+
+
+def test_truncations_of_a_real_file_are_refused_or_sound(shared):
+    data = rigs.path_of(REAL).read_bytes()
+    for size in np.linspace(0, len(data) - 1, 500).astype(int).tolist():
+        model = load_or_refuse(data[:size])
+        if model:
+            assert_sound(model)
+
+
+def flips(data, count, seed):
+    r, changed = random.Random(seed), bytearray(data)
+    for _ in range(count):
+        places = [r.randrange(len(data)) for _ in range(r.choice((1, 1, 2, 5)))]
+        for place in places:
+            changed[place] = r.randrange(256)
+        yield bytes(changed)
+        for place in places:
+            changed[place] = data[place]
+
+
+def test_flipped_bytes_of_a_small_file_are_refused_or_sound():
+    loaded = [load_or_refuse(data) for data in flips(pmd.write(small()), 3000, 1)]
+    sound = [model for model in loaded if model]
+    assert len(sound) > 100
+    for model in sound:
+        assert_sound(model)
+
+
+def test_flipped_bytes_of_a_real_file_are_refused_or_sound(shared):
+    data = rigs.path_of(REAL).read_bytes()
+    # most of the file is vertices and morphs: every other time where bones and IK stand
+    bones = data.index("センター".encode("cp932"))
+    middle = data[bones : bones + 8000]
+    for i, (anywhere, there) in enumerate(
+        zip(flips(data, 5000, 2), flips(middle, 5000, 3), strict=True)
+    ):
+        for changed in (anywhere, data[:bones] + there + data[bones + 8000 :]):
+            model = load_or_refuse(changed)
+            if model and i % 50 == 0:
+                assert_sound(model)

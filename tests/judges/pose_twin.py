@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""Sampling, bone morphs, appends and forward kinematics in float64 and plain numpy: the judge of
+poses without IK. Written from the text of the definition, not from the C.
+
+Models are `pmx_file.PMX`, motions `motion_file.Motion`; quaternions are x y z w, b acts first in
+`product(a, b)`.
+"""
+
+import math
+
+import numpy as np
+from judges.twin import effective_weights, matrix, product, quaternions
+
+IDENTITY = np.array([0.0, 0, 0, 1])
+BONE_MORPH = 2
+ROUNDED_PI = 3.14
+__all__ = ["matrix", "product", "quaternions"]
+
+
+def normalised(q):
+    length = np.linalg.norm(q)
+    return np.asarray(q, np.float64) / length if length > 0 else IDENTITY
+
+
+def about(axis, angle):
+    """The turn by `angle` about `axis`, of any length."""
+    axis = np.asarray(axis, np.float64) / np.linalg.norm(axis)
+    return np.append(axis * math.sin(angle / 2), math.cos(angle / 2))
+
+
+def slerp(a, b, t):
+    """Along the shorter arc, beyond 0 and 1 on the same circle."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if a @ b < 0:
+        b = -b
+    # the part of b across a has the length of the angle's sine
+    across = b - a * (a @ b)
+    sine = np.linalg.norm(across)
+    if sine < 1e-12:
+        return a
+    angle = math.atan2(sine, a @ b)
+    return a * math.cos(t * angle) + across / sine * math.sin(t * angle)
+
+
+# Sampling
+
+
+def bezier(row, x, steps=12):
+    """Height of the curve x1 y1 x2 y2 (bytes) at x, by halving."""
+    x1, y1, x2, y2 = (v / 127 for v in row)
+    if x <= 0 or x >= 1 or (x1 == y1 and x2 == y2):
+        return min(max(x, 0.0), 1.0)
+
+    def cubic(t, a, b):
+        return 3 * (1 - t) ** 2 * t * a + 3 * (1 - t) * t**2 * b + t**3
+
+    t = width = 0.5
+    for _ in range(steps):
+        error = cubic(t, x1, x2) - x
+        if error == 0:
+            break
+        width /= 2
+        t += width if error < 0 else -width
+    return cubic(t, y1, y2)
+
+
+def segment(frames, frame):
+    """(key before, key after, place between them from 0 to 1)."""
+    after = int(np.searchsorted(frames, frame, "right"))
+    if after == 0:
+        return 0, 0, 0.0
+    if after == len(frames):
+        return after - 1, after - 1, 0.0
+    first, second = float(frames[after - 1]), float(frames[after])
+    return after - 1, after, (frame - first) / (second - first)
+
+
+def projected(q, axis):
+    """MMD's fixed axis: the whole angle, about the axis."""
+    axis = np.asarray(axis, np.float64)
+    length = np.linalg.norm(axis)
+    if length == 0:
+        return q
+    side = -1 if q[:3] @ axis < 0 else 1
+    return np.append(axis / length * np.linalg.norm(q[:3]) * side, q[3])
+
+
+def bone_at(track, frame, axis=None):
+    """(translation, rotation) of a bone track."""
+    a, b, x = segment(track.frames, frame)
+    q = np.asarray(track.rotations, np.float64)
+    ends = [normalised(q[k] if axis is None else projected(q[k], axis)) for k in (a, b)]
+    heights = [bezier(row, x) for row in track.interpolation[b]]
+    t = np.asarray(track.translations, np.float64)
+    return t[a] + (t[b] - t[a]) * heights[:3], slerp(*ends, heights[3])
+
+
+def morph_at(track, frame):
+    a, b, x = segment(track.frames, frame)
+    w = np.asarray(track.weights, np.float64)
+    return w[a] + (w[b] - w[a]) * x
+
+
+def sample(model, motion, frame):
+    """(translations (B,3), rotations (B,4), sliders (M,)) of a frame."""
+    bones = {track.name: track for track in motion.bones}
+    morphs = {track.name: track for track in motion.morphs}
+    translations = np.zeros((len(model.bones), 3))
+    rotations = np.tile(IDENTITY, (len(model.bones), 1))
+    taken = set()
+    for i, bone in enumerate(model.bones):
+        if bone.name in bones and bone.name not in taken:
+            found = bone_at(bones[bone.name], frame, bone.fixed_axis)
+            translations[i], rotations[i] = found
+            taken.add(bone.name)
+    sliders = [morph_at(morphs[m.name], frame) if m.name in morphs else 0.0 for m in model.morphs]
+    return translations, rotations, np.array(sliders, np.float64)
+
+
+# Forward kinematics
+
+
+def evaluation_order(bones):
+    """After physics or not, layer (at least the parent's), index; ancestors before that."""
+    keys = [None] * len(bones)
+
+    def key(i):
+        if keys[i] is None:
+            own = (bool(bones[i].after_physics), bones[i].layer)
+            parent = bones[i].parent
+            keys[i] = max(own, key(parent)) if parent >= 0 else own
+        return keys[i]
+
+    order = []
+
+    def emit(i):
+        if i not in emitted:
+            if bones[i].parent >= 0:
+                emit(bones[i].parent)
+            emitted.add(i)
+            order.append(i)
+
+    emitted = set()
+    for i in sorted(range(len(bones)), key=lambda i: (*key(i), i)):
+        emit(i)
+    return order
+
+
+def own_values(model, translations, rotations, sliders):
+    """The user's values with bone morphs: translations add, rotations stand outside."""
+    t = np.array(translations, np.float64)
+    q = np.array([normalised(r) for r in np.asarray(rotations, np.float64)]).reshape(-1, 4)
+    if sliders is None:
+        return t, q
+    for morph, weight in zip(model.morphs, effective_weights(model.morphs, sliders), strict=True):
+        if morph.kind != BONE_MORPH or weight == 0:
+            continue
+        for bone, values in zip(morph.indices, morph.values.astype(np.float64), strict=True):
+            t[bone] += weight * values[:3]
+            q[bone] = product(slerp(IDENTITY, normalised(values[3:]), weight), q[bone])
+    return t, q
+
+
+def scaled(q, ratio, pi=ROUNDED_PI):
+    """`ratio` times the turn, as MMD works it out: from the matrix, and with 3.14 for pi."""
+    r = matrix(normalised(q))
+    v, w = np.split(quaternions(r[None])[0], [3])
+    if np.trace(r) >= 0:
+        sign = np.sign(w[0])
+    else:
+        sign = np.sign(v[np.argmax(np.diag(r))])
+    v, w = v * sign, float(w[0] * sign)
+    half = math.acos(min(max(w, -1.0), 1.0)) - (pi if w < 0 else 0)
+    length = np.linalg.norm(v)
+    if half == 0 or length < 1.2e-7:
+        return IDENTITY
+    return np.append(v / length * math.sin(half * ratio), math.cos(half * ratio))
+
+
+class _Rig:
+    def __init__(self, bones, t, q, pi):
+        self.bones, self.t, self.q, self.pi = bones, t, q, pi
+        self.append_t = np.zeros_like(t)
+        self.append_q = np.tile(IDENTITY, (len(bones), 1))
+        self.rest = np.array([b.position for b in bones], np.float64).reshape(-1, 3)
+        self.world = np.tile(np.eye(4), (len(bones), 1, 1))
+
+    def place(self, i):
+        parent = self.bones[i].parent
+        local = np.eye(4)
+        local[:3, :3] = matrix(product(self.q[i], self.append_q[i]))
+        rest = self.rest[i] - (self.rest[parent] if parent >= 0 else 0)
+        local[:3, 3] = rest + self.t[i] + self.append_t[i]
+        self.world[i] = self.world[parent] @ local if parent >= 0 else local
+
+    def append(self, i):
+        wanted = self.bones[i].append
+        if not wanted or wanted.source in (-1, i):
+            return
+        s = wanted.source
+        if wanted.rotation:
+            turn = product(self.q[s], self.append_q[s])
+            if wanted.local:
+                turn = quaternions(self.world[s][None, :3, :3])[0]
+            self.append_q[i] = scaled(turn, np.float32(wanted.ratio), self.pi)
+        if wanted.translation:
+            moved = self.t[s] + self.append_t[s]
+            if wanted.local:
+                moved = self.world[s][:3, 3] - self.rest[s]
+            self.append_t[i] = np.float32(wanted.ratio) * moved
+
+
+def worlds(model, translations, rotations, sliders=None, pi=ROUNDED_PI):
+    """World matrices (B,4,4) of local values, IK off."""
+    rig = _Rig(model.bones, *own_values(model, translations, rotations, sliders), pi)
+    order = evaluation_order(model.bones)
+    for i in order:
+        rig.place(i)
+    for i in order:
+        rig.append(i)
+        rig.place(i)
+    return rig.world
+
+
+def rest_positions(model):
+    return np.array([b.position for b in model.bones], np.float64).reshape(-1, 3)
+
+
+def skinning(model, translations, rotations, sliders=None):
+    """Skinning matrices (B,4,4): world after taking the rest position away."""
+    m = worlds(model, translations, rotations, sliders)
+    m[:, :3, 3] -= np.einsum("bij,bj->bi", m[:, :3, :3], rest_positions(model))
+    return m
+
+
+# What tests measure
+
+
+def origins(matrices, rest):
+    """Where skinning matrices (…,B,4,4) bring the bones of rest positions (B,3)."""
+    m = np.asarray(matrices, np.float64)
+    return np.einsum("...bij,bj->...bi", m[..., :3, :3], rest) + m[..., :3, 3]
+
+
+def degrees_between(a, b):
+    """Angles between rotation matrices (…,3,3), exact for small ones."""
+    chord = np.linalg.norm(np.asarray(a, np.float64) - b, axis=(-2, -1)) / math.sqrt(8)
+    return np.degrees(2 * np.arcsin(np.minimum(chord, 1)))

@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: MIT
+"""Morph weights, batches, poses, `out`, words: the fine print of the interface, a test each."""
+
+import mmdskin
+import numpy as np
+import pytest
+from files import pmx_file as pmx
+from files.small import rigid_file, small_file
+
+REST = np.eye(4, dtype=np.float32)[None]
+CLOSE = {"atol": 2e-6, "rtol": 0}
+
+
+def shift(*move):
+    m = REST.copy()
+    m[0, :3, 3] = move
+    return m
+
+
+def ratios(*values):
+    return np.float32(values).reshape(-1, 1)
+
+
+def group(name, children, *values):
+    return pmx.Morph(name, kind=0, indices=np.int32(children), values=ratios(*values))
+
+
+def flip(name, children, *values):
+    return pmx.Morph(name, kind=9, indices=np.int32(children), values=ratios(*values))
+
+
+def along(name, axis):
+    """Moves vertex 0 by one unit along an axis."""
+    return pmx.Morph(name, indices=np.int32([0]), values=np.eye(3, dtype="f4")[None, axis])
+
+
+def model_with(*morphs, version=2.1):
+    file = rigid_file(2)
+    file.normals[:] = (0, 1, 0)
+    file.morphs, file.version = list(morphs), version
+    return mmdskin.load_model(pmx.write(file))
+
+
+def moved(model, backend, *weights):
+    """Where vertex 0, at the origin, goes."""
+    return mmdskin.skin(model, REST, np.float32(weights), backend=backend).positions[0]
+
+
+XYZ = along("左", 0), along("上", 1), along("奥", 2)
+
+
+# morph weights
+
+
+def test_vertex_morphs_act_before_skinning(backend):
+    turn = REST.copy()
+    turn[0, :3, :3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    out = mmdskin.skin(model_with(*XYZ), turn, np.float32([1, 0, 0.5]), backend=backend)
+    assert np.allclose(out.positions[0], (0, 1, 0.5), **CLOSE)
+
+
+def test_morphs_leave_normals_alone(backend):
+    out = mmdskin.skin(model_with(*XYZ), REST, np.float32([3, 1, 2]), backend=backend)
+    assert np.allclose(out.normals, [(0, 1, 0)] * 2, **CLOSE)
+
+
+def test_groups_are_applied_by_skin(backend):
+    model = model_with(*XYZ, group("群", [0, 2], 0.5, -2))
+    assert np.allclose(moved(model, backend, 0, 0, 0, 0.5), (0.25, 0, -1), **CLOSE)
+
+
+def test_own_weight_and_groups_add_up(backend):
+    model = model_with(*XYZ, group("一", [0], 0.5), group("二", [0], 0.25))
+    assert np.allclose(moved(model, backend, 1, 0, 0, 1, 1), (1.75, 0, 0), **CLOSE)
+
+
+def test_groups_within_groups_do_nothing(backend):
+    model = model_with(*XYZ, group("内", [0], 1), group("外", [3, 1], 1, 1))
+    assert np.allclose(moved(model, backend, 0, 0, 0, 0, 1), (0, 1, 0), **CLOSE)
+
+
+def test_a_group_that_holds_itself_does_nothing_of_it(backend):
+    model = model_with(*XYZ, group("自", [3, 0], 1, 1))
+    assert np.allclose(moved(model, backend, 0, 0, 0, 1), (1, 0, 0), **CLOSE)
+
+
+@pytest.mark.parametrize(
+    "value, place", [(0.2, (0, 0)), (0.4, (0.5, 0)), (0.7, (0, 0.25)), (1, (0, 0.25))]
+)
+def test_a_flip_chooses_its_child_by_its_value(backend, value, place):
+    """(int)((n + 1) w) - 1 of n = 2 children; none below a third."""
+    model = model_with(*XYZ, flip("切替", [0, 1], 0.5, 0.25))
+    assert np.allclose(moved(model, backend, 0, 0, 0, value)[:2], place, **CLOSE)
+
+
+@pytest.mark.parametrize("value, place", [(-3, (0, 0)), (7, (0, 0.25))])
+def test_a_flip_outside_its_range_takes_none_or_the_last(backend, value, place):
+    model = model_with(*XYZ, flip("切替", [0, 1], 0.5, 0.25))
+    assert np.allclose(moved(model, backend, 0, 0, 0, value)[:2], place, **CLOSE)
+
+
+def test_a_flip_replaces_the_weight_of_its_child(backend):
+    model = model_with(*XYZ, flip("切替", [0], 0.5))
+    assert np.allclose(moved(model, backend, 3, 0, 0, 1), (0.5, 0, 0), **CLOSE)
+
+
+def test_a_group_drives_a_flip(backend):
+    model = model_with(*XYZ, flip("切替", [0, 1], 0.5, 0.25), group("群", [3], 0.5))
+    assert np.allclose(moved(model, backend, 0, 0, 0, 0, 0.9), (0.5, 0, 0), **CLOSE)
+
+
+def test_a_flip_may_set_a_group_that_acts_in_the_second_pass(backend):
+    model = model_with(*XYZ, group("群", [0], 1), flip("切替", [3], 0.5))
+    assert np.allclose(moved(model, backend, 0, 0, 0, 0, 1), (0.5, 0, 0), **CLOSE)
+
+
+def test_flips_act_in_index_order(backend):
+    model = model_with(*XYZ, flip("一", [4], 1), flip("二", [0], 0.5))
+    assert np.allclose(moved(model, backend, 0, 0, 0, 1, 0), (0.5, 0, 0), **CLOSE)
+    model = model_with(*XYZ, flip("二", [0], 0.5), flip("一", [3], 1))
+    assert np.allclose(moved(model, backend, 0, 0, 0, 0, 1), (0, 0, 0), **CLOSE)
+
+
+@pytest.mark.parametrize("weight", [-2.5, 3])
+def test_weights_are_not_clamped(backend, weight):
+    assert np.allclose(moved(model_with(*XYZ), backend, weight, 0, 0), (weight, 0, 0), **CLOSE)
+
+
+def test_offsets_of_one_vertex_add_up(backend):
+    twice = pmx.Morph("二重", indices=np.int32([0, 0]), values=np.float32([[1, 0, 0], [0, 2, 0]]))
+    assert np.allclose(moved(model_with(twice), backend, 0.5), (0.5, 1, 0), **CLOSE)
+
+
+def test_bone_morphs_do_not_act_in_skin(backend):
+    values = np.float32([[5, 5, 5, 0, 0, 1, 0]])
+    model = model_with(pmx.Morph("骨", kind=2, indices=np.int32([0]), values=values))
+    assert np.array_equal(moved(model, backend, 1), (0, 0, 0))
+
+
+def test_missing_weights_are_all_zero(backend):
+    model = model_with(*XYZ)
+    none = mmdskin.skin(model, shift(1, 2, 3), backend=backend)
+    zero = mmdskin.skin(model, shift(1, 2, 3), np.zeros(3, "f4"), backend=backend)
+    assert np.array_equal(none.positions, zero.positions)
+
+
+def test_morphs_of_a_mesh_are_vertex_morphs(backend):
+    mesh = mmdskin.Mesh(
+        np.zeros((2, 3), "f4"),
+        np.zeros((2, 1), "i4"),
+        np.ones((2, 1), "f4"),
+        morphs=[
+            (np.int32([1]), np.float32([[1, 0, 0]])),
+            (np.int32([0, 1]), np.float32([[0, 1, 0], [0, 0, 1]])),
+        ],
+    )
+    out = mmdskin.skin(mesh, REST, np.float32([0.5, 2]), backend=backend)
+    assert np.allclose(out.positions, [(0, 2, 0), (0.5, 0, 2)], **CLOSE)
+
+
+# batches
+
+BATCHES = [
+    ((), (), ()),
+    ((1,), (), (1,)),
+    ((), (1,), (1,)),
+    ((3,), (), (3,)),
+    ((), (3,), (3,)),
+    ((3,), (3,), (3,)),
+    ((3,), (1,), (3,)),
+    ((1,), (3,), (3,)),
+    ((0,), (), (0,)),
+    ((), (0,), (0,)),
+    ((0,), (1,), (0,)),
+]
+
+
+@pytest.mark.parametrize("of_matrices, of_weights, result", BATCHES)
+def test_a_single_frame_serves_all_of_the_other(backend, of_matrices, of_weights, result):
+    model = model_with(*XYZ)
+    matrices = np.zeros((*of_matrices, 1, 4, 4), np.float32)
+    matrices[...] = REST
+    if of_matrices:
+        matrices[:, 0, 0, 3] = np.arange(*of_matrices)
+    weights = np.zeros((*of_weights, 3), np.float32)
+    if of_weights:
+        weights[:, 1] = np.arange(*of_weights)
+    out = mmdskin.skin(model, matrices, weights, backend=backend)
+    assert out.positions.shape == out.normals.shape == (*result, 2, 3)
+    for f in range(*result or (0,)):
+        x, y = f * (of_matrices == (3,)), f * (of_weights == (3,))
+        assert np.allclose(out.positions[f, 0], (x, y, 0), **CLOSE)
+
+
+def test_frame_counts_that_do_not_match_are_an_error():
+    with pytest.raises(ValueError, match=r"2.*3|3.*2"):
+        mmdskin.skin(model_with(*XYZ), np.tile(REST, (2, 1, 1, 1)), np.zeros((3, 3), "f4"))
+
+
+@pytest.mark.parametrize("frames", [(), (0,), (4,)])
+def test_a_mesh_without_vertices_is_legal(backend, frames):
+    mesh = mmdskin.Mesh(
+        np.zeros((0, 3), "f4"),
+        np.zeros((0, 4), "i4"),
+        np.zeros((0, 4), "f4"),
+        normals=np.zeros((0, 3), "f4"),
+    )
+    out = mmdskin.skin(mesh, np.zeros((*frames, 0, 4, 4), "f4"), backend=backend)
+    assert out.positions.shape == out.normals.shape == (*frames, 0, 3)
+
+
+def test_outputs_are_float32_and_contiguous(backend):
+    out = mmdskin.skin(model_with(), np.tile(REST, (2, 1, 1, 1)), backend=backend)
+    for array in out[:2]:
+        assert array.dtype == np.float32
+        assert array.flags.c_contiguous
+        assert array.flags.writeable
+
+
+def test_other_number_types_are_converted(backend):
+    model = model_with(*XYZ)
+    wanted = mmdskin.skin(model, shift(1, 2, 3), np.float32([1, 0, 0]), backend=backend)
+    out = mmdskin.skin(model, shift(1, 2, 3).astype("f8").tolist(), [1, 0, 0], backend=backend)
+    assert np.array_equal(out.positions, wanted.positions)
+
+
+def test_matrices_in_any_memory_order_mean_the_same(backend):
+    rng = np.random.default_rng(0)
+    matrices = np.tile(REST, (3, 1, 1, 1))
+    matrices[:, 0, :3] += rng.normal(size=(3, 3, 4)).astype("f4")
+    model = model_with()
+    wanted = mmdskin.skin(model, matrices, backend=backend)
+    for same in (np.asfortranarray(matrices), matrices.astype(">f4"), matrices[::-1][::-1]):
+        assert np.array_equal(
+            mmdskin.skin(model, same, backend=backend).positions, wanted.positions
+        )
+
+
+# poses
+
+
+def test_a_pose_stands_for_matrices_and_weights(backend):
+    pose = mmdskin.Pose(shift(1, 0, 0), np.float32([0, 1, 0]))
+    out = mmdskin.skin(model_with(*XYZ), pose, backend=backend)
+    assert np.allclose(out.positions[0], (1, 1, 0), **CLOSE)
+
+
+def test_weights_beside_a_pose_replace_its_own(backend):
+    pose = mmdskin.Pose(shift(1, 0, 0), np.float32([0, 1, 0]))
+    out = mmdskin.skin(model_with(*XYZ), pose, np.float32([0, 0, 2]), backend=backend)
+    assert np.allclose(out.positions[0], (1, 0, 2), **CLOSE)
+
+
+def test_a_pose_without_weights_has_them_zero(backend):
+    out = mmdskin.skin(model_with(*XYZ), mmdskin.Pose(shift(1, 0, 0), None), backend=backend)
+    assert np.allclose(out.positions[0], (1, 0, 0), **CLOSE)
+
+
+@pytest.mark.parametrize(
+    "kind, count", [(mmdskin.Skinned, 3), (mmdskin.Pose, 2), (mmdskin.Backend, 4)]
+)
+def test_results_are_plain_named_tuples(kind, count):
+    assert issubclass(kind, tuple)
+    assert len(kind._fields) == count
+    values = list(range(count))
+    record = kind(*values)
+    assert record == kind(**dict(zip(kind._fields, values, strict=True)))
+    assert [*record] == values
+    assert record._replace(**{kind._fields[0]: 9})[0] == 9
+
+
+# out
+
+
+def test_out_is_filled_and_returned(backend):
+    model = model_with()
+    out = mmdskin.Skinned(np.full((2, 3), 9, "f4"), np.full((2, 3), 9, "f4"), None)
+    returned = mmdskin.skin(model, shift(1, 2, 3), out=out, backend=backend)
+    assert returned.positions is out.positions
+    assert returned.normals is out.normals
+    assert np.allclose(out.positions, [(1, 2, 3)] * 2, **CLOSE)
+
+
+def test_out_equals_the_arrays_made_without_it(backend):
+    model = mmdskin.load_model(pmx.write(small_file()))
+    matrices = np.tile(REST, (4, len(model.bones), 1, 1)) + np.float32(0.01)
+    wanted = mmdskin.skin(model, matrices, backend=backend)
+    out = mmdskin.Skinned(*(np.empty_like(array) for array in wanted[:2]), None)
+    mmdskin.skin(model, matrices, out=out, backend=backend)
+    assert all(map(np.array_equal, out[:2], wanted[:2]))
+
+
+def good():
+    return np.full((2, 3), 9, np.float32)
+
+
+def read_only():
+    array = good()
+    array.flags.writeable = False
+    return array
+
+
+BAD_OUT = {
+    "normals missing": lambda: (good(), None, None),
+    "positions missing": lambda: (None, good(), None),
+    "tangents given, not wanted": lambda: (good(), good(), good()),
+    "shape": lambda: (np.zeros((3, 3), "f4"), good(), None),
+    "frames": lambda: (np.zeros((1, 2, 3), "f4"), good(), None),
+    "dtype": lambda: (good(), good().astype("f8"), None),
+    "byte order": lambda: (good().astype(">f4"), good(), None),
+    "memory order": lambda: (np.asfortranarray(good()), good(), None),
+    "not contiguous": lambda: (np.zeros((2, 6), "f4")[:, ::2], good(), None),
+    "read-only": lambda: (good(), read_only(), None),
+}
+
+
+@pytest.mark.parametrize("case", BAD_OUT)
+def test_a_bad_out_is_refused_and_nothing_is_written(backend, case):
+    arrays = BAD_OUT[case]()
+    before = [None if array is None else array.copy() for array in arrays]
+    with pytest.raises(ValueError, match="out"):
+        mmdskin.skin(model_with(), shift(1, 2, 3), out=mmdskin.Skinned(*arrays), backend=backend)
+    for array, old in zip(arrays, before, strict=True):
+        assert array is old is None or np.array_equal(array, old)
+
+
+def test_members_of_out_that_overlap_are_refused():
+    memory = np.zeros((3, 3), np.float32)
+    with pytest.raises(ValueError, match="overlap"):
+        mmdskin.skin(model_with(), REST, out=mmdskin.Skinned(memory[:2], memory[1:], None))
+    assert not memory.any()
+
+
+def test_out_that_overlaps_an_input_is_refused():
+    memory = np.zeros(64, np.float32)
+    memory[:16] = REST.ravel()
+    out = mmdskin.Skinned(memory[10:16].reshape(2, 3), good(), None)
+    with pytest.raises(ValueError, match="overlap"):
+        mmdskin.skin(model_with(), memory[:16].reshape(1, 4, 4), out=out)
+    assert np.array_equal(memory[:16], REST.ravel())
+
+
+def test_out_that_overlaps_the_weights_is_refused():
+    memory = np.zeros(6, np.float32)
+    out = mmdskin.Skinned(memory.reshape(2, 3), good(), None)
+    with pytest.raises(ValueError, match="overlap"):
+        mmdskin.skin(model_with(*XYZ), REST, memory[:3], out=out)
+
+
+def test_out_without_normals_when_they_are_not_wanted(backend):
+    out = mmdskin.Skinned(good(), None, None)
+    assert mmdskin.skin(model_with(), REST, normals=False, out=out, backend=backend).normals is None
+
+
+# words
+
+
+def with_word(section, field, value, **needs):
+    file = small_file()
+    record = getattr(file, section)[0]
+    for name, number in {field: value, **needs}.items():
+        setattr(record, name, number)
+    return getattr(getattr(mmdskin.load_model(pmx.write(file)), section)[0], field)
+
+
+WORDS = [
+    ("rigid_bodies", "shape", ("sphere", "box", "capsule")),
+    ("rigid_bodies", "mode", ("follow_bone", "physics", "physics_and_bone")),
+    ("joints", "kind", ("spring_6dof", "6dof", "point_to_point", "cone_twist", "slider", "hinge")),
+    ("materials", "sphere_mode", ("none", "multiply", "add", "sub_texture")),
+]
+
+
+@pytest.mark.parametrize("section, field, words", WORDS, ids=lambda value: str(value)[:12])
+def test_enumerations_are_words(section, field, words):
+    assert [with_word(section, field, number) for number in range(len(words))] == list(words)
+
+
+def test_display_elements_are_words_and_indices():
+    frames = mmdskin.load_model(pmx.write(small_file())).display_frames
+    assert frames[0].elements == (("bone", 0),)
+    assert frames[1].elements[:2] == (("morph", 0), ("morph", 1))
+
+
+def test_shared_toon_is_a_bool_and_toon_its_number():
+    assert with_word("materials", "shared_toon", True, toon=9) is True
+    assert with_word("materials", "toon", 9, shared_toon=True) == 9
+    assert with_word("materials", "shared_toon", False, toon=0) is False
+
+
+def test_fixed_axis_is_shown_as_in_the_file():
+    assert with_word("bones", "fixed_axis", (0.0, 2.0, 0.0)) == (0, 2, 0)
+
+
+def test_an_append_with_a_nil_source_is_shown_as_in_the_file():
+    append = with_word("bones", "append", pmx.Append(-1, 0.5, True, False, True))
+    assert append == (-1, 0.5, True, False, True)
+
+
+def test_a_pmx_2_0_file_with_qdef_loads():
+    model = mmdskin.load_model(pmx.write(small_file(version=2.0)))
+    assert 4 in model.deform
+
+
+# the interface as a whole
+
+
+def public_names():
+    return [name for name in vars(mmdskin) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", public_names())
+def test_every_public_name_has_a_docstring(name):
+    assert getattr(mmdskin, name).__doc__
+
+
+def test_the_names_of_the_contract_exist():
+    names = (
+        "load_model skin Mesh Model Skinned Pose Backend backends shutdown FormatError BackendError"
+    )
+    assert set(names.split()) <= set(public_names())
+
+
+def test_errors_are_of_the_promised_classes():
+    assert issubclass(mmdskin.FormatError, ValueError)
+    assert issubclass(mmdskin.BackendError, RuntimeError)
+
+
+def test_models_and_meshes_are_immutable():
+    model = model_with()
+    for name in ("positions", "name", "bones", "novelty"):
+        with pytest.raises((AttributeError, TypeError)):
+            setattr(model, name, None)
+    assert not model.positions.flags.writeable
+    with pytest.raises(ValueError, match=r"writ|WRIT"):
+        model.positions.flags.writeable = True
+
+
+def test_a_mesh_copies_what_it_is_made_from(backend):
+    arrays = np.zeros((1, 3), "f4"), np.zeros((1, 1), "i4"), np.ones((1, 1), "f4")
+    mesh = mmdskin.Mesh(*arrays)
+    for array in arrays:
+        array[:] = 7
+    assert np.array_equal(mmdskin.skin(mesh, REST, backend=backend).positions, [(0, 0, 0)])
+
+
+def test_a_view_keeps_its_model_alive():
+    positions = mmdskin.load_model(pmx.write(small_file())).positions
+    assert np.array_equal(positions, small_file().positions)
+
+
+def test_arrays_of_a_model_are_views_not_copies():
+    model = model_with()
+    one, two = model.positions, model.positions
+    assert np.shares_memory(one, two)
+
+
+def test_the_best_cpu_kernel_is_what_cpu_means(kernels):
+    model = mmdskin.load_model(pmx.write(small_file()))
+    matrices = np.tile(REST, (len(model.bones), 1, 1)) + np.float32(0.01)
+    out = mmdskin.skin(model, matrices, backend="cpu").positions
+    named = [mmdskin.skin(model, matrices, backend=kernel).positions for kernel in kernels]
+    assert any(np.array_equal(out, other) for other in named)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""What `make demo` runs: the sample model posed and skinned by every backend, dancing too.
+
+Pictures and files go to build/demo.
+"""
+
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import mmdskin
+import numpy as np
+from judges import twin
+from sample import model as sample
+from sample import motion as sample_motion
+from sample import picture
+from sample import shapes as sample_shapes
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "build" / "demo"
+POSES = (("bend", 120, sample.bend), ("twist", 150, sample.twist))
+# camera target and units of height of each row of the picture
+FRAMING = (((1.7, 5.4, 0), 10.4, (330, 330)), ((0, 7, 0), 13.6, (330, 390)))
+BAR_TITLES = ("Bar 1: sway, bend, IK steps", "Bar 2: twist, IK knees", "Bar 3: everything")
+
+CALLS = 9
+LINE = "{:8} {:40} {:>9} {:>10} {:>19}"
+
+
+def seconds(call):
+    """Median of some calls."""
+    times = []
+    for _ in range(CALLS):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def skin_seconds(model, pose, backend):
+    """What one call takes that writes to given arrays."""
+    out = mmdskin.skin(model, *pose, backend=backend)
+    return seconds(partial(mmdskin.skin, model, *pose, backend=backend, out=out))
+
+
+def table(model):
+    """Prints what each backend takes and how far it is from float64."""
+    frames = np.stack([f(a) for _, _, f in POSES for a in np.linspace(0, 150, 8)])
+    weights = np.zeros(len(model.morphs), np.float32)
+    weights[:3] = 0.5, 0.25, 0.75
+    exact = twin.skin(sample.sample(), frames, weights)[0]
+    print("\n" + LINE.format("backend", "device", "vertices", "ns/vertex", "largest difference"))
+    for backend in mmdskin.backends():
+        if not backend.available:
+            print(f"{backend.name:8} not available: {backend.reason}")
+            continue
+        out = mmdskin.skin(model, frames, weights, backend=backend.name)
+        count = out.positions[..., 0].size
+        ns = f"{skin_seconds(model, (frames, weights), backend.name) / count * 1e9:.2f}"
+        difference = f"{abs(out.positions - exact).max():.1e}"
+        device = (backend.device or "")[:40]
+        print(LINE.format(backend.name, device, count, ns, difference))
+    print(f"({len(frames)} frames a call, positions and normals, median of {CALLS} calls)\n")
+
+
+def skin_poses(model):
+    """Skins the two poses, writes them to sample.npz, and returns them."""
+    poses = {name: mmdskin.skin(model, f(angle)) for name, angle, f in POSES}
+    arrays = {"rest": model.positions, "triangles": model.triangles, "deform": model.deform}
+    for name, angle, f in POSES:
+        arrays |= {
+            f"{name}_bone_matrices": f(angle),
+            f"{name}_positions": poses[name].positions,
+            f"{name}_normals": poses[name].normals,
+        }
+    np.savez_compressed(DEMO / "sample.npz", **arrays)
+    return poses
+
+
+def narrowest(positions, rest):
+    """Smallest area of a cross-section of the limb's tube, as a share of the area at rest."""
+    areas, whole = (
+        picture.ring_areas(p.astype(np.float64).reshape(-1, sample_shapes.AROUND + 1, 3)[:, :-1])
+        for p in (positions, rest)
+    )
+    tube = whole > 0.99 * whole.max()
+    return (areas[tube] / whole[tube]).min()
+
+
+def draw(model, poses):
+    camera = picture.view(yaw=-18, pitch=12)
+    rows, notes = [], []
+    for (name, _, _), (centre, height, size) in zip(POSES, FRAMING, strict=True):
+        rows.append([])
+        notes.append([])
+        for i, kind in enumerate(sample.LIMBS):
+            v, triangles = sample.limb_vertices(kind), sample.limb_triangles(kind)
+            positions, normals = poses[name].positions[v], poses[name].normals[v]
+            part = (positions, normals, model.uvs[v], triangles, sample.COLOURS[i], (8, 16))
+            rows[-1].append(
+                picture.render(
+                    [part], size, np.add(centre, [sample.limb_x(i), 0, 0]), height, camera
+                )
+            )
+            notes[-1].append(f"narrowest section {narrowest(positions, model.positions[v]):.0%}")
+    titles = [f"Elbow bent by {POSES[0][1]}°", f"Forearm twisted by {POSES[1][1]}°"]
+    page = picture.sheet(rows, sample.LIMBS, titles, notes, "Five deform types, the same two poses")
+    page.save(DEMO / "deform_types.png")
+
+
+def dance_table(model, motion):
+    """Prints what a frame of the dance takes: its pose, and skinning by each backend."""
+    frames = np.arange(sample_motion.LAST + 1)
+    pose = model.pose(motion, frames)
+    rows = [
+        ("pose", seconds(partial(model.pose, motion, frames))),
+        ("pose without IK", seconds(partial(model.pose, motion, frames, ik=False))),
+    ]
+    for backend in mmdskin.backends():
+        if backend.available:
+            rows.append((f"skin, {backend.name}", skin_seconds(model, pose, backend.name)))
+    line = "{:16} {:>9}"
+    print(line.format("dance", "us/frame"))
+    for name, taken in rows:
+        print(line.format(name, f"{taken / len(frames) * 1e6:.1f}"))
+    print(
+        f"({len(frames)} frames a call, {len(model.positions)} vertices, median of {CALLS} calls)\n"
+    )
+
+
+def draw_dance(model, motion):
+    """A contact sheet: one picture a beat, one row a bar."""
+    beats = np.arange(sample_motion.BEATS)
+    frames = beats * sample_motion.BEAT
+    pose = model.pose(motion, frames)
+    skinned = mmdskin.skin(model, pose)
+    ends = np.cumsum([material.index_count // 3 for material in model.materials])
+    pieces = list(zip(np.split(model.triangles, ends[:-1]), sample.PART_COLOURS, strict=True))
+    camera = picture.view(yaw=-13, pitch=12)
+    images = []
+    for positions, normals in zip(skinned.positions, skinned.normals, strict=True):
+        parts = [
+            (positions, normals, model.uvs, seen, colour, (8, 16))
+            for triangles, colour in pieces
+            for seen in [picture.facing(positions, triangles, camera)]
+        ]
+        images.append(picture.render(parts, (440, 225), (0, 5.5, 0), 22.5, camera))
+    rows, notes = (
+        [row[i : i + 4] for i in beats[::4]]
+        for row in (images, [f"frame {frame}" for frame in frames])
+    )
+    captions = [f"Beat {i + 1}" for i in range(4)]
+    page = picture.sheet(rows, captions, BAR_TITLES, notes, "Twelve frames of a dance")
+    page.save(DEMO / "dance.png")
+
+
+def blender(path):
+    """Renders before and after the bake in Blender; a sentence when that is not possible."""
+    if not shutil.which("blender"):
+        return "Blender is not installed: no renders of the bake (apt-get install blender)"
+    script = ROOT / "tests" / "blender" / "render_sample.py"
+    done = subprocess.run(
+        [sys.executable, script, path, DEMO], stderr=subprocess.PIPE, text=True, timeout=600
+    )
+    return f"Blender's renders failed: {done.stderr.strip()}" if done.returncode else None
+
+
+def main():
+    DEMO.mkdir(parents=True, exist_ok=True)
+    path = sample.write_sample(DEMO)
+    model = mmdskin.load_model(path)
+    print(
+        f"{model.name}: {len(model.positions)} vertices, {len(model.bones)} bones, "
+        f"{len(model.morphs)} morphs"
+    )
+    table(model)
+    draw(model, skin_poses(model))
+    motion = mmdskin.load_motion(sample_motion.write_motion(DEMO))
+    dance_table(model, motion)
+    draw_dance(model, motion)
+    complaint = blender(path)
+    if complaint:
+        print(complaint)
+    print("Look at:")
+    for file in sorted(DEMO.iterdir()):
+        if file.suffix in (".png", ".pmx", ".vmd", ".npz"):
+            print(f"  {file.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: MIT
+"""OpenGL that is missing, broken, forked, shared or stopped: a reason or a result, never a hang.
+
+Drivers are chosen by environment variables, so each case has an interpreter of its own.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from conftest import ROOT
+
+PRELUDE = """
+import ctypes, os, sys, threading, time
+import mmdskin
+import numpy as np
+
+POINTS = np.arange(3000, dtype="f4").reshape(-1, 3) / 1000
+SHIFT = np.eye(4, dtype="f4")[None] + np.eye(4, k=3, dtype="f4")
+
+
+def make():
+    return mmdskin.Mesh(POINTS, np.zeros((1000, 1), "i4"), np.ones((1000, 1), "f4"))
+
+
+def check(mesh, backend):
+    out = mmdskin.skin(mesh, SHIFT, backend=backend).positions
+    assert abs(out - POINTS - [1, 0, 0]).max() <= 1e-6
+
+
+def failure():
+    try:
+        mmdskin.skin(mesh, SHIFT, backend="gl")
+    except mmdskin.BackendError as error:
+        return str(error)
+    raise AssertionError("no BackendError")
+
+
+def described():
+    return next(backend for backend in mmdskin.backends() if backend.name == "gl")
+
+
+mesh = make()
+"""
+
+# What must hold when OpenGL cannot be used, whatever the cause.
+WITHOUT_GL = """
+check(mesh, "auto")
+check(mesh, "cpu")
+reason = failure()
+assert failure() == reason
+assert not described().available and described().reason == reason
+mmdskin.shutdown()
+assert failure() == reason
+check(mesh, "auto")
+print(reason)
+"""
+
+
+def python(script, before="", timeout=60, **changes):
+    """Standard output of the script in a fresh interpreter without a display."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + before + textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        env=environment | changes,
+        timeout=timeout,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def stub(tmp_path):
+    """Builds an EGL library from tests/skin/egl_stub.c, or from other source."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if not compiler:
+        pytest.skip("no C compiler to build an EGL library with")
+
+    def build(*defines, source=ROOT / "tests" / "skin" / "egl_stub.c"):
+        library = tmp_path / "libEGL-stub.so"
+        command = [compiler, "-shared", "-fPIC", "-w", *defines, str(source), "-o", str(library)]
+        subprocess.run(command, check=True)
+        return str(library)
+
+    return build
+
+
+# No OpenGL
+
+
+def test_no_egl_library():
+    reason = python(WITHOUT_GL, MMDSKIN_EGL="libnonsense.so.7")
+    assert "libnonsense.so.7" in reason
+
+
+def test_egl_library_that_is_none(stub, tmp_path):
+    empty = tmp_path / "empty.c"
+    empty.write_text("int nothing;\n")
+    assert "undefined symbol: eglBindAPI" in python(WITHOUT_GL, MMDSKIN_EGL=stub(source=empty))
+
+
+def test_egl_library_that_is_no_library(tmp_path):
+    path = tmp_path / "libEGL.so"
+    path.write_text("not a library")
+    assert str(path) in python(WITHOUT_GL, MMDSKIN_EGL=str(path))
+
+
+@pytest.mark.parametrize(
+    "defines, words",
+    [
+        (["-DDEVICES=0"], ["no device"]),
+        (["-DDEVICES=2"], ["device 0", "device 1", "EGL_NOT_INITIALIZED"]),
+        (["-DBIND=0"], ["EGL_NOT_INITIALIZED"]),
+        (["-DCLIENT_EXTENSIONS=NULL"], ["EGL_NOT_INITIALIZED"]),
+        (['-DCLIENT_EXTENSIONS=""'], ["neither devices nor surfaceless"]),
+        (['-DCLIENT_EXTENSIONS="EGL_MESA_platform_surfaceless"'], ["surfaceless", "eglInitialize"]),
+    ],
+)
+def test_egl_without_graphics(stub, defines, words):
+    reason = python(WITHOUT_GL, MMDSKIN_EGL=stub(*defines))
+    assert all(word in reason for word in words), reason
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0", "3.2"])
+def test_driver_with_an_old_version(gl, version):
+    reason = python(WITHOUT_GL, MESA_GL_VERSION_OVERRIDE=version)
+    assert "3.3" in reason and version in reason and "EGL_BAD_MATCH" in reason
+
+
+def test_shader_that_does_not_compile(gl):
+    reason = python(
+        WITHOUT_GL,
+        MESA_GL_VERSION_OVERRIDE="3.3",
+        MESA_GLSL_VERSION_OVERRIDE="110",
+        MESA_SHADER_CACHE_DISABLE="true",
+    )
+    assert "does not compile" in reason and "GLSL 3.30 is not supported" in reason
+
+
+def test_device_that_does_not_exist(gl):
+    """The surfaceless platform is tried next."""
+    python('check(mesh, "gl")', MMDSKIN_EGL_DEVICE="99")
+
+
+def test_the_reason_is_remembered(tmp_path):
+    """Only `shutdown` makes the library be looked for again."""
+    library = tmp_path / "libEGL.so"
+    python(
+        f"""
+        reason = failure()
+        assert "No such file" in reason
+        open({str(library)!r}, "w").write("not a library")
+        assert failure() == reason
+        mmdskin.shutdown()
+        assert "No such file" not in failure()
+        """,
+        MMDSKIN_EGL=str(library),
+    )
+
+
+# OpenGL
+
+
+def test_no_display_is_needed(gl):
+    python('check(mesh, "gl")')
+
+
+def test_a_display_that_is_gone_is_not_asked(gl):
+    python('check(mesh, "gl")', DISPLAY=":99", WAYLAND_DISPLAY="nothing")
+
+
+def test_the_device_is_named(gl):
+    lines = python("print(described().available, described().device, described().reason)")
+    assert lines.startswith("True ") and lines.endswith("None") and "OpenGL" in lines
+
+
+def test_auto_takes_the_cpu_when_the_renderer_is_software(gl):
+    """The two differ in the last bits of a blend of affine matrices."""
+    python(
+        """
+        rng = np.random.default_rng(1)
+        indices, weights = rng.integers(0, 9, (1000, 4)), rng.random((1000, 4))
+        blend = mmdskin.Mesh(POINTS, indices, weights)
+        matrices = rng.normal(size=(9, 4, 4))
+        matrices[:, 3] = 0, 0, 0, 1
+        auto, gl, cpu = (
+            mmdskin.skin(blend, matrices, backend=name).positions for name in ("auto", "gl", "cpu")
+        )
+        assert not np.array_equal(gl, cpu)
+        software = any(name in described().device for name in ("llvmpipe", "softpipe"))
+        assert np.array_equal(auto, cpu if software else gl)
+        """
+    )
+
+
+def test_results_of_passes_are_in_order(gl):
+    """More output than one pass holds, the last pass smaller than the others."""
+    python(
+        """
+        frames = np.tile(np.eye(4, dtype="f4"), (1501, 1, 1, 1))
+        frames[:, 0, 0, 3] = np.arange(1501)
+        out = mmdskin.skin(mesh, frames, backend="gl").positions
+        assert abs(out - POINTS - frames[:, 0, None, :3, 3]).max() <= 2e-4
+        """
+    )
+
+
+def test_one_pose_for_many_passes_of_morphs(gl):
+    python(
+        """
+        morph = np.arange(1000, dtype="i4"), np.tile(np.float32([0, 1, 0]), (1000, 1))
+        one = np.zeros((1000, 1), "i4"), np.ones((1000, 1), "f4")
+        morphed = mmdskin.Mesh(POINTS, *one, morphs=[morph])
+        weights = np.arange(1501, dtype="f4")[:, None] / 100
+        out = mmdskin.skin(morphed, SHIFT, weights, backend="gl").positions
+        assert abs(out[:, :, 1] - POINTS[:, 1] - weights).max() <= 1e-5
+        assert abs(out[:, :, 0] - POINTS[:, 0] - 1).max() <= 1e-6
+        """
+    )
+
+
+def test_nothing_to_do(gl):
+    python(
+        """
+        empty = mmdskin.Mesh(np.zeros((0, 3)), np.zeros((0, 1), "i4"), np.zeros((0, 1)))
+        assert mmdskin.skin(empty, SHIFT, backend="gl").positions.shape == (0, 3)
+        assert mmdskin.skin(mesh, SHIFT[None][:0], backend="gl").positions.shape == (0, 1000, 3)
+        """
+    )
+
+
+# Shutdown and exit
+
+
+def test_shutdown_without_a_start():
+    python("mmdskin.shutdown(); mmdskin.shutdown()")
+
+
+def test_a_mesh_survives_shutdown(gl):
+    python(
+        """
+        for _ in range(5):
+            check(mesh, "gl")
+            mmdskin.shutdown()
+        """
+    )
+
+
+def test_a_mesh_may_die_after_shutdown(gl):
+    python(
+        """
+        check(mesh, "gl")
+        mmdskin.shutdown()
+        del mesh
+        other = make()
+        check(other, "gl")
+        mmdskin.shutdown()
+        check(make(), "gl")
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    "end", ["", "sys.exit(0)", "os._exit(0)", "raise SystemExit", "mmdskin.shutdown()"]
+)
+def test_exit_after_use(gl, end):
+    python(f'check(mesh, "gl")\n{end}')
+
+
+def test_exit_while_threads_are_skinning(gl):
+    python(
+        """
+        def work():
+            while True:
+                check(mesh, "gl")
+
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.5)
+        """
+    )
+
+
+def test_shutdown_while_threads_are_skinning(gl):
+    python(
+        """
+        def work(i):
+            for k in range(40):
+                check(make() if k % 3 else mesh, "gl")
+                if i == 0:
+                    mmdskin.shutdown()
+
+        threads = [threading.Thread(target=work, args=[i]) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """
+    )
+
+
+# Forks
+
+
+def test_a_forked_child_uses_the_cpu(gl):
+    """No driver survives a fork; the child is told so, and the parent goes on."""
+    python(
+        """
+        check(mesh, "gl")
+        child = os.fork()
+        if child == 0:
+            try:
+                assert "forked" in failure()
+                check(mesh, "auto")
+                mmdskin.shutdown()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        check(mesh, "gl")
+        """
+    )
+
+
+def test_a_child_forked_before_the_first_use_has_its_own(gl):
+    python(
+        """
+        child = os.fork()
+        check(mesh, "gl")
+        mmdskin.shutdown()
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+        """
+    )
+
+
+def test_forks_while_a_thread_is_skinning(gl):
+    python(
+        """
+        done = False
+        def work():
+            while not done:
+                check(mesh, "gl")
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                check(mesh, "auto")
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        done = True
+        thread.join()
+        """
+    )
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_multiprocessing(gl, tmp_path, method):
+    script = tmp_path / "pool.py"
+    script.write_text(
+        PRELUDE
+        + textwrap.dedent(
+            f"""
+            import multiprocessing
+
+            def work(i):
+                check(mesh, "auto")
+                return i
+
+            if __name__ == "__main__":
+                check(mesh, "gl")
+                with multiprocessing.get_context({method!r}).Pool(2) as pool:
+                    assert pool.map(work, range(8)) == list(range(8))
+                check(mesh, "gl")
+            """
+        )
+    )
+    subprocess.run([sys.executable, script], check=True, timeout=60)
+
+
+# Others that use EGL in this process
+
+
+OTHER_USER = """
+egl = ctypes.CDLL("libEGL.so.1")
+for name in ("eglGetPlatformDisplay", "eglCreateContext", "eglGetCurrentContext"):
+    getattr(egl, name).restype = ctypes.c_void_p
+pointer, integers = ctypes.c_void_p, ctypes.c_int * 1
+
+
+def open_other():
+    display = pointer(egl.eglGetPlatformDisplay(0x31DD, None, None))  # Mesa's surfaceless
+    assert egl.eglInitialize(display, None, None)
+    assert egl.eglBindAPI(0x30A2)
+    context = pointer(egl.eglCreateContext(display, None, None, None))
+    assert context.value and egl.eglMakeCurrent(display, None, None, context)
+    return display, context
+"""
+
+
+def test_the_context_of_another_user_stays_current(gl):
+    python(
+        """
+        display, context = open_other()
+        check(mesh, "gl")
+        assert egl.eglGetCurrentContext() == context.value
+        mmdskin.shutdown()
+        assert egl.eglGetCurrentContext() == context.value
+        check(mesh, "gl")
+        """,
+        OTHER_USER,
+    )
+
+
+def test_another_user_may_come_and_go(gl):
+    python(
+        """
+        check(mesh, "gl")
+        display, context = open_other()
+        check(mesh, "gl")
+        egl.eglMakeCurrent(display, None, None, None)
+        egl.eglTerminate(display)
+        check(mesh, "gl")
+        mmdskin.shutdown()
+        check(mesh, "gl")
+        """,
+        OTHER_USER,
+    )
+
+
+def test_another_user_may_terminate_the_same_display(gl):
+    """Headless programs share Mesa's surfaceless display, and some terminate it."""
+    python(
+        """
+        check(mesh, "gl")
+        display, context = open_other()
+        egl.eglMakeCurrent(display, None, None, None)
+        egl.eglTerminate(display)
+        try:
+            check(mesh, "gl")
+        except mmdskin.BackendError:
+            pass
+        check(mesh, "auto")
+        mmdskin.shutdown()
+        check(mesh, "gl")
+        """,
+        OTHER_USER,
+        MMDSKIN_EGL_DEVICE="99",
+    )
