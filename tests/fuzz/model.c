@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang -g -O1 -fsanitize=fuzzer,address,undefined -DMMD_TEST_MEMORY -ffp-contract=off -Icsrc \
-       -Ibuild/generated tests/fuzz/model.c csrc/core/*/*.c -lm -o fuzz
+       -Ibuild/generated tests/fuzz/model.c $(find csrc/core -name '*.c') -lm -o fuzz
    ./fuzz -max_len=200000 <corpus> <models>; `make check-fuzz` does both.
    With -DMMD_FUZZ_FILES and without "fuzzer": a program that runs the files it is given, once. */
 #include "core/skin/skin.h"
