@@ -74,7 +74,7 @@ def test_documents_are_cited_by_anchor_not_by_number():
     bare = []
     for path, text in texts(*CODE):
         found = NUMBERED.findall(text)
-        if path.is_relative_to(ROOT / "csrc") or path.is_relative_to(ROOT / "shaders"):
+        if path.suffix not in {".py", ".pyi", ".md"}:
             found += [
                 match for comment in COMMENT.findall(text) for match in SECTION.findall(comment)
             ]
