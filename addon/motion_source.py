@@ -117,7 +117,10 @@ class Motion:
         return number >= 0 and self.rig.model.morphs[number].name in self._morph_tracks
 
     def _mixed(self, weights):
-        """(F, M) sliders as the weights by which vertex morphs act (mmd-behaviour.md 8.2)."""
+        """(F, M) sliders as the weights by which vertex morphs act.
+
+        The passes of docs/mmd-behaviour.md#morph-passes.
+        """
         for slider, ratio, children, values in self._flips:
             step = (len(children) + 1) * weights[:, slider] * ratio
             acts = np.flatnonzero(step >= 1)
