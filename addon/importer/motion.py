@@ -14,10 +14,9 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model, motion_source, native, properties
+from .. import model, motion_source, properties
 from ..translations import tr
-
-ERRORS = (model.ModelError, motion_source.MotionError, native.NativeError)
+from ..user_error import UserError, cancelled
 
 _PHYSICS = "mmd_tools_rigid_track"  # constraint by which mmd_tools' rigid bodies move bones
 _CHUNK = 256  # frames evaluated at once
@@ -305,9 +304,8 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
             if source.is_pose:
                 return self._import_pose(found, source)
             return self._import_keyframes(found, source, context.scene)
-        except ERRORS as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        except UserError as error:
+            return cancelled(self, error)
 
     def _open(self, armature, scene):
         _check_editable(armature)
@@ -355,14 +353,11 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
         count = len(range(first, last, self.step)) + 1
         if count > _MOST:
-            raise motion_source.MotionError(
-                tr(
-                    "'{file}' would be keyed on {count} frames, more than {most}: choose a larger"
-                    " step",
-                    file=os.path.basename(source.path),
-                    count=count,
-                    most=_MOST,
-                )
+            raise UserError(
+                "'{file}' would be keyed on {count} frames, more than {most}: choose a larger step",
+                file=os.path.basename(source.path),
+                count=count,
+                most=_MOST,
             )
         frames = np.array([*range(first, last, self.step), last], np.float64)
         channels = bone_channels(found.armature, source, frames) if source.moves_bones else []
@@ -391,7 +386,7 @@ def _model(context):
     """The model of the active object; an armature need not have a mesh."""
     try:
         return model.of_object(context.active_object, context.view_layer)
-    except model.ModelError:
+    except UserError:
         obj = context.active_object
         if obj is None or obj.type != "ARMATURE":
             raise
@@ -400,11 +395,9 @@ def _model(context):
 
 def _check_editable(armature):
     if armature.library or (armature.override_library and armature.override_library.is_system):
-        raise motion_source.MotionError(
-            tr(
-                "'{name}' is linked from another file: make a library override first",
-                name=armature.name,
-            )
+        raise UserError(
+            "'{name}' is linked from another file: make a library override first",
+            name=armature.name,
         )
 
 

@@ -20,31 +20,16 @@ from .. import (
     mmd_tools,
     model,
     model_file,
-    native,
     pose_source,
     preview,
     skinner,
 )
 from ..mesh_source import BDEF2, SDEF, SDEF_KEYS
 from ..translations import tr
+from ..user_error import UserError, cancelled
 from . import vertex_match
 
 _SAME_WEIGHT = 1e-6
-
-
-class RestoreError(Exception):
-    """The file is not this model's; the text is a sentence for the user."""
-
-
-ERRORS = (
-    RestoreError,
-    model.ModelError,
-    model_file.FileError,
-    mesh_source.SourceError,
-    pose_source.PoseError,
-    native.NativeError,
-    skinner.SkinError,
-)
 
 
 class Restored(NamedTuple):
@@ -65,19 +50,17 @@ def prepare(found, rig):
     for obj in found.meshes:
         skinner.check_editable(obj)
     if not len(rig.model.positions):
-        raise RestoreError(tr("'{name}' has no vertices", name=os.path.basename(rig.path)))
+        raise UserError("'{name}' has no vertices", name=os.path.basename(rig.path))
     restored = [_prepare(obj, found.armature, rig) for obj in found.meshes]
     matched = sum(item.matched.sum() for item in restored)
     total = sum(len(item.matched) for item in restored)
     if 2 * matched < total or not matched:
-        raise RestoreError(
-            tr(
-                "'{file}' does not fit '{name}': {found} of {total} vertices found",
-                file=os.path.basename(rig.path),
-                name=found.name,
-                found=matched,
-                total=total,
-            )
+        raise UserError(
+            "'{file}' does not fit '{name}': {found} of {total} vertices found",
+            file=os.path.basename(rig.path),
+            name=found.name,
+            found=matched,
+            total=total,
         )
     return [item for item in restored if item.matched.any()], total - matched
 
@@ -234,7 +217,7 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
         try:
             found = model.of_object(context.active_object, context.view_layer)
             self.filepath = model_file.rig(found.armature).path
-        except ERRORS:
+        except UserError:
             pass  # the user knows better
         return super().invoke(context, event)
 
@@ -244,9 +227,8 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
             rig = model_file.rig(found.armature, self.filepath)
             restored, missing = prepare(found, rig)
             write(found, rig, restored)
-        except ERRORS as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        except UserError as error:
+            return cancelled(self, error)
         name = os.path.basename(rig.path)
         if missing:
             self.report(

@@ -142,8 +142,9 @@ class Refused(imported.Case):
         self.assertEqual((objects.active, objects.selected[:]), (before, [before]))
 
     def test_native_module_missing(self):
-        native = sys.modules["addon_package"].native
-        with mock.patch.object(native, "load", side_effect=native.NativeError("It is missing")):
+        addon = sys.modules["addon_package"]
+        missing = addon.user_error.UserError("It is missing")
+        with mock.patch.object(addon.native, "load", side_effect=missing):
             self.assert_refused("It is missing", self.write(case.small_model()))
 
     def test_edit_mode(self):

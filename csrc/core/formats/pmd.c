@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The layout of PMD files, mmd-behaviour.md 4.1. */
+/* The layout of PMD files, docs/mmd-behaviour.md#pmd-layout. */
 #include "core/formats/pmd.h"
 
 #include "core/formats/pmd_reader.h"

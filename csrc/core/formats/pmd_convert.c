@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a PMD file means in terms of PMX: the rules of mmd-behaviour.md 4.2. */
+/* What a PMD file means in terms of PMX: the rules of docs/mmd-behaviour.md#pmd-to-pmx. */
 #include "core/formats/pmd_reader.h"
 
 #include <math.h>
@@ -129,7 +129,7 @@ static void set_append(mmd_bone *bone, int32_t source, float ratio)
     bone->append_ratio = ratio;
 }
 
-/* The table of bone types in 4.2. */
+/* The table at docs/mmd-behaviour.md#pmd-bone-types. */
 static void convert_bone(reader *r, size_t index)
 {
     mmd_bone *bone = &r->model->bones[index];

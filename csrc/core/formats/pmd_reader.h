@@ -24,7 +24,7 @@ typedef struct mmd_pmd_reader {
     size_t texture_mask;
 } mmd_pmd_reader;
 
-/* The rules of mmd-behaviour.md 4.2. False when memory is short. */
+/* The rules of docs/mmd-behaviour.md#pmd-to-pmx. False when memory is short. */
 
 /* Textures and toons of the materials; `toons` is NULL when the file has no table. */
 bool mmd_pmd_textures(mmd_pmd_reader *r, const mmd_text *toons);

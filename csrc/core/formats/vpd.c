@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VPD, the text of one pose: mmd-behaviour.md 6. Of the bytes that mean something here only braces
-   may be the second byte of a character, so that only names and unknown blocks need care. */
+/* VPD, the text of one pose: docs/mmd-behaviour.md#vpd. Of the bytes that mean something here only
+   braces may be the second byte of a character, so that only names and unknown blocks need care. */
 #include "core/formats/vpd.h"
 
 #include "core/formats/keys.h"
