@@ -14,7 +14,7 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model, motion_source, properties
+from .. import motion_source, properties, scene_model
 from ..translations import tr
 from ..user_error import UserError, cancelled
 
@@ -62,10 +62,10 @@ def bone_channels(armature, source, frames):
     return channels
 
 
-def key_channels(found, source, frames):
+def key_channels(model, source, frames):
     """{mesh object: {shape key: (F,) values}} for the keys that the motion moves."""
     result = {}
-    for obj in found.meshes:
+    for obj in model.meshes:
         keys = obj.data.shape_keys
         names = [key.name for key in keys.key_blocks] if keys else []
         names = [n for n, known in zip(names, source.known_keys(names), strict=True) if known]
@@ -126,9 +126,9 @@ def _settle(values, tolerance):
     values[:, still & (np.abs(values[0]) <= tolerance)] = 0
 
 
-def write_animation(found, channels, keys, frames):
+def write_animation(model, channels, keys, frames):
     """Replace the keyframes of the channels' bones and of the keys."""
-    armature = found.armature
+    armature = model.armature
     if channels:
         _release(armature, channels)
         holder = _holder(armature)
@@ -147,12 +147,12 @@ def write_animation(found, channels, keys, frames):
             _add_curve(holder, _key_path(name), 0, "", frames, column)
 
 
-def write_pose(found, channels, keys):
+def write_pose(model, channels, keys):
     """Set bones and keys to the first frame of the channels, without keyframes."""
     if channels:
-        _release(found.armature, channels)
+        _release(model.armature, channels)
     for one in channels:
-        bone = found.armature.pose.bones[one.name]
+        bone = model.armature.pose.bones[one.name]
         bone.location, bone.rotation_quaternion = one.locations[0], one.rotations[0]
     for obj, values in keys.items():
         _unlock(obj.data.shape_keys, values)
@@ -297,13 +297,13 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
 
     def execute(self, context):
         try:
-            found = _model(context)
-            source = self._open(found.armature, context.scene)
+            model = _model(context)
+            source = self._open(model.armature, context.scene)
             if self.mode == "SOURCE":
-                return self._import_source(found, source, context.scene)
+                return self._import_source(model, source, context.scene)
             if source.is_pose:
-                return self._import_pose(found, source)
-            return self._import_keyframes(found, source, context.scene)
+                return self._import_pose(model, source)
+            return self._import_keyframes(model, source, context.scene)
         except UserError as error:
             return cancelled(self, error)
 
@@ -327,28 +327,28 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
             )
         return source
 
-    def _import_pose(self, found, source):
+    def _import_pose(self, model, source):
         channels = [
             one
-            for one in bone_channels(found.armature, source, [0.0])
+            for one in bone_channels(model.armature, source, [0.0])
             if one.moves or source.has_bone_track(one.name)
         ]
-        keys = key_channels(found, source, [0.0])
-        write_pose(found, channels, keys)
+        keys = key_channels(model, source, [0.0])
+        write_pose(model, channels, keys)
         self.report({"INFO"}, tr("Posed {count} bones", count=len(channels)))
         return {"FINISHED"}
 
-    def _import_source(self, found, source, scene):
-        settings = found.armature.mmdskin
+    def _import_source(self, model, source, scene):
+        settings = model.armature.mmdskin
         settings.model_path, settings.motion_path = source.rig.path, source.path
         settings.motion_start, settings.motion_real_time = self.frame_start, self.real_time
         settings.source = "MOTION"
         self._extend(source, scene)
         file = os.path.basename(source.path)
-        self.report({"INFO"}, tr("'{file}' moves '{name}'", file=file, name=found.name))
+        self.report({"INFO"}, tr("'{file}' moves '{name}'", file=file, name=model.name))
         return {"FINISHED"}
 
-    def _import_keyframes(self, found, source, scene):
+    def _import_keyframes(self, model, source, scene):
         first, last = source.scene_range
         first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
         count = len(range(first, last, self.step)) + 1
@@ -360,9 +360,9 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
                 most=_MOST,
             )
         frames = np.array([*range(first, last, self.step), last], np.float64)
-        channels = bone_channels(found.armature, source, frames) if source.moves_bones else []
-        keys = key_channels(found, source, frames)
-        write_animation(found, channels, keys, frames)
+        channels = bone_channels(model.armature, source, frames) if source.moves_bones else []
+        keys = key_channels(model, source, frames)
+        write_animation(model, channels, keys, frames)
         self._extend(source, scene)
         count = sum(len(values) for values in keys.values())
         self.report(
@@ -385,12 +385,12 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
 def _model(context):
     """The model of the active object; an armature need not have a mesh."""
     try:
-        return model.of_object(context.active_object, context.view_layer)
+        return scene_model.of_object(context.active_object, context.view_layer)
     except UserError:
         obj = context.active_object
         if obj is None or obj.type != "ARMATURE":
             raise
-        return model.Model(obj.name, obj, ())
+        return scene_model.SceneModel(obj.name, obj, ())
 
 
 def _check_editable(armature):
