@@ -31,7 +31,7 @@ class Rig(NamedTuple):
     """A model file laid over an armature."""
 
     path: str
-    model: object  # mmdskin.Model
+    pmx: object  # mmdskin.Model, shaped like a PMX where the file is a PMD
     bones: dict  # name of a scene bone: number of its bone in the file
     to_armature: np.ndarray  # (4, 4) float64: from the file's space to the armature's
 
@@ -59,7 +59,7 @@ def rig(armature, path=""):
             continue
         if best is None or len(found.bones) > len(best.bones):
             best = found
-        if len(best.bones) == len(best.model.bones):
+        if len(best.bones) == len(best.pmx.bones):
             break
     if best is None:
         raise UserError(
@@ -139,30 +139,30 @@ def _folders(armature):
 
 
 def _rig(armature, path):
-    model, name = load_model(path), os.path.basename(path)
-    bones = match_bones(armature, model)
-    if 2 * len(bones) < len(model.bones) or not bones:
+    pmx, name = load_model(path), os.path.basename(path)
+    bones = match_bones(armature, pmx)
+    if 2 * len(bones) < len(pmx.bones) or not bones:
         raise UserError(
             "'{file}' does not fit '{name}': {found} of its {total} bones found",
             file=name,
             name=armature.name,
             found=len(bones),
-            total=len(model.bones),
+            total=len(pmx.bones),
         )
     heads = [armature.data.bones[bone].head_local for bone in bones]
-    to_armature = fit([model.bones[number].position for number in bones.values()], heads)
+    to_armature = fit([pmx.bones[number].position for number in bones.values()], heads)
     if to_armature is None:
         raise UserError(
             "'{file}' does not fit '{name}': its bones have the same names but other places",
             file=name,
             name=armature.name,
         )
-    return Rig(path, model, bones, to_armature)
+    return Rig(path, pmx, bones, to_armature)
 
 
-def match_bones(armature, model):
+def match_bones(armature, pmx):
     """Scene bone: file bone, by the name that an importer has kept, else by the bone's own."""
-    names = unique_names(bone.name for bone in model.bones)
+    names = unique_names(bone.name for bone in pmx.bones)
     by_name = {name: number for number, name in enumerate(names)}
     by_side = {}
     for name, number in by_name.items():
@@ -172,7 +172,7 @@ def match_bones(armature, model):
     pose_bones = sorted(armature.pose.bones, key=lambda bone: _is_numbered(bone.name))
     for pose_bone in pose_bones:
         kept, number = _kept(pose_bone)
-        numbers = [number] if kept and _name_of(model.bones, number) == kept else []
+        numbers = [number] if kept and _name_of(pmx.bones, number) == kept else []
         numbers += [by_name.get(kept), by_name.get(pose_bone.name)]
         numbers.append(by_side.get(_scene_side(pose_bone.name)))
         for number in numbers:

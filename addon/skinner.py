@@ -7,7 +7,7 @@ Bake and preview both go this way, so that they cannot differ. Positions are in 
 import bpy
 import numpy as np
 
-from . import mesh_source, model, native
+from . import mesh_source, native, scene_model
 from .user_error import UserError
 
 # Modifiers that leave vertices where they are may stand before the armature's.
@@ -148,7 +148,7 @@ def check_editable(obj):
 
 def check_modifiers(obj, armature):
     """UserError when a modifier before the armature's moves vertices."""
-    first = model.armature_modifiers(obj, armature)[0]
+    first = scene_model.armature_modifiers(obj, armature)[0]
     for modifier in obj.modifiers:
         if modifier == first:
             return
@@ -163,7 +163,7 @@ def check_modifiers(obj, armature):
 
 def _share(obj, armature, source):
     """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
-    modifiers = model.armature_modifiers(obj, armature)
+    modifiers = scene_model.armature_modifiers(obj, armature)
     if not modifiers:
         raise UserError(
             "'{name}' has no Armature modifier for '{armature}'",

@@ -14,7 +14,7 @@ import struct
 import bpy
 import numpy as np
 
-from .. import model
+from .. import scene_model
 from ..user_error import UserError
 from . import record
 
@@ -78,7 +78,7 @@ class MeshCache:
         # Blender shows number `frame_scale * time - frame_start` of the file.
         modifier.frame_scale = 1 / (options.step * options.stretch)
         modifier.frame_start = options.frames[0] / options.step
-        first = model.armature_modifiers(obj, self.part.armature)[0]
+        first = scene_model.armature_modifiers(obj, self.part.armature)[0]
         _move(obj, modifier, obj.modifiers.find(first.name) + 1)
         record.switch_armature_off(obj, self.part.armature, state)
 

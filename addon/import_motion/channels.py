@@ -51,10 +51,10 @@ def of_bones(armature, source, frames):
     return channels
 
 
-def of_keys(found, source, frames):
+def of_keys(model, source, frames):
     """{mesh object: {shape key: (F,) values}} for the keys that the motion moves."""
     result = {}
-    for obj in found.meshes:
+    for obj in model.meshes:
         keys = obj.data.shape_keys
         names = [key.name for key in keys.key_blocks] if keys else []
         names = [n for n, known in zip(names, source.known_keys(names), strict=True) if known]

@@ -11,9 +11,9 @@ _PHYSICS = "mmd_tools_rigid_track"  # constraint by which mmd_tools' rigid bodie
 _LINEAR = 1  # of Keyframe.interpolation
 
 
-def write_animation(found, channels, keys, frames):
+def write_animation(model, channels, keys, frames):
     """Replace the keyframes of the channels' bones and of the keys."""
-    armature = found.armature
+    armature = model.armature
     if channels:
         _release(armature, channels)
         holder = _holder(armature)
@@ -32,12 +32,12 @@ def write_animation(found, channels, keys, frames):
             _add_curve(holder, _key_path(name), 0, "", frames, column)
 
 
-def write_pose(found, channels, keys):
+def write_pose(model, channels, keys):
     """Set bones and keys to the first frame of the channels, without keyframes."""
     if channels:
-        _release(found.armature, channels)
+        _release(model.armature, channels)
     for one in channels:
-        bone = found.armature.pose.bones[one.name]
+        bone = model.armature.pose.bones[one.name]
         bone.location, bone.rotation_quaternion = one.locations[0], one.rotations[0]
     for obj, values in keys.items():
         _unlock(obj.data.shape_keys, values)

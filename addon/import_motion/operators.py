@@ -9,7 +9,7 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model, motion_source, properties
+from .. import motion_source, properties, scene_model
 from ..translations import tr
 from ..user_error import UserError, cancelled
 from . import channels, keyframes
@@ -73,13 +73,13 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
 
     def execute(self, context):
         try:
-            found = _model(context)
-            source = self._open(found.armature, context.scene)
+            model = _model(context)
+            source = self._open(model.armature, context.scene)
             if self.mode == "SOURCE":
-                return self._import_source(found, source, context.scene)
+                return self._import_source(model, source, context.scene)
             if source.is_pose:
-                return self._import_pose(found, source)
-            return self._import_keyframes(found, source, context.scene)
+                return self._import_pose(model, source)
+            return self._import_keyframes(model, source, context.scene)
         except UserError as error:
             return cancelled(self, error)
 
@@ -103,28 +103,28 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
             )
         return source
 
-    def _import_pose(self, found, source):
+    def _import_pose(self, model, source):
         bones = [
             bone
-            for bone in channels.of_bones(found.armature, source, [0.0])
+            for bone in channels.of_bones(model.armature, source, [0.0])
             if bone.moves or source.has_bone_track(bone.name)
         ]
-        keys = channels.of_keys(found, source, [0.0])
-        keyframes.write_pose(found, bones, keys)
+        keys = channels.of_keys(model, source, [0.0])
+        keyframes.write_pose(model, bones, keys)
         self.report({"INFO"}, tr("Posed {count} bones", count=len(bones)))
         return {"FINISHED"}
 
-    def _import_source(self, found, source, scene):
-        settings = found.armature.mmdskin
+    def _import_source(self, model, source, scene):
+        settings = model.armature.mmdskin
         settings.model_path, settings.motion_path = source.rig.path, source.path
         settings.motion_start, settings.motion_real_time = self.frame_start, self.real_time
         settings.source = "MOTION"
         self._extend(source, scene)
         file = os.path.basename(source.path)
-        self.report({"INFO"}, tr("'{file}' moves '{name}'", file=file, name=found.name))
+        self.report({"INFO"}, tr("'{file}' moves '{name}'", file=file, name=model.name))
         return {"FINISHED"}
 
-    def _import_keyframes(self, found, source, scene):
+    def _import_keyframes(self, model, source, scene):
         first, last = source.scene_range
         first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
         count = len(range(first, last, self.step)) + 1
@@ -136,9 +136,9 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
                 most=_MOST,
             )
         frames = np.array([*range(first, last, self.step), last], np.float64)
-        bones = channels.of_bones(found.armature, source, frames) if source.moves_bones else []
-        keys = channels.of_keys(found, source, frames)
-        keyframes.write_animation(found, bones, keys, frames)
+        bones = channels.of_bones(model.armature, source, frames) if source.moves_bones else []
+        keys = channels.of_keys(model, source, frames)
+        keyframes.write_animation(model, bones, keys, frames)
         self._extend(source, scene)
         count = sum(len(values) for values in keys.values())
         self.report(
@@ -161,12 +161,12 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
 def _model(context):
     """The model of the active object; an armature need not have a mesh."""
     try:
-        return model.of_object(context.active_object, context.view_layer)
+        return scene_model.of_object(context.active_object, context.view_layer)
     except UserError:
         obj = context.active_object
         if obj is None or obj.type != "ARMATURE":
             raise
-        return model.Model(obj.name, obj, ())
+        return scene_model.SceneModel(obj.name, obj, ())
 
 
 def _check_editable(armature):
