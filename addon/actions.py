@@ -60,7 +60,8 @@ def hold(block: bpy.types.ID, action: bpy.types.Action | None, slots: Sequence[s
     if _LAYERED and len(slots) > 1:
         data.action_slot = action.slots.get(slots[0]) if action and slots[0] else None
         data.last_slot_identifier = slots[1]
-    clear_if_empty(block, bool(slots))
+    if not slots:
+        clear_if_empty(block)
 
 
 def own(block: bpy.types.ID) -> bpy.types.Action:
@@ -78,12 +79,10 @@ def own(block: bpy.types.ID) -> bpy.types.Action:
     return data.action
 
 
-def clear_if_empty(block: bpy.types.ID, had_data: bool) -> None:
-    """Drop animation data that holds nothing and was not there before."""
+def clear_if_empty(block: bpy.types.ID) -> None:
+    """Drop animation data that holds nothing."""
     data = block.animation_data
-    if had_data or data is None:
-        return
-    if not (data.action or len(data.drivers) or len(data.nla_tracks)):
+    if data and not (data.action or len(data.drivers) or len(data.nla_tracks)):
         block.animation_data_clear()
 
 
