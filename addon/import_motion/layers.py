@@ -61,7 +61,7 @@ def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
         )
     )
     newest = motions[-1]
-    return newest.with_motion(native.load().load_motion(data), start, ticks)
+    return newest.with_motion(native.load().load_motion(data), newest.path, start, ticks)
 
 
 def _lay(tracks, name, frames, columns):

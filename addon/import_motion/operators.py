@@ -185,7 +185,7 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
                     tr("Solved without a motion that was imported before: {reason}", reason=error),
                 )
                 continue
-            motions.append(newest.with_motion(motion, start, speed))
+            motions.append(newest.with_motion(motion, path, start, speed))
         return motions
 
     def _frames(self, newest, source):
