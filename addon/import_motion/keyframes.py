@@ -7,7 +7,8 @@ Constraints that would move the bones once more are muted; simulated bones stay 
 import bpy
 import numpy as np
 
-_PHYSICS = "mmd_tools_rigid_track"  # constraint by which mmd_tools' rigid bodies move bones
+from .. import mmd_tools
+
 _LINEAR = 1  # of Keyframe.interpolation
 
 
@@ -52,7 +53,7 @@ def _release(armature, channels):
         bone = armature.pose.bones[one.name]
         bone.rotation_mode, bone.scale = "QUATERNION", (1, 1, 1)
         for constraint in bone.constraints:
-            if constraint.name != _PHYSICS:
+            if constraint.name != mmd_tools.PHYSICS_CONSTRAINT:
                 constraint.mute = True
         paths.update(_bone_paths(one.name).values())
     _mute_drivers(armature, paths)
