@@ -31,7 +31,7 @@ void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *slide
         }
     }
     /* Only groups are read and only others are written here, so it works in place. Groups within
-       groups do not act (mmd-behaviour.md 8.2). */
+       groups do not act (docs/mmd-behaviour.md#morph-passes). */
     for (size_t i = 0; i < count; i++) {
         const mmd_morph *morph = &morphs[i];
         if (morph->kind != MMD_MORPH_GROUP || weights[i] == 0)

@@ -28,7 +28,7 @@ typedef struct mmd_vertex {
     int32_t count;
 } mmd_vertex;
 
-enum { MMD_LANES = 8, MMD_MAX_VERTICES = 1 << 26 };
+enum { MMD_LANES = 8 };
 
 /* The same vertices for the vector kernels: grouped by kind and bones, MMD_LANES side by side as
    structure of arrays. A block holds position 3, normal 3 (when the mesh has normals), tangent 3
