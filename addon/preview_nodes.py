@@ -6,7 +6,7 @@ Zero means "leave this vertex to the armature modifier"; the attribute does not 
 
 import bpy
 
-from . import model
+from . import scene_model
 
 ATTRIBUTE = "mmdskin"
 _NAME = "MMD Skin"  # of the modifier and its node group
@@ -20,7 +20,7 @@ def add_modifier(obj, armature):
     modifier.node_group = next(groups, None) or _node_group()
     modifier.show_in_editmode = False
     modifier.show_expanded = False
-    last = model.armature_modifiers(obj, armature)[-1]
+    last = scene_model.armature_modifiers(obj, armature)[-1]
     place = obj.modifiers.find(last.name) + 1
     while obj.modifiers.find(modifier.name) > place:
         _move_up(obj, modifier)

@@ -118,7 +118,7 @@ def test_local_axes_and_an_external_parent_change_nothing():
     assert (rigs.posed(plain, turns) == rigs.posed(adorned, turns)).all()
 
 
-# Appends: mmd-behaviour.md 9.4 and 16.3
+# Appends: docs/mmd-behaviour.md#append and #check-append
 
 
 def appended(turn, ratio, **members):
@@ -264,7 +264,7 @@ def test_a_pose_goes_straight_into_skin(shared):
     assert (out.positions == again.positions).all()
 
 
-# Fixed axes: 9.6 and 16.6
+# Fixed axes: docs/mmd-behaviour.md#fixed-axis and #check-fixed-axis
 
 
 TILTED = (0.5, 0.5, 0, np.sqrt(0.5))

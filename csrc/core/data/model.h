@@ -11,7 +11,7 @@
 /* The contents of a PMX file (PMD files are brought into the same shape), as plain data.
    A loaded model is index-safe: every index is -1 or within its table, parents make no
    circle, every number is finite.
-   Space: left-handed, +Y up, as in the file; angles in radians. docs/mmd-behaviour.md#pmx */
+   Space: left-handed, +Y up, as in the file; angles in radians. docs/mmd-behaviour.md#pmx. */
 
 enum { MMD_MAX_VERTICES = 1 << 26 }; /* of a model or a mesh */
 

@@ -14,9 +14,9 @@ void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *slide
  */
 void mmd_morph_uvs(const mmd_model *model, const float *weights, int channel, float *uvs);
 
-/* The model's materials with material morphs applied (#material-morphs there): factors multiply
-   over all morphs, summands add up, so that the order of morphs does not matter. `materials` has
-   room for material_count. */
+/* The model's materials with material morphs applied (docs/mmd-behaviour.md#material-morphs):
+   factors multiply over all morphs, summands add up, so that the order of morphs does not matter.
+   `materials` has room for material_count. */
 bool mmd_morph_materials(const mmd_model *model, const float *weights, mmd_material *materials,
                          mmd_error *err);
 

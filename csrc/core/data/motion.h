@@ -11,8 +11,8 @@
 /* The contents of a VMD file, or of a VPD file as a motion of one frame (0), as plain data. A
    loaded motion is sound: keys of a track ascend strictly by frame (of equal frames the last in the
    file stays), numbers are finite, rotations are unit quaternions x y z w (of zero length in the
-   file: identity), interpolation bytes are 0-127. docs/mmd-behaviour.md#vmd, #vpd, #sampling.
-   Frames are 30 a second. */
+   file: identity), interpolation bytes are 0-127. docs/mmd-behaviour.md#vmd and, of what the tracks
+   mean, docs/mmd-behaviour.md#sampling. Frames are 30 a second. */
 
 typedef struct mmd_bone_track {
     mmd_text name;

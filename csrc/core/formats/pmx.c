@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PMX 2.0 and 2.1, section by section as docs/mmd-behaviour.md#pmx lists them, hazards as in
- * #robust-reader. */
+   docs/mmd-behaviour.md#robust-reader. */
 #include "core/formats/pmx.h"
 
 #include "core/formats/reader.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VMD, section by section as docs/mmd-behaviour.md#vmd lists them, hazards as in #robust-reader. */
+/* VMD, section by section as docs/mmd-behaviour.md#vmd lists them, hazards as in
+   docs/mmd-behaviour.md#robust-reader. */
 #include "core/formats/vmd.h"
 
 #include "core/formats/keys.h"
@@ -17,7 +18,7 @@ enum {
     IK_STATE_SIZE = 21,
     NAME_SIZE = 15,
     IK_NAME_SIZE = 20,
-    IK_NAME_USED = 15, /* MMD leaves anything behind it */
+    IK_NAME_USED = 15, /* MMD leaves anything behind it, docs/mmd-behaviour.md#vmd */
 };
 
 static const char signature[] = "Vocaloid Motion Data", first_version[] = " file";

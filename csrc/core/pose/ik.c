@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Solver M: what MMD 9.32 was seen to do; mmd-behaviour.md 10.3 to 10.6. */
+/* Solver M: what MMD 9.32 was seen to do; docs/mmd-behaviour.md#ik. */
 #include "core/pose/pose.h"
 #include "core/pose/quaternion.h"
 
@@ -121,7 +121,7 @@ static bool step(const mmd_pose_state *state, const mmd_rig_link *link, const do
     return true;
 }
 
-/* 10.3 and 10.4. */
+/* docs/mmd-behaviour.md#ik-euler-order and docs/mmd-behaviour.md#ik-limits. */
 static void limit_rotation(const mmd_rig_link *link, bool first_half, double own[4])
 {
     const int *order = euler_orders[link->order];
@@ -192,8 +192,8 @@ void mmd_ik_solve(mmd_pose_state *state, const mmd_rig_solver *solver)
         return;
     state->dropped[solver->effector] = true;
     mmd_quaternion_identity(state->append_rotation[solver->effector]);
-    /* The first step measures the effector where it was left: it is not placed again before (10.2).
-     */
+    /* The first step measures the effector where it was left: it is not placed again before
+       (docs/mmd-behaviour.md#ik-stale-effector). */
     bool remembered[MMD_MAX_LINKS] = {false}, going = true;
     for (int32_t i = 0; going && i < solver->iterations; i++)
         for (size_t k = 0; going && k < solver->link_count; k++)

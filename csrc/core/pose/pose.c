@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Forward kinematics and appends; mmd-behaviour.md 8.4, 9 and 10.2. */
+/* Forward kinematics and appends: docs/mmd-behaviour.md#bone-poses and
+   docs/mmd-behaviour.md#ik-order. */
 #include "core/pose/pose.h"
 
 #include "core/data/morph.h"
@@ -7,7 +8,7 @@
 
 #include <float.h>
 
-#define MMD_ROUNDED_PI 3.14 /* what MMD 9.32 computes with, 9.4 */
+#define MMD_ROUNDED_PI 3.14 /* MMD's own, docs/mmd-behaviour.md#append-rounded-pi */
 
 bool mmd_pose_begin(mmd_pose_state *state, const mmd_rig *rig, mmd_error *err)
 {
@@ -39,7 +40,7 @@ void mmd_pose_end(mmd_pose_state *state)
     mmd_arena_free(&state->arena);
 }
 
-/* Own = what user or motion set, bone morphs outside of it (8.4). */
+/* Own = what user or motion set, bone morphs outside of it (docs/mmd-behaviour.md#bone-morphs). */
 static void reset(mmd_pose_state *state, const float *weights)
 {
     const mmd_rig *rig = state->rig;
@@ -70,7 +71,8 @@ static void reset(mmd_pose_state *state, const float *weights)
     }
 }
 
-/* The rotation `a`, its angle times ratio, by MMD's own way with a rounded pi (9.4). */
+/* The rotation `a`, its angle times ratio, by MMD's own way with a rounded pi
+   (docs/mmd-behaviour.md#append-rounded-pi). */
 static void scale_rotation(const double a[4], double ratio, double out[4])
 {
     double v[3] = {a[0], a[1], a[2]}, w = a[3];
@@ -148,7 +150,7 @@ void mmd_pose_place(mmd_pose_state *state, int32_t index)
     mmd_quaternion_multiply(parent, q, state->world_rotation[index]);
 }
 
-/* The three sweeps of 9.2. */
+/* The three sweeps of docs/mmd-behaviour.md#bone-sweeps. */
 static void evaluate_layer(mmd_pose_state *state, const mmd_rig_layer *layer,
                            const uint8_t *solvers_on)
 {
@@ -195,7 +197,8 @@ void mmd_pose_frame(mmd_pose_state *state, const float *weights, const uint8_t *
         mmd_pose_place(state, rig->order[i]);
     for (size_t i = 0; i < rig->layer_count; i++)
         evaluate_layer(state, &rig->layers[i], solvers_on);
-    /* Settle (10.2): no append again, but everything on its parent's last place. */
+    /* Settle (docs/mmd-behaviour.md#ik-settle): no append again, but everything on its parent's
+       last place. */
     for (size_t i = 0; solvers_on && i < rig->settled_count; i++)
         mmd_pose_place(state, rig->settled[i]);
     for (size_t i = 0; i < rig->bone_count; i++)

@@ -16,7 +16,7 @@ typedef struct mmd_pose_state {
     double (*append_translation)[3], (*append_rotation)[4];
     double (*world_position)[3], (*world_rotation)[4];
     double (*memory)[4]; /* of fed links, between the solvers of a frame */
-    bool *dropped;       /* effectors whose append rotation does not act (10.6) */
+    bool *dropped;       /* rotation appends off: docs/mmd-behaviour.md#ik-dropped-append */
 } mmd_pose_state;
 
 bool mmd_pose_begin(mmd_pose_state *state, const mmd_rig *rig, mmd_error *err);

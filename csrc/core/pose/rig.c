@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_LOOPS = 1024, /* MMD honours at least 720 (10.7) */
+    MAX_LOOPS = 1024, /* MMD honours at least 720, docs/mmd-behaviour.md#ik-loop-bound */
     MAX_WORK = 1 << 25
 };
 
@@ -315,7 +315,8 @@ static void find_first_followers(const mmd_rig *rig, mmd_rig_solver *solver)
             solver->links[k].first_follower++;
 }
 
-/* The refresh set of 10.5, and the part of it that the solution depends on. */
+/* The refresh set (docs/mmd-behaviour.md#ik-refresh-set), and the part of it that the solution
+   depends on. */
 static bool find_followers(mmd_rig *rig, mmd_rig_solver *solver, uint8_t *roles, size_t layer_end,
                            const readers *r)
 {

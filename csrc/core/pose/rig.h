@@ -7,7 +7,8 @@
 #include "core/data/model.h"
 
 /* What posing needs of a model, worked out once: evaluation order, cleaned references, and for each
-   IK solver which bones follow it. mmd-behaviour.md 9 and 10. */
+   IK solver which bones follow it: docs/mmd-behaviour.md#bone-poses and
+   docs/mmd-behaviour.md#ik. */
 
 enum { MMD_MAX_LINKS = 256 }; /* of one solver; the rest of a longer list does nothing */
 
@@ -26,24 +27,24 @@ typedef struct mmd_rig_bone {
     double ratio;
     double axis[3]; /* fixed axis, unit */
     bool has_axis;
-    bool fed; /* appends from an IK link, or its parent does (10.6) */
+    bool fed; /* by an IK link, as docs/mmd-behaviour.md#ik-deferred-append says */
 } mmd_rig_bone;
 
 typedef struct mmd_rig_link {
     int32_t bone;
     bool limited;
-    int32_t order;       /* row of the table in 10.3 */
+    int32_t order;       /* row of the table at docs/mmd-behaviour.md#ik-euler-order */
     int32_t single_axis; /* the only axis in use of the limits, or -1 */
     double lower[3], upper[3];
     size_t first_follower;         /* of the solver's inner ones, that this link moves */
-    double most;                   /* angle of one step, 10.5; infinite: no bound */
+    double most;                   /* angle of a step (docs/mmd-behaviour.md#ik-step) or infinite */
     double least_cosine;           /* of a step below it; -2: every step */
     double half_sine, half_cosine; /* of the largest step */
 } mmd_rig_link;
 
 typedef struct mmd_rig_solver {
     int32_t goal, effector; /* the IK bone and its target */
-    int32_t iterations;     /* corrected, 10.5 */
+    int32_t iterations;     /* corrected: N of docs/mmd-behaviour.md#ik-step */
     size_t link_count, followers, inner_followers;
     mmd_rig_link *links;
     int32_t *follower;       /* the refresh set in evaluation order */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* MMD's own search: twelve halvings (7.3). */
+/* MMD's own search: twelve halvings (docs/mmd-behaviour.md#bezier). */
 double mmd_bezier(const uint8_t row[4], double x)
 {
     if (x <= 0 || x >= 1 || (row[0] == row[1] && row[2] == row[3]))
@@ -57,7 +57,7 @@ static size_t find_name(const name_entry *entries, size_t count, const mmd_text 
     return low < count && compare_text(&entries[low].name, name) == 0 ? low : count;
 }
 
-/* 9.6: the whole angle, about the axis. */
+/* The whole angle, about the axis: docs/mmd-behaviour.md#fixed-axis. */
 static void project_rotation(const float in[4], const double axis[3], float out[4])
 {
     double v[3] = {in[0], in[1], in[2]};
@@ -202,7 +202,8 @@ static void sample_bone(const mmd_bone_track *track, const float *rotations, dou
     memcpy(rotation, from, sizeof from);
     if (x == 0)
         return;
-    /* The later key's curves shape the segment (7.2); most axes stand still. */
+    /* The later key's curves shape the segment (docs/mmd-behaviour.md#key-interpolation); most axes
+       stand still. */
     const uint8_t *curves = track->interpolation + 16 * (at + 1);
     for (int i = 0; i < 3; i++)
         if (a[3 + i] != a[i])

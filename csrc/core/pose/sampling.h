@@ -6,7 +6,8 @@
 #include "core/pose/pose.h"
 
 /* Which track drives which bone, morph and IK solver of a model: names that are equal. A bone name
-   that occurs twice binds to the first, a morph name to all. mmd-behaviour.md 2, 7 and 9.6. */
+   that occurs twice binds to the first, a morph name to all. docs/mmd-behaviour.md#names,
+   docs/mmd-behaviour.md#sampling and docs/mmd-behaviour.md#fixed-axis. */
 typedef struct mmd_binding {
     mmd_arena arena; /* owns everything below */
     const mmd_motion *motion;

@@ -109,7 +109,4 @@ mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err);
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err);
 void mmd_mesh_free(mmd_mesh *mesh);
 
-/* Index of the first NaN or infinity, or `count`. */
-size_t mmd_first_not_finite(const float *numbers, size_t count);
-
 #endif

@@ -14,20 +14,20 @@ def to_blender(points, scale=1.0):
     return np.ascontiguousarray(points[:, [0, 2, 1]] * np.float32(scale))
 
 
-def create(name, model, scale, report):
+def create(name, pmx, scale, report):
     """The mesh and, for each of its triangles, the number of the file's triangle."""
-    triangles, kept = _drawable(model.triangles)
-    if len(kept) < len(model.triangles):
+    triangles, kept = _drawable(pmx.triangles)
+    if len(kept) < len(pmx.triangles):
         report.warn(
             tr(
                 "{count} triangles use a vertex twice and were left out",
-                count=len(model.triangles) - len(kept),
+                count=len(pmx.triangles) - len(kept),
             )
         )
     mesh = bpy.data.meshes.new(name)
-    _geometry(mesh, to_blender(model.positions, scale), triangles)
-    _uv_maps(mesh, model, triangles.ravel(), report)
-    _normals(mesh, to_blender(model.normals))
+    _geometry(mesh, to_blender(pmx.positions, scale), triangles)
+    _uv_maps(mesh, pmx, triangles.ravel(), report)
+    _normals(mesh, to_blender(pmx.normals))
     return mesh, kept
 
 
@@ -63,10 +63,10 @@ def _geometry(mesh, positions, triangles):
     mesh.update(calc_edges=True)
 
 
-def _uv_maps(mesh, model, corners, report):
+def _uv_maps(mesh, pmx, corners, report):
     """`UVMap`, and as in mmd_tools `UV1` for x and y, `_UV1` for z and w of the additional UVs."""
-    maps = [("UVMap", model.uvs)]
-    channels = [model.additional_uvs[:, i] for i in range(model.additional_uvs.shape[1])]
+    maps = [("UVMap", pmx.uvs)]
+    channels = [pmx.additional_uvs[:, i] for i in range(pmx.additional_uvs.shape[1])]
     maps += [(f"UV{i}", channel[:, :2]) for i, channel in enumerate(channels, 1)]
     maps += [
         (f"_UV{i}", channel[:, 2:]) for i, channel in enumerate(channels, 1) if channel[:, 2:].any()

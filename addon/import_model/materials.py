@@ -19,17 +19,17 @@ DOUBLE_SIDED = 0x1
 _DEFAULT_LIGHT = 154 / 255
 
 
-def add(mesh, model, kept, folder, pack, report):
+def add(mesh, pmx, kept, folder, pack, report):
     """Give the mesh its materials, in the file's order; `kept` are its triangles' numbers."""
-    textures = Textures(model.textures, folder, pack, report)
-    for number, record in enumerate(model.materials):
+    textures = Textures(pmx.textures, folder, pack, report)
+    for number, record in enumerate(pmx.materials):
         mesh.materials.append(_material(record, number, textures))
-    _assign(mesh, model, kept, report)
+    _assign(mesh, pmx, kept, report)
 
 
-def _assign(mesh, model, kept, report):
-    counts = [max(record.index_count, 0) // 3 for record in model.materials]
-    total = len(model.triangles)
+def _assign(mesh, pmx, kept, report):
+    counts = [max(record.index_count, 0) // 3 for record in pmx.materials]
+    total = len(pmx.triangles)
     if not counts or not total:
         return
     if sum(counts) != total:

@@ -13,14 +13,14 @@ from .mesh import put, to_blender
 RESERVED = ("Basis", *SDEF_KEYS, "mmd_sdef_skinning")
 
 
-def add_sdef(obj, model, scale):
+def add_sdef(obj, pmx, scale):
     """The three keys that mmd_tools makes; the bone of the lower group is bone 0."""
-    sdef = model.deform == SDEF
+    sdef = pmx.deform == SDEF
     if not sdef.any():
         return
     basis = _basis(obj)
-    points = model.sdef[sdef]
-    pair = model.bone_indices[sdef]
+    points = pmx.sdef[sdef]
+    pair = pmx.bone_indices[sdef]
     swapped = pair[:, 0] > pair[:, 1]
     points[swapped, 1:] = points[swapped, :0:-1]
     for column, name in enumerate(SDEF_KEYS):
@@ -29,11 +29,11 @@ def add_sdef(obj, model, scale):
         _add(obj, name, positions).mute = True
 
 
-def add_morphs(obj, model, scale):
+def add_morphs(obj, pmx, scale):
     """Keys for the morphs that move vertices; returns their names by the morph's number."""
     basis, made = _basis(obj), {}
-    for number, name in enumerate(names.morphs(model.morphs, RESERVED)):
-        parts = _vertex_parts(model.morphs, number)
+    for number, name in enumerate(names.morphs(pmx.morphs, RESERVED)):
+        parts = _vertex_parts(pmx.morphs, number)
         if not parts:
             continue
         positions = basis.copy()

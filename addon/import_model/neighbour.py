@@ -9,18 +9,18 @@ _AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10
 _PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}
 
 
-def describe(root, armature, model, bone_names, key_names):
+def describe(root, armature, pmx, bone_names, key_names):
     if not hasattr(root, "mmd_root"):
         root["mmd_type"] = _ROOT
         return
     root.mmd_type = "ROOT"
     _helper_collections(armature.data)
-    root.mmd_root.name, root.mmd_root.name_e = model.name, model.name_english
-    for name, record in zip(bone_names, model.bones, strict=True):
+    root.mmd_root.name, root.mmd_root.name_e = pmx.name, pmx.name_english
+    for name, record in zip(bone_names, pmx.bones, strict=True):
         if name in armature.pose.bones:
             _bone(armature.pose.bones[name], record)
     for number, key in key_names.items():
-        morph = model.morphs[number]
+        morph = pmx.morphs[number]
         if morph.kind == "vertex":
             item = root.mmd_root.vertex_morphs.add()
             item.name, item.name_e = key, morph.name_english

@@ -15,13 +15,13 @@ _SAME = 1e-5  # of the model's size: vertices this close are one
 _MOVED = 0.05  # of the model's size: as far as an edited vertex is looked for
 
 
-def match(obj, weights, model, to_mesh):
+def match(obj, weights, pmx, to_mesh):
     """(V,) file vertex of each vertex of `obj`, -1 where there is none.
 
     `weights` are those of `mesh_source`; `to_mesh` (4, 4) leads from the file's space to the mesh's.
     """
     places = mesh_source.rest_positions(obj.data).astype(np.float64)
-    targets = model.positions @ to_mesh[:3, :3].T + to_mesh[:3, 3]
+    targets = pmx.positions @ to_mesh[:3, :3].T + to_mesh[:3, 3]
     found = np.full(len(places), -1)
     if not len(places) or not len(targets):
         return found
@@ -34,7 +34,7 @@ def match(obj, weights, model, to_mesh):
     sure = distance <= _SAME * size
     found[sure] = claimed[sure]
     rest = np.flatnonzero(~sure)
-    uvs = np.stack([model.uvs[:, 0], 1 - model.uvs[:, 1]], 1)
+    uvs = np.stack([pmx.uvs[:, 0], 1 - pmx.uvs[:, 1]], 1)
     found[rest] = _nearest(places[rest], _uvs(obj.data)[rest], targets, uvs, _SAME * size)
     if 2 * sure.sum() > len(places):
         moved = (found < 0) & (distance <= _MOVED * size)
