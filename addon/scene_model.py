@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import bpy
 
+from . import mmd_tools
 from .user_error import UserError
-
-_ROOT = 2  # what mmd_tools stores for mmd_type == 'ROOT'; seen where mmd_tools is not enabled
 
 
 class SceneModel(NamedTuple):
@@ -69,11 +68,6 @@ def _mesh_objects(view_layer):
     return (obj for obj in view_layer.objects if obj and obj.type == "MESH")
 
 
-def _is_root(obj):
-    # An ID property where mmd_tools is not enabled, or came after our own importer.
-    return getattr(obj, "mmd_type", None) == "ROOT" or obj.get("mmd_type") in (_ROOT, "ROOT")
-
-
 def _ancestors(obj):
     while obj is not None:
         yield obj
@@ -81,7 +75,7 @@ def _ancestors(obj):
 
 
 def _root(obj):
-    return next((ancestor for ancestor in _ancestors(obj) if _is_root(ancestor)), None)
+    return next((ancestor for ancestor in _ancestors(obj) if mmd_tools.is_root(ancestor)), None)
 
 
 def _armature_of(obj):

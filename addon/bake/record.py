@@ -6,7 +6,7 @@ The property is saved with the file, so a bake can be cleared in another session
 
 import json
 
-from .. import actions, mmd_tools, scene_model, skinner
+from .. import actions, blender_versions, mmd_tools, scene_model, skinner
 from . import animation
 
 STATE = "mmdskin_bake"
@@ -64,8 +64,8 @@ def add_key(obj, state, name, positions):
         key = obj.shape_key_add(name=name, from_mix=False)
         if key.name not in state["keys"]:
             state["keys"].append(key.name)
-    points = key.points if hasattr(key, "points") else key.data  # 4.1 has the fast one
-    points.foreach_set("co", positions.ravel())
+    points, co = blender_versions.key_positions(key)
+    points.foreach_set(co, positions.ravel())
     key.relative_key, key.vertex_group, key.mute = obj.data.shape_keys.reference_key, "", False
     return key
 

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import bpy
 
-from .. import names, native
+from .. import mmd_tools, names, native
 from ..translations import tr
 from ..user_error import UserError
-from . import armature, keys, materials, mesh, neighbour, records, weights
+from . import armature, keys, materials, mesh, records, weights
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
 
 
 class Options(NamedTuple):
-    scale: float = 0.08
+    scale: float = mmd_tools.USUAL_SCALE
     parts: frozenset = frozenset({"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"})
     pack: bool = False
 
@@ -81,7 +81,7 @@ def _build(context, pmx, path, options, report):
             if "MORPHS" in options.parts:
                 key_names = keys.add_morphs(obj, pmx, options.scale)
     records.describe(root, pmx, key_names, options)
-    neighbour.describe(root, rig, pmx, bone_names, key_names)
+    mmd_tools.introduce(root, rig, pmx, bone_names, key_names)
     _deselect_all(context)
     root.select_set(True)
     context.view_layer.objects.active = root
@@ -94,7 +94,7 @@ def _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report):
     weights.fill(obj, pmx, bone_names)
     weights.add_helpers(obj, pmx)
     materials.add(data, pmx, kept, os.path.dirname(path), options.pack, report)
-    modifier = obj.modifiers.new("mmd_armature", "ARMATURE")
+    modifier = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
     modifier.object = rig
     return obj
 

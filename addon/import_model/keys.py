@@ -6,11 +6,12 @@ Groups move vertices linearly, so a key that holds the sum acts exactly as MMD's
 
 import numpy as np
 
-from .. import names
-from ..mesh_source import SDEF, SDEF_KEYS, key_positions
+from .. import blender_versions, mmd_tools, names
+from ..mesh_source import SDEF, key_positions
+from ..mmd_tools import SDEF_KEYS
 from .mesh import put, to_blender
 
-RESERVED = ("Basis", *SDEF_KEYS, "mmd_sdef_skinning")
+RESERVED = ("Basis", *mmd_tools.NOT_MORPHS)
 
 
 def add_sdef(obj, pmx, scale):
@@ -68,6 +69,6 @@ def _basis(obj):
 
 def _add(obj, name, positions):
     key = obj.shape_key_add(name=name, from_mix=False)
-    put(getattr(key, "points", key.data), "co", positions)
+    put(*blender_versions.key_positions(key), positions)
     key.value = 0.0
     return key

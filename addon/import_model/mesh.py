@@ -4,6 +4,7 @@
 import bpy
 import numpy as np
 
+from .. import blender_versions
 from ..translations import tr
 
 _FOLDED = np.cos(np.radians(179))
@@ -47,19 +48,10 @@ def _geometry(mesh, positions, triangles):
     mesh.vertices.add(len(positions))
     mesh.loops.add(triangles.size)
     mesh.polygons.add(len(triangles))
-    attributes = mesh.attributes
-    if "position" in attributes:
-        put(attributes["position"].data, "vector", positions)
-    else:
-        put(mesh.vertices, "co", positions)
-    if ".corner_vert" in attributes:
-        put(attributes[".corner_vert"].data, "value", triangles.astype(np.int32))
-    else:
-        put(mesh.loops, "vertex_index", triangles.astype(np.int32))
+    put(*blender_versions.positions(mesh), positions)
+    put(*blender_versions.corner_vertices(mesh), triangles.astype(np.int32))
     put(mesh.polygons, "loop_start", np.arange(0, triangles.size, 3, dtype=np.int32))
-    if bpy.app.version < (4, 1):
-        put(mesh.polygons, "loop_total", np.full(len(triangles), 3, np.int32))
-        put(mesh.polygons, "use_smooth", np.ones(len(triangles), bool))
+    blender_versions.finish_triangles(mesh)
     mesh.update(calc_edges=True)
 
 
@@ -77,10 +69,7 @@ def _uv_maps(mesh, pmx, corners, report):
             report.warn(tr("Blender has no room for the UV map '{name}'", name=name))
             continue
         flipped = np.stack([uvs[:, 0], 1 - uvs[:, 1]], 1)[corners]
-        if hasattr(layer, "uv"):
-            put(layer.uv, "vector", flipped)
-        else:
-            put(layer.data, "uv", flipped)
+        put(*blender_versions.uvs(layer), flipped)
     if mesh.uv_layers:
         mesh.uv_layers.active_index = 0
 
@@ -89,8 +78,7 @@ def _normals(mesh, normals):
     if not len(mesh.polygons):
         return
     _sharpen_folds(mesh)
-    if hasattr(mesh, "use_auto_smooth"):  # up to 4.0
-        mesh.use_auto_smooth, mesh.auto_smooth_angle = True, np.pi
+    blender_versions.use_custom_normals(mesh)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     unit = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
     # A zero vector makes Blender keep its own normal there.

@@ -4,6 +4,8 @@
 Also the display frames, which Blender knows as groups (up to 3.6) or collections (4.0) of bones.
 """
 
+from .. import blender_versions, mmd_tools
+
 
 def describe(root, pmx, key_names, options):
     """Describe the model; `key_names` are its shape keys by the number of their morph."""
@@ -31,17 +33,9 @@ def group_bones(armature, frames, bone_names):
             continue
         shown.update(numbers)
         chosen = [bone_names[number] for number in numbers]
-        if hasattr(armature.data, "collections"):
-            collections = armature.data.collections
-            collection = collections.get(frame.name) or collections.new(frame.name)
-            collection["mmd_tools"] = "normal collection"  # so mmd_tools keeps it in step
-            for name in chosen:
-                collection.assign(armature.data.bones[name])
-        else:
-            groups = armature.pose.bone_groups
-            group = groups.get(frame.name) or groups.new(name=frame.name)
-            for name in chosen:
-                armature.pose.bones[name].bone_group = group
+        collection = blender_versions.group_bones(armature, frame.name, chosen)
+        if collection is not None:
+            mmd_tools.keep_in_step(collection)
 
 
 def _morph(morph, key):

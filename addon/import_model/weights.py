@@ -6,7 +6,7 @@ from itertools import pairwise, repeat
 
 import numpy as np
 
-from .. import deform_data
+from .. import deform_data, mmd_tools
 
 
 def fill(obj, pmx, bone_names):
@@ -21,12 +21,12 @@ def fill(obj, pmx, bone_names):
 def add_helpers(obj, pmx):
     """`mmd_edge_scale`, and `mmd_vertex_order` which numbers the vertices through edits."""
     count = len(pmx.positions)
-    edge = obj.vertex_groups.new(name="mmd_edge_scale")
+    edge = obj.vertex_groups.new(name=mmd_tools.EDGE_SCALE)
     scales = np.clip(pmx.edge_scales, 0, 1)
     order = np.argsort(scales, kind="stable")
     for start, end in _runs(scales[order]):
         edge.add(order[start:end].tolist(), scales[order[start]], "REPLACE")
-    numbers = obj.vertex_groups.new(name="mmd_vertex_order")
+    numbers = obj.vertex_groups.new(name=mmd_tools.VERTEX_ORDER)
     weights = (np.arange(count) / max(count, 1)).tolist()
     deque(map(numbers.add, zip(range(count)), weights, repeat("REPLACE")), maxlen=0)
     edge.lock_weight = numbers.lock_weight = True

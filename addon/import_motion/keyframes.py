@@ -10,11 +10,9 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from .. import actions
+from .. import actions, mmd_tools
 from .channels import Channels
 from .record import Record
-
-_PHYSICS = "mmd_tools_rigid_track"  # constraint by which mmd_tools' rigid bodies move bones
 
 Values = dict[str, np.ndarray]  # of shape keys, (F,) each
 
@@ -99,7 +97,7 @@ def _release(record: Record, bones: Iterable[Channels]) -> int:
         record.note_bone(bone)
         bone.rotation_mode, bone.scale = "QUATERNION", (1, 1, 1)
         for constraint in bone.constraints:
-            if constraint.name != _PHYSICS:
+            if constraint.name != mmd_tools.PHYSICS_CONSTRAINT:
                 muted += record.mute_constraint(bone, constraint)
         paths.update(actions.bone_paths(bone.name).values())
     return muted + record.mute_drivers(paths)

@@ -13,6 +13,7 @@ import bpy
 import numpy as np
 
 from .. import (
+    blender_versions,
     deform_data,
     mesh_source,
     mmd_tools,
@@ -20,7 +21,8 @@ from .. import (
     preview,
     skinner,
 )
-from ..mesh_source import BDEF2, SDEF, SDEF_KEYS
+from ..mesh_source import BDEF2, SDEF
+from ..mmd_tools import SDEF_KEYS
 from ..user_error import UserError
 from . import vertex_match
 
@@ -187,5 +189,6 @@ def _write_points(item):
             key.mute = True
         key.value = 0.0
         flat = np.ascontiguousarray(points, np.float32).ravel()
-        getattr(key, "points", key.data).foreach_set("co", flat)
+        place, co = blender_versions.key_positions(key)
+        place.foreach_set(co, flat)
     obj.active_shape_key_index = shown

@@ -8,9 +8,8 @@ most others hold, by the number alone: the vertex was moved.
 
 import numpy as np
 
-from .. import mesh_source
+from .. import blender_versions, mesh_source, mmd_tools
 
-ORDER = "mmd_vertex_order"  # the group holds number / count
 _SAME = 1e-5  # of the model's size: vertices this close are one
 _MOVED = 0.05  # of the model's size: as far as an edited vertex is looked for
 
@@ -47,7 +46,7 @@ def match(obj, weights, pmx, to_mesh):
 def _claimed(obj, weights, count):
     """(V,) the numbers that the mesh keeps, -1 where it keeps none."""
     numbers = np.full(len(obj.data.vertices), -1)
-    group = obj.vertex_groups.get(ORDER)
+    group = obj.vertex_groups.get(mmd_tools.VERTEX_ORDER)
     if group is not None:
         chosen = weights.group == group.index
         exact = weights.weight[chosen].astype(np.float64) * count
@@ -63,10 +62,8 @@ def _uvs(mesh):
     if mesh.uv_layers and len(mesh.loops):
         layer = mesh.uv_layers[0]
         corners = np.empty((len(mesh.loops), 2), np.float32)
-        if hasattr(layer, "uv"):
-            layer.uv.foreach_get("vector", corners.ravel())
-        else:
-            layer.data.foreach_get("uv", corners.ravel())
+        collection, attribute = blender_versions.uvs(layer)
+        collection.foreach_get(attribute, corners.ravel())
         vertex = np.empty(len(mesh.loops), np.int32)
         mesh.loops.foreach_get("vertex_index", vertex)
         uvs[vertex] = corners

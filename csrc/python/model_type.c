@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/formats/load.h"
 #include "python/arrays.h"
 #include "python/records.h"
 

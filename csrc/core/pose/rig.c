@@ -419,26 +419,18 @@ static bool build(mmd_rig *rig, const mmd_model *model, mmd_arena *temporary)
 
 mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err)
 {
-    mmd_arena arena = {0}, temporary = {0};
-    mmd_rig *rig = mmd_arena_alloc(&arena, 1, sizeof *rig);
-    bool built = false;
-    if (rig) {
-        rig->arena = arena;
-        built = build(rig, model, &temporary);
-        arena = rig->arena;
-    }
+    mmd_arena temporary = {0};
+    mmd_rig *rig = mmd_owner_new(sizeof *rig);
+    bool built = rig && build(rig, model, &temporary);
     mmd_arena_free(&temporary);
     if (built)
         return rig;
-    mmd_arena_free(&arena);
+    mmd_owner_free(rig);
     mmd_fail_memory(err);
     return NULL;
 }
 
 void mmd_rig_free(mmd_rig *rig)
 {
-    if (!rig)
-        return;
-    mmd_arena arena = rig->arena; /* the rig itself lies in it */
-    mmd_arena_free(&arena);
+    mmd_owner_free(rig);
 }
