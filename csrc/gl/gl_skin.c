@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gl/gl_skin.h"
 
+#include "core/skin/skin_scalar.h"
 #include "gl/gl_mesh.h"
 #include "gl/gl_program.h"
 
@@ -159,11 +160,7 @@ static void upload_pass(pass_work *work, size_t first, size_t frames)
 static mmd_gl_variant variant_for(const pass_work *work, const mmd_gl_batch *batch)
 {
     const mmd_skin_job *job = work->job;
-    int32_t kind = batch->kind;
-    if (job->method == MMD_METHOD_LINEAR || batch->count == 0)
-        kind = MMD_SKIN_LINEAR;
-    else if (job->method == MMD_METHOD_DUAL_QUATERNION)
-        kind = MMD_SKIN_QDEF;
+    mmd_skin_kind kind = mmd_skin_kind_of(job->method, batch->kind, batch->count);
     return (mmd_gl_variant){.kind = kind,
                             .influences = batch->count,
                             .morphed = batch->morphed && work->morphs_act,
@@ -256,8 +253,7 @@ static bool redo_folded_normals(const mmd_skin_job *job, size_t first, size_t fr
             if (!prepared)
                 mmd_skin_bones(job, f, bones);
             prepared = true;
-            mmd_skin_linear_normal(&(mmd_skin_frame){.mesh = mesh, .bones = bones},
-                                   &mesh->vertices[v], normals + 3 * v);
+            mmd_skin_precise_normal(&mesh->vertices[v], bones, normals + 3 * v);
         }
     }
     free(bones);
