@@ -2,6 +2,7 @@
 #ifndef MMD_GL_PROGRAM_H
 #define MMD_GL_PROGRAM_H
 
+#include "core/skin/skin_frame.h"
 #include "gl/gl.h"
 
 #include <stdbool.h>
@@ -19,6 +20,13 @@ typedef struct mmd_gl_program {
     GLuint name; /* 0: not made yet */
     GLint bone_stride, morph_stride;
 } mmd_gl_program;
+
+/* A mmd_skin_bone in a buffer of RGBA32F texels. */
+enum { MMD_GL_BONE_TEXELS = sizeof(mmd_skin_bone) / 16 };
+
+/* The shader marks normals for which float is not enough by this x, which no unit vector has: they
+   want mmd_skin_precise_normal. */
+#define MMD_GL_MARKED_NORMAL 2.0f
 
 /* Texture units of the samplers in skin.vert. */
 enum { MMD_GL_BONES, MMD_GL_MORPH_OFFSETS, MMD_GL_MORPH_WEIGHTS };
