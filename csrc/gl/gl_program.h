@@ -10,7 +10,7 @@
 
 /* Which of the programs that skin.vert can be compiled to. */
 typedef struct mmd_gl_variant {
-    int32_t kind;       /* mmd_skin_kind */
+    mmd_skin_kind kind;
     int32_t influences; /* 0, 1, 2 or 4 */
     bool morphed, slerp, normals;
     size_t tangent_width; /* 0: no tangents */
