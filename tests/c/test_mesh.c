@@ -274,7 +274,8 @@ static void an_empty_mesh_is_legal(void)
 {
     mmd_mesh_desc desc = {.influence_count = 4};
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
-    CHECK(mesh && mesh->vertex_count == 0 && mesh->bone_count == 0 && mesh->blocks.group_count == 0);
+    CHECK(mesh && mesh->vertex_count == 0 && mesh->bone_count == 0 &&
+          mesh->blocks.group_count == 0);
     mmd_mesh_free(mesh);
     mmd_mesh_free(NULL);
 }
