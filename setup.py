@@ -53,10 +53,8 @@ class BuildModule(build_ext):
         import numpy
 
         self.run_command("embed_shaders")
-        version = self.distribution.get_version()
         for extension in self.extensions:
             extension.include_dirs.append(numpy.get_include())
-            extension.define_macros.append(("MMDSKIN_VERSION", f'"{version}"'))
             if EGL:
                 extension.extra_objects.append(self.glew_archive())
         super().build_extensions()
@@ -94,7 +92,7 @@ mmdskin = Extension(
     sources=files(
         "csrc/core/*/*.c", "csrc/gl/*.c" if EGL else "csrc/gl/none/*.c", "csrc/python/*.c"
     ),
-    depends=files("csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
+    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
         ("Py_LIMITED_API", "0x030b0000"),

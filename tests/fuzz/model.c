@@ -3,7 +3,6 @@
        -Ibuild/generated tests/fuzz/model.c $(find csrc/core -name '*.c') -lm -o fuzz
    ./fuzz -max_len=200000 <corpus> <models>; `make check-fuzz` does both.
    With -DMMD_FUZZ_FILES and without "fuzzer": a program that runs the files it is given, once. */
-#include "core/formats/load.h"
 #include "core/skin/skin.h"
 #include "index_safe.h"
 
@@ -51,7 +50,7 @@ static void skin_all(const mmd_mesh *mesh)
                             .sdef_blend = way / 10 ? MMD_SDEF_SLERP : MMD_SDEF_NLERP,
                             .positions = positions,
                             .normals = way / 5 == 1 ? NULL : normals};
-        const mmd_kernel *kernel = mmd_kernel_find(names[way % 5]);
+        const mmd_kernel *kernel = mmd_kernel_find(names[way % 5], NULL);
         if (kernel && !(mmd_skin_check(&job, NULL) && mmd_skin_cpu(&job, kernel, NULL)))
             abort();
     }

@@ -2,7 +2,7 @@
 #ifndef MMD_CLEAN_H
 #define MMD_CLEAN_H
 
-#include "core/data/model.h"
+#include "mmdskin.h"
 
 /* Makes what a reader has filled sound, as model.h says: indices that point nowhere become -1 or go
    with their triangle, offset or element, circles of parents are cut, unknown kinds become the
