@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The armature in mmd_tools' conventions: rest matrices, names, locks, hidden bones.
+
+No constraint is made: mmdskin evaluates append, fixed axes and IK itself, as MMD does, and bones
+that carry constraints would be solved a second time. What the file says about them is kept.
+"""
+
+import math
+
+import bpy
+from mathutils import Vector
+
+from .. import blender_versions
+
+SHORTEST = 0.001  # Blender deletes bones that have no length
+_FARTHEST = 1e5  # of the file's units; beyond, head and tail would round to one point
+
+ROTATABLE, MOVABLE, VISIBLE = 0x2, 0x4, 0x8
+_ARMS = {
+    side + part
+    for side in "左右"
+    for part in ("肩", "腕", "ひじ", "手首", "腕捩", "手捩", "肩P", "ダミー")
+}
+_FINGERS = ("親指", "人指", "中指", "薬指", "小指")
+
+
+def add_bones(context, obj, records, bone_names, scale):
+    """Fill the armature object `obj`, which is in the view layer."""
+    if not records:
+        return
+    context.view_layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    try:
+        tips = _edit_bones(obj.data.edit_bones, records, bone_names, scale)
+    finally:
+        bpy.ops.object.mode_set(mode="OBJECT")
+    for number, (name, record) in enumerate(zip(bone_names, records, strict=True)):
+        bone = obj.pose.bones[name]
+        _lock(bone, record, number in tips)
+        _describe(bone, record, number)
+
+
+def _edit_bones(edit_bones, records, bone_names, scale):
+    """Create the bones; returns the numbers of those whose direction shows nothing."""
+    bones = [edit_bones.new(name) for name in bone_names]
+    for bone, record in zip(bones, records, strict=True):
+        bone.head = _place(record.position, scale)
+    for bone, record in zip(bones, records, strict=True):
+        if record.parent >= 0:
+            bone.parent = bones[record.parent]
+        if record.tail_bone >= 0:
+            bone.tail = bones[record.tail_bone].head
+        else:
+            bone.tail = bone.head + _place(record.tail_offset, scale)
+    _point_ik_links(bones, records)
+    tips = {i for i, record in enumerate(records) if _has_no_tail(record)}
+    for number, (bone, record) in enumerate(zip(bones, records, strict=True)):
+        if bone.length < SHORTEST:
+            axis = Vector(record.fixed_axis or ()) if record.fixed_axis else Vector()
+            direction = axis.xzy.normalized() if axis.length else Vector((0, 0, 1))
+            bone.tail = bone.head + direction * scale
+            tips.add(number)
+    for bone, record in zip(bones, records, strict=True):
+        _roll(bone, record)
+    return tips
+
+
+def _place(position, scale):
+    return Vector(min(max(value, -_FARTHEST), _FARTHEST) for value in position).xzy * scale
+
+
+def _has_no_tail(record):
+    return record.tail_bone < 0 and not any(record.tail_offset)
+
+
+def _point_ik_links(bones, records):
+    """A link without a length looks at the next link, or at the effector."""
+    for record in records:
+        if not record.ik or record.ik.target < 0:
+            continue
+        following = bones[record.ik.target]
+        for link in record.ik.links:
+            if link.bone < 0:
+                continue
+            bone = bones[link.bone]
+            offset = following.head - bone.head
+            if (
+                bone.length < SHORTEST
+                and offset.length >= SHORTEST
+                and following.parent == bone
+                and (bone.tail - following.head).length > 1e-4
+            ):
+                bone.tail = bone.head + offset
+            following = bone
+
+
+def _roll(bone, record):
+    if record.local_axes:
+        _align(bone, *(Vector(axis).normalized().xzy for axis in record.local_axes))
+    elif record.name in _ARMS or any(finger in record.name for finger in _FINGERS):
+        # Without local axes MMD gives arms and fingers an x along the bone and a z to the front.
+        head, tail, length = bone.head, bone.tail, bone.length
+        angle = math.atan2(tail.z - head.z, tail.x - head.x)
+        offset = length * math.sin(angle), length * math.cos(angle)
+        above = Vector((tail.x - offset[0], tail.y, tail.z + offset[1]))
+        along = (tail - head).normalized()
+        _align(bone, along, along.cross((above - head).normalized()))
+
+
+def _align(bone, x, z):
+    """Turn the bone about itself until two of its axes are closest to the axes of MMD."""
+    y = z.cross(x).normalized()
+    axes = (x, y, x.cross(y).normalized())
+    along = [bone.vector.dot(axis) for axis in axes]
+    best = max(range(3), key=lambda i: abs(along[i]))
+    bone.align_roll(axes[(best - 1) % 3 if along[best] < 0 else (best + 1) % 3])
+
+
+def _lock(bone, record, is_tip):
+    blender_versions.hide_bone(bone, not record.flags & VISIBLE)
+    if not record.flags & ROTATABLE:
+        bone.lock_rotation = (True, True, True)
+    if not record.flags & MOVABLE:
+        bone.lock_location = (True, True, True)
+    if record.fixed_axis and is_tip:
+        bone.lock_rotation = (True, False, True)
+        bone.lock_location = bone.lock_scale = (True, True, True)
+
+
+def _describe(bone, record, number):
+    """What the file says of the bone, as custom properties; other bones go by their number."""
+    bone["mmd_name_j"] = record.name
+    bone["mmd_name_e"] = record.name_english
+    bone["mmd_bone_id"] = number
+    bone["mmd_layer"] = record.layer
+    bone["mmd_flags"] = record.flags
+    bone["mmd_position"] = record.position
+    if record.tail_bone >= 0:
+        bone["mmd_tail_bone"] = record.tail_bone
+    else:
+        bone["mmd_tail_offset"] = record.tail_offset
+    if record.append:
+        bone["mmd_append"] = record.append._asdict()
+    if record.fixed_axis:
+        bone["mmd_fixed_axis"] = record.fixed_axis
+    if record.local_axes:
+        bone["mmd_local_axis_x"], bone["mmd_local_axis_z"] = record.local_axes
+    if record.external_parent is not None:
+        bone["mmd_external_parent"] = record.external_parent
+    if record.ik:
+        bone["mmd_ik"] = {**record.ik._asdict(), "links": [_link(link) for link in record.ik.links]}
+
+
+def _link(link):
+    return {name: value for name, value in link._asdict().items() if value is not None}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shape keys: SDEF's points, vertex morphs, and group morphs as the sum of what they move.
+
+Groups move vertices linearly, so a key that holds the sum acts exactly as MMD's group does.
+"""
+
+import numpy as np
+
+from .. import blender_versions, mmd_tools, names
+from ..mesh_source import SDEF, key_positions
+from ..mmd_tools import SDEF_KEYS
+from .mesh import put, to_blender
+
+RESERVED = ("Basis", *mmd_tools.NOT_MORPHS)
+
+
+def add_sdef(obj, pmx, scale):
+    """The three keys that mmd_tools makes; the bone of the lower group is bone 0."""
+    sdef = pmx.deform == SDEF
+    if not sdef.any():
+        return
+    basis = _basis(obj)
+    points = pmx.sdef[sdef]
+    pair = pmx.bone_indices[sdef]
+    swapped = pair[:, 0] > pair[:, 1]
+    points[swapped, 1:] = points[swapped, :0:-1]
+    for column, name in enumerate(SDEF_KEYS):
+        positions = basis.copy()
+        positions[sdef] = to_blender(points[:, column], scale)
+        _add(obj, name, positions).mute = True
+
+
+def add_morphs(obj, pmx, scale):
+    """Keys for the morphs that move vertices; returns their names by the morph's number."""
+    basis, made = _basis(obj), {}
+    for number, name in enumerate(names.morphs(pmx.morphs, RESERVED)):
+        parts = _vertex_parts(pmx.morphs, number)
+        if not parts:
+            continue
+        positions = basis.copy()
+        for part, factor in parts:
+            np.add.at(positions, part.indices, to_blender(part.values, scale * factor))
+        _add(obj, name, positions)
+        made[number] = name
+    return made
+
+
+def _vertex_parts(morphs, number):
+    """(morph, factor) of the vertex morphs that a morph moves; MMD does not nest groups."""
+    morph = morphs[number]
+    if morph.kind == "vertex":
+        return [(morph, 1.0)]
+    if morph.kind != "group":
+        return []
+    children = zip(morph.indices.tolist(), morph.values[:, 0].tolist(), strict=True)
+    return [
+        (morphs[child], ratio)
+        for child, ratio in children
+        if child >= 0 and morphs[child].kind == "vertex"
+    ]
+
+
+def _basis(obj):
+    """(V, 3) float32 of the reference key, which is made if there is none."""
+    keys = obj.data.shape_keys
+    key = keys.reference_key if keys else obj.shape_key_add(name="Basis", from_mix=False)
+    return key_positions(key)
+
+
+def _add(obj, name, positions):
+    key = obj.shape_key_add(name=name, from_mix=False)
+    put(*blender_versions.key_positions(key), positions)
+    key.value = 0.0
+    return key

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operator, its menu entry, and drag and drop where Blender has it (4.1)."""
+
+import os
+
+import bpy
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
+from bpy_extras.io_utils import ImportHelper
+
+from ..blender_versions import HAS_FILE_HANDLERS
+from ..translations import tr
+from ..user_error import UserError
+from . import build
+
+_NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
+
+
+class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
+    """Import models of MikuMikuDance with their exact deformation data"""
+
+    bl_idname = "mmdskin.import_model"
+    bl_label = "Import MMD Model"
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
+
+    filename_ext = ".pmx"
+    filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
+    files: CollectionProperty(
+        type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"}
+    )
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+    scale: FloatProperty(
+        name="Scale",
+        description="Size of one MMD unit; 0.08 makes the model life-size",
+        default=0.08,
+        min=1e-4,
+        max=1e4,
+        soft_min=0.001,
+        soft_max=10.0,
+        precision=3,
+    )
+    types: EnumProperty(
+        name="Import",
+        description="The parts of the file to import",
+        options={"ENUM_FLAG"},
+        items=[
+            ("MESH", "Mesh", "Mesh, materials and weights"),
+            ("ARMATURE", "Armature", "Bones"),
+            ("MORPHS", "Morphs", "Shape keys and the data of all morphs (with mesh and armature)"),
+            ("PHYSICS", "Physics", "Rigid bodies and joints, as data (with armature)"),
+            ("DISPLAY", "Display", "Display frames as groups of bones (with armature)"),
+        ],
+        default={"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"},
+    )
+    pack_textures: BoolProperty(
+        name="Pack Textures",
+        description="Keep the texture images inside the .blend file",
+        default=False,
+    )
+
+    @classmethod
+    def poll(cls, context):
+        if context.mode != "OBJECT":
+            cls.poll_message_set(tr("Leave edit, pose and sculpt mode first"))
+            return False
+        return True
+
+    def invoke(self, context, event):
+        # Files that were dropped on the window need no file browser.
+        if self.directory and self.files:
+            return self.execute(context)
+        return ImportHelper.invoke(self, context, event)
+
+    def execute(self, context):
+        paths = self._paths()
+        if not paths:
+            self.report({"ERROR"}, tr("No file is chosen: give the path of a .pmx or .pmd file"))
+            return {"CANCELLED"}
+        if not self.types:
+            self.report({"ERROR"}, tr("Nothing to import: choose at least one part of the model"))
+            return {"CANCELLED"}
+        options = build.Options(self.scale, self._parts(), self.pack_textures)
+        failures = []
+        for path in paths:
+            try:
+                _, report = build.import_file(context, path, options)
+            except UserError as error:
+                failures.append(str(error))
+                continue
+            for text in report.warnings:
+                self.report({"WARNING"}, f"{os.path.basename(path)}: {text}")
+        imported = len(paths) - len(failures)
+        for text in failures:
+            self.report({"WARNING"} if imported else {"ERROR"}, text)
+        if not imported:
+            return {"CANCELLED"}
+        self.report(
+            {"INFO"},
+            tr("Imported 1 model")
+            if imported == 1
+            else tr("Imported {count} models", count=imported),
+        )
+        return {"FINISHED"}
+
+    def _parts(self):
+        return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))
+
+    def _paths(self):
+        files = [file.name for file in self.files if file.name]
+        if files:
+            return [os.path.join(self.directory, name) for name in files]
+        return [bpy.path.abspath(self.filepath)] if self.filepath else []
+
+
+_classes = [MMDSKIN_OT_import_model]
+
+if HAS_FILE_HANDLERS:
+
+    class MMDSKIN_FH_model(bpy.types.FileHandler):
+        bl_idname = "MMDSKIN_FH_model"
+        bl_label = "MMD model"
+        bl_import_operator = "mmdskin.import_model"
+        bl_file_extensions = ".pmx;.pmd"
+
+        @classmethod
+        def poll_drop(cls, context):
+            return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
+
+    _classes.append(MMDSKIN_FH_model)
+
+
+def _menu(self, context):
+    self.layout.operator(MMDSKIN_OT_import_model.bl_idname, text="MMD model (.pmx, .pmd)")
+
+
+def register():
+    for cls in _classes:
+        if not cls.is_registered:
+            bpy.utils.register_class(cls)
+            if cls is MMDSKIN_OT_import_model:
+                bpy.types.TOPBAR_MT_file_import.append(_menu)
+
+
+def unregister():
+    for cls in reversed(_classes):
+        if cls.is_registered:
+            if cls is MMDSKIN_OT_import_model:
+                bpy.types.TOPBAR_MT_file_import.remove(_menu)
+            bpy.utils.unregister_class(cls)

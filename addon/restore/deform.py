@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Give a model that another importer brought in what its file says about skinning.
+
+Deform types, weights and SDEF's points of the file come back on every vertex that the file has; all
+other vertices keep what they have. `prepare` reads and may fail, `write` only writes.
+"""
+
+import os
+from itertools import pairwise
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+from .. import (
+    blender_versions,
+    deform_data,
+    mesh_source,
+    mmd_tools,
+    pose_source,
+    preview,
+    skinner,
+)
+from ..mesh_source import BDEF2, SDEF
+from ..mmd_tools import SDEF_KEYS
+from ..user_error import UserError
+from . import vertex_match
+
+_SAME_WEIGHT = 1e-6
+
+
+class Restored(NamedTuple):
+    """What one mesh object gets."""
+
+    obj: bpy.types.Object
+    matched: np.ndarray  # (V,) bool: the vertices that the file has
+    new_groups: list  # names of bones that have no vertex group yet
+    changes: tuple  # vertices, vertex groups and weights that differ
+    deform: np.ndarray  # (V,) uint8
+    groups: np.ndarray  # (V, 4) vertex group numbers, -1 is empty
+    weights: np.ndarray  # (V, 4) float32
+    points: np.ndarray  # (V, 3, 3) float32 C, R0, R1 in mesh space; None without SDEF vertices
+
+
+def prepare(model, rig):
+    """A Restored for each mesh with vertices of the file, and how many vertices have no match."""
+    for obj in model.meshes:
+        skinner.check_editable(obj)
+    if not len(rig.pmx.positions):
+        raise UserError("'{name}' has no vertices", name=os.path.basename(rig.path))
+    restored = [_prepare(obj, model.armature, rig) for obj in model.meshes]
+    matched = sum(item.matched.sum() for item in restored)
+    total = sum(len(item.matched) for item in restored)
+    if 2 * matched < total or not matched:
+        raise UserError(
+            "'{file}' does not fit '{name}': {found} of {total} vertices found",
+            file=os.path.basename(rig.path),
+            name=model.name,
+            found=matched,
+            total=total,
+        )
+    return [item for item in restored if item.matched.any()], total - matched
+
+
+def write(model, rig, restored):
+    for item in restored:
+        _write_weights(item)
+        if item.points is not None:
+            _write_points(item)
+        deform_data.store(item.obj.data, item.deform, item.groups, item.weights)
+        item.obj.data.update_tag()
+        mmd_tools.refresh_sdef(item.obj)
+    model.armature.mmdskin.model_path = rig.path
+    if any(preview.is_live(item.obj) for item in restored):
+        preview.enable(model)
+
+
+def _prepare(obj, armature, rig):
+    source = mesh_source.read(obj, armature)
+    to_mesh = pose_source.mesh_from_armature(armature, obj) @ rig.to_armature
+    numbers = vertex_match.match(obj, source.weights, rig.pmx, to_mesh)
+    group_of_bone, new_groups = _groups(obj, rig, numbers)
+    # As the mesh has it: what vertices keep that the file does not know.
+    group_of_source = np.array([obj.vertex_groups[name].index for name in source.bones] + [-1])
+    groups, weights = group_of_source[source.bone_indices], source.bone_weights.copy()
+    deform = source.deform.copy()
+
+    bones = rig.pmx.bone_indices[numbers]
+    matched = (numbers >= 0) & ((bones < 0) | (group_of_bone[bones] >= 0)).all(axis=1)
+    number = numbers[matched]
+    groups[matched] = np.where(bones < 0, -1, group_of_bone[bones])[matched]
+    weights[matched] = rig.pmx.bone_weights[number]
+    deform[matched] = rig.pmx.deform[number]
+    # Blender could not tell points that are all zero, which make no SDEF, from others.
+    empty = matched & (deform == SDEF)
+    empty[empty] = ~rig.pmx.sdef[numbers[empty]].any(axis=(1, 2))
+    deform[empty] = BDEF2
+    return Restored(
+        obj,
+        matched,
+        new_groups,
+        _changes(obj, armature, source.weights, matched, groups, weights),
+        deform,
+        groups,
+        weights,
+        _points(obj, rig, to_mesh, matched, numbers, deform, groups),
+    )
+
+
+def _groups(obj, rig, numbers):
+    """Vertex group of each bone of the file (-1: the armature has no such bone), names to add."""
+    used = np.unique(rig.pmx.bone_indices[numbers[numbers >= 0]])
+    names = {number: name for name, number in rig.bones.items()}
+    group_of_bone = np.full(max(len(rig.pmx.bones), 1), -1)
+    new_groups = []
+    for bone in used[used >= 0].tolist():
+        group = obj.vertex_groups.get(names.get(bone, ""))
+        if group is not None:
+            group_of_bone[bone] = group.index
+        elif bone in names:
+            group_of_bone[bone] = len(obj.vertex_groups) + len(new_groups)
+            new_groups.append(names[bone])
+    return group_of_bone, new_groups
+
+
+def _changes(obj, armature, present, matched, groups, weights):
+    """(vertices, groups, weights) by which the groups of bones must change, ordered for writing."""
+    width = max(int(groups.max(initial=0)), len(obj.vertex_groups)) + 1
+    of_bone = np.zeros(width, bool)
+    of_bone[[g.index for g in obj.vertex_groups if g.name in armature.data.bones]] = True
+    kept = matched[present.vertex] & of_bone[present.group]
+    now = present.vertex[kept] * width + present.group[kept]
+    vertex, slot = np.nonzero(matched[:, None] & (groups >= 0))
+    wanted = vertex * width + groups[vertex, slot]
+    place, index = np.unique(np.concatenate([now, wanted]), return_inverse=True)
+    index = index.ravel()
+    goal = np.bincount(index[len(now) :], weights[vertex, slot], len(place))
+    goal = np.clip(goal, 0, 1).astype(np.float32)
+    have = np.bincount(index[: len(now)], present.weight[kept], len(place))
+    changed = np.abs(goal - have) > _SAME_WEIGHT
+    vertex, group = np.divmod(place[changed], width)
+    order = np.lexsort((goal[changed], group))
+    return vertex[order], group[order], goal[changed][order]
+
+
+def _points(obj, rig, to_mesh, matched, numbers, deform, groups):
+    """C, R0, R1 of each vertex for the keys; at the vertex itself where it has none."""
+    keys = obj.data.shape_keys
+    blocks = [keys.key_blocks.get(name) for name in SDEF_KEYS] if keys else [None] * 3
+    sdef = matched & (deform == SDEF)
+    if not sdef.any() and None in blocks:
+        return None
+    rest = mesh_source.rest_positions(obj.data)
+    points = np.stack(
+        [rest if block is None else mesh_source.key_positions(block) for block in blocks], axis=1
+    )
+    points[matched] = rest[matched, None]
+    of_file = rig.pmx.sdef[numbers[sdef]].astype(np.float64)
+    points[sdef] = of_file @ to_mesh[:3, :3].T + to_mesh[:3, 3]
+    # The pair is stored in the order of the groups.
+    swapped = sdef & (groups[:, 0] > groups[:, 1])
+    points[swapped, 1:] = points[swapped, :0:-1]
+    return points
+
+
+def _write_weights(item):
+    groups = item.obj.vertex_groups
+    for name in item.new_groups:
+        groups.new(name=name)
+    vertex, group, weight = item.changes
+    starts = np.flatnonzero((np.diff(group) != 0) | (np.diff(weight) != 0)) + 1
+    for start, end in pairwise([0, *starts.tolist(), len(vertex)] if len(vertex) else []):
+        vertices, value = vertex[start:end].tolist(), float(weight[start])
+        if value:
+            groups[int(group[start])].add(vertices, value, "REPLACE")
+        else:
+            groups[int(group[start])].remove(vertices)
+
+
+def _write_points(item):
+    obj = item.obj
+    shown = obj.active_shape_key_index
+    if not obj.data.shape_keys:
+        obj.shape_key_add(name="Basis", from_mix=False)
+    for name, points in zip(SDEF_KEYS, item.points.transpose(1, 0, 2), strict=True):
+        key = obj.data.shape_keys.key_blocks.get(name)
+        if key is None:
+            key = obj.shape_key_add(name=name, from_mix=False)
+            key.mute = True
+        key.value = 0.0
+        flat = np.ascontiguousarray(points, np.float32).ravel()
+        place, co = blender_versions.key_positions(key)
+        place.foreach_set(co, flat)
+    obj.active_shape_key_index = shown

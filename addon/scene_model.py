@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which objects of the scene make up an MMD model."""
+
+from typing import NamedTuple
+
+import bpy
+
+from . import mmd_tools
+from .user_error import UserError
+
+
+class SceneModel(NamedTuple):
+    name: str
+    armature: bpy.types.Object
+    meshes: tuple  # the mesh objects that the armature deforms
+
+
+def of_object(obj, view_layer):
+    """The SceneModel that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
+    if obj is None:
+        raise UserError("No object is active: select any object of an MMD model")
+    root = _root(obj)
+    armature = _armature_below(root) if root else _armature_of(obj)
+    if armature is None:
+        name = (root or obj).name
+        raise UserError("'{name}' has no armature: select an object of an MMD model", name=name)
+    model = _described(armature, root, view_layer)
+    if not model.meshes:
+        raise UserError(
+            "'{name}' has no mesh with an Armature modifier for '{armature}'",
+            name=model.name,
+            armature=armature.name,
+        )
+    return model
+
+
+def all_of(view_layer):
+    """Every model; where there is no MMD root, every armature that deforms a mesh."""
+    armatures = dict.fromkeys(
+        modifier.object for obj in _mesh_objects(view_layer) for modifier in armature_modifiers(obj)
+    )
+    pairs = [(armature, _root(armature)) for armature in armatures]
+    if any(root for _, root in pairs):
+        pairs = [(armature, root) for armature, root in pairs if root]
+    if not pairs:
+        raise UserError("This scene has no MMD model: no armature deforms a mesh")
+    return [_described(armature, root, view_layer) for armature, root in pairs]
+
+
+def armature_modifiers(obj, armature=None):
+    """The Armature modifiers of a mesh object that use `armature` (or any)."""
+    return [
+        modifier
+        for modifier in obj.modifiers
+        if modifier.type == "ARMATURE"
+        and modifier.object
+        and (armature is None or modifier.object == armature)
+    ]
+
+
+def _described(armature, root, view_layer):
+    meshes = (obj for obj in _mesh_objects(view_layer) if armature_modifiers(obj, armature))
+    return SceneModel((root or armature).name, armature, tuple(meshes))
+
+
+def _mesh_objects(view_layer):
+    # Until the next update the layer holds None for what `bpy.data.batch_remove` has removed.
+    return (obj for obj in view_layer.objects if obj and obj.type == "MESH")
+
+
+def _ancestors(obj):
+    while obj is not None:
+        yield obj
+        obj = obj.parent
+
+
+def _root(obj):
+    return next((ancestor for ancestor in _ancestors(obj) if mmd_tools.is_root(ancestor)), None)
+
+
+def _armature_of(obj):
+    if obj.type == "MESH":
+        modifiers = armature_modifiers(obj)
+        if modifiers:
+            return modifiers[0].object
+    above = next((ancestor for ancestor in _ancestors(obj) if ancestor.type == "ARMATURE"), None)
+    return above or _armature_below(list(_ancestors(obj))[-1])
+
+
+def _armature_below(obj):
+    """The nearest armature among the descendants, level by level."""
+    level = list(obj.children)
+    while level:
+        for child in level:
+            if child.type == "ARMATURE":
+                return child
+        level = [grandchild for child in level for grandchild in child.children]
+    return None
