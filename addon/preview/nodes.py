@@ -6,23 +6,42 @@ Zero means "leave this vertex to the armature modifier"; the attribute does not 
 
 import bpy
 
-from . import blender_versions, scene_model
+from .. import blender_versions, scene_model
 
 ATTRIBUTE = "mmdskin"
 _NAME = "MMD Skin"  # of the modifier and its node group
 _MARK = "mmdskin"  # ID property of that node group
 
 
+def modifier_of(obj):
+    """The modifier of a mesh object, or None."""
+    for modifier in obj.modifiers:
+        if modifier.type == "NODES" and modifier.node_group and _MARK in modifier.node_group:
+            return modifier
+    return None
+
+
 def add_modifier(obj, armature):
-    """Put the modifier behind the armature's; returns its name."""
+    """Put the modifier behind the armature's."""
     modifier = obj.modifiers.new(_NAME, "NODES")
-    groups = (group for group in bpy.data.node_groups if _MARK in group and not group.library)
-    modifier.node_group = next(groups, None) or _node_group()
+    modifier.node_group = next(_groups(), None) or _node_group()
     modifier.show_in_editmode = False
     modifier.show_expanded = False
     last = scene_model.armature_modifiers(obj, armature)[-1]
     blender_versions.move_modifier(obj, modifier, obj.modifiers.find(last.name) + 1)
-    return modifier.name
+
+
+def remove_modifier(obj):
+    """Take it away if it is there, and the nodes when nothing uses them any more."""
+    modifier = modifier_of(obj)
+    if modifier is not None:
+        obj.modifiers.remove(modifier)
+    for group in [group for group in _groups() if not group.users]:
+        bpy.data.node_groups.remove(group)
+
+
+def _groups():
+    return (group for group in bpy.data.node_groups if _MARK in group and not group.library)
 
 
 def _node_group():
