@@ -56,6 +56,26 @@ SENTENCES = {
         ),
         "无法在第 {frame} 帧对“{name}”蒙皮：骨骼“{bone}”的姿态不是有效数值",
     ),
+    "'{name}' was saved by a newer MMD Skin: update the add-on": (
+        "「{name}」は新しい MMD Skin で保存されています。アドオンを更新してください",
+        "“{name}”由较新版本的 MMD Skin 保存：请更新插件",
+    ),
+    "'{name}' is linked from another file and cannot be live:"
+    " make a library override of a live model, or append it": (
+        (
+            "「{name}」は別のファイルからリンクされているため、ライブ表示できません。"
+            "ライブ状態のモデルをライブラリオーバーライドするか、アペンドしてください"
+        ),
+        "“{name}”是从其他文件关联的，无法实时显示：请为已启用的模型创建库重写，或追加该模型",
+    ),
+    "'{name}' is no longer live: its driver, attribute or modifier is gone or off;"
+    " switch MMD Skinning on again": (
+        (
+            "「{name}」のライブ表示が止まっています。ドライバー、属性、モディファイアーの"
+            "どれかが削除されたか無効です。MMD スキニングをもう一度オンにしてください"
+        ),
+        "“{name}”已不再实时显示：其驱动器、属性或修改器已被移除或关闭；请重新开启 MMD 蒙皮",
+    ),
     # What must be done first.
     "Leave edit and sculpt mode first": (
         "先に編集モードやスカルプトモードを終了してください",
@@ -337,9 +357,47 @@ SENTENCES = {
         "「{file}」で「{name}」を動かします",
         "“{file}”正在驱动“{name}”",
     ),
+    "'{file}' will move '{name}' when MMD Skinning is on or baked": (
+        "「{file}」は、MMD スキニングをオンにするかベイクすると「{name}」を動かします",
+        "“{file}”将在开启 MMD 蒙皮或烘焙时驱动“{name}”",
+    ),
     "Keyed {bones} bones and {keys} shape keys on {frames} frames": (
         "{bones} 個のボーンと {keys} 個のシェイプキーに {frames} フレーム分のキーを打ちました",
         "已在 {frames} 帧上为 {bones} 根骨骼和 {keys} 个形态键插入关键帧",
+    ),
+    "The animation of '{name}' is in tweak mode: leave it first": (
+        "「{name}」のアニメーションは NLA の調整モードです。先に終了してください",
+        "“{name}”的动画处于 NLA 调整模式：请先退出",
+    ),
+    "Solved without a motion that was imported before: {reason}": (
+        "以前にインポートしたモーションを使わずに計算しました: {reason}",
+        "求解时未计入先前导入的动作：{reason}",
+    ),
+    "The pose source of '{name}' is its armature now": (
+        "「{name}」のポーズ元をアーマチュアに切り替えました",
+        "“{name}”的姿态来源已切换为骨架",
+    ),
+    (
+        "Muted {count} constraints and drivers that would disturb the motion:"
+        " Clear Motion brings them back"
+    ): (
+        (
+            "モーションを妨げるコンストレイントとドライバー {count} 個をミュートしました。"
+            "「モーションをクリア」で元に戻せます"
+        ),
+        "已静音 {count} 个会干扰动作的约束和驱动器：“清除动作”可将其恢复",
+    ),
+    "This model has no imported motion to clear": (
+        "このモデルにはクリアするモーションがありません",
+        "此模型没有可清除的动作",
+    ),
+    "Other keyframes are kept in action '{name}'": (
+        "ほかのキーフレームはアクション「{name}」に残しました",
+        "其他关键帧保留在动作数据块“{name}”中",
+    ),
+    "Cleared the motion of {count} models": (
+        "{count} 個のモデルのモーションをクリアしました",
+        "已清除 {count} 个模型的动作",
     ),
     "{count} vertices have no match in '{file}' and keep what they have": (
         "{count} 個の頂点は「{file}」に一致するものがなく、元のままです",

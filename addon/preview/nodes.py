@@ -13,31 +13,39 @@ _NAME = "MMD Skin"  # of the modifier and its node group
 _MARK = "mmdskin"  # ID property of that node group
 
 
-def modifier_of(obj):
-    """The modifier of a mesh object, or None."""
-    for modifier in obj.modifiers:
-        if modifier.type == "NODES" and modifier.node_group and _MARK in modifier.node_group:
-            return modifier
-    return None
+def are_on(obj):
+    """Whether a mesh object has the modifier, with its nodes."""
+    modifier = _modifier_of(obj)
+    return modifier is not None and modifier.node_group is not None
 
 
-def add_modifier(obj, armature):
-    """Put the modifier behind the armature's."""
-    modifier = obj.modifiers.new(_NAME, "NODES")
+def put_on(obj, armature):
+    """Put the modifier behind the armature's, or its nodes back into it."""
+    modifier = _modifier_of(obj) or obj.modifiers.new(_NAME, "NODES")
     modifier.node_group = next(_groups(), None) or _node_group()
     modifier.show_in_editmode = False
     modifier.show_expanded = False
     last = scene_model.armature_modifiers(obj, armature)[-1]
-    blender_versions.move_modifier(obj, modifier, obj.modifiers.find(last.name) + 1)
+    place = obj.modifiers.find(last.name) + 1
+    blender_versions.move_modifier(obj, modifier, place)
 
 
-def remove_modifier(obj):
-    """Take it away if it is there, and the nodes when nothing uses them any more."""
-    modifier = modifier_of(obj)
+def take_off(obj):
+    """Take the modifier away if it is there, and the nodes when nothing uses them any more."""
+    modifier = _modifier_of(obj)
     if modifier is not None:
         obj.modifiers.remove(modifier)
     for group in [group for group in _groups() if not group.users]:
         bpy.data.node_groups.remove(group)
+
+
+def _modifier_of(obj):
+    for modifier in obj.modifiers:
+        if modifier.type == "NODES":
+            group = modifier.node_group
+            if _MARK in group if group else modifier.name.startswith(_NAME):
+                return modifier
+    return None
 
 
 def _groups():

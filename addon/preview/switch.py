@@ -39,7 +39,7 @@ def is_live(obj):
         curve is not None
         and not curve.mute
         and nodes.ATTRIBUTE in obj.data.attributes
-        and nodes.modifier_of(obj) is not None
+        and nodes.are_on(obj)
     )
 
 
@@ -230,7 +230,7 @@ def _add_transform(driver, name, target, bone=""):
 
 def _nothing_noted():
     """What is brought back where nothing was noted."""
-    return {"animated": False, "active": None, "attribute": None, "sdef": {}}
+    return {"animated": False, "active": "", "attribute": None, "sdef": {}}
 
 
 def _prepare(obj, armature):
@@ -239,15 +239,14 @@ def _prepare(obj, armature):
     if STATE not in obj:
         state = {
             "animated": mesh.animation_data is not None and driver_of(mesh) is None,
-            "active": obj.modifiers.active.name if obj.modifiers.active else None,
+            "active": obj.modifiers.active.name if obj.modifiers.active else "",
             "attribute": mesh.attributes.active_index,
             "sdef": mmd_tools.suspend_sdef(obj),
         }
         saved_state.store(obj, STATE, state)
     if nodes.ATTRIBUTE not in mesh.attributes:
         mesh.attributes.new(nodes.ATTRIBUTE, "FLOAT_VECTOR", "POINT")
-    if nodes.modifier_of(obj) is None:
-        nodes.add_modifier(obj, armature)
+    nodes.put_on(obj, armature)
 
 
 def _disable(obj):
@@ -257,13 +256,14 @@ def _disable(obj):
     if not state["animated"] and data and not (data.action or data.drivers or data.nla_tracks):
         mesh.animation_data_clear()
     mesh.property_unset(tick.PROPERTY)
-    nodes.remove_modifier(obj)
+    nodes.take_off(obj)
     if nodes.ATTRIBUTE in mesh.attributes:
         mesh.attributes.remove(mesh.attributes[nodes.ATTRIBUTE])
     if state["attribute"] is not None:
         mesh.attributes.active_index = state["attribute"]
-    if state["active"] in obj.modifiers:
-        obj.modifiers.active = obj.modifiers[state["active"]]
+    active = obj.modifiers.get(state["active"] or "")
+    if active is not None:
+        obj.modifiers.active = active
     mmd_tools.resume_sdef(obj, state["sdef"])
     if STATE in obj:
         del obj[STATE]

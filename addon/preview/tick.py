@@ -87,9 +87,11 @@ def tick(mesh, depsgraph, frame=None):
         armature, obj = (variables[name].targets[0].id for name in ("armature", "object"))
         if armature is None or obj is None:
             return 0.0
-        settings = None if frame is None else motion_source.settings_of(
-                armature, depsgraph.scene, {"source": "MOTION"}
-            )
+        settings = (
+            None
+            if frame is None
+            else motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
+        )
         ready = _prepared(mesh, armature, obj, attribute, settings)
         if ready.skinner.vertex_count != len(attribute.data):
             return 0.0
