@@ -129,7 +129,7 @@ class Merge(ImportCase):
         arm = motion_file.Keys("arm", [key(ARM, 0, 5), key(ARM, 8, 6)], [])
         for name in ("arm.vmd", "again.vmd"):
             self.merge(arm, name=name)
-        files = json.loads(self.armature["mmdskin_motion"]["state"])["files"]
+        files = json.loads(self.armature["mmdskin_motion"])["files"]
         names = [os.path.basename(path) for path, _, _ in files]
         self.assertEqual(names, ["踊り.vmd", "again.vmd"])
         self.assert_plays(range(1, 17))
