@@ -24,7 +24,7 @@ CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -f
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
 # What the files that see GLEW and Python need on top.
-MODULE_FLAGS = -DGLEW_STATIC -DPy_LIMITED_API=0x030b0000 \
+MODULE_FLAGS = -DGLEW_STATIC -DPy_LIMITED_API=0x030a0000 \
 	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
 	-DMMDSKIN_VERSION='"$(VERSION)"' $$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')

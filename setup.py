@@ -141,7 +141,7 @@ mmdskin = Extension(
     depends=files("csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
-        ("Py_LIMITED_API", "0x030b0000"),
+        ("Py_LIMITED_API", "0x030a0000"),
         ("NPY_TARGET_VERSION", "NPY_1_22_API_VERSION"),
         ("NPY_NO_DEPRECATED_API", "NPY_1_22_API_VERSION"),
         ("GLEW_STATIC", None),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The vector kernels: one source, skin_kernel.h, for every instruction set named here. */
+#include "core/skin/cpu.h"
 #include "core/skin/skin.h"
 
 #include <float.h>
@@ -155,11 +156,6 @@ static bool always(void)
 #define QUAD(v, k) (v)
 #include "core/skin/skin_kernel.h"
 
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
 #define NAME(name) name##_avx2
 #define WIDTH 8
 #define TARGET __attribute__((target("avx2,fma")))
@@ -175,12 +171,6 @@ TARGET static inline __m256 refined_avx2(__m256 x)
     return _mm256_mul_ps(y, _mm256_fnmadd_ps(_mm256_mul_ps(half, y), y, _mm256_set1_ps(1.5f)));
 }
 #include "core/skin/skin_kernel.h"
-
-static bool has_avx512(void)
-{
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq");
-}
 
 /* Eight lanes too, as blocks are: the gain is in the 32 registers and the better estimate. */
 #define NAME(name) name##_avx512
@@ -198,8 +188,9 @@ TARGET static inline __m256 refined_avx512(__m256 x)
 }
 #include "core/skin/skin_kernel.h"
 
-static const mmd_kernel kernels[] = {
-    {"sse2", always, run_sse2}, {"avx2", has_avx2, run_avx2}, {"avx512", has_avx512, run_avx512}};
+static const mmd_kernel kernels[] = {{"sse2", always, run_sse2},
+                                     {"avx2", mmd_cpu_has_avx2, run_avx2},
+                                     {"avx512", mmd_cpu_has_avx512, run_avx512}};
 
 #else
 #include <arm_neon.h>
