@@ -429,19 +429,17 @@ mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
     size_t bone_count = 0;
     if (!check(desc, &bone_count, err))
         return NULL;
-    mmd_arena arena = {0}, temporary = {0};
-    mmd_mesh *mesh = mmd_arena_alloc(&arena, 1, sizeof *mesh);
+    mmd_arena temporary = {0};
+    mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
     bool built = false;
     if (mesh) {
-        mesh->arena = arena;
         mesh->bone_count = bone_count;
         built = build(mesh, desc, &temporary);
-        arena = mesh->arena;
     }
     mmd_arena_free(&temporary);
     if (built)
         return mesh;
-    mmd_arena_free(&arena);
+    mmd_owner_free(mesh);
     mmd_fail_memory(err);
     return NULL;
 }
@@ -467,6 +465,5 @@ void mmd_mesh_free(mmd_mesh *mesh)
         return;
     if (mesh->device->release)
         mesh->device->release(mesh->device->data);
-    mmd_arena arena = mesh->arena; /* the mesh itself lies in it */
-    mmd_arena_free(&arena);
+    mmd_owner_free(mesh);
 }
