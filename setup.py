@@ -104,7 +104,7 @@ def options():
     wheel = {"py_limited_api": f"cp{cross.PYTHON[0]}{cross.PYTHON[1]}"}
     if not PLATFORM:
         return {"bdist_wheel": wheel}
-    folder = Path("build/cross", PLATFORM.tag)
+    folder = Path("build/cross", os.environ["MMDSKIN_PLATFORM"])
     folder.mkdir(parents=True, exist_ok=True)
     return {
         "build": {"build_base": str(folder)},

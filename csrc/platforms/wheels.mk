@@ -39,7 +39,7 @@ build/cross/venv/ready: csrc/platforms/requirements.txt .venv/ready
 	@touch $@
 
 build/wheels/%.ready: $(MODULE_SOURCES) build/cross/venv/ready build/glew $(GENERATED)
-	rm -rf $(@:.ready=)
+	rm -rf $(@:.ready=) build/cross/$*
 	MMDSKIN_PLATFORM=$* $(CROSS_BIN)/pip wheel --quiet --no-build-isolation --no-deps \
 		--no-cache-dir --wheel-dir $(@:.ready=) .
 	mkdir -p dist && cp $(@:.ready=)/*.whl dist
