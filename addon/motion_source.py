@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A VMD or VPD evaluated by mmdskin, with MMD's own IK, for a model of the scene."""
 
+import copy
 import os
 
 import bpy
@@ -45,16 +46,26 @@ class Motion:
     """Never changes, knows nothing of Blender: any thread may use it, several at once."""
 
     def __init__(self, rig, motion, path, armature, start, speed):
-        self.rig, self.motion, self.path = rig, motion, path
-        self.start, self.speed = float(start), float(speed)
+        self.rig = rig
+        self._set(motion, path, start, speed)
         self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
         self._keys = _keys(rig.pmx, armature)
-        self._bone_tracks = {track.name for track in motion.bones}
-        self._morph_tracks = {track.name for track in motion.morphs}
         self._flips, self._groups, self._ratios = _mixing(rig.pmx)
         # T M inverse(T), as one matrix that acts on the 16 numbers of M.
         to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
         self._conjugate = np.kron(to_armature, to_file.T).T
+
+    def with_motion(self, motion, path, start, speed):
+        """The same model moved by another `mmdskin.Motion`."""
+        other = copy.copy(self)
+        other._set(motion, path, start, speed)
+        return other
+
+    def _set(self, motion, path, start, speed):
+        self.motion, self.path = motion, path
+        self.start, self.speed = float(start), float(speed)
+        self._bone_tracks = {track.name for track in motion.bones}
+        self._morph_tracks = {track.name for track in motion.morphs}
 
     @property
     def unmatched(self):
