@@ -29,7 +29,7 @@ MODULE_FLAGS = -DPy_LIMITED_API=0x030a0000 \
 	-DMMDSKIN_VERSION='"$(VERSION)"' -isystembuild/glew-2.2.0 -isystembuild/glew-2.2.0/include $$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench addon format check clean help
+.PHONY: build demo test bench wheel wheels addon format check clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -152,16 +152,31 @@ def _number(rig, bone):
 
 
 def _keys(pmx, armature):
-    """Shape key: its vertex morph, or -1 for a group, which acts through others."""
-    vertex = {i for i, morph in enumerate(pmx.morphs) if morph.kind == "vertex"}
+    """Shape key: its vertex morph, or -1 for a group, which acts through others.
+
+    Of all that knows a key's name the surest comes first: what our importer noted, else the file's
+    names; then mmd_tools' list, which follows when it renames a key; then the file's English names.
+    """
+    morphs = pmx.morphs
     noted = model_file.morph_keys(armature)
-    if len(noted) == len(pmx.morphs):
-        return {key: i if i in vertex else -1 for i, key in enumerate(noted) if key}
-    keys = {morph.name: -1 for morph in pmx.morphs if morph.kind == "group"}
-    numbers = sorted(vertex)
-    names = model_file.unique_names(pmx.morphs[i].name for i in numbers)
-    keys.update(zip(names, numbers, strict=True))
-    return keys
+    vertex = [i for i, morph in enumerate(morphs) if morph.kind == "vertex"]
+    groups = [i for i, morph in enumerate(morphs) if morph.kind == "group"]
+    if len(noted) == len(morphs):
+        pairs = [(key, i) for i, key in enumerate(noted) if key]
+    else:
+        names = model_file.unique_names(morphs[i].name for i in vertex)
+        pairs = [*zip(names, vertex, strict=True), *((morphs[i].name, i) for i in groups)]
+    listed = model_file.listed_morphs(armature)
+    if len(listed) == len(vertex):
+        pairs += [
+            (key, i)
+            for (key, english), i in zip(listed, vertex, strict=True)
+            if english == morphs[i].name_english
+        ]
+    english = [i for i in (*vertex, *groups) if morphs[i].name_english]
+    names = model_file.unique_names(morphs[i].name_english for i in english)
+    pairs += zip(names, english, strict=True)
+    return {key: i if morphs[i].kind == "vertex" else -1 for key, i in reversed(pairs)}
 
 
 def _mixing(pmx):

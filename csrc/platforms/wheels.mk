@@ -12,8 +12,6 @@ MODULE_SOURCES := $(SOURCES) $(STUB) $(HEADERS) $(wildcard csrc/*.pyi csrc/licen
 CROSS_BIN := build/cross/venv/bin
 WHEELS := $(PLATFORMS:%=build/wheels/%.ready)
 
-.PHONY: wheel wheels
-
 wheel: build/wheel ## Make dist/mmdskin-<version>-*.whl for this machine
 	@ls build/wheels/own/*.whl
 

@@ -64,15 +64,25 @@ class Options(imported.Case):
         )
         self.assertLessEqual({"一", "二"}, {obj.name for obj in bpy.data.objects})
 
-    def test_a_broken_file_does_not_stop_the_others(self):
+    def test_broken_files_do_not_stop_the_others(self):
         self.write(case.small_model(), "一.pmx")
         self.write(b"Pmx nothing", "二.pmx")
-        with self.assertRaisesRegex(RuntimeError, "'二.pmx' is not a sound MMD model"):
-            bpy.ops.mmdskin.import_model(
-                directory=self.folder, files=[{"name": "二.pmx"}, {"name": "一.pmx"}]
-            )
+        files = [{"name": name} for name in ("二.pmx", "無い.pmx", "一.pmx")]
+        with case.reports() as said:
+            result = bpy.ops.mmdskin.import_model(directory=self.folder, files=files)
+        self.assertEqual(result, {"FINISHED"})
         self.assertIn("一", bpy.data.objects)
         self.assertNotIn("二", bpy.data.objects)
+        self.assertEqual(len(said), 3, said)
+        self.assertTrue(said[0].startswith("Warning: '二.pmx' is not a sound MMD model: "), said)
+        self.assertTrue(said[1].startswith("Warning: '無い.pmx' cannot be read: "), said)
+        self.assertEqual(said[2], "Info: Imported 1 model")
+
+    def test_broken_files_alone_are_an_error_that_names_each(self):
+        self.write(b"Pmx nothing", "二.pmx")
+        files = [{"name": name} for name in ("二.pmx", "無い.pmx")]
+        with self.assertRaisesRegex(RuntimeError, r"(?s)'二.pmx' is not .*'無い.pmx' cannot be"):
+            bpy.ops.mmdskin.import_model(directory=self.folder, files=files)
 
     def test_undo(self):
         path = self.write(case.small_model())
@@ -190,12 +200,21 @@ class UnusualModels(imported.Case):
         numbers = imported.read(model.mesh.data.polygons, "material_index", 1, np.int32)
         np.testing.assert_array_equal(numbers, np.arange(len(expected)) >= 1)
 
-    def test_triangles_that_lie_on_each_other_stay(self):
+    def test_triangles_on_another_of_their_material_are_left_out(self):
         pmx = case.small_model()
-        pmx.triangles[1] = pmx.triangles[0][::-1]
-        pmx.triangles[2] = pmx.triangles[0]
+        count = len(pmx.triangles)
+        first = pmx.triangles[0].copy()
+        pmx.triangles[1], pmx.triangles[2], pmx.triangles[-1] = first[::-1], first[[1, 2, 0]], first
+        pmx.materials = [
+            pmx_file.Material("一", index_count=3 * count - 3),
+            pmx_file.Material("二", index_count=3),
+        ]
         model = self.load(self.write(pmx))
-        self.assertEqual(len(model.mesh.data.polygons), len(pmx.triangles))
+        corners = imported.read(model.mesh.data.loops, "vertex_index", 1, np.int32).reshape(-1, 3)
+        expected = np.delete(pmx.triangles, [1, 2], axis=0)[:, ::-1]
+        self.assertEqual(corners.tolist(), expected.tolist())
+        numbers = imported.read(model.mesh.data.polygons, "material_index", 1, np.int32)
+        self.assertEqual(numbers.tolist(), [0] * (count - 3) + [1])
         self.assertTrue(np.isfinite(model.normals()).all())
 
     def test_counts_that_do_not_add_up(self):
@@ -317,6 +336,11 @@ class Materials(imported.Case):
         self.assertAlmostEqual(inputs["Alpha"].default_value, 0.5)
         self.assertFalse(inputs["Base Color"].is_linked)
 
+    def test_colour_in_the_viewport_has_the_alpha_of_the_file(self):
+        for alpha in (0.875, 0.0):
+            self.record.diffuse = (*self.record.diffuse[:3], alpha)
+            self.assertAlmostEqual(self.material().diffuse_color[3], alpha)
+
     def test_texture_with_either_slash_and_any_case(self):
         self.image("Tex/肌.PNG")
         for path in ("tex\\肌.png", "Tex/肌.PNG", ".\\TEX\\肌.Png"):
@@ -372,16 +396,13 @@ class Materials(imported.Case):
 
 
 class AgainstMmdTools(imported.Case):
-    """The same files imported by mmd_tools, where MMDSKIN_MMD_TOOLS names its folder or zip."""
+    """The same files imported by mmd_tools."""
 
     MODELS = ("初音ミク.pmx", "巡音ルカ_sdefr.pmx", "mmt_test_model.pmx")
 
     def test_rest_matrices_weights_and_keys(self):
-        path = os.environ.get("MMDSKIN_MMD_TOOLS")
-        if not path:
-            self.skipTest("MMDSKIN_MMD_TOOLS does not name an mmd_tools to compare with")
         paths = [case.shared_model(name) for name in self.MODELS]
-        with imported.MmdTools(path):
+        with imported.MmdTools():
             for path in paths:
                 scene.clear()
                 ours = self.load(path)
