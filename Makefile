@@ -17,7 +17,7 @@ STUB := $(wildcard csrc/gl/none/*.c)
 HEADERS := $(wildcard csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
 C_TESTS := $(wildcard tests/c/*.[ch])
-FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+FUZZERS := model motion pair rig
 C_FILES := $(SOURCES) $(STUB) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
@@ -26,10 +26,11 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_
 # What the files that see GLEW and Python need on top.
 MODULE_FLAGS = -DPy_LIMITED_API=0x030a0000 \
 	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
-	-DMMDSKIN_VERSION='"$(VERSION)"' -isystembuild/glew-2.2.0 -isystembuild/glew-2.2.0/include $$($(BIN)/python -c 'import numpy, sysconfig; \
+	-isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include \
+	-DMMDSKIN_VERSION='"$(VERSION)"' $$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench wheel wheels addon format check clean help
+.PHONY: build demo test bench wheel wheels addon format check fuzz clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -57,6 +58,8 @@ check: check-format check-compile check-fuzz build/c/tests build/c/arm/tests ## 
 	@qemu-aarch64-static build/c/arm/tests
 	@echo C tests here
 	@$(BIN)/python tests/check/run_tests.py --c-only
+
+fuzz: check-fuzz ## Feed the core hostile files and rigs for FUZZ_SECONDS a target
 
 clean: ## Remove everything that was made
 	rm -rf .venv build dist *.egg-info
@@ -149,12 +152,30 @@ build/c/tests: $(CORE:csrc/%.c=build/c/sanitize/%.o) $(C_TESTS)
 	@echo gcc, sanitizers $@
 	@gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
 
-build/fuzz/%: tests/fuzz/%.c $(CORE) $(HEADERS) build/packages-check
+# The fuzz targets: one file each, and the core compiled once for all.
+
+FUZZ_CORE := $(CORE:csrc/core/%.c=build/fuzz/core/%.o)
+FUZZ_FLAGS = $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link
+# clang takes minutes for the vector kernels under the undefined behaviour sanitizer.
+$(filter build/fuzz/core/skin/skin_%,$(filter-out %/skin_scalar.o,$(FUZZ_CORE))): \
+	FUZZ_FLAGS += -fno-sanitize=undefined
+
+build/fuzz/core/%.o: csrc/core/%.c $(HEADERS) build/packages-check
 	@mkdir -p $(@D)
+	@echo clang, fuzzers $<
+	@clang $(FUZZ_FLAGS) -c $< -o $@
+
+$(FUZZERS:%=build/fuzz/%): build/fuzz/%: tests/fuzz/%.c tests/fuzz/target.c $(FUZZ_CORE) \
+		$(wildcard tests/fuzz/*.h)
 	@echo clang, fuzzer $<
-	@clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c,$^) -lm -o $@
+	@clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c %.o,$^) -lm -o $@
 
-check-fuzz: $(FUZZERS:%=%-run)
+build/fuzz/seeds: tests/fuzz/seeds.py $(wildcard tests/files/*.py) .venv/ready
+	@mkdir -p $@
+	$(BIN)/python $< $@
+	@touch $@
 
-build/fuzz/%-run: build/fuzz/%
+check-fuzz: $(FUZZERS:%=build/fuzz/%-run)
+
+build/fuzz/%-run: build/fuzz/% build/fuzz/seeds
 	bash tests/check/fuzz.sh $< $(FUZZ_SECONDS)

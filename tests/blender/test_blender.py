@@ -215,7 +215,7 @@ def bake_a_frame(blender, before):
 
 
 def preview(blender, before):
-    blender.click(".mmdskin.preview")
+    blender.click("mmdskin.preview")
     blender.wait_state(preview=True)
     live = blender.state()["shown"]
     assert live != before["shown"]
@@ -229,7 +229,7 @@ def preview(blender, before):
     blender.picture("scrubbed")
     blender.key("shift+Left")
     blender.wait_state(frame=1, shown=live)
-    blender.click(".mmdskin.preview")
+    blender.click("mmdskin.preview")
     blender.wait_state(preview=False, mesh=before["mesh"], shown=before["shown"])
 
 
