@@ -9,17 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from . import deform_data
-from .translations import tr
+from .user_error import UserError
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
 DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
 SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
 # Not morphs: SDEF's points, and the result of mmd_tools' own SDEF driver.
 NOT_MIXED = frozenset((*SDEF_KEYS, "mmd_sdef_skinning"))
-
-
-class SourceError(Exception):
-    """The mesh cannot be skinned as it is; the text is a sentence for the user."""
 
 
 class Weights(NamedTuple):
@@ -123,29 +119,25 @@ def morphs(obj, weights, absent=()):
 
 
 def check_counts(obj):
-    """SourceError when a shape key does not fit the mesh."""
+    """UserError when a shape key does not fit the mesh."""
     keys = obj.data.shape_keys
     count = len(obj.data.vertices)
     if not keys:
         return
     if not keys.use_relative:
-        raise SourceError(
-            tr(
-                "'{name}' has absolute shape keys: switch its shape keys to Relative first",
-                name=obj.name,
-            )
+        raise UserError(
+            "'{name}' has absolute shape keys: switch its shape keys to Relative first",
+            name=obj.name,
         )
     for key in keys.key_blocks:
         if len(key.data) != count:
-            raise SourceError(
-                tr(
-                    "Shape key '{key}' of '{name}' has {points} points"
-                    " but the mesh has {vertices} vertices",
-                    key=key.name,
-                    name=obj.name,
-                    points=len(key.data),
-                    vertices=count,
-                )
+            raise UserError(
+                "Shape key '{key}' of '{name}' has {points} points"
+                " but the mesh has {vertices} vertices",
+                key=key.name,
+                name=obj.name,
+                points=len(key.data),
+                vertices=count,
             )
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import bpy
 
-from .translations import tr
+from .user_error import UserError
 
 _ROOT = 2  # what mmd_tools stores for mmd_type == 'ROOT'; seen where mmd_tools is not enabled
 
@@ -16,29 +16,21 @@ class Model(NamedTuple):
     meshes: tuple  # the mesh objects that the armature deforms
 
 
-class ModelError(Exception):
-    """There is no model to work on; the text is a sentence for the user."""
-
-
 def of_object(obj, view_layer):
     """The Model that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
     if obj is None:
-        raise ModelError(tr("No object is active: select any object of an MMD model"))
+        raise UserError("No object is active: select any object of an MMD model")
     root = _root(obj)
     armature = _armature_below(root) if root else _armature_of(obj)
     if armature is None:
         name = (root or obj).name
-        raise ModelError(
-            tr("'{name}' has no armature: select an object of an MMD model", name=name)
-        )
+        raise UserError("'{name}' has no armature: select an object of an MMD model", name=name)
     model = _model(armature, root, view_layer)
     if not model.meshes:
-        raise ModelError(
-            tr(
-                "'{name}' has no mesh with an Armature modifier for '{armature}'",
-                name=model.name,
-                armature=armature.name,
-            )
+        raise UserError(
+            "'{name}' has no mesh with an Armature modifier for '{armature}'",
+            name=model.name,
+            armature=armature.name,
         )
     return model
 
@@ -52,7 +44,7 @@ def all_of(view_layer):
     if any(root for _, root in pairs):
         pairs = [(armature, root) for armature, root in pairs if root]
     if not pairs:
-        raise ModelError(tr("This scene has no MMD model: no armature deforms a mesh"))
+        raise UserError("This scene has no MMD model: no armature deforms a mesh")
     return [_model(armature, root, view_layer) for armature, root in pairs]
 
 

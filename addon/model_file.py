@@ -16,6 +16,7 @@ import numpy as np
 from . import native
 from .names import unique
 from .translations import tr
+from .user_error import UserError
 
 NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
 _NUMBER = "mmd_bone_id"  # and its number
@@ -24,10 +25,6 @@ _FOLDER = "import_folder"  # custom property of the root, where mmd_tools keeps 
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
 _USUAL_SCALE = 0.08
 _TOLERANCE = 2e-5  # of the armature's size
-
-
-class FileError(Exception):
-    """The file cannot be used for this model; the text is a sentence for the user."""
 
 
 class Rig(NamedTuple):
@@ -53,19 +50,20 @@ def rig(armature, path=""):
     path = bpy.path.abspath(path) or (kept if os.path.exists(kept) else "")
     if path:
         return _rig(armature, path)
+    native.load()  # so that its absence is not taken for that of the file
     best = None
     for candidate in _candidates(armature.original):
         try:
             found = _rig(armature, candidate)
-        except FileError:
+        except UserError:
             continue
         if best is None or len(found.bones) > len(best.bones):
             best = found
         if len(best.bones) == len(best.model.bones):
             break
     if best is None:
-        raise FileError(
-            tr("The file of '{name}' is not known: choose its .pmx or .pmd", name=armature.name)
+        raise UserError(
+            "The file of '{name}' is not known: choose its .pmx or .pmd", name=armature.name
         )
     return best
 
@@ -90,11 +88,12 @@ def _load(kind, path):
         stat = os.stat(path)
         return _loaded(kind, path, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
-        raise FileError(
-            tr("'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error)
+        raise UserError(
+            "'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error
         ) from error
-    except ValueError as error:
-        raise FileError(tr("'{file}' cannot be read: {reason}", file=name, reason=error)) from error
+    except (ValueError, MemoryError) as error:
+        reason = str(error) or tr("there is not enough memory")
+        raise UserError("'{file}' cannot be read: {reason}", file=name, reason=reason) from error
 
 
 @functools.lru_cache(maxsize=16)
@@ -143,24 +142,20 @@ def _rig(armature, path):
     model, name = load_model(path), os.path.basename(path)
     bones = match_bones(armature, model)
     if 2 * len(bones) < len(model.bones) or not bones:
-        raise FileError(
-            tr(
-                "'{file}' does not fit '{name}': {found} of its {total} bones found",
-                file=name,
-                name=armature.name,
-                found=len(bones),
-                total=len(model.bones),
-            )
+        raise UserError(
+            "'{file}' does not fit '{name}': {found} of its {total} bones found",
+            file=name,
+            name=armature.name,
+            found=len(bones),
+            total=len(model.bones),
         )
     heads = [armature.data.bones[bone].head_local for bone in bones]
     to_armature = fit([model.bones[number].position for number in bones.values()], heads)
     if to_armature is None:
-        raise FileError(
-            tr(
-                "'{file}' does not fit '{name}': its bones have the same names but other places",
-                file=name,
-                name=armature.name,
-            )
+        raise UserError(
+            "'{file}' does not fit '{name}': its bones have the same names but other places",
+            file=name,
+            name=armature.name,
         )
     return Rig(path, model, bones, to_armature)
 

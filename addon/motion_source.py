@@ -7,13 +7,9 @@ import bpy
 import numpy as np
 
 from . import model_file
-from .translations import tr
+from .user_error import UserError
 
 _FRAMES_PER_SECOND = 30  # of every VMD
-
-
-class MotionError(Exception):
-    """The motion cannot be used; the text is a sentence for the user."""
 
 
 def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0):
@@ -24,30 +20,23 @@ def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0)
     scene is one of the motion.
     """
     if not motion_path:
-        raise MotionError(tr("No motion is chosen: choose a .vmd or .vpd"))
+        raise UserError("No motion is chosen: choose a .vmd or .vpd")
     if real_time and not fps > 0:
-        raise MotionError(tr("The scene has {fps} frames per second", fps=fps))
+        raise UserError("The scene has {fps} frames per second", fps=fps)
     path = bpy.path.abspath(motion_path)
-    try:
-        rig = model_file.rig(armature, model_path)
-        motion = model_file.load_motion(path)
-    except model_file.FileError as error:
-        raise MotionError(str(error)) from error
+    rig = model_file.rig(armature, model_path)
+    motion = model_file.load_motion(path)
     unmatched = motion.unmatched(rig.model)
     moved = len(motion.bones) + len(motion.morphs)
     if moved == len(unmatched.bones) + len(unmatched.morphs):
         name = os.path.basename(path)
         if moved:
-            raise MotionError(
-                tr(
-                    "'{file}' moves no bone and no morph of '{name}'",
-                    file=name,
-                    name=armature.name,
-                )
+            raise UserError(
+                "'{file}' moves no bone and no morph of '{name}'",
+                file=name,
+                name=armature.name,
             )
-        raise MotionError(
-            tr("'{file}' moves no model: it has no key of a bone or morph", file=name)
-        )
+        raise UserError("'{file}' moves no model: it has no key of a bone or morph", file=name)
     speed = _FRAMES_PER_SECOND / fps if real_time else 1.0
     return Motion(rig, motion, path, armature, start, speed)
 

@@ -11,6 +11,7 @@ import numpy as np
 from . import mesh_source, model, native, preview, translations
 from .bake import operators, record
 from .translations import label, tr
+from .user_error import UserError
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _NOT_FIRST, _NOT_LAST = " 。、，：；）」”ー", "（「“"  # of a line
@@ -37,7 +38,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
         translations.follow()
         try:
             found = model.of_object(context.active_object, context.view_layer)
-        except model.ModelError as error:
+        except UserError as error:
             _wrapped(layout, str(error), context.region.width)
             return
         layout.label(text=found.name, icon="ARMATURE_DATA", translate=False)
@@ -138,7 +139,7 @@ class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
 def _found(context):
     try:
         return model.of_object(context.active_object, context.view_layer)
-    except model.ModelError:
+    except UserError:
         return None
 
 
@@ -175,7 +176,7 @@ def _summary(obj, armature):
         try:
             source = mesh_source.read(obj, armature)
             deform, limited = source.deform, source.limited
-        except mesh_source.SourceError:
+        except UserError:
             deform, limited = np.empty(0, np.uint8), 0
         counts = np.bincount(deform, minlength=len(mesh_source.DEFORM_NAMES))
         known = _summaries[obj.name_full] = (sizes, _Summary(counts, limited))

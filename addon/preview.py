@@ -28,20 +28,11 @@ from . import (
     preview_nodes,
     skinner,
 )
-from .translations import tr
+from .user_error import UserError
 
 STATE = "mmdskin_preview"  # ID property of a live mesh object: what `disable` has to bring back
 PROPERTY = "mmdskin_live"
 FUNCTION = "mmdskin_tick"
-
-ERRORS = (
-    model.ModelError,
-    mesh_source.SourceError,
-    motion_source.MotionError,
-    pose_source.PoseError,
-    native.NativeError,
-    skinner.SkinError,
-)
 
 _BAKED = "mmdskin_bake"
 _COPIES = 4  # of one mesh: viewport, render, and some to spare for view layers and scenes
@@ -82,7 +73,7 @@ def toggle(armature, on, context):
             enable(model.of_object(armature, context.view_layer))
         else:
             disable(armature)
-    except ERRORS as error:
+    except UserError as error:
         _errors[armature.name] = str(error)
     live = bool(_live_objects(armature))
     if not live:
@@ -105,22 +96,20 @@ def enable(found):
     for obj in found.meshes:
         skinner.check_editable(obj)
         if _BAKED in obj:
-            raise skinner.SkinError(tr("'{name}' is baked: clear the bake first", name=found.name))
+            raise UserError("'{name}' is baked: clear the bake first", name=found.name)
         skinner.check_modifiers(obj, found.armature)
         _check_attribute(obj)
     for obj in found.meshes:
         mesh_source.check_counts(obj)
     if not any(len(obj.data.vertices) for obj in found.meshes):
-        raise skinner.SkinError(tr("'{name}' has no vertices", name=found.name))
+        raise UserError("'{name}' has no vertices", name=found.name)
     native.load()
     bones = {obj: mesh_source.deforming_bones(obj, found.armature) for obj in found.meshes}
     if not any(bones.values()):
-        raise skinner.SkinError(
-            tr(
-                "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
-                name=found.name,
-                armature=found.armature.name,
-            )
+        raise UserError(
+            "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+            name=found.name,
+            armature=found.armature.name,
         )
     settings = found.armature.mmdskin
     if settings.source == "MOTION":
@@ -166,12 +155,10 @@ def cost_of(found):
 def _check_attribute(obj):
     attribute = obj.data.attributes.get(preview_nodes.ATTRIBUTE)
     if attribute is not None and not is_live(obj):
-        raise skinner.SkinError(
-            tr(
-                "'{name}' has an attribute named '{attribute}': rename or remove it first",
-                name=obj.name,
-                attribute=preview_nodes.ATTRIBUTE,
-            )
+        raise UserError(
+            "'{name}' has an attribute named '{attribute}': rename or remove it first",
+            name=obj.name,
+            attribute=preview_nodes.ATTRIBUTE,
         )
 
 

@@ -8,12 +8,7 @@ import bpy
 import numpy as np
 
 from . import mesh_source, model, native
-from .translations import tr
-
-
-class SkinError(Exception):
-    """The mesh cannot be skinned as it is; the text is a sentence for the user."""
-
+from .user_error import UserError
 
 # Modifiers that leave vertices where they are may stand before the armature's.
 _HARMLESS = {
@@ -56,8 +51,8 @@ class Skinner:
                 morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
             )
         except ValueError as error:
-            raise SkinError(
-                tr("'{name}' cannot be skinned: {reason}", name=obj.name, reason=error)
+            raise UserError(
+                "'{name}' cannot be skinned: {reason}", name=obj.name, reason=error
             ) from error
 
     @property
@@ -125,52 +120,44 @@ def pinned_key(obj):
 
 
 def check_writable(obj):
-    """SkinError when the object or its mesh may not be written now."""
+    """UserError when the object or its mesh may not be written now."""
     mesh = obj.data
     if obj.library or mesh.library or obj.override_library or mesh.override_library:
-        raise SkinError(
-            tr(
-                "'{name}' is linked from another file: append it or make it local first",
-                name=obj.name,
-            )
+        raise UserError(
+            "'{name}' is linked from another file: append it or make it local first",
+            name=obj.name,
         )
-    if obj.mode in {"EDIT", "SCULPT"}:
-        raise SkinError(
-            tr("'{name}' is in edit mode: switch to object mode first", name=obj.name)
-            if obj.mode == "EDIT"
-            else tr("'{name}' is in sculpt mode: switch to object mode first", name=obj.name)
-        )
+    if obj.mode == "EDIT":
+        raise UserError("'{name}' is in edit mode: switch to object mode first", name=obj.name)
+    if obj.mode == "SCULPT":
+        raise UserError("'{name}' is in sculpt mode: switch to object mode first", name=obj.name)
 
 
 def check_editable(obj):
-    """SkinError when nothing may be added to the object or its mesh now."""
+    """UserError when nothing may be added to the object or its mesh now."""
     check_writable(obj)
     mesh = obj.data
     users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
     if users > 1:
-        raise SkinError(
-            tr(
-                "The mesh of '{name}' is used by {count} objects: make it single-user first",
-                name=obj.name,
-                count=users,
-            )
+        raise UserError(
+            "The mesh of '{name}' is used by {count} objects: make it single-user first",
+            name=obj.name,
+            count=users,
         )
 
 
 def check_modifiers(obj, armature):
-    """SkinError when a modifier before the armature's moves vertices."""
+    """UserError when a modifier before the armature's moves vertices."""
     first = model.armature_modifiers(obj, armature)[0]
     for modifier in obj.modifiers:
         if modifier == first:
             return
         if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
-            raise SkinError(
-                tr(
-                    "Modifier '{modifier}' of '{name}' stands before the Armature modifier:"
-                    " move it below",
-                    modifier=modifier.name,
-                    name=obj.name,
-                )
+            raise UserError(
+                "Modifier '{modifier}' of '{name}' stands before the Armature modifier:"
+                " move it below",
+                modifier=modifier.name,
+                name=obj.name,
             )
 
 
@@ -178,12 +165,10 @@ def _share(obj, armature, source):
     """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
     modifiers = model.armature_modifiers(obj, armature)
     if not modifiers:
-        raise SkinError(
-            tr(
-                "'{name}' has no Armature modifier for '{armature}'",
-                name=obj.name,
-                armature=armature.name,
-            )
+        raise UserError(
+            "'{name}' has no Armature modifier for '{armature}'",
+            name=obj.name,
+            armature=armature.name,
         )
     modifier = modifiers[0]
     group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None

@@ -4,14 +4,14 @@
 import numpy as np
 
 from .. import mesh_source, model
-from ..translations import tr
+from ..user_error import UserError
 
 _ENOUGH = 1e-4  # sum of weights up to which the modifier leaves a vertex alone
 _SINGULAR = 1e-3  # least stretch of a blend, against its greatest, that is worth inverting
 
 
-def refusal(obj, armature, modifiers):
-    """Why the modifiers of a mesh are not a plain linear blend, as a sentence, or None.
+def check(obj, armature, modifiers):
+    """UserError when the modifiers of a mesh are not a plain linear blend.
 
     `modifiers`: name: [show_viewport, show_render] where they differ from what is set now.
     """
@@ -20,24 +20,24 @@ def refusal(obj, armature, modifiers):
     shown = modifiers.get(first.name, (first.show_viewport, first.show_render))
     names = {"modifier": first.name, "name": obj.name}
     if len(found) > 1:
-        return tr(
+        raise UserError(
             "'{name}' has {count} Armature modifiers: corrective keys need just one",
             name=obj.name,
             count=len(found),
         )
     if not all(shown):
-        return tr(
+        raise UserError(
             "Modifier '{modifier}' of '{name}' is switched off:"
             " corrective keys need it in viewport and renders",
             **names,
         )
     if first.use_deform_preserve_volume:
-        return tr(
+        raise UserError(
             "Modifier '{modifier}' of '{name}' has Preserve Volume on: switch it off first",
             **names,
         )
     if first.use_bone_envelopes or not first.use_vertex_groups:
-        return tr(
+        raise UserError(
             "Modifier '{modifier}' of '{name}' uses bone envelopes: let it use vertex groups only",
             **names,
         )
@@ -45,13 +45,14 @@ def refusal(obj, armature, modifiers):
         bone = armature.data.bones.get(group.name)
         if bone is not None and bone.use_deform:
             if bone.use_envelope_multiply:
-                return tr(
+                raise UserError(
                     "Bone '{bone}' multiplies vertex groups by its envelope: switch it off",
                     bone=bone.name,
                 )
             if bone.bbone_segments > 1:
-                return tr("Bone '{bone}' has several segments: let it have one", bone=bone.name)
-    return None
+                raise UserError(
+                    "Bone '{bone}' has several segments: let it have one", bone=bone.name
+                )
 
 
 class LinearBlend:

@@ -2,6 +2,7 @@
 /* What Model computes besides skinning: poses, morphed texture coordinates and materials. */
 #include "core/pose/pose.h"
 
+#include "core/base/numbers.h"
 #include "core/data/morph.h"
 #include "core/pose/sampling.h"
 #include "python/arrays.h"
@@ -30,7 +31,7 @@ static bool take_frames(PyObject *argument, const char *name, int rank, const si
     if (bad == count)
         return true;
     PyErr_Format(PyExc_ValueError, "%s: frame %zu, number %zu is %s", name, bad / of_frame,
-                 bad % of_frame, isnan(numbers[bad]) ? "NaN" : "infinite");
+                 bad % of_frame, mmd_not_finite_name(numbers[bad]));
     return false;
 }
 

@@ -120,7 +120,7 @@ class Operator(Stopped):
         operators = addon().bake.operators
         self.reports = []
         kind = operators.MMDSKIN_OT_bake
-        names = ("invoke", "execute", "modal", "cancel", "models", "failed")
+        names = ("invoke", "execute", "modal", "cancel", "models")
         names += ("_start", "_options", "_report")
         members = {name: getattr(kind, name) for name in names}
         given = {"target": "MESH_CACHE", "range": "CUSTOM", "folder": self.folder}

@@ -13,6 +13,8 @@
    circle, every number is finite.
    Space: left-handed, +Y up, as in the file; angles in radians. docs/mmd-behaviour.md#pmx. */
 
+enum { MMD_MAX_VERTICES = 1 << 26 }; /* of a model or a mesh */
+
 typedef enum mmd_deform {
     MMD_BDEF1,
     MMD_BDEF2,

@@ -52,7 +52,7 @@ static bool read_vertices(reader *r)
     size_t n = 0;
     open_section(r, "vertices");
     uint32_t count = mmd_bytes_u32(&r->base.in);
-    if (!mmd_reader_believe(&r->base, "vertices", count, 38, 1 << 26, &n))
+    if (!mmd_reader_believe(&r->base, "vertices", count, 38, MMD_MAX_VERTICES, &n))
         return false;
     model->positions = allocate(r, n, 3 * sizeof(float));
     model->normals = allocate(r, n, 3 * sizeof(float));

@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_VERTICES = 1 << 26 };
-
 typedef struct reader {
     mmd_reader base;
     mmd_model *model;
@@ -164,7 +162,7 @@ static bool read_vertices(reader *r)
     mmd_model *model = r->model;
     size_t sets = model->additional_uv_count, n;
     r->base.section = "vertices";
-    if (!read_count(r, r->base.section, 37 + 16 * sets + r->bone_size, MAX_VERTICES, &n))
+    if (!read_count(r, r->base.section, 37 + 16 * sets + r->bone_size, MMD_MAX_VERTICES, &n))
         return false;
     model->positions = allocate(r, n, 3 * sizeof(float));
     model->normals = allocate(r, n, 3 * sizeof(float));

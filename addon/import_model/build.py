@@ -10,6 +10,7 @@ import bpy
 
 from .. import names, native
 from ..translations import tr
+from ..user_error import UserError
 from . import armature, keys, materials, mesh, neighbour, records, weights
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
@@ -19,10 +20,6 @@ class Options(NamedTuple):
     scale: float = 0.08
     parts: frozenset = frozenset({"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"})
     pack: bool = False
-
-
-class ImportFailedError(Exception):
-    """The file cannot be imported; the text is a sentence for the user."""
 
 
 class Report:
@@ -36,7 +33,7 @@ class Report:
 
 
 def import_file(context, path, options):
-    """The new root object and the Report; ImportFailedError leaves everything as it was."""
+    """The new root object and the Report; UserError leaves everything as it was."""
     path = os.path.abspath(path)
     model, report = read(path), Report()
     with _removed_on_failure(context):
@@ -47,21 +44,16 @@ def import_file(context, path, options):
 def read(path):
     """The file as a `mmdskin.Model`."""
     file = os.path.basename(path)
-    try:
-        mmdskin = native.load()
-    except native.NativeError as error:
-        raise ImportFailedError(str(error)) from error
+    mmdskin = native.load()
     try:
         return mmdskin.load_model(path)
     except mmdskin.FormatError as error:
-        raise ImportFailedError(
-            tr("'{file}' is not a sound MMD model: {reason}", file=file, reason=error)
+        raise UserError(
+            "'{file}' is not a sound MMD model: {reason}", file=file, reason=error
         ) from error
     except (OSError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or tr("there is not enough memory")
-        raise ImportFailedError(
-            tr("'{file}' cannot be read: {reason}", file=file, reason=reason)
-        ) from error
+        raise UserError("'{file}' cannot be read: {reason}", file=file, reason=reason) from error
 
 
 def _build(context, model, path, options, report):

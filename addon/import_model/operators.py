@@ -8,6 +8,7 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatPrope
 from bpy_extras.io_utils import ImportHelper
 
 from ..translations import tr
+from ..user_error import UserError
 from . import build
 
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
@@ -81,7 +82,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         for path in paths:
             try:
                 _, report = build.import_file(context, path, options)
-            except build.ImportFailedError as error:
+            except UserError as error:
                 self.report({"ERROR"}, str(error))
                 continue
             imported += 1

@@ -11,40 +11,20 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
-from bpy.props import StringProperty
-from bpy_extras.io_utils import ImportHelper
 
 from .. import (
     deform_data,
     mesh_source,
     mmd_tools,
-    model,
-    model_file,
-    native,
     pose_source,
     preview,
     skinner,
 )
 from ..mesh_source import BDEF2, SDEF, SDEF_KEYS
-from ..translations import tr
+from ..user_error import UserError
 from . import vertex_match
 
 _SAME_WEIGHT = 1e-6
-
-
-class RestoreError(Exception):
-    """The file is not this model's; the text is a sentence for the user."""
-
-
-ERRORS = (
-    RestoreError,
-    model.ModelError,
-    model_file.FileError,
-    mesh_source.SourceError,
-    pose_source.PoseError,
-    native.NativeError,
-    skinner.SkinError,
-)
 
 
 class Restored(NamedTuple):
@@ -65,19 +45,17 @@ def prepare(found, rig):
     for obj in found.meshes:
         skinner.check_editable(obj)
     if not len(rig.model.positions):
-        raise RestoreError(tr("'{name}' has no vertices", name=os.path.basename(rig.path)))
+        raise UserError("'{name}' has no vertices", name=os.path.basename(rig.path))
     restored = [_prepare(obj, found.armature, rig) for obj in found.meshes]
     matched = sum(item.matched.sum() for item in restored)
     total = sum(len(item.matched) for item in restored)
     if 2 * matched < total or not matched:
-        raise RestoreError(
-            tr(
-                "'{file}' does not fit '{name}': {found} of {total} vertices found",
-                file=os.path.basename(rig.path),
-                name=found.name,
-                found=matched,
-                total=total,
-            )
+        raise UserError(
+            "'{file}' does not fit '{name}': {found} of {total} vertices found",
+            file=os.path.basename(rig.path),
+            name=found.name,
+            found=matched,
+            total=total,
         )
     return [item for item in restored if item.matched.any()], total - matched
 
@@ -211,64 +189,3 @@ def _write_points(item):
         flat = np.ascontiguousarray(points, np.float32).ravel()
         getattr(key, "points", key.data).foreach_set("co", flat)
     obj.active_shape_key_index = shown
-
-
-class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
-    """Read from the model's file what its importer has lost: QDEF, SDEF, exact weights"""
-
-    bl_idname = "mmdskin.load_deform_data"
-    bl_label = "Restore Deform Data"
-    bl_options = {"REGISTER", "UNDO"}
-
-    filename_ext = ".pmx"
-    filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
-
-    @classmethod
-    def poll(cls, context):
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to object mode first"))
-            return False
-        return True
-
-    def invoke(self, context, event):
-        try:
-            found = model.of_object(context.active_object, context.view_layer)
-            self.filepath = model_file.rig(found.armature).path
-        except ERRORS:
-            pass  # the user knows better
-        return super().invoke(context, event)
-
-    def execute(self, context):
-        try:
-            found = model.of_object(context.active_object, context.view_layer)
-            rig = model_file.rig(found.armature, self.filepath)
-            restored, missing = prepare(found, rig)
-            write(found, rig, restored)
-        except ERRORS as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        name = os.path.basename(rig.path)
-        if missing:
-            self.report(
-                {"WARNING"},
-                tr(
-                    "{count} vertices have no match in '{file}' and keep what they have",
-                    count=missing,
-                    file=name,
-                ),
-            )
-        matched = sum(int(item.matched.sum()) for item in restored)
-        self.report(
-            {"INFO"}, tr("Restored {count} vertices from '{file}'", count=matched, file=name)
-        )
-        return {"FINISHED"}
-
-
-def register():
-    if not MMDSKIN_OT_load_deform_data.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_load_deform_data)
-
-
-def unregister():
-    if MMDSKIN_OT_load_deform_data.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_OT_load_deform_data)
