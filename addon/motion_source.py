@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A VMD or VPD evaluated by mmdskin, with MMD's own IK, for a model of the scene."""
 
+import copy
 import os
 
 import bpy
@@ -26,7 +27,7 @@ def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0)
     path = bpy.path.abspath(motion_path)
     rig = model_file.rig(armature, model_path)
     motion = model_file.load_motion(path)
-    unmatched = motion.unmatched(rig.model)
+    unmatched = motion.unmatched(rig.pmx)
     moved = len(motion.bones) + len(motion.morphs)
     if moved == len(unmatched.bones) + len(unmatched.morphs):
         name = os.path.basename(path)
@@ -45,21 +46,31 @@ class Motion:
     """Never changes, knows nothing of Blender: any thread may use it, several at once."""
 
     def __init__(self, rig, motion, path, armature, start, speed):
-        self.rig, self.motion, self.path = rig, motion, path
-        self.start, self.speed = float(start), float(speed)
+        self.rig = rig
+        self._set(motion, path, start, speed)
         self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
-        self._keys = _keys(rig.model, armature)
-        self._bone_tracks = {track.name for track in motion.bones}
-        self._morph_tracks = {track.name for track in motion.morphs}
-        self._flips, self._groups, self._ratios = _mixing(rig.model)
+        self._keys = _keys(rig.pmx, armature)
+        self._flips, self._groups, self._ratios = _mixing(rig.pmx)
         # T M inverse(T), as one matrix that acts on the 16 numbers of M.
         to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
         self._conjugate = np.kron(to_armature, to_file.T).T
 
+    def with_motion(self, motion, path, start, speed):
+        """The same model moved by another `mmdskin.Motion`."""
+        other = copy.copy(self)
+        other._set(motion, path, start, speed)
+        return other
+
+    def _set(self, motion, path, start, speed):
+        self.motion, self.path = motion, path
+        self.start, self.speed = float(start), float(speed)
+        self._bone_tracks = {track.name for track in motion.bones}
+        self._morph_tracks = {track.name for track in motion.morphs}
+
     @property
     def unmatched(self):
         """Names that the motion has keys for and the model lacks: (bones, morphs, ik)."""
-        return self.motion.unmatched(self.rig.model)
+        return self.motion.unmatched(self.rig.pmx)
 
     @property
     def moves_bones(self):
@@ -84,7 +95,7 @@ class Motion:
 
         A bone that the file does not know moves with its parent.
         """
-        pose = self.rig.model.pose(self.motion, self.motion_frames(frames))
+        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames))
         chosen = pose.bone_matrices[:, [self._bones.get(name, -1) for name in bones]]
         still = [i for i, name in enumerate(bones) if self._bones.get(name, -1) < 0]
         chosen[:, still] = np.eye(4, dtype=np.float32)
@@ -100,7 +111,7 @@ class Motion:
 
         0 for names that are not known, and for groups: their children carry them.
         """
-        pose = self.rig.model.pose(self.motion, self.motion_frames(frames), ik=False)
+        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames), ik=False)
         weights = self._mixed(pose.morph_weights)
         numbers = [self._keys.get(name, -1) for name in names]
         values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
@@ -109,12 +120,12 @@ class Motion:
 
     def has_bone_track(self, name):
         """Whether the motion has keys for the named scene bone."""
-        return self.rig.model.bones[self.rig.bones[name]].name in self._bone_tracks
+        return self.rig.pmx.bones[self.rig.bones[name]].name in self._bone_tracks
 
     def has_key_track(self, name):
         """Whether the motion has keys for the morph of the named shape key."""
         number = self._keys.get(name, -1)
-        return number >= 0 and self.rig.model.morphs[number].name in self._morph_tracks
+        return number >= 0 and self.rig.pmx.morphs[number].name in self._morph_tracks
 
     def _mixed(self, weights):
         """(F, M) sliders as the weights by which vertex morphs act.
@@ -140,22 +151,37 @@ def _number(rig, bone):
     return -1
 
 
-def _keys(model, armature):
-    """Shape key: its vertex morph, or -1 for a group, which acts through others."""
-    vertex = {i for i, morph in enumerate(model.morphs) if morph.kind == "vertex"}
+def _keys(pmx, armature):
+    """Shape key: its vertex morph, or -1 for a group, which acts through others.
+
+    Of all that knows a key's name the surest comes first: what our importer noted, else the file's
+    names; then mmd_tools' list, which follows when it renames a key; then the file's English names.
+    """
+    morphs = pmx.morphs
     noted = model_file.morph_keys(armature)
-    if len(noted) == len(model.morphs):
-        return {key: i if i in vertex else -1 for i, key in enumerate(noted) if key}
-    keys = {morph.name: -1 for morph in model.morphs if morph.kind == "group"}
-    numbers = sorted(vertex)
-    names = model_file.unique_names(model.morphs[i].name for i in numbers)
-    keys.update(zip(names, numbers, strict=True))
-    return keys
+    vertex = [i for i, morph in enumerate(morphs) if morph.kind == "vertex"]
+    groups = [i for i, morph in enumerate(morphs) if morph.kind == "group"]
+    if len(noted) == len(morphs):
+        pairs = [(key, i) for i, key in enumerate(noted) if key]
+    else:
+        names = model_file.unique_names(morphs[i].name for i in vertex)
+        pairs = [*zip(names, vertex, strict=True), *((morphs[i].name, i) for i in groups)]
+    listed = model_file.listed_morphs(armature)
+    if len(listed) == len(vertex):
+        pairs += [
+            (key, i)
+            for (key, english), i in zip(listed, vertex, strict=True)
+            if english == morphs[i].name_english
+        ]
+    english = [i for i in (*vertex, *groups) if morphs[i].name_english]
+    names = model_file.unique_names(morphs[i].name_english for i in english)
+    pairs += zip(names, english, strict=True)
+    return {key: i if morphs[i].kind == "vertex" else -1 for key, i in reversed(pairs)}
 
 
-def _mixing(model):
+def _mixing(pmx):
     """What acts through other morphs: flips in order of effect, groups, and their ratios (G, M)."""
-    morphs, flips, groups = model.morphs, [], []
+    morphs, flips, groups = pmx.morphs, [], []
     for i, morph in enumerate(morphs):
         if morph.kind == "flip" and len(morph.indices):
             flips.append((i, np.float32(1), morph.indices, morph.values[:, 0]))

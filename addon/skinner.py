@@ -7,7 +7,7 @@ Bake and preview both go this way, so that they cannot differ. Positions are in 
 import bpy
 import numpy as np
 
-from . import mesh_source, model, native
+from . import mesh_source, mmd_tools, native, scene_model
 from .user_error import UserError
 
 # Modifiers that leave vertices where they are may stand before the armature's.
@@ -39,7 +39,7 @@ class Skinner:
         self.bones = source.bones
         morphs = mesh_source.morphs(obj, source.weights, absent)
         self.keys = tuple(name for name, _, _ in morphs)
-        self._share = _share(obj, armature, source)
+        self.share = _share(obj, armature, source)
         self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
         try:
             self._mesh = mmdskin.Mesh(
@@ -75,12 +75,12 @@ class Skinner:
         if buffers is not None:
             options["out"] = self._skinned(buffers[0], None, None)
         skinned = self._skin(self._mesh, matrices, key_values, **options).positions
-        if self._share is None:
+        if self.share is None:
             return _swapped(skinned, None if buffers is None else buffers[1])
         options["out"] = None
         still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
         mixed = self._skin(self._mesh, still, key_values, **options).positions
-        return _swapped(mixed + self._share * (skinned - mixed))
+        return _swapped(mixed + self.share[:, None] * (skinned - mixed))
 
 
 def _swapped(points, result=None):
@@ -148,7 +148,7 @@ def check_editable(obj):
 
 def check_modifiers(obj, armature):
     """UserError when a modifier before the armature's moves vertices."""
-    first = model.armature_modifiers(obj, armature)[0]
+    first = scene_model.armature_modifiers(obj, armature)[0]
     for modifier in obj.modifiers:
         if modifier == first:
             return
@@ -162,8 +162,8 @@ def check_modifiers(obj, armature):
 
 
 def _share(obj, armature, source):
-    """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
-    modifiers = model.armature_modifiers(obj, armature)
+    """(V,) how much of the deformation the user's group of the modifier lets through, or None."""
+    modifiers = scene_model.armature_modifiers(obj, armature)
     if not modifiers:
         raise UserError(
             "'{name}' has no Armature modifier for '{armature}'",
@@ -171,9 +171,8 @@ def _share(obj, armature, source):
             armature=armature.name,
         )
     modifier = modifiers[0]
-    group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None
-    # mmd_tools masks the vertices that its SDEF driver moves instead of the modifier.
-    if group is None or group.name == "mmd_sdef_mask":
+    group = obj.vertex_groups.get(mmd_tools.users_group(modifier))
+    if group is None:
         return None
-    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))[:, None]
+    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))
     return 1 - share if modifier.invert_vertex_group else share

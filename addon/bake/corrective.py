@@ -37,7 +37,7 @@ class Corrective:
             raise UserError(
                 "'{name}' shows only its active shape key: unpin it first", name=obj.name
             )
-        self._blend = linear_blend.LinearBlend(obj, part.armature, part.skinner.source)
+        self._blend = linear_blend.LinearBlend(obj, part.skinner)
         self._still = np.tile(np.eye(4, dtype=np.float32), (len(part.bones), 1, 1))
         self._rest = mesh_source.rest_positions(obj.data)
         self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))

@@ -87,9 +87,11 @@ class Job:
     def _run(self, models, motions):
         options = self.options
         depsgraph = self._context.evaluated_depsgraph_get()
-        for one in models:
-            _check(one, depsgraph)
-        groups = [_Group(one, motion, options) for one, motion in zip(models, motions, strict=True)]
+        for model in models:
+            _check(model, depsgraph)
+        groups = [
+            _Group(model, motion, options) for model, motion in zip(models, motions, strict=True)
+        ]
         targets = [target for group in groups for _, target in group.parts]
         done = False
         try:
@@ -114,23 +116,23 @@ class Job:
 class _Group:
     """A model: where its poses come from, and a target for each mesh."""
 
-    def __init__(self, one, motion, options):
-        parts = [sources.Part(obj, one.armature, record.of(obj)) for obj in one.meshes]
+    def __init__(self, model, motion, options):
+        parts = [sources.Part(obj, model.armature, record.of(obj)) for obj in model.meshes]
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
-            if not any(len(obj.data.vertices) for obj in one.meshes):
-                raise UserError("'{name}' has no vertices", name=one.name)
+            if not any(len(obj.data.vertices) for obj in model.meshes):
+                raise UserError("'{name}' has no vertices", name=model.name)
             raise UserError(
                 "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
-                name=one.name,
-                armature=one.armature.name,
+                name=model.name,
+                armature=model.armature.name,
             )
-        self.armature = one.armature
-        self.bones = _with_parents(one.armature, {name for part in parts for name in part.bones})
+        self.armature = model.armature
+        self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
         if motion is None:
-            self.poses = sources.ArmaturePoses(one.armature, self.bones)
+            self.poses = sources.ArmaturePoses(model.armature, self.bones)
         else:
-            self.poses = sources.MotionPoses(one.armature, self.bones, motion)
+            self.poses = sources.MotionPoses(model.armature, self.bones, motion)
             self.poses.prepare(parts)
         kind = _TARGETS[options.target]
         self.parts = [
@@ -211,14 +213,14 @@ class _Frames:
         self._scene.frame_set(frame)
 
 
-def _check(one, depsgraph):
-    _check_evaluated(one.armature, depsgraph)
-    if one.armature.mode == "EDIT":
-        raise UserError("'{name}' is in edit mode: leave edit mode first", name=one.armature.name)
-    for obj in one.meshes:
+def _check(model, depsgraph):
+    _check_evaluated(model.armature, depsgraph)
+    if model.armature.mode == "EDIT":
+        raise UserError("'{name}' is in edit mode: leave edit mode first", name=model.armature.name)
+    for obj in model.meshes:
         skinner.check_editable(obj)
         _check_evaluated(obj, depsgraph)
-        skinner.check_modifiers(obj, one.armature)
+        skinner.check_modifiers(obj, model.armature)
         keys = obj.data.shape_keys
         if keys and keys.animation_data and keys.animation_data.use_tweak_mode:
             raise UserError(

@@ -14,7 +14,7 @@ import struct
 import bpy
 import numpy as np
 
-from .. import model
+from .. import blender_versions, scene_model
 from ..user_error import UserError
 from . import record
 
@@ -78,8 +78,8 @@ class MeshCache:
         # Blender shows number `frame_scale * time - frame_start` of the file.
         modifier.frame_scale = 1 / (options.step * options.stretch)
         modifier.frame_start = options.frames[0] / options.step
-        first = model.armature_modifiers(obj, self.part.armature)[0]
-        _move(obj, modifier, obj.modifiers.find(first.name) + 1)
+        first = scene_model.armature_modifiers(obj, self.part.armature)[0]
+        blender_versions.move_modifier(obj, modifier, obj.modifiers.find(first.name) + 1)
         record.switch_armature_off(obj, self.part.armature, state)
 
     def close(self, done):
@@ -135,12 +135,3 @@ def _shown_path(path):
         return bpy.path.relpath(path)
     except ValueError:  # another drive
         return path
-
-
-def _move(obj, modifier, place):
-    number = obj.modifiers.find(modifier.name)
-    if hasattr(obj.modifiers, "move"):
-        obj.modifiers.move(number, place)
-    else:
-        with bpy.context.temp_override(object=obj):
-            bpy.ops.object.modifier_move_to_index(modifier=modifier.name, index=place)

@@ -7,7 +7,7 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from .. import model, native, properties
+from .. import native, properties, scene_model
 from ..translations import tr
 from ..user_error import UserError, cancelled
 from . import job, sources
@@ -37,8 +37,8 @@ class _ModelOperator:
 
     def models(self, context):
         if self.all_models:
-            return model.all_of(context.view_layer)
-        return [model.of_object(context.active_object, context.view_layer)]
+            return scene_model.all_of(context.view_layer)
+        return [scene_model.of_object(context.active_object, context.view_layer)]
 
 
 class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
@@ -179,7 +179,9 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         given = {
             name: getattr(self, name) for name in names if self.properties.is_property_set(name)
         }
-        motions = [sources.motion_settings(one.armature, context.scene, given) for one in models]
+        motions = [
+            sources.motion_settings(model.armature, context.scene, given) for model in models
+        ]
         return job.Job(context, models, motions, self._options(context.scene))
 
     def _options(self, scene):

@@ -7,6 +7,7 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
+from ..blender_versions import HAS_FILE_HANDLERS
 from ..translations import tr
 from ..user_error import UserError
 from . import build
@@ -77,17 +78,19 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         if not self.types:
             self.report({"ERROR"}, tr("Nothing to import: choose at least one part of the model"))
             return {"CANCELLED"}
-        imported = 0
         options = build.Options(self.scale, self._parts(), self.pack_textures)
+        failures = []
         for path in paths:
             try:
                 _, report = build.import_file(context, path, options)
             except UserError as error:
-                self.report({"ERROR"}, str(error))
+                failures.append(str(error))
                 continue
-            imported += 1
             for text in report.warnings:
                 self.report({"WARNING"}, f"{os.path.basename(path)}: {text}")
+        imported = len(paths) - len(failures)
+        for text in failures:
+            self.report({"WARNING"} if imported else {"ERROR"}, text)
         if not imported:
             return {"CANCELLED"}
         self.report(
@@ -110,7 +113,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
 
 _classes = [MMDSKIN_OT_import_model]
 
-if hasattr(bpy.types, "FileHandler"):
+if HAS_FILE_HANDLERS:
 
     class MMDSKIN_FH_model(bpy.types.FileHandler):
         bl_idname = "MMDSKIN_FH_model"

@@ -7,7 +7,7 @@ import bpy
 from bpy.props import StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model, model_file
+from .. import model_file, scene_model
 from ..translations import tr
 from ..user_error import UserError, cancelled
 from . import deform
@@ -32,18 +32,18 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
 
     def invoke(self, context, event):
         try:
-            found = model.of_object(context.active_object, context.view_layer)
-            self.filepath = model_file.rig(found.armature).path
+            model = scene_model.of_object(context.active_object, context.view_layer)
+            self.filepath = model_file.rig(model.armature).path
         except UserError:
             pass  # the user knows better
         return super().invoke(context, event)
 
     def execute(self, context):
         try:
-            found = model.of_object(context.active_object, context.view_layer)
-            rig = model_file.rig(found.armature, self.filepath)
-            restored, missing = deform.prepare(found, rig)
-            deform.write(found, rig, restored)
+            model = scene_model.of_object(context.active_object, context.view_layer)
+            rig = model_file.rig(model.armature, self.filepath)
+            restored, missing = deform.prepare(model, rig)
+            deform.write(model, rig, restored)
         except UserError as error:
             return cancelled(self, error)
         name = os.path.basename(rig.path)

@@ -406,6 +406,29 @@ def test_bad_local_values_are_refused_by_name(two, name, value):
         two[0].pose_from(**given | {name: value})
 
 
+@pytest.mark.parametrize(
+    "name, place, bad, message",
+    [
+        ("translations", (2, 1, 0), np.inf, "translations: frame 2, bone 1 is infinite in x"),
+        ("rotations", (0, 1, 3), np.nan, "rotations: frame 0, bone 1 is NaN in w"),
+        ("morph_weights", (1, 0), -np.inf, "morph_weights: frame 1, morph 0 is infinite"),
+    ],
+)
+def test_the_place_of_a_number_that_is_not_finite_is_named(two, name, place, bad, message):
+    t, q = local_arrays(3)
+    given = {"translations": t, "rotations": q, "morph_weights": np.zeros((3, 1), "f4")}
+    given[name][place] = bad
+    with pytest.raises(ValueError) as refused:
+        two[0].pose_from(**given)
+    assert str(refused.value) == message
+
+
+def test_arguments_of_different_numbers_of_frames_are_named(two):
+    with pytest.raises(ValueError) as refused:
+        two[0].pose_from(local_arrays(3)[0], local_arrays(4)[1])
+    assert str(refused.value) == "rotations: 4 frames, expected 1 or 3"
+
+
 def test_the_bone_of_a_quaternion_without_length_is_named(two):
     t, q = local_arrays(3)
     q[2, 1] = 0

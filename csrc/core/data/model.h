@@ -176,9 +176,6 @@ typedef struct mmd_model {
 /* Numbers per offset of a morph of this kind. */
 size_t mmd_morph_width(mmd_morph_kind kind);
 
-/* Reads a model from borrowed bytes, told apart by content. The result is freed by mmd_model_free.
-   NULL on failure; err->section and err->offset tell the place. */
-mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err);
 void mmd_model_free(mmd_model *model);
 
 #endif

@@ -9,6 +9,9 @@
    up as 0. `sliders` and `weights` hold `count` numbers and may not overlap. */
 void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *sliders, float *weights);
 
+/* False when one of (frame_count,morph_count) slider values is not finite. */
+bool mmd_morph_check(const float *sliders, size_t frame_count, size_t morph_count, mmd_error *err);
+
 /* Texture coordinates with UV morphs applied: (V,2) for channel 0, (V,4) for the additional UVs 1
    to 4, which start from zero where the model lacks them. `weights` are final ones, of all morphs.
  */

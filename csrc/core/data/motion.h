@@ -78,8 +78,9 @@ typedef struct mmd_motion {
     mmd_property_track properties;
 } mmd_motion;
 
-/* Reads VMD or VPD from borrowed bytes, told apart by content. NULL on failure. */
-mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err);
+/* Sets first_frame and last_frame by the keys. */
+void mmd_motion_find_range(mmd_motion *motion);
+
 void mmd_motion_free(mmd_motion *motion);
 
 #endif
