@@ -78,7 +78,8 @@ def chain_share(found, side):
     others = found.weights[:, 1:]
     joined = (side[found.bones[:, :1], found.bones[:, 1:]] != 0) & (found.bones[:, 1:] >= 0)
     total = others.sum(1)
-    return np.divide((others * joined).sum(1), total, out=np.zeros(len(total)), where=total != 0)
+    share = np.divide((others * joined).sum(1), total, out=np.zeros(len(total)), where=total != 0)
+    return share.clip(0, 1)
 
 
 # Centres of rotation
@@ -105,7 +106,7 @@ def centers(positions, triangles, found, sigma=SIGMA, epsilon=EPSILON):
     positions = np.asarray(positions, np.float64)
     bone_count = found.bones.max(initial=-1) + 1
     dense = np.zeros((len(positions), bone_count + 1))
-    np.put_along_axis(dense, found.bones, found.weights, 1)
+    np.put_along_axis(dense, found.bones, found.weights.clip(0, 1), 1)
     dense = dense[:, :bone_count]
     corners = positions[triangles]
     areas = np.linalg.norm(
@@ -176,15 +177,17 @@ def skin_frame(
     """(positions, normals) in float64; `mesh` as for `twin.skin_frame`."""
     matrices = np.concatenate([np.asarray(matrices, np.float64), np.eye(4)[None]])
     found = influences(mesh)
-    p = twin.morphed_positions(mesh, weights)
+    p = twin.morph_positions(mesh, weights)
     n = np.asarray(mesh.normals, np.float64)
     rigid = twin.rotations(matrices)
-    turn, move, defined = twin.dual_quaternion_blend(
+    turn, move, defined = twin.blend_qdef(
         found.weights, twin.quaternions(rigid)[found.bones], matrices[found.bones, :3, 3]
     )
     proper = np.linalg.det(matrices[:, :3, :3]) > 0
     defined &= ((found.bones < 0) | proper[found.bones]).all(1) & (found.bones[:, 0] >= 0)
     positions, normals, _ = twin.skin_frame(mesh, matrices[:-1], weights, method="linear")
+    if method == "centers_of_rotation":
+        defined &= found.bones[:, 1] >= 0
     v = np.flatnonzero(defined)
     few = Influences(found.bones[v], found.weights[v])
     if method == "centers_of_rotation":
@@ -202,7 +205,7 @@ def skin_frame(
             k = compensation(rest, few, segments, side)
             moved += correction * k[:, None] * _outward(few, segments, rigid)
     positions[v] = moved
-    normals[v] = twin.unit(_turned(turn[v], n[v]), n[v])
+    normals[v] = twin.unit_or(_turned(turn[v], n[v]), n[v])
     normals[(n == 0).all(1)] = 0
     return positions, normals
 
@@ -235,8 +238,8 @@ def compensation(v, found, segments, side):
     """(V,) k: how far a vertex moves along the outward direction of its two leading bones."""
     b0, b1 = found.bones[:, 0], found.bones[:, 1]
     w0, w1, w2 = found.weights[:, :3].T
-    along = twin.unit(segments[:, 1] - segments[:, 0])
-    possible = (b1 >= 0) & np.isfinite(along).all(1)[b0] & np.isfinite(along).all(1)[b1]
+    along = twin.unit_or(segments[:, 1] - segments[:, 0])
+    possible = (w1 > 0) & np.isfinite(along).all(1)[b0] & np.isfinite(along).all(1)[b1]
     w1 = np.where(possible, w1, 1)
     x = w1 / (w0 + w1)
     profile = 2.2 * x - 9.6 * x**2 + 10.4 * x**3
@@ -247,12 +250,12 @@ def compensation(v, found, segments, side):
 
 def _outward(found, segments, rigid):
     b0, b1 = found.bones[:, 0], found.bones[:, 1]
-    along = np.nan_to_num(twin.unit(segments[:, 1] - segments[:, 0]))
+    along = np.nan_to_num(twin.unit_or(segments[:, 1] - segments[:, 0]))
     q = twin.quaternions(rigid)
     between = twin.product(q[b0], q[b1] * [-1, -1, -1, 1])
     between *= np.where(between[:, 3:] < 0, -1, 1)
-    axis = twin.unit(between[:, :3])
-    outside = twin.unit(_turned(rigid[b0], along[b0]) + _turned(rigid[b1], along[b1]))
+    axis = twin.unit_or(between[:, :3])
+    outside = twin.unit_or(_turned(rigid[b0], along[b0]) + _turned(rigid[b1], along[b1]))
     # 1 - w from the other parts: 1 - w itself loses half of the digits near rest
     sine = (between[:, :3] ** 2).sum(1)
     reach = np.minimum(1, 2 * np.sqrt(sine / (1 + between[:, 3])))

@@ -258,10 +258,15 @@ static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
     mesh->vertices = mmd_arena_alloc(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
     if (!mesh->device || !mesh->vertices || !copy_morphs(mesh, desc))
         return false;
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
+    for (size_t v = 0; v < mesh->vertex_count; v++)
         resolve(desc, v, &mesh->vertices[v]);
+    return mmd_mesh_lay_out(mesh);
+}
+
+bool mmd_mesh_lay_out(mmd_mesh *mesh)
+{
+    for (size_t v = 0; v < mesh->vertex_count; v++)
         mesh->has_rotations |= mesh->vertices[v].kind != MMD_SKIN_LINEAR;
-    }
     const mmd_mesh_blocks_source source = {.vertex_count = mesh->vertex_count,
                                            .vertices = mesh->vertices,
                                            .has_normals = mesh->has_normals,
@@ -302,6 +307,27 @@ mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err)
                                          .morph_count = model->morph_count,
                                          .morphs = model->morphs},
                         err);
+}
+
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)
+{
+    mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
+    if (!mesh)
+        return NULL;
+    mmd_arena arena = mesh->arena;
+    *mesh = *base;
+    mesh->arena = arena;
+    mesh->has_rotations = false;
+    mesh->blocks = (mmd_mesh_blocks){0};
+    mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
+    mesh->vertices = mmd_arena_alloc(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+    if (!mesh->device || !mesh->vertices) {
+        mmd_owner_free(mesh);
+        return NULL;
+    }
+    if (mesh->vertex_count)
+        memcpy(mesh->vertices, base->vertices, mesh->vertex_count * sizeof *mesh->vertices);
+    return mesh;
 }
 
 void mmd_mesh_free(mmd_mesh *mesh)

@@ -31,6 +31,7 @@ typedef struct mmd_mesh {
     size_t vertex_morph_count;
     mmd_vertex_morph *vertex_morphs;
     mmd_mesh_blocks blocks; /* the same vertices and morphs once more */
+    const float *centers;   /* (V,3) of a variant for centers of rotation, else NULL */
     mmd_device_slot *device;
 } mmd_mesh;
 
@@ -54,5 +55,10 @@ typedef struct mmd_mesh_desc {
 mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err);
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err);
 void mmd_mesh_free(mmd_mesh *mesh);
+
+/* Of mesh_variant.c: a copy with vertices of its own, which shares the base's morphs, and its
+   layout once they are as they shall be. NULL and false when memory is short. */
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base);
+bool mmd_mesh_lay_out(mmd_mesh *mesh);
 
 #endif

@@ -47,7 +47,7 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
 bool mmd_skin_rotations(const mmd_skin_job *job)
 {
     return job->method == MMD_METHOD_DUAL_QUATERNION ||
-           (job->method == MMD_METHOD_MMD && job->mesh->has_rotations);
+           (job->method != MMD_METHOD_LINEAR && job->mesh->has_rotations);
 }
 
 /* Columns x and y by Gram-Schmidt, z = x cross y, as a unit quaternion (x, y, z, w). False when the
@@ -158,6 +158,7 @@ bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *
     mmd_skin_frame frame = {.mesh = mesh,
                             .method = job->method,
                             .sdef_blend = job->sdef_blend,
+                            .correction = job->correction,
                             .bones = bones,
                             .scratch = scratch,
                             .positions = job->positions,

@@ -18,6 +18,7 @@ typedef struct mmd_skin_job {
     size_t slider_frames;
     mmd_method method;
     mmd_sdef_blend sdef_blend;
+    float correction; /* of the methods that have one, 0 to 1 */
     float *positions, *normals, *tangents;
 } mmd_skin_job;
 

@@ -9,7 +9,10 @@
 typedef enum mmd_method {
     MMD_METHOD_MMD, /* each vertex by its own kind */
     MMD_METHOD_LINEAR,
-    MMD_METHOD_DUAL_QUATERNION
+    MMD_METHOD_DUAL_QUATERNION,
+    MMD_METHOD_BULGE_FREE, /* these on a mesh of mmd_mesh_variant() */
+    MMD_METHOD_BULGE_COMPENSATED,
+    MMD_METHOD_CENTERS_OF_ROTATION
 } mmd_method;
 
 typedef enum mmd_sdef_blend { MMD_SDEF_NLERP, MMD_SDEF_SLERP } mmd_sdef_blend;
@@ -29,6 +32,7 @@ typedef struct mmd_skin_frame {
     const mmd_mesh *mesh;
     mmd_method method;
     mmd_sdef_blend sdef_blend;
+    float correction; /* 0 to 1, of BULGE_FREE and COMPENSATED */
     const mmd_skin_bone *bones;
     const float *weights; /* of all morphs after groups and flips; NULL: no vertex morph acts */
     float *scratch;       /* mmd_skin_scratch(mesh) floats, aligned */
