@@ -305,6 +305,10 @@ SENTENCES = {
         "{count} 個のモデルをインポートしました",
         "已导入 {count} 个模型",
     ),
+    "{count} triangles lie on another of their material and were left out": (
+        "同じ材質の別の面と重なる {count} 個の三角形を除外しました",
+        "已略去 {count} 个与同材质其他面重合的三角形",
+    ),
     "{count} triangles use a vertex twice and were left out": (
         "同じ頂点を 2 回使う三角形 {count} 個を除外しました",
         "{count} 个三角面重复使用同一顶点，已忽略",

@@ -147,13 +147,15 @@ static void fill_block(const layout *l, const mmd_group *group, size_t index)
 {
     mmd_block *block = &l->out->blocks[index];
     block->morph_slot = -1;
-    for (size_t lane = 0; lane < MMD_LANES; lane++) {
-        uint32_t v = block->vertex[lane < block->lanes ? lane : block->lanes - 1];
-        fill_lane(l, group, index, lane, &l->source->vertices[v]);
-    }
-    for (uint32_t lane = 0; lane + 4 <= block->lanes; lane += 4)
-        if (block->vertex[lane + 3] - block->vertex[lane] == 3)
-            block->runs |= 1u << lane / 4;
+    for (size_t lane = block->lanes; lane < MMD_LANES; lane++)
+        block->vertex[lane] = block->vertex[block->lanes - 1];
+    for (size_t lane = 0; lane < MMD_LANES; lane++)
+        fill_lane(l, group, index, lane, &l->source->vertices[block->vertex[lane]]);
+    /* Vertices of a group ascend, so that the ends tell; lanes that repeat one do not count. */
+    const uint32_t *vertex = block->vertex;
+    block->runs = (block->lanes >= 4 && vertex[3] - vertex[0] == 3 ? MMD_RUN_FIRST_FOUR : 0u) |
+                  (block->lanes == 8 && vertex[7] - vertex[4] == 3 ? MMD_RUN_LAST_FOUR : 0u) |
+                  (block->lanes == 8 && vertex[7] - vertex[0] == 7 ? MMD_RUN_ALL : 0u);
 }
 
 static bool fill_blocks(layout *l)

@@ -12,13 +12,20 @@
 
 enum { MMD_LANES = 8 };
 
+/* Bits of a block's `runs`: which of its lanes hold consecutive vertices. */
+typedef enum mmd_block_run {
+    MMD_RUN_FIRST_FOUR = 1,
+    MMD_RUN_LAST_FOUR = 2,
+    MMD_RUN_ALL = 4
+} mmd_block_run;
+
 /* A block holds position 3, normal 3 (when the mesh has normals), tangent 3 (when it has tangents),
    the weights of all influences but the last, and by kind: SDEF c 3 and c0 3, CENTER c 3,
    BULGE_FREE and COMPENSATED factor 1, each MMD_LANES floats. Lanes past `lanes` repeat the last
-   vertex. */
+   vertex, but morphs do not reach them: the kernels store the last lanes of a block first. */
 typedef struct mmd_block {
     uint32_t lanes;
-    uint32_t runs;      /* bit q: the four lanes from 4q on hold consecutive vertices */
+    uint32_t runs;      /* mmd_block_run */
     int32_t morph_slot; /* place in the copy that morphs write to; -1: no morph reaches it */
     uint32_t vertex[MMD_LANES]; /* index of each lane's vertex in the mesh */
 } mmd_block;

@@ -55,24 +55,38 @@ bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, 
            check_vectors("segments", "bone", extras->segments, extras->segment_count, 6, err);
 }
 
-/* By falling weight, of equal ones the lower bone first. */
-static void sort_influences(mmd_vertex *vertex)
+/* Puts influence `from` at place `to` before it, and the ones between one further. */
+static void move_up(mmd_vertex *vertex, int from, int to)
 {
-    for (int i = 1; i < vertex->count; i++) {
-        int32_t bone = vertex->bones[i];
-        float weight = vertex->weights[i];
-        int at = i;
-        for (; at > 0; at--) {
-            float other = vertex->weights[at - 1];
-            if (other > weight || (other == weight && vertex->bones[at - 1] < bone))
-                break;
-            vertex->weights[at] = other;
-            vertex->bones[at] = vertex->bones[at - 1];
-        }
-        vertex->weights[at] = weight;
-        vertex->bones[at] = bone;
+    int32_t bone = vertex->bones[from];
+    float weight = vertex->weights[from];
+    for (int i = from; i > to; i--) {
+        vertex->bones[i] = vertex->bones[i - 1];
+        vertex->weights[i] = vertex->weights[i - 1];
     }
-    for (int i = vertex->count; i < 4; i++)
+    vertex->bones[to] = bone;
+    vertex->weights[to] = weight;
+}
+
+/* The first `ranks` by falling weight (of equal ones the lower bone first), the others by bone, so
+   that few groups differ in their order only. */
+static void sort_influences(mmd_vertex *vertex, int ranks)
+{
+    int count = vertex->count;
+    for (int i = 1; i < count; i++)
+        for (int k = 0; k < i; k++)
+            if (vertex->bones[k] > vertex->bones[i]) {
+                move_up(vertex, i, k);
+                break;
+            }
+    for (int rank = 0; rank < ranks && rank < count; rank++) {
+        int best = rank;
+        for (int i = rank + 1; i < count; i++)
+            if (vertex->weights[i] > vertex->weights[best])
+                best = i;
+        move_up(vertex, best, rank);
+    }
+    for (int i = count; i < 4; i++)
         vertex->bones[i] = vertex->bones[0];
 }
 
@@ -123,7 +137,8 @@ static void set_compensated(mmd_vertex *vertex, const mmd_mesh_extras *extras,
     const float *first = extras->segments + 6 * vertex->bones[0];
     const float *second = extras->segments + 6 * vertex->bones[1];
     double u0[3], u1[3], away[3], square = 0;
-    double w0 = vertex->weights[0], w1 = vertex->weights[1], w2 = vertex->weights[2];
+    double w0 = vertex->weights[0], w1 = vertex->weights[1];
+    double w2 = fmax(vertex->weights[2], vertex->weights[3]);
     if (vertex->count < 2 || !(w1 > 0) || !direction(first, u0) || !direction(second, u1))
         return;
     for (int i = 0; i < 3; i++)
@@ -152,7 +167,7 @@ static bool set_segments(mmd_mesh *mesh, mmd_method method, const mmd_mesh_extra
     bool known = mmd_chains_init(&chains, &temporary, extras->parents, extras->parent_count);
     for (size_t v = 0; known && v < mesh->vertex_count; v++) {
         mmd_vertex *vertex = &mesh->vertices[v];
-        sort_influences(vertex);
+        sort_influences(vertex, method == MMD_METHOD_BULGE_FREE ? 1 : 2);
         vertex->kind = vertex->count ? MMD_SKIN_QDEF : MMD_SKIN_LINEAR;
         if (vertex->count && method == MMD_METHOD_BULGE_FREE)
             set_bulge_free(vertex, extras, &chains);
@@ -177,6 +192,7 @@ static bool set_centers(mmd_mesh *mesh, const mmd_mesh_extras *extras)
     for (size_t v = 0; v < mesh->vertex_count; v++) {
         mmd_vertex *vertex = &mesh->vertices[v];
         vertex->kind = vertex->count > 1 ? MMD_SKIN_CENTER : MMD_SKIN_LINEAR;
+        sort_influences(vertex, vertex->count > 2 ? 1 : 0); /* of two, none is the pivot */
         memcpy(vertex->c, centers + 3 * v, sizeof vertex->c);
     }
     return true;

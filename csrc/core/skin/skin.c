@@ -150,7 +150,8 @@ bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *
     mmd_arena arena = {0};
     mmd_skin_bone *bones = mmd_arena_alloc(&arena, mesh->bone_count, sizeof *bones);
     float *weights = mmd_arena_alloc(&arena, mesh->morph_count, sizeof *weights);
-    float *scratch = mmd_arena_alloc(&arena, mmd_skin_scratch(mesh), sizeof *scratch);
+    float *scratch =
+        mmd_arena_alloc(&arena, job->sliders ? mmd_skin_scratch(mesh) : 0, sizeof *scratch);
     if (!bones || !weights || !scratch) {
         mmd_arena_free(&arena);
         return mmd_fail_memory(err);

@@ -12,6 +12,7 @@
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define RSQRT(x) refined(x)
 #define ANY(m) (_mm256_movemask_ps((__m256)(m)) != 0)
+#define STORE3(out, v) store_first3(out, v)
 #define QUAD(v, k) ((quad)_mm256_extractf128_ps(v, k))
 
 /* One Newton step on the 12-bit estimate. */

@@ -13,6 +13,7 @@
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define RSQRT(x) refined(x)
 #define ANY(m) (_mm256_movemask_ps((__m256)(m)) != 0)
+#define STORE3(out, v) _mm_mask_storeu_ps(out, 7, v)
 #define QUAD(v, k) ((quad)_mm256_extractf128_ps(v, k))
 
 /* One Newton step on the 14-bit estimate. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The body of every vector kernel. A file that includes it defines KERNEL (the function's name),
-   WIDTH (lanes), TARGET (attribute), SPLAT, FMA, RSQRT (to full precision), ANY (of a mask) and
-   QUAD (four of the lanes). Formulas are those of skin_scalar.c under the same names; what belongs
-   to a group of vertices with the same bones is worked out once per group, what remains runs on
-   WIDTH vertices side by side. */
+   WIDTH (lanes), TARGET (attribute), SPLAT, FMA, RSQRT (to full precision), ANY (of a mask), QUAD
+   (a literal one of the lanes' fours) and STORE3 (of a quad's first three lanes, no more). Formulas
+   are those of skin_scalar.c under the same names; what belongs to a group of vertices with the
+   same bones is worked out once per group, what remains runs on WIDTH vertices side by side. */
 
 #include "core/skin/skin_scalar.h"
 #include "core/skin/skin_vector.h"
@@ -17,13 +17,19 @@
 typedef float vec __attribute__((vector_size(4 * WIDTH)));
 typedef int32_t mask __attribute__((vector_size(4 * WIDTH)));
 typedef float quad __attribute__((vector_size(16)));
-typedef int64_t pair __attribute__((vector_size(16)));
 
 typedef enum output { POSITIONS, NORMALS, TANGENTS } output; /* each with those before it */
 
 typedef struct vec3 {
     vec x, y, z;
 } vec3;
+
+/* Three floats and no more. */
+INLINE void store_first3(float *out, quad v)
+{
+    memcpy(out, &v, 8);
+    out[2] = v[2];
+}
 
 /* WIDTH vertices of one block, and where their results go. */
 typedef struct batch {
@@ -118,43 +124,65 @@ INLINE vec3 turn_by_cofactors(const vec m[12], vec3 n)
     return out;
 }
 
-INLINE void store_quad(float *out, const mmd_block *block, uint32_t first, quad x, quad y, quad z,
-                       size_t stride)
+/* PICK: in every quad, two lanes of a and then two of b. */
+#if WIDTH == 4
+#define PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k + 4, l + 4)
+#else
+#define PICK(a, b, i, j, k, l)                                                                     \
+    __builtin_shufflevector(a, b, i, j, k + 8, l + 8, i + 4, j + 4, k + 12, l + 12)
+#endif
+
+INLINE void store(float *out, vec v)
 {
-    if (first >= block->lanes)
-        return;
-    quad xy01 = __builtin_shufflevector(x, y, 0, 4, 1, 5);
-    quad xy23 = __builtin_shufflevector(x, y, 2, 6, 3, 7);
-    const uint32_t *vertex = block->vertex + first;
-    if (stride == 3 && block->runs >> first / 4 & 1) {
-        quad zx = __builtin_shufflevector(z, x, 0, 5, 2, 7),
-             yz = __builtin_shufflevector(y, z, 1, 5, 3, 7);
-        quad a = __builtin_shufflevector(xy01, zx, 0, 1, 4, 5);
-        quad b = __builtin_shufflevector(yz, xy23, 0, 1, 4, 5);
-        quad c = __builtin_shufflevector(zx, yz, 2, 3, 6, 7);
-        out += 3 * (size_t)vertex[0];
-        memcpy(out, &a, sizeof a);
-        memcpy(out + 4, &b, sizeof b);
-        memcpy(out + 8, &c, sizeof c);
-        return;
-    }
-    pair p01 = (pair)xy01, p23 = (pair)xy23;
-    const int64_t xy[4] = {p01[0], p01[1], p23[0], p23[1]};
-    const float last[4] = {z[0], z[1], z[2], z[3]};
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < 4; i++)
-        if (first + i < block->lanes) {
-            memcpy(out + stride * vertex[i], &xy[i], 8);
-            memcpy(out + stride * vertex[i] + 2, &last[i], 4);
-        }
+    memcpy(out, &v, sizeof v);
 }
 
-INLINE void store(float *out, const batch *l, vec3 v, size_t stride)
+/* The vertices lie side by side in the mesh: as three whole vectors. */
+INLINE void store3_run(float *out, vec3 v)
 {
-    store_quad(out, l->block, l->first, QUAD(v.x, 0), QUAD(v.y, 0), QUAD(v.z, 0), stride);
-#if WIDTH > 4
-    store_quad(out, l->block, l->first + 4, QUAD(v.x, 1), QUAD(v.y, 1), QUAD(v.z, 1), stride);
+    vec xy = PICK(v.x, v.y, 0, 2, 0, 2), yz = PICK(v.y, v.z, 1, 3, 1, 3),
+        zx = PICK(v.z, v.x, 0, 2, 1, 3);
+    vec a = PICK(xy, zx, 0, 2, 0, 2), b = PICK(yz, xy, 0, 2, 1, 3), c = PICK(zx, yz, 1, 3, 1, 3);
+#if WIDTH == 4
+    store(out, a);
+    store(out + 4, b);
+    store(out + 8, c);
+#else
+    store(out, __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11));
+    store(out + 8, __builtin_shufflevector(c, a, 0, 1, 2, 3, 12, 13, 14, 15));
+    store(out + 16, __builtin_shufflevector(b, c, 4, 5, 6, 7, 12, 13, 14, 15));
 #endif
+}
+
+/* Lane after lane, the last first: those that repeat the last vertex are then written over. */
+INLINE void store3_each(float *out, const uint32_t *vertex, vec3 v, size_t stride)
+{
+    vec xy01 = PICK(v.x, v.y, 0, 1, 0, 1), xy23 = PICK(v.x, v.y, 2, 3, 2, 3);
+    vec lane0 = PICK(xy01, v.z, 0, 2, 0, 0), lane1 = PICK(xy01, v.z, 1, 3, 1, 1),
+        lane2 = PICK(xy23, v.z, 0, 2, 2, 2), lane3 = PICK(xy23, v.z, 1, 3, 3, 3);
+#if WIDTH == 8
+    STORE3(out + stride * vertex[7], QUAD(lane3, 1));
+    STORE3(out + stride * vertex[6], QUAD(lane2, 1));
+    STORE3(out + stride * vertex[5], QUAD(lane1, 1));
+    STORE3(out + stride * vertex[4], QUAD(lane0, 1));
+#endif
+    STORE3(out + stride * vertex[3], QUAD(lane3, 0));
+    STORE3(out + stride * vertex[2], QUAD(lane2, 0));
+    STORE3(out + stride * vertex[1], QUAD(lane1, 0));
+    STORE3(out + stride * vertex[0], QUAD(lane0, 0));
+}
+#undef PICK
+
+INLINE void store3(float *out, const batch *l, vec3 v, size_t stride)
+{
+    uint32_t run = WIDTH == MMD_LANES ? MMD_RUN_ALL
+                   : l->first == 0    ? MMD_RUN_FIRST_FOUR
+                                      : MMD_RUN_LAST_FOUR;
+    const uint32_t *vertex = l->block->vertex + l->first;
+    if (stride == 3 && l->block->runs & run)
+        store3_run(out + 3 * (size_t)vertex[0], v);
+    else
+        store3_each(out, vertex, v, stride);
 }
 
 /* Lane by lane in double; rare enough. */
@@ -201,15 +229,15 @@ INLINE vec3 orthogonal_tangent(const vec m[12], vec3 given, vec3 normal)
 INLINE void finish(const mmd_skin_frame *frame, const batch *l, output wanted, vec3 position,
                    const vec m[12], vec3 normal)
 {
-    store(frame->positions, l, position, 3);
+    store3(frame->positions, l, position, 3);
     if (wanted == POSITIONS)
         return;
     if (frame->normals)
-        store(frame->normals, l, normal, 3);
+        store3(frame->normals, l, normal, 3);
     if (wanted == NORMALS)
         return;
     size_t width = frame->mesh->tangent_width;
-    store(frame->tangents, l, orthogonal_tangent(m, load3(l->tangent), normal), width);
+    store3(frame->tangents, l, orthogonal_tangent(m, load3(l->tangent), normal), width);
     if (width == 4)
         for (uint32_t i = l->first; i < l->first + WIDTH && i < l->block->lanes; i++) {
             uint32_t v = l->block->vertex[i];
@@ -233,13 +261,15 @@ INLINE void splat_rows(const float rows[12], vec m[12])
 }
 
 /* One matrix for all: also its cofactors are shared. */
-INLINE void skin_one_bone(const mmd_skin_frame *frame, const batch *l, output wanted,
+INLINE void skin_one_bone(const mmd_skin_frame *frame, const batch *l, output wanted, bool rigid,
                           const mmd_group_matrices *g)
 {
     vec m[12], cofactors[12];
     splat_rows(g->base, m);
     vec3 position = move(m, load3(l->position)), normal = position;
-    if (wanted != POSITIONS) {
+    if (wanted != POSITIONS && rigid) {
+        normal = turn(m, load3(l->normal));
+    } else if (wanted != POSITIONS) {
         splat_rows(g->cofactors, cofactors);
         normal = turn(cofactors, load3(l->normal));
         normal = unit_or_precise(frame, l, normal, g->least_normal);
@@ -271,7 +301,7 @@ INLINE void skin_linear(const mmd_skin_frame *frame, const batch *l, output want
     finish(frame, l, wanted, position, m, normal);
 }
 
-/* The rotation of a quaternion of any length, given 2 / |q|^2. */
+/* The rotation of a quaternion of any length, given 2 / |q|^2. It leaves unit normals unit. */
 INLINE void quaternion_matrix(const vec q[4], vec s, vec m[12])
 {
     vec x = s * q[0], y = s * q[1], z = s * q[2], one = SPLAT(1);
@@ -322,26 +352,21 @@ INLINE void skin_sdef(const mmd_skin_frame *frame, const batch *l, output wanted
     vec3 c, target;
     blend_sdef(l, g, m, &c, &target);
     vec3 position = add3(target, turn(m, subtract3(load3(l->position), c))), normal = position;
-    if (wanted != POSITIONS) {
-        vec3 n = load3(l->normal);
-        normal = unit_or(turn(m, n), n);
-    }
+    if (wanted != POSITIONS)
+        normal = turn(m, load3(l->normal));
     finish(frame, l, wanted, position, m, normal);
 }
 
 /* The lanes where the blend does not vanish. */
 INLINE mask blend_qdef(const batch *l, int count, const mmd_group_matrices *g, vec m[12])
 {
-    /* The last weight is what the others leave. */
-    vec rest = SPLAT(1), real[4], dual[4];
-    for (int i = 0; i < 4; i++)
-        real[i] = dual[i] = SPLAT(0);
-    for (int k = 0; k < count; k++) {
-        vec weight = rest;
-        if (k < count - 1) {
-            weight = load(l->weights + k * MMD_LANES);
-            rest -= weight;
-        }
+    vec real[4], dual[4];
+    for (int i = 0; i < 4; i++) {
+        real[i] = SPLAT(g->real[count - 1][i]);
+        dual[i] = SPLAT(g->dual[count - 1][i]);
+    }
+    for (int k = 0; k < count - 1; k++) {
+        vec weight = load(l->weights + k * MMD_LANES);
         for (int i = 0; i < 4; i++) {
             real[i] = FMA(weight, SPLAT(g->real[k][i]), real[i]);
             dual[i] = FMA(weight, SPLAT(g->dual[k][i]), dual[i]);
@@ -362,11 +387,9 @@ INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted
 {
     vec m[12];
     mask good = blend_qdef(l, count, g, m);
-    vec3 p = load3(l->position), normal = p, n = p;
-    if (wanted != POSITIONS) {
-        n = load3(l->normal);
-        normal = unit_or(turn(m, n), n);
-    }
+    vec3 p = load3(l->position), normal = p;
+    if (wanted != POSITIONS)
+        normal = turn(m, load3(l->normal));
     vec3 position = move(m, p);
     if (ANY(~good)) { /* only with negative weights */
         vec blended[12];
@@ -383,8 +406,8 @@ INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted
 INLINE void skin_batch(const mmd_skin_frame *frame, const batch *l, output wanted, mmd_shape shape,
                        int count, const mmd_group_matrices *g)
 {
-    if (shape == MMD_SHAPE_ONE_BONE)
-        skin_one_bone(frame, l, wanted, g);
+    if (shape == MMD_SHAPE_RIGID_BONE || shape == MMD_SHAPE_ONE_BONE)
+        skin_one_bone(frame, l, wanted, shape == MMD_SHAPE_RIGID_BONE, g);
     else if (shape == MMD_SHAPE_TWO_BONES)
         skin_linear(frame, l, wanted, 2, g);
     else if (shape == MMD_SHAPE_MORE_BONES)
@@ -409,7 +432,9 @@ INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, outp
         l.sdef = l.weights + MMD_LANES;
         if (frame->weights && l.block->morph_slot >= 0)
             l.position = frame->scratch + 3 * MMD_LANES * (size_t)l.block->morph_slot;
-        for (; l.first < l.block->lanes; l.first += WIDTH) {
+        for (int part = 0; part < MMD_LANES / WIDTH; part++, l.first += WIDTH) {
+            if (part > 0 && l.first >= l.block->lanes)
+                break;
             skin_batch(frame, &l, wanted, shape, group->count, g);
             l.position += WIDTH;
             l.normal += WIDTH;
@@ -426,7 +451,10 @@ INLINE void skin_groups(const mmd_skin_frame *frame, output wanted)
     for (size_t i = 0; i < frame->mesh->blocks.group_count; i++) {
         const mmd_group *group = &frame->mesh->blocks.groups[i];
         mmd_group_matrices g;
-        switch (mmd_group_prepare(frame, group, &g)) {
+        switch (mmd_group_prepare(frame, group, wanted != POSITIONS, &g)) {
+        case MMD_SHAPE_RIGID_BONE:
+            skin_group(frame, group, wanted, MMD_SHAPE_RIGID_BONE, &g);
+            break;
         case MMD_SHAPE_ONE_BONE:
             skin_group(frame, group, wanted, MMD_SHAPE_ONE_BONE, &g);
             break;

@@ -12,6 +12,7 @@
 #define FMA(a, b, c) vfmaq_f32(c, a, b)
 #define RSQRT(x) (SPLAT(1) / vsqrtq_f32(x))
 #define ANY(m) (vmaxvq_u32((uint32x4_t)(m)) != 0)
+#define STORE3(out, v) store_first3(out, v)
 #define QUAD(v, k) (v)
 #include "core/skin/skin_kernel.h"
 

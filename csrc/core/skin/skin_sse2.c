@@ -12,6 +12,7 @@
 #define FMA(a, b, c) ((a) * (b) + (c))
 #define RSQRT(x) (SPLAT(1) / _mm_sqrt_ps(x))
 #define ANY(m) (_mm_movemask_ps((__m128)(m)) != 0)
+#define STORE3(out, v) store_first3(out, v)
 #define QUAD(v, k) (v)
 #include "core/skin/skin_kernel.h"
 

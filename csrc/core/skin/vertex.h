@@ -23,9 +23,9 @@ typedef enum mmd_skin_kind {
    weight 0. SDEF has exactly two influences and c0 = C + w1 (R0 - R1) / 2 (R0, R1 in the order of
    its bones).
    Of the methods against bulges (docs/methods.md): CENTER has its centre of rotation in c.
-   BULGE_FREE and COMPENSATED have their influences by falling weight; c and c0 are head and tail of
-   the first bone's segment and `factor` is the chain share, or they are the directions of the first
-   two bones' segments and `factor` is k. */
+   BULGE_FREE has its leading bone first, c and c0 are head and tail of that bone's segment,
+   `factor` is the chain share. COMPENSATED has its two leading bones first, c and c0 are the
+   directions of their segments, `factor` is k. */
 typedef struct mmd_vertex {
     float position[3];
     float normal[3];  /* unit or zero */
