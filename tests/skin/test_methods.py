@@ -8,7 +8,6 @@ from functools import cache
 import mmdskin
 import numpy as np
 import pytest
-from conftest import SHARED
 from files import pmx_file as pmx
 from judges import methods_twin, twin
 from judges.test_methods_twin import CASES, PARENTS, QUARTER, SEGMENTS
@@ -240,7 +239,7 @@ def test_a_mirrored_bone_is_skinned_linearly(backend, method):
 
 @pytest.mark.parametrize("name", CORRECTED)
 def test_without_correction_it_is_dual_quaternions(backend, name):
-    mesh, pose = mmdskin.Mesh(**strip(5)), random_pose(5)
+    mesh, pose = mmdskin.Mesh(**strip(5)), np.stack([turn(25 * i, (0, 0.6, 0.8)) for i in range(5)])
     out = mmdskin.skin(mesh, pose, method=name, correction=0, backend=backend)
     wanted = mmdskin.skin(mesh, pose, method="dual_quaternion", backend=backend)
     assert abs(out.positions - wanted.positions).max() < 2e-6
@@ -374,11 +373,10 @@ def test_views_of_centres_and_segments_keep_their_model():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_no_edge_of_a_dance_grows_twice_as_long_as_under_dual_quaternions(shared, name):
-    """But for the few that docs/methods.md names: at the hip, where segments do not meet."""
-    path = shared / "models/巡音ルカ.pmx"
-    model = mmdskin.load_model(path)
-    motion = mmdskin.load_motion(SHARED / "models/realize_motion.vmd")
+def test_hardly_an_edge_of_a_dance_grows_twice_as_long_as_under_dual_quaternions(shared, name):
+    """None under bulge_free, one of 80,000 under the others: docs/methods.md#method-measures."""
+    model = mmdskin.load_model(shared / "models/巡音ルカ.pmx")
+    motion = mmdskin.load_motion(shared / "models/realize_motion.vmd")
     pose = model.pose(motion, np.linspace(0, motion.frame_range[1], 23))
     t = model.triangles
     edges = np.unique(np.sort(np.concatenate([t[:, :2], t[:, 1:], t[:, ::2]]), 1), axis=0)
@@ -387,6 +385,5 @@ def test_no_edge_of_a_dance_grows_twice_as_long_as_under_dual_quaternions(shared
         p = mmdskin.skin(model, pose, method=method).positions.astype(np.float64)
         return np.linalg.norm(p[:, edges[:, 0]] - p[:, edges[:, 1]], axis=-1)
 
-    plain, corrected = lengths("dual_quaternion"), lengths(name)
-    grown = (corrected > 2 * plain + 1e-3).sum(1).mean()
-    assert grown <= {"bulge_free": 0, "centers_of_rotation": 0.1, "bulge_compensated": 0.7}[name]
+    grown = (lengths(name) > 2 * lengths("dual_quaternion")).mean()
+    assert grown <= (0 if name == "bulge_free" else 2e-5)

@@ -205,24 +205,31 @@ static void nearest_on_segment(float *p, float *head, float *along, float *out)
     glm_vec3_muladds(along, glm_clamp_zo(x), out);
 }
 
+void mmd_skin_segment(const float c[3], const float c0[3], const mmd_skin_bone *bone, float head[3],
+                      float along[3])
+{
+    versor q;
+    memcpy(q, bone->rotation, sizeof q);
+    glm_vec3_sub((float *)c0, (float *)c, along);
+    glm_quat_rotatev(q, along, along);
+    glm_quat_rotatev(q, (float *)c, head);
+    for (int i = 0; i < 3; i++)
+        head[i] += bone->rows[i][3];
+}
+
 /* Brings p, where dual quaternions have put the vertex, back to the distance that it has from its
    leading bone's segment at rest: docs/methods.md#bulge-free. */
 static void pull_to_segment(const mmd_vertex *vertex, const mmd_skin_bone *bone, float correction,
                             const float *rest, float *p)
 {
     vec3 at_rest, head, along, foot;
-    versor q;
-    memcpy(q, bone->rotation, sizeof q);
     memcpy(at_rest, rest, sizeof at_rest);
     glm_vec3_copy((float *)vertex->c, head);
     glm_vec3_sub((float *)vertex->c0, head, along);
     nearest_on_segment(at_rest, head, along, foot);
     float wanted = glm_vec3_distance(at_rest, foot);
 
-    glm_quat_rotatev(q, head, head);
-    glm_quat_rotatev(q, along, along);
-    for (int i = 0; i < 3; i++)
-        head[i] += bone->rows[i][3];
+    mmd_skin_segment(vertex->c, vertex->c0, bone, head, along);
     nearest_on_segment(p, head, along, foot);
     float distance = glm_vec3_distance(p, foot);
     if (!(distance > wanted))

@@ -16,6 +16,10 @@ void mmd_skin_precise_normal(const mmd_vertex *vertex, const mmd_skin_bone *bone
 void mmd_skin_outward(const float u0[3], const float u1[3], const float q0[4], const float q1[4],
                       float out[3]);
 
+/* Where a bone puts a segment from c to c0: head, and the way to the tail. */
+void mmd_skin_segment(const float c[3], const float c0[3], const mmd_skin_bone *bone, float head[3],
+                      float along[3]);
+
 /* The angle between two unit quaternions as vectors, 0 where slerp by it would be lerp. */
 double mmd_skin_arc(const float a[4], const float b[4]);
 

@@ -49,6 +49,27 @@ static bool set_rotations(const mmd_skin_frame *frame, const mmd_group *group,
     return true;
 }
 
+static void set_segment(const mmd_skin_frame *frame, const mmd_group *group, mmd_group_matrices *g)
+{
+    float square = 0;
+    for (int i = 0; i < 3; i++) {
+        g->rest_head[i] = group->c[i];
+        g->rest_along[i] = group->c0[i] - group->c[i];
+        square += g->rest_along[i] * g->rest_along[i];
+    }
+    g->per_square = 1 / square;
+    g->correction = frame->correction;
+    mmd_skin_segment(group->c, group->c0, &frame->bones[group->bones[0]], g->head, g->along);
+}
+
+static void set_outward(const mmd_skin_frame *frame, const mmd_group *group, mmd_group_matrices *g)
+{
+    mmd_skin_outward(group->c, group->c0, frame->bones[group->bones[0]].rotation,
+                     frame->bones[group->bones[1]].rotation, g->outward);
+    for (int i = 0; i < 3; i++)
+        g->outward[i] *= frame->correction;
+}
+
 static float least_normal(const float rows[12])
 {
     float square = 0;
@@ -75,16 +96,23 @@ mmd_shape mmd_group_prepare(const mmd_skin_frame *frame, const mmd_group *group,
     }
     mmd_skin_kind kind = mmd_skin_kind_of(frame->method, group->kind, group->count);
     if (kind != MMD_SKIN_LINEAR && set_rotations(frame, group, g)) {
-        if (kind == MMD_SKIN_QDEF) {
-            for (int i = 0; i < 4 * last; i++) {
-                g->real[i / 4][i % 4] -= g->real[last][i % 4];
-                g->dual[i / 4][i % 4] -= g->dual[last][i % 4];
-            }
-            return MMD_SHAPE_QDEF;
+        if (kind == MMD_SKIN_SDEF) {
+            bool slerp = frame->sdef_blend == MMD_SDEF_SLERP;
+            g->angle = slerp ? (float)mmd_skin_arc(g->real[0], g->real[1]) : 0;
+            return MMD_SHAPE_SDEF;
         }
-        g->angle =
-            frame->sdef_blend == MMD_SDEF_SLERP ? (float)mmd_skin_arc(g->real[0], g->real[1]) : 0;
-        return MMD_SHAPE_SDEF;
+        if (kind == MMD_SKIN_BULGE_FREE)
+            set_segment(frame, group, g);
+        else if (kind == MMD_SKIN_COMPENSATED)
+            set_outward(frame, group, g);
+        for (int i = 0; i < 4 * last; i++) {
+            g->real[i / 4][i % 4] -= g->real[last][i % 4];
+            g->dual[i / 4][i % 4] -= g->dual[last][i % 4];
+        }
+        return kind == MMD_SKIN_CENTER        ? MMD_SHAPE_CENTER
+               : kind == MMD_SKIN_BULGE_FREE  ? MMD_SHAPE_BULGE_FREE
+               : kind == MMD_SKIN_COMPENSATED ? MMD_SHAPE_COMPENSATED
+                                              : MMD_SHAPE_QDEF;
     }
     if (group->count == 1 && (!normals || set_cofactors(g)))
         return MMD_SHAPE_RIGID_BONE;
