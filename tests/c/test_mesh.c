@@ -162,7 +162,8 @@ static void check_kind(uint8_t deform, influences given, const float *sdef, mmd_
     if (!CHECK(mesh))
         return;
     CHECK_INT(mesh->vertices[0].kind, kind);
-    CHECK_INT(mesh->has_rotations, kind != MMD_SKIN_LINEAR);
+    for (int i = 0; i < mesh->vertices[0].count; i++)
+        CHECK_INT(mesh->bone_rotates[mesh->vertices[0].bones[i]], kind != MMD_SKIN_LINEAR);
     mmd_mesh_free(mesh);
 }
 
