@@ -7,26 +7,36 @@
 #include <math.h>
 #include <string.h>
 
-/* Whether they are the matrix itself, which only a rotation's are (and those of zero). */
-static bool set_cofactors(mmd_group_matrices *g)
+/* To 1e-6: rows x and y of length 1 and orthogonal, the third their cross product. */
+static bool is_rotation(const float m[12])
+{
+    const float *x = m, *y = m + 4, *z = m + 8;
+    const float off[6] = {x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - 1,
+                          y[0] * y[0] + y[1] * y[1] + y[2] * y[2] - 1,
+                          x[0] * y[0] + x[1] * y[1] + x[2] * y[2],
+                          x[1] * y[2] - x[2] * y[1] - z[0],
+                          x[2] * y[0] - x[0] * y[2] - z[1],
+                          x[0] * y[1] - x[1] * y[0] - z[2]};
+    bool good = true;
+    for (int i = 0; i < 6; i++)
+        good &= fabsf(off[i]) < 1e-6f;
+    return good;
+}
+
+static void set_cofactors(mmd_group_matrices *g)
 {
     const float *m = g->base;
-    float *c = g->cofactors, off = 0;
+    float *c = g->cofactors;
     for (int row = 0; row < 3; row++) {
         const float *a = m + 4 * ((row + 1) % 3), *b = m + 4 * ((row + 2) % 3);
         for (int column = 0; column < 3; column++) {
             int next = (column + 1) % 3, last = (column + 2) % 3;
             c[4 * row + column] = a[next] * b[last] - a[last] * b[next];
-            float error = fabsf(c[4 * row + column] - m[4 * row + column]);
-            off = error > off ? error : off;
         }
     }
-    if (off < 1e-6f && fabsf(m[0]) + fabsf(m[1]) + fabsf(m[2]) > 0.5f)
-        return true;
     if (m[0] * c[0] + m[4] * c[4] + m[8] * c[8] < 0)
         for (int i = 0; i < 12; i++)
             c[i] = -c[i];
-    return false;
 }
 
 /* False when a bone has no rotation. */
@@ -49,11 +59,12 @@ static bool set_rotations(const mmd_skin_frame *frame, const mmd_group *group,
     return true;
 }
 
-static float least_normal(const float rows[12])
+static float least_normal(const float m[12])
 {
-    float square = 0;
-    for (int i = 0; i < 12; i++)
-        square += i % 4 == 3 ? 0 : rows[i] * rows[i];
+    float squares[3]; /* of columns */
+    for (int i = 0; i < 3; i++)
+        squares[i] = m[i] * m[i] + m[4 + i] * m[4 + i] + m[8 + i] * m[8 + i];
+    float square = squares[0] + squares[1] + squares[2];
     float least = MMD_LEAST_NORMAL * square * square;
     return least > FLT_MIN ? least : FLT_MIN; /* fmaxf is a call */
 }
@@ -86,12 +97,13 @@ mmd_shape mmd_group_prepare(const mmd_skin_frame *frame, const mmd_group *group,
             frame->sdef_blend == MMD_SDEF_SLERP ? (float)mmd_skin_arc(g->real[0], g->real[1]) : 0;
         return MMD_SHAPE_SDEF;
     }
-    if (group->count == 1 && (!normals || set_cofactors(g)))
+    if (group->count == 1 && (!normals || is_rotation(g->base)))
         return MMD_SHAPE_RIGID_BONE;
     g->least_normal = least_normal(g->base);
-    return group->count == 1   ? MMD_SHAPE_ONE_BONE
-           : group->count == 2 ? MMD_SHAPE_TWO_BONES
-                               : MMD_SHAPE_MORE_BONES;
+    if (group->count > 1)
+        return group->count == 2 ? MMD_SHAPE_TWO_BONES : MMD_SHAPE_MORE_BONES;
+    set_cofactors(g);
+    return MMD_SHAPE_ONE_BONE;
 }
 
 void mmd_block_positions(const mmd_skin_frame *frame)
