@@ -130,25 +130,15 @@ static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_verte
             largest = weight;
         }
     }
-    int kept = 0, first = 0;
+    int kept = 0;
     for (int i = 0; i < count; i++) {
         float weight = (float)(share[i] / sum);
         if (weight == 0)
             continue;
         if (list[i] == pivot)
-            first = kept;
+            out->pivot = kept;
         out->bones[kept] = list[i];
         out->weights[kept++] = weight;
-    }
-    if (kept > 2) {
-        int32_t bone = out->bones[first];
-        float weight = out->weights[first];
-        for (int i = first; i > 0; i--) {
-            out->bones[i] = out->bones[i - 1];
-            out->weights[i] = out->weights[i - 1];
-        }
-        out->bones[0] = bone;
-        out->weights[0] = weight;
     }
     for (int i = kept; i < 4; i++)
         out->bones[i] = out->bones[0];

@@ -39,24 +39,70 @@ static void set_cofactors(mmd_group_matrices *g)
             c[i] = -c[i];
 }
 
-/* False when a bone has no rotation. */
-static bool set_rotations(const mmd_skin_frame *frame, const mmd_group *group,
-                          mmd_group_matrices *g)
+static bool has_rotations(const mmd_skin_frame *frame, const mmd_group *group)
 {
-    const float *pivot = frame->bones[group->bones[0]].rotation;
     for (int k = 0; k < group->count; k++) {
-        const mmd_skin_bone *bone = &frame->bones[group->bones[k]];
-        const float *q = bone->rotation;
-        float dot = pivot[0] * q[0] + pivot[1] * q[1] + pivot[2] * q[2] + pivot[3] * q[3];
-        float sign = dot < 0 ? -1.0f : 1.0f;
+        const float *q = frame->bones[group->bones[k]].rotation;
         if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
             return false;
-        for (int i = 0; i < 4; i++) {
-            g->real[k][i] = sign * q[i];
-            g->dual[k][i] = sign * bone->dual[i];
-        }
     }
     return true;
+}
+
+/* Whether they are the same, up to one sign for all, whatever the pivot: always so for two bones,
+   and for more unless they are far apart. */
+static bool set_signs(const mmd_skin_frame *frame, const mmd_group *group, mmd_group_matrices *g)
+{
+    bool same = true;
+    for (int p = 0; p < group->count; p++)
+        for (int k = 0; k < group->count; k++) {
+            const float *a = frame->bones[group->bones[p]].rotation;
+            const float *b = frame->bones[group->bones[k]].rotation;
+            float dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+            g->signs[p][k] = dot < 0 ? -1.0f : 1.0f;
+            same &= g->signs[p][k] == g->signs[0][p] * g->signs[0][k];
+        }
+    return same;
+}
+
+static void set_rotations(const mmd_skin_frame *frame, const mmd_group *group, const float signs[4],
+                          mmd_group_matrices *g)
+{
+    for (int k = 0; k < group->count; k++) {
+        const mmd_skin_bone *bone = &frame->bones[group->bones[k]];
+        for (int i = 0; i < 4; i++) {
+            g->real[k][i] = signs[k] * bone->rotation[i];
+            g->dual[k][i] = signs[k] * bone->dual[i];
+        }
+    }
+}
+
+static mmd_shape prepare_qdef(const mmd_skin_frame *frame, const mmd_group *group,
+                              mmd_group_matrices *g)
+{
+    static const float as_they_are[4] = {1, 1, 1, 1};
+    int last = group->count - 1;
+    if (!set_signs(frame, group, g)) {
+        set_rotations(frame, group, as_they_are, g);
+        return MMD_SHAPE_QDEF_SIGNS;
+    }
+    set_rotations(frame, group, g->signs[0], g);
+    for (int k = 0; k < last; k++)
+        for (int i = 0; i < 4; i++) {
+            g->real[k][i] -= g->real[last][i];
+            g->dual[k][i] -= g->dual[last][i];
+        }
+    return MMD_SHAPE_QDEF;
+}
+
+static mmd_shape prepare_sdef(const mmd_skin_frame *frame, const mmd_group *group,
+                              mmd_group_matrices *g)
+{
+    set_signs(frame, group, g);
+    set_rotations(frame, group, g->signs[0], g);
+    g->angle =
+        frame->sdef_blend == MMD_SDEF_SLERP ? (float)mmd_skin_arc(g->real[0], g->real[1]) : 0;
+    return MMD_SHAPE_SDEF;
 }
 
 static float least_normal(const float m[12])
@@ -85,18 +131,9 @@ mmd_shape mmd_group_prepare(const mmd_skin_frame *frame, const mmd_group *group,
             g->differences[k][i] = rows[i] - g->base[i];
     }
     mmd_skin_kind kind = mmd_skin_kind_of(frame->method, group->kind, group->count);
-    if (kind != MMD_SKIN_LINEAR && set_rotations(frame, group, g)) {
-        if (kind == MMD_SKIN_QDEF) {
-            for (int i = 0; i < 4 * last; i++) {
-                g->real[i / 4][i % 4] -= g->real[last][i % 4];
-                g->dual[i / 4][i % 4] -= g->dual[last][i % 4];
-            }
-            return MMD_SHAPE_QDEF;
-        }
-        g->angle =
-            frame->sdef_blend == MMD_SDEF_SLERP ? (float)mmd_skin_arc(g->real[0], g->real[1]) : 0;
-        return MMD_SHAPE_SDEF;
-    }
+    if (kind != MMD_SKIN_LINEAR && has_rotations(frame, group))
+        return kind == MMD_SKIN_QDEF ? prepare_qdef(frame, group, g)
+                                     : prepare_sdef(frame, group, g);
     if (group->count == 1 && (!normals || is_rotation(g->base)))
         return MMD_SHAPE_RIGID_BONE;
     g->least_normal = least_normal(g->base);
