@@ -46,12 +46,10 @@ static bool take_backend(skin_call *call, const char *name)
         call->backend = BACKEND_CPU;
     } else if (strncmp(name, "cpu:", 4) == 0) {
         call->backend = BACKEND_CPU;
-        call->kernel = mmd_kernel_find(name + 4);
-        if (!call->kernel) {
-            PyErr_Format(call->state->backend_error,
-                         "kernel \"%s\" is not known or not supported here", name + 4);
-            return false;
-        }
+        mmd_error err = {0};
+        call->kernel = mmd_kernel_find(name + 4, &err);
+        if (!call->kernel)
+            return mmd_raise(call->state, &err);
     } else {
         PyErr_Format(PyExc_ValueError,
                      "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);

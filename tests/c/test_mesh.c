@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/data/model.h"
 #include "mesh_sample.h"
 #include "test.h"
 

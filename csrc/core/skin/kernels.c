@@ -2,6 +2,7 @@
 /* The one place that knows which kernels there are and what of them this CPU can run. */
 #include "core/skin/kernels.h"
 
+#include "core/base/error.h"
 #include "core/skin/cpu.h"
 #include "core/skin/skin_scalar.h"
 #include "core/skin/skin_vector.h"
@@ -46,10 +47,11 @@ const mmd_kernel *mmd_kernel_best(void)
     return &kernels[best];
 }
 
-const mmd_kernel *mmd_kernel_find(const char *name)
+const mmd_kernel *mmd_kernel_find(const char *name, mmd_error *err)
 {
     for (size_t i = 0; i < COUNT; i++)
-        if (strcmp(kernels[i].name, name) == 0)
-            return kernels[i].available() ? &kernels[i] : NULL;
+        if (strcmp(kernels[i].name, name) == 0 && kernels[i].available())
+            return &kernels[i];
+    mmd_fail(err, MMD_E_BACKEND, "kernel \"%s\" is not known or not supported here", name);
     return NULL;
 }

@@ -14,7 +14,7 @@ typedef struct mmd_kernel {
 /* "scalar" exists everywhere, the others by what this build and this CPU have. */
 const mmd_kernel *mmd_kernel_best(void);
 
-/* NULL: unknown here or not supported by this CPU. */
-const mmd_kernel *mmd_kernel_find(const char *name);
+/* Fails with MMD_E_BACKEND for one that is unknown here or not supported by this CPU. */
+const mmd_kernel *mmd_kernel_find(const char *name, mmd_error *err);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/mesh.h"
 
+#include "core/base/error.h"
 #include "core/base/numbers.h"
+#include "core/data/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/skin.h"
 
+#include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/data/morph.h"
 
@@ -176,4 +177,10 @@ bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *
     }
     mmd_arena_free(&arena);
     return true;
+}
+
+bool mmd_skin(const mmd_skin_job *job, const char *kernel_name, mmd_error *err)
+{
+    const mmd_kernel *kernel = kernel_name ? mmd_kernel_find(kernel_name, err) : mmd_kernel_best();
+    return kernel && mmd_skin_check(job, err) && mmd_skin_cpu(job, kernel, err);
 }

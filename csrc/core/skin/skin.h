@@ -5,22 +5,6 @@
 #include "core/skin/kernels.h"
 #include "core/skin/skin_frame.h"
 
-/* Frames of one mesh. Matrices are row-major for column vectors, their last row is not used.
-   A single frame of matrices or of sliders serves all frames. Outputs are (F,V,3), tangents
-   (F,V,mesh->tangent_width); normals and tangents may be NULL. Nothing may overlap. */
-typedef struct mmd_skin_job {
-    const mmd_mesh *mesh;
-    size_t frame_count;
-    size_t bone_count;
-    const float *matrices; /* (matrix_frames,B,4,4) */
-    size_t matrix_frames;  /* 1 or frame_count */
-    const float *sliders;  /* (slider_frames,mesh->morph_count), or NULL: all zero */
-    size_t slider_frames;
-    mmd_method method;
-    mmd_sdef_blend sdef_blend;
-    float *positions, *normals, *tangents;
-} mmd_skin_job;
-
 /* Everything a caller can get wrong: counts, finite numbers. Before any backend. */
 bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err);
 

@@ -6,14 +6,6 @@
 
 /* What every kernel, on the CPU or in a shader, takes and must agree on. */
 
-typedef enum mmd_method {
-    MMD_METHOD_MMD, /* each vertex by its own kind */
-    MMD_METHOD_LINEAR,
-    MMD_METHOD_DUAL_QUATERNION
-} mmd_method;
-
-typedef enum mmd_sdef_blend { MMD_SDEF_NLERP, MMD_SDEF_SLERP } mmd_sdef_blend;
-
 /* A bone of one frame. The rotation is that of the matrix by Gram-Schmidt on its columns x and y;
    `dual` = (t, 0) rotation / 2. Both are zero when the determinant is not positive (then SDEF and
    QDEF vertices of this bone are skinned linearly) or when no vertex of the job takes them. Shaders
