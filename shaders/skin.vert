@@ -8,6 +8,7 @@ in vec3 c, c0; // what they and the factor mean, the kind says
 in float factor;
 in vec4 weights;
 in ivec4 bone_indices;
+in int pivot;
 in ivec2 morph_range; // of the vertex in `morph_offsets`: first, end
 
 uniform int bone_stride;  // texels from one frame's bones to the next
@@ -59,7 +60,7 @@ void main()
     vec4 q = blend_sdef(bone, weights, c, c0, m, target, exists);
     vec3 arm = p - c;
 #else
-    vec4 q = blend_qdef(bone, weights, target, exists);
+    vec4 q = blend_qdef(bone, weights, pivot, target, exists);
     vec3 arm = p;
 #if KIND == CENTER
     target = apply(m, vec4(c, 1.0));

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/formats/load.h"
 #include "core/skin/segments.h"
 #include "python/arrays.h"
 #include "python/posers.h"
@@ -72,8 +71,10 @@ static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extra
 {
     float *segments = mmd_arena_alloc(arena, 6 * model->bone_count, sizeof *segments);
     int32_t *parents = mmd_arena_alloc(arena, model->bone_count, sizeof *parents);
-    if (!segments || !parents || !mmd_model_segments(model, segments))
+    if (!segments || !parents)
         return mmd_fail_memory(err);
+    if (!mmd_model_segments(model, segments, err))
+        return false;
     for (size_t b = 0; b < model->bone_count; b++)
         parents[b] = model->bones[b].parent;
     *extras = (mmd_mesh_extras){.triangles = model->triangles,

@@ -5,11 +5,12 @@
 #include "python/arrays.h"
 #include "python/state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
 
-static const char *const output_names[OUTPUTS] = {"positions", "normals", "tangents"};
+static const char *const output_names[OUTPUTS] = {"out.positions", "out.normals", "out.tangents"};
 
 typedef enum backend_kind { BACKEND_AUTO, BACKEND_GL, BACKEND_CPU } backend_kind;
 
@@ -47,30 +48,16 @@ static bool take_backend(skin_call *call, const char *name)
         call->backend = BACKEND_CPU;
     } else if (strncmp(name, "cpu:", 4) == 0) {
         call->backend = BACKEND_CPU;
-        call->kernel = mmd_kernel_find(name + 4);
-        if (!call->kernel) {
-            PyErr_Format(call->state->backend_error,
-                         "kernel \"%s\" is not known or not supported here", name + 4);
-            return false;
-        }
+        mmd_error err = {0};
+        call->kernel = mmd_kernel_find(name + 4, &err);
+        if (!call->kernel)
+            return mmd_raise(call->state, &err);
     } else {
         PyErr_Format(PyExc_ValueError,
                      "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
         return false;
     }
     return true;
-}
-
-/* `text` with the number and the word; PyErr_Format knows no floats. */
-static bool fail_number(const char *text, double number, const char *word)
-{
-    PyObject *object = PyFloat_FromDouble(number), *shown = object ? PyObject_Repr(object) : NULL;
-    const char *digits = shown ? PyUnicode_AsUTF8AndSize(shown, NULL) : NULL;
-    if (digits)
-        PyErr_Format(PyExc_ValueError, text, digits, word);
-    Py_XDECREF(shown);
-    Py_XDECREF(object);
-    return false;
 }
 
 static bool take_options(skin_call *call, const char *method, const char *blend, double correction,
@@ -93,10 +80,13 @@ static bool take_options(skin_call *call, const char *method, const char *blend,
     call->job.correction = (float)correction;
     bool corrected =
         chosen_method == MMD_METHOD_BULGE_FREE || chosen_method == MMD_METHOD_BULGE_COMPENSATED;
-    if (!(correction >= 0 && correction <= 1))
-        return fail_number("correction: %s, expected 0 to 1", correction, NULL);
-    if (correction != 1 && !corrected)
-        return fail_number("correction: %s has no meaning for method \"%s\"", correction, method);
+    if (correction != 1 && !corrected) {
+        char text[96];
+        snprintf(text, sizeof text, "correction: %g has no meaning for method \"%s\"", correction,
+                 method);
+        PyErr_SetString(PyExc_ValueError, text);
+        return false;
+    }
     return take_backend(call, backend_name);
 }
 
@@ -198,8 +188,7 @@ static bool take_outputs(skin_call *call, PyObject *out)
     }
     for (int i = 0; i < OUTPUTS; i++) {
         PyObject *member = PyTuple_GetItem(out, i);
-        char name[32];
-        PyOS_snprintf(name, sizeof name, "out.%s", output_names[i]);
+        const char *name = output_names[i];
         if ((member != Py_None) != call->wanted[i]) {
             PyErr_Format(PyExc_ValueError, "%s: %s", name,
                          call->wanted[i] ? "None, expected an array"
@@ -216,12 +205,12 @@ static bool take_outputs(skin_call *call, PyObject *out)
         const char *name;
     } others[] = {{&call->matrices, "bone_matrices"},
                   {&call->weights, "morph_weights"},
-                  {&call->outputs[OUT_POSITIONS], "out.positions"},
-                  {&call->outputs[OUT_NORMALS], "out.normals"}};
+                  {&call->outputs[OUT_POSITIONS], output_names[OUT_POSITIONS]},
+                  {&call->outputs[OUT_NORMALS], output_names[OUT_NORMALS]}};
     for (int i = 0; i < OUTPUTS; i++)
         for (int k = 0; k < 2 + i; k++)
             if (mmd_array_overlap(&call->outputs[i], others[k].array)) {
-                PyErr_Format(PyExc_ValueError, "out.%s: overlaps with %s", output_names[i],
+                PyErr_Format(PyExc_ValueError, "%s: overlaps with %s", output_names[i],
                              others[k].name);
                 return false;
             }
@@ -257,11 +246,9 @@ static bool run_auto(skin_call *call, mmd_choice *choice, mmd_error *err)
 
 static bool run(skin_call *call, mmd_choice *choice, mmd_error *err)
 {
-    if (!mmd_skin_check(&call->job, err))
-        return false;
     if (call->job.method >= MMD_METHOD_BULGE_FREE)
         call->job.mesh = mmd_variants_get(call->variants, call->job.mesh, call->job.method, err);
-    if (!call->job.mesh)
+    if (!call->job.mesh || !mmd_skin_check(&call->job, err))
         return false;
     if (call->job.frame_count == 0 || call->job.mesh->vertex_count == 0)
         return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pose/binding.h"
 
+#include "core/base/error.h"
 #include "core/pose/quaternion.h"
 
 #include <stdlib.h>

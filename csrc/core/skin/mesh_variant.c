@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/skin/mesh_variant.h"
-
 #include "core/base/numbers.h"
 #include "core/skin/centers.h"
+#include "core/skin/mesh.h"
 #include "core/skin/segments.h"
 
 #include <float.h>
@@ -73,12 +72,6 @@ static void move_up(mmd_vertex *vertex, int from, int to)
 static void sort_influences(mmd_vertex *vertex, int ranks)
 {
     int count = vertex->count;
-    for (int i = 1; i < count; i++)
-        for (int k = 0; k < i; k++)
-            if (vertex->bones[k] > vertex->bones[i]) {
-                move_up(vertex, i, k);
-                break;
-            }
     for (int rank = 0; rank < ranks && rank < count; rank++) {
         int best = rank;
         for (int i = rank + 1; i < count; i++)
@@ -88,6 +81,7 @@ static void sort_influences(mmd_vertex *vertex, int ranks)
     }
     for (int i = count; i < 4; i++)
         vertex->bones[i] = vertex->bones[0];
+    vertex->pivot = 0;
 }
 
 /* Of the weights that are not the leading bone's, the share of bones in one chain with it. */
@@ -221,6 +215,8 @@ mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_me
     if (!check_needs(method, extras, err))
         return NULL;
     mmd_mesh *mesh = mmd_mesh_copy(base);
+    if (mesh)
+        mesh->method = method;
     bool made =
         mesh && (method == MMD_METHOD_CENTERS_OF_ROTATION ? set_centers(mesh, extras)
                                                           : set_segments(mesh, method, extras));

@@ -30,7 +30,9 @@ static int32_t model_of_segment(const mmd_bone *bone)
     return copies && bone->append_source >= 0 ? bone->append_source : bone->parent;
 }
 
-bool mmd_model_segments(const mmd_model *model, float *segments)
+/* Its own; else, where that is too short, the one of the bone whose rotation it copies; else its
+   parent's. */
+bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err)
 {
     enum { UNKNOWN, ON_THE_WAY, KNOWN };
     mmd_arena arena = {0};
@@ -62,7 +64,7 @@ bool mmd_model_segments(const mmd_model *model, float *segments)
     }
     bool done = state && way;
     mmd_arena_free(&arena);
-    return done;
+    return done || mmd_fail_memory(err);
 }
 
 bool mmd_chains_init(mmd_chains *chains, mmd_arena *arena, const int32_t *parents,

@@ -2,14 +2,11 @@
 #ifndef MMD_SEGMENTS_H
 #define MMD_SEGMENTS_H
 
-#include "core/data/model.h"
+#include "core/base/arena.h"
+#include "mmdskin.h"
 
-/* What the methods against bulges need of a skeleton at rest: docs/methods.md#segments. */
-
-/* (B,2,3): head and tail of the segment each bone stands for: its own; else, where that is shorter
-   than 1e-4, the one of the bone whose rotation it copies; else its parent's. Head and tail are
-   equal where nothing gives one. False when memory is short. */
-bool mmd_model_segments(const mmd_model *model, float *segments);
+/* What the methods against bulges need of a skeleton at rest: docs/methods.md#segments. The
+   segments themselves are in mmdskin.h. */
 
 /* Which bones lie in one chain: asked in constant time. */
 typedef struct mmd_chains {
