@@ -22,7 +22,7 @@ struct mmd_mesh {
     size_t bone_count; /* largest bone index given + 1 */
     bool has_normals;
     size_t tangent_width;    /* 0 none, 3 or 4 */
-    bool has_rotations;      /* some vertex is SDEF or QDEF */
+    bool *bone_rotates;      /* of each bone: SDEF or QDEF vertices take its rotation */
     size_t morph_count;      /* sliders */
     const mmd_morph *morphs; /* groups and flips with their offsets, of the others only the kind */
     mmd_vertex *vertices;
