@@ -129,7 +129,7 @@ def take_back(block: bpy.types.ID, paths: Iterable[str], made: dict) -> None:
         bpy.data.actions.remove(action)
     elif _LAYERED:
         _remove_layers(data, made)
-    if _LAYERED and data.action_slot is None:
+    if _LAYERED and data.action_slot is None and "last_slot" in made:  # else noted before 4.4
         data.last_slot_identifier = made["last_slot"]
 
 

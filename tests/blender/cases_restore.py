@@ -11,7 +11,7 @@ import case
 import numpy as np
 import scene
 from cases_bake import skinned
-from files import pmx_file
+from files import motion_file, pmx_file
 from mathutils import Matrix
 
 QDEF = 4
@@ -123,6 +123,24 @@ class Restores(RestoreCase):
         self.restore()
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file())
         self.armature.mmdskin.preview = False
+
+    def test_a_live_model_whose_motion_has_vanished(self):
+        """Done all the same; what is no longer live is a warning."""
+        self.forget()
+        motion = os.path.join(os.path.dirname(self.path), "gone.vmd")
+        keys = motion_file.Keys("x", [motion_file.BoneKey("左腕", 0)], [])
+        with open(motion, "wb") as file:
+            file.write(motion_file.write_vmd(keys))
+        settings = self.armature.mmdskin
+        settings.model_path, settings.motion_path, settings.source = self.path, motion, "MOTION"
+        settings.preview = True
+        self.assertTrue(settings.preview)
+        os.remove(motion)
+        with case.reports() as said:
+            self.assertEqual(self.restore(), {"FINISHED"})
+        self.assertIn("Warning: 'gone.vmd' cannot be opened", "\n".join(said))
+        settings.preview, settings.source = False, "ARMATURE"
+        self.assert_restored()
 
     def test_twice_is_the_same_as_once(self):
         self.forget()
