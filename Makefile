@@ -24,12 +24,13 @@ CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -f
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
 # What the files that see GLEW and Python need on top.
-MODULE_FLAGS = -DGLEW_STATIC -DPy_LIMITED_API=0x030b0000 \
+MODULE_FLAGS = -DPy_LIMITED_API=0x030a0000 \
 	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
+	-isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include \
 	-DMMDSKIN_VERSION='"$(VERSION)"' $$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench wheel addon format check fuzz clean help
+.PHONY: build demo test bench wheel wheels addon format check fuzz clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -43,9 +44,6 @@ test: build build/c/tests $(BLENDERS:%=build/blender-%) addon ## Run all tests, 
 
 bench: build addon ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
-
-wheel: build/wheel ## Make dist/mmdskin-<version>-*.whl
-	@ls dist/mmdskin-$(VERSION)-*.whl
 
 addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip
 	@ls dist/mmdskin-$(VERSION).zip
@@ -94,18 +92,10 @@ build/blender-%: tests/blender/setup.sh
 
 # The module
 
-build/wheel: $(SOURCES) $(HEADERS) $(wildcard csrc/*.pyi csrc/licenses/* shaders/*) \
-		setup.py pyproject.toml LICENSE .venv/ready
-	rm -rf build/lib* build/bdist* dist/mmdskin-*.whl
-	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
-	@touch $@
-
-build/installed: build/wheel
-	$(BIN)/pip install --quiet --force-reinstall --no-deps $$(ls dist/mmdskin-$(VERSION)-*.whl)
-	@touch $@
+include csrc/platforms/wheels.mk
 
 build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) build/wheel
-	$(BIN)/python addon/package.py --wheel $$(ls dist/mmdskin-$(VERSION)-*.whl) --output dist
+	$(BIN)/python addon/package.py --wheel build/wheels/own/*.whl --output dist
 	@touch $@
 
 build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
@@ -122,16 +112,17 @@ check-format: .venv/ready build/packages-check
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
+	@$(BIN)/mypy --no-error-summary --config-file tests/check/mypy.ini addon
 
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
 	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(STUB))
 
-build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED)
+build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew
 	@mkdir -p $(@D)
 	@echo gcc $<
 	@gcc $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
-build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
+build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/packages-check
 	@mkdir -p $(@D)
 	@echo clang $<
 	@clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@

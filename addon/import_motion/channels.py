@@ -34,21 +34,22 @@ def of_bones(armature, source, frames):
     parts = np.array_split(frames, max(1, math.ceil(len(frames) / _CHUNK)))
     matrices = np.concatenate([source.matrices(names, part) for part in parts])
     size = max((bone.head_local.length for bone in bones), default=1.0)
+    rests = np.array([bone.matrix_local for bone in bones], np.float64).reshape(-1, 4, 4)
+    inverse_rests = np.linalg.inv(rests)
     # What Blender will make of the parents' channels, so that no rounding is passed on.
     channels, shown = [], {}
-    for bone in bones:
+    for bone, rest, inverse_rest in zip(bones, rests, inverse_rests, strict=True):
         wanted = matrices[:, number[bone.name]].astype(np.float64)
         if bone.name not in source.rig.bones:
             shown[bone.name] = wanted
             continue
         parent = shown[bone.parent.name] if bone.parent else np.eye(4)[None]
-        rest = np.array(bone.matrix_local, np.float64)
-        basis = np.linalg.inv(rest) @ _inverses(parent) @ wanted @ rest
+        basis = inverse_rest @ _inverses(parent) @ wanted @ rest
         locations, rotations = basis[:, :3, 3], _quaternions(basis[:, :3, :3])
         _settle(locations, _STILL * size)
         _settle(rotations, _STILL)
         basis[:, :3, :3] = _matrices(rotations)
-        shown[bone.name] = parent @ rest @ basis @ np.linalg.inv(rest)
+        shown[bone.name] = parent @ rest @ basis @ inverse_rest
         moves = bool(locations.any() or (np.abs(rotations[:, 1:]) > _STILL).any())
         channels.append(Channels(bone.name, locations.copy(), rotations, moves))
     return channels

@@ -64,6 +64,31 @@ def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
     return newest.with_motion(native.load().load_motion(data), newest.path, start, ticks)
 
 
+def needed(motions: Sequence[motion_source.Motion]) -> list[motion_source.Motion]:
+    """Those of which something is left: a later one may have all their tracks, and begin no later."""
+    found, begun = [], {}
+    for motion in reversed(motions):
+        starts = _starts(motion)
+        if any(first < begun.get(track, math.inf) for track, first in starts.items()):
+            found.insert(0, motion)
+        for track, first in starts.items():
+            begun[track] = min(first, begun.get(track, math.inf))
+    return found
+
+
+def _starts(motion):
+    """{(kind, name): scene frame of the first key} of all tracks."""
+    tracks = motion.motion
+    keys = [("bone", track.name, track.frames) for track in tracks.bones]
+    keys += [("morph", track.name, track.frames) for track in tracks.morphs]
+    keys += [("ik", name, tracks.properties.frames) for name in tracks.properties.ik_names]
+    return {
+        (kind, name): motion.start + frames[0] / motion.speed
+        for kind, name, frames in keys
+        if len(frames)
+    }
+
+
 def _lay(tracks, name, frames, columns):
     """Lay the keys of a track over those that it has, from their first frame on."""
     if not len(frames):

@@ -156,7 +156,7 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
             record.clear([model])
         muted = 0
         with record.of(model.armature) as noted:
-            noted.note_files([*earlier, newest])
+            noted.note_files(layers.needed([*earlier, newest]))
             if bones:
                 muted += keyframes.write_bones(noted, bones, frames, self.replace)
             self._extend(noted, source, scene)
@@ -320,12 +320,12 @@ def register():
         if not cls.is_registered:
             bpy.utils.register_class(cls)
             if cls is MMDSKIN_OT_import_motion:
-                bpy.types.TOPBAR_MT_file_import.append(_menu)
+                bpy.types.TOPBAR_MT_file_import.append(_menu)  # type: ignore[arg-type]
 
 
 def unregister():
     for cls in reversed(_classes):
         if cls.is_registered:
             if cls is MMDSKIN_OT_import_motion:
-                bpy.types.TOPBAR_MT_file_import.remove(_menu)
+                bpy.types.TOPBAR_MT_file_import.remove(_menu)  # type: ignore[arg-type]
             bpy.utils.unregister_class(cls)

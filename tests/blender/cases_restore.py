@@ -124,22 +124,21 @@ class Restores(RestoreCase):
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file())
         self.armature.mmdskin.preview = False
 
-    def test_a_live_model_whose_motion_has_vanished(self):
-        """Done all the same; what is no longer live is a warning."""
-        self.forget()
-        motion = os.path.join(os.path.dirname(self.path), "gone.vmd")
-        keys = motion_file.Keys("x", [motion_file.BoneKey("左腕", 0)], [])
+    def test_the_preview_whose_motion_is_gone(self):
+        motion = os.path.join(self.folder, "踊り.vmd")
         with open(motion, "wb") as file:
+            keys = motion_file.Keys("", [motion_file.BoneKey("左腕", 0)], [])
             file.write(motion_file.write_vmd(keys))
         settings = self.armature.mmdskin
         settings.model_path, settings.motion_path, settings.source = self.path, motion, "MOTION"
         settings.preview = True
-        self.assertTrue(settings.preview)
         os.remove(motion)
+        self.forget()
         with case.reports() as said:
             self.assertEqual(self.restore(), {"FINISHED"})
-        self.assertIn("Warning: 'gone.vmd' cannot be opened", "\n".join(said))
-        settings.preview, settings.source = False, "ARMATURE"
+        self.assertIn("Warning: '踊り.vmd' cannot be opened", said[0])
+        self.assertIn("Info: Restored 204 vertices from '模型.pmx'", said[-1])
+        settings.preview = False
         self.assert_restored()
 
     def test_twice_is_the_same_as_once(self):
