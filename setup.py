@@ -69,9 +69,7 @@ class BuildModule(build_ext):
         import numpy
 
         self.run_command("embed_shaders")
-        version = self.distribution.get_version()
         for extension in self.extensions:
-            extension.define_macros.append(("MMDSKIN_VERSION", f'"{version}"'))
             if GL != "none":
                 folder = glew.source()
                 extension.extra_compile_args += [f"-isystem{folder}", f"-isystem{folder}/include"]
@@ -118,7 +116,7 @@ mmdskin = Extension(
     sources=files(
         "csrc/core/*/*.c", "csrc/gl/none/*.c" if GL == "none" else "csrc/gl/*.c", "csrc/python/*.c"
     ),
-    depends=files("csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
+    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
         ("Py_LIMITED_API", "0x030a0000"),
