@@ -15,7 +15,7 @@ CORE := $(wildcard csrc/core/*/*.c)
 SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
 STUB := $(wildcard csrc/gl/none/*.c)
 HEADERS := $(wildcard csrc/*/*.h csrc/*/*/*.h)
-GENERATED := build/generated/shaders.h build/generated/cp932.h
+GENERATED := build/generated/shaders.h
 C_TESTS := $(wildcard tests/c/*.[ch])
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 C_FILES := $(SOURCES) $(STUB) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
@@ -110,10 +110,6 @@ build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
 	$(BIN)/python setup.py --quiet embed_shaders
 	@touch $@
 
-build/generated/cp932.h: setup.py .venv/ready
-	$(BIN)/python setup.py --quiet tabulate_cp932
-	@touch $@
-
 # C on its own: every compiler, and the core under the sanitizers
 
 .PHONY: check-format check-compile check-fuzz
@@ -138,7 +134,7 @@ build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
 	@echo clang $<
 	@clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
-build/c/mingw/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/include
+build/c/mingw/%.o: csrc/%.c $(HEADERS) build/include
 	@mkdir -p $(@D)
 	@echo mingw $<
 	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/include -c $< -o $@
@@ -149,13 +145,13 @@ build/include: build/packages-check
 	@ln -sfn /usr/include/cglm $@/cglm
 
 # NEON, which QEMU runs anywhere.
-build/c/arm/tests: $(CORE) $(HEADERS) $(GENERATED) $(C_TESTS) build/include
+build/c/arm/tests: $(CORE) $(HEADERS) $(C_TESTS) build/include
 	@mkdir -p $(@D)
 	@echo gcc, ARM $@
 	@aarch64-linux-gnu-gcc $(CFLAGS) -O2 -DMMD_TEST_MEMORY -isystem build/include -Itests/c -static \
 		$(filter %.c,$^) -lm -o $@
 
-build/c/sanitize/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-build
+build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build
 	@mkdir -p $(@D)
 	@echo gcc, sanitizers $<
 	@gcc $(CFLAGS) $(SANITIZE) -c $< -o $@
@@ -164,7 +160,7 @@ build/c/tests: $(CORE:csrc/%.c=build/c/sanitize/%.o) $(C_TESTS)
 	@echo gcc, sanitizers $@
 	@gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
 
-build/fuzz/%: tests/fuzz/%.c $(CORE) $(HEADERS) $(GENERATED) build/packages-check
+build/fuzz/%: tests/fuzz/%.c $(CORE) $(HEADERS) build/packages-check
 	@mkdir -p $(@D)
 	@echo clang, fuzzer $<
 	@clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c,$^) -lm -o $@

@@ -48,55 +48,11 @@ class EmbedShaders(Command):
         (GENERATED / "shaders.h").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
-def c_numbers(numbers):
-    """The numbers as the inside of a C initialiser, twelve in a line."""
-    lines = (numbers[i : i + 12] for i in range(0, len(numbers), 12))
-    return "\n".join("    " + " ".join(f"0x{n:04X}," for n in line) for line in lines)
-
-
-def cp932_unit(code):
-    """The UTF-16 unit of one code, given as its bytes; 0 when it has none."""
-    try:
-        text = code.decode("cp932")
-    except UnicodeDecodeError:
-        return 0
-    return ord(text) if len(text) == 1 else 0
-
-
-class TabulateCp932(Command):
-    """Writes the tables of core/base/text.c, taken from Python's codec."""
-
-    description = "write the cp932 tables as a C header"
-    user_options = []
-
-    def initialize_options(self):
-        pass
-
-    def finalize_options(self):
-        pass
-
-    def run(self):
-        leads = [*range(0x81, 0xA0), *range(0xE0, 0xFD)]
-        trails = range(0x40, 0xFD)
-        units = [cp932_unit(bytes([lead, trail])) for lead in leads for trail in trails]
-        singles = [cp932_unit(bytes([byte])) for byte in range(256)]
-        tables = {
-            "mmd_cp932_singles[256]": singles,
-            f"mmd_cp932_pairs[{len(leads)} * {len(trails)}]": units,
-        }
-        parts = ["/* Made from Python's cp932 codec by setup.py. */"]
-        for name, numbers in tables.items():
-            parts.append(f"static const uint16_t {name} = {{\n{c_numbers(numbers)}\n}};")
-        GENERATED.mkdir(parents=True, exist_ok=True)
-        (GENERATED / "cp932.h").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-
-
 class BuildModule(build_ext):
     def build_extensions(self):
         import numpy
 
         self.run_command("embed_shaders")
-        self.run_command("tabulate_cp932")
         version = self.distribution.get_version()
         for extension in self.extensions:
             extension.include_dirs.append(numpy.get_include())
@@ -170,7 +126,6 @@ setup(
         "build_ext": BuildModule,
         "build_py": BuildStubs,
         "embed_shaders": EmbedShaders,
-        "tabulate_cp932": TabulateCp932,
     },
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -24,16 +24,28 @@ for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
 
 from . import (  # noqa: E402
     bake,
-    importer,
+    import_model,
+    import_motion,
     model_file,
     native,
     panels,
     preview,
     properties,
+    restore,
     translations,
 )
 
-_parts = (translations, model_file, properties, bake, importer, panels, preview)
+_parts = (
+    translations,
+    model_file,
+    properties,
+    bake,
+    import_model,
+    import_motion,
+    restore,
+    panels,
+    preview,
+)
 
 
 def register():

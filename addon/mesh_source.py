@@ -8,18 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import deform_data
-from .translations import tr
+from . import blender_versions, deform_data, mmd_tools
+from .user_error import UserError
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
 DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
-SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
-# Not morphs: SDEF's points, and the result of mmd_tools' own SDEF driver.
-NOT_MIXED = frozenset((*SDEF_KEYS, "mmd_sdef_skinning"))
-
-
-class SourceError(Exception):
-    """The mesh cannot be skinned as it is; the text is a sentence for the user."""
 
 
 class Weights(NamedTuple):
@@ -84,15 +77,12 @@ def rest_positions(mesh):
     keys = mesh.shape_keys
     if keys:
         return key_positions(keys.reference_key)
-    positions = mesh.attributes.get("position")
-    if positions is not None:
-        return _read(positions.data, "vector")
-    return _read(mesh.vertices, "co")
+    return _read(*blender_versions.positions(mesh))
 
 
 def key_positions(key):
     """(V, 3) float32 of one shape key."""
-    return _read(getattr(key, "points", key.data), "co")
+    return _read(*blender_versions.key_positions(key))
 
 
 def morphs(obj, weights, absent=()):
@@ -104,7 +94,7 @@ def morphs(obj, weights, absent=()):
     keys = obj.data.shape_keys
     if not keys:
         return []
-    absent = NOT_MIXED.union(absent, {keys.reference_key.name})
+    absent = mmd_tools.NOT_MORPHS.union(absent, {keys.reference_key.name})
     found = []
     points = {}
     for key in keys.key_blocks:
@@ -123,29 +113,25 @@ def morphs(obj, weights, absent=()):
 
 
 def check_counts(obj):
-    """SourceError when a shape key does not fit the mesh."""
+    """UserError when a shape key does not fit the mesh."""
     keys = obj.data.shape_keys
     count = len(obj.data.vertices)
     if not keys:
         return
     if not keys.use_relative:
-        raise SourceError(
-            tr(
-                "'{name}' has absolute shape keys: switch its shape keys to Relative first",
-                name=obj.name,
-            )
+        raise UserError(
+            "'{name}' has absolute shape keys: switch its shape keys to Relative first",
+            name=obj.name,
         )
     for key in keys.key_blocks:
         if len(key.data) != count:
-            raise SourceError(
-                tr(
-                    "Shape key '{key}' of '{name}' has {points} points"
-                    " but the mesh has {vertices} vertices",
-                    key=key.name,
-                    name=obj.name,
-                    points=len(key.data),
-                    vertices=count,
-                )
+            raise UserError(
+                "Shape key '{key}' of '{name}' has {points} points"
+                " but the mesh has {vertices} vertices",
+                key=key.name,
+                name=obj.name,
+                points=len(key.data),
+                vertices=count,
             )
 
 
@@ -236,7 +222,7 @@ def group_weights(weights, group, count):
 
 def _sdef(mesh):
     keys = mesh.shape_keys
-    blocks = [keys.key_blocks.get(name) for name in SDEF_KEYS] if keys else []
+    blocks = [keys.key_blocks.get(name) for name in mmd_tools.SDEF_KEYS] if keys else []
     if not blocks or None in blocks:
         return None
     return np.ascontiguousarray(np.stack([key_positions(key) for key in blocks], axis=1))

@@ -1,10 +1,53 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""mmd_tools' own SDEF: a driver that writes the key `mmd_sdef_skinning`, and a mask."""
+"""mmd_tools' names and conventions, all in one place: what it leaves in a scene, what it looks for.
+
+Its properties exist only while it is enabled; where it is not, they are read as data. Names of bones
+and morphs follow its rules in `names`.
+"""
 
 import bpy
 
-KEY = "mmd_sdef_skinning"
-MASK = "mmd_sdef_mask"
+from . import blender_versions
+
+MODIFIER = "mmd_armature"
+USUAL_SCALE = 0.08  # Blender units for one of the file's
+FOLDER = "import_folder"  # custom property of the root: where the file came from
+# Vertex groups: number / count of each vertex in the file, and how thick its edge is drawn.
+VERTEX_ORDER, EDGE_SCALE = "mmd_vertex_order", "mmd_edge_scale"
+# Absolute shape keys with SDEF's points. C lies at the vertex itself where it is not SDEF's.
+SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
+# The key that its driver for SDEF writes, and the group of the vertices that the driver moves.
+SDEF_RESULT, SDEF_MASK = "mmd_sdef_skinning", "mmd_sdef_mask"
+NOT_MORPHS = frozenset((*SDEF_KEYS, SDEF_RESULT))
+PHYSICS_CONSTRAINT = "mmd_tools_rigid_track"  # by which rigid bodies move bones
+_ROOT = 2  # 'ROOT' in the enumeration `mmd_type`
+_PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}
+_AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10  # flags of a bone in the file
+
+
+# What it leaves
+
+
+def is_root(obj):
+    # An ID property where mmd_tools is not enabled, or came after our own importer.
+    return getattr(obj, "mmd_type", None) == "ROOT" or obj.get("mmd_type") in (_ROOT, "ROOT")
+
+
+def bone_in_file(pose_bone):
+    """(name, number) that a bone had in the file, (None or empty, -1) where it has none."""
+    mmd_bone = getattr(pose_bone, "mmd_bone", None)
+    if mmd_bone is not None:
+        return mmd_bone.name_j, mmd_bone.bone_id
+    stored = blender_versions.stored_group(pose_bone, "mmd_bone")
+    return stored.get("name_j"), stored.get("bone_id", -1)
+
+
+def users_group(modifier):
+    """Name of the vertex group that limits an armature modifier, "" for none or mmd_tools' mask."""
+    return "" if modifier.vertex_group == SDEF_MASK else modifier.vertex_group
+
+
+# Its own SDEF
 
 
 def suspend_sdef(obj):
@@ -13,7 +56,7 @@ def suspend_sdef(obj):
     if key is None:
         return {}
     drivers = [curve for curve in _drivers(obj) if not curve.mute]
-    masked = [m for m in obj.modifiers if m.type == "ARMATURE" and m.vertex_group == MASK]
+    masked = [m for m in obj.modifiers if m.type == "ARMATURE" and m.vertex_group == SDEF_MASK]
     state = {"mute": key.mute, "driven": bool(drivers), "masked": [m.name for m in masked]}
     for curve in drivers:
         curve.mute = True
@@ -34,7 +77,7 @@ def resume_sdef(obj, state):
     for name in state["masked"]:
         modifier = obj.modifiers.get(name)
         if modifier is not None:
-            modifier.vertex_group = MASK
+            modifier.vertex_group = SDEF_MASK
     refresh_sdef(obj)
 
 
@@ -48,10 +91,62 @@ def refresh_sdef(obj):
 
 def _key(obj):
     keys = obj.data.shape_keys
-    return keys.key_blocks.get(KEY) if keys else None
+    return keys.key_blocks.get(SDEF_RESULT) if keys else None
 
 
 def _drivers(obj):
     animation = obj.data.shape_keys.animation_data
     curves = animation.drivers if animation else ()
-    return [curve for curve in curves if curve.data_path == f'key_blocks["{KEY}"].value']
+    return [curve for curve in curves if curve.data_path == f'key_blocks["{SDEF_RESULT}"].value']
+
+
+# What it looks for, so that its operators recognise a model of ours
+
+
+def introduce(root, armature, pmx, bone_names, key_names):
+    """Tell it what the objects are; where it is not enabled the root's type is stored as it would.
+
+    `bone_names` are in the file's order, `key_names` are shape keys by the number of their morph.
+    """
+    if not hasattr(root, "mmd_root"):
+        root["mmd_type"] = _ROOT
+        return
+    root.mmd_type = "ROOT"
+    # Where it puts the helper bones that its operator for append constraints makes.
+    for name in ("mmd_shadow", "mmd_dummy"):
+        collection = blender_versions.bone_collection(armature, name)
+        if collection is not None:
+            collection["mmd_tools"], collection.is_visible = "special collection", False
+    root.mmd_root.name, root.mmd_root.name_e = pmx.name, pmx.name_english
+    for number, (name, record) in enumerate(zip(bone_names, pmx.bones, strict=True)):
+        if name in armature.pose.bones:
+            _introduce_bone(armature.pose.bones[name].mmd_bone, record, number)
+    for number, key in key_names.items():
+        morph = pmx.morphs[number]
+        if morph.kind == "vertex":
+            item = root.mmd_root.vertex_morphs.add()
+            item.name, item.name_e = key, morph.name_english
+            item.category = _PANELS.get(morph.panel, "OTHER")
+
+
+def keep_in_step(collection):
+    """Let it treat a collection of bones as a display frame."""
+    collection["mmd_tools"] = "normal collection"
+
+
+def _introduce_bone(data, record, number):
+    data.name_j, data.name_e = record.name, record.name_english
+    data.bone_id = number
+    data.transform_order = record.layer
+    data.transform_after_dynamics = bool(record.flags & _AFTER_PHYSICS)
+    data.is_controllable = bool(record.flags & _OPERABLE)
+    if record.append:
+        data.has_additional_rotation = record.append.rotation
+        data.has_additional_location = record.append.translation
+        data.additional_transform_influence = record.append.ratio
+        data.additional_transform_bone_id = record.append.source
+    if record.fixed_axis:
+        data.enabled_fixed_axis, data.fixed_axis = True, record.fixed_axis
+    if record.local_axes:
+        data.enabled_local_axes = True
+        data.local_axis_x, data.local_axis_z = record.local_axes

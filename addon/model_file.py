@@ -13,28 +13,23 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import native
+from . import mmd_tools, native
 from .names import unique
 from .translations import tr
+from .user_error import UserError
 
 NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
 _NUMBER = "mmd_bone_id"  # and its number
 _MORPHS = "mmd_morphs"  # custom property of the root that our importer made
-_FOLDER = "import_folder"  # custom property of the root, where mmd_tools keeps it
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
-_USUAL_SCALE = 0.08
 _TOLERANCE = 2e-5  # of the armature's size
-
-
-class FileError(Exception):
-    """The file cannot be used for this model; the text is a sentence for the user."""
 
 
 class Rig(NamedTuple):
     """A model file laid over an armature."""
 
     path: str
-    model: object  # mmdskin.Model
+    pmx: object  # mmdskin.Model, shaped like a PMX where the file is a PMD
     bones: dict  # name of a scene bone: number of its bone in the file
     to_armature: np.ndarray  # (4, 4) float64: from the file's space to the armature's
 
@@ -53,19 +48,20 @@ def rig(armature, path=""):
     path = bpy.path.abspath(path) or (kept if os.path.exists(kept) else "")
     if path:
         return _rig(armature, path)
+    native.load()  # so that its absence is not taken for that of the file
     best = None
     for candidate in _candidates(armature.original):
         try:
             found = _rig(armature, candidate)
-        except FileError:
+        except UserError:
             continue
         if best is None or len(found.bones) > len(best.bones):
             best = found
-        if len(best.bones) == len(best.model.bones):
+        if len(best.bones) == len(best.pmx.bones):
             break
     if best is None:
-        raise FileError(
-            tr("The file of '{name}' is not known: choose its .pmx or .pmd", name=armature.name)
+        raise UserError(
+            "The file of '{name}' is not known: choose its .pmx or .pmd", name=armature.name
         )
     return best
 
@@ -90,11 +86,12 @@ def _load(kind, path):
         stat = os.stat(path)
         return _loaded(kind, path, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
-        raise FileError(
-            tr("'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error)
+        raise UserError(
+            "'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error
         ) from error
-    except ValueError as error:
-        raise FileError(tr("'{file}' cannot be read: {reason}", file=name, reason=error)) from error
+    except (ValueError, MemoryError) as error:
+        reason = str(error) or tr("there is not enough memory")
+        raise UserError("'{file}' cannot be read: {reason}", file=name, reason=reason) from error
 
 
 @functools.lru_cache(maxsize=16)
@@ -126,7 +123,7 @@ def _with_parents(obj):
 
 def _folders(armature):
     for obj in _with_parents(armature):
-        folder = obj.get(_FOLDER, "")
+        folder = obj.get(mmd_tools.FOLDER, "")
         if isinstance(folder, str) and folder:
             yield bpy.path.abspath(folder)
     materials = (slot.material for obj in armature.children for slot in obj.material_slots)
@@ -140,34 +137,30 @@ def _folders(armature):
 
 
 def _rig(armature, path):
-    model, name = load_model(path), os.path.basename(path)
-    bones = match_bones(armature, model)
-    if 2 * len(bones) < len(model.bones) or not bones:
-        raise FileError(
-            tr(
-                "'{file}' does not fit '{name}': {found} of its {total} bones found",
-                file=name,
-                name=armature.name,
-                found=len(bones),
-                total=len(model.bones),
-            )
+    pmx, name = load_model(path), os.path.basename(path)
+    bones = match_bones(armature, pmx)
+    if 2 * len(bones) < len(pmx.bones) or not bones:
+        raise UserError(
+            "'{file}' does not fit '{name}': {found} of its {total} bones found",
+            file=name,
+            name=armature.name,
+            found=len(bones),
+            total=len(pmx.bones),
         )
     heads = [armature.data.bones[bone].head_local for bone in bones]
-    to_armature = fit([model.bones[number].position for number in bones.values()], heads)
+    to_armature = fit([pmx.bones[number].position for number in bones.values()], heads)
     if to_armature is None:
-        raise FileError(
-            tr(
-                "'{file}' does not fit '{name}': its bones have the same names but other places",
-                file=name,
-                name=armature.name,
-            )
+        raise UserError(
+            "'{file}' does not fit '{name}': its bones have the same names but other places",
+            file=name,
+            name=armature.name,
         )
-    return Rig(path, model, bones, to_armature)
+    return Rig(path, pmx, bones, to_armature)
 
 
-def match_bones(armature, model):
+def match_bones(armature, pmx):
     """Scene bone: file bone, by the name that an importer has kept, else by the bone's own."""
-    names = unique_names(bone.name for bone in model.bones)
+    names = unique_names(bone.name for bone in pmx.bones)
     by_name = {name: number for number, name in enumerate(names)}
     by_side = {}
     for name, number in by_name.items():
@@ -177,7 +170,7 @@ def match_bones(armature, model):
     pose_bones = sorted(armature.pose.bones, key=lambda bone: _is_numbered(bone.name))
     for pose_bone in pose_bones:
         kept, number = _kept(pose_bone)
-        numbers = [number] if kept and _name_of(model.bones, number) == kept else []
+        numbers = [number] if kept and _name_of(pmx.bones, number) == kept else []
         numbers += [by_name.get(kept), by_name.get(pose_bone.name)]
         numbers.append(by_side.get(_scene_side(pose_bone.name)))
         for number in numbers:
@@ -192,23 +185,11 @@ def _kept(pose_bone):
     """Name and number in the file, as an importer has noted them."""
     if NAME in pose_bone:
         return pose_bone[NAME], pose_bone.get(_NUMBER, -1)
-    mmd_bone = getattr(pose_bone, "mmd_bone", None)
-    if mmd_bone is not None:
-        return mmd_bone.name_j, mmd_bone.bone_id
-    group = _group_of(pose_bone, "mmd_bone")  # mmd_tools is not enabled
-    return group.get("name_j"), group.get("bone_id", -1)
+    return mmd_tools.bone_in_file(pose_bone)
 
 
 def _name_of(bones, number):
     return bones[number].name if 0 <= number < len(bones) else None
-
-
-def _group_of(pose_bone, name):
-    """A property group as data where the add-on that defines it is not enabled."""
-    group = pose_bone.get(name)
-    if group is None and hasattr(pose_bone, "bl_system_properties_get"):  # 5.0
-        group = (pose_bone.bl_system_properties_get() or {}).get(name)
-    return {} if group is None else group
 
 
 def _is_numbered(name):
@@ -256,7 +237,7 @@ def _scaled(points, targets):
     """Axes as usual, one scale."""
     p, q, offset = _centred(points, targets)
     spread = (p * p).sum()
-    scale = (p * q).sum() / spread if spread > 1e-12 else _USUAL_SCALE
+    scale = (p * q).sum() / spread if spread > 1e-12 else mmd_tools.USUAL_SCALE
     return (scale * np.eye(3), offset(scale * np.eye(3))) if scale > 0 else (None, None)
 
 

@@ -7,13 +7,9 @@ import bpy
 import numpy as np
 
 from . import model_file
-from .translations import tr
+from .user_error import UserError
 
 _FRAMES_PER_SECOND = 30  # of every VMD
-
-
-class MotionError(Exception):
-    """The motion cannot be used; the text is a sentence for the user."""
 
 
 def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0):
@@ -24,30 +20,23 @@ def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0)
     scene is one of the motion.
     """
     if not motion_path:
-        raise MotionError(tr("No motion is chosen: choose a .vmd or .vpd"))
+        raise UserError("No motion is chosen: choose a .vmd or .vpd")
     if real_time and not fps > 0:
-        raise MotionError(tr("The scene has {fps} frames per second", fps=fps))
+        raise UserError("The scene has {fps} frames per second", fps=fps)
     path = bpy.path.abspath(motion_path)
-    try:
-        rig = model_file.rig(armature, model_path)
-        motion = model_file.load_motion(path)
-    except model_file.FileError as error:
-        raise MotionError(str(error)) from error
-    unmatched = motion.unmatched(rig.model)
+    rig = model_file.rig(armature, model_path)
+    motion = model_file.load_motion(path)
+    unmatched = motion.unmatched(rig.pmx)
     moved = len(motion.bones) + len(motion.morphs)
     if moved == len(unmatched.bones) + len(unmatched.morphs):
         name = os.path.basename(path)
         if moved:
-            raise MotionError(
-                tr(
-                    "'{file}' moves no bone and no morph of '{name}'",
-                    file=name,
-                    name=armature.name,
-                )
+            raise UserError(
+                "'{file}' moves no bone and no morph of '{name}'",
+                file=name,
+                name=armature.name,
             )
-        raise MotionError(
-            tr("'{file}' moves no model: it has no key of a bone or morph", file=name)
-        )
+        raise UserError("'{file}' moves no model: it has no key of a bone or morph", file=name)
     speed = _FRAMES_PER_SECOND / fps if real_time else 1.0
     return Motion(rig, motion, path, armature, start, speed)
 
@@ -59,10 +48,10 @@ class Motion:
         self.rig, self.motion, self.path = rig, motion, path
         self.start, self.speed = float(start), float(speed)
         self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
-        self._keys = _keys(rig.model, armature)
+        self._keys = _keys(rig.pmx, armature)
         self._bone_tracks = {track.name for track in motion.bones}
         self._morph_tracks = {track.name for track in motion.morphs}
-        self._flips, self._groups, self._ratios = _mixing(rig.model)
+        self._flips, self._groups, self._ratios = _mixing(rig.pmx)
         # T M inverse(T), as one matrix that acts on the 16 numbers of M.
         to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
         self._conjugate = np.kron(to_armature, to_file.T).T
@@ -70,7 +59,7 @@ class Motion:
     @property
     def unmatched(self):
         """Names that the motion has keys for and the model lacks: (bones, morphs, ik)."""
-        return self.motion.unmatched(self.rig.model)
+        return self.motion.unmatched(self.rig.pmx)
 
     @property
     def moves_bones(self):
@@ -95,7 +84,7 @@ class Motion:
 
         A bone that the file does not know moves with its parent.
         """
-        pose = self.rig.model.pose(self.motion, self.motion_frames(frames))
+        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames))
         chosen = pose.bone_matrices[:, [self._bones.get(name, -1) for name in bones]]
         still = [i for i, name in enumerate(bones) if self._bones.get(name, -1) < 0]
         chosen[:, still] = np.eye(4, dtype=np.float32)
@@ -111,7 +100,7 @@ class Motion:
 
         0 for names that are not known, and for groups: their children carry them.
         """
-        pose = self.rig.model.pose(self.motion, self.motion_frames(frames), ik=False)
+        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames), ik=False)
         weights = self._mixed(pose.morph_weights)
         numbers = [self._keys.get(name, -1) for name in names]
         values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
@@ -120,15 +109,18 @@ class Motion:
 
     def has_bone_track(self, name):
         """Whether the motion has keys for the named scene bone."""
-        return self.rig.model.bones[self.rig.bones[name]].name in self._bone_tracks
+        return self.rig.pmx.bones[self.rig.bones[name]].name in self._bone_tracks
 
     def has_key_track(self, name):
         """Whether the motion has keys for the morph of the named shape key."""
         number = self._keys.get(name, -1)
-        return number >= 0 and self.rig.model.morphs[number].name in self._morph_tracks
+        return number >= 0 and self.rig.pmx.morphs[number].name in self._morph_tracks
 
     def _mixed(self, weights):
-        """(F, M) sliders as the weights by which vertex morphs act (mmd-behaviour.md 8.2)."""
+        """(F, M) sliders as the weights by which vertex morphs act.
+
+        The passes of docs/mmd-behaviour.md#morph-passes.
+        """
         for slider, ratio, children, values in self._flips:
             step = (len(children) + 1) * weights[:, slider] * ratio
             acts = np.flatnonzero(step >= 1)
@@ -148,22 +140,22 @@ def _number(rig, bone):
     return -1
 
 
-def _keys(model, armature):
+def _keys(pmx, armature):
     """Shape key: its vertex morph, or -1 for a group, which acts through others."""
-    vertex = {i for i, morph in enumerate(model.morphs) if morph.kind == "vertex"}
+    vertex = {i for i, morph in enumerate(pmx.morphs) if morph.kind == "vertex"}
     noted = model_file.morph_keys(armature)
-    if len(noted) == len(model.morphs):
+    if len(noted) == len(pmx.morphs):
         return {key: i if i in vertex else -1 for i, key in enumerate(noted) if key}
-    keys = {morph.name: -1 for morph in model.morphs if morph.kind == "group"}
+    keys = {morph.name: -1 for morph in pmx.morphs if morph.kind == "group"}
     numbers = sorted(vertex)
-    names = model_file.unique_names(model.morphs[i].name for i in numbers)
+    names = model_file.unique_names(pmx.morphs[i].name for i in numbers)
     keys.update(zip(names, numbers, strict=True))
     return keys
 
 
-def _mixing(model):
+def _mixing(pmx):
     """What acts through other morphs: flips in order of effect, groups, and their ratios (G, M)."""
-    morphs, flips, groups = model.morphs, [], []
+    morphs, flips, groups = pmx.morphs, [], []
     for i, morph in enumerate(morphs):
         if morph.kind == "flip" and len(morph.indices):
             flips.append((i, np.float32(1), morph.indices, morph.values[:, 0]))

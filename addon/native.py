@@ -16,7 +16,7 @@ import zlib
 
 import bpy
 
-from .translations import tr
+from .user_error import UserError
 
 REQUIRED = "0.0.0"  # package.py puts the version of the wheel here
 
@@ -25,17 +25,13 @@ _path = None
 _backends = ()
 
 
-class NativeError(Exception):
-    """The module cannot be used; the text is a sentence for the user."""
-
-
 def load():
-    """The module `mmdskin`; NativeError when it is missing or too old."""
+    """The module `mmdskin`; UserError when it is missing or too old."""
     global _module, _path
     if _module is None:
         if sys.version_info < (3, 11):
-            raise NativeError(
-                tr("MMD Skin needs a Blender with Python 3.11 or newer, such as Blender 4.1")
+            raise UserError(
+                "MMD Skin needs a Blender with Python 3.11 or newer, such as Blender 4.1"
             )
         if not _is_extension() and "mmdskin" not in sys.modules:
             _path = _unpacked()
@@ -81,32 +77,26 @@ def _import():
         module = importlib.import_module("mmdskin")
     except ModuleNotFoundError:
         if _is_extension():
-            text = tr(
+            raise UserError(
                 "The native module of MMD Skin is missing:"
                 " disable and enable the add-on in Preferences, then restart Blender"
-            )
-        else:
-            text = tr(
-                "The native module of MMD Skin is missing:"
-                " install the add-on's zip again, then restart Blender"
-            )
-        raise NativeError(text) from None
+            ) from None
+        raise UserError(
+            "The native module of MMD Skin is missing:"
+            " install the add-on's zip again, then restart Blender"
+        ) from None
     except (ImportError, OSError) as error:
-        raise NativeError(
-            tr(
-                "The native module of MMD Skin cannot be loaded on this system: {reason}",
-                reason=error,
-            )
+        raise UserError(
+            "The native module of MMD Skin cannot be loaded on this system: {reason}",
+            reason=error,
         ) from error
     version = getattr(module, "__version__", "unknown")
     if not callable(getattr(module, "skin", None)) or _numbers(version) < _numbers(REQUIRED):
-        raise NativeError(
-            tr(
-                "MMD Skin needs version {required} of its native module but {version} is loaded:"
-                " restart Blender",
-                required=REQUIRED,
-                version=version,
-            )
+        raise UserError(
+            "MMD Skin needs version {required} of its native module but {version} is loaded:"
+            " restart Blender",
+            required=REQUIRED,
+            version=version,
         )
     return module
 
@@ -151,7 +141,7 @@ def _unpacked():
                 if not os.path.isdir(folder):
                     raise
     except (OSError, zipfile.BadZipFile) as error:
-        raise NativeError(
-            tr("The native module of MMD Skin cannot be unpacked: {reason}", reason=error)
+        raise UserError(
+            "The native module of MMD Skin cannot be unpacked: {reason}", reason=error
         ) from error
     return folder

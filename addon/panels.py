@@ -8,9 +8,10 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import mesh_source, model, native, preview, translations
+from . import mesh_source, native, preview, scene_model, translations
 from .bake import operators, record
 from .translations import label, tr
+from .user_error import UserError
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _NOT_FIRST, _NOT_LAST = " 。、，：；）」”ー", "（「“"  # of a line
@@ -36,18 +37,18 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
         layout = self.layout
         translations.follow()
         try:
-            found = model.of_object(context.active_object, context.view_layer)
-        except model.ModelError as error:
+            model = scene_model.of_object(context.active_object, context.view_layer)
+        except UserError as error:
             _wrapped(layout, str(error), context.region.width)
             return
-        layout.label(text=found.name, icon="ARMATURE_DATA", translate=False)
+        layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
         row = layout.row()
         row.scale_y = 1.3
-        row.prop(found.armature.mmdskin, "preview", toggle=True, icon="HIDE_OFF")
-        error = preview.error_of(found)
+        row.prop(model.armature.mmdskin, "preview", toggle=True, icon="HIDE_OFF")
+        error = preview.error_of(model)
         if error:
             _wrapped(layout, error, context.region.width, alert=True)
-        _pose_source(layout, found.armature.mmdskin, context.scene)
+        _pose_source(layout, model.armature.mmdskin, context.scene)
 
 
 class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
@@ -61,8 +62,8 @@ class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
 
     def draw(self, context):
         layout = self.layout
-        found = _found(context)
-        settings = found.armature.mmdskin
+        model = _found(context)
+        settings = model.armature.mmdskin
         options = _column(layout)
         options.prop(settings, "target")
         if settings.target == "CORRECTIVE":
@@ -81,7 +82,7 @@ class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
         for name in ("target", "range", "frame_start", "frame_end", "step", "corrective", "folder"):
             setattr(operator, name, getattr(settings, name))
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
-        if any(record.STATE in obj for obj in found.meshes):
+        if any(record.STATE in obj for obj in model.meshes):
             layout.label(text="Baked", icon="CHECKMARK")
 
 
@@ -111,8 +112,8 @@ class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
 
     def draw(self, context):
         layout = self.layout
-        found = _found(context)
-        summaries = [_summary(obj, found.armature) for obj in found.meshes]
+        model = _found(context)
+        summaries = [_summary(obj, model.armature) for obj in model.meshes]
         total = sum(summary.deform for summary in summaries)
         grid = layout.grid_flow(columns=2, even_columns=True)
         for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
@@ -124,7 +125,7 @@ class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
                 count=limited,
             )
             _wrapped(layout, text, context.region.width)
-        cost = preview.cost_of(found)
+        cost = preview.cost_of(model)
         if cost is not None:
             text = label("Last evaluation: {ms:.2f} ms", ms=cost)
             layout.label(text=text, icon="TIME", translate=False)
@@ -137,8 +138,8 @@ class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
 
 def _found(context):
     try:
-        return model.of_object(context.active_object, context.view_layer)
-    except model.ModelError:
+        return scene_model.of_object(context.active_object, context.view_layer)
+    except UserError:
         return None
 
 
@@ -175,7 +176,7 @@ def _summary(obj, armature):
         try:
             source = mesh_source.read(obj, armature)
             deform, limited = source.deform, source.limited
-        except mesh_source.SourceError:
+        except UserError:
             deform, limited = np.empty(0, np.uint8), 0
         counts = np.bincount(deform, minlength=len(mesh_source.DEFORM_NAMES))
         known = _summaries[obj.name_full] = (sizes, _Summary(counts, limited))

@@ -3,13 +3,9 @@
 
 import numpy as np
 
-from .translations import tr
+from .user_error import UserError
 
 _BY_ROW = np.arange(16).reshape(4, 4).T.ravel()
-
-
-class PoseError(Exception):
-    """The pose cannot be used; the text is a sentence for the user."""
 
 
 def matrices(armature, obj, numbers):
@@ -45,5 +41,5 @@ def mesh_from_armature(armature, obj):
     mesh_world = np.array(obj.matrix_world, np.float64)
     for thing, world in ((armature, armature_world), (obj, mesh_world)):
         if not np.isfinite(world).all() or abs(np.linalg.det(world[:3, :3])) < 1e-30:
-            raise PoseError(tr("'{name}' has a scale of zero", name=thing.name))
+            raise UserError("'{name}' has a scale of zero", name=thing.name)
     return np.linalg.solve(mesh_world, armature_world)

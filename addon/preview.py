@@ -21,27 +21,18 @@ from bpy.app.handlers import persistent
 from . import (
     mesh_source,
     mmd_tools,
-    model,
     motion_source,
     native,
     pose_source,
     preview_nodes,
+    scene_model,
     skinner,
 )
-from .translations import tr
+from .user_error import UserError
 
 STATE = "mmdskin_preview"  # ID property of a live mesh object: what `disable` has to bring back
 PROPERTY = "mmdskin_live"
 FUNCTION = "mmdskin_tick"
-
-ERRORS = (
-    model.ModelError,
-    mesh_source.SourceError,
-    motion_source.MotionError,
-    pose_source.PoseError,
-    native.NativeError,
-    skinner.SkinError,
-)
 
 _BAKED = "mmdskin_bake"
 _COPIES = 4  # of one mesh: viewport, render, and some to spare for view layers and scenes
@@ -79,10 +70,10 @@ def toggle(armature, on, context):
     try:
         if on:
             context.view_layer.update()  # lists objects that were linked just now
-            enable(model.of_object(armature, context.view_layer))
+            enable(scene_model.of_object(armature, context.view_layer))
         else:
             disable(armature)
-    except ERRORS as error:
+    except UserError as error:
         _errors[armature.name] = str(error)
     live = bool(_live_objects(armature))
     if not live:
@@ -100,37 +91,35 @@ def _set_switch(settings, on):
         _correcting = False
 
 
-def enable(found):
+def enable(model):
     """Switch the preview of a model on, or fit it to changed settings; nothing is done on failure."""
-    for obj in found.meshes:
+    for obj in model.meshes:
         skinner.check_editable(obj)
         if _BAKED in obj:
-            raise skinner.SkinError(tr("'{name}' is baked: clear the bake first", name=found.name))
-        skinner.check_modifiers(obj, found.armature)
+            raise UserError("'{name}' is baked: clear the bake first", name=model.name)
+        skinner.check_modifiers(obj, model.armature)
         _check_attribute(obj)
-    for obj in found.meshes:
+    for obj in model.meshes:
         mesh_source.check_counts(obj)
-    if not any(len(obj.data.vertices) for obj in found.meshes):
-        raise skinner.SkinError(tr("'{name}' has no vertices", name=found.name))
+    if not any(len(obj.data.vertices) for obj in model.meshes):
+        raise UserError("'{name}' has no vertices", name=model.name)
     native.load()
-    bones = {obj: mesh_source.deforming_bones(obj, found.armature) for obj in found.meshes}
+    bones = {obj: mesh_source.deforming_bones(obj, model.armature) for obj in model.meshes}
     if not any(bones.values()):
-        raise skinner.SkinError(
-            tr(
-                "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
-                name=found.name,
-                armature=found.armature.name,
-            )
+        raise UserError(
+            "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+            name=model.name,
+            armature=model.armature.name,
         )
-    settings = found.armature.mmdskin
+    settings = model.armature.mmdskin
     if settings.source == "MOTION":
-        motion_source.open(found.armature, *_motion_settings(found.armature, bpy.context.scene))
+        motion_source.open(model.armature, *_motion_settings(model.armature, bpy.context.scene))
     install()
-    switched = [obj for obj in found.meshes if bones[obj] and not is_live(obj)]
+    switched = [obj for obj in model.meshes if bones[obj] and not is_live(obj)]
     try:
-        for obj in found.meshes:
+        for obj in model.meshes:
             if bones[obj]:
-                _enable(obj, found.armature, bones[obj], settings.source)
+                _enable(obj, model.armature, bones[obj], settings.source)
     except BaseException:
         for obj in switched:
             if is_live(obj):
@@ -151,27 +140,25 @@ def is_live(obj):
     return STATE in obj
 
 
-def error_of(found):
+def error_of(model):
     """The sentence of the last failure of a model, or None."""
-    names = [found.armature.name, *(obj.data.name for obj in found.meshes)]
+    names = [model.armature.name, *(obj.data.name for obj in model.meshes)]
     return next((_errors[name] for name in names if name in _errors), None)
 
 
-def cost_of(found):
+def cost_of(model):
     """Milliseconds that the last evaluation of the model's meshes took, or None."""
-    times = [_cost[obj.data.name] for obj in found.meshes if obj.data.name in _cost]
+    times = [_cost[obj.data.name] for obj in model.meshes if obj.data.name in _cost]
     return sum(times) if times else None
 
 
 def _check_attribute(obj):
     attribute = obj.data.attributes.get(preview_nodes.ATTRIBUTE)
     if attribute is not None and not is_live(obj):
-        raise skinner.SkinError(
-            tr(
-                "'{name}' has an attribute named '{attribute}': rename or remove it first",
-                name=obj.name,
-                attribute=preview_nodes.ATTRIBUTE,
-            )
+        raise UserError(
+            "'{name}' has an attribute named '{attribute}': rename or remove it first",
+            name=obj.name,
+            attribute=preview_nodes.ATTRIBUTE,
         )
 
 
@@ -244,9 +231,9 @@ def _disable(obj):
 def _add_transform(driver, name, target, bone=""):
     variable = driver.variables.new()
     variable.name, variable.type = name, "TRANSFORMS"
-    found = variable.targets[0]
-    found.id, found.bone_target = target, bone
-    found.transform_type, found.transform_space = "LOC_X", "WORLD_SPACE"
+    place = variable.targets[0]
+    place.id, place.bone_target = target, bone
+    place.transform_type, place.transform_space = "LOC_X", "WORLD_SPACE"
 
 
 # What Blender calls in every evaluation, on any thread
@@ -322,11 +309,11 @@ def _prepared(mesh, armature, obj, attribute, settings):
     if ready and not fresh and (ready.bones, ready.settings) == (names, settings):
         return ready
     original = mesh.original.as_pointer()
-    found = skinner.Skinner(obj, armature)
-    chosen = pose_source.numbers(armature, found.bones)
+    reader = skinner.Skinner(obj, armature)
+    chosen = pose_source.numbers(armature, reader.bones)
     motion = motion_source.open(armature, *settings) if settings else None
-    ready = _Ready(original, found, names, chosen, found.buffers(), settings, motion)
-    if settings is None and not _waits_for(mesh, found.bones):
+    ready = _Ready(original, reader, names, chosen, reader.buffers(), settings, motion)
+    if settings is None and not _waits_for(mesh, reader.bones):
         _outgrown.add(mesh.name)
     same = [key for key, value in list(_ready.items()) if value.original == original]
     for key in same[: max(0, len(same) + 1 - _COPIES)]:

@@ -6,7 +6,7 @@ Zero means "leave this vertex to the armature modifier"; the attribute does not 
 
 import bpy
 
-from . import model
+from . import blender_versions, scene_model
 
 ATTRIBUTE = "mmdskin"
 _NAME = "MMD Skin"  # of the modifier and its node group
@@ -20,34 +20,15 @@ def add_modifier(obj, armature):
     modifier.node_group = next(groups, None) or _node_group()
     modifier.show_in_editmode = False
     modifier.show_expanded = False
-    last = model.armature_modifiers(obj, armature)[-1]
-    place = obj.modifiers.find(last.name) + 1
-    while obj.modifiers.find(modifier.name) > place:
-        _move_up(obj, modifier)
+    last = scene_model.armature_modifiers(obj, armature)[-1]
+    blender_versions.move_modifier(obj, modifier, obj.modifiers.find(last.name) + 1)
     return modifier.name
-
-
-def _move_up(obj, modifier):
-    number = obj.modifiers.find(modifier.name)
-    if hasattr(obj.modifiers, "move"):
-        obj.modifiers.move(number, number - 1)
-    else:
-        with bpy.context.temp_override(object=obj):
-            bpy.ops.object.modifier_move_up(modifier=modifier.name)
 
 
 def _node_group():
     group = bpy.data.node_groups.new(_NAME, "GeometryNodeTree")
     group[_MARK] = True
-    if hasattr(group, "interface"):
-        for direction in ("INPUT", "OUTPUT"):
-            group.interface.new_socket(
-                "Geometry", in_out=direction, socket_type="NodeSocketGeometry"
-            )
-        group.is_modifier = True
-    else:
-        group.inputs.new("NodeSocketGeometry", "Geometry")
-        group.outputs.new("NodeSocketGeometry", "Geometry")
+    blender_versions.add_geometry_sockets(group)
     kinds = (
         "NodeGroupInput",
         "GeometryNodeSetPosition",
@@ -61,8 +42,7 @@ def _node_group():
     start, move, remove, end, named = nodes
     named.data_type = "FLOAT_VECTOR"
     named.inputs["Name"].default_value = remove.inputs["Name"].default_value = ATTRIBUTE
-    # 3.4 has a hidden output for every other type.
-    vector = next(out for out in named.outputs if out.enabled and out.type == "VECTOR")
+    vector = blender_versions.vector_output(named)
     link = group.links.new
     link(start.outputs[0], move.inputs["Geometry"])
     link(vector, move.inputs["Selection"])

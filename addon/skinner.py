@@ -7,13 +7,8 @@ Bake and preview both go this way, so that they cannot differ. Positions are in 
 import bpy
 import numpy as np
 
-from . import mesh_source, model, native
-from .translations import tr
-
-
-class SkinError(Exception):
-    """The mesh cannot be skinned as it is; the text is a sentence for the user."""
-
+from . import mesh_source, mmd_tools, native, scene_model
+from .user_error import UserError
 
 # Modifiers that leave vertices where they are may stand before the armature's.
 _HARMLESS = {
@@ -44,7 +39,7 @@ class Skinner:
         self.bones = source.bones
         morphs = mesh_source.morphs(obj, source.weights, absent)
         self.keys = tuple(name for name, _, _ in morphs)
-        self._share = _share(obj, armature, source)
+        self.share = _share(obj, armature, source)
         self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
         try:
             self._mesh = mmdskin.Mesh(
@@ -56,8 +51,8 @@ class Skinner:
                 morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
             )
         except ValueError as error:
-            raise SkinError(
-                tr("'{name}' cannot be skinned: {reason}", name=obj.name, reason=error)
+            raise UserError(
+                "'{name}' cannot be skinned: {reason}", name=obj.name, reason=error
             ) from error
 
     @property
@@ -80,12 +75,12 @@ class Skinner:
         if buffers is not None:
             options["out"] = self._skinned(buffers[0], None, None)
         skinned = self._skin(self._mesh, matrices, key_values, **options).positions
-        if self._share is None:
+        if self.share is None:
             return _swapped(skinned, None if buffers is None else buffers[1])
         options["out"] = None
         still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
         mixed = self._skin(self._mesh, still, key_values, **options).positions
-        return _swapped(mixed + self._share * (skinned - mixed))
+        return _swapped(mixed + self.share[:, None] * (skinned - mixed))
 
 
 def _swapped(points, result=None):
@@ -125,70 +120,59 @@ def pinned_key(obj):
 
 
 def check_writable(obj):
-    """SkinError when the object or its mesh may not be written now."""
+    """UserError when the object or its mesh may not be written now."""
     mesh = obj.data
     if obj.library or mesh.library or obj.override_library or mesh.override_library:
-        raise SkinError(
-            tr(
-                "'{name}' is linked from another file: append it or make it local first",
-                name=obj.name,
-            )
+        raise UserError(
+            "'{name}' is linked from another file: append it or make it local first",
+            name=obj.name,
         )
-    if obj.mode in {"EDIT", "SCULPT"}:
-        raise SkinError(
-            tr("'{name}' is in edit mode: switch to object mode first", name=obj.name)
-            if obj.mode == "EDIT"
-            else tr("'{name}' is in sculpt mode: switch to object mode first", name=obj.name)
-        )
+    if obj.mode == "EDIT":
+        raise UserError("'{name}' is in edit mode: switch to object mode first", name=obj.name)
+    if obj.mode == "SCULPT":
+        raise UserError("'{name}' is in sculpt mode: switch to object mode first", name=obj.name)
 
 
 def check_editable(obj):
-    """SkinError when nothing may be added to the object or its mesh now."""
+    """UserError when nothing may be added to the object or its mesh now."""
     check_writable(obj)
     mesh = obj.data
     users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
     if users > 1:
-        raise SkinError(
-            tr(
-                "The mesh of '{name}' is used by {count} objects: make it single-user first",
-                name=obj.name,
-                count=users,
-            )
+        raise UserError(
+            "The mesh of '{name}' is used by {count} objects: make it single-user first",
+            name=obj.name,
+            count=users,
         )
 
 
 def check_modifiers(obj, armature):
-    """SkinError when a modifier before the armature's moves vertices."""
-    first = model.armature_modifiers(obj, armature)[0]
+    """UserError when a modifier before the armature's moves vertices."""
+    first = scene_model.armature_modifiers(obj, armature)[0]
     for modifier in obj.modifiers:
         if modifier == first:
             return
         if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
-            raise SkinError(
-                tr(
-                    "Modifier '{modifier}' of '{name}' stands before the Armature modifier:"
-                    " move it below",
-                    modifier=modifier.name,
-                    name=obj.name,
-                )
+            raise UserError(
+                "Modifier '{modifier}' of '{name}' stands before the Armature modifier:"
+                " move it below",
+                modifier=modifier.name,
+                name=obj.name,
             )
 
 
 def _share(obj, armature, source):
-    """(V, 1) how much of the deformation the user's group of the modifier lets through, or None."""
-    modifiers = model.armature_modifiers(obj, armature)
+    """(V,) how much of the deformation the user's group of the modifier lets through, or None."""
+    modifiers = scene_model.armature_modifiers(obj, armature)
     if not modifiers:
-        raise SkinError(
-            tr(
-                "'{name}' has no Armature modifier for '{armature}'",
-                name=obj.name,
-                armature=armature.name,
-            )
+        raise UserError(
+            "'{name}' has no Armature modifier for '{armature}'",
+            name=obj.name,
+            armature=armature.name,
         )
     modifier = modifiers[0]
-    group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None
-    # mmd_tools masks the vertices that its SDEF driver moves instead of the modifier.
-    if group is None or group.name == "mmd_sdef_mask":
+    group = obj.vertex_groups.get(mmd_tools.users_group(modifier))
+    if group is None:
         return None
-    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))[:, None]
+    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))
     return 1 - share if modifier.invert_vertex_group else share

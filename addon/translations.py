@@ -9,6 +9,7 @@ import threading
 
 import bpy
 
+from . import blender_versions
 from .sentences import SENTENCES
 
 _DEFAULT = {
@@ -270,8 +271,7 @@ def follow():
     """Note the user's language: on other threads than the main one Blender says English always."""
     global _locale
     if threading.get_ident() == threading.main_thread().ident:
-        view = bpy.context.preferences.view
-        wanted = getattr(view, "use_translate_reports", view.use_translate_tooltips)  # since 4.1
+        wanted = blender_versions.reports_are_translated()
         _locale = bpy.app.translations.locale if wanted else ""
 
 

@@ -11,13 +11,10 @@ import numpy as np
 
 from .. import mesh_source
 from ..translations import tr
+from ..user_error import UserError
 from . import animation, joint_keys, linear_blend, record
 
 _SMALL = 1e-6  # Blender units, times the model's size; less is the noise of float32
-
-
-class CorrectiveError(Exception):
-    """The mesh cannot have corrective keys; the text is a sentence for the user."""
 
 
 class Correction(NamedTuple):
@@ -35,12 +32,12 @@ class Corrective:
         self.part, self.options = part, options
         self.warnings, self._found = [], []
         obj, state = part.obj, part.state
-        why = linear_blend.refusal(obj, part.armature, state["modifiers"] if state else {})
-        if why is None and part.pinned is not None:
-            why = tr("'{name}' shows only its active shape key: unpin it first", name=obj.name)
-        if why is not None:
-            raise CorrectiveError(why)
-        self._blend = linear_blend.LinearBlend(obj, part.armature, part.skinner.source)
+        linear_blend.check(obj, part.armature, state["modifiers"] if state else {})
+        if part.pinned is not None:
+            raise UserError(
+                "'{name}' shows only its active shape key: unpin it first", name=obj.name
+            )
+        self._blend = linear_blend.LinearBlend(obj, part.skinner)
         self._still = np.tile(np.eye(4, dtype=np.float32), (len(part.bones), 1, 1))
         self._rest = mesh_source.rest_positions(obj.data)
         self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import pose_source, preview, skinner
+from .. import pose_source, skinner
 from ..translations import tr
+from ..user_error import UserError
 from . import animation, corrective, mesh_cache, record, shape_keys, sources
 
 STATE = record.STATE
@@ -22,13 +23,6 @@ _TARGETS = {
     "CORRECTIVE": corrective.Corrective,
 }
 _BLOCK = 1 << 21  # vertices times frames that are computed at once
-
-
-class BakeError(Exception):
-    """The model cannot be baked or cleared as it is; the text is a sentence for the user."""
-
-
-ERRORS = (BakeError, mesh_cache.CacheError, corrective.CorrectiveError, *preview.ERRORS)
 
 
 class Options(NamedTuple):
@@ -81,10 +75,10 @@ class Job:
         try:
             return next(self._steps)
         except ReferenceError as error:
-            raise BakeError(tr("The model was removed during the bake")) from error
+            raise UserError("The model was removed during the bake") from error
         except MemoryError as error:
-            raise BakeError(
-                tr("There is not enough memory for {count} frames", count=self.total)
+            raise UserError(
+                "There is not enough memory for {count} frames", count=self.total
             ) from error
 
     def close(self):
@@ -93,9 +87,11 @@ class Job:
     def _run(self, models, motions):
         options = self.options
         depsgraph = self._context.evaluated_depsgraph_get()
-        for one in models:
-            _check(one, depsgraph)
-        groups = [_Group(one, motion, options) for one, motion in zip(models, motions, strict=True)]
+        for model in models:
+            _check(model, depsgraph)
+        groups = [
+            _Group(model, motion, options) for model, motion in zip(models, motions, strict=True)
+        ]
         targets = [target for group in groups for _, target in group.parts]
         done = False
         try:
@@ -120,25 +116,23 @@ class Job:
 class _Group:
     """A model: where its poses come from, and a target for each mesh."""
 
-    def __init__(self, one, motion, options):
-        parts = [sources.Part(obj, one.armature, record.of(obj)) for obj in one.meshes]
+    def __init__(self, model, motion, options):
+        parts = [sources.Part(obj, model.armature, record.of(obj)) for obj in model.meshes]
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
-            if not any(len(obj.data.vertices) for obj in one.meshes):
-                raise BakeError(tr("'{name}' has no vertices", name=one.name))
-            raise BakeError(
-                tr(
-                    "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
-                    name=one.name,
-                    armature=one.armature.name,
-                )
+            if not any(len(obj.data.vertices) for obj in model.meshes):
+                raise UserError("'{name}' has no vertices", name=model.name)
+            raise UserError(
+                "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+                name=model.name,
+                armature=model.armature.name,
             )
-        self.armature = one.armature
-        self.bones = _with_parents(one.armature, {name for part in parts for name in part.bones})
+        self.armature = model.armature
+        self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
         if motion is None:
-            self.poses = sources.ArmaturePoses(one.armature, self.bones)
+            self.poses = sources.ArmaturePoses(model.armature, self.bones)
         else:
-            self.poses = sources.MotionPoses(one.armature, self.bones, motion)
+            self.poses = sources.MotionPoses(model.armature, self.bones, motion)
             self.poses.prepare(parts)
         kind = _TARGETS[options.target]
         self.parts = [
@@ -159,8 +153,8 @@ class _Group:
             try:
                 positions = part.skinner.positions(matrices, values)
             except ValueError as error:
-                raise BakeError(
-                    tr("'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error)
+                raise UserError(
+                    "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error
                 ) from error
             target.add(Block(frames, pose, matrices, values, positions))
 
@@ -168,14 +162,12 @@ class _Group:
         finite = np.isfinite(pose).all(axis=(2, 3))
         if not finite.all():
             frame, bone = np.argwhere(~finite)[0]
-            raise BakeError(
-                tr(
-                    "'{name}' cannot be skinned at frame {frame}:"
-                    " the pose of bone '{bone}' is not a number",
-                    name=self.armature.name,
-                    frame=frames[frame],
-                    bone=self.bones[bone],
-                )
+            raise UserError(
+                "'{name}' cannot be skinned at frame {frame}:"
+                " the pose of bone '{bone}' is not a number",
+                name=self.armature.name,
+                frame=frames[frame],
+                bone=self.bones[bone],
             )
 
 
@@ -221,32 +213,30 @@ class _Frames:
         self._scene.frame_set(frame)
 
 
-def _check(one, depsgraph):
-    _check_evaluated(one.armature, depsgraph)
-    if one.armature.mode == "EDIT":
-        raise BakeError(
-            tr("'{name}' is in edit mode: leave edit mode first", name=one.armature.name)
-        )
-    for obj in one.meshes:
+def _check(model, depsgraph):
+    _check_evaluated(model.armature, depsgraph)
+    if model.armature.mode == "EDIT":
+        raise UserError("'{name}' is in edit mode: leave edit mode first", name=model.armature.name)
+    for obj in model.meshes:
         skinner.check_editable(obj)
         _check_evaluated(obj, depsgraph)
-        skinner.check_modifiers(obj, one.armature)
+        skinner.check_modifiers(obj, model.armature)
         keys = obj.data.shape_keys
         if keys and keys.animation_data and keys.animation_data.use_tweak_mode:
-            raise BakeError(
-                tr("The shape keys of '{name}' are in tweak mode: leave it first", name=obj.name)
+            raise UserError(
+                "The shape keys of '{name}' are in tweak mode: leave it first", name=obj.name
             )
 
 
 def _check_evaluated(obj, depsgraph):
     # Where Blender does not evaluate an object its pose, place and key values are old ones.
     if not obj.evaluated_get(depsgraph).is_evaluated:
-        raise BakeError(tr("'{name}' is disabled in viewports: enable it first", name=obj.name))
+        raise UserError("'{name}' is disabled in viewports: enable it first", name=obj.name)
 
 
 def _check_unchanged(part):
     if len(part.obj.data.vertices) != part.skinner.vertex_count:
-        raise BakeError(tr("'{name}' was edited during the bake", name=part.obj.name))
+        raise UserError("'{name}' was edited during the bake", name=part.obj.name)
 
 
 def _with_parents(armature, names):

@@ -3,41 +3,41 @@
 
 import numpy as np
 
-from .. import mesh_source, model
-from ..translations import tr
+from .. import scene_model
+from ..user_error import UserError
 
 _ENOUGH = 1e-4  # sum of weights up to which the modifier leaves a vertex alone
 _SINGULAR = 1e-3  # least stretch of a blend, against its greatest, that is worth inverting
 
 
-def refusal(obj, armature, modifiers):
-    """Why the modifiers of a mesh are not a plain linear blend, as a sentence, or None.
+def check(obj, armature, differing):
+    """UserError when the modifiers of a mesh are not a plain linear blend.
 
-    `modifiers`: name: [show_viewport, show_render] where they differ from what is set now.
+    `differing`: name: [show_viewport, show_render] where they differ from what is set now.
     """
-    found = model.armature_modifiers(obj, armature)
-    first = found[0]
-    shown = modifiers.get(first.name, (first.show_viewport, first.show_render))
+    modifiers = scene_model.armature_modifiers(obj, armature)
+    first = modifiers[0]
+    shown = differing.get(first.name, (first.show_viewport, first.show_render))
     names = {"modifier": first.name, "name": obj.name}
-    if len(found) > 1:
-        return tr(
+    if len(modifiers) > 1:
+        raise UserError(
             "'{name}' has {count} Armature modifiers: corrective keys need just one",
             name=obj.name,
-            count=len(found),
+            count=len(modifiers),
         )
     if not all(shown):
-        return tr(
+        raise UserError(
             "Modifier '{modifier}' of '{name}' is switched off:"
             " corrective keys need it in viewport and renders",
             **names,
         )
     if first.use_deform_preserve_volume:
-        return tr(
+        raise UserError(
             "Modifier '{modifier}' of '{name}' has Preserve Volume on: switch it off first",
             **names,
         )
     if first.use_bone_envelopes or not first.use_vertex_groups:
-        return tr(
+        raise UserError(
             "Modifier '{modifier}' of '{name}' uses bone envelopes: let it use vertex groups only",
             **names,
         )
@@ -45,19 +45,21 @@ def refusal(obj, armature, modifiers):
         bone = armature.data.bones.get(group.name)
         if bone is not None and bone.use_deform:
             if bone.use_envelope_multiply:
-                return tr(
+                raise UserError(
                     "Bone '{bone}' multiplies vertex groups by its envelope: switch it off",
                     bone=bone.name,
                 )
             if bone.bbone_segments > 1:
-                return tr("Bone '{bone}' has several segments: let it have one", bone=bone.name)
-    return None
+                raise UserError(
+                    "Bone '{bone}' has several segments: let it have one", bone=bone.name
+                )
 
 
 class LinearBlend:
     """Affine maps of the vertices of a mesh, from its weights as Blender uses them."""
 
-    def __init__(self, obj, armature, source):
+    def __init__(self, obj, skinner):
+        source = skinner.source
         count = len(source.deform)
         number = np.full(len(obj.vertex_groups), -1)
         for bone, name in enumerate(source.bones):
@@ -69,7 +71,9 @@ class LinearBlend:
         total = np.bincount(self.vertex, weight[used], count)
         weight = weight[used] / np.where(total > 0, total, 1)[self.vertex]
         weight[total[self.vertex] <= _ENOUGH] = 0
-        self._weight = weight * self._share(obj, armature, source)[self.vertex]
+        if skinner.share is not None:
+            weight = weight * skinner.share[self.vertex]
+        self._weight = weight
         self._rest = 1 - np.bincount(self.vertex, self._weight, count)
 
     def maps(self, matrices, chosen):
@@ -85,16 +89,6 @@ class LinearBlend:
             flat[:, column] = np.bincount(rows, parts[:, column], len(chosen))
         flat[:, [0, 5, 10]] += self._rest[chosen, None]
         return flat.reshape(-1, 3, 4)
-
-    @staticmethod
-    def _share(obj, armature, source):
-        """(V,) how much of the deformation the group of the modifier lets through."""
-        modifier = model.armature_modifiers(obj, armature)[0]
-        group = obj.vertex_groups.get(modifier.vertex_group) if modifier.vertex_group else None
-        if group is None or group.name == "mmd_sdef_mask":  # mmd_tools' own, off while baked
-            return np.ones(len(source.deform))
-        share = mesh_source.group_weights(source.weights, group.index, len(source.deform))
-        return 1 - share if modifier.invert_vertex_group else share
 
 
 def offsets(maps, wanted):

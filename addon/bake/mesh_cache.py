@@ -14,16 +14,12 @@ import struct
 import bpy
 import numpy as np
 
-from .. import model
-from ..translations import tr
+from .. import blender_versions, scene_model
+from ..user_error import UserError
 from . import record
 
 _HEADER = struct.Struct("<12siiffi")
 _FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
-
-
-class CacheError(Exception):
-    """The cache cannot be written; the text is a sentence for the user."""
 
 
 class MeshCache:
@@ -82,8 +78,8 @@ class MeshCache:
         # Blender shows number `frame_scale * time - frame_start` of the file.
         modifier.frame_scale = 1 / (options.step * options.stretch)
         modifier.frame_start = options.frames[0] / options.step
-        first = model.armature_modifiers(obj, self.part.armature)[0]
-        _move(obj, modifier, obj.modifiers.find(first.name) + 1)
+        first = scene_model.armature_modifiers(obj, self.part.armature)[0]
+        blender_versions.move_modifier(obj, modifier, obj.modifiers.find(first.name) + 1)
         record.switch_armature_off(obj, self.part.armature, state)
 
     def close(self, done):
@@ -112,8 +108,8 @@ class MeshCache:
 
     def _error(self, error):
         reason = error.strerror or str(error)
-        return CacheError(
-            tr("The cache '{path}' cannot be written: {reason}", path=self._path, reason=reason)
+        return UserError(
+            "The cache '{path}' cannot be written: {reason}", path=self._path, reason=reason
         )
 
 
@@ -121,13 +117,11 @@ def cache_path(obj, folder):
     """Where the cache of a mesh object goes."""
     blend = bpy.data.filepath
     if not blend and (not folder or folder.startswith("//")):
-        raise CacheError(
-            tr("This file is not saved yet: save it, or choose a folder for the cache")
-        )
+        raise UserError("This file is not saved yet: save it, or choose a folder for the cache")
     folder = bpy.path.abspath(folder) if folder else os.path.dirname(blend)
     if not os.path.isdir(folder):
-        raise CacheError(
-            tr("The folder '{folder}' for the cache does not exist: make it first", folder=folder)
+        raise UserError(
+            "The folder '{folder}' for the cache does not exist: make it first", folder=folder
         )
     stem = os.path.splitext(os.path.basename(blend))[0] or "untitled"
     return os.path.join(folder, f"{stem}_{obj.name}".translate(_FORBIDDEN) + ".pc2")
@@ -141,12 +135,3 @@ def _shown_path(path):
         return bpy.path.relpath(path)
     except ValueError:  # another drive
         return path
-
-
-def _move(obj, modifier, place):
-    number = obj.modifiers.find(modifier.name)
-    if hasattr(obj.modifiers, "move"):
-        obj.modifiers.move(number, place)
-    else:
-        with bpy.context.temp_override(object=obj):
-            bpy.ops.object.modifier_move_to_index(modifier=modifier.name, index=place)

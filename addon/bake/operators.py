@@ -7,8 +7,9 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from .. import model, native, properties
+from .. import native, properties, scene_model
 from ..translations import tr
+from ..user_error import UserError, cancelled
 from . import job, sources
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
@@ -36,12 +37,8 @@ class _ModelOperator:
 
     def models(self, context):
         if self.all_models:
-            return model.all_of(context.view_layer)
-        return [model.of_object(context.active_object, context.view_layer)]
-
-    def failed(self, error):
-        self.report({"ERROR"}, str(error))
-        return {"CANCELLED"}
+            return scene_model.all_of(context.view_layer)
+        return [scene_model.of_object(context.active_object, context.view_layer)]
 
 
 class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
@@ -124,8 +121,8 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
             baking = self._start(context)
             for _ in baking:
                 pass
-        except job.ERRORS as error:
-            return self.failed(error)
+        except UserError as error:
+            return cancelled(self, error)
         return self._report(baking)
 
     def invoke(self, context, event):
@@ -133,8 +130,8 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
             return self.execute(context)
         try:
             self._job = self._start(context)
-        except job.ERRORS as error:
-            return self.failed(error)
+        except UserError as error:
+            return cancelled(self, error)
         manager = context.window_manager
         _running[self._job] = manager.event_timer_add(_TICK, window=context.window)
         manager.progress_begin(0, self._job.total)
@@ -155,9 +152,9 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
             done = next(self._job, None)
             while done is not None and time.perf_counter() < end:
                 done = next(self._job, None)
-        except job.ERRORS as error:
+        except UserError as error:
             self.cancel(context)
-            return self.failed(error)
+            return cancelled(self, error)
         except BaseException:
             self.cancel(context)
             raise
@@ -182,7 +179,9 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         given = {
             name: getattr(self, name) for name in names if self.properties.is_property_set(name)
         }
-        motions = [sources.motion_settings(one.armature, context.scene, given) for one in models]
+        motions = [
+            sources.motion_settings(model.armature, context.scene, given) for model in models
+        ]
         return job.Job(context, models, motions, self._options(context.scene))
 
     def _options(self, scene):
@@ -195,9 +194,7 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
                 last = self.frame_end if given("frame_end") else last
             frames = tuple(range(first, last + 1, self.step))
             if not frames:
-                raise job.BakeError(
-                    tr("There is no frame from {first} to {last}", first=first, last=last)
-                )
+                raise UserError("There is no frame from {first} to {last}", first=first, last=last)
         return job.Options(
             target=self.target,
             frames=frames,
@@ -237,8 +234,8 @@ class MMDSKIN_OT_clear_bake(_ModelOperator, bpy.types.Operator):
     def execute(self, context):
         try:
             count = job.clear(self.models(context))
-        except job.ERRORS as error:
-            return self.failed(error)
+        except UserError as error:
+            return cancelled(self, error)
         if not count:
             self.report({"WARNING"}, tr("This model has no bake to clear"))
             return {"CANCELLED"}

@@ -6,7 +6,7 @@ The property is saved with the file, so a bake can be cleared in another session
 
 import json
 
-from .. import mmd_tools, model, skinner
+from .. import blender_versions, mmd_tools, scene_model, skinner
 from . import animation
 
 STATE = "mmdskin_bake"
@@ -64,28 +64,28 @@ def add_key(obj, state, name, positions):
         key = obj.shape_key_add(name=name, from_mix=False)
         if key.name not in state["keys"]:
             state["keys"].append(key.name)
-    points = key.points if hasattr(key, "points") else key.data  # 4.1 has the fast one
-    points.foreach_set("co", positions.ravel())
+    points, co = blender_versions.key_positions(key)
+    points.foreach_set(co, positions.ravel())
     key.relative_key, key.vertex_group, key.mute = obj.data.shape_keys.reference_key, "", False
     return key
 
 
 def switch_armature_off(obj, armature, state):
-    for modifier in model.armature_modifiers(obj, armature):
+    for modifier in scene_model.armature_modifiers(obj, armature):
         state["modifiers"].setdefault(modifier.name, [modifier.show_viewport, modifier.show_render])
         modifier.show_viewport = modifier.show_render = False
 
 
 def clear(models):
     """Undo every bake of the models; returns how many meshes had one."""
-    found = [one for one in models if any(STATE in obj for obj in one.meshes)]
-    objects = [obj for one in found for obj in one.meshes if STATE in obj]
+    baked = [model for model in models if any(STATE in obj for obj in model.meshes)]
+    objects = [obj for model in baked for obj in model.meshes if STATE in obj]
     for obj in objects:
         skinner.check_editable(obj)
-    for one in found:
-        previews = [clear_mesh(obj) for obj in one.meshes if STATE in obj]
+    for model in baked:
+        previews = [clear_mesh(obj) for obj in model.meshes if STATE in obj]
         if any(previews):
-            one.armature.mmdskin.preview = True
+            model.armature.mmdskin.preview = True
     return len(objects)
 
 

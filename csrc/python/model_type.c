@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/formats/load.h"
 #include "python/arrays.h"
+#include "python/posers.h"
 #include "python/records.h"
 
 #include <stddef.h>
@@ -17,6 +19,7 @@ typedef struct model_object {
     const mmd_model *model;
     mmd_mesh *mesh;
     mmd_rig *rig;
+    mmd_ring posers;
 } model_object;
 
 static const char OWNER[] = "mmdskin.model";
@@ -34,6 +37,11 @@ const mmd_mesh *mmd_model_mesh(PyObject *model)
 const mmd_rig *mmd_model_rig(PyObject *model)
 {
     return ((model_object *)model)->rig;
+}
+
+mmd_ring *mmd_model_posers(PyObject *model)
+{
+    return &((model_object *)model)->posers;
 }
 
 const mmd_model *mmd_model_data(PyObject *model)
@@ -90,6 +98,7 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
     self->model = model;
     self->mesh = mesh;
     self->rig = rig;
+    mmd_ring_init(&self->posers);
     return (PyObject *)self;
 }
 
@@ -118,6 +127,7 @@ static void model_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     for (int i = 0; i < SECTIONS; i++)
         Py_CLEAR(model->sections[i]);
+    mmd_posers_free_of_model(self);
     mmd_rig_free(model->rig);
     mmd_mesh_free(model->mesh);
     Py_CLEAR(model->bytes);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/pose/sampling.h"
+#include "core/formats/load.h"
+#include "core/pose/binding.h"
 #include "python/arrays.h"
+#include "python/posers.h"
 #include "python/records.h"
 
 /* `owner` is a capsule that frees the C motion: the base of every view (see model_type.c). */
@@ -10,6 +12,7 @@ typedef struct motion_object {
     PyObject *bytes;          /* the file, for pickling */
     PyObject *bones, *morphs; /* tuples of records, made when first asked for */
     const mmd_motion *motion;
+    mmd_ring posers;
 } motion_object;
 
 static const char OWNER[] = "mmdskin.motion";
@@ -22,6 +25,11 @@ static void free_owner(PyObject *owner)
 const mmd_motion *mmd_motion_data(PyObject *motion)
 {
     return ((motion_object *)motion)->motion;
+}
+
+mmd_ring *mmd_motion_posers(PyObject *motion)
+{
+    return &((motion_object *)motion)->posers;
 }
 
 const char mmd_load_motion_doc[] =
@@ -57,6 +65,7 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
     self->owner = owner;
     self->bytes = Py_NewRef(bytes);
     self->motion = motion;
+    mmd_ring_init(&self->posers);
     return (PyObject *)self;
 }
 
@@ -85,6 +94,7 @@ static void motion_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     Py_CLEAR(motion->bones);
     Py_CLEAR(motion->morphs);
+    mmd_posers_free_of_motion(self);
     Py_CLEAR(motion->bytes);
     Py_CLEAR(motion->owner);
     mmd_object_free(self);
@@ -265,19 +275,19 @@ static PyObject *unmatched(PyObject *self, PyObject *model)
         return NULL;
     }
     const mmd_motion *motion = ((motion_object *)self)->motion;
-    mmd_binding binding;
     mmd_error err = {0};
-    if (!mmd_binding_init(&binding, mmd_model_data(model), mmd_model_rig(model), motion, &err))
+    mmd_binding *binding = mmd_binding_new(mmd_model_rig(model), motion, &err);
+    if (!binding)
         return mmd_raise(state, &err);
     PyObject *result =
         MMD_RECORD(MMD_RECORD_UNMATCHED,
                    names_without(&motion->bone_tracks->name, sizeof *motion->bone_tracks,
-                                 binding.bone_track_bound, motion->bone_track_count),
+                                 binding->bone_track_bound, motion->bone_track_count),
                    names_without(&motion->morph_tracks->name, sizeof *motion->morph_tracks,
-                                 binding.morph_track_bound, motion->morph_track_count),
+                                 binding->morph_track_bound, motion->morph_track_count),
                    names_without(motion->properties.ik_names, sizeof *motion->properties.ik_names,
-                                 binding.property_bound, motion->properties.ik_count));
-    mmd_binding_free(&binding);
+                                 binding->property_bound, motion->properties.ik_count));
+    mmd_binding_free(binding);
     return result;
 }
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What Model computes besides skinning: poses, morphed texture coordinates and materials. */
 #include "core/pose/pose.h"
-
 #include "core/data/morph.h"
-#include "core/pose/sampling.h"
 #include "python/arrays.h"
+#include "python/posers.h"
 #include "python/records.h"
-
-#include <math.h>
-#include <string.h>
 
 /* Arrays (...) or (F, ...): the number of frames, 1 without that axis, and whether it is there. */
 static bool take_frames(PyObject *argument, const char *name, int rank, const size_t *shape,
@@ -22,29 +18,28 @@ static bool take_frames(PyObject *argument, const char *name, int rank, const si
         return false;
     *frames = framed ? array->shape[0] : 1;
     *batch |= framed;
-    const float *numbers = array->data;
-    size_t count = *frames;
-    for (int i = 1; i <= rank; i++)
-        count *= shape[i];
-    size_t bad = mmd_first_not_finite(numbers, count), of_frame = count / (*frames ? *frames : 1);
-    if (bad == count)
-        return true;
-    PyErr_Format(PyExc_ValueError, "%s: frame %zu, number %zu is %s", name, bad / of_frame,
-                 bad % of_frame, isnan(numbers[bad]) ? "NaN" : "infinite");
-    return false;
+    return true;
 }
 
-/* Frames of several arguments: those of one frame serve all. */
-static bool join_frames(const char *name, size_t frames, size_t *joined)
+static bool take_weights(PyObject *argument, const mmd_model *model, mmd_array *weights,
+                         size_t *frames, bool *batch)
 {
-    if (frames == 1 || frames == *joined)
-        return true;
-    if (*joined != 1) {
-        PyErr_Format(PyExc_ValueError, "%s: %zu frames, others have %zu", name, frames, *joined);
+    const size_t shape[] = {MMD_ANY, model->morph_count};
+    return take_frames(argument, "morph_weights", 1, shape, weights, frames, batch);
+}
+
+/* Weights of a method that has no check of its own. */
+static bool take_checked_weights(PyObject *self, PyObject *argument, mmd_array *weights,
+                                 size_t *frames, bool *batch)
+{
+    const mmd_model *model = mmd_model_data(self);
+    mmd_error err = {0};
+    if (!take_weights(argument, model, weights, frames, batch))
         return false;
-    }
-    *joined = frames;
-    return true;
+    if (mmd_morph_check(weights->data, *frames, model->morph_count, &err))
+        return true;
+    mmd_raise(mmd_state_of(self), &err);
+    return false;
 }
 
 static bool make_pose(const mmd_model *model, bool batch, size_t frames, mmd_array *matrices,
@@ -56,42 +51,31 @@ static bool make_pose(const mmd_model *model, bool batch, size_t frames, mmd_arr
            mmd_array_new(batch ? 2 : 1, weight_shape + !batch, weights);
 }
 
-/* The Pose of two arrays, which are cleared; NULL unless `done`. */
-static PyObject *pose_of(mmd_state *state, bool done, mmd_array *matrices, mmd_array *weights)
+/* The Pose of a job that lacks only its outputs, by a motion or None. */
+static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool batch)
 {
-    PyObject *pose = done ? PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE],
-                                                         matrices->object, weights->object, NULL)
-                          : NULL;
-    mmd_array_clear(matrices);
-    mmd_array_clear(weights);
-    return pose;
-}
-
-static bool run_pose(PyObject *self, PyObject *motion, const mmd_array *frames, bool ik,
-                     const mmd_array *matrices, const mmd_array *weights)
-{
-    const mmd_model *model = mmd_model_data(self);
-    const mmd_rig *rig = mmd_model_rig(self);
-    size_t count = frames->rank ? frames->shape[0] : 1;
+    mmd_state *state = mmd_state_of(self);
+    mmd_array matrices = {0}, sliders = {0};
+    mmd_kept_poser *kept = NULL;
     mmd_error err = {0};
-    bool done;
-    if (motion == Py_None) {
-        if (count && model->morph_count)
-            memset(weights->data, 0, count * model->morph_count * sizeof(float));
-        mmd_pose_locals_job job = {.frame_count = count, .ik = ik, .matrices = matrices->data};
+    PyObject *pose = NULL;
+    if (!mmd_pose_check(mmd_model_rig(self), job, &err))
+        mmd_raise(state, &err);
+    else if (make_pose(mmd_model_data(self), batch, job->frame_count, &matrices, &sliders))
+        kept = mmd_posers_take(self, motion);
+    if (kept) {
+        job->matrices = matrices.data;
+        job->sliders = sliders.data;
         Py_BEGIN_ALLOW_THREADS
-        done = mmd_pose_locals(rig, &job, &err);
+        mmd_pose(kept->poser, job);
         Py_END_ALLOW_THREADS
-    } else {
-        const mmd_motion *data = mmd_motion_data(motion);
-        Py_BEGIN_ALLOW_THREADS
-        done = mmd_pose_motion(model, rig, data, frames->data, count, ik, matrices->data,
-                               weights->data, &err);
-        Py_END_ALLOW_THREADS
+        mmd_posers_give_back(self, kept);
+        pose = PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE], matrices.object,
+                                            sliders.object, NULL);
     }
-    if (!done)
-        mmd_raise(mmd_state_of(self), &err);
-    return done;
+    mmd_array_clear(&matrices);
+    mmd_array_clear(&sliders);
+    return pose;
 }
 
 PyObject *mmd_py_pose(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -108,56 +92,20 @@ PyObject *mmd_py_pose(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     PyObject *zero = frame ? Py_NewRef(frame) : PyFloat_FromDouble(0);
-    mmd_array frames = {0}, matrices = {0}, weights = {0};
+    mmd_array frames = {0};
+    PyObject *pose = NULL;
     bool taken = zero && mmd_array_from(zero, "frame", MMD_FLOAT64, false, &frames);
     Py_XDECREF(zero);
     if (taken && frames.rank > 1) {
         PyErr_Format(PyExc_ValueError, "frame: %d dimensions, expected a number or (F,)",
                      frames.rank);
-        taken = false;
+    } else if (taken) {
+        mmd_pose_job job = {
+            .frame_count = frames.rank ? frames.shape[0] : 1, .ik = ik, .frames = frames.data};
+        pose = run(self, motion, &job, frames.rank == 1);
     }
-    size_t count = taken && frames.rank ? frames.shape[0] : 1;
-    for (size_t i = 0; taken && i < count; i++)
-        if (!isfinite(((const double *)frames.data)[i])) {
-            PyErr_Format(PyExc_ValueError, "frame: number %zu is not finite", i);
-            taken = false;
-        }
-    bool done = taken &&
-                make_pose(mmd_model_data(self), frames.rank == 1, count, &matrices, &weights) &&
-                run_pose(self, motion, &frames, ik, &matrices, &weights);
     mmd_array_clear(&frames);
-    return pose_of(state, done, &matrices, &weights);
-}
-
-static bool check_rotations(const mmd_array *rotations)
-{
-    size_t count = 1;
-    for (int i = 0; i < rotations->rank - 1; i++)
-        count *= rotations->shape[i];
-    for (size_t i = 0; i < count; i++) {
-        const float *q = (const float *)rotations->data + 4 * i;
-        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) {
-            size_t bones = rotations->shape[rotations->rank - 2];
-            PyErr_Format(PyExc_ValueError, "rotations: frame %zu, bone %zu has no length",
-                         i / bones, i % bones);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The sliders as they were given, for all frames. */
-static void copy_sliders(const mmd_array *given, size_t given_frames, size_t frames, size_t morphs,
-                         float *out)
-{
-    for (size_t f = 0; f < frames && morphs; f++) {
-        const float *from = given->data;
-        if (from)
-            memcpy(out + f * morphs, from + (given_frames == 1 ? 0 : f) * morphs,
-                   morphs * sizeof *out);
-        else
-            memset(out + f * morphs, 0, morphs * sizeof *out);
-    }
+    return pose;
 }
 
 PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -171,38 +119,28 @@ PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
     const mmd_model *model = mmd_model_data(self);
     const size_t vectors[] = {MMD_ANY, model->bone_count, 3};
     const size_t quaternions[] = {MMD_ANY, model->bone_count, 4};
-    const size_t sliders[] = {MMD_ANY, model->morph_count};
-    mmd_array translations = {0}, rotations = {0}, weights = {0}, matrices = {0}, used = {0};
-    mmd_pose_locals_job job = {.frame_count = 1, .slider_frames = 1, .ik = ik};
-    bool batch = false, done = false;
+    mmd_array translations = {0}, rotations = {0}, weights = {0};
+    mmd_pose_job job = {.slider_frames = 1, .ik = ik};
+    bool batch = false;
+    PyObject *pose = NULL;
     if (take_frames(given_translations, names[0], 2, vectors, &translations,
                     &job.translation_frames, &batch) &&
         take_frames(given_rotations, names[1], 2, quaternions, &rotations, &job.rotation_frames,
                     &batch) &&
         (given_weights == Py_None ||
-         take_frames(given_weights, names[2], 1, sliders, &weights, &job.slider_frames, &batch)) &&
-        check_rotations(&rotations) &&
-        join_frames(names[0], job.translation_frames, &job.frame_count) &&
-        join_frames(names[1], job.rotation_frames, &job.frame_count) &&
-        join_frames(names[2], job.slider_frames, &job.frame_count) &&
-        make_pose(model, batch, job.frame_count, &matrices, &used)) {
+         take_weights(given_weights, model, &weights, &job.slider_frames, &batch))) {
         job.translations = translations.data;
         job.rotations = rotations.data;
-        job.sliders = weights.data;
-        job.matrices = matrices.data;
-        copy_sliders(&weights, job.slider_frames, job.frame_count, model->morph_count, used.data);
-        mmd_error err = {0};
-        const mmd_rig *rig = mmd_model_rig(self);
-        Py_BEGIN_ALLOW_THREADS
-        done = mmd_pose_locals(rig, &job, &err);
-        Py_END_ALLOW_THREADS
-        if (!done)
-            mmd_raise(mmd_state_of(self), &err);
+        job.given_sliders = weights.data;
+        job.frame_count = job.translation_frames != 1 ? job.translation_frames
+                          : job.rotation_frames != 1  ? job.rotation_frames
+                                                      : job.slider_frames;
+        pose = run(self, Py_None, &job, batch);
     }
     mmd_array_clear(&translations);
     mmd_array_clear(&rotations);
     mmd_array_clear(&weights);
-    return pose_of(mmd_state_of(self), done, &matrices, &used);
+    return pose;
 }
 
 /* Final weights of all morphs of one frame; freed by PyMem_Free. */
@@ -228,11 +166,10 @@ PyObject *mmd_py_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     const mmd_model *model = mmd_model_data(self);
-    const size_t sliders[] = {MMD_ANY, model->morph_count};
     mmd_array weights = {0}, uvs = {0};
     size_t frames = 1, width = channel == 0 ? 2 : 4;
     bool batch = false;
-    bool taken = take_frames(given, names[0], 1, sliders, &weights, &frames, &batch);
+    bool taken = take_checked_weights(self, given, &weights, &frames, &batch);
     const size_t shape[] = {frames, model->vertex_count, width};
     taken = taken && mmd_array_new(batch ? 3 : 2, shape + !batch, &uvs);
     for (size_t f = 0; taken && f < frames; f++) {
@@ -253,12 +190,11 @@ PyObject *mmd_py_materials_at(PyObject *self, PyObject *given)
 {
     mmd_state *state = mmd_state_of(self);
     const mmd_model *model = mmd_model_data(self);
-    const size_t sliders[] = {MMD_ANY, model->morph_count};
     mmd_array weights = {0};
     size_t frames;
     bool batch = false;
     PyObject *result = NULL;
-    if (!take_frames(given, "morph_weights", 1, sliders, &weights, &frames, &batch))
+    if (!take_checked_weights(self, given, &weights, &frames, &batch))
         return NULL;
     if (batch) {
         PyErr_Format(PyExc_ValueError, "morph_weights: a batch of frames, expected (%zu,)",

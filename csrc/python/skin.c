@@ -310,7 +310,8 @@ const char mmd_skin_doc[] =
     "    computed; it is returned.\n\n"
     "Positions (V,3) or (F,V,3) in model units, normals alike and of unit length. QDEF and\n"
     "\"dual_quaternion\" take rotation and translation of a matrix and ignore its scale.\n"
-    "Formulas: \"MMD: morphing and skinning\" (BDEF, SDEF by equation (4), QDEF); normals by the\n"
-    "inverse transpose.\n\n"
+    "Formulas: the MMD morphing and skinning article of dragonmeteor (BDEF, SDEF by equation (4),\n"
+    "QDEF), https://qiita.com/dragonmeteor/items/0211166d55bb2eb7c07c; normals by the inverse\n"
+    "transpose.\n\n"
     "Raises TypeError, ValueError (naming the place and the limit), and BackendError when the\n"
     "backend that was asked for cannot be used. Nothing is written then.";

@@ -56,12 +56,12 @@ class Cancelled(Stopped):
         )
 
     def assert_cancelled_after(self, steps):
-        found = addon().model.of_object(self.mesh, bpy.context.view_layer)
+        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
         for target, more in (*Playback.TARGETS, ("CORRECTIVE", {})):
             with self.subTest(target):
                 before = fingerprint.of_file()
                 options = self.options(target, more)
-                job = addon().bake.job.Job(bpy.context, [found], [None], options)
+                job = addon().bake.job.Job(bpy.context, [model], [None], options)
                 for _ in range(steps):
                     next(job)
                 job.close()
@@ -84,8 +84,8 @@ class Cancelled(Stopped):
             self.bake(target, **more)
             files = os.listdir(self.folder)
             before = fingerprint.of_file()
-            found = addon().model.of_object(self.mesh, bpy.context.view_layer)
-            job = addon().bake.job.Job(bpy.context, [found], [None], self.options("MESH_CACHE", {}))
+            model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+            job = addon().bake.job.Job(bpy.context, [model], [None], self.options("MESH_CACHE", {}))
             for _ in range(10):
                 next(job)
             job.close()
@@ -120,7 +120,7 @@ class Operator(Stopped):
         operators = addon().bake.operators
         self.reports = []
         kind = operators.MMDSKIN_OT_bake
-        names = ("invoke", "execute", "modal", "cancel", "models", "failed")
+        names = ("invoke", "execute", "modal", "cancel", "models")
         names += ("_start", "_options", "_report")
         members = {name: getattr(kind, name) for name in names}
         given = {"target": "MESH_CACHE", "range": "CUSTOM", "folder": self.folder}

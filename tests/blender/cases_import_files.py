@@ -126,24 +126,27 @@ class Refused(imported.Case):
 
     def test_failure_half_way(self):
         path = self.write(case.small_model())
-        importer = sys.modules["addon_package"].importer
+        import_model = sys.modules["addon_package"].import_model
         for module, name in (
-            (importer.build.armature, "_lock"),
-            (importer.build.armature, "_roll"),
-            (importer.build.keys, "add_morphs"),
-            (importer.build.records, "describe"),
+            (import_model.build.armature, "_lock"),
+            (import_model.build.armature, "_roll"),
+            (import_model.build.keys, "add_morphs"),
+            (import_model.build.records, "describe"),
         ):
             with mock.patch.object(module, name, side_effect=MemoryError("on purpose")):
                 self.assert_refused("on purpose", path)
         before = self.load(path).root
-        with mock.patch.object(importer.build.weights, "fill", side_effect=KeyError("on purpose")):
+        with mock.patch.object(
+            import_model.build.weights, "fill", side_effect=KeyError("on purpose")
+        ):
             self.assert_refused("on purpose", path)
         objects = bpy.context.view_layer.objects
         self.assertEqual((objects.active, objects.selected[:]), (before, [before]))
 
     def test_native_module_missing(self):
-        native = sys.modules["addon_package"].native
-        with mock.patch.object(native, "load", side_effect=native.NativeError("It is missing")):
+        addon = sys.modules["addon_package"]
+        missing = addon.user_error.UserError("It is missing")
+        with mock.patch.object(addon.native, "load", side_effect=missing):
             self.assert_refused("It is missing", self.write(case.small_model()))
 
     def test_edit_mode(self):
@@ -341,7 +344,7 @@ class Materials(imported.Case):
         self.assertEqual(len(bpy.data.images), 1)
 
     def test_missing_texture(self):
-        build = sys.modules["addon_package"].importer.build
+        build = sys.modules["addon_package"].import_model.build
         self.pmx.textures = ["tex/無い.png"]
         path = self.write(self.pmx)
         root, report = build.import_file(bpy.context, path, build.Options())
@@ -351,7 +354,7 @@ class Materials(imported.Case):
         self.assertIn("無い.png", node.image.filepath)
 
     def test_texture_that_is_no_image(self):
-        build = sys.modules["addon_package"].importer.build
+        build = sys.modules["addon_package"].import_model.build
         with open(os.path.join(self.folder, "a.png"), "w", encoding="utf-8") as file:
             file.write("not an image")
         self.pmx.textures = ["a.png"]

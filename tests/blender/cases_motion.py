@@ -130,7 +130,7 @@ class MotionCase(case.Case):
         self.assert_close(self.of_scene(source), expected)
 
     def assert_motion_error(self, words, **options):
-        with self.assertRaises(addon().motion_source.MotionError) as caught:
+        with self.assertRaises(addon().user_error.UserError) as caught:
             self.open(**options)
         self.assertIn(words, str(caught.exception))
 

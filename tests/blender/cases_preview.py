@@ -270,13 +270,12 @@ class Editing(Live):
     def test_pose_that_is_not_finite_shows_no_crash(self):
         self.bones["腕.L"].location[0] = float("nan")
         scene.evaluated_positions(self.mesh)
-        preview = sys.modules["addon_package"].preview
-        model = sys.modules["addon_package"].preview.model
-        found = model.of_object(self.mesh, bpy.context.view_layer)
-        self.assertIn("NaN", preview.error_of(found))
+        addon = sys.modules["addon_package"]
+        model = addon.scene_model.of_object(self.mesh, bpy.context.view_layer)
+        self.assertIn("NaN", addon.preview.error_of(model))
         self.bones["腕.L"].location[0] = 0
         self.assert_live()
-        self.assertIsNone(preview.error_of(found))
+        self.assertIsNone(addon.preview.error_of(model))
 
     def test_pose_that_is_not_finite_leaves_no_older_frame(self):
         before = scene.evaluated_positions(self.mesh)

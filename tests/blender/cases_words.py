@@ -13,6 +13,8 @@ import case
 
 # The same in every language.
 NAMES = {"MMD Skin", "MMD"}
+# Calls that take the English text.
+TRANSLATES = {"tr", "label", "UserError"}
 # Texts of Blender's, or of no one: file browser's fields and a property of drivers.
 INHERITED = {"filepath", "check_existing", "filter_glob", "files", "directory"}
 
@@ -72,9 +74,9 @@ def rna_texts():
 
 def sources():
     folder = pathlib.Path(addon().__file__).parent
-    tables = {"translations.py", "sentences.py"}
+    machinery = {"translations.py", "sentences.py", "user_error.py"}
     for path in sorted(folder.rglob("*.py")):
-        if path.name not in tables and "wheels" not in path.parts:
+        if path.name not in machinery and "wheels" not in path.parts:
             yield path, ast.parse(path.read_text("utf-8"))
 
 
@@ -99,7 +101,7 @@ def _shown(node):
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         values = {keyword.arg: keyword.value for keyword in node.keywords}
-        if name in {"tr", "label"} and node.args:
+        if name in TRANSLATES and node.args:
             yield "*", node.args[0]
         if "text" in values:
             yield ("Operator" if name == "operator" else "*"), values["text"]
@@ -134,14 +136,14 @@ class Table(case.Case):
         self.assertEqual({key: found[key] for key in found.keys() - table().keys()}, {})
 
     def test_every_sentence_is_made_by_tr(self):
-        """Reports and exceptions take no literal, and `tr` takes nothing else."""
+        """Reports and other exceptions take no literal, `tr` and UserError nothing else."""
         wrong = []
         for path, tree in sources():
             for node in ast.walk(tree):
                 if not isinstance(node, ast.Call):
                     continue
                 bare = _says(node) and any(_is_text(arg) for arg in node.args)
-                translates = getattr(node.func, "id", "") in {"tr", "label"}
+                translates = getattr(node.func, "id", "") in TRANSLATES
                 if bare or (translates and not isinstance(node.args[0], ast.Constant)):
                     wrong.append(f"{path.name}:{node.lineno}")
         self.assertEqual(wrong, [])
@@ -181,7 +183,7 @@ class Table(case.Case):
 def _says(call):
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
     return name in {"report", "warn", "poll_message_set", "status_text_set"} or (
-        name.endswith("Error") and name != "super"
+        name.endswith("Error") and name != "UserError"
     )
 
 

@@ -2,10 +2,10 @@
 #ifndef PMX_SAMPLE_H
 #define PMX_SAMPLE_H
 
-#include "core/data/model.h"
+#include "core/formats/load.h"
 
-/* A small PMX file, written field by field as mmd-behaviour.md 3 lists them: six vertices of all
-   deform types, three triangles, two materials, four bones, a morph of each kind, and all that
+/* A small PMX file, written field by field as docs/mmd-behaviour.md#pmx lists them: six vertices of
+   all deform types, three triangles, two materials, four bones, a morph of each kind, and all that
    follows. Numbers come from the *_number functions, so that a reader's result can be told. */
 
 enum { INDEX_VERTEX, INDEX_TEXTURE, INDEX_MATERIAL, INDEX_BONE, INDEX_MORPH, INDEX_BODY };

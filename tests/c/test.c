@@ -107,6 +107,7 @@ int main(void)
     pmx_tests();
     pmx_refused_tests();
     pmx_cleaned_tests();
+    numbers_tests();
     morph_tests();
     mesh_tests();
     skin_tests();

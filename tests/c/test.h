@@ -48,6 +48,7 @@ void text_tests(void);
 void pmx_tests(void);
 void pmx_refused_tests(void);
 void pmx_cleaned_tests(void);
+void numbers_tests(void);
 void morph_tests(void);
 void mesh_tests(void);
 void skin_tests(void);

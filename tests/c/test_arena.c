@@ -96,8 +96,28 @@ static void the_chosen_allocation_fails_once(void)
     mmd_arena_free(&arena);
 }
 
+static void an_owner_is_zeroed_and_frees_what_it_holds(void)
+{
+    typedef struct list {
+        mmd_arena arena;
+        size_t count;
+        int *numbers;
+    } list;
+    list *owner = mmd_owner_new(sizeof *owner);
+    if (!CHECK(owner))
+        return;
+    CHECK(owner->count == 0 && !owner->numbers);
+    CHECK((owner->numbers = mmd_arena_alloc(&owner->arena, 100000, sizeof *owner->numbers)));
+    mmd_owner_free(owner); /* LeakSanitizer sees what would stay */
+    mmd_owner_free(NULL);
+    mmd_arena_fail_after(0);
+    CHECK(mmd_owner_new(sizeof *owner) == NULL);
+    mmd_arena_fail_after(-1);
+}
+
 void arena_tests(void)
 {
+    RUN(an_owner_is_zeroed_and_frees_what_it_holds);
     RUN(pieces_are_aligned_and_zeroed);
     RUN(pieces_do_not_overlap);
     RUN(large_pieces_leave_the_open_chunk_in_use);

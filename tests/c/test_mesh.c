@@ -346,18 +346,6 @@ static void bad_morphs_are_named(void)
     check_refused(&desc, "morph 1, offset 1: morph 2 of 2");
 }
 
-static void the_first_bad_number_is_found(void)
-{
-    float numbers[200] = {0};
-    CHECK_INT(mmd_first_not_finite(numbers, 200), 200);
-    CHECK_INT(mmd_first_not_finite(NULL, 0), 0);
-    for (size_t i = 0; i < 200; i++) {
-        numbers[i] = i % 2 ? NAN : -INFINITY;
-        CHECK_INT(mmd_first_not_finite(numbers, 200), i);
-        numbers[i] = i % 2 ? 3e38f : -3e38f;
-    }
-}
-
 void mesh_tests(void)
 {
     RUN(bdef1_weighs_one);
@@ -383,5 +371,4 @@ void mesh_tests(void)
     RUN(an_empty_mesh_is_legal);
     RUN(bad_arguments_are_named);
     RUN(bad_morphs_are_named);
-    RUN(the_first_bad_number_is_found);
 }

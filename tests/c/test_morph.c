@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The passes of mmd-behaviour.md 8.2; weights worked out by hand. */
+/* The passes of docs/mmd-behaviour.md#morph-passes; weights worked out by hand. */
 
 enum { MAX_MORPHS = 8 };
 

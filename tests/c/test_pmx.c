@@ -284,7 +284,7 @@ static void soft_bodies_may_be_missing(void)
     check_layout(layout);
 }
 
-/* One byte: 0 to 255; two bytes: 0 to 65535 (mmd-behaviour.md 3.2). */
+/* One byte: 0 to 255; two bytes: 0 to 65535 (docs/mmd-behaviour.md#pmx-indices). */
 static void small_vertex_indices_are_unsigned(void)
 {
     pmx_layout layout = pmx_sample_layout();
@@ -331,7 +331,7 @@ static void check_smallest(int section, size_t record_size)
     free(file);
 }
 
-/* Sizes of mmd-behaviour.md 14.2 with one-byte indices. */
+/* Sizes of docs/mmd-behaviour.md#robust-reader with one-byte indices. */
 static void the_smallest_records_are_believed(void)
 {
     static const uint8_t sizes[] = {38, 1, 4, 86, 28, 14, 13, 70, 107, 142};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files that are read in spite of what is wrong with them, as mmd-behaviour.md 14.2 says. */
+/* Files that are read in spite of what is wrong with them: docs/mmd-behaviour.md#robust-reader. */
 
 static mmd_model *load(const pmx_sample *sample)
 {

@@ -149,7 +149,7 @@ def test_a_model_survives_pickling(shared):
     assert (again.positions == model.positions).all()
 
 
-# Rules of mmd-behaviour.md 4.2
+# Rules of docs/mmd-behaviour.md#pmd-to-pmx
 
 
 def test_weights_are_percents_of_the_first_bone():

@@ -3,6 +3,7 @@
        -Ibuild/generated tests/fuzz/model.c $(find csrc/core -name '*.c') -lm -o fuzz
    ./fuzz -max_len=200000 <corpus> <models>; `make check-fuzz` does both.
    With -DMMD_FUZZ_FILES and without "fuzzer": a program that runs the files it is given, once. */
+#include "core/formats/load.h"
 #include "core/skin/skin.h"
 #include "index_safe.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Check values of the article, made with pen and paper: one elbow, both bones named."""
+"""The check values of docs/mmd-behaviour.md#check-skinning: one elbow, both bones named."""
 
 import numpy as np
 

@@ -9,7 +9,7 @@ from judges import pose_rigs as rigs
 from judges import pose_twin as twin
 
 BLOCK = 1000
-# rows of mmd-behaviour.md 10.3: axes of the three turns, outermost first
+# rows of docs/mmd-behaviour.md#ik-euler-order: axes of the three turns, outermost first
 ORDERS = ((1, 0, 2), (2, 1, 0), (0, 2, 1))
 QUARTER = 1.570796
 # of an angle taken from float32 matrices
@@ -115,8 +115,8 @@ def directions(places, link, point):
 
 
 def never_started(model, motion, frames, solver):
-    """Where a link sees the effector just where the goal is before the first step (10.5), or the
-    motion has the solver off: MMD leaves the whole leg alone then."""
+    """Where a link sees the effector just where the goal is before the first step, or the motion
+    has the solver off: MMD leaves the whole leg alone then (docs/mmd-behaviour.md#ik-step)."""
     places = twin.origins(pose(model, motion, frames, ik=False), rigs.rest(model))
     ik = model.bones[solver].ik
     nearest = ik.links[0].bone

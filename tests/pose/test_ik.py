@@ -387,7 +387,7 @@ def test_the_work_of_hostile_solvers_is_bounded():
     assert time.perf_counter() - start < 20
 
 
-# Another program's dance, frame by frame: the table of mmd-behaviour.md 10.8
+# Another program's dance, frame by frame: the table at docs/mmd-behaviour.md#ik-precision
 
 
 DANCE = "pose_mmd-anim_初音ミク_realize"

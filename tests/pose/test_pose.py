@@ -118,7 +118,7 @@ def test_local_axes_and_an_external_parent_change_nothing():
     assert (rigs.posed(plain, turns) == rigs.posed(adorned, turns)).all()
 
 
-# Appends: mmd-behaviour.md 9.4 and 16.3
+# Appends: docs/mmd-behaviour.md#append and #check-append
 
 
 def appended(turn, ratio, **members):
@@ -264,7 +264,7 @@ def test_a_pose_goes_straight_into_skin(shared):
     assert (out.positions == again.positions).all()
 
 
-# Fixed axes: 9.6 and 16.6
+# Fixed axes: docs/mmd-behaviour.md#fixed-axis and #check-fixed-axis
 
 
 TILTED = (0.5, 0.5, 0, np.sqrt(0.5))
@@ -404,6 +404,29 @@ def test_bad_local_values_are_refused_by_name(two, name, value):
     given = {"translations": t, "rotations": q, "morph_weights": np.zeros((3, 1))}
     with pytest.raises(ValueError, match=name):
         two[0].pose_from(**given | {name: value})
+
+
+@pytest.mark.parametrize(
+    "name, place, bad, message",
+    [
+        ("translations", (2, 1, 0), np.inf, "translations: frame 2, bone 1 is infinite in x"),
+        ("rotations", (0, 1, 3), np.nan, "rotations: frame 0, bone 1 is NaN in w"),
+        ("morph_weights", (1, 0), -np.inf, "morph_weights: frame 1, morph 0 is infinite"),
+    ],
+)
+def test_the_place_of_a_number_that_is_not_finite_is_named(two, name, place, bad, message):
+    t, q = local_arrays(3)
+    given = {"translations": t, "rotations": q, "morph_weights": np.zeros((3, 1), "f4")}
+    given[name][place] = bad
+    with pytest.raises(ValueError) as refused:
+        two[0].pose_from(**given)
+    assert str(refused.value) == message
+
+
+def test_arguments_of_different_numbers_of_frames_are_named(two):
+    with pytest.raises(ValueError) as refused:
+        two[0].pose_from(local_arrays(3)[0], local_arrays(4)[1])
+    assert str(refused.value) == "rotations: 4 frames, expected 1 or 3"
 
 
 def test_the_bone_of_a_quaternion_without_length_is_named(two):

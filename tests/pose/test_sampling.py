@@ -35,7 +35,7 @@ def places(frames, *keys):
     return matrices(frames, *keys)[..., :3, 3]
 
 
-# Curves: mmd-behaviour.md 7.3 and 16.1
+# Curves: docs/mmd-behaviour.md#bezier and #check-bezier
 
 
 def curve(row, x):
@@ -87,7 +87,7 @@ def test_the_later_key_owns_the_curve():
     assert places(15, *keys)[0] == pytest.approx(1.875)
 
 
-# Tracks: 7.1 and 7.2
+# Tracks: docs/mmd-behaviour.md#tracks and #key-interpolation
 
 
 def test_first_and_last_keys_hold_beyond_the_track():

@@ -282,7 +282,7 @@ def test_check_values(backend, kind, blend, position, normal):
 
 
 def test_equal_matrices_move_every_type_alike(backend):
-    """16.4: with all matrices equal every type returns that matrix applied to the vertex."""
+    """docs/mmd-behaviour.md#check-sdef-identity, for every type."""
     model, _ = sample_pair()
     m = random_rigid(np.random.default_rng(8), 1)[0]
     out = mmdskin.skin(model, np.tile(m, (len(model.bones), 1, 1)), backend=backend)

@@ -85,3 +85,20 @@ void mmd_arena_free(mmd_arena *arena)
         free(block);
     }
 }
+
+void *mmd_owner_new(size_t size)
+{
+    mmd_arena arena = {0};
+    mmd_arena *owner = mmd_arena_alloc(&arena, 1, size);
+    if (owner)
+        *owner = arena;
+    return owner;
+}
+
+void mmd_owner_free(void *owner)
+{
+    if (!owner)
+        return;
+    mmd_arena arena = *(mmd_arena *)owner; /* the owner goes with it */
+    mmd_arena_free(&arena);
+}

@@ -20,6 +20,12 @@ void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size);
 /* Frees everything and leaves the arena empty. */
 void mmd_arena_free(mmd_arena *arena);
 
+/* An owner is a struct that begins with the arena in which it lies, and which holds all that it
+   points to: a model, a motion, a mesh, a rig. A new one is zeroed otherwise; NULL when memory is
+   short. Freeing takes NULL too. */
+void *mmd_owner_new(size_t size);
+void mmd_owner_free(void *owner);
+
 #ifdef MMD_TEST_MEMORY
 /* The allocation after `count` further ones fails, once; a negative count: none does. */
 void mmd_arena_fail_after(long count);

@@ -21,7 +21,7 @@ uint8_t mmd_bytes_u8(mmd_bytes *bytes);
 uint16_t mmd_bytes_u16(mmd_bytes *bytes);
 uint32_t mmd_bytes_u32(mmd_bytes *bytes);
 int32_t mmd_bytes_i32(mmd_bytes *bytes);
-/* NaN and infinity read as `fallback` (mmd-behaviour.md 14.2). */
+/* NaN and infinity read as `fallback` (docs/mmd-behaviour.md#robust-reader). */
 float mmd_bytes_f32(mmd_bytes *bytes, float fallback);
 void mmd_bytes_f32s(mmd_bytes *bytes, float *out, size_t count);
 

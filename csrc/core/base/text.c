@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/base/text.h"
 
-#include "cp932.h"
+#include "core/base/cp932.h"
 
 #include <stdbool.h>
 
-enum { REPLACEMENT = 0xFFFD, FIRST_TRAIL = 0x40, TRAILS = 0xFD - FIRST_TRAIL };
+enum { REPLACEMENT = 0xFFFD };
 
 static char *put(char *out, uint32_t c)
 {
@@ -72,18 +72,36 @@ static bool is_lead(uint8_t byte)
     return (byte >= 0x81 && byte <= 0x9F) || (byte >= 0xE0 && byte <= 0xFC);
 }
 
+/* ASCII, half-width katakana, and private characters for bytes that stand for nothing. */
+static uint32_t cp932_single(uint8_t byte)
+{
+    if (byte <= 0x80)
+        return byte;
+    if (byte == 0xA0 || byte >= 0xFD)
+        return byte == 0xA0 ? 0xF8F0 : 0xF8F1 + byte - 0xFDu;
+    return 0xFF61 + byte - 0xA1u;
+}
+
+static uint32_t cp932_pair(uint8_t lead, uint8_t trail)
+{
+    if (trail < 0x40 || trail == 0x7F || trail > 0xFC)
+        return REPLACEMENT;
+    uint32_t column = trail - 0x40u - (trail > 0x7F);
+    if (lead >= 0xF0 && lead <= 0xF9)
+        return 0xE000 + (lead - 0xF0u) * 188 + column;
+    size_t row = lead - 0x81u - (lead >= 0xE0 ? 0x40 : 0) - (lead >= 0xFA ? 10 : 0);
+    return mmd_cp932[row][column];
+}
+
 /* Of a pair that stands for nothing only the first byte is replaced, as Python does. */
 static uint32_t next_cp932(const uint8_t *bytes, size_t size, size_t *at)
 {
     uint8_t first = bytes[(*at)++];
     if (!is_lead(first))
-        return mmd_cp932_singles[first];
-    if (*at >= size || bytes[*at] < FIRST_TRAIL || bytes[*at] >= FIRST_TRAIL + TRAILS)
-        return REPLACEMENT;
-    size_t row = first < 0xA0 ? first - 0x81u : first - 0xE0u + 31;
-    uint32_t unit = mmd_cp932_pairs[row * TRAILS + bytes[*at] - FIRST_TRAIL];
-    *at += unit != 0;
-    return unit ? unit : REPLACEMENT;
+        return cp932_single(first);
+    uint32_t c = *at < size ? cp932_pair(first, bytes[*at]) : REPLACEMENT;
+    *at += c != REPLACEMENT;
+    return c;
 }
 
 /* Writes to `out`, or only counts when it is NULL. */

@@ -11,7 +11,9 @@
 /* The contents of a PMX file (PMD files are brought into the same shape), as plain data.
    A loaded model is index-safe: every index is -1 or within its table, parents make no
    circle, every number is finite.
-   Space: left-handed, +Y up, as in the file; angles in radians. mmd-behaviour.md section 3. */
+   Space: left-handed, +Y up, as in the file; angles in radians. docs/mmd-behaviour.md#pmx. */
+
+enum { MMD_MAX_VERTICES = 1 << 26 }; /* of a model or a mesh */
 
 typedef enum mmd_deform {
     MMD_BDEF1,
@@ -174,9 +176,6 @@ typedef struct mmd_model {
 /* Numbers per offset of a morph of this kind. */
 size_t mmd_morph_width(mmd_morph_kind kind);
 
-/* Reads a model from borrowed bytes, told apart by content. The result is freed by mmd_model_free.
-   NULL on failure; err->section and err->offset tell the place. */
-mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err);
 void mmd_model_free(mmd_model *model);
 
 #endif

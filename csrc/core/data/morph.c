@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/data/morph.h"
 
+#include "core/base/numbers.h"
+
 #include <string.h>
 
 /* Spec formula: child (int)((n + 1) w) - 1 of n, none below 0, the last one above n - 1. */
@@ -31,7 +33,7 @@ void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *slide
         }
     }
     /* Only groups are read and only others are written here, so it works in place. Groups within
-       groups do not act (mmd-behaviour.md 8.2). */
+       groups do not act (docs/mmd-behaviour.md#morph-passes). */
     for (size_t i = 0; i < count; i++) {
         const mmd_morph *morph = &morphs[i];
         if (morph->kind != MMD_MORPH_GROUP || weights[i] == 0)
@@ -45,6 +47,16 @@ void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *slide
     for (size_t i = 0; i < count; i++)
         if (morphs[i].kind == MMD_MORPH_GROUP || morphs[i].kind == MMD_MORPH_FLIP)
             weights[i] = 0;
+}
+
+bool mmd_morph_check(const float *sliders, size_t frame_count, size_t morph_count, mmd_error *err)
+{
+    size_t count = sliders ? frame_count * morph_count : 0;
+    size_t bad = mmd_first_not_finite(sliders, count);
+    if (bad == count)
+        return true;
+    return mmd_fail(err, MMD_E_ARGUMENT, "morph_weights: frame %zu, morph %zu is %s",
+                    bad / morph_count, bad % morph_count, mmd_not_finite_name(sliders[bad]));
 }
 
 void mmd_morph_uvs(const mmd_model *model, const float *weights, int channel, float *uvs)

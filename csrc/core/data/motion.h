@@ -11,8 +11,8 @@
 /* The contents of a VMD file, or of a VPD file as a motion of one frame (0), as plain data. A
    loaded motion is sound: keys of a track ascend strictly by frame (of equal frames the last in the
    file stays), numbers are finite, rotations are unit quaternions x y z w (of zero length in the
-   file: identity), interpolation bytes are 0-127. mmd-behaviour.md sections 5 to 7. Frames are 30 a
-   second. */
+   file: identity), interpolation bytes are 0-127. docs/mmd-behaviour.md#vmd and, of what the tracks
+   mean, docs/mmd-behaviour.md#sampling. Frames are 30 a second. */
 
 typedef struct mmd_bone_track {
     mmd_text name;
@@ -78,8 +78,9 @@ typedef struct mmd_motion {
     mmd_property_track properties;
 } mmd_motion;
 
-/* Reads VMD or VPD from borrowed bytes, told apart by content. NULL on failure. */
-mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err);
+/* Sets first_frame and last_frame by the keys. */
+void mmd_motion_find_range(mmd_motion *motion);
+
 void mmd_motion_free(mmd_motion *motion);
 
 #endif

@@ -136,13 +136,6 @@ void mmd_property_track_alloc(mmd_reader *r, mmd_property_track *track, size_t c
     track->ik_enabled = mmd_reader_alloc(r, count, ik_count);
 }
 
-mmd_text mmd_track_name(mmd_reader *r, const uint8_t *bytes, size_t size)
-{
-    mmd_text text = mmd_text_decode(r->arena, MMD_CP932, bytes, size);
-    r->no_memory |= !text.data;
-    return text;
-}
-
 void mmd_rotation_sanitize(float rotation[4])
 {
     double square = 0;

@@ -45,9 +45,6 @@ void mmd_shadow_track_alloc(mmd_reader *r, mmd_shadow_track *track, size_t count
 void mmd_property_track_alloc(mmd_reader *r, mmd_property_track *track, size_t count,
                               size_t ik_count);
 
-/* Decodes a name; failures are latched by `r`. */
-mmd_text mmd_track_name(mmd_reader *r, const uint8_t *bytes, size_t size);
-
 /* Scales to length 1; a zero length, or a part that is not finite, gives the identity. */
 void mmd_rotation_sanitize(float rotation[4]);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The layout of PMD files, mmd-behaviour.md 4.1. */
+/* The layout of PMD files, docs/mmd-behaviour.md#pmd-layout. */
 #include "core/formats/pmd.h"
 
-#include "core/formats/pmd_reader.h"
+#include "core/formats/pmd_convert.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,72 +10,35 @@
 
 enum { NAME = 20, NO_BONE = 0xFFFF, TOON_NAME = 100, BODY = 83, JOINT = 124 };
 
-typedef mmd_pmd_reader reader;
-
-#define fail(r, ...) mmd_reader_fail(&(r)->base, __VA_ARGS__)
-
-static void open_section(reader *r, const char *name)
+static mmd_text read_text(mmd_reader *r, size_t size)
 {
-    r->base.section = name;
-    r->base.record = MMD_NO_RECORD;
+    return mmd_reader_text(r, mmd_bytes_take(&r->in, size), size);
 }
 
-static bool sound(reader *r)
+static int32_t read_bone_index(mmd_reader *r)
 {
-    return mmd_reader_sound(&r->base);
-}
-
-static void *allocate(reader *r, size_t count, size_t size)
-{
-    return mmd_reader_alloc(&r->base, count, size);
-}
-
-static mmd_text read_text(reader *r, size_t size)
-{
-    const uint8_t *bytes = mmd_bytes_take(&r->base.in, size);
-    if (!bytes)
-        return (mmd_text){"", 0};
-    mmd_text text = mmd_text_decode(r->base.arena, MMD_CP932, bytes, size);
-    r->base.no_memory |= !text.data;
-    return text;
-}
-
-static int32_t read_bone_index(reader *r)
-{
-    uint16_t bone = mmd_bytes_u16(&r->base.in);
+    uint16_t bone = mmd_bytes_u16(&r->in);
     return bone == NO_BONE ? -1 : bone;
 }
 
-static bool read_vertices(reader *r)
+static bool read_vertices(mmd_reader *r, mmd_model *model)
 {
-    mmd_model *model = r->model;
     size_t n = 0;
-    open_section(r, "vertices");
-    uint32_t count = mmd_bytes_u32(&r->base.in);
-    if (!mmd_reader_believe(&r->base, "vertices", count, 38, 1 << 26, &n))
+    mmd_reader_open(r, "vertices");
+    uint32_t count = mmd_bytes_u32(&r->in);
+    if (!mmd_reader_believe(r, "vertices", count, 38, MMD_MAX_VERTICES, &n) ||
+        !mmd_reader_add_vertices(r, model, n))
         return false;
-    model->positions = allocate(r, n, 3 * sizeof(float));
-    model->normals = allocate(r, n, 3 * sizeof(float));
-    model->uvs = allocate(r, n, 2 * sizeof(float));
-    model->additional_uvs = allocate(r, 0, 1);
-    model->edge_scales = allocate(r, n, sizeof(float));
-    model->deform = allocate(r, n, 1);
-    model->bone_indices = allocate(r, n, 4 * sizeof(int32_t));
-    model->bone_weights = allocate(r, n, 4 * sizeof(float));
-    model->sdef = allocate(r, n, 9 * sizeof(float));
-    if (!sound(r))
-        return false;
-    model->vertex_count = n;
     for (size_t v = 0; v < n; v++) {
         int32_t *bones = model->bone_indices + 4 * v;
         float *weights = model->bone_weights + 4 * v;
-        mmd_bytes_f32s(&r->base.in, model->positions + 3 * v, 3);
-        mmd_bytes_f32s(&r->base.in, model->normals + 3 * v, 3);
-        mmd_bytes_f32s(&r->base.in, model->uvs + 2 * v, 2);
+        mmd_bytes_f32s(&r->in, model->positions + 3 * v, 3);
+        mmd_bytes_f32s(&r->in, model->normals + 3 * v, 3);
+        mmd_bytes_f32s(&r->in, model->uvs + 2 * v, 2);
         bones[0] = read_bone_index(r);
         bones[1] = read_bone_index(r);
         bones[2] = bones[3] = -1;
-        weights[0] = (float)mmd_bytes_u8(&r->base.in) / 100.0f;
+        weights[0] = (float)mmd_bytes_u8(&r->in) / 100.0f;
         weights[1] = 1 - weights[0];
         model->deform[v] = MMD_BDEF2;
         if (bones[0] == bones[1]) {
@@ -84,67 +47,65 @@ static bool read_vertices(reader *r)
             weights[0] = 1;
             weights[1] = 0;
         }
-        model->edge_scales[v] = mmd_bytes_u8(&r->base.in) == 0 ? 1 : 0;
+        model->edge_scales[v] = mmd_bytes_u8(&r->in) == 0 ? 1 : 0;
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static bool read_faces(reader *r)
+static bool read_faces(mmd_reader *r, mmd_model *model)
 {
-    mmd_model *model = r->model;
     size_t n = 0;
-    open_section(r, "faces");
-    uint32_t count = mmd_bytes_u32(&r->base.in);
-    if (!mmd_reader_believe(&r->base, "faces", count, 2, INT32_MAX, &n))
+    mmd_reader_open(r, "faces");
+    uint32_t count = mmd_bytes_u32(&r->in);
+    if (!mmd_reader_believe(r, "faces", count, 2, INT32_MAX, &n))
         return false;
     model->triangle_count = n / 3;
-    model->triangles = allocate(r, n / 3, 3 * sizeof *model->triangles);
-    if (!sound(r))
+    model->triangles = mmd_reader_alloc(r, n / 3, 3 * sizeof *model->triangles);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < n; i++) {
-        int32_t vertex = mmd_bytes_u16(&r->base.in);
+        int32_t vertex = mmd_bytes_u16(&r->in);
         if (i < 3 * model->triangle_count)
             model->triangles[i] = vertex;
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static mmd_text numbered(reader *r, const char *stem, size_t number)
+static mmd_text numbered(mmd_reader *r, const char *stem, size_t number)
 {
-    char *data = allocate(r, strlen(stem) + 21, 1);
+    char *data = mmd_reader_alloc(r, strlen(stem) + 21, 1);
     if (!data)
         return (mmd_text){"", 0};
     int size = snprintf(data, strlen(stem) + 21, "%s%zu", stem, number);
     return (mmd_text){data, (size_t)size};
 }
 
-static bool read_materials(reader *r)
+static bool read_materials(mmd_reader *r, mmd_pmd *pmd)
 {
-    mmd_model *model = r->model;
-    open_section(r, "materials");
-    uint32_t count = mmd_bytes_u32(&r->base.in);
-    if (!mmd_reader_believe(&r->base, "materials", count, 70, MMD_MAX_RECORDS,
-                            &model->material_count))
+    mmd_model *model = pmd->model;
+    mmd_reader_open(r, "materials");
+    uint32_t count = mmd_bytes_u32(&r->in);
+    if (!mmd_reader_believe(r, "materials", count, 70, MMD_MAX_RECORDS, &model->material_count))
         return false;
-    model->materials = allocate(r, model->material_count, sizeof *model->materials);
-    r->toon_of_material = allocate(r, model->material_count, 1);
-    r->texture_fields = allocate(r, model->material_count, sizeof *r->texture_fields);
-    if (!sound(r))
+    model->materials = mmd_reader_alloc(r, model->material_count, sizeof *model->materials);
+    pmd->toon_of_material = mmd_reader_alloc(r, model->material_count, 1);
+    pmd->texture_fields = mmd_reader_alloc(r, model->material_count, sizeof *pmd->texture_fields);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < model->material_count; i++) {
         mmd_material *material = &model->materials[i];
-        r->base.record = (long)i;
+        r->record = (long)i;
         material->name = numbered(r, "\xE6\x9D\x90\xE8\xB3\xAA", i + 1); /* 材質 */
         material->name_english = material->memo = (mmd_text){"", 0};
-        mmd_bytes_f32s(&r->base.in, material->diffuse, 4);
-        material->specular_power = mmd_bytes_f32(&r->base.in, 0);
-        mmd_bytes_f32s(&r->base.in, material->specular, 3);
-        mmd_bytes_f32s(&r->base.in, material->ambient, 3);
-        r->toon_of_material[i] = mmd_bytes_u8(&r->base.in);
-        bool edge = mmd_bytes_u8(&r->base.in) != 0;
-        uint32_t indices = mmd_bytes_u32(&r->base.in);
+        mmd_bytes_f32s(&r->in, material->diffuse, 4);
+        material->specular_power = mmd_bytes_f32(&r->in, 0);
+        mmd_bytes_f32s(&r->in, material->specular, 3);
+        mmd_bytes_f32s(&r->in, material->ambient, 3);
+        pmd->toon_of_material[i] = mmd_bytes_u8(&r->in);
+        bool edge = mmd_bytes_u8(&r->in) != 0;
+        uint32_t indices = mmd_bytes_u32(&r->in);
         material->index_count = indices > INT32_MAX ? INT32_MAX : (int32_t)indices;
-        r->texture_fields[i] = read_text(r, NAME);
+        pmd->texture_fields[i] = read_text(r, NAME);
 
         float alpha = material->diffuse[3];
         bool shadowless = fabsf(alpha - 0.98f) < 1e-6f; /* 0.98 asks for no self shadow */
@@ -153,25 +114,24 @@ static bool read_materials(reader *r)
         material->edge_color[3] = 1;
         material->edge_size = 1;
         material->texture = material->sphere_texture = material->toon = -1;
-        if (!sound(r))
+        if (!mmd_reader_sound(r))
             return false;
     }
     return true;
 }
 
-static bool read_bones(reader *r)
+static bool read_bones(mmd_reader *r, mmd_pmd *pmd)
 {
-    mmd_model *model = r->model;
-    open_section(r, "bones");
-    if (!mmd_reader_believe(&r->base, "bones", mmd_bytes_u16(&r->base.in), 39, UINT16_MAX,
-                            &r->file_bones))
+    mmd_model *model = pmd->model;
+    mmd_reader_open(r, "bones");
+    if (!mmd_reader_believe(r, "bones", mmd_bytes_u16(&r->in), 39, UINT16_MAX, &pmd->file_bones))
         return false;
-    size_t n = r->file_bones;
-    model->bones = allocate(r, n, sizeof *model->bones);
-    r->tails = allocate(r, n, sizeof *r->tails);
-    r->ik_fields = allocate(r, n, sizeof *r->ik_fields);
-    r->types = allocate(r, n, 1);
-    if (!sound(r))
+    size_t n = pmd->file_bones;
+    model->bones = mmd_reader_alloc(r, n, sizeof *model->bones);
+    pmd->tails = mmd_reader_alloc(r, n, sizeof *pmd->tails);
+    pmd->ik_fields = mmd_reader_alloc(r, n, sizeof *pmd->ik_fields);
+    pmd->types = mmd_reader_alloc(r, n, 1);
+    if (!mmd_reader_sound(r))
         return false;
     model->bone_count = n;
     for (size_t i = 0; i < n; i++) {
@@ -179,45 +139,45 @@ static bool read_bones(reader *r)
         bone->name = read_text(r, NAME);
         bone->name_english = (mmd_text){"", 0};
         bone->parent = read_bone_index(r);
-        r->tails[i] = mmd_bytes_u16(&r->base.in);
-        r->types[i] = mmd_bytes_u8(&r->base.in);
-        r->ik_fields[i] = mmd_bytes_u16(&r->base.in);
-        mmd_bytes_f32s(&r->base.in, bone->position, 3);
+        pmd->tails[i] = mmd_bytes_u16(&r->in);
+        pmd->types[i] = mmd_bytes_u8(&r->in);
+        pmd->ik_fields[i] = mmd_bytes_u16(&r->in);
+        mmd_bytes_f32s(&r->in, bone->position, 3);
         bone->tail_bone = bone->append_source = -1;
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static bool read_ik(reader *r)
+static bool read_ik(mmd_reader *r, mmd_pmd *pmd)
 {
-    mmd_model *model = r->model;
-    open_section(r, "ik");
+    mmd_model *model = pmd->model;
+    mmd_reader_open(r, "ik");
     size_t count = 0;
-    if (!mmd_reader_believe(&r->base, "ik", mmd_bytes_u16(&r->base.in), 11, UINT16_MAX, &count) ||
-        !mmd_pmd_widen_bones(r, count))
+    if (!mmd_reader_believe(r, "ik", mmd_bytes_u16(&r->in), 11, UINT16_MAX, &count) ||
+        !mmd_pmd_widen_bones(r, pmd, count))
         return false;
     for (size_t i = 0; i < count; i++) {
-        r->base.record = (long)i;
+        r->record = (long)i;
         int32_t bone = read_bone_index(r), target = read_bone_index(r);
-        size_t links = mmd_bytes_u8(&r->base.in);
-        mmd_ik *ik = allocate(r, 1, sizeof *ik);
-        mmd_ik_link *list = allocate(r, links, sizeof *list);
-        if (!sound(r))
+        size_t links = mmd_bytes_u8(&r->in);
+        mmd_ik *ik = mmd_reader_alloc(r, 1, sizeof *ik);
+        mmd_ik_link *list = mmd_reader_alloc(r, links, sizeof *list);
+        if (!mmd_reader_sound(r))
             return false;
         *ik = (mmd_ik){.target = target, .link_count = links, .links = list};
-        ik->loop_count = mmd_bytes_u16(&r->base.in);
-        ik->unit_angle = 4 * mmd_bytes_f32(&r->base.in, -1); /* PMX has four times as much */
+        ik->loop_count = mmd_bytes_u16(&r->in);
+        ik->unit_angle = 4 * mmd_bytes_f32(&r->in, -1); /* PMX has four times as much */
         for (size_t k = 0; k < links; k++) {
             list[k].bone = read_bone_index(r);
             mmd_pmd_limit_knee(model, &list[k]);
         }
-        if (!sound(r))
+        if (!mmd_reader_sound(r))
             return false;
-        if (bone < 0 || (size_t)bone >= r->file_bones)
+        if (bone < 0 || (size_t)bone >= pmd->file_bones)
             continue;
-        bone = mmd_pmd_ik_carrier(r, bone);
+        bone = mmd_pmd_ik_carrier(r, pmd, bone);
         if (bone < 0)
-            return sound(r);
+            return mmd_reader_sound(r);
         model->bones[bone].ik = ik;
         model->bones[bone].flags |= MMD_BONE_IK;
         model->bones[bone].layer = 1;
@@ -225,61 +185,60 @@ static bool read_ik(reader *r)
     return true;
 }
 
-static bool read_morph(reader *r, mmd_morph *morph)
+static bool read_morph(mmd_reader *r, mmd_morph *morph)
 {
     morph->name = read_text(r, NAME);
     morph->name_english = (mmd_text){"", 0};
-    uint32_t count = mmd_bytes_u32(&r->base.in);
-    morph->panel = mmd_bytes_u8(&r->base.in);
+    uint32_t count = mmd_bytes_u32(&r->in);
+    morph->panel = mmd_bytes_u8(&r->in);
     morph->kind = MMD_MORPH_VERTEX;
-    if (!mmd_reader_believe(&r->base, "offsets", count, 16, MMD_MAX_RECORDS, &morph->offset_count))
+    if (!mmd_reader_believe(r, "offsets", count, 16, MMD_MAX_RECORDS, &morph->offset_count))
         return false;
-    morph->indices = allocate(r, morph->offset_count, sizeof *morph->indices);
-    morph->values = allocate(r, morph->offset_count, 3 * sizeof *morph->values);
-    if (!sound(r))
+    morph->indices = mmd_reader_alloc(r, morph->offset_count, sizeof *morph->indices);
+    morph->values = mmd_reader_alloc(r, morph->offset_count, 3 * sizeof *morph->values);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < morph->offset_count; i++) {
-        uint32_t index = mmd_bytes_u32(&r->base.in);
+        uint32_t index = mmd_bytes_u32(&r->in);
         morph->indices[i] = index > INT32_MAX ? -1 : (int32_t)index;
-        mmd_bytes_f32s(&r->base.in, morph->values + 3 * i, 3);
+        mmd_bytes_f32s(&r->in, morph->values + 3 * i, 3);
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static bool read_morphs(reader *r)
+static bool read_morphs(mmd_reader *r, mmd_pmd *pmd)
 {
-    mmd_model *model = r->model;
-    open_section(r, "morphs");
-    if (!mmd_reader_believe(&r->base, "morphs", mmd_bytes_u16(&r->base.in), 25, UINT16_MAX,
-                            &r->file_morphs))
+    mmd_model *model = pmd->model;
+    mmd_reader_open(r, "morphs");
+    if (!mmd_reader_believe(r, "morphs", mmd_bytes_u16(&r->in), 25, UINT16_MAX, &pmd->file_morphs))
         return false;
-    model->morphs = allocate(r, r->file_morphs, sizeof *model->morphs);
-    r->base_morph = r->file_morphs;
-    for (size_t i = 0; model->morphs && i < r->file_morphs; i++) {
-        r->base.record = (long)i;
+    model->morphs = mmd_reader_alloc(r, pmd->file_morphs, sizeof *model->morphs);
+    pmd->base_morph = pmd->file_morphs;
+    for (size_t i = 0; model->morphs && i < pmd->file_morphs; i++) {
+        r->record = (long)i;
         if (!read_morph(r, &model->morphs[i]))
             return false;
-        if (model->morphs[i].panel == 0 && r->base_morph == r->file_morphs)
-            r->base_morph = i;
+        if (model->morphs[i].panel == 0 && pmd->base_morph == pmd->file_morphs)
+            pmd->base_morph = i;
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
 /* Place of a morph of the file in the model, where base morphs are left out; -1 for those. */
-static int32_t morph_place(const reader *r, const uint8_t *panels, size_t morph)
+static int32_t morph_place(const mmd_pmd *pmd, const uint8_t *panels, size_t morph)
 {
     int32_t place = -1;
-    for (size_t i = 0; i <= morph && morph < r->file_morphs; i++)
+    for (size_t i = 0; i <= morph && morph < pmd->file_morphs; i++)
         place += panels[i] != 0;
-    return morph < r->file_morphs && panels[morph] != 0 ? place : -1;
+    return morph < pmd->file_morphs && panels[morph] != 0 ? place : -1;
 }
 
-static mmd_text frame_name(reader *r)
+static mmd_text frame_name(mmd_reader *r)
 {
     mmd_text name = read_text(r, 50);
     while (name.size && (name.data[name.size - 1] == '\n' || name.data[name.size - 1] == '\r'))
         name.size--;
-    char *copy = allocate(r, name.size + 1, 1);
+    char *copy = mmd_reader_alloc(r, name.size + 1, 1);
     if (copy)
         memcpy(copy, name.data, name.size);
     return (mmd_text){copy ? copy : "", copy ? name.size : 0};
@@ -292,55 +251,54 @@ static void add_element(mmd_display_frame *frame, uint8_t kind, int32_t index)
 }
 
 /* "Root" with the centre, the morphs' frame, then the named frames of the file. */
-static bool read_display_frames(reader *r)
+static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
 {
-    mmd_model *model = r->model;
-    open_section(r, "display_frames");
-    uint8_t *panels = allocate(r, r->file_morphs, 1);
+    mmd_model *model = pmd->model;
+    mmd_reader_open(r, "display_frames");
+    uint8_t *panels = mmd_reader_alloc(r, pmd->file_morphs, 1);
     size_t morphs = 0, entries = 0;
-    if (!mmd_reader_believe(&r->base, "morphs shown", mmd_bytes_u8(&r->base.in), 2, UINT8_MAX,
-                            &morphs))
+    if (!mmd_reader_believe(r, "morphs shown", mmd_bytes_u8(&r->in), 2, UINT8_MAX, &morphs))
         return false;
-    mmd_frame_element *of_morphs = allocate(r, morphs, sizeof *of_morphs);
-    if (!sound(r))
+    mmd_frame_element *of_morphs = mmd_reader_alloc(r, morphs, sizeof *of_morphs);
+    if (!mmd_reader_sound(r))
         return false;
-    for (size_t i = 0; i < r->file_morphs; i++)
+    for (size_t i = 0; i < pmd->file_morphs; i++)
         panels[i] = model->morphs[i].panel;
     mmd_display_frame faces = {.special = true, .elements = of_morphs};
     faces.name = (mmd_text){"\xE8\xA1\xA8\xE6\x83\x85", 6}; /* 表情 */
     faces.name_english = (mmd_text){"Exp", 3};
     for (size_t i = 0; i < morphs; i++)
-        add_element(&faces, 1, morph_place(r, panels, mmd_bytes_u16(&r->base.in)));
+        add_element(&faces, 1, morph_place(pmd, panels, mmd_bytes_u16(&r->in)));
 
-    if (!mmd_reader_believe(&r->base, "frame names", mmd_bytes_u8(&r->base.in), 50, UINT8_MAX,
-                            &r->named_frames))
+    if (!mmd_reader_believe(r, "frame names", mmd_bytes_u8(&r->in), 50, UINT8_MAX,
+                            &pmd->named_frames))
         return false;
-    size_t frames = r->named_frames + 2;
-    model->display_frames = allocate(r, frames, sizeof *model->display_frames);
-    if (!sound(r))
+    size_t frames = pmd->named_frames + 2;
+    model->display_frames = mmd_reader_alloc(r, frames, sizeof *model->display_frames);
+    if (!mmd_reader_sound(r))
         return false;
     mmd_display_frame *list = model->display_frames;
     for (size_t i = 2; i < frames; i++) {
         list[i].name = frame_name(r);
         list[i].name_english = (mmd_text){"", 0};
     }
-    uint32_t count = mmd_bytes_u32(&r->base.in);
-    if (!mmd_reader_believe(&r->base, "frame entries", count, 3, MMD_MAX_RECORDS, &entries))
+    uint32_t count = mmd_bytes_u32(&r->in);
+    if (!mmd_reader_believe(r, "frame entries", count, 3, MMD_MAX_RECORDS, &entries))
         return false;
 
     /* Frame 0 of an entry is the centre's; k the k-th named one. Sizes first, then the entries. */
-    const uint8_t *bytes = mmd_bytes_take(&r->base.in, 3 * entries);
-    size_t *sizes = allocate(r, frames, sizeof *sizes);
-    if (!sound(r))
+    const uint8_t *bytes = mmd_bytes_take(&r->in, 3 * entries);
+    size_t *sizes = mmd_reader_alloc(r, frames, sizeof *sizes);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < entries; i++) {
         size_t number = bytes[3 * i + 2];
-        if (number <= r->named_frames)
+        if (number <= pmd->named_frames)
             sizes[number ? number + 1 : 0]++;
     }
     for (size_t i = 0; i < frames; i++)
-        list[i].elements = allocate(r, sizes[i] + 1, sizeof *list->elements);
-    if (!sound(r))
+        list[i].elements = mmd_reader_alloc(r, sizes[i] + 1, sizeof *list->elements);
+    if (!mmd_reader_sound(r))
         return false;
     list[0].name = list[0].name_english = (mmd_text){"Root", 4};
     list[0].special = true;
@@ -350,36 +308,36 @@ static bool read_display_frames(reader *r)
     for (size_t i = 0; i < entries; i++) {
         size_t number = bytes[3 * i + 2];
         int32_t bone = (int32_t)(bytes[3 * i] | bytes[3 * i + 1] << 8);
-        if (number <= r->named_frames)
+        if (number <= pmd->named_frames)
             add_element(&list[number ? number + 1 : 0], 0, bone);
     }
     model->display_frame_count = frames;
     return true;
 }
 
-static bool read_english(reader *r)
+static bool read_english(mmd_reader *r, mmd_pmd *pmd)
 {
-    mmd_model *model = r->model;
-    open_section(r, "english");
-    if (mmd_bytes_u8(&r->base.in) == 0)
-        return sound(r);
+    mmd_model *model = pmd->model;
+    mmd_reader_open(r, "english");
+    if (mmd_bytes_u8(&r->in) == 0)
+        return mmd_reader_sound(r);
     model->name_english = read_text(r, NAME);
     model->comment_english = read_text(r, 256);
-    for (size_t i = 0; i < r->file_bones && sound(r); i++)
+    for (size_t i = 0; i < pmd->file_bones && mmd_reader_sound(r); i++)
         model->bones[i].name_english = read_text(r, NAME);
-    size_t skipped = r->base_morph < r->file_morphs ? r->base_morph : SIZE_MAX;
-    for (size_t i = 0; i < r->file_morphs && !r->base.in.failed; i++)
+    size_t skipped = pmd->base_morph < pmd->file_morphs ? pmd->base_morph : SIZE_MAX;
+    for (size_t i = 0; i < pmd->file_morphs && !r->in.failed; i++)
         if (i != skipped)
             model->morphs[i].name_english = read_text(r, NAME);
-    for (size_t i = 0; i < r->named_frames && !r->base.in.failed; i++)
+    for (size_t i = 0; i < pmd->named_frames && !r->in.failed; i++)
         model->display_frames[i + 2].name_english = frame_name(r);
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
 /* Bodies and joints that end exactly with the file, where the toon table would stand. */
-static bool physics_follows(const reader *r)
+static bool physics_follows(const mmd_reader *r)
 {
-    mmd_bytes in = r->base.in;
+    mmd_bytes in = r->in;
     uint32_t bodies = mmd_bytes_u32(&in);
     if (in.failed || bodies > mmd_bytes_left(&in) / BODY)
         return false;
@@ -389,92 +347,87 @@ static bool physics_follows(const reader *r)
            mmd_bytes_left(&in) == (size_t)joints * JOINT;
 }
 
-static bool read_toons(reader *r)
+static bool read_toons(mmd_reader *r, mmd_pmd *pmd)
 {
     mmd_text toons[MMD_PMD_TOONS];
-    if (mmd_bytes_left(&r->base.in) == 0 || physics_follows(r))
-        return mmd_pmd_textures(r, NULL);
-    open_section(r, "toons");
+    if (mmd_bytes_left(&r->in) == 0 || physics_follows(r))
+        return mmd_pmd_textures(r, pmd, NULL);
+    mmd_reader_open(r, "toons");
     for (int i = 0; i < MMD_PMD_TOONS; i++)
         toons[i] = read_text(r, TOON_NAME);
-    return sound(r) && mmd_pmd_textures(r, toons);
+    return mmd_reader_sound(r) && mmd_pmd_textures(r, pmd, toons);
 }
 
-static bool read_rigid_bodies(reader *r)
+static bool read_rigid_bodies(mmd_reader *r, mmd_pmd *pmd)
 {
-    mmd_model *model = r->model;
-    open_section(r, "rigid_bodies");
-    uint32_t count = mmd_bytes_u32(&r->base.in);
-    if (!mmd_reader_believe(&r->base, "rigid bodies", count, BODY, MMD_MAX_RECORDS,
+    mmd_model *model = pmd->model;
+    mmd_reader_open(r, "rigid_bodies");
+    uint32_t count = mmd_bytes_u32(&r->in);
+    if (!mmd_reader_believe(r, "rigid bodies", count, BODY, MMD_MAX_RECORDS,
                             &model->rigid_body_count))
         return false;
-    model->rigid_bodies = allocate(r, model->rigid_body_count, sizeof *model->rigid_bodies);
-    if (!sound(r))
+    model->rigid_bodies = mmd_reader_alloc(r, model->rigid_body_count, sizeof *model->rigid_bodies);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < model->rigid_body_count; i++) {
         mmd_rigid_body *body = &model->rigid_bodies[i];
         body->name = read_text(r, NAME);
         body->name_english = (mmd_text){"", 0};
         body->bone = read_bone_index(r);
-        body->group = mmd_bytes_u8(&r->base.in);
-        body->mask = mmd_bytes_u16(&r->base.in);
-        body->shape = mmd_bytes_u8(&r->base.in);
-        mmd_bytes_f32s(&r->base.in, body->size, 3);
-        mmd_bytes_f32s(&r->base.in, body->position, 3);
-        mmd_bytes_f32s(&r->base.in, body->rotation, 3);
-        body->mass = mmd_bytes_f32(&r->base.in, 0);
-        body->linear_damping = mmd_bytes_f32(&r->base.in, 0);
-        body->angular_damping = mmd_bytes_f32(&r->base.in, 0);
-        body->restitution = mmd_bytes_f32(&r->base.in, 0);
-        body->friction = mmd_bytes_f32(&r->base.in, 0);
-        body->mode = mmd_bytes_u8(&r->base.in);
-        body->shape = body->shape > 2 ? 2 : body->shape;
-        body->mode = body->mode > 2 ? 2 : body->mode;
+        mmd_read_rigid_body(r, body);
         /* Positions are relative to the bone, or to the centre. */
         size_t bone = body->bone < 0 ? 0 : (size_t)body->bone;
-        for (int k = 0; k < 3 && bone < r->file_bones; k++)
+        for (int k = 0; k < 3 && bone < pmd->file_bones; k++)
             body->position[k] += model->bones[bone].position[k];
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static bool read_joints(reader *r)
+static bool read_joints(mmd_reader *r, mmd_model *model)
 {
-    mmd_model *model = r->model;
-    open_section(r, "joints");
-    uint32_t count = mmd_bytes_u32(&r->base.in);
-    if (!mmd_reader_believe(&r->base, "joints", count, JOINT, MMD_MAX_RECORDS, &model->joint_count))
+    mmd_reader_open(r, "joints");
+    uint32_t count = mmd_bytes_u32(&r->in);
+    if (!mmd_reader_believe(r, "joints", count, JOINT, MMD_MAX_RECORDS, &model->joint_count))
         return false;
-    model->joints = allocate(r, model->joint_count, sizeof *model->joints);
-    if (!sound(r))
+    model->joints = mmd_reader_alloc(r, model->joint_count, sizeof *model->joints);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < model->joint_count; i++) {
         mmd_joint *joint = &model->joints[i];
-        float *vectors[] = {joint->position,           joint->rotation,
-                            joint->translation_lower,  joint->translation_upper,
-                            joint->rotation_lower,     joint->rotation_upper,
-                            joint->translation_spring, joint->rotation_spring};
         joint->name = read_text(r, NAME);
         joint->name_english = (mmd_text){"", 0};
-        joint->body_a = mmd_bytes_i32(&r->base.in);
-        joint->body_b = mmd_bytes_i32(&r->base.in);
-        for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
-            mmd_bytes_f32s(&r->base.in, vectors[k], 3);
+        joint->body_a = mmd_bytes_i32(&r->in);
+        joint->body_b = mmd_bytes_i32(&r->in);
+        mmd_read_joint(r, joint);
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
 /* The file may end before any of these. */
-static bool read_optional(reader *r)
+static bool read_optional(mmd_reader *r, mmd_pmd *pmd)
 {
-    const mmd_bytes *in = &r->base.in;
-    if (mmd_bytes_left(in) && !read_english(r))
+    const mmd_bytes *in = &r->in;
+    if (mmd_bytes_left(in) && !read_english(r, pmd))
         return false;
-    if (!read_toons(r))
+    if (!read_toons(r, pmd))
         return false;
-    if (mmd_bytes_left(in) && !read_rigid_bodies(r))
+    if (mmd_bytes_left(in) && !read_rigid_bodies(r, pmd))
         return false;
-    return mmd_bytes_left(in) == 0 || read_joints(r);
+    return mmd_bytes_left(in) == 0 || read_joints(r, pmd->model);
+}
+
+static bool read_header(mmd_reader *r, mmd_model *model)
+{
+    mmd_bytes_take(&r->in, 3);
+    model->version = mmd_bytes_f32(&r->in, 0);
+    model->name = read_text(r, NAME);
+    model->comment = read_text(r, 256);
+    model->name_english = model->comment_english = (mmd_text){"", 0};
+    if (!mmd_reader_sound(r))
+        return false;
+    if (model->version != 1.0f)
+        return mmd_reader_fail(r, "PMD version %g, 1.0 can be read", (double)model->version);
+    return true;
 }
 
 bool mmd_pmd_is(const uint8_t *bytes, size_t size)
@@ -484,24 +437,10 @@ bool mmd_pmd_is(const uint8_t *bytes, size_t size)
 
 bool mmd_pmd_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
 {
-    reader r = {.base = {.in = {.data = bytes, .size = size},
-                         .arena = &model->arena,
-                         .err = err,
-                         .section = "header",
-                         .record = MMD_NO_RECORD},
-                .model = model};
-    mmd_bytes_take(&r.base.in, 3);
-    model->version = mmd_bytes_f32(&r.base.in, 0);
-    model->name = read_text(&r, NAME);
-    model->comment = read_text(&r, 256);
-    model->name_english = model->comment_english = (mmd_text){"", 0};
-    if (!sound(&r))
-        return false;
-    if (model->version != 1.0f)
-        return fail(&r, "PMD version %g, 1.0 can be read", (double)model->version);
-    if (!read_vertices(&r) || !read_faces(&r) || !read_materials(&r) || !read_bones(&r) ||
-        !read_ik(&r) || !read_morphs(&r) || !read_display_frames(&r) || !read_optional(&r))
-        return false;
-    mmd_pmd_resolve_base_morph(&r);
-    return mmd_pmd_bones(&r);
+    mmd_reader reader = mmd_reader_begin(bytes, size, &model->arena, err), *r = &reader;
+    mmd_pmd pmd = {.model = model};
+    return read_header(r, model) && read_vertices(r, model) && read_faces(r, model) &&
+           read_materials(r, &pmd) && read_bones(r, &pmd) && read_ik(r, &pmd) &&
+           read_morphs(r, &pmd) && read_display_frames(r, &pmd) && read_optional(r, &pmd) &&
+           mmd_pmd_convert(r, &pmd);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a PMD file means in terms of PMX: the rules of mmd-behaviour.md 4.2. */
-#include "core/formats/pmd_reader.h"
+#include "core/formats/pmd_convert.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,40 +15,28 @@ enum {
     APPENDS_TAIL = 9
 };
 
-typedef mmd_pmd_reader reader;
-
-static bool sound(reader *r)
-{
-    return mmd_reader_sound(&r->base);
-}
-
-static void *allocate(reader *r, size_t count, size_t size)
-{
-    return mmd_reader_alloc(&r->base, count, size);
-}
-
 /* Index of the texture of this name, which is added when it is new. */
-static int32_t texture_index(reader *r, const char *name, size_t size)
+static int32_t texture_index(mmd_reader *r, mmd_pmd *pmd, const char *name, size_t size)
 {
-    mmd_model *model = r->model;
+    mmd_model *model = pmd->model;
     if (size == 0)
         return -1;
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ (uint8_t)name[i]) * 16777619u;
-    size_t at = hash & r->texture_mask;
-    for (; r->texture_table[at]; at = (at + 1) & r->texture_mask) {
-        const mmd_text *known = &model->textures[r->texture_table[at] - 1];
+    size_t at = hash & pmd->texture_mask;
+    for (; pmd->texture_table[at]; at = (at + 1) & pmd->texture_mask) {
+        const mmd_text *known = &model->textures[pmd->texture_table[at] - 1];
         if (known->size == size && memcmp(known->data, name, size) == 0)
-            return r->texture_table[at] - 1;
+            return pmd->texture_table[at] - 1;
     }
-    char *data = allocate(r, size + 1, 1);
+    char *data = mmd_reader_alloc(r, size + 1, 1);
     if (!data)
         return -1;
     memcpy(data, name, size);
     model->textures[model->texture_count++] = (mmd_text){data, size};
-    r->texture_table[at] = (int32_t)model->texture_count;
-    return r->texture_table[at] - 1;
+    pmd->texture_table[at] = (int32_t)model->texture_count;
+    return pmd->texture_table[at] - 1;
 }
 
 static bool ends_with(const char *name, size_t size, const char *ending)
@@ -64,13 +51,13 @@ static bool ends_with(const char *name, size_t size, const char *ending)
 }
 
 /* "texture*sphere", in either order; .sph multiplies, .spa adds. */
-static void split_texture(reader *r, mmd_material *material, mmd_text field)
+static void split_texture(mmd_reader *r, mmd_pmd *pmd, mmd_material *material, mmd_text field)
 {
     for (size_t first = 0; first <= field.size;) {
         const char *part = field.data + first;
         const char *star = memchr(part, '*', field.size - first);
         size_t size = star ? (size_t)(star - part) : field.size - first;
-        int32_t texture = texture_index(r, part, size);
+        int32_t texture = texture_index(r, pmd, part, size);
         bool multiplies = ends_with(part, size, ".sph"), adds = ends_with(part, size, ".spa");
         if (texture >= 0 && (multiplies || adds)) {
             material->sphere_texture = texture;
@@ -97,29 +84,29 @@ static int32_t shared_toon(const mmd_text *name)
     return number >= 1 && number <= MMD_PMD_TOONS ? number - 1 : -1;
 }
 
-bool mmd_pmd_textures(reader *r, const mmd_text *toons)
+bool mmd_pmd_textures(mmd_reader *r, mmd_pmd *pmd, const mmd_text *toons)
 {
-    mmd_model *model = r->model;
+    mmd_model *model = pmd->model;
     /* A field of 20 bytes has room for ten names. */
     size_t room = 10 * model->material_count + MMD_PMD_TOONS;
-    for (r->texture_mask = 63; r->texture_mask < 2 * room;)
-        r->texture_mask = 2 * r->texture_mask + 1;
-    model->textures = allocate(r, room, sizeof *model->textures);
-    r->texture_table = allocate(r, r->texture_mask + 1, sizeof *r->texture_table);
-    if (!model->textures || !r->texture_table)
-        return sound(r);
+    for (pmd->texture_mask = 63; pmd->texture_mask < 2 * room;)
+        pmd->texture_mask = 2 * pmd->texture_mask + 1;
+    model->textures = mmd_reader_alloc(r, room, sizeof *model->textures);
+    pmd->texture_table = mmd_reader_alloc(r, pmd->texture_mask + 1, sizeof *pmd->texture_table);
+    if (!model->textures || !pmd->texture_table)
+        return mmd_reader_sound(r);
     for (size_t i = 0; i < model->material_count; i++) {
         mmd_material *material = &model->materials[i];
-        split_texture(r, material, r->texture_fields[i]);
-        uint8_t toon = r->toon_of_material[i];
+        split_texture(r, pmd, material, pmd->texture_fields[i]);
+        uint8_t toon = pmd->toon_of_material[i];
         if (toon >= MMD_PMD_TOONS)
             continue;
         int32_t shared = toons ? shared_toon(&toons[toon]) : toon;
         material->shared_toon = shared >= 0;
         material->toon =
-            shared >= 0 ? shared : texture_index(r, toons[toon].data, toons[toon].size);
+            shared >= 0 ? shared : texture_index(r, pmd, toons[toon].data, toons[toon].size);
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
 static void set_append(mmd_bone *bone, int32_t source, float ratio)
@@ -129,12 +116,12 @@ static void set_append(mmd_bone *bone, int32_t source, float ratio)
     bone->append_ratio = ratio;
 }
 
-/* The table of bone types in 4.2. */
-static void convert_bone(reader *r, size_t index)
+/* The table at docs/mmd-behaviour.md#pmd-bone-types. */
+static void convert_bone(mmd_pmd *pmd, size_t index)
 {
-    mmd_bone *bone = &r->model->bones[index];
-    uint16_t tail = r->tails[index], ik_field = r->ik_fields[index];
-    uint8_t type = r->types[index];
+    mmd_bone *bone = &pmd->model->bones[index];
+    uint16_t tail = pmd->tails[index], ik_field = pmd->ik_fields[index];
+    uint8_t type = pmd->types[index];
     bool hidden = type == 3 || type == EFFECTOR || type == HIDDEN || type == APPENDS_TAIL;
     bone->flags |= MMD_BONE_ROTATABLE | MMD_BONE_OPERABLE;
     if (!hidden)
@@ -143,7 +130,7 @@ static void convert_bone(reader *r, size_t index)
         bone->flags |= MMD_BONE_MOVABLE;
     if (type == IK_BONE)
         bone->layer = 1;
-    if (type != APPENDS_TAIL && tail > 0 && tail < r->file_bones) {
+    if (type != APPENDS_TAIL && tail > 0 && tail < pmd->file_bones) {
         bone->flags |= MMD_BONE_TAIL_IS_BONE;
         bone->tail_bone = tail;
     }
@@ -156,7 +143,7 @@ static void convert_bone(reader *r, size_t index)
     if (type == TWIST && bone->tail_bone >= 0) {
         float axis[3], square = 0;
         for (int i = 0; i < 3; i++) {
-            axis[i] = r->model->bones[tail].position[i] - bone->position[i];
+            axis[i] = pmd->model->bones[tail].position[i] - bone->position[i];
             square += axis[i] * axis[i];
         }
         if (square > 0)
@@ -166,14 +153,14 @@ static void convert_bone(reader *r, size_t index)
     }
 }
 
-int32_t mmd_pmd_ik_carrier(reader *r, int32_t bone)
+int32_t mmd_pmd_ik_carrier(mmd_reader *r, mmd_pmd *pmd, int32_t bone)
 {
-    mmd_model *model = r->model;
+    mmd_model *model = pmd->model;
     if (!model->bones[bone].ik)
         return bone;
     const mmd_bone *parent = &model->bones[bone];
     mmd_bone *child = &model->bones[model->bone_count];
-    char *name = allocate(r, parent->name.size + 2, 1);
+    char *name = mmd_reader_alloc(r, parent->name.size + 2, 1);
     if (!name)
         return -1;
     memcpy(name, parent->name.data, parent->name.size);
@@ -202,26 +189,25 @@ void mmd_pmd_limit_knee(const mmd_model *model, mmd_ik_link *link)
         }
 }
 
-bool mmd_pmd_widen_bones(reader *r, size_t extra)
+bool mmd_pmd_widen_bones(mmd_reader *r, mmd_pmd *pmd, size_t extra)
 {
-    mmd_bone *bones = allocate(r, r->file_bones + extra, sizeof *bones);
-    if (!sound(r))
+    mmd_bone *bones = mmd_reader_alloc(r, pmd->file_bones + extra, sizeof *bones);
+    if (!mmd_reader_sound(r))
         return false;
-    if (r->file_bones)
-        memcpy(bones, r->model->bones, r->file_bones * sizeof *bones);
-    r->model->bones = bones;
+    if (pmd->file_bones)
+        memcpy(bones, pmd->model->bones, pmd->file_bones * sizeof *bones);
+    pmd->model->bones = bones;
     return true;
 }
 
 /* Every child's layer is at least its parent's; cycles are left as they are. */
-static bool raise_layers(reader *r)
+static bool raise_layers(mmd_reader *r, mmd_model *model)
 {
-    mmd_model *model = r->model;
     size_t n = model->bone_count;
-    int32_t *path = allocate(r, n, sizeof *path);
-    bool *done = allocate(r, n, sizeof *done);
+    int32_t *path = mmd_reader_alloc(r, n, sizeof *path);
+    bool *done = mmd_reader_alloc(r, n, sizeof *done);
     if (!path || !done)
-        return sound(r);
+        return mmd_reader_sound(r);
     for (size_t i = 0; i < n; i++) {
         size_t length = 0;
         int32_t bone = (int32_t)i;
@@ -240,14 +226,14 @@ static bool raise_layers(reader *r)
 
 /* The base morph lists the vertices that the others count in. Without one they count in vertices.
  */
-void mmd_pmd_resolve_base_morph(reader *r)
+static void resolve_base_morph(mmd_pmd *pmd)
 {
-    mmd_model *model = r->model;
+    mmd_model *model = pmd->model;
     mmd_morph base = {0};
     size_t kept = 0;
-    if (r->base_morph < r->file_morphs)
-        base = model->morphs[r->base_morph];
-    for (size_t m = 0; m < r->file_morphs; m++) {
+    if (pmd->base_morph < pmd->file_morphs)
+        base = model->morphs[pmd->base_morph];
+    for (size_t m = 0; m < pmd->file_morphs; m++) {
         mmd_morph *morph = &model->morphs[m];
         if (morph->panel == 0)
             continue;
@@ -261,9 +247,10 @@ void mmd_pmd_resolve_base_morph(reader *r)
     model->morph_count = kept;
 }
 
-bool mmd_pmd_bones(reader *r)
+bool mmd_pmd_convert(mmd_reader *r, mmd_pmd *pmd)
 {
-    for (size_t i = 0; i < r->file_bones; i++)
-        convert_bone(r, i);
-    return raise_layers(r);
+    resolve_base_morph(pmd);
+    for (size_t i = 0; i < pmd->file_bones; i++)
+        convert_bone(pmd, i);
+    return raise_layers(r, pmd->model);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PMX 2.0 and 2.1, section by section as mmd-behaviour.md 3 lists them, hazards as in 14.2. */
+/* PMX 2.0 and 2.1, section by section as docs/mmd-behaviour.md#pmx lists them, hazards as in
+   docs/mmd-behaviour.md#robust-reader. */
 #include "core/formats/pmx.h"
 
 #include "core/formats/reader.h"
@@ -7,110 +8,102 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_VERTICES = 1 << 26 };
+/* Bytes of an index, by what it points to; the header tells. */
+typedef struct index_sizes {
+    size_t vertex, texture, material, bone, morph, body;
+} index_sizes;
 
-typedef struct reader {
-    mmd_reader base;
-    mmd_model *model;
-    mmd_encoding encoding;
-    size_t vertex_size, texture_size, material_size, bone_size, morph_size, body_size;
-} reader;
-
-#define fail(r, ...) mmd_reader_fail(&(r)->base, __VA_ARGS__)
-
-static bool sound(reader *r)
+static bool read_count(mmd_reader *r, const char *what, size_t least_size, size_t limit,
+                       size_t *count)
 {
-    return mmd_reader_sound(&r->base);
+    int32_t value = mmd_bytes_i32(&r->in);
+    return mmd_reader_believe(r, what, value, least_size, limit, count);
 }
 
-static void *allocate(reader *r, size_t count, size_t size)
-{
-    return mmd_reader_alloc(&r->base, count, size);
-}
+/* Fills one record of a section, which is zeroed. */
+typedef bool read_record(mmd_reader *r, const index_sizes *sizes, void *record);
 
-static bool read_count(reader *r, const char *what, size_t least_size, size_t limit, size_t *count)
+/* A whole section: its count, then its records. NULL on failure. */
+static void *read_section(mmd_reader *r, const index_sizes *sizes, const char *name,
+                          size_t least_size, size_t record_size, read_record *read, size_t *count)
 {
-    int32_t value = mmd_bytes_i32(&r->base.in);
-    return mmd_reader_believe(&r->base, what, value, least_size, limit, count);
-}
-
-/* Opens a section: its count and zeroed records. */
-static void *read_records(reader *r, const char *section, size_t least_size, size_t record_size,
-                          size_t *count)
-{
-    r->base.section = section;
-    r->base.record = MMD_NO_RECORD;
-    size_t found = 0;
-    if (!read_count(r, section, least_size, MMD_MAX_RECORDS, &found))
+    mmd_reader_open(r, name);
+    if (!read_count(r, name, least_size, MMD_MAX_RECORDS, count))
         return NULL;
-    void *records = allocate(r, found, record_size);
+    char *records = mmd_reader_alloc(r, *count, record_size);
     if (!records)
-        return mmd_fail_memory(r->base.err), NULL;
-    *count = found;
+        return mmd_fail_memory(r->err), NULL;
+    for (size_t i = 0; i < *count; i++) {
+        r->record = (long)i;
+        if (!read(r, sizes, records + i * record_size))
+            return NULL;
+    }
     return records;
 }
 
-static mmd_text read_text(reader *r)
+/* A text's bytes; NULL when fewer are left. */
+static const uint8_t *take_text(mmd_reader *r, size_t *size)
 {
-    int32_t size = mmd_bytes_i32(&r->base.in);
-    const uint8_t *bytes = size < 0 ? NULL : mmd_bytes_take(&r->base.in, (size_t)size);
-    if (!bytes) {
-        r->base.in.failed = true;
-        return (mmd_text){"", 0};
-    }
-    mmd_text text = mmd_text_decode(&r->model->arena, r->encoding, bytes, (size_t)size);
-    r->base.no_memory |= !text.data;
-    return text;
+    int32_t given = mmd_bytes_i32(&r->in);
+    *size = given < 0 ? SIZE_MAX : (size_t)given;
+    return mmd_bytes_take(&r->in, *size);
 }
 
-static int32_t read_vertex_index(reader *r)
+static mmd_text read_text(mmd_reader *r)
 {
-    if (r->vertex_size == 1)
-        return mmd_bytes_u8(&r->base.in);
-    return r->vertex_size == 2 ? mmd_bytes_u16(&r->base.in) : mmd_bytes_i32(&r->base.in);
+    size_t size;
+    const uint8_t *bytes = take_text(r, &size);
+    return mmd_reader_text(r, bytes, size);
+}
+
+static int32_t read_vertex_index(mmd_reader *r, size_t size)
+{
+    if (size == 1)
+        return mmd_bytes_u8(&r->in);
+    return size == 2 ? mmd_bytes_u16(&r->in) : mmd_bytes_i32(&r->in);
 }
 
 /* Signed, of every kind but vertices; anything negative points nowhere. */
-static int32_t read_index(reader *r, size_t size)
+static int32_t read_index(mmd_reader *r, size_t size)
 {
-    int32_t value = size == 1   ? (int8_t)mmd_bytes_u8(&r->base.in)
-                    : size == 2 ? (int16_t)mmd_bytes_u16(&r->base.in)
-                                : mmd_bytes_i32(&r->base.in);
+    int32_t value = size == 1   ? (int8_t)mmd_bytes_u8(&r->in)
+                    : size == 2 ? (int16_t)mmd_bytes_u16(&r->in)
+                                : mmd_bytes_i32(&r->in);
     return value < 0 ? -1 : value;
 }
 
-static float read_float(reader *r)
+static float read_float(mmd_reader *r)
 {
-    return mmd_bytes_f32(&r->base.in, 0);
+    return mmd_bytes_f32(&r->in, 0);
 }
 
-static bool read_header(reader *r)
+static bool read_header(mmd_reader *r, index_sizes *sizes, mmd_model *model)
 {
-    mmd_model *model = r->model;
-    r->base.section = "header";
-    mmd_bytes_take(&r->base.in, 4);
+    mmd_bytes_take(&r->in, 4);
     model->version = read_float(r);
-    uint8_t count = mmd_bytes_u8(&r->base.in);
-    if (!sound(r))
+    uint8_t count = mmd_bytes_u8(&r->in);
+    if (!mmd_reader_sound(r))
         return false;
     if (fabsf(model->version - 2.0f) > 1e-3f && fabsf(model->version - 2.1f) > 1e-3f)
-        return fail(r, "PMX version %g, 2.0 and 2.1 can be read", (double)model->version);
+        return mmd_reader_fail(r, "PMX version %g, 2.0 and 2.1 can be read",
+                               (double)model->version);
     if (count < 8)
-        return fail(r, "%d settings, at least 8 are needed", count);
-    const uint8_t *settings = mmd_bytes_take(&r->base.in, count);
+        return mmd_reader_fail(r, "%d settings, at least 8 are needed", count);
+    const uint8_t *settings = mmd_bytes_take(&r->in, count);
     if (!settings)
-        return sound(r);
+        return mmd_reader_sound(r);
     if (settings[0] > 1)
-        return fail(r, "text encoding %d, known are 0 (UTF-16) and 1 (UTF-8)", settings[0]);
+        return mmd_reader_fail(r, "text encoding %d, known are 0 (UTF-16) and 1 (UTF-8)",
+                               settings[0]);
     if (settings[1] > 4)
-        return fail(r, "%d additional UVs, limit 4", settings[1]);
-    size_t *sizes[] = {&r->vertex_size, &r->texture_size, &r->material_size,
-                       &r->bone_size,   &r->morph_size,   &r->body_size};
+        return mmd_reader_fail(r, "%d additional UVs, limit 4", settings[1]);
+    size_t *const in_order[] = {&sizes->vertex, &sizes->texture, &sizes->material,
+                                &sizes->bone,   &sizes->morph,   &sizes->body};
     for (int i = 0; i < 6; i++) {
         uint8_t size = settings[2 + i];
         if (size != 1 && size != 2 && size != 4)
-            return fail(r, "index size %d, known are 1, 2 and 4", size);
-        *sizes[i] = size;
+            return mmd_reader_fail(r, "index size %d, known are 1, 2 and 4", size);
+        *in_order[i] = size;
     }
     r->encoding = (mmd_encoding)settings[0];
     model->additional_uv_count = settings[1];
@@ -118,14 +111,14 @@ static bool read_header(reader *r)
     model->name_english = read_text(r);
     model->comment = read_text(r);
     model->comment_english = read_text(r);
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static void read_sdef(reader *r, float *sdef)
+static void read_sdef(mmd_reader *r, float *sdef)
 {
     bool finite = true;
     for (int i = 0; i < 9; i++) {
-        sdef[i] = mmd_bytes_f32(&r->base.in, HUGE_VALF);
+        sdef[i] = mmd_bytes_f32(&r->in, HUGE_VALF);
         finite &= sdef[i] != HUGE_VALF;
     }
     /* All zero means no SDEF data: skinned as BDEF2. */
@@ -133,22 +126,21 @@ static void read_sdef(reader *r, float *sdef)
         memset(sdef, 0, 9 * sizeof *sdef);
 }
 
-static bool read_deform(reader *r, size_t v)
+static bool read_deform(mmd_reader *r, const index_sizes *sizes, mmd_model *model, size_t v)
 {
     static const int bone_counts[MMD_DEFORM_COUNT] = {1, 2, 4, 2, 4};
-    mmd_model *model = r->model;
     int32_t *bones = model->bone_indices + 4 * v;
     float *weights = model->bone_weights + 4 * v;
-    uint8_t type = mmd_bytes_u8(&r->base.in);
+    uint8_t type = mmd_bytes_u8(&r->in);
     if (type >= MMD_DEFORM_COUNT)
-        return fail(r, "deform type %d, known are 0 to %d", type, MMD_DEFORM_COUNT - 1);
+        return mmd_reader_fail(r, "deform type %d, known are 0 to %d", type, MMD_DEFORM_COUNT - 1);
     model->deform[v] = type;
     for (int i = 0; i < 4; i++)
-        bones[i] = i < bone_counts[type] ? read_index(r, r->bone_size) : -1;
+        bones[i] = i < bone_counts[type] ? read_index(r, sizes->bone) : -1;
     if (type == MMD_BDEF1) {
         weights[0] = 1;
     } else if (bone_counts[type] == 4) {
-        mmd_bytes_f32s(&r->base.in, weights, 4);
+        mmd_bytes_f32s(&r->in, weights, 4);
     } else {
         weights[0] = read_float(r);
         weights[1] = 1 - weights[0];
@@ -158,131 +150,95 @@ static bool read_deform(reader *r, size_t v)
     return true;
 }
 
-static bool read_vertices(reader *r)
+static bool read_vertices(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
 {
-    mmd_model *model = r->model;
     size_t sets = model->additional_uv_count, n;
-    r->base.section = "vertices";
-    if (!read_count(r, r->base.section, 37 + 16 * sets + r->bone_size, MAX_VERTICES, &n))
+    mmd_reader_open(r, "vertices");
+    if (!read_count(r, "vertices", 37 + 16 * sets + sizes->bone, MMD_MAX_VERTICES, &n) ||
+        !mmd_reader_add_vertices(r, model, n))
         return false;
-    model->positions = allocate(r, n, 3 * sizeof(float));
-    model->normals = allocate(r, n, 3 * sizeof(float));
-    model->uvs = allocate(r, n, 2 * sizeof(float));
-    model->additional_uvs = allocate(r, n, 4 * sets * sizeof(float));
-    model->edge_scales = allocate(r, n, sizeof(float));
-    model->deform = allocate(r, n, 1);
-    model->bone_indices = allocate(r, n, 4 * sizeof(int32_t));
-    model->bone_weights = allocate(r, n, 4 * sizeof(float));
-    model->sdef = allocate(r, n, 9 * sizeof(float));
-    if (!sound(r))
-        return false;
-    model->vertex_count = n;
     for (size_t v = 0; v < n; v++) {
-        r->base.record = (long)v;
-        mmd_bytes_f32s(&r->base.in, model->positions + 3 * v, 3);
-        mmd_bytes_f32s(&r->base.in, model->normals + 3 * v, 3);
-        mmd_bytes_f32s(&r->base.in, model->uvs + 2 * v, 2);
-        mmd_bytes_f32s(&r->base.in, model->additional_uvs + 4 * sets * v, 4 * sets);
-        if (!read_deform(r, v))
+        r->record = (long)v;
+        mmd_bytes_f32s(&r->in, model->positions + 3 * v, 3);
+        mmd_bytes_f32s(&r->in, model->normals + 3 * v, 3);
+        mmd_bytes_f32s(&r->in, model->uvs + 2 * v, 2);
+        mmd_bytes_f32s(&r->in, model->additional_uvs + 4 * sets * v, 4 * sets);
+        if (!read_deform(r, sizes, model, v))
             return false;
         model->edge_scales[v] = read_float(r);
-        if (!sound(r))
+        if (!mmd_reader_sound(r))
             return false;
     }
     return true;
 }
 
-static bool read_faces(reader *r)
+static bool read_faces(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
 {
-    mmd_model *model = r->model;
-    r->base.section = "faces";
-    r->base.record = MMD_NO_RECORD;
     size_t count;
-    if (!read_count(r, r->base.section, r->vertex_size, INT32_MAX, &count))
+    mmd_reader_open(r, "faces");
+    if (!read_count(r, "faces", sizes->vertex, INT32_MAX, &count))
         return false;
     model->triangle_count = count / 3;
-    model->triangles = allocate(r, count / 3, 3 * sizeof *model->triangles);
-    if (!sound(r))
+    model->triangles = mmd_reader_alloc(r, count / 3, 3 * sizeof *model->triangles);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < count; i++) {
-        int32_t vertex = read_vertex_index(r);
+        int32_t vertex = read_vertex_index(r, sizes->vertex);
         if (i < 3 * model->triangle_count)
             model->triangles[i] = vertex;
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static bool read_textures(reader *r)
+static bool read_texture(mmd_reader *r, const index_sizes *sizes, void *record)
 {
-    mmd_model *model = r->model;
-    model->textures =
-        read_records(r, "textures", 4, sizeof *model->textures, &model->texture_count);
-    for (size_t i = 0; model->textures && i < model->texture_count; i++) {
-        r->base.record = (long)i;
-        model->textures[i] = read_text(r);
-        if (!sound(r))
-            return false;
-    }
-    return model->textures != NULL;
+    (void)sizes;
+    *(mmd_text *)record = read_text(r);
+    return mmd_reader_sound(r);
 }
 
-static void read_material(reader *r, mmd_material *material)
+static bool read_material(mmd_reader *r, const index_sizes *sizes, void *record)
 {
+    mmd_material *material = record;
     material->name = read_text(r);
     material->name_english = read_text(r);
-    mmd_bytes_f32s(&r->base.in, material->diffuse, 4);
-    mmd_bytes_f32s(&r->base.in, material->specular, 3);
+    mmd_bytes_f32s(&r->in, material->diffuse, 4);
+    mmd_bytes_f32s(&r->in, material->specular, 3);
     material->specular_power = read_float(r);
-    mmd_bytes_f32s(&r->base.in, material->ambient, 3);
-    material->flags = mmd_bytes_u8(&r->base.in);
-    mmd_bytes_f32s(&r->base.in, material->edge_color, 4);
+    mmd_bytes_f32s(&r->in, material->ambient, 3);
+    material->flags = mmd_bytes_u8(&r->in);
+    mmd_bytes_f32s(&r->in, material->edge_color, 4);
     material->edge_size = read_float(r);
-    material->texture = read_index(r, r->texture_size);
-    material->sphere_texture = read_index(r, r->texture_size);
-    material->sphere_mode = mmd_bytes_u8(&r->base.in);
-    if (material->sphere_mode > 3)
-        material->sphere_mode = 0;
-    material->shared_toon = mmd_bytes_u8(&r->base.in) != 0;
-    material->toon =
-        material->shared_toon ? mmd_bytes_u8(&r->base.in) : read_index(r, r->texture_size);
+    material->texture = read_index(r, sizes->texture);
+    material->sphere_texture = read_index(r, sizes->texture);
+    material->sphere_mode = mmd_bytes_u8(&r->in);
+    material->shared_toon = mmd_bytes_u8(&r->in) != 0;
+    material->toon = material->shared_toon ? mmd_bytes_u8(&r->in) : read_index(r, sizes->texture);
     material->memo = read_text(r);
-    material->index_count = mmd_bytes_i32(&r->base.in);
+    material->index_count = mmd_bytes_i32(&r->in);
+    return mmd_reader_sound(r);
 }
 
-static bool read_materials(reader *r)
+static bool read_ik(mmd_reader *r, const index_sizes *sizes, mmd_bone *bone)
 {
-    mmd_model *model = r->model;
-    model->materials = read_records(r, "materials", 84 + 2 * r->texture_size,
-                                    sizeof *model->materials, &model->material_count);
-    for (size_t i = 0; model->materials && i < model->material_count; i++) {
-        r->base.record = (long)i;
-        read_material(r, &model->materials[i]);
-        if (!sound(r))
-            return false;
-    }
-    return model->materials != NULL;
-}
-
-static bool read_ik(reader *r, mmd_bone *bone)
-{
-    mmd_ik *ik = bone->ik = allocate(r, 1, sizeof *ik);
+    mmd_ik *ik = bone->ik = mmd_reader_alloc(r, 1, sizeof *ik);
     if (!ik)
-        return sound(r);
-    ik->target = read_index(r, r->bone_size);
-    ik->loop_count = mmd_bytes_i32(&r->base.in);
+        return mmd_reader_sound(r);
+    ik->target = read_index(r, sizes->bone);
+    ik->loop_count = mmd_bytes_i32(&r->in);
     /* A negative angle marks a solver that is not to run. */
-    ik->unit_angle = mmd_bytes_f32(&r->base.in, -1);
-    if (!read_count(r, "IK links", r->bone_size + 1, MMD_MAX_RECORDS, &ik->link_count))
+    ik->unit_angle = mmd_bytes_f32(&r->in, -1);
+    if (!read_count(r, "IK links", sizes->bone + 1, MMD_MAX_RECORDS, &ik->link_count))
         return false;
-    ik->links = allocate(r, ik->link_count, sizeof *ik->links);
+    ik->links = mmd_reader_alloc(r, ik->link_count, sizeof *ik->links);
     for (size_t k = 0; ik->links && k < ik->link_count; k++) {
         mmd_ik_link *link = &ik->links[k];
-        link->bone = read_index(r, r->bone_size);
-        link->limited = mmd_bytes_u8(&r->base.in) != 0;
+        link->bone = read_index(r, sizes->bone);
+        link->limited = mmd_bytes_u8(&r->in) != 0;
         if (!link->limited)
             continue;
-        mmd_bytes_f32s(&r->base.in, link->lower, 3);
-        mmd_bytes_f32s(&r->base.in, link->upper, 3);
+        mmd_bytes_f32s(&r->in, link->lower, 3);
+        mmd_bytes_f32s(&r->in, link->upper, 3);
         for (int i = 0; i < 3; i++)
             if (link->lower[i] > link->upper[i]) {
                 float upper = link->lower[i];
@@ -290,244 +246,186 @@ static bool read_ik(reader *r, mmd_bone *bone)
                 link->upper[i] = upper;
             }
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static bool read_bone(reader *r, mmd_bone *bone)
+static bool read_bone(mmd_reader *r, const index_sizes *sizes, void *record)
 {
+    mmd_bone *bone = record;
     bone->name = read_text(r);
     bone->name_english = read_text(r);
-    mmd_bytes_f32s(&r->base.in, bone->position, 3);
-    bone->parent = read_index(r, r->bone_size);
-    bone->layer = mmd_bytes_i32(&r->base.in);
-    bone->flags = mmd_bytes_u16(&r->base.in);
+    mmd_bytes_f32s(&r->in, bone->position, 3);
+    bone->parent = read_index(r, sizes->bone);
+    bone->layer = mmd_bytes_i32(&r->in);
+    bone->flags = mmd_bytes_u16(&r->in);
     bone->tail_bone = bone->append_source = -1;
     if (bone->flags & MMD_BONE_TAIL_IS_BONE)
-        bone->tail_bone = read_index(r, r->bone_size);
+        bone->tail_bone = read_index(r, sizes->bone);
     else
-        mmd_bytes_f32s(&r->base.in, bone->tail_offset, 3);
+        mmd_bytes_f32s(&r->in, bone->tail_offset, 3);
     if (bone->flags & (MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION)) {
-        bone->append_source = read_index(r, r->bone_size);
+        bone->append_source = read_index(r, sizes->bone);
         bone->append_ratio = read_float(r);
     }
     if (bone->flags & MMD_BONE_FIXED_AXIS)
-        mmd_bytes_f32s(&r->base.in, bone->fixed_axis, 3);
+        mmd_bytes_f32s(&r->in, bone->fixed_axis, 3);
     if (bone->flags & MMD_BONE_LOCAL_AXES) {
-        mmd_bytes_f32s(&r->base.in, bone->local_x, 3);
-        mmd_bytes_f32s(&r->base.in, bone->local_z, 3);
+        mmd_bytes_f32s(&r->in, bone->local_x, 3);
+        mmd_bytes_f32s(&r->in, bone->local_z, 3);
     }
     if (bone->flags & MMD_BONE_EXTERNAL_PARENT)
-        bone->external_parent = mmd_bytes_i32(&r->base.in);
-    return bone->flags & MMD_BONE_IK ? read_ik(r, bone) : sound(r);
+        bone->external_parent = mmd_bytes_i32(&r->in);
+    return bone->flags & MMD_BONE_IK ? read_ik(r, sizes, bone) : mmd_reader_sound(r);
 }
 
-static bool read_bones(reader *r)
-{
-    mmd_model *model = r->model;
-    model->bones =
-        read_records(r, "bones", 26 + 2 * r->bone_size, sizeof *model->bones, &model->bone_count);
-    for (size_t i = 0; model->bones && i < model->bone_count; i++) {
-        r->base.record = (long)i;
-        if (!read_bone(r, &model->bones[i]))
-            return false;
-    }
-    return model->bones != NULL;
-}
-
-static size_t offset_index_size(const reader *r, mmd_morph_kind kind)
+static size_t offset_index_size(const index_sizes *sizes, mmd_morph_kind kind)
 {
     switch (kind) {
     case MMD_MORPH_GROUP:
     case MMD_MORPH_FLIP:
-        return r->morph_size;
+        return sizes->morph;
     case MMD_MORPH_BONE:
-        return r->bone_size;
+        return sizes->bone;
     case MMD_MORPH_MATERIAL:
-        return r->material_size;
+        return sizes->material;
     case MMD_MORPH_IMPULSE:
-        return r->body_size;
+        return sizes->body;
     default:
-        return r->vertex_size;
+        return sizes->vertex;
     }
 }
 
-static void read_offset(reader *r, mmd_morph_kind kind, int32_t *index, float *values, size_t width)
+static void read_offset(mmd_reader *r, const index_sizes *sizes, mmd_morph_kind kind,
+                        int32_t *index, float *values, size_t width)
 {
     bool vertex = kind == MMD_MORPH_VERTEX || (kind >= MMD_MORPH_UV && kind <= MMD_MORPH_UV4);
-    *index = vertex ? read_vertex_index(r) : read_index(r, offset_index_size(r, kind));
+    *index = vertex ? read_vertex_index(r, sizes->vertex)
+                    : read_index(r, offset_index_size(sizes, kind));
     if (kind == MMD_MORPH_MATERIAL || kind == MMD_MORPH_IMPULSE) {
         /* The operation and the local flag are bytes. */
-        values[0] = mmd_bytes_u8(&r->base.in) != 0;
+        values[0] = mmd_bytes_u8(&r->in) != 0;
         values++;
         width--;
     }
-    mmd_bytes_f32s(&r->base.in, values, width);
+    mmd_bytes_f32s(&r->in, values, width);
     if (kind == MMD_MORPH_BONE && values[3] == 0 && values[4] == 0 && values[5] == 0 &&
         values[6] == 0)
         values[6] = 1;
 }
 
-static bool read_morph(reader *r, mmd_morph *morph)
+static bool read_morph(mmd_reader *r, const index_sizes *sizes, void *record)
 {
+    mmd_morph *morph = record;
     morph->name = read_text(r);
     morph->name_english = read_text(r);
-    morph->panel = mmd_bytes_u8(&r->base.in);
-    uint8_t kind = mmd_bytes_u8(&r->base.in);
-    if (!sound(r))
+    morph->panel = mmd_bytes_u8(&r->in);
+    uint8_t kind = mmd_bytes_u8(&r->in);
+    if (!mmd_reader_sound(r))
         return false;
     if (kind >= MMD_MORPH_KIND_COUNT)
-        return fail(r, "morph type %d, known are 0 to %d", kind, MMD_MORPH_KIND_COUNT - 1);
+        return mmd_reader_fail(r, "morph type %d, known are 0 to %d", kind,
+                               MMD_MORPH_KIND_COUNT - 1);
     morph->kind = (mmd_morph_kind)kind;
     size_t width = mmd_morph_width(morph->kind);
     size_t bytes =
         kind == MMD_MORPH_MATERIAL || kind == MMD_MORPH_IMPULSE ? 4 * width - 3 : 4 * width;
-    size_t least = offset_index_size(r, morph->kind) + bytes;
+    size_t least = offset_index_size(sizes, morph->kind) + bytes;
     if (!read_count(r, "offsets", least, MMD_MAX_RECORDS, &morph->offset_count))
         return false;
-    morph->indices = allocate(r, morph->offset_count, sizeof *morph->indices);
-    morph->values = allocate(r, morph->offset_count, width * sizeof *morph->values);
-    if (!sound(r))
+    morph->indices = mmd_reader_alloc(r, morph->offset_count, sizeof *morph->indices);
+    morph->values = mmd_reader_alloc(r, morph->offset_count, width * sizeof *morph->values);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < morph->offset_count; i++)
-        read_offset(r, morph->kind, &morph->indices[i], morph->values + width * i, width);
-    return sound(r);
+        read_offset(r, sizes, morph->kind, &morph->indices[i], morph->values + width * i, width);
+    return mmd_reader_sound(r);
 }
 
-static bool read_morphs(reader *r)
+static bool read_display_frame(mmd_reader *r, const index_sizes *sizes, void *record)
 {
-    mmd_model *model = r->model;
-    model->morphs = read_records(r, "morphs", 14, sizeof *model->morphs, &model->morph_count);
-    for (size_t i = 0; model->morphs && i < model->morph_count; i++) {
-        r->base.record = (long)i;
-        if (!read_morph(r, &model->morphs[i]))
-            return false;
-    }
-    return model->morphs != NULL;
-}
-
-static bool read_display_frame(reader *r, mmd_display_frame *frame)
-{
+    mmd_display_frame *frame = record;
     frame->name = read_text(r);
     frame->name_english = read_text(r);
-    frame->special = mmd_bytes_u8(&r->base.in) != 0;
-    size_t least = 1 + (r->bone_size < r->morph_size ? r->bone_size : r->morph_size);
+    frame->special = mmd_bytes_u8(&r->in) != 0;
+    size_t least = 1 + (sizes->bone < sizes->morph ? sizes->bone : sizes->morph);
     if (!read_count(r, "elements", least, MMD_MAX_RECORDS, &frame->element_count))
         return false;
-    frame->elements = allocate(r, frame->element_count, sizeof *frame->elements);
-    if (!sound(r))
+    frame->elements = mmd_reader_alloc(r, frame->element_count, sizeof *frame->elements);
+    if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < frame->element_count; i++) {
-        frame->elements[i].kind = mmd_bytes_u8(&r->base.in) != 0;
+        frame->elements[i].kind = mmd_bytes_u8(&r->in) != 0;
         frame->elements[i].index =
-            read_index(r, frame->elements[i].kind == 0 ? r->bone_size : r->morph_size);
+            read_index(r, frame->elements[i].kind == 0 ? sizes->bone : sizes->morph);
     }
-    return sound(r);
+    return mmd_reader_sound(r);
 }
 
-static bool read_display_frames(reader *r)
+static bool read_rigid_body(mmd_reader *r, const index_sizes *sizes, void *record)
 {
-    mmd_model *model = r->model;
-    model->display_frames = read_records(r, "display_frames", 13, sizeof *model->display_frames,
-                                         &model->display_frame_count);
-    for (size_t i = 0; model->display_frames && i < model->display_frame_count; i++) {
-        r->base.record = (long)i;
-        if (!read_display_frame(r, &model->display_frames[i]))
-            return false;
-    }
-    return model->display_frames != NULL;
-}
-
-static void read_rigid_body(reader *r, mmd_rigid_body *body)
-{
+    mmd_rigid_body *body = record;
     body->name = read_text(r);
     body->name_english = read_text(r);
-    body->bone = read_index(r, r->bone_size);
-    body->group = mmd_bytes_u8(&r->base.in);
-    body->mask = mmd_bytes_u16(&r->base.in);
-    body->shape = mmd_bytes_u8(&r->base.in);
-    mmd_bytes_f32s(&r->base.in, body->size, 3);
-    mmd_bytes_f32s(&r->base.in, body->position, 3);
-    mmd_bytes_f32s(&r->base.in, body->rotation, 3);
-    body->mass = read_float(r);
-    body->linear_damping = read_float(r);
-    body->angular_damping = read_float(r);
-    body->restitution = read_float(r);
-    body->friction = read_float(r);
-    body->mode = mmd_bytes_u8(&r->base.in);
-    /* Unknown values: the nearest legal one. */
-    body->shape = body->shape > 2 ? 2 : body->shape;
-    body->mode = body->mode > 2 ? 2 : body->mode;
+    body->bone = read_index(r, sizes->bone);
+    mmd_read_rigid_body(r, body);
+    return mmd_reader_sound(r);
 }
 
-static bool read_rigid_bodies(reader *r)
+static bool read_joint(mmd_reader *r, const index_sizes *sizes, void *record)
 {
-    mmd_model *model = r->model;
-    model->rigid_bodies = read_records(r, "rigid_bodies", 69 + r->bone_size,
-                                       sizeof *model->rigid_bodies, &model->rigid_body_count);
-    for (size_t i = 0; model->rigid_bodies && i < model->rigid_body_count; i++) {
-        r->base.record = (long)i;
-        read_rigid_body(r, &model->rigid_bodies[i]);
-        if (!sound(r))
-            return false;
-    }
-    return model->rigid_bodies != NULL;
-}
-
-static bool read_joints(reader *r)
-{
-    mmd_model *model = r->model;
-    model->joints = read_records(r, "joints", 105 + 2 * r->body_size, sizeof *model->joints,
-                                 &model->joint_count);
-    for (size_t i = 0; model->joints && i < model->joint_count; i++) {
-        mmd_joint *joint = &model->joints[i];
-        float *vectors[] = {joint->position,           joint->rotation,
-                            joint->translation_lower,  joint->translation_upper,
-                            joint->rotation_lower,     joint->rotation_upper,
-                            joint->translation_spring, joint->rotation_spring};
-        r->base.record = (long)i;
-        joint->name = read_text(r);
-        joint->name_english = read_text(r);
-        joint->kind = mmd_bytes_u8(&r->base.in);
-        joint->kind = joint->kind > 5 ? 5 : joint->kind;
-        joint->body_a = read_index(r, r->body_size);
-        joint->body_b = read_index(r, r->body_size);
-        for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
-            mmd_bytes_f32s(&r->base.in, vectors[k], 3);
-        if (!sound(r))
-            return false;
-    }
-    return model->joints != NULL;
+    mmd_joint *joint = record;
+    joint->name = read_text(r);
+    joint->name_english = read_text(r);
+    joint->kind = mmd_bytes_u8(&r->in);
+    joint->body_a = read_index(r, sizes->body);
+    joint->body_b = read_index(r, sizes->body);
+    mmd_read_joint(r, joint);
+    return mmd_reader_sound(r);
 }
 
 /* Only counted and stepped over. 2.1 files that end before this section exist. */
-static bool skip_soft_bodies(reader *r)
+static bool skip_soft_bodies(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
 {
-    mmd_model *model = r->model;
-    if (model->version < 2.05f || mmd_bytes_left(&r->base.in) == 0)
+    if (model->version < 2.05f || mmd_bytes_left(&r->in) == 0)
         return true;
-    r->base.section = "soft_bodies";
-    r->base.record = MMD_NO_RECORD;
-    size_t count, items;
-    if (!read_count(r, r->base.section, 141 + r->material_size, MMD_MAX_RECORDS, &count))
+    size_t count, items, anchor = sizes->body + sizes->vertex + 1;
+    mmd_reader_open(r, "soft_bodies");
+    if (!read_count(r, "soft_bodies", 141 + sizes->material, MMD_MAX_RECORDS, &count))
         return false;
     for (size_t i = 0; i < count; i++) {
-        r->base.record = (long)i;
-        for (int k = 0; k < 2; k++) {
-            int32_t size = mmd_bytes_i32(&r->base.in);
-            mmd_bytes_take(&r->base.in, size < 0 ? SIZE_MAX : (size_t)size);
-        }
-        mmd_bytes_take(&r->base.in, 125 + r->material_size);
-        if (!read_count(r, "anchors", r->body_size + r->vertex_size + 1, MMD_MAX_RECORDS, &items))
+        r->record = (long)i;
+        for (int k = 0; k < 2; k++)
+            take_text(r, &items);
+        mmd_bytes_take(&r->in, 125 + sizes->material);
+        if (!read_count(r, "anchors", anchor, MMD_MAX_RECORDS, &items))
             return false;
-        mmd_bytes_take(&r->base.in, items * (r->body_size + r->vertex_size + 1));
-        if (!read_count(r, "pins", r->vertex_size, MMD_MAX_RECORDS, &items))
+        mmd_bytes_take(&r->in, items * anchor);
+        if (!read_count(r, "pins", sizes->vertex, MMD_MAX_RECORDS, &items))
             return false;
-        mmd_bytes_take(&r->base.in, items * r->vertex_size);
-        if (!sound(r))
+        mmd_bytes_take(&r->in, items * sizes->vertex);
+        if (!mmd_reader_sound(r))
             return false;
     }
     model->soft_body_count = count;
     return true;
+}
+
+#define SECTION(records, least_size, read, count)                                                  \
+    ((model->records = read_section(r, &sizes, #records, least_size, sizeof *model->records, read, \
+                                    &model->count)) != NULL)
+
+static bool read_sections(mmd_reader *r, mmd_model *model)
+{
+    index_sizes sizes = {0};
+    return read_header(r, &sizes, model) && read_vertices(r, &sizes, model) &&
+           read_faces(r, &sizes, model) && SECTION(textures, 4, read_texture, texture_count) &&
+           SECTION(materials, 84 + 2 * sizes.texture, read_material, material_count) &&
+           SECTION(bones, 26 + 2 * sizes.bone, read_bone, bone_count) &&
+           SECTION(morphs, 14, read_morph, morph_count) &&
+           SECTION(display_frames, 13, read_display_frame, display_frame_count) &&
+           SECTION(rigid_bodies, 69 + sizes.bone, read_rigid_body, rigid_body_count) &&
+           SECTION(joints, 105 + 2 * sizes.body, read_joint, joint_count) &&
+           skip_soft_bodies(r, &sizes, model);
 }
 
 bool mmd_pmx_is(const uint8_t *bytes, size_t size)
@@ -537,13 +435,6 @@ bool mmd_pmx_is(const uint8_t *bytes, size_t size)
 
 bool mmd_pmx_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
 {
-    reader r = {.base = {.in = {.data = bytes, .size = size},
-                         .arena = &model->arena,
-                         .err = err,
-                         .section = "header",
-                         .record = MMD_NO_RECORD},
-                .model = model};
-    return read_header(&r) && read_vertices(&r) && read_faces(&r) && read_textures(&r) &&
-           read_materials(&r) && read_bones(&r) && read_morphs(&r) && read_display_frames(&r) &&
-           read_rigid_bodies(&r) && read_joints(&r) && skip_soft_bodies(&r);
+    mmd_reader r = mmd_reader_begin(bytes, size, &model->arena, err);
+    return read_sections(&r, model);
 }

@@ -4,6 +4,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+mmd_reader mmd_reader_begin(const uint8_t *bytes, size_t size, mmd_arena *arena, mmd_error *err)
+{
+    return (mmd_reader){.in = {.data = bytes, .size = size},
+                        .arena = arena,
+                        .err = err,
+                        .encoding = MMD_CP932,
+                        .section = "header",
+                        .record = MMD_NO_RECORD};
+}
+
+void mmd_reader_open(mmd_reader *r, const char *section)
+{
+    r->section = section;
+    r->record = MMD_NO_RECORD;
+}
+
 bool mmd_reader_fail(mmd_reader *r, const char *format, ...)
 {
     if (r->no_memory)
@@ -38,6 +54,15 @@ void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size)
     return memory;
 }
 
+mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size)
+{
+    if (!bytes)
+        return (mmd_text){"", 0};
+    mmd_text text = mmd_text_decode(r->arena, r->encoding, bytes, size);
+    r->no_memory |= !text.data;
+    return text;
+}
+
 bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t least_size,
                         size_t limit, size_t *count)
 {
@@ -51,4 +76,47 @@ bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t l
                                (long long)value, what, least_size, left);
     *count = (size_t)value;
     return true;
+}
+
+bool mmd_reader_add_vertices(mmd_reader *r, mmd_model *model, size_t count)
+{
+    model->positions = mmd_reader_alloc(r, count, 3 * sizeof *model->positions);
+    model->normals = mmd_reader_alloc(r, count, 3 * sizeof *model->normals);
+    model->uvs = mmd_reader_alloc(r, count, 2 * sizeof *model->uvs);
+    model->additional_uvs =
+        mmd_reader_alloc(r, count, 4 * model->additional_uv_count * sizeof *model->additional_uvs);
+    model->edge_scales = mmd_reader_alloc(r, count, sizeof *model->edge_scales);
+    model->deform = mmd_reader_alloc(r, count, sizeof *model->deform);
+    model->bone_indices = mmd_reader_alloc(r, count, 4 * sizeof *model->bone_indices);
+    model->bone_weights = mmd_reader_alloc(r, count, 4 * sizeof *model->bone_weights);
+    model->sdef = mmd_reader_alloc(r, count, 9 * sizeof *model->sdef);
+    if (!mmd_reader_sound(r))
+        return false;
+    model->vertex_count = count;
+    return true;
+}
+
+void mmd_read_rigid_body(mmd_reader *r, mmd_rigid_body *body)
+{
+    body->group = mmd_bytes_u8(&r->in);
+    body->mask = mmd_bytes_u16(&r->in);
+    body->shape = mmd_bytes_u8(&r->in);
+    mmd_bytes_f32s(&r->in, body->size, 3);
+    mmd_bytes_f32s(&r->in, body->position, 3);
+    mmd_bytes_f32s(&r->in, body->rotation, 3);
+    body->mass = mmd_bytes_f32(&r->in, 0);
+    body->linear_damping = mmd_bytes_f32(&r->in, 0);
+    body->angular_damping = mmd_bytes_f32(&r->in, 0);
+    body->restitution = mmd_bytes_f32(&r->in, 0);
+    body->friction = mmd_bytes_f32(&r->in, 0);
+    body->mode = mmd_bytes_u8(&r->in);
+}
+
+void mmd_read_joint(mmd_reader *r, mmd_joint *joint)
+{
+    float *vectors[] = {joint->position,           joint->rotation,       joint->translation_lower,
+                        joint->translation_upper,  joint->rotation_lower, joint->rotation_upper,
+                        joint->translation_spring, joint->rotation_spring};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        mmd_bytes_f32s(&r->in, vectors[i], 3);
 }

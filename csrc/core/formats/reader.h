@@ -4,6 +4,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/bytes.h"
+#include "core/data/model.h"
 
 /* What the file readers share: a cursor, the memory that they fill, and the place that errors name.
  */
@@ -14,10 +15,15 @@ typedef struct mmd_reader {
     mmd_bytes in;
     mmd_arena *arena;
     mmd_error *err;
+    mmd_encoding encoding;
     const char *section;
     long record; /* of the section, or MMD_NO_RECORD */
     bool no_memory;
 } mmd_reader;
+
+/* At the start of the section "header". Texts are cp932 until the file says otherwise. */
+mmd_reader mmd_reader_begin(const uint8_t *bytes, size_t size, mmd_arena *arena, mmd_error *err);
+void mmd_reader_open(mmd_reader *r, const char *section);
 
 /* MMD_E_FORMAT with section, record and offset, or MMD_E_MEMORY when that was the trouble. */
 bool mmd_reader_fail(mmd_reader *r, const char *format, ...) MMD_PRINTF(2, 3);
@@ -25,12 +31,19 @@ bool mmd_reader_fail(mmd_reader *r, const char *format, ...) MMD_PRINTF(2, 3);
 /* Called once per record: has anything gone wrong since the last call? */
 bool mmd_reader_sound(mmd_reader *r);
 
-/* Latches a failure. */
+/* Both latch a failure: zeroed memory, or NULL; the text of `size` bytes, empty for NULL. */
 void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size);
+mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size);
 
 /* A count that was read: believed only up to `limit`, and if that many of the smallest records can
  * follow. */
 bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t least_size,
                         size_t limit, size_t *count);
+
+/* What PMX and PMD have alike: zeroed memory for vertices, a rigid body from its group on, the
+   eight vectors of a joint. */
+bool mmd_reader_add_vertices(mmd_reader *r, mmd_model *model, size_t count);
+void mmd_read_rigid_body(mmd_reader *r, mmd_rigid_body *body);
+void mmd_read_joint(mmd_reader *r, mmd_joint *joint);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VMD, section by section as mmd-behaviour.md 5 lists them, hazards as in 14.2. */
+/* VMD, section by section as docs/mmd-behaviour.md#vmd lists them, hazards as in
+   docs/mmd-behaviour.md#robust-reader. */
 #include "core/formats/vmd.h"
 
 #include "core/formats/keys.h"
@@ -17,7 +18,7 @@ enum {
     IK_STATE_SIZE = 21,
     NAME_SIZE = 15,
     IK_NAME_SIZE = 20,
-    IK_NAME_USED = 15, /* MMD leaves anything behind it (5) */
+    IK_NAME_USED = 15, /* MMD leaves anything behind it, docs/mmd-behaviour.md#vmd */
 };
 
 static const char signature[] = "Vocaloid Motion Data", first_version[] = " file";
@@ -63,8 +64,7 @@ static size_t field_size(const uint8_t *bytes, size_t room)
 static bool read_count(vmd *v, const char *name, size_t least_size, bool late, size_t *count)
 {
     mmd_reader *r = &v->r;
-    r->section = name;
-    r->record = MMD_NO_RECORD;
+    mmd_reader_open(r, name);
     *count = 0;
     if (late && mmd_bytes_left(&r->in) < 4) {
         r->in.offset = r->in.size;
@@ -188,7 +188,7 @@ static bool read_bones(vmd *v)
     for (size_t t = 0; tracks && t < g.names.count; t++) {
         uint64_t *keys;
         mmd_bone_track_alloc(&v->r, &tracks[t], sort_track(&g, t, &keys));
-        tracks[t].name = mmd_track_name(&v->r, g.names.names[t].bytes, g.names.names[t].size);
+        tracks[t].name = mmd_reader_text(&v->r, g.names.names[t].bytes, g.names.names[t].size);
         if (!sound(v))
             return false;
         for (size_t k = 0; k < tracks[t].key_count; k++)
@@ -212,7 +212,7 @@ static bool read_morphs(vmd *v)
     for (size_t t = 0; tracks && t < g.names.count; t++) {
         uint64_t *keys;
         mmd_morph_track_alloc(&v->r, &tracks[t], sort_track(&g, t, &keys));
-        tracks[t].name = mmd_track_name(&v->r, g.names.names[t].bytes, g.names.names[t].size);
+        tracks[t].name = mmd_reader_text(&v->r, g.names.names[t].bytes, g.names.names[t].size);
         if (!sound(v))
             return false;
         for (size_t k = 0; k < tracks[t].key_count; k++) {
@@ -344,7 +344,7 @@ static void fill_properties(vmd *v, const property *properties, const uint64_t *
 {
     mmd_property_track *track = &v->motion->properties;
     for (size_t i = 0; i < names->count; i++)
-        track->ik_names[i] = mmd_track_name(&v->r, names->names[i].bytes, names->names[i].size);
+        track->ik_names[i] = mmd_reader_text(&v->r, names->names[i].bytes, names->names[i].size);
     memset(track->ik_enabled, 1, track->key_count * track->ik_count);
     for (size_t k = 0; k < track->key_count; k++) {
         const property *p = &properties[mmd_key_place(keys[k])];
@@ -397,8 +397,6 @@ static bool read_property_section(vmd *v)
 static bool read_header(vmd *v)
 {
     mmd_reader *r = &v->r;
-    r->section = "header";
-    r->record = MMD_NO_RECORD;
     const uint8_t *head = mmd_bytes_take(&r->in, 30);
     if (!head)
         return mmd_reader_sound(r);
@@ -407,8 +405,7 @@ static bool read_header(vmd *v)
     const uint8_t *name = mmd_bytes_take(&r->in, size);
     if (!name)
         return mmd_reader_sound(r);
-    v->motion->name = mmd_text_decode(r->arena, MMD_CP932, name, field_size(name, size));
-    r->no_memory |= !v->motion->name.data;
+    v->motion->name = mmd_reader_text(r, name, field_size(name, size));
     return mmd_reader_sound(r);
 }
 
@@ -425,7 +422,7 @@ bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_err
     };
     mmd_arena arena = {0};
     vmd v = {.motion = motion, .spare.arena = &arena};
-    v.r = (mmd_reader){.in = {.data = bytes, .size = size}, .arena = &motion->arena, .err = err};
+    v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
     bool read = true;
     for (size_t i = 0; i < sizeof sections / sizeof *sections && read; i++) {
         read = sections[i](&v);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VPD, the text of one pose: mmd-behaviour.md 6. Of the bytes that mean something here only braces
-   may be the second byte of a character, so that only names and unknown blocks need care. */
+/* VPD, the text of one pose: docs/mmd-behaviour.md#vpd. Of the bytes that mean something here only
+   braces may be the second byte of a character, so that only names and unknown blocks need care. */
 #include "core/formats/vpd.h"
 
 #include "core/formats/keys.h"
@@ -251,8 +251,7 @@ static void read_statement(vpd *v, const uint8_t *bytes, size_t size)
     size_t cut = sizeof extension - 1;
     if (size >= cut && memcmp(bytes + size - cut, extension, cut) == 0)
         size -= cut;
-    v->motion->name = mmd_text_decode(v->r.arena, MMD_CP932, bytes, size);
-    v->r.no_memory |= !v->motion->name.data;
+    v->motion->name = mmd_reader_text(&v->r, bytes, size);
 }
 
 /* Steps over a character, or to the end. */
@@ -299,7 +298,7 @@ static bool fill_motion(vpd *v)
     for (size_t i = 0; i < v->bones.count && !r->no_memory; i++) {
         mmd_bone_track *track = &motion->bone_tracks[motion->bone_track_count++];
         mmd_bone_track_alloc(r, track, 1);
-        track->name = mmd_track_name(r, v->bones.names[i].bytes, v->bones.names[i].size);
+        track->name = mmd_reader_text(r, v->bones.names[i].bytes, v->bones.names[i].size);
         if (r->no_memory)
             break;
         memcpy(track->translations, v->poses[i].translation, sizeof v->poses[i].translation);
@@ -311,7 +310,7 @@ static bool fill_motion(vpd *v)
     for (size_t i = 0; i < v->morphs.count && !r->no_memory; i++) {
         mmd_morph_track *track = &motion->morph_tracks[motion->morph_track_count++];
         mmd_morph_track_alloc(r, track, 1);
-        track->name = mmd_track_name(r, v->morphs.names[i].bytes, v->morphs.names[i].size);
+        track->name = mmd_reader_text(r, v->morphs.names[i].bytes, v->morphs.names[i].size);
         if (!r->no_memory)
             track->weights[0] = v->weights[i];
     }
@@ -336,8 +335,7 @@ static bool read_text(vpd *v)
         r->no_memory |= v->spare.no_memory;
         if (r->no_memory)
             return mmd_reader_sound(r);
-        r->section = "header";
-        r->record = MMD_NO_RECORD;
+        mmd_reader_open(r, "header");
         skip_blanks(r);
         if (mmd_bytes_left(&r->in) == 0)
             return fill_motion(v);
@@ -360,7 +358,7 @@ bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_err
 {
     mmd_arena arena = {0};
     vpd v = {.motion = motion, .spare.arena = &arena};
-    v.r = (mmd_reader){.in = {.data = bytes, .size = size}, .arena = &motion->arena, .err = err};
+    v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
     bool read = read_text(&v);
     mmd_arena_free(&arena);
     return read;

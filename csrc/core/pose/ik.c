@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Solver M: what MMD 9.32 was seen to do; mmd-behaviour.md 10.3 to 10.6. */
-#include "core/pose/pose.h"
-#include "core/pose/quaternion.h"
+/* Solver M: what MMD 9.32 was seen to do; docs/mmd-behaviour.md#ik-solve and around it. */
+#include "core/pose/ik.h"
 
 static const double gimbal_limit = 1.535889; /* 88 degrees */
 
@@ -48,19 +47,19 @@ static double limit(double angle, double lower, double upper, bool reflect)
     return angle;
 }
 
-static void refresh(mmd_pose_state *state, const int32_t *bones, size_t count)
+static void refresh(mmd_frame *frame, const int32_t *bones, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        mmd_pose_append(state, bones[i]);
-        mmd_pose_place(state, bones[i]);
+        mmd_append_bone(frame, bones[i]);
+        mmd_place_bone(frame, bones[i]);
     }
 }
 
 /* From the link to a point, as a direction. False when they coincide. */
-static bool direction(const mmd_pose_state *state, int32_t link, int32_t point, double out[3])
+static bool direction(const mmd_frame *frame, int32_t link, int32_t point, double out[3])
 {
     for (int i = 0; i < 3; i++)
-        out[i] = state->world_position[link][i] - state->world_position[point][i];
+        out[i] = frame->bones[link].world_position[i] - frame->bones[point].world_position[i];
     double square = mmd_dot3(out, out);
     if (!(square >= 1.2e-7))
         return false;
@@ -84,14 +83,14 @@ static void halve(double sine, double cosine, double *half_sine, double *half_co
 
 /* The turn that brings the effector's direction toward the goal's, in the frame of the link's
    parent. False: leave the link alone. */
-static bool step(const mmd_pose_state *state, const mmd_rig_link *link, const double e[3],
+static bool step(const mmd_frame *frame, const mmd_rig_link *link, const double e[3],
                  const double g[3], bool first_half, double turn[4])
 {
-    const mmd_rig_bone *bone = &state->rig->bones[link->bone];
+    const mmd_rig_bone *bone = &frame->rig->bones[link->bone];
     double n[3];
     mmd_cross3(e, g, n);
     if (bone->parent >= 0) {
-        const double *q = state->world_rotation[bone->parent];
+        const double *q = frame->bones[bone->parent].world_rotation;
         const double inverse[4] = {-q[0], -q[1], -q[2], q[3]};
         mmd_quaternion_rotate(inverse, n, n);
     }
@@ -121,7 +120,8 @@ static bool step(const mmd_pose_state *state, const mmd_rig_link *link, const do
     return true;
 }
 
-/* 10.3 and 10.4. */
+/* docs/mmd-behaviour.md#ik-euler-order and
+   docs/mmd-behaviour.md#ik-limits. */
 static void limit_rotation(const mmd_rig_link *link, bool first_half, double own[4])
 {
     const int *order = euler_orders[link->order];
@@ -145,13 +145,14 @@ static void limit_rotation(const mmd_rig_link *link, bool first_half, double own
     join(angles, order, own);
 }
 
-static void turn_link(mmd_pose_state *state, const mmd_rig_link *link, const double turn[4],
+static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double turn[4],
                       bool first_half, bool *remembered)
 {
-    double *own = state->own_rotation[link->bone];
-    bool remembers = state->rig->bones[link->bone].fed;
+    mmd_posed_bone *posed = &frame->bones[link->bone];
+    double *own = posed->own_rotation;
+    bool remembers = frame->rig->bones[link->bone].fed;
     if (remembers && !*remembered)
-        mmd_quaternion_multiply(state->memory[link->bone], own, own);
+        mmd_quaternion_multiply(posed->memory, own, own);
     mmd_quaternion_multiply(turn, own, own);
     /* One Newton step to length 1, which a product of unit quaternions misses by rounding only. */
     double excess =
@@ -161,42 +162,42 @@ static void turn_link(mmd_pose_state *state, const mmd_rig_link *link, const dou
     if (link->limited)
         limit_rotation(link, first_half, own);
     if (remembers)
-        memcpy(state->memory[link->bone], own, sizeof *state->memory);
+        memcpy(posed->memory, own, sizeof posed->memory);
     *remembered = true;
 }
 
 /* Turns one link. False when the whole solve is to end. */
-static bool solve_link(mmd_pose_state *state, const mmd_rig_solver *solver, size_t k,
-                       bool first_half, bool *remembered)
+static bool solve_link(mmd_frame *frame, const mmd_rig_solver *solver, size_t k, bool first_half,
+                       bool *remembered)
 {
     const mmd_rig_link *link = &solver->links[k];
     double e[3], g[3], turn[4], chord = 0;
-    if (link->bone == solver->effector || !direction(state, link->bone, solver->effector, e) ||
-        !direction(state, link->bone, solver->goal, g))
+    if (link->bone == solver->effector || !direction(frame, link->bone, solver->effector, e) ||
+        !direction(frame, link->bone, solver->goal, g))
         return true;
     for (int i = 0; i < 3; i++)
         chord += (e[i] - g[i]) * (e[i] - g[i]);
     if (chord < 1e-7)
         return false;
-    if (step(state, link, e, g, first_half, turn)) {
-        turn_link(state, link, turn, first_half, remembered);
-        refresh(state, solver->inner_follower + link->first_follower,
+    if (step(frame, link, e, g, first_half, turn)) {
+        turn_link(frame, link, turn, first_half, remembered);
+        refresh(frame, solver->inner_follower + link->first_follower,
                 solver->inner_followers - link->first_follower);
     }
     return true;
 }
 
-void mmd_ik_solve(mmd_pose_state *state, const mmd_rig_solver *solver)
+void mmd_ik_solve(mmd_frame *frame, const mmd_rig_solver *solver)
 {
     if (solver->iterations == 0)
         return;
-    state->dropped[solver->effector] = true;
-    mmd_quaternion_identity(state->append_rotation[solver->effector]);
-    /* The first step measures the effector where it was left: it is not placed again before (10.2).
-     */
+    frame->bones[solver->effector].dropped = true;
+    mmd_quaternion_identity(frame->bones[solver->effector].append_rotation);
+    /* The first step measures the effector where it was left: it is not placed again before,
+       docs/mmd-behaviour.md#ik-stale-effector. */
     bool remembered[MMD_MAX_LINKS] = {false}, going = true;
     for (int32_t i = 0; going && i < solver->iterations; i++)
         for (size_t k = 0; going && k < solver->link_count; k++)
-            going = solve_link(state, solver, k, i < solver->iterations / 2, &remembered[k]);
-    refresh(state, solver->follower, solver->followers);
+            going = solve_link(frame, solver, k, i < solver->iterations / 2, &remembered[k]);
+    refresh(frame, solver->follower, solver->followers);
 }

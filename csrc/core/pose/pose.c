@@ -1,235 +1,253 @@
 /* SPDX-License-Identifier: MIT */
-/* Forward kinematics and appends; mmd-behaviour.md 8.4, 9 and 10.2. */
+/* The evaluation of a frame, docs/mmd-behaviour.md#bone-poses and
+   docs/mmd-behaviour.md#ik-order. */
 #include "core/pose/pose.h"
 
+#include "core/base/numbers.h"
 #include "core/data/morph.h"
-#include "core/pose/quaternion.h"
+#include "core/pose/ik.h"
+#include "core/pose/sampling.h"
 
-#include <float.h>
+struct mmd_poser {
+    mmd_arena arena;      /* owns everything below but the binding */
+    mmd_binding *binding; /* of the motion, NULL without one */
+    size_t *cursors;
+    mmd_locals locals;
+    float *weights; /* (M,) after groups and flips */
+    mmd_frame frame;
+};
 
-#define MMD_ROUNDED_PI 3.14 /* what MMD 9.32 computes with, 9.4 */
-
-bool mmd_pose_begin(mmd_pose_state *state, const mmd_rig *rig, mmd_error *err)
+static void rest(mmd_locals *locals, size_t bone_count)
 {
-    memset(state, 0, sizeof *state);
-    state->rig = rig;
+    for (size_t i = 0; i < bone_count; i++) {
+        memset(locals->translations[i], 0, sizeof *locals->translations);
+        mmd_quaternion_identity(locals->rotations[i]);
+    }
+}
+
+static bool allocate(mmd_poser *poser, const mmd_rig *rig)
+{
+    mmd_arena *arena = &poser->arena;
+    mmd_locals *locals = &poser->locals;
     size_t n = rig->bone_count;
-    double(**vectors[])[3] = {&state->translations, &state->own_translation,
-                              &state->append_translation, &state->world_position};
-    double(**quaternions[])[4] = {&state->rotations, &state->own_rotation, &state->append_rotation,
-                                  &state->world_rotation, &state->memory};
-    bool complete = true;
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        complete &= !!(*vectors[i] = mmd_arena_alloc(&state->arena, n, sizeof **vectors[i]));
-    for (size_t i = 0; i < sizeof quaternions / sizeof *quaternions; i++)
-        complete &=
-            !!(*quaternions[i] = mmd_arena_alloc(&state->arena, n, sizeof **quaternions[i]));
-    state->dropped = mmd_arena_alloc(&state->arena, n, sizeof *state->dropped);
-    if (complete && state->dropped) {
-        for (size_t i = 0; i < n; i++)
-            mmd_quaternion_identity(state->rotations[i]);
+    locals->translations = mmd_arena_alloc(arena, n, sizeof *locals->translations);
+    locals->rotations = mmd_arena_alloc(arena, n, sizeof *locals->rotations);
+    locals->solvers_on = mmd_arena_alloc(arena, rig->solver_count, sizeof *locals->solvers_on);
+    poser->cursors = mmd_arena_alloc(arena, mmd_sample_cursors(rig), sizeof *poser->cursors);
+    poser->weights = mmd_arena_alloc(arena, rig->morph_count, sizeof *poser->weights);
+    poser->frame.rig = rig;
+    poser->frame.bones = mmd_arena_alloc(arena, n, sizeof *poser->frame.bones);
+    if (!locals->translations || !locals->rotations || !locals->solvers_on || !poser->cursors ||
+        !poser->weights || !poser->frame.bones)
+        return false;
+    rest(locals, n);
+    memset(locals->solvers_on, 1, rig->solver_count);
+    return true;
+}
+
+mmd_poser *mmd_poser_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error *err)
+{
+    mmd_poser *poser = mmd_owner_new(sizeof *poser);
+    if (!poser || !allocate(poser, rig)) {
+        mmd_fail_memory(err);
+    } else {
+        poser->binding = motion ? mmd_binding_new(rig, motion, err) : NULL;
+        if (poser->binding || !motion)
+            return poser;
+    }
+    mmd_poser_free(poser);
+    return NULL;
+}
+
+void mmd_poser_free(mmd_poser *poser)
+{
+    if (poser)
+        mmd_binding_free(poser->binding);
+    mmd_owner_free(poser);
+}
+
+static bool check_frames(const char *name, size_t frames, size_t wanted, mmd_error *err)
+{
+    if (frames == 1 || frames == wanted)
         return true;
-    }
-    mmd_pose_end(state);
-    return mmd_fail_memory(err);
+    return mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", name, frames, wanted);
 }
 
-void mmd_pose_end(mmd_pose_state *state)
+/* Numbers of bones, of `width` components each. */
+static bool check_components(const char *name, const float *numbers, size_t frames, size_t bones,
+                             size_t width, mmd_error *err)
 {
-    mmd_arena_free(&state->arena);
+    size_t count = numbers ? frames * bones * width : 0;
+    size_t bad = mmd_first_not_finite(numbers, count);
+    if (bad == count)
+        return true;
+    return mmd_fail(err, MMD_E_ARGUMENT, "%s: frame %zu, bone %zu is %s in %c", name,
+                    bad / width / bones, bad / width % bones, mmd_not_finite_name(numbers[bad]),
+                    "xyzw"[bad % width]);
 }
 
-/* Own = what user or motion set, bone morphs outside of it (8.4). */
-static void reset(mmd_pose_state *state, const float *weights)
+static bool check_lengths(const mmd_pose_job *job, size_t bones, mmd_error *err)
 {
-    const mmd_rig *rig = state->rig;
-    size_t n = rig->bone_count;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(state->own_translation[i], state->translations[i], sizeof *state->translations);
-        memcpy(state->own_rotation[i], state->rotations[i], sizeof *state->rotations);
-        memset(state->append_translation[i], 0, sizeof *state->append_translation);
-        mmd_quaternion_identity(state->append_rotation[i]);
-        mmd_quaternion_identity(state->memory[i]);
-        state->dropped[i] = false;
+    for (size_t i = 0; job->rotations && i < job->rotation_frames * bones; i++) {
+        const float *q = job->rotations + 4 * i;
+        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
+            return mmd_fail(err, MMD_E_ARGUMENT, "rotations: frame %zu, bone %zu has no length",
+                            i / bones, i % bones);
     }
-    for (size_t m = 0; weights && m < rig->morph_count; m++) {
-        const mmd_morph *morph = &rig->morphs[m];
-        if (morph->kind != MMD_MORPH_BONE || weights[m] == 0)
-            continue;
-        for (size_t k = 0; k < morph->offset_count; k++) {
-            static const double identity[4] = {0, 0, 0, 1};
-            const float *values = morph->values + 7 * k;
-            int32_t bone = morph->indices[k];
-            double turn[4] = {values[3], values[4], values[5], values[6]};
-            mmd_quaternion_normalize(turn);
-            mmd_quaternion_slerp(identity, turn, weights[m], turn);
-            mmd_quaternion_multiply(turn, state->own_rotation[bone], state->own_rotation[bone]);
-            for (int i = 0; i < 3; i++)
-                state->own_translation[bone][i] += (double)weights[m] * values[i];
+    return true;
+}
+
+static bool check_times(const mmd_pose_job *job, mmd_error *err)
+{
+    for (size_t f = 0; job->frames && f < job->frame_count; f++)
+        if (!isfinite(job->frames[f]))
+            return mmd_fail(err, MMD_E_ARGUMENT, "frame: number %zu is %s", f,
+                            mmd_not_finite_name(job->frames[f]));
+    return true;
+}
+
+bool mmd_pose_check(const mmd_rig *rig, const mmd_pose_job *job, mmd_error *err)
+{
+    size_t wanted = job->frame_count, bones = rig->bone_count;
+    return check_times(job, err) &&
+           (!job->translations ||
+            check_frames("translations", job->translation_frames, wanted, err)) &&
+           (!job->rotations || check_frames("rotations", job->rotation_frames, wanted, err)) &&
+           (!job->given_sliders ||
+            check_frames("morph_weights", job->slider_frames, wanted, err)) &&
+           check_components("translations", job->translations, job->translation_frames, bones, 3,
+                            err) &&
+           check_components("rotations", job->rotations, job->rotation_frames, bones, 4, err) &&
+           check_lengths(job, bones, err) &&
+           mmd_morph_check(job->given_sliders, job->slider_frames, rig->morph_count, err);
+}
+
+/* Local values of the caller at frame f. */
+static void take_locals(const mmd_pose_job *job, const mmd_rig *rig, size_t f, mmd_locals *locals,
+                        float *sliders)
+{
+    size_t n = rig->bone_count, m = rig->morph_count;
+    rest(locals, n);
+    if (job->translations) {
+        const float *from = job->translations + (job->translation_frames == 1 ? 0 : f) * n * 3;
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < 3; k++)
+                locals->translations[i][k] = from[3 * i + k];
+    }
+    if (job->rotations) {
+        const float *from = job->rotations + (job->rotation_frames == 1 ? 0 : f) * n * 4;
+        for (size_t i = 0; i < n; i++) {
+            for (size_t k = 0; k < 4; k++)
+                locals->rotations[i][k] = from[4 * i + k];
+            mmd_quaternion_normalize(locals->rotations[i]);
         }
     }
+    if (m && job->given_sliders)
+        memcpy(sliders, job->given_sliders + (job->slider_frames == 1 ? 0 : f) * m,
+               m * sizeof *sliders);
+    else if (m)
+        memset(sliders, 0, m * sizeof *sliders);
 }
 
-/* The rotation `a`, its angle times ratio, by MMD's own way with a rounded pi (9.4). */
-static void scale_rotation(const double a[4], double ratio, double out[4])
+static void apply_morph(mmd_frame *frame, const mmd_morph *morph, float weight)
 {
-    double v[3] = {a[0], a[1], a[2]}, w = a[3];
-    int largest = 0;
-    for (int i = 1; i < 3; i++)
-        if (fabs(v[i]) > fabs(v[largest]))
-            largest = i;
-    /* |w| >= 1/2 is a trace of the matrix >= 0. */
-    bool flip = 4 * w * w >= 1 ? w < 0 : v[largest] < 0;
-    if (flip)
-        w = -w;
-    double half = acos(fmin(fmax(w, -1), 1)) - (w < 0 ? MMD_ROUNDED_PI : 0);
-    double length = sqrt(mmd_dot3(v, v));
-    if (half == 0 || length < 1.2e-7) {
-        mmd_quaternion_identity(out);
-        return;
+    static const double identity[4] = {0, 0, 0, 1};
+    for (size_t k = 0; k < morph->offset_count; k++) {
+        const float *values = morph->values + 7 * k;
+        mmd_posed_bone *posed = &frame->bones[morph->indices[k]];
+        double turn[4] = {values[3], values[4], values[5], values[6]};
+        mmd_quaternion_normalize(turn);
+        mmd_quaternion_slerp(identity, turn, weight, turn);
+        mmd_quaternion_multiply(turn, posed->own_rotation, posed->own_rotation);
+        for (int i = 0; i < 3; i++)
+            posed->own_translation[i] += (double)weight * values[i];
     }
-    double s = sin(half * ratio) / (flip ? -length : length);
-    for (int i = 0; i < 3; i++)
-        out[i] = v[i] * s;
-    out[3] = cos(half * ratio);
 }
 
-/* The nearest number that a float can hold: hostile files can ask for more. */
-static double within_float(double value)
+/* Own = what user or motion set, bone morphs outside of it: docs/mmd-behaviour.md#bone-morphs. */
+static void reset(mmd_frame *frame, const mmd_locals *locals, const float *weights)
 {
-    if (fabs(value) <= (double)FLT_MAX)
-        return value;
-    return value > 0 ? (double)FLT_MAX : value < 0 ? -(double)FLT_MAX : 0;
-}
-
-void mmd_pose_append(mmd_pose_state *state, int32_t index)
-{
-    const mmd_rig_bone *bone = &state->rig->bones[index];
-    if (bone->source < 0)
-        return;
-    const mmd_rig_bone *source = &state->rig->bones[bone->source];
-    bool local = bone->append & MMD_APPEND_LOCAL;
-    if ((bone->append & MMD_APPEND_ROTATION) && !state->dropped[index]) {
-        double turn[4];
-        if (local)
-            memcpy(turn, state->world_rotation[bone->source], sizeof turn);
-        else
-            mmd_quaternion_multiply(state->own_rotation[bone->source],
-                                    state->append_rotation[bone->source], turn);
-        scale_rotation(turn, bone->ratio, state->append_rotation[index]);
+    const mmd_rig *rig = frame->rig;
+    for (size_t i = 0; i < rig->bone_count; i++) {
+        mmd_posed_bone *posed = &frame->bones[i];
+        memcpy(posed->own_translation, locals->translations[i], sizeof posed->own_translation);
+        memcpy(posed->own_rotation, locals->rotations[i], sizeof posed->own_rotation);
+        memset(posed->append_translation, 0, sizeof posed->append_translation);
+        mmd_quaternion_identity(posed->append_rotation);
+        mmd_quaternion_identity(posed->memory);
+        posed->dropped = false;
     }
-    if (bone->append & MMD_APPEND_TRANSLATION)
-        for (int i = 0; i < 3; i++) {
-            double amount = local ? state->world_position[bone->source][i] - source->position[i]
-                                  : state->own_translation[bone->source][i] +
-                                        state->append_translation[bone->source][i];
-            /* Appends in a circle would grow without end. */
-            state->append_translation[index][i] = within_float(bone->ratio * amount);
-        }
+    for (size_t m = 0; m < rig->morph_count; m++)
+        if (rig->model->morphs[m].kind == MMD_MORPH_BONE && weights[m] != 0)
+            apply_morph(frame, &rig->model->morphs[m], weights[m]);
 }
 
-void mmd_pose_place(mmd_pose_state *state, int32_t index)
+/* The three sweeps of docs/mmd-behaviour.md#bone-sweeps. */
+static void evaluate_layer(mmd_frame *frame, const mmd_rig_layer *layer, const uint8_t *solvers_on)
 {
-    const mmd_rig_bone *bone = &state->rig->bones[index];
-    double t[3], q[4];
-    for (int i = 0; i < 3; i++)
-        t[i] = bone->offset[i] + state->own_translation[index][i] +
-               state->append_translation[index][i];
-    mmd_quaternion_multiply(state->own_rotation[index], state->append_rotation[index], q);
-    if (bone->parent < 0) {
-        memcpy(state->world_position[index], t, sizeof t);
-        memcpy(state->world_rotation[index], q, sizeof q);
-        return;
-    }
-    const double *parent = state->world_rotation[bone->parent];
-    mmd_quaternion_rotate(parent, t, t);
-    for (int i = 0; i < 3; i++)
-        state->world_position[index][i] = state->world_position[bone->parent][i] + t[i];
-    mmd_quaternion_multiply(parent, q, state->world_rotation[index]);
-}
-
-/* The three sweeps of 9.2. */
-static void evaluate_layer(mmd_pose_state *state, const mmd_rig_layer *layer,
-                           const uint8_t *solvers_on)
-{
-    const mmd_rig *rig = state->rig;
+    const mmd_rig *rig = frame->rig;
     for (size_t i = 0; i < layer->bone_count; i++) {
         int32_t bone = rig->order[layer->first_bone + i];
-        mmd_pose_append(state, bone);
-        mmd_pose_place(state, bone);
+        mmd_append_bone(frame, bone);
+        mmd_place_bone(frame, bone);
     }
-    for (size_t i = 0; i < layer->solver_count; i++)
-        if (solvers_on && solvers_on[layer->first_solver + i])
-            mmd_ik_solve(state, &rig->solvers[layer->first_solver + i]);
+    for (size_t i = 0; solvers_on && i < layer->solver_count; i++)
+        if (solvers_on[layer->first_solver + i])
+            mmd_ik_solve(frame, &rig->solvers[layer->first_solver + i]);
     for (size_t i = 0; solvers_on && i < layer->deferred_count; i++) {
         int32_t bone = rig->deferred[layer->first_deferred + i];
-        state->dropped[bone] = false;
-        mmd_pose_append(state, bone);
-        mmd_pose_place(state, bone);
+        frame->bones[bone].dropped = false;
+        mmd_append_bone(frame, bone);
+        mmd_place_bone(frame, bone);
     }
 }
 
-static void store_matrix(const mmd_pose_state *state, size_t bone, float *out)
+static void store_matrix(const mmd_frame *frame, size_t bone, float *out)
 {
-    double m[3][3];
-    double q[4];
-    memcpy(q, state->world_rotation[bone], sizeof q);
+    double m[3][3], q[4];
+    memcpy(q, frame->bones[bone].world_rotation, sizeof q);
     mmd_quaternion_normalize(q);
     mmd_quaternion_matrix(q, m);
-    const double *rest = state->rig->bones[bone].position, *world = state->world_position[bone];
+    const double *rest_position = frame->rig->bones[bone].position;
+    const double *world = frame->bones[bone].world_position;
     for (int row = 0; row < 3; row++) {
         for (int column = 0; column < 3; column++)
             out[4 * row + column] = (float)m[row][column];
-        out[4 * row + 3] = (float)within_float(world[row] - mmd_dot3(m[row], rest));
+        out[4 * row + 3] = (float)mmd_within_float(world[row] - mmd_dot3(m[row], rest_position));
     }
     out[12] = out[13] = out[14] = 0;
     out[15] = 1;
 }
 
-void mmd_pose_frame(mmd_pose_state *state, const float *weights, const uint8_t *solvers_on,
-                    float *matrices)
+/* `solvers_on` NULL: none is. */
+static void evaluate(mmd_frame *frame, const mmd_locals *locals, const float *weights,
+                     const uint8_t *solvers_on, float *matrices)
 {
-    const mmd_rig *rig = state->rig;
-    reset(state, weights);
+    const mmd_rig *rig = frame->rig;
+    reset(frame, locals, weights);
     for (size_t i = 0; rig->reads_ahead && i < rig->bone_count; i++)
-        mmd_pose_place(state, rig->order[i]);
+        mmd_place_bone(frame, rig->order[i]);
     for (size_t i = 0; i < rig->layer_count; i++)
-        evaluate_layer(state, &rig->layers[i], solvers_on);
-    /* Settle (10.2): no append again, but everything on its parent's last place. */
+        evaluate_layer(frame, &rig->layers[i], solvers_on);
+    /* docs/mmd-behaviour.md#ik-settle: no append again, but all on its parent's last place. */
     for (size_t i = 0; solvers_on && i < rig->settled_count; i++)
-        mmd_pose_place(state, rig->settled[i]);
+        mmd_place_bone(frame, rig->settled[i]);
     for (size_t i = 0; i < rig->bone_count; i++)
-        store_matrix(state, i, matrices + 16 * i);
+        store_matrix(frame, i, matrices + 16 * i);
 }
 
-bool mmd_pose_locals(const mmd_rig *rig, const mmd_pose_locals_job *job, mmd_error *err)
+void mmd_pose(mmd_poser *poser, const mmd_pose_job *job)
 {
-    mmd_pose_state state;
-    if (!mmd_pose_begin(&state, rig, err))
-        return false;
-    float *weights = mmd_arena_alloc(&state.arena, rig->morph_count, sizeof *weights);
-    uint8_t *solvers_on = mmd_arena_alloc(&state.arena, rig->solver_count, 1);
-    bool ready = weights && solvers_on;
-    if (ready && rig->solver_count)
-        memset(solvers_on, 1, rig->solver_count);
-    for (size_t f = 0; ready && f < job->frame_count; f++) {
-        size_t n = rig->bone_count, at = job->translation_frames == 1 ? 0 : f * n;
-        for (size_t i = 0; job->translations && i < n; i++)
-            for (size_t k = 0; k < 3; k++)
-                state.translations[i][k] = job->translations[3 * (at + i) + k];
-        at = job->rotation_frames == 1 ? 0 : f * n;
-        for (size_t i = 0; job->rotations && i < n; i++) {
-            for (size_t k = 0; k < 4; k++)
-                state.rotations[i][k] = job->rotations[4 * (at + i) + k];
-            mmd_quaternion_normalize(state.rotations[i]);
-        }
-        if (job->sliders)
-            mmd_morph_weights(rig->morphs, rig->morph_count,
-                              job->sliders + (job->slider_frames == 1 ? 0 : f) * rig->morph_count,
-                              weights);
-        mmd_pose_frame(&state, job->sliders ? weights : NULL, job->ik ? solvers_on : NULL,
-                       job->matrices + f * 16 * rig->bone_count);
+    const mmd_rig *rig = poser->frame.rig;
+    for (size_t f = 0; f < job->frame_count; f++) {
+        float *sliders = job->sliders + f * rig->morph_count;
+        if (poser->binding)
+            mmd_sample(poser->binding, job->frames[f], poser->cursors, &poser->locals, sliders);
+        else
+            take_locals(job, rig, f, &poser->locals, sliders);
+        mmd_morph_weights(rig->model->morphs, rig->morph_count, sliders, poser->weights);
+        evaluate(&poser->frame, &poser->locals, poser->weights,
+                 job->ik ? poser->locals.solvers_on : NULL,
+                 job->matrices + f * 16 * rig->bone_count);
     }
-    mmd_pose_end(&state);
-    return ready || mmd_fail_memory(err);
 }

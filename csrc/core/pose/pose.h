@@ -2,51 +2,40 @@
 #ifndef MMD_POSE_H
 #define MMD_POSE_H
 
+#include "core/data/motion.h"
 #include "core/pose/rig.h"
 
-/* Working memory of one evaluation: allocated once, used for any number of frames. A frame depends
-   on nothing that an earlier one left here. */
-typedef struct mmd_pose_state {
-    const mmd_rig *rig;
-    mmd_arena arena;
-    /* Set by the caller before each frame, per bone, as the motion or the user has them. */
-    double (*translations)[3], (*rotations)[4];
-    /* From here on the evaluation's own. Own: bone morphs and IK included, appends not. */
-    double (*own_translation)[3], (*own_rotation)[4];
-    double (*append_translation)[3], (*append_rotation)[4];
-    double (*world_position)[3], (*world_rotation)[4];
-    double (*memory)[4]; /* of fed links, between the solvers of a frame */
-    bool *dropped;       /* effectors whose append rotation does not act (10.6) */
-} mmd_pose_state;
+/* Poses one model: by one motion, or by local values. Holds what a motion and a model have to do
+   with each other, and all memory that a frame takes, so that nothing is worked out or allocated
+   twice. One thread at a time may use it; rig and motion, which must outlive it, can be shared. */
+typedef struct mmd_poser mmd_poser;
 
-bool mmd_pose_begin(mmd_pose_state *state, const mmd_rig *rig, mmd_error *err);
-void mmd_pose_end(mmd_pose_state *state);
+/* `motion` NULL: by local values. */
+mmd_poser *mmd_poser_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error *err);
+void mmd_poser_free(mmd_poser *poser);
 
-/* One frame from state->translations and state->rotations (unit quaternions x y z w).
-   `weights`: of all morphs after groups and flips, or NULL; bone morphs act.
-   `solvers_on`: one flag per rig->solvers, or NULL: all off.
-   `matrices`: (B,4,4) skinning matrices, row-major. */
-void mmd_pose_frame(mmd_pose_state *state, const float *weights, const uint8_t *solvers_on,
-                    float *matrices);
-
-/* Frames from local values; every solver is on when `ik` is set. NULL arrays: rest, sliders at
-   zero. A single frame of local values or of sliders serves all. Rotations of any length but zero.
- */
-typedef struct mmd_pose_locals_job {
+typedef struct mmd_pose_job {
     size_t frame_count;
-    const float *translations; /* (translation_frames,B,3) */
-    const float *rotations;    /* (rotation_frames,B,4) x y z w */
-    const float *sliders;      /* (slider_frames,M) */
+    bool ik; /* whether solvers run; those that the motion switches off do not */
+
+    /* With a motion: (frame_count,) frames in any order. */
+    const double *frames;
+
+    /* Without: local values, of one frame for all or of frame_count. NULL: at rest, sliders at
+       zero. Rotations may have any length but zero. */
+    const float *translations;  /* (translation_frames,B,3) */
+    const float *rotations;     /* (rotation_frames,B,4) x y z w */
+    const float *given_sliders; /* (slider_frames,M) */
     size_t translation_frames, rotation_frames, slider_frames;
-    bool ik;
-    float *matrices; /* (frame_count,B,4,4) */
-} mmd_pose_locals_job;
 
-bool mmd_pose_locals(const mmd_rig *rig, const mmd_pose_locals_job *job, mmd_error *err);
+    float *matrices; /* (frame_count,B,4,4) skinning matrices, row-major */
+    float *sliders;  /* (frame_count,M) as the motion or the caller has them */
+} mmd_pose_job;
 
-/* For the solver in ik.c. */
-void mmd_pose_append(mmd_pose_state *state, int32_t bone);
-void mmd_pose_place(mmd_pose_state *state, int32_t bone);
-void mmd_ik_solve(mmd_pose_state *state, const mmd_rig_solver *solver);
+/* What mmd_pose() takes for granted: numbers are finite, rotations have a length, frames fit. */
+bool mmd_pose_check(const mmd_rig *rig, const mmd_pose_job *job, mmd_error *err);
+
+/* A frame depends on nothing that earlier ones left in the poser. */
+void mmd_pose(mmd_poser *poser, const mmd_pose_job *job);
 
 #endif

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Quaternions x y z w in double, which cglm does not have: posing needs the precision (10.8). */
+/* Quaternions x y z w in double, which cglm does not have: posing needs the precision,
+   docs/mmd-behaviour.md#ik-precision. */
 
 static inline double mmd_dot3(const double a[3], const double b[3])
 {

@@ -7,7 +7,8 @@
 #include "core/data/model.h"
 
 /* What posing needs of a model, worked out once: evaluation order, cleaned references, and for each
-   IK solver which bones follow it. mmd-behaviour.md 9 and 10. */
+   IK solver which bones follow it. docs/mmd-behaviour.md#bone-poses and
+   docs/mmd-behaviour.md#ik. */
 
 enum { MMD_MAX_LINKS = 256 }; /* of one solver; the rest of a longer list does nothing */
 
@@ -26,24 +27,24 @@ typedef struct mmd_rig_bone {
     double ratio;
     double axis[3]; /* fixed axis, unit */
     bool has_axis;
-    bool fed; /* appends from an IK link, or its parent does (10.6) */
+    bool fed; /* by an IK link, as docs/mmd-behaviour.md#ik-deferred-append says */
 } mmd_rig_bone;
 
 typedef struct mmd_rig_link {
     int32_t bone;
     bool limited;
-    int32_t order;       /* row of the table in 10.3 */
+    int32_t order;       /* row of the table at docs/mmd-behaviour.md#ik-euler-order */
     int32_t single_axis; /* the only axis in use of the limits, or -1 */
     double lower[3], upper[3];
     size_t first_follower;         /* of the solver's inner ones, that this link moves */
-    double most;                   /* angle of one step, 10.5; infinite: no bound */
+    double most;                   /* angle of a step (docs/mmd-behaviour.md#ik-step) or infinite */
     double least_cosine;           /* of a step below it; -2: every step */
     double half_sine, half_cosine; /* of the largest step */
 } mmd_rig_link;
 
 typedef struct mmd_rig_solver {
     int32_t goal, effector; /* the IK bone and its target */
-    int32_t iterations;     /* corrected, 10.5 */
+    int32_t iterations;     /* N of docs/mmd-behaviour.md#ik-step; 0: does nothing */
     size_t link_count, followers, inner_followers;
     mmd_rig_link *links;
     int32_t *follower;       /* the refresh set in evaluation order */
@@ -59,6 +60,7 @@ typedef struct mmd_rig_layer {
 
 typedef struct mmd_rig {
     mmd_arena arena; /* owns everything below */
+    const mmd_model *model;
     size_t bone_count, layer_count, solver_count, morph_count;
     mmd_rig_bone *bones; /* by index in the model */
     int32_t *order;      /* evaluation order: parents first, layer by layer */
@@ -66,12 +68,12 @@ typedef struct mmd_rig {
     mmd_rig_solver *solvers; /* in order of evaluation */
     int32_t *deferred;
     size_t settled_count;
-    int32_t *settled; /* in evaluation order: what solvers move, with everything that hangs on it */
+    int32_t *settled; /* in evaluation order: what may stand on an old place of its parent */
     bool reads_ahead; /* something is read from a layer that has not had its turn */
-    const mmd_morph *morphs; /* the model's, which must outlive the rig */
 } mmd_rig;
 
-/* NULL only when memory is short: a sound model always has a rig. */
+/* NULL only when memory is short: a sound model always has a rig. The model must outlive it. Time
+   and memory are at most proportional to the model's. */
 mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err);
 void mmd_rig_free(mmd_rig *rig);
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pose/sampling.h"
 
-#include "core/data/morph.h"
 #include "core/pose/quaternion.h"
 
-#include <stdlib.h>
-
-/* MMD's own search: twelve halvings (7.3). */
+/* MMD's own search: twelve halvings, docs/mmd-behaviour.md#bezier. */
 double mmd_bezier(const uint8_t row[4], double x)
 {
     if (x <= 0 || x >= 1 || (row[0] == row[1] && row[2] == row[3]))
@@ -22,141 +19,6 @@ double mmd_bezier(const uint8_t row[4], double x)
     }
     double s = 1 - t;
     return 3 * s * s * t * y1 + 3 * s * t * t * y2 + t * t * t;
-}
-
-typedef struct name_entry {
-    mmd_text name;
-    int32_t index;
-} name_entry;
-
-static int compare_text(const mmd_text *a, const mmd_text *b)
-{
-    size_t size = a->size < b->size ? a->size : b->size;
-    int order = size ? memcmp(a->data, b->data, size) : 0;
-    return order ? order : (a->size > b->size) - (a->size < b->size);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    const name_entry *x = a, *y = b;
-    int order = compare_text(&x->name, &y->name);
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* First of the sorted entries with this name, or `count`. */
-static size_t find_name(const name_entry *entries, size_t count, const mmd_text *name)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (compare_text(&entries[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && compare_text(&entries[low].name, name) == 0 ? low : count;
-}
-
-/* 9.6: the whole angle, about the axis. */
-static void project_rotation(const float in[4], const double axis[3], float out[4])
-{
-    double v[3] = {in[0], in[1], in[2]};
-    double length = sqrt(mmd_dot3(v, v)) * (mmd_dot3(v, axis) < 0 ? -1 : 1);
-    for (int i = 0; i < 3; i++)
-        out[i] = (float)(axis[i] * length);
-    out[3] = in[3];
-}
-
-static bool bind_bone(mmd_binding *binding, int32_t bone, int32_t index)
-{
-    const mmd_bone_track *track = &binding->motion->bone_tracks[index];
-    const mmd_rig_bone *rig_bone = &binding->rig->bones[bone];
-    binding->bone_track[bone] = index;
-    binding->bone_track_bound[index] = true;
-    binding->bone_rotations[bone] = track->rotations;
-    if (!rig_bone->has_axis)
-        return true;
-    float *turned = mmd_arena_alloc(&binding->arena, track->key_count, 4 * sizeof *turned);
-    if (!turned)
-        return false;
-    for (size_t k = 0; k < track->key_count; k++)
-        project_rotation(track->rotations + 4 * k, rig_bone->axis, turned + 4 * k);
-    binding->bone_rotations[bone] = turned;
-    return true;
-}
-
-static bool bind(mmd_binding *binding, const mmd_model *model, mmd_arena *temporary)
-{
-    const mmd_motion *motion = binding->motion;
-    size_t most = model->bone_count > model->morph_count ? model->bone_count : model->morph_count;
-    name_entry *names = mmd_arena_alloc(temporary, most, sizeof *names);
-    if (!names)
-        return false;
-    for (size_t i = 0; i < model->bone_count; i++)
-        names[i] = (name_entry){model->bones[i].name, (int32_t)i};
-    qsort(names, model->bone_count, sizeof *names, compare_entries);
-    for (size_t i = 0; i < motion->bone_track_count; i++) {
-        size_t at = find_name(names, model->bone_count, &motion->bone_tracks[i].name);
-        if (at < model->bone_count && !bind_bone(binding, names[at].index, (int32_t)i))
-            return false;
-    }
-    for (size_t i = 0; i < model->morph_count; i++)
-        names[i] = (name_entry){model->morphs[i].name, (int32_t)i};
-    qsort(names, model->morph_count, sizeof *names, compare_entries);
-    for (size_t i = 0; i < motion->morph_track_count; i++) {
-        const mmd_text *name = &motion->morph_tracks[i].name;
-        for (size_t at = find_name(names, model->morph_count, name);
-             at < model->morph_count && compare_text(&names[at].name, name) == 0; at++) {
-            binding->morph_track[names[at].index] = (int32_t)i;
-            binding->morph_track_bound[i] = true;
-        }
-    }
-    for (size_t s = 0; s < binding->rig->solver_count; s++)
-        for (size_t k = 0; k < motion->properties.ik_count; k++)
-            if (compare_text(&model->bones[binding->rig->solvers[s].goal].name,
-                             &motion->properties.ik_names[k]) == 0) {
-                binding->solver_property[s] = (int32_t)k;
-                binding->property_bound[k] = true;
-            }
-    return true;
-}
-
-static int32_t *unbound(mmd_arena *arena, size_t count)
-{
-    int32_t *list = mmd_arena_alloc(arena, count, sizeof *list);
-    for (size_t i = 0; list && i < count; i++)
-        list[i] = -1;
-    return list;
-}
-
-bool mmd_binding_init(mmd_binding *binding, const mmd_model *model, const mmd_rig *rig,
-                      const mmd_motion *motion, mmd_error *err)
-{
-    mmd_arena *arena = &binding->arena, temporary = {0};
-    size_t bones = model->bone_count, morphs = model->morph_count;
-    *binding = (mmd_binding){.motion = motion, .rig = rig};
-    binding->bone_track = unbound(arena, bones);
-    binding->bone_rotations = mmd_arena_alloc(arena, bones, sizeof *binding->bone_rotations);
-    binding->morph_track = unbound(arena, morphs);
-    binding->solver_property = unbound(arena, rig->solver_count);
-    binding->bone_track_bound = mmd_arena_alloc(arena, motion->bone_track_count, sizeof(bool));
-    binding->morph_track_bound = mmd_arena_alloc(arena, motion->morph_track_count, sizeof(bool));
-    binding->property_bound = mmd_arena_alloc(arena, motion->properties.ik_count, sizeof(bool));
-    binding->cursor = mmd_arena_alloc(arena, bones + morphs + 1, sizeof *binding->cursor);
-    bool bound = binding->bone_track && binding->bone_rotations && binding->morph_track &&
-                 binding->solver_property && binding->bone_track_bound &&
-                 binding->morph_track_bound && binding->property_bound && binding->cursor &&
-                 bind(binding, model, &temporary);
-    mmd_arena_free(&temporary);
-    if (bound)
-        return true;
-    mmd_binding_free(binding);
-    return mmd_fail_memory(err);
-}
-
-void mmd_binding_free(mmd_binding *binding)
-{
-    mmd_arena_free(&binding->arena);
 }
 
 /* Last key at or before the frame (0 when there is none before), starting where the last search
@@ -202,7 +64,8 @@ static void sample_bone(const mmd_bone_track *track, const float *rotations, dou
     memcpy(rotation, from, sizeof from);
     if (x == 0)
         return;
-    /* The later key's curves shape the segment (7.2); most axes stand still. */
+    /* The later key's curves shape the segment (docs/mmd-behaviour.md#key-interpolation); most axes
+       stand still. */
     const uint8_t *curves = track->interpolation + 16 * (at + 1);
     for (int i = 0; i < 3; i++)
         if (a[3 + i] != a[i])
@@ -223,56 +86,34 @@ static float sample_morph(const mmd_morph_track *track, double frame, size_t *cu
     return (float)(x == 0 ? a : a + (track->weights[at + 1] - a) * x);
 }
 
-void mmd_sample(mmd_binding *binding, double frame, mmd_pose_state *state, float *sliders,
-                uint8_t *solvers_on)
+/* One for each bone and each morph, one for the property track. */
+size_t mmd_sample_cursors(const mmd_rig *rig)
+{
+    return rig->bone_count + rig->morph_count + 1;
+}
+
+void mmd_sample(const mmd_binding *binding, double frame, size_t *cursors, mmd_locals *locals,
+                float *sliders)
 {
     const mmd_motion *motion = binding->motion;
     const mmd_rig *rig = binding->rig;
-    size_t *cursor = binding->cursor;
-    for (size_t i = 0; i < rig->bone_count; i++, cursor++) {
+    for (size_t i = 0; i < rig->bone_count; i++, cursors++) {
         int32_t track = binding->bone_track[i];
         if (track >= 0)
-            sample_bone(&motion->bone_tracks[track], binding->bone_rotations[i], frame, cursor,
-                        state->translations[i], state->rotations[i]);
+            sample_bone(&motion->bone_tracks[track], binding->bone_rotations[i], frame, cursors,
+                        locals->translations[i], locals->rotations[i]);
     }
-    for (size_t i = 0; i < rig->morph_count; i++, cursor++) {
+    for (size_t i = 0; i < rig->morph_count; i++, cursors++) {
         int32_t track = binding->morph_track[i];
-        sliders[i] = track < 0 ? 0 : sample_morph(&motion->morph_tracks[track], frame, cursor);
+        sliders[i] = track < 0 ? 0 : sample_morph(&motion->morph_tracks[track], frame, cursors);
     }
     const mmd_property_track *properties = &motion->properties;
     size_t at = 0;
     if (properties->key_count)
-        at = find_key(properties->frames, properties->key_count, frame, cursor);
+        at = find_key(properties->frames, properties->key_count, frame, cursors);
     for (size_t s = 0; s < rig->solver_count; s++) {
         int32_t column = binding->solver_property[s];
-        solvers_on[s] = column < 0 || !properties->key_count ||
-                        properties->ik_enabled[at * properties->ik_count + (size_t)column];
+        locals->solvers_on[s] = column < 0 || !properties->key_count ||
+                                properties->ik_enabled[at * properties->ik_count + (size_t)column];
     }
-}
-
-bool mmd_pose_motion(const mmd_model *model, const mmd_rig *rig, const mmd_motion *motion,
-                     const double *frames, size_t count, bool ik, float *matrices, float *sliders,
-                     mmd_error *err)
-{
-    mmd_pose_state state;
-    mmd_binding binding;
-    if (!mmd_pose_begin(&state, rig, err))
-        return false;
-    if (!mmd_binding_init(&binding, model, rig, motion, err)) {
-        mmd_pose_end(&state);
-        return false;
-    }
-    float *weights = mmd_arena_alloc(&state.arena, rig->morph_count, sizeof *weights);
-    uint8_t *solvers_on = mmd_arena_alloc(&state.arena, rig->solver_count, 1);
-    for (size_t f = 0; weights && solvers_on && f < count; f++) {
-        float *of_frame = sliders + f * rig->morph_count;
-        mmd_sample(&binding, frames[f], &state, of_frame, solvers_on);
-        mmd_morph_weights(rig->morphs, rig->morph_count, of_frame, weights);
-        mmd_pose_frame(&state, weights, ik ? solvers_on : NULL,
-                       matrices + f * 16 * rig->bone_count);
-    }
-    bool done = weights && solvers_on;
-    mmd_binding_free(&binding);
-    mmd_pose_end(&state);
-    return done || mmd_fail_memory(err);
 }

@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/mesh.h"
 
+#include "core/base/numbers.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-size_t mmd_first_not_finite(const float *numbers, size_t count)
-{
-    size_t i = 0;
-    /* x * 0 is NaN exactly when x is not finite; sums of a chunk keep it. */
-    for (; i + 64 <= count; i += 64) {
-        float sum = 0;
-        for (size_t k = 0; k < 64; k++)
-            sum += numbers[i + k] * 0.0f;
-        if (!(sum == 0))
-            break;
-    }
-    while (i < count && isfinite(numbers[i]))
-        i++;
-    return i;
-}
 
 static bool check_finite(const char *what, const float *numbers, size_t rows, size_t columns,
                          mmd_error *err)
@@ -28,7 +14,7 @@ static bool check_finite(const char *what, const float *numbers, size_t rows, si
     if (bad == rows * columns)
         return true;
     return mmd_fail(err, MMD_E_ARGUMENT, "%s: vertex %zu, component %zu is %s", what, bad / columns,
-                    bad % columns, isnan(numbers[bad]) ? "NaN" : "infinite");
+                    bad % columns, mmd_not_finite_name(numbers[bad]));
 }
 
 /* Slots that this type uses. */
@@ -56,7 +42,7 @@ static bool check_morphs(const mmd_mesh_desc *desc, mmd_error *err)
         if (bad < numbers)
             return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu, offset %zu is %s", m,
                             bad / mmd_morph_width(morph->kind),
-                            isnan(morph->values[bad]) ? "NaN" : "infinite");
+                            mmd_not_finite_name(morph->values[bad]));
     }
     return true;
 }
@@ -443,19 +429,17 @@ mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
     size_t bone_count = 0;
     if (!check(desc, &bone_count, err))
         return NULL;
-    mmd_arena arena = {0}, temporary = {0};
-    mmd_mesh *mesh = mmd_arena_alloc(&arena, 1, sizeof *mesh);
+    mmd_arena temporary = {0};
+    mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
     bool built = false;
     if (mesh) {
-        mesh->arena = arena;
         mesh->bone_count = bone_count;
         built = build(mesh, desc, &temporary);
-        arena = mesh->arena;
     }
     mmd_arena_free(&temporary);
     if (built)
         return mesh;
-    mmd_arena_free(&arena);
+    mmd_owner_free(mesh);
     mmd_fail_memory(err);
     return NULL;
 }
@@ -481,6 +465,5 @@ void mmd_mesh_free(mmd_mesh *mesh)
         return;
     if (mesh->device->release)
         mesh->device->release(mesh->device->data);
-    mmd_arena arena = mesh->arena; /* the mesh itself lies in it */
-    mmd_arena_free(&arena);
+    mmd_owner_free(mesh);
 }

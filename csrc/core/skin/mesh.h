@@ -28,7 +28,7 @@ typedef struct mmd_vertex {
     int32_t count;
 } mmd_vertex;
 
-enum { MMD_LANES = 8, MMD_MAX_VERTICES = 1 << 26 };
+enum { MMD_LANES = 8 };
 
 /* The same vertices for the vector kernels: grouped by kind and bones, MMD_LANES side by side as
    structure of arrays. A block holds position 3, normal 3 (when the mesh has normals), tangent 3
@@ -108,8 +108,5 @@ typedef struct mmd_mesh_desc {
 mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err);
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err);
 void mmd_mesh_free(mmd_mesh *mesh);
-
-/* Index of the first NaN or infinity, or `count`. */
-size_t mmd_first_not_finite(const float *numbers, size_t count);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/skin.h"
 
+#include "core/base/numbers.h"
 #include "core/data/morph.h"
 
 #include <math.h>
@@ -39,14 +40,8 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "bone_matrices: frame %zu, bone %zu, row %zu, column %zu is %s",
                         bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4,
-                        bad % 4, isnan(job->matrices[bad]) ? "NaN" : "infinite");
-    count = job->sliders ? job->slider_frames * mesh->morph_count : 0;
-    bad = mmd_first_not_finite(job->sliders, count);
-    if (bad < count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "morph_weights: frame %zu, morph %zu is %s",
-                        bad / mesh->morph_count, bad % mesh->morph_count,
-                        isnan(job->sliders[bad]) ? "NaN" : "infinite");
-    return true;
+                        bad % 4, mmd_not_finite_name(job->matrices[bad]));
+    return mmd_morph_check(job->sliders, job->slider_frames, mesh->morph_count, err);
 }
 
 bool mmd_skin_rotations(const mmd_skin_job *job)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The formulas in their plainest form, one vertex after the other: the reference for the vector
-   kernels and the shaders. Equation numbers are those of the MMD morphing and skinning article. */
+   kernels and the shaders. Equation numbers are those of dragonmeteor's article on MMD's morphing
+   and skinning (docs/mmd-behaviour.md#source-article). */
 #include "core/skin/skin.h"
 
 #define CGLM_ALL_UNALIGNED

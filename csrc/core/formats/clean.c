@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/data/model.h"
+#include "core/formats/clean.h"
 
-#include "core/formats/pmd.h"
-#include "core/formats/pmx.h"
-
-#include <stdlib.h>
 #include <string.h>
-
-size_t mmd_morph_width(mmd_morph_kind kind)
-{
-    static const size_t widths[MMD_MORPH_KIND_COUNT] = {
-        [MMD_MORPH_GROUP] = 1,     [MMD_MORPH_VERTEX] = 3, [MMD_MORPH_BONE] = 7,
-        [MMD_MORPH_UV] = 4,        [MMD_MORPH_UV1] = 4,    [MMD_MORPH_UV2] = 4,
-        [MMD_MORPH_UV3] = 4,       [MMD_MORPH_UV4] = 4,    [MMD_MORPH_FLIP] = 1,
-        [MMD_MORPH_MATERIAL] = 29, [MMD_MORPH_IMPULSE] = 7};
-    return widths[kind];
-}
 
 static void clip(int32_t *index, size_t count)
 {
@@ -149,43 +135,25 @@ static void clip_indices(mmd_model *model)
     }
 }
 
-static bool refuse(mmd_error *err)
+/* Kinds that the format does not know: the nearest one, of sphere modes none. */
+static void clip_kinds(mmd_model *model)
 {
-    mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file");
-    if (err)
-        memcpy(err->section, "header", sizeof "header");
-    return false;
+    for (size_t i = 0; i < model->material_count; i++)
+        if (model->materials[i].sphere_mode > 3)
+            model->materials[i].sphere_mode = 0;
+    for (size_t i = 0; i < model->rigid_body_count; i++) {
+        mmd_rigid_body *body = &model->rigid_bodies[i];
+        body->shape = body->shape > 2 ? 2 : body->shape;
+        body->mode = body->mode > 2 ? 2 : body->mode;
+    }
+    for (size_t i = 0; i < model->joint_count; i++)
+        if (model->joints[i].kind > 5)
+            model->joints[i].kind = 5;
 }
 
-mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
+bool mmd_model_clean(mmd_model *model, mmd_error *err)
 {
-    mmd_arena arena = {0};
-    mmd_model *model = mmd_arena_alloc(&arena, 1, sizeof *model);
-    if (!model) {
-        mmd_fail_memory(err);
-        return NULL;
-    }
-    model->arena = arena;
-    bool read = mmd_pmx_is(bytes, size)   ? mmd_pmx_read(model, bytes, size, err)
-                : mmd_pmd_is(bytes, size) ? mmd_pmd_read(model, bytes, size, err)
-                                          : refuse(err);
-    if (!read) {
-        mmd_model_free(model);
-        return NULL;
-    }
     clip_indices(model);
-    if (!cut_parent_cycles(model)) {
-        mmd_model_free(model);
-        mmd_fail_memory(err);
-        return NULL;
-    }
-    return model;
-}
-
-void mmd_model_free(mmd_model *model)
-{
-    if (!model)
-        return;
-    mmd_arena arena = model->arena; /* the model itself lies in it */
-    mmd_arena_free(&arena);
+    clip_kinds(model);
+    return cut_parent_cycles(model) || mmd_fail_memory(err);
 }

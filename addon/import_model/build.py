@@ -8,21 +8,18 @@ from typing import NamedTuple
 
 import bpy
 
-from .. import names, native
+from .. import mmd_tools, names, native
 from ..translations import tr
-from . import armature, keys, materials, mesh, neighbour, records, weights
+from ..user_error import UserError
+from . import armature, keys, materials, mesh, records, weights
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
 
 
 class Options(NamedTuple):
-    scale: float = 0.08
+    scale: float = mmd_tools.USUAL_SCALE
     parts: frozenset = frozenset({"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"})
     pack: bool = False
-
-
-class ImportFailedError(Exception):
-    """The file cannot be imported; the text is a sentence for the user."""
 
 
 class Report:
@@ -36,35 +33,30 @@ class Report:
 
 
 def import_file(context, path, options):
-    """The new root object and the Report; ImportFailedError leaves everything as it was."""
+    """The new root object and the Report; UserError leaves everything as it was."""
     path = os.path.abspath(path)
-    model, report = read(path), Report()
+    pmx, report = read(path), Report()
     with _removed_on_failure(context):
-        root = _build(context, model, path, options, report)
+        root = _build(context, pmx, path, options, report)
     return root, report
 
 
 def read(path):
     """The file as a `mmdskin.Model`."""
     file = os.path.basename(path)
-    try:
-        mmdskin = native.load()
-    except native.NativeError as error:
-        raise ImportFailedError(str(error)) from error
+    mmdskin = native.load()
     try:
         return mmdskin.load_model(path)
     except mmdskin.FormatError as error:
-        raise ImportFailedError(
-            tr("'{file}' is not a sound MMD model: {reason}", file=file, reason=error)
+        raise UserError(
+            "'{file}' is not a sound MMD model: {reason}", file=file, reason=error
         ) from error
     except (OSError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or tr("there is not enough memory")
-        raise ImportFailedError(
-            tr("'{file}' cannot be read: {reason}", file=file, reason=reason)
-        ) from error
+        raise UserError("'{file}' cannot be read: {reason}", file=file, reason=reason) from error
 
 
-def _build(context, model, path, options, report):
+def _build(context, pmx, path, options, report):
     # Model and armature are always there, so that every tool finds its way from one to the other.
     stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
     _deselect_all(context)
@@ -76,33 +68,33 @@ def _build(context, model, path, options, report):
     rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)
     root.empty_display_size = options.scale / 0.2
 
-    bone_names = names.bones(model.bones)
+    bone_names = names.bones(pmx.bones)
     if "ARMATURE" in options.parts:
-        armature.add_bones(context, rig, model.bones, bone_names, options.scale)
+        armature.add_bones(context, rig, pmx.bones, bone_names, options.scale)
     if "DISPLAY" in options.parts:
-        records.group_bones(rig, model.display_frames, bone_names)
+        records.group_bones(rig, pmx.display_frames, bone_names)
     key_names = {}
     if "MESH" in options.parts:
-        obj = _mesh_object(collection, model, stem, rig, bone_names, path, options, report)
-        if len(model.positions):
-            keys.add_sdef(obj, model, options.scale)
+        obj = _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report)
+        if len(pmx.positions):
+            keys.add_sdef(obj, pmx, options.scale)
             if "MORPHS" in options.parts:
-                key_names = keys.add_morphs(obj, model, options.scale)
-    records.describe(root, model, key_names, options)
-    neighbour.describe(root, rig, model, bone_names, key_names)
+                key_names = keys.add_morphs(obj, pmx, options.scale)
+    records.describe(root, pmx, key_names, options)
+    mmd_tools.introduce(root, rig, pmx, bone_names, key_names)
     _deselect_all(context)
     root.select_set(True)
     context.view_layer.objects.active = root
     return root
 
 
-def _mesh_object(collection, model, stem, rig, bone_names, path, options, report):
-    data, kept = mesh.create(stem, model, options.scale, report)
+def _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report):
+    data, kept = mesh.create(stem, pmx, options.scale, report)
     obj = _object(collection, f"{stem}_mesh", data, rig)
-    weights.fill(obj, model, bone_names)
-    weights.add_helpers(obj, model)
-    materials.add(data, model, kept, os.path.dirname(path), options.pack, report)
-    modifier = obj.modifiers.new("mmd_armature", "ARMATURE")
+    weights.fill(obj, pmx, bone_names)
+    weights.add_helpers(obj, pmx)
+    materials.add(data, pmx, kept, os.path.dirname(path), options.pack, report)
+    modifier = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
     modifier.object = rig
     return obj
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MMD_PMD_READER_H
-#define MMD_PMD_READER_H
+#ifndef MMD_PMD_CONVERT_H
+#define MMD_PMD_CONVERT_H
 
-#include "core/data/model.h"
 #include "core/formats/reader.h"
 
-/* What pmd.c reads the file's layout into and pmd_convert.c turns into the shape of PMX. */
+/* What a PMD file means in terms of PMX, by the rules of docs/mmd-behaviour.md#pmd-to-pmx: pmd.c
+   reads the layout of the file into this and the model, and asks for the rest here. */
 
 enum { MMD_PMD_TOONS = 10 };
 
-typedef struct mmd_pmd_reader {
-    mmd_reader base;
+typedef struct mmd_pmd {
     mmd_model *model;
     uint8_t *toon_of_material;
     uint16_t *tails; /* as in the file */
@@ -22,27 +21,25 @@ typedef struct mmd_pmd_reader {
     mmd_text *texture_fields;
     int32_t *texture_table; /* open addressing: texture + 1 */
     size_t texture_mask;
-} mmd_pmd_reader;
+} mmd_pmd;
 
-/* The rules of mmd-behaviour.md 4.2. False when memory is short. */
+/* All return false (or -1) when memory is short. */
 
 /* Textures and toons of the materials; `toons` is NULL when the file has no table. */
-bool mmd_pmd_textures(mmd_pmd_reader *r, const mmd_text *toons);
-
-/* Flags, layers, appends and axes, by the bones' types. */
-bool mmd_pmd_bones(mmd_pmd_reader *r);
+bool mmd_pmd_textures(mmd_reader *r, mmd_pmd *pmd, const mmd_text *toons);
 
 /* Room for the bones that second IK entries need: at most one for each. */
-bool mmd_pmd_widen_bones(mmd_pmd_reader *r, size_t extra);
+bool mmd_pmd_widen_bones(mmd_reader *r, mmd_pmd *pmd, size_t extra);
 
 /* The bone that carries an IK entry: the named one, or a child at its place when that has one
-   already. -1: memory is short. */
-int32_t mmd_pmd_ik_carrier(mmd_pmd_reader *r, int32_t bone);
+   already. */
+int32_t mmd_pmd_ik_carrier(mmd_reader *r, mmd_pmd *pmd, int32_t bone);
 
 /* Gives knees, which are known by name, their limits. */
 void mmd_pmd_limit_knee(const mmd_model *model, mmd_ik_link *link);
 
-/* Makes offsets count in vertices and drops the base morph. */
-void mmd_pmd_resolve_base_morph(mmd_pmd_reader *r);
+/* Once all is read: flags, layers, appends and axes by the bones' types; morph offsets that count
+   in vertices, without the base morph. */
+bool mmd_pmd_convert(mmd_reader *r, mmd_pmd *pmd);
 
 #endif

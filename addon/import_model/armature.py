@@ -10,6 +10,8 @@ import math
 import bpy
 from mathutils import Vector
 
+from .. import blender_versions
+
 SHORTEST = 0.001  # Blender deletes bones that have no length
 _FARTHEST = 1e5  # of the file's units; beyond, head and tail would round to one point
 
@@ -115,11 +117,7 @@ def _align(bone, x, z):
 
 
 def _lock(bone, record, is_tip):
-    hidden = not record.flags & VISIBLE
-    if hasattr(bone, "hide"):
-        bone.hide = hidden
-    else:
-        bone.bone.hide = hidden
+    blender_versions.hide_bone(bone, not record.flags & VISIBLE)
     if not record.flags & ROTATABLE:
         bone.lock_rotation = (True, True, True)
     if not record.flags & MOVABLE:

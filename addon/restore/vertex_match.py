@@ -8,20 +8,19 @@ most others hold, by the number alone: the vertex was moved.
 
 import numpy as np
 
-from .. import mesh_source
+from .. import blender_versions, mesh_source, mmd_tools
 
-ORDER = "mmd_vertex_order"  # the group holds number / count
 _SAME = 1e-5  # of the model's size: vertices this close are one
 _MOVED = 0.05  # of the model's size: as far as an edited vertex is looked for
 
 
-def match(obj, weights, model, to_mesh):
+def match(obj, weights, pmx, to_mesh):
     """(V,) file vertex of each vertex of `obj`, -1 where there is none.
 
     `weights` are those of `mesh_source`; `to_mesh` (4, 4) leads from the file's space to the mesh's.
     """
     places = mesh_source.rest_positions(obj.data).astype(np.float64)
-    targets = model.positions @ to_mesh[:3, :3].T + to_mesh[:3, 3]
+    targets = pmx.positions @ to_mesh[:3, :3].T + to_mesh[:3, 3]
     found = np.full(len(places), -1)
     if not len(places) or not len(targets):
         return found
@@ -34,7 +33,7 @@ def match(obj, weights, model, to_mesh):
     sure = distance <= _SAME * size
     found[sure] = claimed[sure]
     rest = np.flatnonzero(~sure)
-    uvs = np.stack([model.uvs[:, 0], 1 - model.uvs[:, 1]], 1)
+    uvs = np.stack([pmx.uvs[:, 0], 1 - pmx.uvs[:, 1]], 1)
     found[rest] = _nearest(places[rest], _uvs(obj.data)[rest], targets, uvs, _SAME * size)
     if 2 * sure.sum() > len(places):
         moved = (found < 0) & (distance <= _MOVED * size)
@@ -47,7 +46,7 @@ def match(obj, weights, model, to_mesh):
 def _claimed(obj, weights, count):
     """(V,) the numbers that the mesh keeps, -1 where it keeps none."""
     numbers = np.full(len(obj.data.vertices), -1)
-    group = obj.vertex_groups.get(ORDER)
+    group = obj.vertex_groups.get(mmd_tools.VERTEX_ORDER)
     if group is not None:
         chosen = weights.group == group.index
         exact = weights.weight[chosen].astype(np.float64) * count
@@ -63,10 +62,8 @@ def _uvs(mesh):
     if mesh.uv_layers and len(mesh.loops):
         layer = mesh.uv_layers[0]
         corners = np.empty((len(mesh.loops), 2), np.float32)
-        if hasattr(layer, "uv"):
-            layer.uv.foreach_get("vector", corners.ravel())
-        else:
-            layer.data.foreach_get("uv", corners.ravel())
+        collection, attribute = blender_versions.uvs(layer)
+        collection.foreach_get(attribute, corners.ravel())
         vertex = np.empty(len(mesh.loops), np.int32)
         mesh.loops.foreach_get("vertex_index", vertex)
         uvs[vertex] = corners

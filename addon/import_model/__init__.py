@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From files into the scene: models (`build`), motions (`motion`), and what another importer has lost
-(`restore`). File > Import > MMD model needs no other add-on.
+"""Import MMD Model: a PMX or PMD as objects of the scene. It needs no other add-on.
+
+`operators` are what users call; `build` calls the makers of the parts, one file after the other.
 
 The scene looks as mmd_tools leaves it (root › armature › mesh, the names, the rest pose), and what
 has no place in Blender stays as custom properties, with the file's words and numbers:
@@ -19,16 +20,12 @@ Bones, morphs, materials and bodies refer to each other by their numbers in the 
 in the file's units and axes. Every `mmd_morphs` entry has `key`, its shape key's name if it has one.
 """
 
-from . import motion, operator, restore
-
-_parts = (operator, motion, restore)
+from . import operators
 
 
 def register():
-    for part in _parts:
-        part.register()
+    operators.register()
 
 
 def unregister():
-    for part in reversed(_parts):
-        part.unregister()
+    operators.unregister()

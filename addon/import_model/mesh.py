@@ -4,6 +4,7 @@
 import bpy
 import numpy as np
 
+from .. import blender_versions
 from ..translations import tr
 
 _FOLDED = np.cos(np.radians(179))
@@ -14,20 +15,20 @@ def to_blender(points, scale=1.0):
     return np.ascontiguousarray(points[:, [0, 2, 1]] * np.float32(scale))
 
 
-def create(name, model, scale, report):
+def create(name, pmx, scale, report):
     """The mesh and, for each of its triangles, the number of the file's triangle."""
-    triangles, kept = _drawable(model.triangles)
-    if len(kept) < len(model.triangles):
+    triangles, kept = _drawable(pmx.triangles)
+    if len(kept) < len(pmx.triangles):
         report.warn(
             tr(
                 "{count} triangles use a vertex twice and were left out",
-                count=len(model.triangles) - len(kept),
+                count=len(pmx.triangles) - len(kept),
             )
         )
     mesh = bpy.data.meshes.new(name)
-    _geometry(mesh, to_blender(model.positions, scale), triangles)
-    _uv_maps(mesh, model, triangles.ravel(), report)
-    _normals(mesh, to_blender(model.normals))
+    _geometry(mesh, to_blender(pmx.positions, scale), triangles)
+    _uv_maps(mesh, pmx, triangles.ravel(), report)
+    _normals(mesh, to_blender(pmx.normals))
     return mesh, kept
 
 
@@ -47,26 +48,17 @@ def _geometry(mesh, positions, triangles):
     mesh.vertices.add(len(positions))
     mesh.loops.add(triangles.size)
     mesh.polygons.add(len(triangles))
-    attributes = mesh.attributes
-    if "position" in attributes:
-        put(attributes["position"].data, "vector", positions)
-    else:
-        put(mesh.vertices, "co", positions)
-    if ".corner_vert" in attributes:
-        put(attributes[".corner_vert"].data, "value", triangles.astype(np.int32))
-    else:
-        put(mesh.loops, "vertex_index", triangles.astype(np.int32))
+    put(*blender_versions.positions(mesh), positions)
+    put(*blender_versions.corner_vertices(mesh), triangles.astype(np.int32))
     put(mesh.polygons, "loop_start", np.arange(0, triangles.size, 3, dtype=np.int32))
-    if bpy.app.version < (4, 1):
-        put(mesh.polygons, "loop_total", np.full(len(triangles), 3, np.int32))
-        put(mesh.polygons, "use_smooth", np.ones(len(triangles), bool))
+    blender_versions.finish_triangles(mesh)
     mesh.update(calc_edges=True)
 
 
-def _uv_maps(mesh, model, corners, report):
+def _uv_maps(mesh, pmx, corners, report):
     """`UVMap`, and as in mmd_tools `UV1` for x and y, `_UV1` for z and w of the additional UVs."""
-    maps = [("UVMap", model.uvs)]
-    channels = [model.additional_uvs[:, i] for i in range(model.additional_uvs.shape[1])]
+    maps = [("UVMap", pmx.uvs)]
+    channels = [pmx.additional_uvs[:, i] for i in range(pmx.additional_uvs.shape[1])]
     maps += [(f"UV{i}", channel[:, :2]) for i, channel in enumerate(channels, 1)]
     maps += [
         (f"_UV{i}", channel[:, 2:]) for i, channel in enumerate(channels, 1) if channel[:, 2:].any()
@@ -77,10 +69,7 @@ def _uv_maps(mesh, model, corners, report):
             report.warn(tr("Blender has no room for the UV map '{name}'", name=name))
             continue
         flipped = np.stack([uvs[:, 0], 1 - uvs[:, 1]], 1)[corners]
-        if hasattr(layer, "uv"):
-            put(layer.uv, "vector", flipped)
-        else:
-            put(layer.data, "uv", flipped)
+        put(*blender_versions.uvs(layer), flipped)
     if mesh.uv_layers:
         mesh.uv_layers.active_index = 0
 
@@ -89,8 +78,7 @@ def _normals(mesh, normals):
     if not len(mesh.polygons):
         return
     _sharpen_folds(mesh)
-    if hasattr(mesh, "use_auto_smooth"):  # up to 4.0
-        mesh.use_auto_smooth, mesh.auto_smooth_angle = True, np.pi
+    blender_versions.use_custom_normals(mesh)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     unit = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
     # A zero vector makes Blender keep its own normal there.

@@ -10,7 +10,7 @@ import numpy as np
 from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
-from .. import names
+from .. import blender_versions, names
 from ..translations import tr
 from .mesh import put
 from .textures import Textures
@@ -19,17 +19,17 @@ DOUBLE_SIDED = 0x1
 _DEFAULT_LIGHT = 154 / 255
 
 
-def add(mesh, model, kept, folder, pack, report):
+def add(mesh, pmx, kept, folder, pack, report):
     """Give the mesh its materials, in the file's order; `kept` are its triangles' numbers."""
-    textures = Textures(model.textures, folder, pack, report)
-    for number, record in enumerate(model.materials):
+    textures = Textures(pmx.textures, folder, pack, report)
+    for number, record in enumerate(pmx.materials):
         mesh.materials.append(_material(record, number, textures))
-    _assign(mesh, model, kept, report)
+    _assign(mesh, pmx, kept, report)
 
 
-def _assign(mesh, model, kept, report):
-    counts = [max(record.index_count, 0) // 3 for record in model.materials]
-    total = len(model.triangles)
+def _assign(mesh, pmx, kept, report):
+    counts = [max(record.index_count, 0) // 3 for record in pmx.materials]
+    total = len(pmx.triangles)
     if not counts or not total:
         return
     if sum(counts) != total:
@@ -44,12 +44,7 @@ def _assign(mesh, model, kept, report):
     ends = np.minimum(np.cumsum(counts), total)
     ends[-1] = total
     numbers = np.searchsorted(ends, kept, side="right").astype(np.int32)
-    if bpy.app.version >= (4, 1):
-        attribute = mesh.attributes.get("material_index")
-        attribute = attribute or mesh.attributes.new("material_index", "INT", "FACE")
-        put(attribute.data, "value", numbers)
-    else:
-        put(mesh.polygons, "material_index", numbers)
+    put(*blender_versions.material_indices(mesh), numbers)
 
 
 def _material(record, number, textures):
@@ -77,8 +72,8 @@ def _shade(material, record, image):
         if _has_alpha(image):
             see_through = True
             _link_alpha(material, shader, alpha)
-    if see_through and bpy.app.version < (4, 2):
-        material.blend_method = material.shadow_method = "HASHED"
+    if see_through:
+        blender_versions.dither_transparency(material)
 
 
 def _has_alpha(image):

@@ -4,22 +4,24 @@
 Also the display frames, which Blender knows as groups (up to 3.6) or collections (4.0) of bones.
 """
 
+from .. import blender_versions, mmd_tools
 
-def describe(root, model, key_names, options):
+
+def describe(root, pmx, key_names, options):
     """Describe the model; `key_names` are its shape keys by the number of their morph."""
-    root["mmd_name_j"], root["mmd_name_e"] = model.name, model.name_english
-    root["mmd_comment_j"], root["mmd_comment_e"] = model.comment, model.comment_english
-    root["mmd_version"] = model.version
+    root["mmd_name_j"], root["mmd_name_e"] = pmx.name, pmx.name_english
+    root["mmd_comment_j"], root["mmd_comment_e"] = pmx.comment, pmx.comment_english
+    root["mmd_version"] = pmx.version
     root["mmd_scale"] = options.scale
     if "MORPHS" in options.parts:
         root["mmd_morphs"] = [
-            _morph(morph, key_names.get(number, "")) for number, morph in enumerate(model.morphs)
+            _morph(morph, key_names.get(number, "")) for number, morph in enumerate(pmx.morphs)
         ]
     if "DISPLAY" in options.parts:
-        root["mmd_display_frames"] = [_frame(frame) for frame in model.display_frames]
+        root["mmd_display_frames"] = [_frame(frame) for frame in pmx.display_frames]
     if "PHYSICS" in options.parts:
-        root["mmd_rigid_bodies"] = [body._asdict() for body in model.rigid_bodies]
-        root["mmd_joints"] = [joint._asdict() for joint in model.joints]
+        root["mmd_rigid_bodies"] = [body._asdict() for body in pmx.rigid_bodies]
+        root["mmd_joints"] = [joint._asdict() for joint in pmx.joints]
 
 
 def group_bones(armature, frames, bone_names):
@@ -31,17 +33,9 @@ def group_bones(armature, frames, bone_names):
             continue
         shown.update(numbers)
         chosen = [bone_names[number] for number in numbers]
-        if hasattr(armature.data, "collections"):
-            collections = armature.data.collections
-            collection = collections.get(frame.name) or collections.new(frame.name)
-            collection["mmd_tools"] = "normal collection"  # so mmd_tools keeps it in step
-            for name in chosen:
-                collection.assign(armature.data.bones[name])
-        else:
-            groups = armature.pose.bone_groups
-            group = groups.get(frame.name) or groups.new(name=frame.name)
-            for name in chosen:
-                armature.pose.bones[name].bone_group = group
+        collection = blender_versions.group_bones(armature, frame.name, chosen)
+        if collection is not None:
+            mmd_tools.keep_in_step(collection)
 
 
 def _morph(morph, key):

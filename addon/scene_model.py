@@ -5,40 +5,31 @@ from typing import NamedTuple
 
 import bpy
 
-from .translations import tr
+from . import mmd_tools
+from .user_error import UserError
 
-_ROOT = 2  # what mmd_tools stores for mmd_type == 'ROOT'; seen where mmd_tools is not enabled
 
-
-class Model(NamedTuple):
+class SceneModel(NamedTuple):
     name: str
     armature: bpy.types.Object
     meshes: tuple  # the mesh objects that the armature deforms
 
 
-class ModelError(Exception):
-    """There is no model to work on; the text is a sentence for the user."""
-
-
 def of_object(obj, view_layer):
-    """The Model that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
+    """The SceneModel that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
     if obj is None:
-        raise ModelError(tr("No object is active: select any object of an MMD model"))
+        raise UserError("No object is active: select any object of an MMD model")
     root = _root(obj)
     armature = _armature_below(root) if root else _armature_of(obj)
     if armature is None:
         name = (root or obj).name
-        raise ModelError(
-            tr("'{name}' has no armature: select an object of an MMD model", name=name)
-        )
-    model = _model(armature, root, view_layer)
+        raise UserError("'{name}' has no armature: select an object of an MMD model", name=name)
+    model = _described(armature, root, view_layer)
     if not model.meshes:
-        raise ModelError(
-            tr(
-                "'{name}' has no mesh with an Armature modifier for '{armature}'",
-                name=model.name,
-                armature=armature.name,
-            )
+        raise UserError(
+            "'{name}' has no mesh with an Armature modifier for '{armature}'",
+            name=model.name,
+            armature=armature.name,
         )
     return model
 
@@ -52,8 +43,8 @@ def all_of(view_layer):
     if any(root for _, root in pairs):
         pairs = [(armature, root) for armature, root in pairs if root]
     if not pairs:
-        raise ModelError(tr("This scene has no MMD model: no armature deforms a mesh"))
-    return [_model(armature, root, view_layer) for armature, root in pairs]
+        raise UserError("This scene has no MMD model: no armature deforms a mesh")
+    return [_described(armature, root, view_layer) for armature, root in pairs]
 
 
 def armature_modifiers(obj, armature=None):
@@ -67,19 +58,14 @@ def armature_modifiers(obj, armature=None):
     ]
 
 
-def _model(armature, root, view_layer):
+def _described(armature, root, view_layer):
     meshes = (obj for obj in _mesh_objects(view_layer) if armature_modifiers(obj, armature))
-    return Model((root or armature).name, armature, tuple(meshes))
+    return SceneModel((root or armature).name, armature, tuple(meshes))
 
 
 def _mesh_objects(view_layer):
     # Until the next update the layer holds None for what `bpy.data.batch_remove` has removed.
     return (obj for obj in view_layer.objects if obj and obj.type == "MESH")
-
-
-def _is_root(obj):
-    # An ID property where mmd_tools is not enabled, or came after our own importer.
-    return getattr(obj, "mmd_type", None) == "ROOT" or obj.get("mmd_type") in (_ROOT, "ROOT")
 
 
 def _ancestors(obj):
@@ -89,7 +75,7 @@ def _ancestors(obj):
 
 
 def _root(obj):
-    return next((ancestor for ancestor in _ancestors(obj) if _is_root(ancestor)), None)
+    return next((ancestor for ancestor in _ancestors(obj) if mmd_tools.is_root(ancestor)), None)
 
 
 def _armature_of(obj):

@@ -6,36 +6,36 @@ from itertools import pairwise, repeat
 
 import numpy as np
 
-from .. import deform_data
+from .. import deform_data, mmd_tools
 
 
-def fill(obj, model, bone_names):
+def fill(obj, pmx, bone_names):
     """Give `obj` a group for each bone of the file, in the file's order."""
     groups = [obj.vertex_groups.new(name=name) for name in bone_names]
-    vertex, bone, weight = _influences(model)
+    vertex, bone, weight = _influences(pmx)
     for start, end in _runs(bone, weight):
         groups[bone[start]].add(vertex[start:end].tolist(), weight[start], "REPLACE")
-    deform_data.store(obj.data, model.deform, model.bone_indices, model.bone_weights)
+    deform_data.store(obj.data, pmx.deform, pmx.bone_indices, pmx.bone_weights)
 
 
-def add_helpers(obj, model):
+def add_helpers(obj, pmx):
     """`mmd_edge_scale`, and `mmd_vertex_order` which numbers the vertices through edits."""
-    count = len(model.positions)
-    edge = obj.vertex_groups.new(name="mmd_edge_scale")
-    scales = np.clip(model.edge_scales, 0, 1)
+    count = len(pmx.positions)
+    edge = obj.vertex_groups.new(name=mmd_tools.EDGE_SCALE)
+    scales = np.clip(pmx.edge_scales, 0, 1)
     order = np.argsort(scales, kind="stable")
     for start, end in _runs(scales[order]):
         edge.add(order[start:end].tolist(), scales[order[start]], "REPLACE")
-    numbers = obj.vertex_groups.new(name="mmd_vertex_order")
+    numbers = obj.vertex_groups.new(name=mmd_tools.VERTEX_ORDER)
     weights = (np.arange(count) / max(count, 1)).tolist()
     deque(map(numbers.add, zip(range(count)), weights, repeat("REPLACE")), maxlen=0)
     edge.lock_weight = numbers.lock_weight = True
 
 
-def _influences(model):
+def _influences(pmx):
     """Vertices, bones and weights of all influences, sorted by bone and weight; no zeros."""
-    vertex = np.repeat(np.arange(len(model.positions)), 4)
-    bone, weight = model.bone_indices.ravel(), model.bone_weights.ravel()
+    vertex = np.repeat(np.arange(len(pmx.positions)), 4)
+    bone, weight = pmx.bone_indices.ravel(), pmx.bone_weights.ravel()
     used = (bone >= 0) & (weight != 0)
     vertex, bone, weight = vertex[used], bone[used], weight[used]
     # A bone may influence a vertex twice; its group holds the sum.

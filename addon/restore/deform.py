@@ -11,40 +11,22 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
-from bpy.props import StringProperty
-from bpy_extras.io_utils import ImportHelper
 
 from .. import (
+    blender_versions,
     deform_data,
     mesh_source,
     mmd_tools,
-    model,
-    model_file,
-    native,
     pose_source,
     preview,
     skinner,
 )
-from ..mesh_source import BDEF2, SDEF, SDEF_KEYS
-from ..translations import tr
+from ..mesh_source import BDEF2, SDEF
+from ..mmd_tools import SDEF_KEYS
+from ..user_error import UserError
 from . import vertex_match
 
 _SAME_WEIGHT = 1e-6
-
-
-class RestoreError(Exception):
-    """The file is not this model's; the text is a sentence for the user."""
-
-
-ERRORS = (
-    RestoreError,
-    model.ModelError,
-    model_file.FileError,
-    mesh_source.SourceError,
-    pose_source.PoseError,
-    native.NativeError,
-    skinner.SkinError,
-)
 
 
 class Restored(NamedTuple):
@@ -60,29 +42,27 @@ class Restored(NamedTuple):
     points: np.ndarray  # (V, 3, 3) float32 C, R0, R1 in mesh space; None without SDEF vertices
 
 
-def prepare(found, rig):
+def prepare(model, rig):
     """A Restored for each mesh with vertices of the file, and how many vertices have no match."""
-    for obj in found.meshes:
+    for obj in model.meshes:
         skinner.check_editable(obj)
-    if not len(rig.model.positions):
-        raise RestoreError(tr("'{name}' has no vertices", name=os.path.basename(rig.path)))
-    restored = [_prepare(obj, found.armature, rig) for obj in found.meshes]
+    if not len(rig.pmx.positions):
+        raise UserError("'{name}' has no vertices", name=os.path.basename(rig.path))
+    restored = [_prepare(obj, model.armature, rig) for obj in model.meshes]
     matched = sum(item.matched.sum() for item in restored)
     total = sum(len(item.matched) for item in restored)
     if 2 * matched < total or not matched:
-        raise RestoreError(
-            tr(
-                "'{file}' does not fit '{name}': {found} of {total} vertices found",
-                file=os.path.basename(rig.path),
-                name=found.name,
-                found=matched,
-                total=total,
-            )
+        raise UserError(
+            "'{file}' does not fit '{name}': {found} of {total} vertices found",
+            file=os.path.basename(rig.path),
+            name=model.name,
+            found=matched,
+            total=total,
         )
     return [item for item in restored if item.matched.any()], total - matched
 
 
-def write(found, rig, restored):
+def write(model, rig, restored):
     for item in restored:
         _write_weights(item)
         if item.points is not None:
@@ -90,30 +70,30 @@ def write(found, rig, restored):
         deform_data.store(item.obj.data, item.deform, item.groups, item.weights)
         item.obj.data.update_tag()
         mmd_tools.refresh_sdef(item.obj)
-    found.armature.mmdskin.model_path = rig.path
+    model.armature.mmdskin.model_path = rig.path
     if any(preview.is_live(item.obj) for item in restored):
-        preview.enable(found)
+        preview.enable(model)
 
 
 def _prepare(obj, armature, rig):
     source = mesh_source.read(obj, armature)
     to_mesh = pose_source.mesh_from_armature(armature, obj) @ rig.to_armature
-    numbers = vertex_match.match(obj, source.weights, rig.model, to_mesh)
+    numbers = vertex_match.match(obj, source.weights, rig.pmx, to_mesh)
     group_of_bone, new_groups = _groups(obj, rig, numbers)
     # As the mesh has it: what vertices keep that the file does not know.
     group_of_source = np.array([obj.vertex_groups[name].index for name in source.bones] + [-1])
     groups, weights = group_of_source[source.bone_indices], source.bone_weights.copy()
     deform = source.deform.copy()
 
-    bones = rig.model.bone_indices[numbers]
+    bones = rig.pmx.bone_indices[numbers]
     matched = (numbers >= 0) & ((bones < 0) | (group_of_bone[bones] >= 0)).all(axis=1)
     number = numbers[matched]
     groups[matched] = np.where(bones < 0, -1, group_of_bone[bones])[matched]
-    weights[matched] = rig.model.bone_weights[number]
-    deform[matched] = rig.model.deform[number]
+    weights[matched] = rig.pmx.bone_weights[number]
+    deform[matched] = rig.pmx.deform[number]
     # Blender could not tell points that are all zero, which make no SDEF, from others.
     empty = matched & (deform == SDEF)
-    empty[empty] = ~rig.model.sdef[numbers[empty]].any(axis=(1, 2))
+    empty[empty] = ~rig.pmx.sdef[numbers[empty]].any(axis=(1, 2))
     deform[empty] = BDEF2
     return Restored(
         obj,
@@ -129,9 +109,9 @@ def _prepare(obj, armature, rig):
 
 def _groups(obj, rig, numbers):
     """Vertex group of each bone of the file (-1: the armature has no such bone), names to add."""
-    used = np.unique(rig.model.bone_indices[numbers[numbers >= 0]])
+    used = np.unique(rig.pmx.bone_indices[numbers[numbers >= 0]])
     names = {number: name for name, number in rig.bones.items()}
-    group_of_bone = np.full(max(len(rig.model.bones), 1), -1)
+    group_of_bone = np.full(max(len(rig.pmx.bones), 1), -1)
     new_groups = []
     for bone in used[used >= 0].tolist():
         group = obj.vertex_groups.get(names.get(bone, ""))
@@ -175,7 +155,7 @@ def _points(obj, rig, to_mesh, matched, numbers, deform, groups):
         [rest if block is None else mesh_source.key_positions(block) for block in blocks], axis=1
     )
     points[matched] = rest[matched, None]
-    of_file = rig.model.sdef[numbers[sdef]].astype(np.float64)
+    of_file = rig.pmx.sdef[numbers[sdef]].astype(np.float64)
     points[sdef] = of_file @ to_mesh[:3, :3].T + to_mesh[:3, 3]
     # The pair is stored in the order of the groups.
     swapped = sdef & (groups[:, 0] > groups[:, 1])
@@ -209,66 +189,6 @@ def _write_points(item):
             key.mute = True
         key.value = 0.0
         flat = np.ascontiguousarray(points, np.float32).ravel()
-        getattr(key, "points", key.data).foreach_set("co", flat)
+        place, co = blender_versions.key_positions(key)
+        place.foreach_set(co, flat)
     obj.active_shape_key_index = shown
-
-
-class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
-    """Read from the model's file what its importer has lost: QDEF, SDEF, exact weights"""
-
-    bl_idname = "mmdskin.load_deform_data"
-    bl_label = "Restore Deform Data"
-    bl_options = {"REGISTER", "UNDO"}
-
-    filename_ext = ".pmx"
-    filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
-
-    @classmethod
-    def poll(cls, context):
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to object mode first"))
-            return False
-        return True
-
-    def invoke(self, context, event):
-        try:
-            found = model.of_object(context.active_object, context.view_layer)
-            self.filepath = model_file.rig(found.armature).path
-        except ERRORS:
-            pass  # the user knows better
-        return super().invoke(context, event)
-
-    def execute(self, context):
-        try:
-            found = model.of_object(context.active_object, context.view_layer)
-            rig = model_file.rig(found.armature, self.filepath)
-            restored, missing = prepare(found, rig)
-            write(found, rig, restored)
-        except ERRORS as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        name = os.path.basename(rig.path)
-        if missing:
-            self.report(
-                {"WARNING"},
-                tr(
-                    "{count} vertices have no match in '{file}' and keep what they have",
-                    count=missing,
-                    file=name,
-                ),
-            )
-        matched = sum(int(item.matched.sum()) for item in restored)
-        self.report(
-            {"INFO"}, tr("Restored {count} vertices from '{file}'", count=matched, file=name)
-        )
-        return {"FINISHED"}
-
-
-def register():
-    if not MMDSKIN_OT_load_deform_data.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_load_deform_data)
-
-
-def unregister():
-    if MMDSKIN_OT_load_deform_data.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_OT_load_deform_data)

@@ -6,21 +6,22 @@ Groups move vertices linearly, so a key that holds the sum acts exactly as MMD's
 
 import numpy as np
 
-from .. import names
-from ..mesh_source import SDEF, SDEF_KEYS, key_positions
+from .. import blender_versions, mmd_tools, names
+from ..mesh_source import SDEF, key_positions
+from ..mmd_tools import SDEF_KEYS
 from .mesh import put, to_blender
 
-RESERVED = ("Basis", *SDEF_KEYS, "mmd_sdef_skinning")
+RESERVED = ("Basis", *mmd_tools.NOT_MORPHS)
 
 
-def add_sdef(obj, model, scale):
+def add_sdef(obj, pmx, scale):
     """The three keys that mmd_tools makes; the bone of the lower group is bone 0."""
-    sdef = model.deform == SDEF
+    sdef = pmx.deform == SDEF
     if not sdef.any():
         return
     basis = _basis(obj)
-    points = model.sdef[sdef]
-    pair = model.bone_indices[sdef]
+    points = pmx.sdef[sdef]
+    pair = pmx.bone_indices[sdef]
     swapped = pair[:, 0] > pair[:, 1]
     points[swapped, 1:] = points[swapped, :0:-1]
     for column, name in enumerate(SDEF_KEYS):
@@ -29,11 +30,11 @@ def add_sdef(obj, model, scale):
         _add(obj, name, positions).mute = True
 
 
-def add_morphs(obj, model, scale):
+def add_morphs(obj, pmx, scale):
     """Keys for the morphs that move vertices; returns their names by the morph's number."""
     basis, made = _basis(obj), {}
-    for number, name in enumerate(names.morphs(model.morphs, RESERVED)):
-        parts = _vertex_parts(model.morphs, number)
+    for number, name in enumerate(names.morphs(pmx.morphs, RESERVED)):
+        parts = _vertex_parts(pmx.morphs, number)
         if not parts:
             continue
         positions = basis.copy()
@@ -68,6 +69,6 @@ def _basis(obj):
 
 def _add(obj, name, positions):
     key = obj.shape_key_add(name=name, from_mix=False)
-    put(getattr(key, "points", key.data), "co", positions)
+    put(*blender_versions.key_positions(key), positions)
     key.value = 0.0
     return key

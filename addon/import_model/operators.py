@@ -7,7 +7,9 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
+from ..blender_versions import HAS_FILE_HANDLERS
 from ..translations import tr
+from ..user_error import UserError
 from . import build
 
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
@@ -81,7 +83,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         for path in paths:
             try:
                 _, report = build.import_file(context, path, options)
-            except build.ImportFailedError as error:
+            except UserError as error:
                 self.report({"ERROR"}, str(error))
                 continue
             imported += 1
@@ -109,7 +111,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
 
 _classes = [MMDSKIN_OT_import_model]
 
-if hasattr(bpy.types, "FileHandler"):
+if HAS_FILE_HANDLERS:
 
     class MMDSKIN_FH_model(bpy.types.FileHandler):
         bl_idname = "MMDSKIN_FH_model"

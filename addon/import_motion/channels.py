@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every bone and shape key of a model does in a motion, frame by frame, in Blender's terms.
+
+Every bone of the file gets the channels that make it stand where MMD puts it, IK and appended
+motion solved.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+_CHUNK = 256  # frames evaluated at once
+_STILL = 1e-6  # change of a channel that counts as none, locations relative to the model's size
+
+
+class Channels(NamedTuple):
+    """What one bone does, in its own space."""
+
+    name: str
+    locations: np.ndarray  # (F, 3) float64
+    rotations: np.ndarray  # (F, 4) float64 w x y z
+    moves: bool  # it leaves its rest place at some frame
+
+
+def of_bones(armature, source, frames):
+    """Channels of each bone of the file for frames of the scene, parents before children."""
+    bones = list(armature.data.bones)
+    names = [bone.name for bone in bones]
+    number = {name: i for i, name in enumerate(names)}
+    parts = np.array_split(frames, max(1, math.ceil(len(frames) / _CHUNK)))
+    matrices = np.concatenate([source.matrices(names, part) for part in parts])
+    size = max((bone.head_local.length for bone in bones), default=1.0)
+    # What Blender will make of the parents' channels, so that no rounding is passed on.
+    channels, shown = [], {}
+    for bone in bones:
+        wanted = matrices[:, number[bone.name]].astype(np.float64)
+        if bone.name not in source.rig.bones:
+            shown[bone.name] = wanted
+            continue
+        parent = shown[bone.parent.name] if bone.parent else np.eye(4)[None]
+        rest = np.array(bone.matrix_local, np.float64)
+        basis = np.linalg.inv(rest) @ _inverses(parent) @ wanted @ rest
+        locations, rotations = basis[:, :3, 3], _quaternions(basis[:, :3, :3])
+        _settle(locations, _STILL * size)
+        _settle(rotations, _STILL)
+        basis[:, :3, :3] = _matrices(rotations)
+        shown[bone.name] = parent @ rest @ basis @ np.linalg.inv(rest)
+        moves = bool(locations.any() or (np.abs(rotations[:, 1:]) > _STILL).any())
+        channels.append(Channels(bone.name, locations.copy(), rotations, moves))
+    return channels
+
+
+def of_keys(model, source, frames):
+    """{mesh object: {shape key: (F,) values}} for the keys that the motion moves."""
+    result = {}
+    for obj in model.meshes:
+        keys = obj.data.shape_keys
+        names = [key.name for key in keys.key_blocks] if keys else []
+        names = [n for n, known in zip(names, source.known_keys(names), strict=True) if known]
+        values = source.key_values(names, frames)
+        result[obj] = {
+            name: column
+            for name, column in zip(names, values.T, strict=True)
+            if column.any() or source.has_key_track(name)
+        }
+    return {obj: values for obj, values in result.items() if values}
+
+
+def _inverses(matrices):
+    """(F, 4, 4) of affine matrices; `np.linalg.inv` takes ten times as long for many small ones."""
+    a, b, c = matrices[:, :3, :3].transpose(1, 0, 2)
+    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=2)
+    result = np.tile(np.eye(4), (len(matrices), 1, 1))
+    result[:, :3, :3] = cofactors / (a * cofactors[:, :, 0]).sum(axis=1)[:, None, None]
+    result[:, :3, 3:] = -result[:, :3, :3] @ matrices[:, :3, 3:]
+    return result
+
+
+def _quaternions(matrices):
+    """(F, 4) unit quaternions w x y z of rotations (F, 3, 3), without sudden changes of sign."""
+    m = matrices / np.linalg.norm(matrices, axis=1, keepdims=True)
+    diagonal = m[:, [0, 1, 2], [0, 1, 2]]
+    # Four times the square of each component; the largest gives the others best.
+    squares = 1 + np.stack(
+        [diagonal.sum(1), *(2 * diagonal[:, i] - diagonal.sum(1) for i in range(3))], 1
+    )
+    a, b, c = m[:, 2, 1] - m[:, 1, 2], m[:, 0, 2] - m[:, 2, 0], m[:, 1, 0] - m[:, 0, 1]
+    d, e, f = m[:, 1, 0] + m[:, 0, 1], m[:, 0, 2] + m[:, 2, 0], m[:, 2, 1] + m[:, 1, 2]
+    w, x, y, z = squares.T
+    choices = np.array([[w, a, b, c], [a, x, d, e], [b, d, y, f], [c, e, f, z]])
+    result = choices[squares.argmax(axis=1), :, np.arange(len(m))]
+    result /= np.linalg.norm(result, axis=1, keepdims=True)
+    turns = (result[1:] * result[:-1]).sum(axis=1) < 0
+    signs = np.cumprod(np.concatenate([[1 if result[0, 0] >= 0 else -1], np.where(turns, -1, 1)]))
+    return result * signs[:, None]
+
+
+def _matrices(quaternions):
+    """(F, 3, 3) rotations of quaternions w x y z, whatever their length."""
+    w, x, y, z = quaternions.T
+    scale = 2 / (quaternions * quaternions).sum(axis=1)
+    rows = [
+        [1 - scale * (y * y + z * z), scale * (x * y - z * w), scale * (x * z + y * w)],
+        [scale * (x * y + z * w), 1 - scale * (x * x + z * z), scale * (y * z - x * w)],
+        [scale * (x * z - y * w), scale * (y * z + x * w), 1 - scale * (x * x + y * y)],
+    ]
+    return np.array(rows).transpose(2, 0, 1)
+
+
+def _settle(values, tolerance):
+    """Give channels (F, n) that do not change one value, and zero where that is meant."""
+    still = np.ptp(values, axis=0) <= tolerance
+    values[:, still] = np.median(values[:, still], axis=0)
+    values[:, still & (np.abs(values[0]) <= tolerance)] = 0

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/formats/load.h"
+
+#include "core/formats/clean.h"
+#include "core/formats/pmd.h"
+#include "core/formats/pmx.h"
+#include "core/formats/vmd.h"
+#include "core/formats/vpd.h"
+
+#include <string.h>
+
+static bool refuse(const char *expected, mmd_error *err)
+{
+    mmd_fail(err, MMD_E_FORMAT, "not a %s file", expected);
+    if (err)
+        memcpy(err->section, "header", sizeof "header");
+    return false;
+}
+
+static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
+{
+    if (mmd_pmx_is(bytes, size))
+        return mmd_pmx_read(model, bytes, size, err);
+    if (mmd_pmd_is(bytes, size))
+        return mmd_pmd_read(model, bytes, size, err);
+    return refuse("PMX or PMD", err);
+}
+
+static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err)
+{
+    if (mmd_vmd_is(bytes, size))
+        return mmd_vmd_read(motion, bytes, size, err);
+    if (mmd_vpd_is(bytes, size))
+        return mmd_vpd_read(motion, bytes, size, err);
+    return refuse("VMD or VPD", err);
+}
+
+mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
+{
+    mmd_model *model = mmd_owner_new(sizeof *model);
+    if (!model)
+        mmd_fail_memory(err);
+    else if (read_model(model, bytes, size, err) && mmd_model_clean(model, err))
+        return model;
+    mmd_model_free(model);
+    return NULL;
+}
+
+mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err)
+{
+    mmd_motion *motion = mmd_owner_new(sizeof *motion);
+    if (!motion)
+        mmd_fail_memory(err);
+    else if (read_motion(motion, bytes, size, err)) {
+        mmd_motion_find_range(motion);
+        return motion;
+    }
+    mmd_motion_free(motion);
+    return NULL;
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Loading and posing take time in proportion to the file, however hostile its rig is."""
+
+import time
+
+import mmdskin
+import pytest
+from files import motion_file as mf
+from files import pmx_file as pmx
+from judges import pose_rigs as rigs
+from judges.pose_rigs import bone, ik
+
+SMALL, LARGE, MOST = 4000, 16000, 6  # four times the file, less than six times the time
+
+
+def seconds(call):
+    """CPU time, the best of some."""
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        call()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def growth(work):
+    """How many times as long the work of the large size takes; work(n) gives what is to be timed."""
+    return seconds(work(LARGE)) / seconds(work(SMALL))
+
+
+def chain(n):
+    """Every bone moves all that follow."""
+    return [bone(str(i), (0, 1, 0), i - 1, ik=ik(max(i - 1, 0), [])) for i in range(n)]
+
+
+def loose(n):
+    return [bone(str(i), ik=ik((i + 1) % n, [])) for i in range(n)]
+
+
+def rope(n):
+    """Links of a chain; every solver asks for all its steps."""
+    return [
+        bone(str(i), (0, 1, 0), i - 1, ik=ik((i + 1) % n, [max(i - 1, 0)], 1000, 1e-6))
+        for i in range(n)
+    ]
+
+
+def leaves(n):
+    """Solvers that move little and read a long chain."""
+    half = n // 2
+    tips = [
+        bone(f"tip {i}", (0, 1, 0), half - 1, ik=ik(half + (i + 1) % half, [])) for i in range(half)
+    ]
+    return [bone(str(i), (0, 1, 0), i - 1) for i in range(half)] + tips
+
+
+def crowded(n):
+    """As many links as a solver takes, and each moves a thousand bones."""
+    tail = [bone(f"tail {i}", (0, 1, 0), i - 1) for i in range(1000)]
+    links = [i % 1000 for i in range(250)]
+    return tail + [bone(str(i), ik=ik(999, links)) for i in range(n // 40)]
+
+
+RIGS = [chain, loose, rope, leaves, crowded]
+
+
+@pytest.mark.parametrize("rig", RIGS)
+def test_loading_grows_with_the_file(rig):
+    def work(n):
+        data = pmx.write(rigs.source(*rig(n)))
+        return lambda: mmdskin.load_model(data)
+
+    assert growth(work) < MOST
+
+
+@pytest.mark.parametrize("rig", RIGS)
+def test_posing_grows_with_the_file(rig):
+    def work(n):
+        return mmdskin.load_model(pmx.write(rigs.source(*rig(n)))).pose
+
+    assert growth(work) < MOST
+
+
+def test_binding_ik_switches_grows_with_their_names():
+    def work(n):
+        data = pmx.write(rigs.source(*loose(n)))
+        states = [mf.PropertyKey(0, 1, [(str(i), i % 2) for i in range(n)])]
+        model, motion = mmdskin.load_model(data), rigs.motion_of(properties=states)
+        return lambda: motion.unmatched(model)
+
+    assert growth(work) < MOST
