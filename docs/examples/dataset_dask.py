@@ -16,7 +16,8 @@ def on(client):
     """An engine: two tasks a thread in flight; Dask gives those of a worker that died to another."""
 
     def engine(function, items, settings):
-        items, doing, done = iter(items), {}, as_completed(with_results=True, raise_errors=False)
+        items, doing = iter(items), {}
+        done = as_completed(loop=client.loop, with_results=True, raise_errors=False)
 
         def submit(count):
             for item in islice(items, count):
