@@ -2,7 +2,7 @@
 """What differs between the Blenders that the add-on runs in, 3.4 to 5.2.
 
 Of the ways to the same values the fast one is taken: others cost up to 4 ms where it takes 0.01.
-Only actions are not here, whose layers and slots `bake.animation` knows.
+Only actions are not here, whose layers and slots `actions` knows.
 """
 
 import bpy

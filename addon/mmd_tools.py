@@ -42,6 +42,15 @@ def bone_in_file(pose_bone):
     return stored.get("name_j"), stored.get("bone_id", -1)
 
 
+def vertex_morphs(root):
+    """(shape key, English name in the file) of each, in the file's order unless a user moved some."""
+    listed = getattr(root, "mmd_root", None)
+    if listed is not None:
+        return [(item.name, item.name_e) for item in listed.vertex_morphs]
+    stored = blender_versions.stored_group(root, "mmd_root").get("vertex_morphs", ())
+    return [(item.get("name", ""), item.get("name_e", "")) for item in stored]
+
+
 def users_group(modifier):
     """Name of the vertex group that limits an armature modifier, "" for none or mmd_tools' mask."""
     return "" if modifier.vertex_group == SDEF_MASK else modifier.vertex_group

@@ -74,6 +74,12 @@ def morph_keys(armature):
     return ()
 
 
+def listed_morphs(armature):
+    """(shape key, English name in the file) of each vertex morph that mmd_tools lists, in order."""
+    root = next((obj for obj in _with_parents(armature) if mmd_tools.is_root(obj)), None)
+    return mmd_tools.vertex_morphs(root) if root else []
+
+
 def unique_names(names):
     """Names as importers give them: short enough for Blender, numbered where one is taken."""
     taken = set()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A VMD or VPD evaluated by mmdskin, with MMD's own IK, for a model of the scene."""
 
+import copy
 import os
 
 import bpy
@@ -45,16 +46,26 @@ class Motion:
     """Never changes, knows nothing of Blender: any thread may use it, several at once."""
 
     def __init__(self, rig, motion, path, armature, start, speed):
-        self.rig, self.motion, self.path = rig, motion, path
-        self.start, self.speed = float(start), float(speed)
+        self.rig = rig
+        self._set(motion, path, start, speed)
         self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
         self._keys = _keys(rig.pmx, armature)
-        self._bone_tracks = {track.name for track in motion.bones}
-        self._morph_tracks = {track.name for track in motion.morphs}
         self._flips, self._groups, self._ratios = _mixing(rig.pmx)
         # T M inverse(T), as one matrix that acts on the 16 numbers of M.
         to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
         self._conjugate = np.kron(to_armature, to_file.T).T
+
+    def with_motion(self, motion, path, start, speed):
+        """The same model moved by another `mmdskin.Motion`."""
+        other = copy.copy(self)
+        other._set(motion, path, start, speed)
+        return other
+
+    def _set(self, motion, path, start, speed):
+        self.motion, self.path = motion, path
+        self.start, self.speed = float(start), float(speed)
+        self._bone_tracks = {track.name for track in motion.bones}
+        self._morph_tracks = {track.name for track in motion.morphs}
 
     @property
     def unmatched(self):
@@ -141,16 +152,31 @@ def _number(rig, bone):
 
 
 def _keys(pmx, armature):
-    """Shape key: its vertex morph, or -1 for a group, which acts through others."""
-    vertex = {i for i, morph in enumerate(pmx.morphs) if morph.kind == "vertex"}
+    """Shape key: its vertex morph, or -1 for a group, which acts through others.
+
+    Of all that knows a key's name the surest comes first: what our importer noted, else the file's
+    names; then mmd_tools' list, which follows when it renames a key; then the file's English names.
+    """
+    morphs = pmx.morphs
     noted = model_file.morph_keys(armature)
-    if len(noted) == len(pmx.morphs):
-        return {key: i if i in vertex else -1 for i, key in enumerate(noted) if key}
-    keys = {morph.name: -1 for morph in pmx.morphs if morph.kind == "group"}
-    numbers = sorted(vertex)
-    names = model_file.unique_names(pmx.morphs[i].name for i in numbers)
-    keys.update(zip(names, numbers, strict=True))
-    return keys
+    vertex = [i for i, morph in enumerate(morphs) if morph.kind == "vertex"]
+    groups = [i for i, morph in enumerate(morphs) if morph.kind == "group"]
+    if len(noted) == len(morphs):
+        pairs = [(key, i) for i, key in enumerate(noted) if key]
+    else:
+        names = model_file.unique_names(morphs[i].name for i in vertex)
+        pairs = [*zip(names, vertex, strict=True), *((morphs[i].name, i) for i in groups)]
+    listed = model_file.listed_morphs(armature)
+    if len(listed) == len(vertex):
+        pairs += [
+            (key, i)
+            for (key, english), i in zip(listed, vertex, strict=True)
+            if english == morphs[i].name_english
+        ]
+    english = [i for i in (*vertex, *groups) if morphs[i].name_english]
+    names = model_file.unique_names(morphs[i].name_english for i in english)
+    pairs += zip(names, english, strict=True)
+    return {key: i if morphs[i].kind == "vertex" else -1 for key, i in reversed(pairs)}
 
 
 def _mixing(pmx):

@@ -97,6 +97,7 @@ class MMDSKIN_PT_files(_Panel, bpy.types.Panel):
         column.operator("mmdskin.import_model", icon="IMPORT")
         if _found(context):
             column.operator("mmdskin.import_motion", icon="ANIM")
+            column.operator("mmdskin.clear_motion", icon="LOOP_BACK")
             column.operator("mmdskin.load_deform_data", icon="FILE_REFRESH")
 
 

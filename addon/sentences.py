@@ -341,6 +341,40 @@ SENTENCES = {
         "{bones} 個のボーンと {keys} 個のシェイプキーに {frames} フレーム分のキーを打ちました",
         "已在 {frames} 帧上为 {bones} 根骨骼和 {keys} 个形态键插入关键帧",
     ),
+    "The animation of '{name}' is in tweak mode: leave it first": (
+        "「{name}」のアニメーションは NLA の調整モードです。先に終了してください",
+        "“{name}”的动画处于 NLA 调整模式：请先退出",
+    ),
+    "Solved without a motion that was imported before: {reason}": (
+        "以前にインポートしたモーションを使わずに計算しました: {reason}",
+        "求解时未计入先前导入的动作：{reason}",
+    ),
+    "The pose source of '{name}' is its armature now": (
+        "「{name}」のポーズ元をアーマチュアに切り替えました",
+        "“{name}”的姿态来源已切换为骨架",
+    ),
+    (
+        "Muted {count} constraints and drivers that would disturb the motion:"
+        " Clear Motion brings them back"
+    ): (
+        (
+            "モーションを妨げるコンストレイントとドライバー {count} 個をミュートしました。"
+            "「モーションをクリア」で元に戻せます"
+        ),
+        "已静音 {count} 个会干扰动作的约束和驱动器：“清除动作”可将其恢复",
+    ),
+    "This model has no imported motion to clear": (
+        "このモデルにはクリアするモーションがありません",
+        "此模型没有可清除的动作",
+    ),
+    "Other keyframes are kept in action '{name}'": (
+        "ほかのキーフレームはアクション「{name}」に残しました",
+        "其他关键帧保留在动作数据块“{name}”中",
+    ),
+    "Cleared the motion of {count} models": (
+        "{count} 個のモデルのモーションをクリアしました",
+        "已清除 {count} 个模型的动作",
+    ),
     "{count} vertices have no match in '{file}' and keep what they have": (
         "{count} 個の頂点は「{file}」に一致するものがなく、元のままです",
         "{count} 个顶点在“{file}”中没有匹配，保持原样",

@@ -225,6 +225,21 @@ _DEFAULT = {
         "キーフレームの間隔（シーンのフレーム数）",
         "相邻关键帧之间的场景帧数",
     ),
+    "Replace": ("置き換え", "替换"),
+    (
+        "Remove what was imported before and the keyframes of all bones of the model;"
+        " else the motion is merged into them from its first keyframe on, as in MMD"
+    ): (
+        (
+            "以前にインポートしたものと、モデルの全ボーンのキーフレームを取り除きます。オフの場合は MMD と同じように、"
+            "モーションの最初のキーフレームから既存のキーフレームに統合します"
+        ),
+        "移除先前导入的内容和模型所有骨骼的关键帧；关闭时与 MMD 一样，从动作的第一个关键帧起合并到现有关键帧中",
+    ),
+    "Remove the keyframes and settings of imported motions and bring back what they replaced": (
+        "インポートしたモーションのキーフレームと設定を取り除き、元の状態に戻します",
+        "移除导入动作的关键帧和设置，恢复其替换的内容",
+    ),
     "Extend Frame Range": ("フレーム範囲を延長", "扩展帧范围"),
     "Let the scene end no earlier than the motion": (
         "シーンがモーションより先に終わらないようにします",
@@ -240,6 +255,7 @@ _DEFAULT = {
 _OPERATORS = {
     "Bake MMD Skin": ("MMD スキニングをベイク", "烘焙 MMD 蒙皮"),
     "Clear Bake": ("ベイクをクリア", "清除烘焙"),
+    "Clear Motion": ("モーションをクリア", "清除动作"),
     "Import MMD Model": ("MMD モデルをインポート", "导入 MMD 模型"),
     "MMD model (.pmx, .pmd)": ("MMD モデル (.pmx, .pmd)", "MMD 模型 (.pmx, .pmd)"),
     "Import MMD Motion": ("MMD モーションをインポート", "导入 MMD 动作"),

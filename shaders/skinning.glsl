@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The formulas of MMD skinning, as skin_scalar.c has them. A program is for vertices of one KIND with
-// INFLUENCES influences (0, 1, 2 or 4), so that no vertex pays for what it does not use.
+// The formulas of MMD skinning under the names that skin_scalar.c lists. A program is for vertices of one KIND with
+// INFLUENCES influences (0, 1, 2 or 4), so that no vertex pays for what it does not use. What is in capitals comes from
+// gl_program.c.
 
-#define LINEAR 0
-#define SDEF 1
-#define QDEF 2
-#define LEAST_NORMAL (1.0 / 16384.0)
-
-// A bone is five texels: three matrix rows, the rotation as a quaternion, the dual part.
+// A bone is BONE_TEXELS texels, as mmd_skin_bone lies in memory: three matrix rows, rotation, dual.
 uniform samplerBuffer bones;
 
 struct transform {
@@ -21,12 +17,12 @@ transform bone_transform(int bone)
 
 vec4 bone_rotation(int bone)
 {
-    return texelFetch(bones, bone + 3);
+    return texelFetch(bones, bone + ROTATION_TEXEL);
 }
 
 vec4 bone_dual(int bone)
 {
-    return texelFetch(bones, bone + 4);
+    return texelFetch(bones, bone + DUAL_TEXEL);
 }
 
 void add(inout transform sum, transform m, float weight)
@@ -41,32 +37,47 @@ vec3 apply(transform m, vec4 v)
     return vec3(dot(m.row0, v), dot(m.row1, v), dot(m.row2, v));
 }
 
+#if INFLUENCES > 0
+transform blend_linear(ivec4 bone, vec4 weights)
+{
+    transform m = bone_transform(bone.x);
+#if INFLUENCES > 1
+    m.row0 *= weights.x;
+    m.row1 *= weights.x;
+    m.row2 *= weights.x;
+    for (int i = 1; i < INFLUENCES; i++)
+        add(m, bone_transform(bone[i]), weights[i]);
+#endif
+    return m;
+}
+#endif
+
 // Unit `v`, or `otherwise` when v has no direction (or none that squares in float can tell).
-vec3 unit(vec3 v, vec3 otherwise)
+vec3 unit_or(vec3 v, vec3 otherwise)
 {
     float square = dot(v, v);
-    return square >= 1.17549435e-38 && square <= 3.40282347e38 ? v * inversesqrt(square) : otherwise;
+    return square >= FLT_MIN && square <= FLT_MAX ? v * inversesqrt(square) : otherwise;
 }
 
-// Set when float is not enough for the normal (see mmd_skin_linear_normal): the host works it out again.
-bool folded = false;
+// Set when float is not enough for the normal: main() then marks it, and the host works it out again.
+bool wants_precise_normal = false;
 
 // Inverse transpose up to a positive factor: the cofactor matrix, with the sign of the determinant.
-vec3 transform_normal(transform m, vec3 n)
+vec3 linear_normal(transform m, vec3 n)
 {
     vec3 a = m.row0.xyz, b = m.row1.xyz, c = m.row2.xyz;
     vec3 bc = cross(b, c);
     vec3 v = vec3(dot(bc, n), dot(cross(c, a), n), dot(cross(a, b), n));
     float square = dot(v, v), size = dot(a, a) + dot(b, b) + dot(c, c);
-    folded = !(square >= max(LEAST_NORMAL * size * size, 1.17549435e-38) && square <= 3.40282347e38);
-    return unit(dot(a, bc) < 0.0 ? -v : v, n);
+    wants_precise_normal = !(square >= max(LEAST_NORMAL * size * size, FLT_MIN) && square <= FLT_MAX);
+    return unit_or(dot(a, bc) < 0.0 ? -v : v, n);
 }
 
 // `t` made orthogonal to the normal. Along the normal only rounding would be left.
 vec3 orthogonal_tangent(vec3 t, vec3 n, vec3 otherwise)
 {
     vec3 across = t - n * dot(n, t);
-    return dot(across, across) <= 1e-12 * dot(t, t) ? otherwise : unit(across, otherwise);
+    return dot(across, across) <= LEAST_TANGENT * dot(t, t) ? otherwise : unit_or(across, otherwise);
 }
 
 // Twice the inverse square of a quaternion's length: what rotate() takes instead of a unit quaternion.
@@ -93,20 +104,51 @@ float angle_of_cosine(float d)
            (1.0 + s * (-0.3333314528 + s * (0.1999355085 + s * (-0.1420889944 + s * (0.1065626393 +
             s * (-0.0752896400 + s * (0.0429096138 + s * (-0.0161657367 + s * 0.0028662257))))))));
 }
+
+vec2 slerp_shares(float angle, vec2 weights)
+{
+    float scale = 1.0 / sin(angle);
+    return angle < 1e-3 ? weights : vec2(sin(weights.x * angle) * scale, sin(weights.y * angle) * scale);
+}
 #endif
 
-// The blend of two rotations along the shorter arc, not normalised.
-vec4 blend_rotations(vec4 q0, vec4 q1, float w0, float w1)
+// The rotation of equation (4) as a quaternion of any length, and where it puts c.
+vec4 blend_sdef(ivec4 bone, vec4 weights, vec3 c, vec3 c0, transform m, out vec3 target, out bool exists)
 {
+    vec4 q0 = bone_rotation(bone.x), q1 = bone_rotation(bone.y);
+    exists = q0 != vec4(0.0) && q1 != vec4(0.0);
     float d = dot(q0, q1);
-    q1 = d < 0.0 ? -q1 : q1;
+    q1 = d < 0.0 ? -q1 : q1; // the shorter arc
+    vec2 shares = weights.xy;
 #if SLERP
-    float angle = angle_of_cosine(min(abs(d), 1.0));
-    float scale = 1.0 / sin(angle);
-    bool close = angle < 1e-3;
-    w0 = close ? w0 : sin(w0 * angle) * scale;
-    w1 = close ? w1 : sin(w1 * angle) * scale;
+    shares = slerp_shares(angle_of_cosine(min(abs(d), 1.0)), shares);
 #endif
-    return w0 * q0 + w1 * q1;
+    vec4 arm = vec4(weights.x * (c0 - c), 0.0);
+    target = apply(m, vec4(c, 1.0)) + (apply(bone_transform(bone.x), arm) - apply(bone_transform(bone.y), arm));
+    return shares.x * q0 + shares.y * q1;
+}
+#endif
+
+#if KIND == QDEF
+// The blended rotation as a quaternion of any length, and the translation after it.
+vec4 blend_qdef(ivec4 bone, vec4 weights, out vec3 target, out bool exists)
+{
+    vec4 q0 = bone_rotation(bone.x);
+    vec4 real = q0, dual = bone_dual(bone.x);
+    exists = q0 != vec4(0.0);
+#if INFLUENCES > 1
+    real *= weights.x;
+    dual *= weights.x;
+    for (int i = 1; i < INFLUENCES; i++) {
+        vec4 q = bone_rotation(bone[i]);
+        float w = dot(q0, q) < 0.0 ? -weights[i] : weights[i];
+        real += w * q;
+        dual += w * bone_dual(bone[i]);
+        exists = exists && q != vec4(0.0);
+    }
+#endif
+    exists = exists && dot(real, real) >= LEAST_QUATERNION;
+    target = rotation_scale(real) * (real.w * dual.xyz - dual.w * real.xyz + cross(real.xyz, dual.xyz));
+    return real;
 }
 #endif

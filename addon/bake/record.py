@@ -6,7 +6,7 @@ The property is saved with the file, so a bake can be cleared in another session
 
 import json
 
-from .. import blender_versions, mmd_tools, scene_model, skinner
+from .. import actions, blender_versions, mmd_tools, scene_model, skinner
 from . import animation
 
 STATE = "mmdskin_bake"
@@ -126,7 +126,7 @@ def _remove_keys(obj, state):
             key.driver_remove("value")
             obj.shape_key_remove(key)
     if _key_blocks(obj) and not state["animated"]:
-        animation.clear_if_empty(obj.data.shape_keys)
+        actions.clear_if_empty(obj.data.shape_keys)
     if not state["had_keys"] and len(_key_blocks(obj)) == 1:
         obj.shape_key_clear()
 

@@ -78,17 +78,19 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         if not self.types:
             self.report({"ERROR"}, tr("Nothing to import: choose at least one part of the model"))
             return {"CANCELLED"}
-        imported = 0
         options = build.Options(self.scale, self._parts(), self.pack_textures)
+        failures = []
         for path in paths:
             try:
                 _, report = build.import_file(context, path, options)
             except UserError as error:
-                self.report({"ERROR"}, str(error))
+                failures.append(str(error))
                 continue
-            imported += 1
             for text in report.warnings:
                 self.report({"WARNING"}, f"{os.path.basename(path)}: {text}")
+        imported = len(paths) - len(failures)
+        for text in failures:
+            self.report({"WARNING"} if imported else {"ERROR"}, text)
         if not imported:
             return {"CANCELLED"}
         self.report(

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import record
+
 _CHUNK = 256  # frames evaluated at once
+_SAME = 1e-5  # difference of two motions that counts as none
 _STILL = 1e-6  # change of a channel that counts as none, locations relative to the model's size
 
 
@@ -52,19 +55,47 @@ def of_bones(armature, source, frames):
 
 
 def of_keys(model, source, frames):
-    """{mesh object: {shape key: (F,) values}} for the keys that the motion moves."""
+    """{Key datablock: {shape key: (F,) values}} of the shape keys that stand for morphs."""
     result = {}
-    for obj in model.meshes:
-        keys = obj.data.shape_keys
-        names = [key.name for key in keys.key_blocks] if keys else []
+    for block in record.shape_keys(model):
+        names = block.key_blocks.keys()
         names = [n for n, known in zip(names, source.known_keys(names), strict=True) if known]
-        values = source.key_values(names, frames)
-        result[obj] = {
-            name: column
-            for name, column in zip(names, values.T, strict=True)
-            if column.any() or source.has_key_track(name)
+        result[block] = dict(zip(names, source.key_values(names, frames).T, strict=True))
+    return result
+
+
+def moved_bones(bones, others, motion):
+    """Names of the bones that the motion has keys for, and of those that it moves with them.
+
+    `others` are the channels without it, of the same bones; None where nothing moves.
+    """
+    if others is None:
+        moved = {bone.name for bone in bones if bone.moves}
+    else:
+        moved = {
+            bone.name
+            for bone, other in zip(bones, others, strict=True)
+            if _differ(bone.locations, other.locations)
+            or _differ(np.abs(bone.rotations), np.abs(other.rotations))
         }
-    return {obj: values for obj, values in result.items() if values}
+    return moved | {bone.name for bone in bones if motion.has_bone_track(bone.name)}
+
+
+def moved_keys(keys, others, motion):
+    """Of the values `of_keys` those that the motion changes, as with `moved_bones`."""
+    result = {}
+    for block, values in keys.items():
+        was = others.get(block, {})
+        result[block] = {
+            name: column
+            for name, column in values.items()
+            if motion.has_key_track(name) or _differ(column, was.get(name, 0))
+        }
+    return {block: values for block, values in result.items() if values}
+
+
+def _differ(values, others):
+    return bool((np.abs(values - others) > _SAME).any())
 
 
 def _inverses(matrices):

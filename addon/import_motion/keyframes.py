@@ -1,127 +1,132 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Channels as keyframes, or as the pose that stands.
 
-Constraints that would move the bones once more are muted; simulated bones stay with the physics.
+Constraints and drivers that would move the bones once more are muted; simulated bones stay with the
+physics. `Record` keeps what was there.
 """
+
+from collections.abc import Iterable
 
 import bpy
 import numpy as np
 
-from .. import mmd_tools
+from .. import actions, mmd_tools
+from .channels import Channels
+from .record import Record
 
-_LINEAR = 1  # of Keyframe.interpolation
-
-
-def write_animation(model, channels, keys, frames):
-    """Replace the keyframes of the channels' bones and of the keys."""
-    armature = model.armature
-    if channels:
-        _release(armature, channels)
-        holder = _holder(armature)
-        _drop(holder, {path for one in channels for path in _bone_paths(one.name).values()})
-        for one in channels:
-            paths = _bone_paths(one.name)
-            for name, values in (("location", one.locations), ("rotation", one.rotations)):
-                for index, column in enumerate(values.T):
-                    _add_curve(holder, paths[name], index, one.name, frames, column)
-    for obj, values in keys.items():
-        block = obj.data.shape_keys
-        _unlock(block, values)
-        holder = _holder(block)
-        _drop(holder, {_key_path(name) for name in values})
-        for name, column in values.items():
-            _add_curve(holder, _key_path(name), 0, "", frames, column)
+Values = dict[str, np.ndarray]  # of shape keys, (F,) each
 
 
-def write_pose(model, channels, keys):
-    """Set bones and keys to the first frame of the channels, without keyframes."""
-    if channels:
-        _release(model.armature, channels)
-    for one in channels:
-        bone = model.armature.pose.bones[one.name]
-        bone.location, bone.rotation_quaternion = one.locations[0], one.rotations[0]
-    for obj, values in keys.items():
-        _unlock(obj.data.shape_keys, values)
-        for name, column in values.items():
-            obj.data.shape_keys.key_blocks[name].value = column[0]
+def write_bones(record: Record, bones: list[Channels], frames: np.ndarray, replace: bool) -> int:
+    """Key the bones of an armature from the first of the frames on; how many things were muted.
+
+    With `replace` their earlier keyframes go too.
+    """
+    muted = _release(record, bones)
+    record.own_action()
+    holder, _ = actions.channels(record.block)
+    paths = {bone.name: actions.bone_paths(bone.name) for bone in bones}
+    used = ("location", "rotation_quaternion")
+    gone = {
+        path
+        for of_bone in paths.values()
+        for channel, path in of_bone.items()
+        if replace or channel not in used
+    }
+    actions.drop(holder.fcurves, gone)
+    known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
+    for bone in bones:
+        for channel, values in zip(used, (bone.locations, bone.rotations), strict=True):
+            path = paths[bone.name][channel]
+            curves = [
+                known.get((path, index)) or _bone_curve(holder, path, index, bone.name)
+                for index in range(values.shape[1])
+            ]
+            if channel == "rotation_quaternion":
+                values = _turned(values, curves, frames[0])
+            for curve, column in zip(curves, values.T, strict=True):
+                _write(curve, frames, column)
+    return muted
 
 
-def _release(armature, channels):
+def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool) -> int:
+    """Key the values of shape keys, as `write_bones` does bones."""
+    muted = _unlock(record, values)
+    record.own_action()
+    holder, _ = actions.channels(record.block)
+    paths = {name: actions.value_path(name) for name in values}
+    if replace:
+        actions.drop(holder.fcurves, set(paths.values()))
+    for name, column in values.items():
+        curve = holder.fcurves.find(paths[name]) or holder.fcurves.new(paths[name])
+        _write(curve, frames, column)
+    return muted
+
+
+def pose_bones(record: Record, bones: list[Channels]) -> int:
+    """Set bones to the first frame of their channels; how many things were muted."""
+    muted = _release(record, bones)
+    for channels in bones:
+        bone = record.block.pose.bones[channels.name]
+        bone.location, bone.rotation_quaternion = channels.locations[0], channels.rotations[0]
+    return muted
+
+
+def set_keys(record: Record, values: Values) -> int:
+    """Set shape keys to their first values; how many things were muted."""
+    muted = _unlock(record, values)
+    for name, column in values.items():
+        record.block.key_blocks[name].value = column[0]
+    return muted
+
+
+def keyed_bones(armature: bpy.types.Object) -> set[str]:
+    """Names of the bones whose own channels have keyframes that play."""
+    data = armature.animation_data
+    curves = [curve for found in actions.playing(data) for curve in found] if data else []
+    paths = {curve.data_path for curve in curves}
+    names = armature.data.bones.keys()
+    return {name for name in names if not paths.isdisjoint(actions.bone_paths(name).values())}
+
+
+def _release(record: Record, bones: Iterable[Channels]) -> int:
     """Let nothing but the bones' own channels move them."""
-    paths = set()
-    for one in channels:
-        bone = armature.pose.bones[one.name]
+    muted, paths = 0, set()
+    for channels in bones:
+        bone = record.block.pose.bones[channels.name]
+        record.note_bone(bone)
         bone.rotation_mode, bone.scale = "QUATERNION", (1, 1, 1)
         for constraint in bone.constraints:
             if constraint.name != mmd_tools.PHYSICS_CONSTRAINT:
-                constraint.mute = True
-        paths.update(_bone_paths(one.name).values())
-    _mute_drivers(armature, paths)
+                muted += record.mute_constraint(bone, constraint)
+        paths.update(actions.bone_paths(bone.name).values())
+    return muted + record.mute_drivers(paths)
 
 
-def _unlock(block, values):
+def _unlock(record: Record, values: Values) -> int:
     """Let the keys take the values."""
-    _mute_drivers(block, {_key_path(name) for name in values})
     for name, column in values.items():
-        key = block.key_blocks[name]
+        key = record.block.key_blocks[name]
+        record.note_key(key)
         key.slider_min = min(key.slider_min, float(column.min()))
         key.slider_max = max(key.slider_max, float(column.max()))
+    return record.mute_drivers({actions.value_path(name) for name in values})
 
 
-def _mute_drivers(block, paths):
-    for curve in block.animation_data.drivers if block.animation_data else ():
-        if curve.data_path in paths:
-            curve.mute = True
-
-
-def _bone_paths(name):
-    path = f'pose.bones["{bpy.utils.escape_identifier(name)}"]'
-    return {
-        "location": f"{path}.location",
-        "rotation": f"{path}.rotation_quaternion",
-        "euler": f"{path}.rotation_euler",
-        "axis": f"{path}.rotation_axis_angle",
-        "scale": f"{path}.scale",
-    }
-
-
-def _key_path(name):
-    return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
-
-
-def _holder(block):
-    """What has the `fcurves` and `groups` of the datablock, in an action that is its alone.
-
-    Until 4.3 that is the action itself, from 4.4 on the channelbag of a slot.
-    """
-    data = block.animation_data or block.animation_data_create()
-    if data.action is None or data.action.library:
-        data.action = bpy.data.actions.new(block.name)
-    elif data.action.users > 1 + data.action.use_fake_user:
-        data.action = data.action.copy()
-    action = data.action
-    if bpy.app.version < (4, 4):
-        return action
-    if data.action_slot is None:
-        data.action_slot = action.slots.new(id_type=block.id_type, name=block.name)
-    layer = action.layers[0] if action.layers else action.layers.new("Layer")
-    strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
-    return strip.channelbag(data.action_slot, ensure=True)
-
-
-def _drop(holder, paths):
-    for curve in [curve for curve in holder.fcurves if curve.data_path in paths]:
-        holder.fcurves.remove(curve)
-
-
-def _add_curve(holder, path, index, group, frames, values):
-    """Linear keyframes; a single one where the value never changes."""
+def _bone_curve(holder, path, index, bone):
     curve = holder.fcurves.new(path, index=index)
-    if group:
-        curve.group = holder.groups.get(group) or holder.groups.new(group)
+    curve.group = holder.groups.get(bone) or holder.groups.new(bone)
+    return curve
+
+
+def _turned(rotations, curves, frame):
+    """Of the two quaternions of each rotation those that are close to the keyframes before."""
+    last = [actions.before(curve, frame)["co"][-1:, 1] for curve in curves]
+    turns = all(map(len, last)) and rotations[0] @ np.concatenate(last) < 0
+    return -rotations if turns else rotations
+
+
+def _write(curve, frames, values):
+    """Keyframes; a single one where the value never changes."""
     count = len(frames) if np.ptp(values) else 1
-    points = np.stack([frames[:count], values[:count]], axis=1).astype(np.float32)
-    curve.keyframe_points.add(count)
-    curve.keyframe_points.foreach_set("co", points.ravel())
-    curve.keyframe_points.foreach_set("interpolation", np.full(count, _LINEAR, np.int32))
-    curve.update()
+    actions.write(curve, frames[:count], values[:count])

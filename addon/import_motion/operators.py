@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""File > Import > MMD motion: keyframes of the pose that mmdskin computes, or its motion source."""
+"""File > Import > MMD motion: keyframes of the pose that mmdskin computes, or its motion source.
+
+And Clear Motion, the way back.
+"""
 
 import math
 import os
@@ -9,10 +12,10 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import motion_source, properties, scene_model
+from .. import model_file, motion_source, properties, scene_model
 from ..translations import tr
 from ..user_error import UserError, cancelled
-from . import channels, keyframes
+from . import channels, keyframes, layers, record
 
 _MOST = 100_000  # frames, near an hour; a stray key far out would take all memory
 
@@ -58,6 +61,12 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         default=1,
         min=1,
     )
+    replace: BoolProperty(
+        name="Replace",
+        description="Remove what was imported before and the keyframes of all bones of the model;"
+        " else the motion is merged into them from its first keyframe on, as in MMD",
+        default=False,
+    )
     extend_range: BoolProperty(
         name="Extend Frame Range",
         description="Let the scene end no earlier than the motion",
@@ -76,10 +85,12 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
             model = _model(context)
             source = self._open(model.armature, context.scene)
             if self.mode == "SOURCE":
-                return self._import_source(model, source, context.scene)
-            if source.is_pose:
-                return self._import_pose(model, source)
-            return self._import_keyframes(model, source, context.scene)
+                self._import_source(model, source, context.scene)
+            elif source.is_pose:
+                self._import_pose(model, source)
+            else:
+                self._import_keyframes(model, source, context.scene)
+            return {"FINISHED"}
         except UserError as error:
             return cancelled(self, error)
 
@@ -109,53 +120,163 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
             for bone in channels.of_bones(model.armature, source, [0.0])
             if bone.moves or source.has_bone_track(bone.name)
         ]
-        keys = channels.of_keys(model, source, [0.0])
-        keyframes.write_pose(model, bones, keys)
+        keys = channels.moved_keys(channels.of_keys(model, source, [0.0]), {}, source)
+        muted = 0
+        with record.of(model.armature) as noted:
+            muted += keyframes.pose_bones(noted, bones)
+            self._show_armature(noted, model)
+        for block, values in keys.items():
+            with record.of(block) as noted:
+                muted += keyframes.set_keys(noted, values)
         self.report({"INFO"}, tr("Posed {count} bones", count=len(bones)))
-        return {"FINISHED"}
+        self._tell_muted(muted)
 
     def _import_source(self, model, source, scene):
-        settings = model.armature.mmdskin
-        settings.model_path, settings.motion_path = source.rig.path, source.path
-        settings.motion_start, settings.motion_real_time = self.frame_start, self.real_time
-        settings.source = "MOTION"
-        self._extend(source, scene)
+        with record.of(model.armature) as noted:
+            noted.set_settings(
+                model_path=source.rig.path,
+                motion_path=source.path,
+                motion_start=self.frame_start,
+                motion_real_time=self.real_time,
+                source="MOTION",
+            )
+            self._extend(noted, source, scene)
         file = os.path.basename(source.path)
         self.report({"INFO"}, tr("'{file}' moves '{name}'", file=file, name=model.name))
-        return {"FINISHED"}
 
-    def _import_keyframes(self, model, source, scene):
-        first, last = source.scene_range
-        first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
-        count = len(range(first, last, self.step)) + 1
-        if count > _MOST:
-            raise UserError(
-                "'{file}' would be keyed on {count} frames, more than {most}: choose a larger step",
-                file=os.path.basename(source.path),
-                count=count,
-                most=_MOST,
-            )
-        frames = np.array([*range(first, last, self.step), last], np.float64)
-        bones = channels.of_bones(model.armature, source, frames) if source.moves_bones else []
-        keys = channels.of_keys(model, source, frames)
-        keyframes.write_animation(model, bones, keys, frames)
-        self._extend(source, scene)
-        count = sum(len(values) for values in keys.values())
+    def _import_keyframes(self, model, newest, scene):
+        _check_not_tweaked(model)
+        earlier = [] if self.replace else self._earlier(model.armature, newest)
+        source = layers.joined([*earlier, newest])
+        frames = self._frames(newest, source)
+        bones, keys = self._moved(model, newest, source, earlier, frames)
+        if self.replace:
+            record.clear([model])
+        muted = 0
+        with record.of(model.armature) as noted:
+            noted.note_files([*earlier, newest])
+            if bones:
+                muted += keyframes.write_bones(noted, bones, frames, self.replace)
+            self._extend(noted, source, scene)
+            self._show_armature(noted, model)
+        for block, values in keys.items():
+            with record.of(block) as noted:
+                muted += keyframes.write_keys(noted, values, frames, self.replace)
         self.report(
             {"INFO"},
             tr(
                 "Keyed {bones} bones and {keys} shape keys on {frames} frames",
                 bones=len(bones),
-                keys=count,
+                keys=sum(map(len, keys.values())),
                 frames=len(frames),
             ),
         )
-        return {"FINISHED"}
+        self._tell_muted(muted)
 
-    def _extend(self, source, scene):
+    def _earlier(self, armature, newest):
+        """The motions that the armature's keyframes play already."""
+        motions = []
+        for path, start, speed in record.Record(armature).state["files"]:
+            try:
+                motion = model_file.load_motion(path)
+            except UserError as error:
+                self.report(
+                    {"WARNING"},
+                    tr("Solved without a motion that was imported before: {reason}", reason=error),
+                )
+                continue
+            motions.append(newest.with_motion(motion, path, start, speed))
+        return motions
+
+    def _frames(self, newest, source):
+        """The frames of the scene to key: from where the motion begins to where all have ended."""
+        first, last = newest.scene_range[0], source.scene_range[1]
+        first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
+        count = len(range(first, last, self.step)) + 1
+        if count > _MOST:
+            raise UserError(
+                "'{file}' would be keyed on {count} frames, more than {most}: choose a larger step",
+                file=os.path.basename(newest.path),
+                count=count,
+                most=_MOST,
+            )
+        return np.array([*range(first, last, self.step), last], np.float64)
+
+    def _moved(self, model, newest, source, earlier, frames):
+        """Channels of bones and values of shape keys that the newest motion changes.
+
+        Also of bones that have no keyframes yet: they stand where MMD has them.
+        """
+        was = layers.joined(earlier) if earlier else None
+        bones, keys = [], channels.of_keys(model, source, frames)
+        if newest.moves_bones:
+            bones = channels.of_bones(model.armature, source, frames)
+            others = channels.of_bones(model.armature, was, frames) if was else None
+            moved = channels.moved_bones(bones, others, newest)
+            keyed = keyframes.keyed_bones(model.armature)
+            stays = set() if self.replace else keyed - moved
+            bones = [bone for bone in bones if bone.name not in stays]
+        others = channels.of_keys(model, was, frames) if was else {}
+        return bones, channels.moved_keys(keys, others, newest)
+
+    def _show_armature(self, noted, model):
+        """Keyframes are seen where the pose is the armature's."""
+        if model.armature.mmdskin.source != "ARMATURE":
+            noted.set_settings(source="ARMATURE")
+            self.report(
+                {"INFO"}, tr("The pose source of '{name}' is its armature now", name=model.name)
+            )
+
+    def _tell_muted(self, count):
+        if count:
+            self.report(
+                {"WARNING"},
+                tr(
+                    "Muted {count} constraints and drivers that would disturb the motion:"
+                    " Clear Motion brings them back",
+                    count=count,
+                ),
+            )
+
+    def _extend(self, noted, source, scene):
         if self.extend_range:
-            last = min(math.floor(source.scene_range[1]), properties.FRAMES["max"])
-            scene.frame_end = max(scene.frame_end, last)
+            noted.extend(scene, min(math.floor(source.scene_range[1]), properties.FRAMES["max"]))
+
+
+class MMDSKIN_OT_clear_motion(bpy.types.Operator):
+    """Remove the keyframes and settings of imported motions and bring back what they replaced"""
+
+    bl_idname = "mmdskin.clear_motion"
+    bl_label = "Clear Motion"
+    bl_options = {"REGISTER", "UNDO"}
+
+    all_models: BoolProperty(
+        name="All Models",
+        description="Act on every model of the scene, not only on the active one",
+        default=False,
+    )
+
+    poll = MMDSKIN_OT_import_motion.poll
+
+    def execute(self, context):
+        try:
+            if self.all_models:
+                models = scene_model.all_of(context.view_layer)
+            else:
+                models = [_model(context)]
+            for model in models:
+                _check_editable(model.armature)
+                _check_not_tweaked(model)
+            count, kept = record.clear(models)
+        except UserError as error:
+            return cancelled(self, error)
+        if not count:
+            self.report({"WARNING"}, tr("This model has no imported motion to clear"))
+            return {"CANCELLED"}
+        for name in kept:
+            self.report({"WARNING"}, tr("Other keyframes are kept in action '{name}'", name=name))
+        self.report({"INFO"}, tr("Cleared the motion of {count} models", count=count))
+        return {"FINISHED"}
 
 
 def _model(context):
@@ -177,17 +298,32 @@ def _check_editable(armature):
         )
 
 
+def _check_not_tweaked(model):
+    for block in record.blocks(model):
+        if block.animation_data and block.animation_data.use_tweak_mode:
+            raise UserError(
+                "The animation of '{name}' is in tweak mode: leave it first", name=block.name
+            )
+
+
 def _menu(self, context):
     self.layout.operator(MMDSKIN_OT_import_motion.bl_idname, text="MMD motion (.vmd, .vpd)")
 
 
+_classes = (MMDSKIN_OT_import_motion, MMDSKIN_OT_clear_motion)
+
+
 def register():
-    if not MMDSKIN_OT_import_motion.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_import_motion)
-        bpy.types.TOPBAR_MT_file_import.append(_menu)
+    for cls in _classes:
+        if not cls.is_registered:
+            bpy.utils.register_class(cls)
+            if cls is MMDSKIN_OT_import_motion:
+                bpy.types.TOPBAR_MT_file_import.append(_menu)
 
 
 def unregister():
-    if MMDSKIN_OT_import_motion.is_registered:
-        bpy.types.TOPBAR_MT_file_import.remove(_menu)
-        bpy.utils.unregister_class(MMDSKIN_OT_import_motion)
+    for cls in reversed(_classes):
+        if cls.is_registered:
+            if cls is MMDSKIN_OT_import_motion:
+                bpy.types.TOPBAR_MT_file_import.remove(_menu)
+            bpy.utils.unregister_class(cls)

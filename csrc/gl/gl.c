@@ -309,6 +309,9 @@ void mmd_gl_close(mmd_gl_context *gl)
 {
     close_display(gl);
     egl.ReleaseThread();
+    mmd_arena_free(&gl->arena);
+    gl->programs = NULL;
+    gl->buffers = NULL;
 }
 
 bool mmd_gl_check(const char *what, mmd_error *err)

@@ -2,6 +2,7 @@
 #ifndef MMD_GL_H
 #define MMD_GL_H
 
+#include "core/base/arena.h"
 #include "core/base/error.h"
 
 #include <GL/glew.h>
@@ -37,11 +38,17 @@ typedef struct mmd_gl_context {
     bool software;
     char device[192];
     void *display, *context, *surface; /* EGL's */
+    /* What is kept with the context, made at first use by the files named; it lies in the arena. */
+    mmd_arena arena;
+    struct mmd_gl_programs *programs; /* gl_program.c */
+    struct mmd_gl_buffers *buffers;   /* gl_skin.c */
 } mmd_gl_context;
 
 /* Opens a context and makes it current on the calling thread. Nothing stays open after a failure.
  */
 bool mmd_gl_open(mmd_gl_context *context, mmd_error *err);
+
+/* Frees all that is kept with the context. */
 void mmd_gl_close(mmd_gl_context *context);
 
 /* False when OpenGL has recorded errors since the last check; clears them. */

@@ -6,7 +6,7 @@
 
 typedef struct gpu_vertex {
     mmd_vertex vertex;
-    int32_t morph_first, morph_end; /* of its offsets in the morph buffer */
+    int32_t morph_range[2]; /* of its offsets in the morph buffer: first, end */
 } gpu_vertex;
 
 typedef struct gpu_morph {
@@ -14,7 +14,7 @@ typedef struct gpu_morph {
     int32_t morph;
 } gpu_morph;
 
-enum { KINDS = MMD_SKIN_QDEF + 1, COUNTS = 4, BATCHES = KINDS * COUNTS * 2 };
+enum { COUNTS = 4, BATCHES = MMD_SKIN_KIND_COUNT * COUNTS * 2 };
 
 /* Batches in the order of this number. Three influences are taken as four, one with weight 0. */
 static size_t batch_number(const mmd_vertex *vertex, bool morphed)
@@ -86,7 +86,7 @@ static void sort_vertices(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh
         uint32_t morph_first = v ? sorted->morph_end[v - 1] : 0, morph_end = sorted->morph_end[v];
         size_t at = next[batch_number(&mesh->vertices[v], morph_end > morph_first)]++;
         sorted->vertices[at] =
-            (gpu_vertex){mesh->vertices[v], (int32_t)morph_first, (int32_t)morph_end};
+            (gpu_vertex){mesh->vertices[v], {(int32_t)morph_first, (int32_t)morph_end}};
         out->runs[at].target = (uint32_t)v;
     }
 }
@@ -120,19 +120,14 @@ static void upload(const mmd_mesh *mesh, const sorted_mesh *sorted, size_t offse
     glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(mesh->vertex_count * sizeof(gpu_vertex)),
                  sorted->vertices, GL_STATIC_DRAW);
 
-    /* The locations of skin.vert. */
+#define INPUT(name, components, integer, member)                                                   \
+    {components, integer, offsetof(gpu_vertex, member)},
     static const struct {
         GLint components;
         bool integer;
         size_t offset;
-    } inputs[] = {{3, false, offsetof(gpu_vertex, vertex.position)},
-                  {3, false, offsetof(gpu_vertex, vertex.normal)},
-                  {4, false, offsetof(gpu_vertex, vertex.tangent)},
-                  {3, false, offsetof(gpu_vertex, vertex.c)},
-                  {3, false, offsetof(gpu_vertex, vertex.c0)},
-                  {4, false, offsetof(gpu_vertex, vertex.weights)},
-                  {4, true, offsetof(gpu_vertex, vertex.bones)},
-                  {2, true, offsetof(gpu_vertex, morph_first)}};
+    } inputs[] = {MMD_GL_INPUTS(INPUT)};
+#undef INPUT
     for (GLuint i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         glEnableVertexAttribArray(i);
         const void *offset = (const void *)(uintptr_t)inputs[i].offset;
@@ -209,7 +204,7 @@ mmd_gl_mesh *mmd_gl_mesh_of(mmd_gl_context *context, const mmd_mesh *mesh, mmd_e
         return known;
     if (known)
         free_mesh(&known->object, NULL);
-    mesh->device->data = NULL;
+    *mesh->device = (mmd_device_slot){0};
 
     mmd_gl_mesh *made = calloc(1, sizeof *made);
     if (!made) {
@@ -221,7 +216,6 @@ mmd_gl_mesh *mmd_gl_mesh_of(mmd_gl_context *context, const mmd_mesh *mesh, mmd_e
         free_mesh(&made->object, context);
         return NULL;
     }
-    mesh->device->data = made;
-    mesh->device->release = release;
+    *mesh->device = (mmd_device_slot){.data = made, .release = release};
     return made;
 }

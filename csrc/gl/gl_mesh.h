@@ -7,6 +7,18 @@
 
 #include <stdint.h>
 
+/* Inputs of skin.vert, in the order of their locations: name, components, whether they are integers
+   (else floats), member of a device vertex. */
+#define MMD_GL_INPUTS(X)                                                                           \
+    X(position, 3, false, vertex.position)                                                         \
+    X(normal, 3, false, vertex.normal)                                                             \
+    X(tangent, 4, false, vertex.tangent)                                                           \
+    X(c, 3, false, vertex.c)                                                                       \
+    X(c0, 3, false, vertex.c0)                                                                     \
+    X(weights, 4, false, vertex.weights)                                                           \
+    X(bone_indices, 4, true, vertex.bones)                                                         \
+    X(morph_range, 2, true, morph_range)
+
 /* Consecutive vertices on the device that are skinned alike: one draw call. */
 typedef struct mmd_gl_batch {
     int32_t kind;  /* mmd_skin_kind */

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "gl/gl_program.h"
 
+#include "gl/gl_mesh.h"
+
 #include "shaders.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { KINDS = 3, COUNTS = 5, TANGENTS = 5, VARIANTS = KINDS * COUNTS * TANGENTS * 8 };
+enum {
+    COUNTS = 5,
+    TANGENTS = 5,
+    VARIANTS = MMD_SKIN_KIND_COUNT * COUNTS * TANGENTS * 8,
+    HEADER_SIZE = 1024
+};
 
-/* Of the context that has this generation. Only the OpenGL thread comes here. */
-static struct {
-    unsigned generation;
-    mmd_gl_program programs[VARIANTS];
-} cache;
+struct mmd_gl_programs {
+    mmd_gl_program of[VARIANTS];
+};
 
 static size_t variant_number(const mmd_gl_variant *v)
 {
@@ -27,14 +33,46 @@ static bool fail_with_log(const char *what, const char *log, mmd_error *err)
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s: %.*s", what, (int)strcspn(log, "\n"), log);
 }
 
+/* What the shader shares with C is written here and nowhere else. */
+static void write_header(const mmd_gl_variant *v, char text[HEADER_SIZE])
+{
+    const struct {
+        const char *name;
+        int value;
+    } integers[] = {{"LINEAR", MMD_SKIN_LINEAR},
+                    {"SDEF", MMD_SKIN_SDEF},
+                    {"QDEF", MMD_SKIN_QDEF},
+                    {"KIND", (int)v->kind},
+                    {"INFLUENCES", (int)v->influences},
+                    {"MORPHED", v->morphed},
+                    {"SLERP", v->slerp},
+                    {"NORMALS", v->normals},
+                    {"TANGENTS", (int)v->tangent_width},
+                    {"BONE_TEXELS", MMD_GL_BONE_TEXELS},
+                    {"ROTATION_TEXEL", offsetof(mmd_skin_bone, rotation) / 16},
+                    {"DUAL_TEXEL", offsetof(mmd_skin_bone, dual) / 16}};
+    static const struct {
+        const char *name;
+        float value;
+    } floats[] = {{"LEAST_NORMAL", MMD_LEAST_NORMAL},
+                  {"LEAST_TANGENT", MMD_LEAST_TANGENT},
+                  {"LEAST_QUATERNION", MMD_LEAST_QUATERNION},
+                  {"MARKED_NORMAL", MMD_GL_MARKED_NORMAL},
+                  {"FLT_MIN", FLT_MIN},
+                  {"FLT_MAX", FLT_MAX}};
+    int used = snprintf(text, HEADER_SIZE, "#version 330 core\n");
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        used += snprintf(text + used, HEADER_SIZE - (size_t)used, "#define %s %d\n",
+                         integers[i].name, integers[i].value);
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) /* nine digits are exact */
+        used += snprintf(text + used, HEADER_SIZE - (size_t)used, "#define %s %#.9g\n",
+                         floats[i].name, (double)floats[i].value);
+}
+
 static GLuint compile(const mmd_gl_variant *v, mmd_error *err)
 {
-    char header[256], log[512] = "no log";
-    snprintf(header, sizeof header,
-             "#version 330 core\n#define KIND %d\n#define INFLUENCES %d\n#define MORPHED %d\n"
-             "#define SLERP %d\n#define NORMALS %d\n#define TANGENTS %d\n",
-             (int)v->kind, (int)v->influences, v->morphed, v->slerp, v->normals,
-             (int)v->tangent_width);
+    char header[HEADER_SIZE], log[512] = "no log";
+    write_header(v, header);
     const char *source[] = {header, mmd_shader_skinning_glsl, mmd_shader_skin_vert};
     GLuint shader = glCreateShader(GL_VERTEX_SHADER);
     glShaderSource(shader, 3, source, NULL);
@@ -51,6 +89,11 @@ static GLuint compile(const mmd_gl_variant *v, mmd_error *err)
 
 static bool link_program(GLuint program, GLuint shader, const mmd_gl_variant *v, mmd_error *err)
 {
+#define INPUT(name, components, integer, member) #name,
+    static const char *const inputs[] = {MMD_GL_INPUTS(INPUT)};
+#undef INPUT
+    for (GLuint i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        glBindAttribLocation(program, i, inputs[i]);
     const char *outputs[3] = {"out_position"};
     GLsizei count = 1;
     if (v->normals)
@@ -83,11 +126,13 @@ static void find_uniforms(mmd_gl_program *program)
 const mmd_gl_program *mmd_gl_program_of(mmd_gl_context *context, const mmd_gl_variant *variant,
                                         mmd_error *err)
 {
-    if (cache.generation != context->generation) {
-        memset(&cache, 0, sizeof cache);
-        cache.generation = context->generation;
+    if (!context->programs)
+        context->programs = mmd_arena_alloc(&context->arena, 1, sizeof *context->programs);
+    if (!context->programs) {
+        mmd_fail_memory(err);
+        return NULL;
     }
-    mmd_gl_program *program = &cache.programs[variant_number(variant)];
+    mmd_gl_program *program = &context->programs->of[variant_number(variant)];
     if (program->name)
         return program;
 

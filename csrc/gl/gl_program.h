@@ -2,6 +2,7 @@
 #ifndef MMD_GL_PROGRAM_H
 #define MMD_GL_PROGRAM_H
 
+#include "core/skin/skin_frame.h"
 #include "gl/gl.h"
 
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 
 /* Which of the programs that skin.vert can be compiled to. */
 typedef struct mmd_gl_variant {
-    int32_t kind;       /* mmd_skin_kind */
+    mmd_skin_kind kind;
     int32_t influences; /* 0, 1, 2 or 4 */
     bool morphed, slerp, normals;
     size_t tangent_width; /* 0: no tangents */
@@ -19,6 +20,13 @@ typedef struct mmd_gl_program {
     GLuint name; /* 0: not made yet */
     GLint bone_stride, morph_stride;
 } mmd_gl_program;
+
+/* A mmd_skin_bone in a buffer of RGBA32F texels. */
+enum { MMD_GL_BONE_TEXELS = sizeof(mmd_skin_bone) / 16 };
+
+/* The shader marks normals for which float is not enough by this x, which no unit vector has: they
+   want mmd_skin_precise_normal. */
+#define MMD_GL_MARKED_NORMAL 2.0f
 
 /* Texture units of the samplers in skin.vert. */
 enum { MMD_GL_BONES, MMD_GL_MORPH_OFFSETS, MMD_GL_MORPH_WEIGHTS };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gl/gl_skin.h"
 
+#include "core/skin/skin_scalar.h"
 #include "gl/gl_mesh.h"
 #include "gl/gl_program.h"
 
@@ -9,7 +10,6 @@
 #include <string.h>
 
 enum {
-    BONE_TEXELS = sizeof(mmd_skin_bone) / 16,
     OUTPUTS = 3,
     RING = 2,               /* passes in flight: one is computed while the other is read back */
     PASS_BYTES = 8 << 20,   /* of output, unless a single frame is larger */
@@ -21,15 +21,17 @@ typedef struct data_table {
     GLuint buffer, texture;
 } data_table;
 
-/* What jobs share in one context. Only the OpenGL thread comes here. */
-static struct {
-    unsigned generation;
+/* Where the device puts the results of a pass. */
+typedef struct output_buffers {
+    GLuint buffers[OUTPUTS];
+    size_t sizes[OUTPUTS];
+} output_buffers;
+
+/* What jobs share in one context. */
+struct mmd_gl_buffers {
     data_table bones, weights;
-    struct {
-        GLuint buffers[OUTPUTS];
-        size_t sizes[OUTPUTS];
-    } ring[RING];
-} shared;
+    output_buffers ring[RING];
+};
 
 typedef struct output {
     float *memory; /* the caller's */
@@ -68,24 +70,27 @@ static void fill_table(const data_table *table, const void *data, size_t bytes)
         glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)bytes, data, GL_STREAM_DRAW);
 }
 
-static void prepare_context(mmd_gl_context *context)
+static bool prepare_context(mmd_gl_context *context, mmd_error *err)
 {
-    if (shared.generation == context->generation)
-        return;
-    memset(&shared, 0, sizeof shared);
-    shared.generation = context->generation;
-    shared.bones = make_table(GL_RGBA32F);
-    shared.weights = make_table(GL_R32F);
+    if (context->buffers)
+        return true;
+    struct mmd_gl_buffers *made = mmd_arena_alloc(&context->arena, 1, sizeof *made);
+    if (!made)
+        return mmd_fail_memory(err);
+    made->bones = make_table(GL_RGBA32F);
+    made->weights = make_table(GL_R32F);
     for (size_t i = 0; i < RING; i++)
-        glGenBuffers(OUTPUTS, shared.ring[i].buffers);
+        glGenBuffers(OUTPUTS, made->ring[i].buffers);
     gl1.Enable(GL_RASTERIZER_DISCARD);
+    context->buffers = made;
+    return true;
 }
 
-static void bind_inputs(const mmd_gl_mesh *mesh)
+static void bind_inputs(const struct mmd_gl_buffers *buffers, const mmd_gl_mesh *mesh)
 {
-    const GLuint textures[] = {[MMD_GL_BONES] = shared.bones.texture,
+    const GLuint textures[] = {[MMD_GL_BONES] = buffers->bones.texture,
                                [MMD_GL_MORPH_OFFSETS] = mesh->morph_texture,
-                               [MMD_GL_MORPH_WEIGHTS] = shared.weights.texture};
+                               [MMD_GL_MORPH_WEIGHTS] = buffers->weights.texture};
     for (GLenum unit = 0; unit < sizeof textures / sizeof *textures; unit++) {
         glActiveTexture(GL_TEXTURE0 + unit);
         gl1.BindTexture(GL_TEXTURE_BUFFER, textures[unit]);
@@ -111,7 +116,7 @@ static size_t at_most(size_t frames, size_t room, size_t of_frame)
 static bool plan_passes(pass_work *work, mmd_error *err)
 {
     const mmd_skin_job *job = work->job;
-    size_t texels = job->mesh->bone_count * BONE_TEXELS, numbers = job->mesh->morph_count;
+    size_t texels = job->mesh->bone_count * MMD_GL_BONE_TEXELS, numbers = job->mesh->morph_count;
     GLint limit = 0;
     gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
     if (texels > (size_t)limit || numbers > (size_t)limit)
@@ -145,25 +150,22 @@ static void upload_pass(pass_work *work, size_t first, size_t frames)
         size_t own = job->matrix_frames > 1 ? frames : 1;
         for (size_t f = 0; f < own; f++)
             mmd_skin_bones(job, first + f, work->bones + f * bones);
-        fill_table(&shared.bones, work->bones, own * bones * sizeof *work->bones);
+        fill_table(&work->context->buffers->bones, work->bones, own * bones * sizeof *work->bones);
     }
     if (first == 0 || job->slider_frames > 1) {
         size_t own = job->slider_frames > 1 ? frames : 1;
         work->morphs_act = false;
         for (size_t f = 0; f < own; f++)
             work->morphs_act |= mmd_skin_weights(job, first + f, work->weights + f * morphs);
-        fill_table(&shared.weights, work->weights, own * morphs * sizeof *work->weights);
+        fill_table(&work->context->buffers->weights, work->weights,
+                   own * morphs * sizeof *work->weights);
     }
 }
 
 static mmd_gl_variant variant_for(const pass_work *work, const mmd_gl_batch *batch)
 {
     const mmd_skin_job *job = work->job;
-    int32_t kind = batch->kind;
-    if (job->method == MMD_METHOD_LINEAR || batch->count == 0)
-        kind = MMD_SKIN_LINEAR;
-    else if (job->method == MMD_METHOD_DUAL_QUATERNION)
-        kind = MMD_SKIN_QDEF;
+    mmd_skin_kind kind = mmd_skin_kind_of(job->method, batch->kind, batch->count);
     return (mmd_gl_variant){.kind = kind,
                             .influences = batch->count,
                             .morphed = batch->morphed && work->morphs_act,
@@ -172,35 +174,35 @@ static mmd_gl_variant variant_for(const pass_work *work, const mmd_gl_batch *bat
                             .tangent_width = job->tangents ? job->mesh->tangent_width : 0};
 }
 
-static bool reserve_outputs(const pass_work *work, size_t slot, mmd_error *err)
+static bool reserve_outputs(const pass_work *work, output_buffers *slot, mmd_error *err)
 {
     for (GLuint i = 0; i < work->output_count; i++) {
         size_t vertices = work->pass_frames * work->job->mesh->vertex_count;
         size_t bytes = vertices * work->outputs[i].width * sizeof(float);
-        if (bytes <= shared.ring[slot].sizes[i])
+        if (bytes <= slot->sizes[i])
             continue;
-        shared.ring[slot].sizes[i] = 0;
-        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, shared.ring[slot].buffers[i]);
+        slot->sizes[i] = 0;
+        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
         glBufferData(GL_TRANSFORM_FEEDBACK_BUFFER, (GLsizeiptr)bytes, NULL, GL_STREAM_READ);
         if (!mmd_gl_check("output buffer", err))
             return false;
-        shared.ring[slot].sizes[i] = bytes;
+        slot->sizes[i] = bytes;
     }
     return true;
 }
 
 /* Results of a pass lie batch after batch, inside a batch frame after frame. */
 static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
-                       const mmd_gl_program *program, size_t slot, size_t frames)
+                       const mmd_gl_program *program, output_buffers *slot, size_t frames)
 {
     const mmd_skin_job *job = work->job;
     glUseProgram(program->name);
     glUniform1i(program->bone_stride,
-                job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * BONE_TEXELS) : 0);
+                job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
     glUniform1i(program->morph_stride, job->slider_frames > 1 ? (GLint)job->mesh->morph_count : 0);
     for (GLuint i = 0; i < work->output_count; i++) {
         size_t bytes = frames * work->outputs[i].width * sizeof(float);
-        glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, shared.ring[slot].buffers[i],
+        glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, slot->buffers[i],
                           (GLintptr)(batch->first * bytes),
                           (GLsizeiptr)(batch->vertex_count * bytes));
     }
@@ -210,7 +212,8 @@ static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
     glEndTransformFeedback();
 }
 
-static bool submit_pass(pass_work *work, size_t slot, size_t first, size_t frames, mmd_error *err)
+static bool submit_pass(pass_work *work, output_buffers *slot, size_t first, size_t frames,
+                        mmd_error *err)
 {
     if (!reserve_outputs(work, slot, err))
         return false;
@@ -237,8 +240,7 @@ static void put_in_order(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, 
     }
 }
 
-/* The shader marks normals for which float is not enough by a length no normal has. */
-static bool redo_folded_normals(const mmd_skin_job *job, size_t first, size_t frames,
+static bool redo_marked_normals(const mmd_skin_job *job, size_t first, size_t frames,
                                 mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
@@ -247,7 +249,7 @@ static bool redo_folded_normals(const mmd_skin_job *job, size_t first, size_t fr
         float *normals = job->normals + 3 * f * mesh->vertex_count;
         bool prepared = false;
         for (size_t v = 0; v < mesh->vertex_count; v++) {
-            if (!(normals[3 * v] > 1.5f))
+            if (normals[3 * v] != MMD_GL_MARKED_NORMAL)
                 continue;
             if (!bones)
                 bones = malloc(mesh->bone_count * sizeof *bones + 1);
@@ -256,22 +258,21 @@ static bool redo_folded_normals(const mmd_skin_job *job, size_t first, size_t fr
             if (!prepared)
                 mmd_skin_bones(job, f, bones);
             prepared = true;
-            mmd_skin_linear_normal(&(mmd_skin_frame){.mesh = mesh, .bones = bones},
-                                   &mesh->vertices[v], normals + 3 * v);
+            mmd_skin_precise_normal(&mesh->vertices[v], bones, normals + 3 * v);
         }
     }
     free(bones);
     return true;
 }
 
-static bool read_pass(const pass_work *work, size_t slot, size_t first, size_t frames,
+static bool read_pass(const pass_work *work, output_buffers *slot, size_t first, size_t frames,
                       mmd_error *err)
 {
     size_t vertices = work->job->mesh->vertex_count;
     for (GLuint i = 0; i < work->output_count; i++) {
         const output *out = &work->outputs[i];
         size_t bytes = frames * vertices * out->width * sizeof(float);
-        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, shared.ring[slot].buffers[i]);
+        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
         const float *mapped =
             glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0, (GLsizeiptr)bytes, GL_MAP_READ_BIT);
         if (!mapped) {
@@ -289,22 +290,23 @@ static bool read_pass(const pass_work *work, size_t slot, size_t first, size_t f
         if (!glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER))
             return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
     }
-    return !work->job->normals || redo_folded_normals(work->job, first, frames, err);
+    return !work->job->normals || redo_marked_normals(work->job, first, frames, err);
 }
 
 static bool run_passes(pass_work *work, mmd_error *err)
 {
     size_t count = work->job->frame_count, step = work->pass_frames;
     size_t passes = (count + step - 1) / step;
+    output_buffers *ring = work->context->buffers->ring;
     for (size_t pass = 0; pass <= passes; pass++) {
         size_t first = pass * step, frames = count - first < step ? count - first : step;
-        if (pass < passes && !submit_pass(work, pass % RING, first, frames, err))
+        if (pass < passes && !submit_pass(work, &ring[pass % RING], first, frames, err))
             return false;
         if (pass == 0)
             continue;
         first -= step;
         frames = count - first < step ? count - first : step;
-        if (!read_pass(work, (pass - 1) % RING, first, frames, err))
+        if (!read_pass(work, &ring[(pass - 1) % RING], first, frames, err))
             return false;
     }
     return true;
@@ -316,11 +318,12 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     if (job->mesh->vertex_count == 0 || job->frame_count == 0)
         return true;
     pass_work work = {.job = job, .context = context};
-    prepare_context(context);
+    if (!prepare_context(context, err))
+        return false;
     work.mesh = mmd_gl_mesh_of(context, job->mesh, err);
     if (!work.mesh)
         return false;
-    bind_inputs(work.mesh);
+    bind_inputs(context->buffers, work.mesh);
     list_outputs(&work);
     bool ok = plan_passes(&work, err) && run_passes(&work, err);
     free(work.bones);

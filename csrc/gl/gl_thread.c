@@ -122,15 +122,25 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* The thread takes no signals: they are for the host program's own threads. */
+/* Signals are for the host program's own threads, but a fault of the driver is the thread's own: if
+   those were blocked, the process would end without its handlers (Python's faulthandler) being
+   asked. */
+static void signals_to_block(sigset_t *set)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(set, faults[i]);
+}
+
 static bool start_locked(mmd_error *err)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 8u << 20); /* drivers compile shaders on it */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t blocked, before;
+    signals_to_block(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     gl.generation++;
     int failed = pthread_create(&gl.thread, &attributes, thread_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

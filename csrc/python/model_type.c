@@ -9,7 +9,7 @@
 /* `owner` is a capsule that frees the C model: the base of every view, so that views keep the data
    and nothing else. (numpy arrays take no part in garbage collection; a view that kept the Model
    which caches records with views could never be freed.) */
-enum { SECTIONS = 7 };
+enum { BONES, MORPHS, MATERIALS, TEXTURES, DISPLAY_FRAMES, RIGID_BODIES, JOINTS, SECTIONS };
 
 typedef struct model_object {
     PyObject_HEAD
@@ -183,26 +183,27 @@ static PyObject *get_version(PyObject *self, void *unused)
     return PyFloat_FromDouble((double)(long)(version * 100 + 0.5) / 100);
 }
 
-typedef PyObject *make_section(mmd_state *state, const mmd_model *model, PyObject *owner);
+#define RECORDS(kind, data, count)                                                                 \
+    {                                                                                              \
+        false, kind, offsetof(mmd_model, data), offsetof(mmd_model, count)                         \
+    }
 
-static make_section *const sections[SECTIONS] = {
-    mmd_records_bones,    mmd_records_morphs,         mmd_records_materials,
-    mmd_records_textures, mmd_records_display_frames, mmd_records_rigid_bodies,
-    mmd_records_joints};
+static const mmd_section sections[SECTIONS] = {
+    [BONES] = RECORDS(MMD_RECORD_BONE, bones, bone_count),
+    [MORPHS] = RECORDS(MMD_RECORD_MORPH, morphs, morph_count),
+    [MATERIALS] = RECORDS(MMD_RECORD_MATERIAL, materials, material_count),
+    [TEXTURES] = {.texts = true,
+                  .data_offset = offsetof(mmd_model, textures),
+                  .count_offset = offsetof(mmd_model, texture_count)},
+    [DISPLAY_FRAMES] = RECORDS(MMD_RECORD_DISPLAY_FRAME, display_frames, display_frame_count),
+    [RIGID_BODIES] = RECORDS(MMD_RECORD_RIGID_BODY, rigid_bodies, rigid_body_count),
+    [JOINTS] = RECORDS(MMD_RECORD_JOINT, joints, joint_count)};
 
 static PyObject *get_section(PyObject *self, void *index)
 {
     model_object *model = (model_object *)self;
-    PyObject **section = &model->sections[(size_t)index];
-    if (!*section) {
-        PyObject *made = sections[(size_t)index](mmd_state_of(self), model->model, model->owner);
-        /* Making it may have let another thread make one. */
-        if (made && *section)
-            Py_DECREF(made);
-        else
-            *section = made;
-    }
-    return Py_XNewRef(*section);
+    mmd_shown shown = {mmd_state_of(self), model->model, model->owner};
+    return mmd_section_object(&sections[(size_t)index], &shown, &model->sections[(size_t)index]);
 }
 
 /* Arrays: views of the model's memory. */
@@ -272,13 +273,13 @@ static PyGetSetDef model_members[] = {
     ARRAY(bone_indices, "(V,4) int32, read-only: bones, -1 in empty slots."),
     ARRAY(bone_weights, "(V,4) float32, read-only: weights as in the file."),
     ARRAY(sdef, "(V,3,3) float32, read-only: rows C, R0, R1; zero where the type is not SDEF."),
-    SECTION(bones, 0, "Tuple of Bone."),
-    SECTION(morphs, 1, "Tuple of Morph."),
-    SECTION(materials, 2, "Tuple of Material."),
-    SECTION(textures, 3, "Tuple of str: relative paths as in the file."),
-    SECTION(display_frames, 4, "Tuple of DisplayFrame."),
-    SECTION(rigid_bodies, 5, "Tuple of RigidBody."),
-    SECTION(joints, 6, "Tuple of Joint."),
+    SECTION(bones, BONES, "Tuple of Bone."),
+    SECTION(morphs, MORPHS, "Tuple of Morph."),
+    SECTION(materials, MATERIALS, "Tuple of Material."),
+    SECTION(textures, TEXTURES, "Tuple of str: relative paths as in the file."),
+    SECTION(display_frames, DISPLAY_FRAMES, "Tuple of DisplayFrame."),
+    SECTION(rigid_bodies, RIGID_BODIES, "Tuple of RigidBody."),
+    SECTION(joints, JOINTS, "Tuple of Joint."),
     {0}};
 
 static const char model_doc[] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The module in Python's words:
 
-    class FormatError(ValueError): offset, section
+    class FormatError(ValueError): offset, section   # errors.c
     class BackendError(RuntimeError)
     class Model, Mesh, Motion              # model_type.c and pose.c, mesh_type.c, motion_type.c
     Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
@@ -17,8 +17,6 @@
 #include "gl/gl_thread.h"
 #include "python/arrays.h"
 #include "python/state.h"
-
-#include <string.h>
 
 mmd_state *mmd_state_of_module(PyObject *module)
 {
@@ -36,53 +34,6 @@ void mmd_object_free(PyObject *self)
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
-}
-
-/* Drivers and loaders use any encoding, and a long text may end inside a character. */
-static PyObject *loose_text(const char *text)
-{
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-}
-
-static PyObject *raise_format(mmd_state *state, const mmd_error *err)
-{
-    PyObject *what = loose_text(err->text);
-    PyObject *text = what ? PyUnicode_FromFormat("%s%s%U (byte %zu)", err->section,
-                                                 err->section[0] ? ": " : "", what, err->offset)
-                          : NULL;
-    Py_XDECREF(what);
-    PyObject *exception =
-        text ? PyObject_CallFunctionObjArgs(state->format_error, text, NULL) : NULL;
-    PyObject *offset = PyLong_FromSize_t(err->offset);
-    PyObject *section = PyUnicode_FromString(err->section);
-    if (exception && offset && section &&
-        PyObject_SetAttrString(exception, "offset", offset) == 0 &&
-        PyObject_SetAttrString(exception, "section", section) == 0)
-        PyErr_SetObject(state->format_error, exception);
-    Py_XDECREF(text);
-    Py_XDECREF(exception);
-    Py_XDECREF(offset);
-    Py_XDECREF(section);
-    return NULL;
-}
-
-PyObject *mmd_raise(mmd_state *state, const mmd_error *err)
-{
-    switch (err->code) {
-    case MMD_E_FORMAT:
-        return raise_format(state, err);
-    case MMD_E_MEMORY:
-        return PyErr_NoMemory();
-    case MMD_E_BACKEND:
-    case MMD_E_ARGUMENT:
-    case MMD_E_NONE:
-        break;
-    }
-    PyObject *text = loose_text(err->text);
-    if (text)
-        PyErr_SetObject(err->code == MMD_E_BACKEND ? state->backend_error : PyExc_ValueError, text);
-    Py_XDECREF(text);
-    return NULL;
 }
 
 bool mmd_hook_exit(PyObject *module)
@@ -124,7 +75,7 @@ static PyObject *backends(PyObject *module, PyObject *unused)
         err = state->gl_failure;
     }
     PyObject *type = state->records[MMD_RECORD_BACKEND];
-    PyObject *text = loose_text(available ? device : err.text);
+    PyObject *text = mmd_loose_text(available ? device : err.text);
     PyObject *gl = NULL;
     if (text)
         gl = available ? PyObject_CallFunction(type, "sOOO", "gl", Py_True, text, Py_None)
@@ -164,16 +115,6 @@ static PyMethodDef methods[] = {
     {"shutdown", shutdown, METH_NOARGS, shutdown_doc},
     {0}};
 
-static PyObject *add_exception(PyObject *module, const char *name, const char *doc, PyObject *base,
-                               PyObject *members)
-{
-    PyObject *type = PyErr_NewExceptionWithDoc(name, doc, base, members);
-    const char *short_name = name + sizeof "mmdskin." - 1;
-    if (type && PyModule_AddObjectRef(module, short_name, type) < 0)
-        Py_CLEAR(type);
-    return type;
-}
-
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 {
     PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
@@ -187,19 +128,7 @@ static int module_exec(PyObject *module)
     mmd_state *state = mmd_state_of_module(module);
     if (mmd_arrays_init() < 0)
         return -1;
-    PyObject *members = Py_BuildValue("{sOsO}", "offset", Py_None, "section", Py_None);
-    if (!members)
-        return -1;
-    state->format_error = add_exception(
-        module, "mmdskin.FormatError",
-        "A file that cannot be read. offset: the byte where reading stopped; section: the part of\n"
-        "the file, as in \"bones[12]\".",
-        PyExc_ValueError, members);
-    Py_DECREF(members);
-    state->backend_error = add_exception(module, "mmdskin.BackendError",
-                                         "A backend that cannot be used, in the driver's words.",
-                                         PyExc_RuntimeError, NULL);
-    if (!state->format_error || !state->backend_error || !mmd_records_add(module, state))
+    if (!mmd_errors_add(module, state) || !mmd_records_add(module, state))
         return -1;
     state->model_type = add_type(module, &mmd_model_spec);
     state->mesh_type = add_type(module, &mmd_mesh_spec);

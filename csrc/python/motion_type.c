@@ -5,12 +5,14 @@
 #include "python/posers.h"
 #include "python/records.h"
 
+enum { BONES, MORPHS, SECTIONS };
+
 /* `owner` is a capsule that frees the C motion: the base of every view (see model_type.c). */
 typedef struct motion_object {
     PyObject_HEAD
     PyObject *owner;
-    PyObject *bytes;          /* the file, for pickling */
-    PyObject *bones, *morphs; /* tuples of records, made when first asked for */
+    PyObject *bytes;              /* the file, for pickling */
+    PyObject *sections[SECTIONS]; /* tuples of records, made when first asked for */
     const mmd_motion *motion;
     mmd_ring posers;
 } motion_object;
@@ -83,8 +85,8 @@ static int motion_traverse(PyObject *self, visitproc visit, void *arg)
 {
     const motion_object *motion = (const motion_object *)self;
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(motion->bones);
-    Py_VISIT(motion->morphs);
+    for (int i = 0; i < SECTIONS; i++)
+        Py_VISIT(motion->sections[i]);
     return 0;
 }
 
@@ -92,8 +94,8 @@ static void motion_dealloc(PyObject *self)
 {
     motion_object *motion = (motion_object *)self;
     PyObject_GC_UnTrack(self);
-    Py_CLEAR(motion->bones);
-    Py_CLEAR(motion->morphs);
+    for (int i = 0; i < SECTIONS; i++)
+        Py_CLEAR(motion->sections[i]);
     mmd_posers_free_of_motion(self);
     Py_CLEAR(motion->bytes);
     Py_CLEAR(motion->owner);
@@ -123,34 +125,6 @@ static PyObject *motion_reduce(PyObject *self, PyObject *unused)
     return Py_BuildValue("N(O)", function, ((motion_object *)self)->bytes);
 }
 
-/* A view of `count` keys with up to two further axes (0: none). */
-static PyObject *view(mmd_dtype dtype, const void *data, size_t count, size_t columns, size_t depth,
-                      PyObject *owner)
-{
-    size_t shape[] = {count, columns, depth};
-    return mmd_array_view(dtype, data, columns == 0 ? 1 : depth == 0 ? 2 : 3, shape, owner);
-}
-
-static PyObject *make_bone_track(mmd_state *state, const void *from, size_t i, PyObject *owner)
-{
-    const mmd_bone_track *track = (const mmd_bone_track *)from + i;
-    size_t n = track->key_count;
-    return MMD_RECORD(MMD_RECORD_BONE_TRACK, mmd_text_object(track->name),
-                      view(MMD_UINT32, track->frames, n, 0, 0, owner),
-                      view(MMD_FLOAT32, track->translations, n, 3, 0, owner),
-                      view(MMD_FLOAT32, track->rotations, n, 4, 0, owner),
-                      view(MMD_UINT8, track->interpolation, n, 4, 4, owner));
-}
-
-static PyObject *make_morph_track(mmd_state *state, const void *from, size_t i, PyObject *owner)
-{
-    const mmd_morph_track *track = (const mmd_morph_track *)from + i;
-    size_t n = track->key_count;
-    return MMD_RECORD(MMD_RECORD_MORPH_TRACK, mmd_text_object(track->name),
-                      view(MMD_UINT32, track->frames, n, 0, 0, owner),
-                      view(MMD_FLOAT32, track->weights, n, 0, 0, owner));
-}
-
 static PyObject *get_name(PyObject *self, void *unused)
 {
     (void)unused;
@@ -164,85 +138,39 @@ static PyObject *get_frame_range(PyObject *self, void *unused)
     return Py_BuildValue("(II)", (unsigned)motion->first_frame, (unsigned)motion->last_frame);
 }
 
-static PyObject *get_bones(PyObject *self, void *unused)
+static const mmd_section sections[SECTIONS] = {
+    [BONES] = {.kind = MMD_RECORD_BONE_TRACK,
+               .data_offset = offsetof(mmd_motion, bone_tracks),
+               .count_offset = offsetof(mmd_motion, bone_track_count)},
+    [MORPHS] = {.kind = MMD_RECORD_MORPH_TRACK,
+                .data_offset = offsetof(mmd_motion, morph_tracks),
+                .count_offset = offsetof(mmd_motion, morph_track_count)}};
+
+static PyObject *get_section(PyObject *self, void *index)
 {
-    (void)unused;
     motion_object *motion = (motion_object *)self;
-    if (!motion->bones)
-        motion->bones =
-            mmd_record_tuple(mmd_state_of(self), make_bone_track, motion->motion->bone_tracks,
-                             motion->motion->bone_track_count, motion->owner);
-    return Py_XNewRef(motion->bones);
+    mmd_shown shown = {mmd_state_of(self), motion->motion, motion->owner};
+    return mmd_section_object(&sections[(size_t)index], &shown, &motion->sections[(size_t)index]);
 }
 
-static PyObject *get_morphs(PyObject *self, void *unused)
-{
-    (void)unused;
-    motion_object *motion = (motion_object *)self;
-    if (!motion->morphs)
-        motion->morphs =
-            mmd_record_tuple(mmd_state_of(self), make_morph_track, motion->motion->morph_tracks,
-                             motion->motion->morph_track_count, motion->owner);
-    return Py_XNewRef(motion->morphs);
-}
+/* The tracks of which a motion has one each. */
+typedef struct single_track {
+    mmd_record kind;
+    size_t offset;
+} single_track;
 
-static PyObject *get_camera(PyObject *self, void *unused)
-{
-    (void)unused;
-    mmd_state *state = mmd_state_of(self);
-    PyObject *owner = ((motion_object *)self)->owner;
-    const mmd_camera_track *track = &((motion_object *)self)->motion->camera;
-    size_t n = track->key_count;
-    return MMD_RECORD(MMD_RECORD_CAMERA_TRACK, view(MMD_UINT32, track->frames, n, 0, 0, owner),
-                      view(MMD_FLOAT32, track->distances, n, 0, 0, owner),
-                      view(MMD_FLOAT32, track->targets, n, 3, 0, owner),
-                      view(MMD_FLOAT32, track->rotations, n, 3, 0, owner),
-                      view(MMD_UINT8, track->interpolation, n, 6, 4, owner),
-                      view(MMD_FLOAT32, track->view_angles, n, 0, 0, owner),
-                      view(MMD_BOOL, track->perspective, n, 0, 0, owner));
-}
+static const single_track camera = {MMD_RECORD_CAMERA_TRACK, offsetof(mmd_motion, camera)};
+static const single_track light = {MMD_RECORD_LIGHT_TRACK, offsetof(mmd_motion, light)};
+static const single_track shadow = {MMD_RECORD_SHADOW_TRACK, offsetof(mmd_motion, shadow)};
+static const single_track properties = {MMD_RECORD_PROPERTY_TRACK,
+                                        offsetof(mmd_motion, properties)};
 
-static PyObject *get_light(PyObject *self, void *unused)
+static PyObject *get_track(PyObject *self, void *closure)
 {
-    (void)unused;
-    mmd_state *state = mmd_state_of(self);
-    PyObject *owner = ((motion_object *)self)->owner;
-    const mmd_light_track *track = &((motion_object *)self)->motion->light;
-    size_t n = track->key_count;
-    return MMD_RECORD(MMD_RECORD_LIGHT_TRACK, view(MMD_UINT32, track->frames, n, 0, 0, owner),
-                      view(MMD_FLOAT32, track->colors, n, 3, 0, owner),
-                      view(MMD_FLOAT32, track->directions, n, 3, 0, owner));
-}
-
-static PyObject *get_shadow(PyObject *self, void *unused)
-{
-    (void)unused;
-    mmd_state *state = mmd_state_of(self);
-    PyObject *owner = ((motion_object *)self)->owner;
-    const mmd_shadow_track *track = &((motion_object *)self)->motion->shadow;
-    size_t n = track->key_count;
-    return MMD_RECORD(MMD_RECORD_SHADOW_TRACK, view(MMD_UINT32, track->frames, n, 0, 0, owner),
-                      view(MMD_UINT8, track->modes, n, 0, 0, owner),
-                      view(MMD_FLOAT32, track->distances, n, 0, 0, owner));
-}
-
-static PyObject *make_name(mmd_state *state, const void *from, size_t i, PyObject *owner)
-{
-    (void)state, (void)owner;
-    return mmd_text_object(((const mmd_text *)from)[i]);
-}
-
-static PyObject *get_properties(PyObject *self, void *unused)
-{
-    (void)unused;
-    mmd_state *state = mmd_state_of(self);
-    PyObject *owner = ((motion_object *)self)->owner;
-    const mmd_property_track *track = &((motion_object *)self)->motion->properties;
-    size_t n = track->key_count, shape[] = {n, track->ik_count};
-    return MMD_RECORD(MMD_RECORD_PROPERTY_TRACK, view(MMD_UINT32, track->frames, n, 0, 0, owner),
-                      view(MMD_BOOL, track->visible, n, 0, 0, owner),
-                      mmd_record_tuple(state, make_name, track->ik_names, track->ik_count, owner),
-                      mmd_array_view(MMD_BOOL, track->ik_enabled, 2, shape, owner));
+    const single_track *track = closure;
+    const motion_object *motion = (const motion_object *)self;
+    return mmd_record_of(mmd_state_of(self), track->kind,
+                         (const char *)motion->motion + track->offset, motion->owner);
 }
 
 /* Names that the binding has found nothing for. */
@@ -279,14 +207,14 @@ static PyObject *unmatched(PyObject *self, PyObject *model)
     mmd_binding *binding = mmd_binding_new(mmd_model_rig(model), motion, &err);
     if (!binding)
         return mmd_raise(state, &err);
-    PyObject *result =
-        MMD_RECORD(MMD_RECORD_UNMATCHED,
-                   names_without(&motion->bone_tracks->name, sizeof *motion->bone_tracks,
-                                 binding->bone_track_bound, motion->bone_track_count),
-                   names_without(&motion->morph_tracks->name, sizeof *motion->morph_tracks,
-                                 binding->morph_track_bound, motion->morph_track_count),
-                   names_without(motion->properties.ik_names, sizeof *motion->properties.ik_names,
-                                 binding->property_bound, motion->properties.ik_count));
+    PyObject *result = PyObject_CallFunction(
+        state->records[MMD_RECORD_UNMATCHED], "NNN",
+        names_without(&motion->bone_tracks->name, sizeof *motion->bone_tracks,
+                      binding->bone_track_bound, motion->bone_track_count),
+        names_without(&motion->morph_tracks->name, sizeof *motion->morph_tracks,
+                      binding->morph_track_bound, motion->morph_track_count),
+        names_without(motion->properties.ik_names, sizeof *motion->properties.ik_names,
+                      binding->property_bound, motion->properties.ik_count));
     mmd_binding_free(binding);
     return result;
 }
@@ -300,12 +228,13 @@ static PyGetSetDef motion_members[] = {
     {"name", get_name, NULL, "Name of the model that the motion was saved for, str.", NULL},
     {"frame_range", get_frame_range, NULL,
      "(first, last) frame of all tracks, (0, 0) when there is none; 30 frames a second.", NULL},
-    {"bones", get_bones, NULL, "Tuple of BoneTrack.", NULL},
-    {"morphs", get_morphs, NULL, "Tuple of MorphTrack.", NULL},
-    {"camera", get_camera, NULL, "CameraTrack.", NULL},
-    {"light", get_light, NULL, "LightTrack.", NULL},
-    {"shadow", get_shadow, NULL, "ShadowTrack.", NULL},
-    {"properties", get_properties, NULL, "PropertyTrack: visibility and IK switches.", NULL},
+    {"bones", get_section, NULL, "Tuple of BoneTrack.", (void *)(size_t)BONES},
+    {"morphs", get_section, NULL, "Tuple of MorphTrack.", (void *)(size_t)MORPHS},
+    {"camera", get_track, NULL, "CameraTrack.", (void *)&camera},
+    {"light", get_track, NULL, "LightTrack.", (void *)&light},
+    {"shadow", get_track, NULL, "ShadowTrack.", (void *)&shadow},
+    {"properties", get_track, NULL, "PropertyTrack: visibility and IK switches.",
+     (void *)&properties},
     {0}};
 
 static const char motion_doc[] = "A motion, as load_motion() returns it: immutable, picklable (as "

@@ -210,7 +210,7 @@ PyObject *mmd_py_materials_at(PyObject *self, PyObject *given)
     else if (!mmd_morph_materials(model, used, materials, &err))
         mmd_raise(state, &err);
     else
-        result = mmd_records_of_materials(state, materials, model->material_count);
+        result = mmd_records_of(state, MMD_RECORD_MATERIAL, materials, model->material_count, NULL);
     PyMem_Free(materials);
     PyMem_Free(used);
     mmd_array_clear(&weights);

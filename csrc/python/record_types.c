@@ -1,45 +1,253 @@
 /* SPDX-License-Identifier: MIT */
-#include "python/state.h"
+/* The records: their fields in order, here only; mmdskin.pyi is tested to say the same. */
+#include "python/record_fields.h"
 
-typedef struct record_type {
-    const char *name, *fields, *doc;
-} record_type;
+#include <stddef.h>
 
-static const record_type types[MMD_RECORD_COUNT] = {
+/* clang-format off */
+#define MEMBER(field, type, member, show) \
+    {.name = field, .make = show, .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)}
+#define TEXT(type, member) MEMBER(#member, type, member, mmd_show_text)
+#define INTEGER(type, member) MEMBER(#member, type, member, mmd_show_integer)
+#define NUMBER(type, member) MEMBER(#member, type, member, mmd_show_number)
+#define TRUTH(type, member) MEMBER(#member, type, member, mmd_show_truth)
+#define VECTOR(type, member) MEMBER(#member, type, member, mmd_show_vector)
+#define WORD(type, member, list) \
+    {.name = #member, .make = mmd_show_word, .offset = offsetof(type, member), .as.words = list}
+#define KEYS(type, member, number, width, height) \
+    {.name = #member, .make = mmd_show_keys, .offset = offsetof(type, member), \
+     .as.keys = {MMD_##number, offsetof(type, key_count), width, height}}
+#define FLAG(field, bit) {.name = field, .make = mmd_show_bone_flag, .as.flag = bit}
+/* Made of the whole struct. */
+#define WHOLE(field, show) {.name = field, .make = show}
+/* Given when the class is called. */
+#define VALUE(field) {.name = field}
+/* clang-format on */
+
+static const char *const morph_kinds[MMD_MORPH_KIND_COUNT] = {
+    "group", "vertex", "bone", "uv", "uv1", "uv2", "uv3", "uv4", "material", "flip", "impulse"};
+static const char *const sphere_modes[] = {"none", "multiply", "add", "sub_texture"};
+static const char *const shapes[] = {"sphere", "box", "capsule"};
+static const char *const modes[] = {"follow_bone", "physics", "physics_and_bone"};
+static const char *const joint_kinds[] = {"spring_6dof", "6dof",   "point_to_point",
+                                          "cone_twist",  "slider", "hinge"};
+
+static const mmd_field skinned_fields[] = {
+    VALUE("positions"),
+    VALUE("normals"),
+    VALUE("tangents"),
+};
+
+static const mmd_field pose_fields[] = {
+    VALUE("bone_matrices"),
+    VALUE("morph_weights"),
+};
+
+static const mmd_field backend_fields[] = {
+    VALUE("name"),
+    VALUE("available"),
+    VALUE("device"),
+    VALUE("reason"),
+};
+
+static const mmd_field bone_fields[] = {
+    TEXT(mmd_bone, name),
+    TEXT(mmd_bone, name_english),
+    VECTOR(mmd_bone, position),
+    INTEGER(mmd_bone, parent),
+    INTEGER(mmd_bone, layer),
+    INTEGER(mmd_bone, flags),
+    INTEGER(mmd_bone, tail_bone),
+    VECTOR(mmd_bone, tail_offset),
+    WHOLE("append", mmd_show_append),
+    MEMBER("fixed_axis", mmd_bone, fixed_axis, mmd_show_fixed_axis),
+    WHOLE("local_axes", mmd_show_local_axes),
+    MEMBER("external_parent", mmd_bone, external_parent, mmd_show_external_parent),
+    FLAG("after_physics", MMD_BONE_AFTER_PHYSICS),
+    WHOLE("ik", mmd_show_ik),
+};
+
+static const mmd_field append_fields[] = {
+    MEMBER("source", mmd_bone, append_source, mmd_show_integer),
+    MEMBER("ratio", mmd_bone, append_ratio, mmd_show_number),
+    FLAG("rotation", MMD_BONE_APPEND_ROTATION),
+    FLAG("translation", MMD_BONE_APPEND_TRANSLATION),
+    FLAG("local", MMD_BONE_APPEND_LOCAL),
+};
+
+static const mmd_field ik_fields[] = {
+    INTEGER(mmd_ik, target),
+    INTEGER(mmd_ik, loop_count),
+    NUMBER(mmd_ik, unit_angle),
+    WHOLE("links", mmd_show_ik_links),
+};
+
+static const mmd_field ik_link_fields[] = {
+    INTEGER(mmd_ik_link, bone),
+    MEMBER("lower", mmd_ik_link, lower, mmd_show_ik_limit),
+    MEMBER("upper", mmd_ik_link, upper, mmd_show_ik_limit),
+};
+
+static const mmd_field morph_fields[] = {
+    TEXT(mmd_morph, name),
+    TEXT(mmd_morph, name_english),
+    INTEGER(mmd_morph, panel),
+    {.name = "kind", .make = mmd_show_morph_kind, .as.words = morph_kinds},
+    WHOLE("indices", mmd_show_morph_indices),
+    WHOLE("values", mmd_show_morph_values),
+};
+
+static const mmd_field material_fields[] = {
+    TEXT(mmd_material, name),
+    TEXT(mmd_material, name_english),
+    VECTOR(mmd_material, diffuse),
+    VECTOR(mmd_material, specular),
+    NUMBER(mmd_material, specular_power),
+    VECTOR(mmd_material, ambient),
+    INTEGER(mmd_material, flags),
+    VECTOR(mmd_material, edge_color),
+    NUMBER(mmd_material, edge_size),
+    INTEGER(mmd_material, texture),
+    INTEGER(mmd_material, sphere_texture),
+    WORD(mmd_material, sphere_mode, sphere_modes),
+    INTEGER(mmd_material, toon),
+    TRUTH(mmd_material, shared_toon),
+    TEXT(mmd_material, memo),
+    INTEGER(mmd_material, index_count),
+};
+
+static const mmd_field display_frame_fields[] = {
+    TEXT(mmd_display_frame, name),
+    TEXT(mmd_display_frame, name_english),
+    TRUTH(mmd_display_frame, special),
+    WHOLE("elements", mmd_show_frame_elements),
+};
+
+static const mmd_field rigid_body_fields[] = {
+    TEXT(mmd_rigid_body, name),
+    TEXT(mmd_rigid_body, name_english),
+    INTEGER(mmd_rigid_body, bone),
+    INTEGER(mmd_rigid_body, group),
+    INTEGER(mmd_rigid_body, mask),
+    WORD(mmd_rigid_body, shape, shapes),
+    VECTOR(mmd_rigid_body, size),
+    VECTOR(mmd_rigid_body, position),
+    VECTOR(mmd_rigid_body, rotation),
+    NUMBER(mmd_rigid_body, mass),
+    NUMBER(mmd_rigid_body, linear_damping),
+    NUMBER(mmd_rigid_body, angular_damping),
+    NUMBER(mmd_rigid_body, restitution),
+    NUMBER(mmd_rigid_body, friction),
+    WORD(mmd_rigid_body, mode, modes),
+};
+
+static const mmd_field joint_fields[] = {
+    TEXT(mmd_joint, name),
+    TEXT(mmd_joint, name_english),
+    WORD(mmd_joint, kind, joint_kinds),
+    INTEGER(mmd_joint, body_a),
+    INTEGER(mmd_joint, body_b),
+    VECTOR(mmd_joint, position),
+    VECTOR(mmd_joint, rotation),
+    VECTOR(mmd_joint, translation_lower),
+    VECTOR(mmd_joint, translation_upper),
+    VECTOR(mmd_joint, rotation_lower),
+    VECTOR(mmd_joint, rotation_upper),
+    VECTOR(mmd_joint, translation_spring),
+    VECTOR(mmd_joint, rotation_spring),
+};
+
+static const mmd_field bone_track_fields[] = {
+    TEXT(mmd_bone_track, name),
+    KEYS(mmd_bone_track, frames, UINT32, 0, 0),
+    KEYS(mmd_bone_track, translations, FLOAT32, 3, 0),
+    KEYS(mmd_bone_track, rotations, FLOAT32, 4, 0),
+    KEYS(mmd_bone_track, interpolation, UINT8, 4, 4),
+};
+
+static const mmd_field morph_track_fields[] = {
+    TEXT(mmd_morph_track, name),
+    KEYS(mmd_morph_track, frames, UINT32, 0, 0),
+    KEYS(mmd_morph_track, weights, FLOAT32, 0, 0),
+};
+
+static const mmd_field camera_track_fields[] = {
+    KEYS(mmd_camera_track, frames, UINT32, 0, 0),
+    KEYS(mmd_camera_track, distances, FLOAT32, 0, 0),
+    KEYS(mmd_camera_track, targets, FLOAT32, 3, 0),
+    KEYS(mmd_camera_track, rotations, FLOAT32, 3, 0),
+    KEYS(mmd_camera_track, interpolation, UINT8, 6, 4),
+    KEYS(mmd_camera_track, view_angles, FLOAT32, 0, 0),
+    KEYS(mmd_camera_track, perspective, BOOL, 0, 0),
+};
+
+static const mmd_field light_track_fields[] = {
+    KEYS(mmd_light_track, frames, UINT32, 0, 0),
+    KEYS(mmd_light_track, colors, FLOAT32, 3, 0),
+    KEYS(mmd_light_track, directions, FLOAT32, 3, 0),
+};
+
+static const mmd_field shadow_track_fields[] = {
+    KEYS(mmd_shadow_track, frames, UINT32, 0, 0),
+    KEYS(mmd_shadow_track, modes, UINT8, 0, 0),
+    KEYS(mmd_shadow_track, distances, FLOAT32, 0, 0),
+};
+
+static const mmd_field property_track_fields[] = {
+    KEYS(mmd_property_track, frames, UINT32, 0, 0),
+    KEYS(mmd_property_track, visible, BOOL, 0, 0),
+    WHOLE("ik_names", mmd_show_ik_names),
+    WHOLE("ik_enabled", mmd_show_ik_enabled),
+};
+
+static const mmd_field unmatched_fields[] = {
+    VALUE("bones"),
+    VALUE("morphs"),
+    VALUE("ik"),
+};
+
+#define FIELDS(list) sizeof(list) / sizeof *(list), (list)
+
+const mmd_record_type mmd_record_types[MMD_RECORD_COUNT] = {
     [MMD_RECORD_SKINNED] =
-        {"Skinned", "positions normals tangents",
+        {"Skinned",
          "What skin() returns, float32 arrays: positions (V,3) or (F,V,3) in model units;\n"
          "normals of the same shape and unit length, None when the mesh has none or they are\n"
-         "not wanted; tangents (..., V, 3 or 4), None when not wanted."},
+         "not wanted; tangents (..., V, 3 or 4), None when not wanted.",
+         0, FIELDS(skinned_fields)},
     [MMD_RECORD_POSE] =
-        {"Pose", "bone_matrices morph_weights",
+        {"Pose",
          "What skin() takes: skinning matrices (B,4,4) or (F,B,4,4), row-major for column\n"
-         "vectors, and morph weights (M,) or (F,M) as slider values, or None for all zero."},
+         "vectors, and morph weights (M,) or (F,M) as slider values, or None for all zero.",
+         0, FIELDS(pose_fields)},
     [MMD_RECORD_BACKEND] =
-        {"Backend", "name available device reason",
+        {"Backend",
          "What can compute: name (\"gl\" or \"cpu\"), whether it is available, the device's name\n"
-         "(None when not available) and the reason why not (None when available)."},
+         "(None when not available) and the reason why not (None when available).",
+         0, FIELDS(backend_fields)},
     [MMD_RECORD_BONE] =
         {"Bone",
-         "name name_english position parent layer flags tail_bone tail_offset append fixed_axis "
-         "local_axes external_parent after_physics ik",
          "A bone of a model. position: (x, y, z) in model units; parent: index of a bone or -1;\n"
          "layer: deform layer; flags: the file's bits; tail_bone: index or -1, then tail_offset\n"
          "(x, y, z) counts; append: an Append or None; fixed_axis: (x, y, z) or None; local_axes:\n"
          "(x axis, z axis) or None; external_parent: the key or None; after_physics: bool;\n"
-         "ik: an IK or None."},
+         "ik: an IK or None.",
+         sizeof(mmd_bone), FIELDS(bone_fields)},
     [MMD_RECORD_APPEND] =
-        {"Append", "source ratio rotation translation local",
+        {"Append",
          "Motion that a bone takes over from the bone `source` (-1: none), times ratio: its\n"
-         "rotation, its translation or both (bools), local or not."},
-    [MMD_RECORD_IK] = {"IK", "target loop_count unit_angle links",
+         "rotation, its translation or both (bools), local or not.",
+         sizeof(mmd_bone), FIELDS(append_fields)},
+    [MMD_RECORD_IK] = {"IK",
                        "An IK solver: target is the bone that is to reach the IK bone, unit_angle\n"
-                       "in radians per step, links a tuple of IKLink from the target's side on."},
-    [MMD_RECORD_IK_LINK] = {"IKLink", "bone lower upper",
+                       "in radians per step, links a tuple of IKLink from the target's side on.",
+                       sizeof(mmd_ik), FIELDS(ik_fields)},
+    [MMD_RECORD_IK_LINK] = {"IKLink",
                             "A bone that IK turns; lower and upper limits are Euler angles (x, y, "
-                            "z) in\nradians, None when the link is free."},
+                            "z) in\nradians, None when the link is free.",
+                            sizeof(mmd_ik_link), FIELDS(ik_link_fields)},
     [MMD_RECORD_MORPH] =
-        {"Morph", "name name_english panel kind indices values",
+        {"Morph",
          "A morph. panel: 0 reserved, 1 eyebrow, 2 eye, 3 mouth, 4 other. kind names what indices\n"
          "(n,) int32 point to and the columns of values (n,k) float32:\n"
          "\"group\", \"flip\": morphs; ratio\n"
@@ -49,72 +257,86 @@ static const record_type types[MMD_RECORD_COUNT] = {
          "\"material\": materials (-1: all); operation (0 multiply, 1 add), diffuse 4, specular "
          "3,\n"
          "specular power, ambient 3, edge colour 4, edge size, texture 4, sphere 4, toon 4\n"
-         "\"impulse\": rigid bodies; local (0 or 1), velocity 3, torque 3"},
+         "\"impulse\": rigid bodies; local (0 or 1), velocity 3, torque 3",
+         sizeof(mmd_morph), FIELDS(morph_fields)},
     [MMD_RECORD_MATERIAL] =
         {"Material",
-         "name name_english diffuse specular specular_power ambient flags edge_color edge_size "
-         "texture sphere_texture sphere_mode toon shared_toon memo index_count",
          "A material. Colours are tuples of 0 to 1, diffuse and edge_color with alpha; flags: the\n"
          "file's bits; texture, sphere_texture and toon: indices of textures or -1, toon is 0 to\n"
          "9 (toon01.bmp to toon10.bmp) when shared_toon; sphere_mode: \"none\", \"multiply\",\n"
-         "\"add\", \"sub_texture\"; index_count: 3 for each triangle, in the order of materials."},
+         "\"add\", \"sub_texture\"; index_count: 3 for each triangle, in the order of materials.",
+         sizeof(mmd_material), FIELDS(material_fields)},
     [MMD_RECORD_DISPLAY_FRAME] =
-        {"DisplayFrame", "name name_english special elements",
-         "A group of sliders in the editor; elements: tuple of (\"bone\" or \"morph\", index)."},
+        {"DisplayFrame",
+         "A group of sliders in the editor; elements: tuple of (\"bone\" or \"morph\", index).",
+         sizeof(mmd_display_frame), FIELDS(display_frame_fields)},
     [MMD_RECORD_RIGID_BODY] =
         {"RigidBody",
-         "name name_english bone group mask shape size position rotation mass linear_damping "
-         "angular_damping restitution friction mode",
          "A rigid body. bone: index or -1; group: 0 to 15; mask: bits of the groups it collides\n"
          "with; shape: \"sphere\", \"box\", \"capsule\"; size, position in model units, rotation "
          "in\n"
-         "radians; mode: \"follow_bone\", \"physics\", \"physics_and_bone\"."},
+         "radians; mode: \"follow_bone\", \"physics\", \"physics_and_bone\".",
+         sizeof(mmd_rigid_body), FIELDS(rigid_body_fields)},
     [MMD_RECORD_JOINT] =
         {"Joint",
-         "name name_english kind body_a body_b position rotation translation_lower "
-         "translation_upper rotation_lower rotation_upper translation_spring rotation_spring",
          "A joint of two rigid bodies (indices or -1). kind: \"spring_6dof\", \"6dof\",\n"
          "\"point_to_point\", \"cone_twist\", \"slider\", \"hinge\"; lengths in model units, "
          "angles in\n"
-         "radians."},
+         "radians.",
+         sizeof(mmd_joint), FIELDS(joint_fields)},
     [MMD_RECORD_BONE_TRACK] =
-        {"BoneTrack", "name frames translations rotations interpolation",
+        {"BoneTrack",
          "Keys of a bone. frames: (n,) uint32 at 30 a second; translations: (n,3) float32 in "
          "model\n"
          "units, from the rest place; rotations: (n,4) float32 x y z w; interpolation: (n,4,4) "
          "uint8,\n"
-         "rows x, y, z, rotation, columns x1 y1 x2 y2 of 0 to 127, for the way to this key."},
-    [MMD_RECORD_MORPH_TRACK] = {"MorphTrack", "name frames weights",
-                                "Keys of a morph. frames: (n,) uint32; weights: (n,) float32."},
+         "rows x, y, z, rotation, columns x1 y1 x2 y2 of 0 to 127, for the way to this key.",
+         sizeof(mmd_bone_track), FIELDS(bone_track_fields)},
+    [MMD_RECORD_MORPH_TRACK] = {"MorphTrack",
+                                "Keys of a morph. frames: (n,) uint32; weights: (n,) float32.",
+                                sizeof(mmd_morph_track), FIELDS(morph_track_fields)},
     [MMD_RECORD_CAMERA_TRACK] =
-        {"CameraTrack", "frames distances targets rotations interpolation view_angles perspective",
+        {"CameraTrack",
          "Keys of the camera. frames: (n,) uint32; distances: (n,) float32 in model units, "
          "negative\n"
          "in front; targets: (n,3); rotations: (n,3) Euler angles in radians; interpolation: "
          "(n,6,4)\n"
          "uint8, rows x, y, z, rotation, distance, view angle, columns x1 y1 x2 y2; view_angles: "
          "(n,)\n"
-         "degrees; perspective: (n,) bool."},
-    [MMD_RECORD_LIGHT_TRACK] = {"LightTrack", "frames colors directions",
+         "degrees; perspective: (n,) bool.",
+         sizeof(mmd_camera_track), FIELDS(camera_track_fields)},
+    [MMD_RECORD_LIGHT_TRACK] = {"LightTrack",
                                 "Keys of the light. frames: (n,) uint32; colors: (n,3) float32; "
-                                "directions: (n,3) float32."},
-    [MMD_RECORD_SHADOW_TRACK] = {"ShadowTrack", "frames modes distances",
+                                "directions: (n,3) float32.",
+                                sizeof(mmd_light_track), FIELDS(light_track_fields)},
+    [MMD_RECORD_SHADOW_TRACK] = {"ShadowTrack",
                                  "Keys of the self shadow. frames: (n,) uint32; modes: (n,) uint8 "
                                  "of 0 to 2; distances: (n,)\n"
-                                 "float32 as in the file."},
+                                 "float32 as in the file.",
+                                 sizeof(mmd_shadow_track), FIELDS(shadow_track_fields)},
     [MMD_RECORD_PROPERTY_TRACK] =
-        {"PropertyTrack", "frames visible ik_names ik_enabled",
+        {"PropertyTrack",
          "Visibility and IK switches, which hold until the next key. frames: (n,) uint32; "
          "visible:\n"
-         "(n,) bool; ik_names: tuple of k names; ik_enabled: (n,k) bool."},
+         "(n,) bool; ik_names: tuple of k names; ik_enabled: (n,k) bool.",
+         sizeof(mmd_property_track), FIELDS(property_track_fields)},
     [MMD_RECORD_UNMATCHED] =
-        {"Unmatched", "bones morphs ik",
-         "Names of a motion that a model lacks: tuples of bone tracks, morph tracks, IK switches."},
+        {"Unmatched",
+         "Names of a motion that a model lacks: tuples of bone tracks, morph tracks, IK switches.",
+         0, FIELDS(unmatched_fields)},
 };
 
-static PyObject *make_class(PyObject *namedtuple, const record_type *type)
+static PyObject *make_class(PyObject *namedtuple, const mmd_record_type *type)
 {
-    PyObject *arguments = Py_BuildValue("(ss)", type->name, type->fields);
+    PyObject *fields = PyTuple_New((Py_ssize_t)type->field_count);
+    for (size_t i = 0; fields && i < type->field_count; i++) {
+        PyObject *name = PyUnicode_FromString(type->fields[i].name);
+        if (!name)
+            Py_CLEAR(fields);
+        else
+            PyTuple_SetItem(fields, (Py_ssize_t)i, name);
+    }
+    PyObject *arguments = fields ? Py_BuildValue("(sN)", type->name, fields) : NULL;
     PyObject *keywords = Py_BuildValue("{ss}", "module", "mmdskin");
     PyObject *class = arguments && keywords ? PyObject_Call(namedtuple, arguments, keywords) : NULL;
     Py_XDECREF(arguments);
@@ -132,9 +354,9 @@ bool mmd_records_add(PyObject *module, mmd_state *state)
     PyObject *namedtuple = collections ? PyObject_GetAttrString(collections, "namedtuple") : NULL;
     bool ok = namedtuple != NULL;
     for (int i = 0; ok && i < MMD_RECORD_COUNT; i++) {
-        state->records[i] = make_class(namedtuple, &types[i]);
+        state->records[i] = make_class(namedtuple, &mmd_record_types[i]);
         ok = state->records[i] &&
-             PyModule_AddObjectRef(module, types[i].name, state->records[i]) == 0;
+             PyModule_AddObjectRef(module, mmd_record_types[i].name, state->records[i]) == 0;
     }
     Py_XDECREF(namedtuple);
     Py_XDECREF(collections);

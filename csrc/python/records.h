@@ -2,32 +2,58 @@
 #ifndef MMD_PY_RECORDS_H
 #define MMD_PY_RECORDS_H
 
+#include "python/arrays.h"
 #include "python/state.h"
 
-/* Makes a record of values in the order of its fields, whose references are stolen; NULL (with the
-   exception that is set) when one of them is NULL. */
-PyObject *mmd_record_new(mmd_state *state, mmd_record kind, PyObject *const *values, size_t count);
+/* Records are named tuples. record_types.c has a table of the fields of each, in their order: names
+   for the class, and how each is made of the C struct that the record shows. */
 
-#define MMD_RECORD(kind, ...)                                                                      \
-    mmd_record_new(state, kind, (PyObject *const[]){__VA_ARGS__},                                  \
-                   sizeof((PyObject *const[]){__VA_ARGS__}) / sizeof(PyObject *))
+/* The struct that a record is made of. Arrays in the record are views that `owner` keeps. */
+typedef struct mmd_shown {
+    mmd_state *state;
+    const void *data;
+    PyObject *owner;
+} mmd_shown;
 
-/* Makes item `i` of a tuple. */
-typedef PyObject *mmd_make_item(mmd_state *state, const void *from, size_t i, PyObject *owner);
+typedef struct mmd_field {
+    const char *name;
+    PyObject *(*make)(const struct mmd_field *field, const mmd_shown *shown);
+    size_t offset, size; /* of the struct's member */
+    union {
+        const char *const *words; /* for 0, 1, 2, ... */
+        uint16_t flag;
+        struct {
+            mmd_dtype dtype;
+            size_t count_offset; /* of the number of keys */
+            size_t columns, depth;
+        } keys;
+    } as;
+} mmd_field;
 
-PyObject *mmd_record_tuple(mmd_state *state, mmd_make_item *make, const void *from, size_t count,
-                           PyObject *owner);
+typedef struct mmd_record_type {
+    const char *name, *doc;
+    size_t size; /* of the struct; 0: made of values by a call of the class */
+    size_t field_count;
+    const mmd_field *fields;
+} mmd_record_type;
 
-/* Tuples of what a model holds. Arrays in them are views that `owner` keeps. */
-PyObject *mmd_records_bones(mmd_state *state, const mmd_model *model, PyObject *owner);
-PyObject *mmd_records_morphs(mmd_state *state, const mmd_model *model, PyObject *owner);
-PyObject *mmd_records_materials(mmd_state *state, const mmd_model *model, PyObject *owner);
-PyObject *mmd_records_of_materials(mmd_state *state, const mmd_material *materials, size_t count);
-PyObject *mmd_records_textures(mmd_state *state, const mmd_model *model, PyObject *owner);
-PyObject *mmd_records_display_frames(mmd_state *state, const mmd_model *model, PyObject *owner);
-PyObject *mmd_records_rigid_bodies(mmd_state *state, const mmd_model *model, PyObject *owner);
-PyObject *mmd_records_joints(mmd_state *state, const mmd_model *model, PyObject *owner);
+extern const mmd_record_type mmd_record_types[MMD_RECORD_COUNT];
+
+/* The record of one struct, and a tuple of those of several. */
+PyObject *mmd_record_of(mmd_state *state, mmd_record kind, const void *data, PyObject *owner);
+PyObject *mmd_records_of(mmd_state *state, mmd_record kind, const void *data, size_t count,
+                         PyObject *owner);
 
 PyObject *mmd_text_object(mmd_text text);
+PyObject *mmd_texts_object(const mmd_text *texts, size_t count);
+
+/* A tuple that an object makes of its data when it is first asked for, and keeps in `slot`. */
+typedef struct mmd_section {
+    bool texts; /* or records of `kind` */
+    mmd_record kind;
+    size_t data_offset, count_offset; /* of the members in the object's struct */
+} mmd_section;
+
+PyObject *mmd_section_object(const mmd_section *section, const mmd_shown *shown, PyObject **slot);
 
 #endif

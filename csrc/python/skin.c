@@ -11,6 +11,8 @@ enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
 
 static const char *const output_names[OUTPUTS] = {"positions", "normals", "tangents"};
 
+typedef enum backend_kind { BACKEND_AUTO, BACKEND_GL, BACKEND_CPU } backend_kind;
+
 typedef struct skin_call {
     mmd_state *state;
     PyObject *mesh_object;
@@ -18,8 +20,9 @@ typedef struct skin_call {
     bool batch; /* results have an axis of frames */
     mmd_array matrices, weights, outputs[OUTPUTS];
     bool wanted[OUTPUTS];
-    const char *backend;
-    mmd_error gl_failure; /* of OpenGL, when "auto" has gone on without it */
+    backend_kind backend;
+    const mmd_kernel *kernel; /* the one that "cpu:..." names; NULL: the best */
+    mmd_error gl_failure;     /* of OpenGL, when "auto" has gone on without it */
 } skin_call;
 
 static bool choose(const char *what, const char *given, const char *const *names, int *out)
@@ -33,7 +36,32 @@ static bool choose(const char *what, const char *given, const char *const *names
     return false;
 }
 
-static bool take_options(skin_call *call, const char *method, const char *blend)
+static bool take_backend(skin_call *call, const char *name)
+{
+    if (strcmp(name, "auto") == 0) {
+        call->backend = BACKEND_AUTO;
+    } else if (strcmp(name, "gl") == 0) {
+        call->backend = BACKEND_GL;
+    } else if (strcmp(name, "cpu") == 0) {
+        call->backend = BACKEND_CPU;
+    } else if (strncmp(name, "cpu:", 4) == 0) {
+        call->backend = BACKEND_CPU;
+        call->kernel = mmd_kernel_find(name + 4);
+        if (!call->kernel) {
+            PyErr_Format(call->state->backend_error,
+                         "kernel \"%s\" is not known or not supported here", name + 4);
+            return false;
+        }
+    } else {
+        PyErr_Format(PyExc_ValueError,
+                     "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
+        return false;
+    }
+    return true;
+}
+
+static bool take_options(skin_call *call, const char *method, const char *blend,
+                         const char *backend_name)
 {
     static const char *const methods[] = {"mmd", "linear", "dual_quaternion", NULL};
     static const char *const blends[] = {"nlerp", "slerp", NULL};
@@ -43,14 +71,7 @@ static bool take_options(skin_call *call, const char *method, const char *blend)
         return false;
     call->job.method = (mmd_method)chosen_method;
     call->job.sdef_blend = (mmd_sdef_blend)chosen_blend;
-    const char *backend = call->backend;
-    if (strcmp(backend, "auto") != 0 && strcmp(backend, "gl") != 0 && strcmp(backend, "cpu") != 0 &&
-        strncmp(backend, "cpu:", 4) != 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", backend);
-        return false;
-    }
-    return true;
+    return take_backend(call, backend_name);
 }
 
 static bool take_mesh(skin_call *call, PyObject *mesh)
@@ -191,18 +212,6 @@ static bool make_outputs(skin_call *call)
 
 /* Without the interpreter lock from here on. */
 
-static bool run_cpu(const skin_call *call, mmd_error *err)
-{
-    const mmd_kernel *kernel = NULL;
-    if (call->backend[0] == 'c' && call->backend[3] == ':') {
-        kernel = mmd_kernel_find(call->backend + 4);
-        if (!kernel)
-            return mmd_fail(err, MMD_E_BACKEND, "kernel \"%s\" is not known or not supported here",
-                            call->backend + 4);
-    }
-    return mmd_skin_cpu(&call->job, kernel, err);
-}
-
 static bool run_auto(skin_call *call, mmd_choice *choice, mmd_error *err)
 {
     if (*choice == MMD_CHOICE_OPEN) {
@@ -214,7 +223,7 @@ static bool run_auto(skin_call *call, mmd_choice *choice, mmd_error *err)
     if (*choice == MMD_CHOICE_GL && mmd_gl_skin(&call->job, &call->gl_failure))
         return true;
     *choice = MMD_CHOICE_CPU; /* for good: a device that failed once is not asked again */
-    return run_cpu(call, err);
+    return mmd_skin_cpu(&call->job, NULL, err);
 }
 
 static bool run(skin_call *call, mmd_choice *choice, mmd_error *err)
@@ -223,9 +232,15 @@ static bool run(skin_call *call, mmd_choice *choice, mmd_error *err)
         return false;
     if (call->job.frame_count == 0 || call->job.mesh->vertex_count == 0)
         return true;
-    if (call->backend[0] == 'a')
+    switch (call->backend) {
+    case BACKEND_AUTO:
         return run_auto(call, choice, err);
-    return call->backend[0] == 'g' ? mmd_gl_skin(&call->job, err) : run_cpu(call, err);
+    case BACKEND_GL:
+        return mmd_gl_skin(&call->job, err);
+    case BACKEND_CPU:
+        break;
+    }
+    return mmd_skin_cpu(&call->job, call->kernel, err);
 }
 
 static PyObject *skinned(skin_call *call)
@@ -245,7 +260,7 @@ static PyObject *execute(skin_call *call, PyObject *module, PyObject *out)
     job->positions = call->outputs[OUT_POSITIONS].data;
     job->normals = call->outputs[OUT_NORMALS].data;
     job->tangents = call->outputs[OUT_TANGENTS].data;
-    if (call->backend[0] != 'c' && !mmd_hook_exit(module))
+    if (call->backend != BACKEND_CPU && !mmd_hook_exit(module))
         return NULL;
     mmd_choice choice = call->state->choice;
     mmd_error err = {0};
@@ -266,15 +281,15 @@ PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *names[] = {"mesh",    "bone_matrices", "morph_weights", "method", "sdef_blend",
                             "normals", "tangents",      "backend",       "out",    NULL};
     PyObject *mesh, *matrices, *weights = Py_None, *out = Py_None;
-    const char *method = "mmd", *blend = "nlerp";
+    const char *method = "mmd", *blend = "nlerp", *backend_name = "auto";
     int normals = 1, tangents = 0;
-    skin_call call = {.state = mmd_state_of_module(module), .backend = "auto"};
+    skin_call call = {.state = mmd_state_of_module(module)};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssppsO:skin", names, &mesh, &matrices,
-                                     &weights, &method, &blend, &normals, &tangents, &call.backend,
+                                     &weights, &method, &blend, &normals, &tangents, &backend_name,
                                      &out))
         return NULL;
     PyObject *result = NULL;
-    if (take_options(&call, method, blend) && take_mesh(&call, mesh) &&
+    if (take_options(&call, method, blend, backend_name) && take_mesh(&call, mesh) &&
         take_pose(&call, matrices, weights)) {
         call.wanted[OUT_POSITIONS] = true;
         call.wanted[OUT_NORMALS] = normals && call.job.mesh->has_normals;

@@ -49,8 +49,14 @@ typedef struct mmd_state {
 mmd_state *mmd_state_of(PyObject *object);
 mmd_state *mmd_state_of_module(PyObject *module);
 
+/* FormatError and BackendError. */
+bool mmd_errors_add(PyObject *module, mmd_state *state);
+
 /* Sets the exception that `err` stands for. Returns NULL. */
 PyObject *mmd_raise(mmd_state *state, const mmd_error *err);
+
+/* Drivers and loaders use any encoding, and a long text may end inside a character. */
+PyObject *mmd_loose_text(const char *text);
 
 /* The classes of the records: `collections.namedtuple`. */
 bool mmd_records_add(PyObject *module, mmd_state *state);

@@ -61,7 +61,7 @@ def poses(bones, frames, rng):
     axis = rng.normal(size=(frames, bones, 3))
     axis /= np.linalg.norm(axis, axis=-1, keepdims=True)
     half = rng.uniform(0, np.radians(40), (frames, bones, 1))
-    m[..., :3, :3] = twin.matrix(np.concatenate([axis * np.sin(half), np.cos(half)], -1))
+    m[..., :3, :3] = twin.quaternion_matrix(np.concatenate([axis * np.sin(half), np.cos(half)], -1))
     m[..., :3, 3] = rng.uniform(-2, 2, (frames, bones, 3))
     return m.astype(np.float32)
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the cases share: models, the baked scene and a record of everything a bake may touch."""
 
+import contextlib
 import hashlib
+import io
 import os
 import pathlib
 import unittest
@@ -22,6 +24,15 @@ def shared_model(name):
     if not path.exists():
         raise unittest.SkipTest(f"{path} is not there")
     return path
+
+
+@contextlib.contextmanager
+def reports():
+    """The lines that operators report in the block, as Blender prints them: "Info: …"."""
+    said, printed = [], io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        yield said
+    said += printed.getvalue().splitlines()
 
 
 class Case(unittest.TestCase):

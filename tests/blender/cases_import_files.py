@@ -64,15 +64,25 @@ class Options(imported.Case):
         )
         self.assertLessEqual({"一", "二"}, {obj.name for obj in bpy.data.objects})
 
-    def test_a_broken_file_does_not_stop_the_others(self):
+    def test_broken_files_do_not_stop_the_others(self):
         self.write(case.small_model(), "一.pmx")
         self.write(b"Pmx nothing", "二.pmx")
-        with self.assertRaisesRegex(RuntimeError, "'二.pmx' is not a sound MMD model"):
-            bpy.ops.mmdskin.import_model(
-                directory=self.folder, files=[{"name": "二.pmx"}, {"name": "一.pmx"}]
-            )
+        files = [{"name": name} for name in ("二.pmx", "無い.pmx", "一.pmx")]
+        with case.reports() as said:
+            result = bpy.ops.mmdskin.import_model(directory=self.folder, files=files)
+        self.assertEqual(result, {"FINISHED"})
         self.assertIn("一", bpy.data.objects)
         self.assertNotIn("二", bpy.data.objects)
+        self.assertEqual(len(said), 3, said)
+        self.assertTrue(said[0].startswith("Warning: '二.pmx' is not a sound MMD model: "), said)
+        self.assertTrue(said[1].startswith("Warning: '無い.pmx' cannot be read: "), said)
+        self.assertEqual(said[2], "Info: Imported 1 model")
+
+    def test_broken_files_alone_are_an_error_that_names_each(self):
+        self.write(b"Pmx nothing", "二.pmx")
+        files = [{"name": name} for name in ("二.pmx", "無い.pmx")]
+        with self.assertRaisesRegex(RuntimeError, r"(?s)'二.pmx' is not .*'無い.pmx' cannot be"):
+            bpy.ops.mmdskin.import_model(directory=self.folder, files=files)
 
     def test_undo(self):
         path = self.write(case.small_model())
@@ -372,16 +382,13 @@ class Materials(imported.Case):
 
 
 class AgainstMmdTools(imported.Case):
-    """The same files imported by mmd_tools, where MMDSKIN_MMD_TOOLS names its folder or zip."""
+    """The same files imported by mmd_tools."""
 
     MODELS = ("初音ミク.pmx", "巡音ルカ_sdefr.pmx", "mmt_test_model.pmx")
 
     def test_rest_matrices_weights_and_keys(self):
-        path = os.environ.get("MMDSKIN_MMD_TOOLS")
-        if not path:
-            self.skipTest("MMDSKIN_MMD_TOOLS does not name an mmd_tools to compare with")
         paths = [case.shared_model(name) for name in self.MODELS]
-        with imported.MmdTools(path):
+        with imported.MmdTools():
             for path in paths:
                 scene.clear()
                 ours = self.load(path)

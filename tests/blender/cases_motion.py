@@ -328,6 +328,46 @@ class Keys(MotionCase):
         self.assertEqual(source.known_keys(["あ", "A", "all"]).tolist(), [False, True, True])
         self.assertGreater(source.key_values(["A"], [3])[0, 0], 0)
 
+    def english(self):
+        """The model's file with English names of its morphs, two of them alike."""
+        names = ("Ah", "All", "Smile", "Smile", "Inner", "")
+        for morph, name in zip(self.scene.pmx.morphs, names, strict=True):
+            morph.name_english = name
+        self.model_path = self.write("english.pmx", pmx_file.write(self.scene.pmx))
+        return self.open()
+
+    def test_english_names_of_the_file(self):
+        before = self.open().key_values(["あ", "い", "う"], [3])[0].tolist()
+        source = self.english()
+        names = ["Ah", "Smile", "Smile.001"]
+        self.assertEqual(source.known_keys([*names, "All"]).tolist(), [True] * 4)
+        self.assertEqual(source.key_values(names, [3])[0].tolist(), before)
+        self.assertTrue(source.has_key_track("Ah"))
+
+    def test_english_names_of_a_model_that_our_importer_made(self):
+        keys = ["あ", "まとめ", "い", "う", "中のまとめ", ""]
+        self.scene.root["mmd_morphs"] = [{"key": key} for key in keys]
+        known = self.english().known_keys(["Ah", "あ", "Smile.001", "う"])
+        self.assertEqual(known.tolist(), [True] * 4)
+
+    def test_a_name_of_the_file_goes_before_an_english_one(self):
+        self.scene.pmx.morphs[3].name_english = "あ"
+        self.model_path = self.write("english.pmx", pmx_file.write(self.scene.pmx))
+        source = self.open()
+        values = source.key_values(["あ", "う"], [3])[0]
+        self.assertEqual(values[0], self.open(model=self.model_path).key_values(["あ"], [3])[0, 0])
+        self.assertNotEqual(values[0], values[1])
+
+    def test_names_that_mmd_tools_lists(self):
+        before = self.open().key_values(["あ", "い", "う"], [3])[0].tolist()
+        listed = [{"name": name, "name_e": ""} for name in ("口", "い", "眉")]
+        self.scene.root["mmd_root"] = {"vertex_morphs": listed}
+        source = self.open()
+        self.assertEqual(source.key_values(["口", "い", "眉"], [3])[0].tolist(), before)
+        listed[0]["name_e"] = "of another morph"  # moved by hand
+        self.scene.root["mmd_root"] = {"vertex_morphs": listed}
+        self.assertEqual(self.open().known_keys(["口", "眉"]).tolist(), [False, True])
+
     def test_flips_of_every_size(self):
         pmx = self.scene.pmx
         for weight in (-1, 0, 0.2, 0.34, 0.5, 0.67, 1, 3):

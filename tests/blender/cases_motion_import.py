@@ -9,6 +9,15 @@ from cases_motion import MotionCase, armature_of, dance, rig
 from files import motion_file
 
 
+def faster(pmx):
+    """The dance in a third of the time."""
+    keys = dance(pmx)
+    return keys._replace(
+        bones=[key._replace(frame=key.frame // 3) for key in keys.bones],
+        morphs=[key._replace(frame=key.frame // 3) for key in keys.morphs],
+    )
+
+
 class ImportCase(MotionCase):
     def setUp(self):
         super().setUp()
@@ -99,28 +108,6 @@ class Keyframes(ImportCase):
         self.assertEqual(counts["手首.L"], [1] * 7)
         self.assertEqual(max(counts["腕.L"]), 16)
 
-    def test_a_second_motion_replaces_the_first(self):
-        self.imported()
-        count = len(self.curves(self.armature))
-        keys = dance(self.scene.pmx)
-        keys = keys._replace(bones=[k._replace(frame=k.frame // 3) for k in keys.bones])
-        self.motion_path = self.write("second.vmd", motion_file.write_vmd(keys))
-        self.imported()
-        self.assert_plays((1, 4, 6))
-        self.assertEqual(len(self.curves(self.armature)), count)
-
-    def test_motion_of_the_face_leaves_the_bones(self):
-        self.imported()
-        keys = dance(self.scene.pmx)._replace(bones=[])
-        keys = keys._replace(morphs=[motion_file.MorphKey("あ", 0, 0.25)])
-        before = [len(curve.keyframe_points) for curve in self.curves(self.armature)]
-        self.imported(self.write("face.vmd", motion_file.write_vmd(keys)))
-        self.assertEqual(
-            before, [len(curve.keyframe_points) for curve in self.curves(self.armature)]
-        )
-        self.assertEqual(self.shown(9)["あ"], 0.25)
-        self.assertGreater(self.shown(9)["い"], 0)
-
     def test_other_curves_stay(self):
         self.armature.location.x = 1
         self.armature.keyframe_insert("location", frame=1)
@@ -145,10 +132,12 @@ class Keyframes(ImportCase):
         arm.driver_add("location", 0).driver.expression = "0.5"
         physics = self.armature.pose.bones["手首.L"].constraints.new("COPY_LOCATION")
         physics.name = "mmd_tools_rigid_track"
-        self.imported()
+        with case.reports() as said:
+            self.imported()
         self.assert_plays((1, 7, 16))
         self.assertTrue(constraint.mute)
         self.assertFalse(physics.mute)
+        self.assertIn("Warning: Muted 2 constraints and drivers", said[-1])
 
     def test_wherever_the_model_stands(self):
         scene.transform(self.scene.root, (3, 1, -2), (1, 2, 3), (2, 2, 2))
@@ -219,6 +208,18 @@ class Source(ImportCase):
         self.assertEqual((settings.motion_start, settings.motion_real_time), (5, True))
         self.assertIsNone(self.armature.animation_data)
         self.assertEqual(bpy.context.scene.frame_end, 20)
+
+    def test_gives_way_to_keyframes(self):
+        self.imported(mode="SOURCE")
+        self.armature.mmdskin.preview = True
+        self.motion_path = self.write("dance.vmd", motion_file.write_vmd(faster(self.scene.pmx)))
+        with case.reports() as said:
+            self.imported()
+        self.assertEqual(self.armature.mmdskin.source, "ARMATURE")
+        self.assertIn("Info: The pose source of 'model' is its armature now", said)
+        bpy.context.scene.frame_set(4)
+        self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([3])[0])
+        self.armature.mmdskin.preview = False
 
     def test_preview_plays_it(self):
         self.imported(mode="SOURCE")

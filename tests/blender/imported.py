@@ -4,11 +4,13 @@
 import itertools
 import math
 import os
+import shutil
 import sys
 import tempfile
 import unittest
 
 import bpy
+import case
 import numpy as np
 import scene
 from files import pmx_file
@@ -87,10 +89,14 @@ class Case(unittest.TestCase):
 
 
 class MmdTools:
-    """mmd_tools from a zip (or before Blender 4.2 its folder), enabled inside of the block."""
+    """mmd_tools, enabled inside of the block: that of MMDSKIN_MMD_TOOLS, else of ../shared."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self):
+        version = "4.5.13" if bpy.app.version >= (4, 2) else "2.10.3"
+        usual = case.SHARED / "mmd_tools" / f"mmd_tools-{version}.zip"
+        self.path = os.environ.get("MMDSKIN_MMD_TOOLS", str(usual))
+        if not os.path.exists(self.path):
+            raise unittest.SkipTest(f"{self.path} is not there")
 
     def __enter__(self):
         if bpy.app.version >= (4, 2):
@@ -99,7 +105,12 @@ class MmdTools:
             )
             self.module = "bl_ext.user_default.mmd_tools"
         else:
-            sys.path.insert(0, os.path.dirname(self.path))
+            folder = os.path.dirname(self.path)
+            if self.path.endswith(".zip"):
+                folder = bpy.app.tempdir
+                shutil.unpack_archive(self.path, folder)
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
             bpy.ops.preferences.addon_enable(module="mmd_tools")
             self.module = "mmd_tools"
 

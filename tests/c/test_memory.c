@@ -84,7 +84,7 @@ static void many_groups_survive_every_failing_allocation(void)
             check_memory_error(&err);
     }
     mmd_arena_fail_after(-1);
-    CHECK_INT(mesh->group_count, COUNT);
+    CHECK_INT(mesh->blocks.group_count, COUNT);
     mmd_mesh_free(mesh);
 }
 

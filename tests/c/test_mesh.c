@@ -252,10 +252,10 @@ static void every_vertex_lies_in_one_lane(void)
     mmd_mesh *mesh = mmd_mesh_new(&sample.desc, NULL);
     mesh_sample_free(&sample); /* the mesh keeps nothing of it */
     int seen[COUNT] = {0};
-    for (size_t g = 0; mesh && g < mesh->group_count; g++) {
-        const mmd_group *group = &mesh->groups[g];
+    for (size_t g = 0; mesh && g < mesh->blocks.group_count; g++) {
+        const mmd_group *group = &mesh->blocks.groups[g];
         for (size_t b = 0; b < group->block_count; b++) {
-            const mmd_block *block = &mesh->blocks[group->first_block + b];
+            const mmd_block *block = &mesh->blocks.blocks[group->first_block + b];
             for (uint32_t lane = 0; lane < block->lanes; lane++) {
                 const mmd_vertex *vertex = &mesh->vertices[block->vertex[lane]];
                 seen[block->vertex[lane]]++;
@@ -274,7 +274,8 @@ static void an_empty_mesh_is_legal(void)
 {
     mmd_mesh_desc desc = {.influence_count = 4};
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
-    CHECK(mesh && mesh->vertex_count == 0 && mesh->bone_count == 0 && mesh->group_count == 0);
+    CHECK(mesh && mesh->vertex_count == 0 && mesh->bone_count == 0 &&
+          mesh->blocks.group_count == 0);
     mmd_mesh_free(mesh);
     mmd_mesh_free(NULL);
 }

@@ -9,7 +9,8 @@ Models are `pmx_file.PMX`, motions `motion_file.Motion`; quaternions are x y z w
 import math
 
 import numpy as np
-from judges.twin import effective_weights, matrix, product, quaternions
+from judges.twin import effective_weights, product, quaternions
+from judges.twin import quaternion_matrix as matrix
 
 IDENTITY = np.array([0.0, 0, 0, 1])
 BONE_MORPH = 2

@@ -38,7 +38,7 @@ def test_twin_gives_the_check_values(kind, blend, position, normal):
 def test_twin_moves_all_types_alike_when_matrices_are_equal():
     file = sample.sample()
     m = np.eye(4)
-    m[:3, :3], m[:3, 3] = twin.matrix(np.array([0.5, -0.5, 0.5, 0.5])), (1, 2, 3)
+    m[:3, :3], m[:3, 3] = twin.quaternion_matrix(np.array([0.5, -0.5, 0.5, 0.5])), (1, 2, 3)
     positions, _, _ = twin.skin(file, np.tile(m, (len(file.bones), 1, 1)))
     assert abs(positions - (file.positions @ m[:3, :3].T + m[:3, 3])).max() < 1e-12
 

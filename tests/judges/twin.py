@@ -2,7 +2,8 @@
 """The formulas of mmdskin once more, in float64 and plain numpy: the judge of every kernel.
 
 Written from the text of the definition, not from the C: morph procedure, BDEF, SDEF, QDEF, normals,
-tangents and every fallback, one function each. Matrices are row-major and act on column vectors.
+tangents and every fallback, one function each, under the names that skin_scalar.c lists. Matrices
+are row-major and act on column vectors.
 """
 
 from dataclasses import dataclass, field
@@ -88,7 +89,7 @@ _KINDS = (
 )
 
 
-def morphed_positions(mesh, weights):
+def morph_positions(mesh, weights):
     p = np.array(mesh.positions, np.float64)
     if weights is None or not len(mesh.morphs):
         return p
@@ -121,23 +122,30 @@ def normalised_weights(mesh):
     return np.where(left[:, None], w / np.where(left, total, 1)[:, None], 0), left
 
 
-def unit(v, fallback=None):
+def unit_or(v, fallback=None):
     """Rows at unit length; where zero, the rows of `fallback` (at unit length), or zero."""
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     result = np.divide(v, length, out=np.zeros_like(v, np.float64), where=length > 1e-300)
-    return result if fallback is None else np.where(length > 1e-300, result, unit(fallback))
+    return result if fallback is None else np.where(length > 1e-300, result, unit_or(fallback))
 
 
-def cofactors(m):
-    a, b, c = m[..., 0, :], m[..., 1, :], m[..., 2, :]
-    return np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], -2)
+def _times(matrices, vectors):
+    return np.einsum("vij,vj->vi", matrices, vectors)
+
+
+def linear_normal(linear, normals):
+    """By the inverse transpose up to a positive factor; the input where there is none."""
+    a, b, c = linear[:, 0], linear[:, 1], linear[:, 2]
+    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], -2)
+    sign = np.where(np.linalg.det(linear) < 0, -1, 1)
+    return unit_or(_times(cofactors * sign[:, None, None], normals), normals)
 
 
 def rotations(matrices):
     """Rotation of each matrix: Gram-Schmidt on columns x, y, and z = x × y."""
-    x = unit(matrices[..., :3, 0])
+    x = unit_or(matrices[..., :3, 0])
     y = matrices[..., :3, 1]
-    y = unit(y - x * (x * y).sum(-1, keepdims=True))
+    y = unit_or(y - x * (x * y).sum(-1, keepdims=True))
     return np.stack([x, y, np.cross(x, y)], -1)
 
 
@@ -157,7 +165,11 @@ def quaternions(r):
         ]
     )
     best = squares.argmax(1)
-    return unit(rows[best, :, np.arange(len(m))]).reshape(*r.shape[:-2], 4)
+    return unit_or(rows[best, :, np.arange(len(m))]).reshape(*r.shape[:-2], 4)
+
+
+def bone_rotation(matrices):
+    return quaternions(rotations(matrices))
 
 
 def product(a, b):
@@ -168,7 +180,7 @@ def product(a, b):
     )
 
 
-def matrix(q):
+def quaternion_matrix(q):
     x, y, z, w = np.moveaxis(q, -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -178,25 +190,37 @@ def matrix(q):
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
-def blend_two(q0, q1, w1, how):
-    """Normalised lerp or slerp along the shorter arc."""
-    dot = (q0 * q1).sum(-1, keepdims=True)
-    q1, dot, t = np.where(dot < 0, -q1, q1), abs(dot).clip(0, 1), w1[:, None]
-    if how == "nlerp":
-        return unit((1 - t) * q0 + t * q1)
-    # the angle by atan2: arccos loses half of the digits near zero
-    angle = 2 * np.arctan2(
-        np.linalg.norm(q1 - q0, axis=-1, keepdims=True),
-        np.linalg.norm(q1 + q0, axis=-1, keepdims=True),
-    )
+def slerp_shares(angle, w0, w1):
+    """What slerp makes of two weights."""
     small = angle < 1e-9
     s = np.where(small, 1, np.sin(angle))
-    a = np.where(small, 1 - t, np.sin((1 - t) * angle) / s)
-    b = np.where(small, t, np.sin(t * angle) / s)
-    return unit(a * q0 + b * q1)
+    return [np.where(small, w, np.sin(w * angle) / s) for w in (w0, w1)]
 
 
-def dual_quaternion_blend(w, q, t):
+def blend_linear(w, matrices):
+    """(n,k) weights, (n,k,4,4) matrices: their weighted sums."""
+    return np.einsum("vk,vkij->vij", w, matrices)
+
+
+def blend_sdef(w0, w1, m0, m1, q0, q1, c, r0, r1, how):
+    """Equation (4): rotation and move of `rotation @ p + move`."""
+    dot = (q0 * q1).sum(-1, keepdims=True)
+    q1, shares = np.where(dot < 0, -q1, q1), (w0[:, None], w1[:, None])
+    if how == "slerp":
+        # the angle by atan2: arccos loses half of the digits near zero
+        angle = 2 * np.arctan2(
+            np.linalg.norm(q1 - q0, axis=-1, keepdims=True),
+            np.linalg.norm(q1 + q0, axis=-1, keepdims=True),
+        )
+        shares = slerp_shares(angle, *shares)
+    rotation = quaternion_matrix(unit_or(shares[0] * q0 + shares[1] * q1))
+    blend = blend_linear(np.stack([w0, w1], 1), np.stack([m0, m1], 1))
+    half = (w0 * w1 / 2)[:, None, None] * (m0 - m1)[:, :3, :3]
+    centre = _times(blend[:, :3, :3], c) + blend[:, :3, 3] + _times(half, r0 - r1)
+    return rotation, centre - _times(rotation, c)
+
+
+def blend_qdef(w, q, t):
     """(n,4) weights, (n,4,4) quaternions, (n,4,3) moves to rotation, move and whether defined."""
     pivot = q[np.arange(len(q)), w.argmax(1)]
     sign = np.where((q * pivot[:, None]).sum(-1) < 0, -1, 1)
@@ -207,10 +231,10 @@ def dual_quaternion_blend(w, q, t):
     defined = length >= 1e-6
     length = np.where(defined, length, 1)[:, None]
     real, dual = real / length, dual / length
-    return matrix(real), 2 * product(dual, real * [-1, -1, -1, 1])[:, :3], defined
+    return quaternion_matrix(real), 2 * product(dual, real * [-1, -1, -1, 1])[:, :3], defined
 
 
-def vertex_methods(mesh, w, matrices, method):
+def skin_kind_of(mesh, w, matrices, method):
     """Deform type each vertex is really skinned by: BDEF4 for everything linear, SDEF or QDEF."""
     kind, index = np.asarray(mesh.deform), np.asarray(mesh.bone_indices)
     sdef = (kind == SDEF) & (w[:, 0] != 0) & (w[:, 1] != 0) & (index[:, 0] != index[:, 1])
@@ -229,55 +253,51 @@ def skin_frame(mesh, matrices, weights=None, *, method="mmd", sdef_blend="nlerp"
     """(positions, normals, tangents) of one frame in float64; None for what the mesh lacks."""
     # a last matrix stands for the empty slots (index -1); their weight is zero
     matrices = np.concatenate([np.asarray(matrices, np.float64), np.eye(4)[None]])
-    p = morphed_positions(mesh, weights)
+    p = morph_positions(mesh, weights)
     w, left = normalised_weights(mesh)
     index = np.asarray(mesh.bone_indices)
-    how = vertex_methods(mesh, w, matrices, method)
-    blend = np.einsum("vk,vkij->vij", w, matrices[index])
+    how = skin_kind_of(mesh, w, matrices, method)
+    blend = blend_linear(w, matrices[index])
     blend[~left] = np.eye(4)
-    linear, offset = blend[:, :3, :3], blend[:, :3, 3].copy()
-    rotation = np.zeros_like(linear)
-    r = rotations(matrices)
-    q = quaternions(r)
+    linear, offset = blend[:, :3, :3].copy(), blend[:, :3, 3].copy()
+    q = bone_rotation(matrices)
     s = np.flatnonzero(left & (how == SDEF))
     if len(s):
         i0, i1, c = index[s, 0], index[s, 1], np.asarray(mesh.sdef, np.float64)[s]
-        rotation[s] = matrix(blend_two(q[i0], q[i1], w[s, 1], sdef_blend))
-        half = (w[s, 0] * w[s, 1] / 2)[:, None, None] * (matrices[i0] - matrices[i1])[:, :3, :3]
-        centre = (
-            np.einsum("vij,vj->vi", linear[s], c[:, 0])
-            + offset[s]
-            + np.einsum("vij,vj->vi", half, c[:, 1] - c[:, 2])
+        linear[s], offset[s] = blend_sdef(
+            w[s, 0],
+            w[s, 1],
+            matrices[i0],
+            matrices[i1],
+            q[i0],
+            q[i1],
+            *c.swapaxes(0, 1),
+            sdef_blend,
         )
-        offset[s] = centre - np.einsum("vij,vj->vi", rotation[s], c[:, 0])
     d = np.flatnonzero(left & (how == QDEF))
     if len(d):
-        turn, move, defined = dual_quaternion_blend(w[d], q[index[d]], matrices[index[d], :3, 3])
-        d = d[defined]
-        rotation[d], offset[d] = turn[defined], move[defined]
-    turned = np.concatenate([s, d])
-    transform = linear.copy()
-    transform[turned] = rotation[turned]
-    positions = np.einsum("vij,vj->vi", transform, p) + offset
+        turn, move, exists = blend_qdef(w[d], q[index[d]], matrices[index[d], :3, 3])
+        d = d[exists]
+        linear[d], offset[d] = turn[exists], move[exists]
+    positions = _times(linear, p) + offset
     if mesh.normals is None:
         return positions, None, None
-    by_normal = cofactors(linear) * np.where(np.linalg.det(linear) < 0, -1, 1)[:, None, None]
-    by_normal[turned] = rotation[turned]
     n = np.asarray(mesh.normals, np.float64)
-    normals = unit(np.einsum("vij,vj->vi", by_normal, n), n)
+    normals = linear_normal(linear, n)
+    turned = np.concatenate([s, d])
+    normals[turned] = unit_or(_times(linear[turned], n[turned]), n[turned])
     normals[(n == 0).all(1)] = 0
-    return positions, normals, _tangents(mesh, transform, normals) if tangents else None
+    given = np.asarray(mesh.tangents, np.float64) if tangents else None
+    return positions, normals, orthogonal_tangent(linear, given, normals) if tangents else None
 
 
-def _tangents(mesh, transform, normals):
-    given = np.asarray(mesh.tangents, np.float64)
+def orthogonal_tangent(linear, given, normals):
     t = given[:, :3]
-    moved = np.einsum("vij,vj->vi", transform, t)
+    moved = _times(linear, t)
     straight = moved - normals * (normals * moved).sum(1, keepdims=True)
     # parallel to the normal up to rounding counts as nothing left
     straight[np.linalg.norm(straight, axis=1) <= 1e-12 * np.linalg.norm(moved, axis=1)] = 0
-    straight = unit(straight, t)
-    return np.concatenate([straight, given[:, 3:]], 1)
+    return np.concatenate([unit_or(straight, t), given[:, 3:]], 1)
 
 
 def skin(mesh, matrices, weights=None, **options):

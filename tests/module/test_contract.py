@@ -414,6 +414,13 @@ def test_every_public_name_has_a_docstring(name):
     assert getattr(mmdskin, name).__doc__
 
 
+@pytest.mark.parametrize("name", ["FormatError", "Model", "Motion"])
+def test_every_attribute_of_a_class_of_ours_has_a_docstring(name):
+    members = {k: v for k, v in vars(getattr(mmdskin, name)).items() if not k.startswith("_")}
+    assert members
+    assert [member for member, value in members.items() if not value.__doc__] == []
+
+
 def test_the_names_of_the_contract_exist():
     names = (
         "load_model skin Mesh Model Skinned Pose Backend backends shutdown FormatError BackendError"

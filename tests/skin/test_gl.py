@@ -90,6 +90,23 @@ def stub(tmp_path):
     return build
 
 
+@pytest.fixture
+def wrapper(gl, stub):
+    """The machine's own EGL, whose driver misbehaves on demand: see the source."""
+    library = stub(
+        "-Wl,--no-as-needed",
+        "-l:libEGL.so.1",
+        source=ROOT / "tests" / "skin" / "egl_wrapper.c",
+    )
+    before = f"""
+        driver = ctypes.CDLL({library!r})
+
+        def tell(name, value):
+            ctypes.c_int.in_dll(driver, name).value = value
+        """
+    return {"before": textwrap.dedent(before), "MMDSKIN_EGL": library}
+
+
 # No OpenGL
 
 
@@ -302,6 +319,42 @@ def test_shutdown_while_threads_are_skinning(gl):
             thread.join()
         """
     )
+
+
+# Drivers that fail
+
+
+def test_a_mesh_may_die_after_an_upload_that_failed(wrapper):
+    """Its copy on the device was lost by `shutdown`, and no new one could be made."""
+    python(
+        """
+        morphed = mmdskin.Mesh(POINTS[:1], [[0]], [[1]], morphs=[([0], [[0, 0, 1]])])
+        mmdskin.skin(morphed, SHIFT, backend="gl")
+        mmdskin.shutdown()
+        tell("texture_buffer_limit", 0)
+        try:
+            mmdskin.skin(morphed, SHIFT, backend="gl")
+        except mmdskin.BackendError as error:
+            assert "1 morph offsets, the device takes 0" in str(error)
+        del morphed
+        tell("texture_buffer_limit", -1)
+        check(mesh, "gl")
+        """,
+        **wrapper,
+    )
+
+
+def test_a_crash_of_the_driver_is_reported(wrapper):
+    """By `faulthandler`, which asks for signals that the OpenGL thread must not block."""
+    script = """
+        import faulthandler, resource
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        faulthandler.enable()
+        tell("crash", 1)
+        check(mesh, "gl")
+        """
+    with pytest.raises(AssertionError, match="Fatal Python error: Segmentation fault"):
+        python(script, **wrapper)
 
 
 # Forks

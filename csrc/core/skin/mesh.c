@@ -4,7 +4,6 @@
 #include "core/base/numbers.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool check_finite(const char *what, const float *numbers, size_t rows, size_t columns,
@@ -192,175 +191,39 @@ static void resolve(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
     }
 }
 
-static bool same_group(const mmd_group *group, const mmd_vertex *vertex)
-{
-    return group->kind == vertex->kind && group->count == vertex->count &&
-           memcmp(group->bones, vertex->bones, sizeof group->bones) == 0;
-}
-
-static size_t hash(const mmd_vertex *vertex)
-{
-    uint64_t h = (uint64_t)(vertex->kind * 8 + vertex->count);
-    for (int i = 0; i < 4; i++)
-        h = (h ^ (uint32_t)vertex->bones[i]) * 0x9E3779B97F4A7C15u;
-    return (size_t)(h >> 32);
-}
-
-/* Gives every vertex the number of its group (groups in order of first use) and counts them in
-   block_count. `temporary` holds the table. */
-static bool find_groups(mmd_mesh *mesh, uint32_t *group_of, mmd_arena *temporary)
-{
-    size_t size = 16, room = 256;
-    while (size < 2 * mesh->vertex_count)
-        size *= 2;
-    uint32_t *table = mmd_arena_alloc(temporary, size, sizeof *table);
-    mmd_group *groups = mmd_arena_alloc(temporary, room, sizeof *groups);
-    if (!table || !groups)
-        return false;
-    uint32_t current = 0;
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
-        const mmd_vertex *vertex = &mesh->vertices[v];
-        if (v == 0 || !same_group(&groups[current], vertex)) {
-            size_t at = hash(vertex) & (size - 1);
-            while (table[at] && !same_group(&groups[table[at] - 1], vertex))
-                at = (at + 1) & (size - 1);
-            if (!table[at]) {
-                if (mesh->group_count == room) {
-                    mmd_group *more = mmd_arena_alloc(temporary, 2 * room, sizeof *groups);
-                    if (!more)
-                        return false;
-                    groups = memcpy(more, groups, room * sizeof *groups);
-                    room *= 2;
-                }
-                mmd_group *group = &groups[mesh->group_count++];
-                group->kind = vertex->kind;
-                group->count = vertex->count;
-                memcpy(group->bones, vertex->bones, sizeof group->bones);
-                table[at] = (uint32_t)mesh->group_count;
-            }
-            current = table[at] - 1;
-        }
-        group_of[v] = current;
-        groups[current].block_count++;
-    }
-    mesh->groups = mmd_arena_alloc(&mesh->arena, mesh->group_count, sizeof *groups);
-    if (!mesh->groups)
-        return false;
-    memcpy(mesh->groups, groups, mesh->group_count * sizeof *groups);
-    return true;
-}
-
-/* Turns the groups' vertex counts into block counts and places. */
-static bool place_blocks(mmd_mesh *mesh)
-{
-    size_t total = 0;
-    for (size_t g = 0; g < mesh->group_count; g++) {
-        mmd_group *group = &mesh->groups[g];
-        group->first_block = mesh->block_count;
-        group->block_count = (group->block_count + MMD_LANES - 1) / MMD_LANES;
-        size_t rows = 3 + (mesh->has_normals ? 3u : 0) + (mesh->tangent_width ? 3u : 0) +
-                      (group->count > 1 ? (size_t)group->count - 1 : 0) +
-                      (group->kind == MMD_SKIN_SDEF ? 6u : 0);
-        group->block_stride = rows * MMD_LANES;
-        mesh->block_count += group->block_count;
-        total += group->block_count * group->block_stride;
-    }
-    mesh->blocks = mmd_arena_alloc(&mesh->arena, mesh->block_count, sizeof *mesh->blocks);
-    float *data = mmd_arena_alloc(&mesh->arena, total, sizeof *data);
-    if (!mesh->blocks || !data)
-        return false;
-    for (size_t g = 0; g < mesh->group_count; g++) {
-        mmd_group *group = &mesh->groups[g];
-        group->data = data;
-        data += group->block_count * group->block_stride;
-    }
-    return true;
-}
-
-static float *put_rows(float *row, size_t lane, const float *numbers, int count)
-{
-    for (int i = 0; i < count; i++, row += MMD_LANES)
-        row[lane] = numbers[i];
-    return row;
-}
-
-static void fill_lane(const mmd_mesh *mesh, const mmd_group *group, size_t block, size_t lane,
-                      const mmd_vertex *vertex)
-{
-    /* The mesh's own memory, const only for its readers. */
-    float *row = (float *)group->data + (block - group->first_block) * group->block_stride;
-    row = put_rows(row, lane, vertex->position, 3);
-    if (mesh->has_normals)
-        row = put_rows(row, lane, vertex->normal, 3);
-    if (mesh->tangent_width)
-        row = put_rows(row, lane, vertex->tangent, 3);
-    row = put_rows(row, lane, vertex->weights, group->count - 1);
-    if (group->kind == MMD_SKIN_SDEF) {
-        row = put_rows(row, lane, vertex->c, 3);
-        put_rows(row, lane, vertex->c0, 3);
-    }
-}
-
-/* place_of[v] = block * MMD_LANES + lane. */
-static bool fill_blocks(mmd_mesh *mesh, const uint32_t *group_of, size_t *place_of,
-                        mmd_arena *temporary)
-{
-    size_t *next = mmd_arena_alloc(temporary, mesh->group_count, sizeof *next);
-    if (!next)
-        return false;
-    for (size_t g = 0; g < mesh->group_count; g++)
-        next[g] = mesh->groups[g].first_block * MMD_LANES;
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
-        size_t place = next[group_of[v]]++;
-        mmd_block *block = &mesh->blocks[place / MMD_LANES];
-        block->vertex[block->lanes++] = (uint32_t)v;
-        place_of[v] = place;
-    }
-    for (size_t g = 0; g < mesh->group_count; g++) {
-        const mmd_group *group = &mesh->groups[g];
-        for (size_t b = group->first_block; b < group->first_block + group->block_count; b++) {
-            mmd_block *block = &mesh->blocks[b];
-            block->morph_slot = -1;
-            for (size_t lane = 0; lane < MMD_LANES; lane++) {
-                uint32_t v = block->vertex[lane < block->lanes ? lane : block->lanes - 1];
-                fill_lane(mesh, group, b, lane, &mesh->vertices[v]);
-            }
-            for (uint32_t lane = 0; lane + 4 <= block->lanes; lane += 4)
-                if (block->vertex[lane + 3] - block->vertex[lane] == 3)
-                    block->runs |= 1u << lane / 4;
-        }
-    }
-    return true;
-}
-
-static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_vertex_morph *out,
-                              const size_t *place_of)
+static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_vertex_morph *out)
 {
     size_t count = morph->offset_count;
     int32_t *vertices = mmd_arena_alloc(&mesh->arena, count, sizeof *vertices);
-    uint32_t *lanes = mmd_arena_alloc(&mesh->arena, count, sizeof *lanes);
     float *offsets = mmd_arena_alloc(&mesh->arena, 3 * count, sizeof *offsets);
-    if (!vertices || !lanes || !offsets)
+    if (!vertices || !offsets)
         return false;
     if (count) {
         memcpy(vertices, morph->indices, count * sizeof *vertices);
         memcpy(offsets, morph->values, 3 * count * sizeof *offsets);
     }
-    for (size_t i = 0; i < count; i++) {
-        size_t place = place_of[vertices[i]];
-        mmd_block *block = &mesh->blocks[place / MMD_LANES];
-        if (block->morph_slot < 0)
-            block->morph_slot = (int32_t)mesh->morphed_block_count++;
-        lanes[i] = (uint32_t)block->morph_slot * 3 * MMD_LANES + (uint32_t)(place % MMD_LANES);
-    }
     out->offset_count = count;
     out->vertices = vertices;
-    out->lanes = lanes;
     out->offsets = offsets;
     return true;
 }
 
-static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc, const size_t *place_of)
+static bool copy_children(mmd_mesh *mesh, const mmd_morph *morph, mmd_morph *out)
+{
+    size_t count = morph->offset_count;
+    out->indices = mmd_arena_alloc(&mesh->arena, count, sizeof *out->indices);
+    out->values = mmd_arena_alloc(&mesh->arena, count, sizeof *out->values);
+    if (!out->indices || !out->values)
+        return false;
+    out->offset_count = count;
+    if (count) {
+        memcpy(out->indices, morph->indices, count * sizeof *out->indices);
+        memcpy(out->values, morph->values, count * sizeof *out->values);
+    }
+    return true;
+}
+
+static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc)
 {
     mmd_morph *copies = mmd_arena_alloc(&mesh->arena, desc->morph_count, sizeof *copies);
     mesh->vertex_morphs =
@@ -371,57 +234,41 @@ static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc, const size_t 
     mesh->morphs = copies;
     for (size_t m = 0; m < desc->morph_count; m++) {
         const mmd_morph *morph = &desc->morphs[m];
+        bool copied = true;
         copies[m].kind = morph->kind;
         if (morph->kind == MMD_MORPH_VERTEX) {
             mmd_vertex_morph *vertex_morph = &mesh->vertex_morphs[mesh->vertex_morph_count++];
             vertex_morph->morph = m;
-            if (!copy_vertex_morph(mesh, morph, vertex_morph, place_of))
-                return false;
+            copied = copy_vertex_morph(mesh, morph, vertex_morph);
         } else if (morph->kind == MMD_MORPH_GROUP || morph->kind == MMD_MORPH_FLIP) {
-            size_t count = morph->offset_count;
-            copies[m].indices = mmd_arena_alloc(&mesh->arena, count, sizeof *copies->indices);
-            copies[m].values = mmd_arena_alloc(&mesh->arena, count, sizeof *copies->values);
-            if (!copies[m].indices || !copies[m].values)
-                return false;
-            copies[m].offset_count = count;
-            if (count) {
-                memcpy(copies[m].indices, morph->indices, count * sizeof *copies->indices);
-                memcpy(copies[m].values, morph->values, count * sizeof *copies->values);
-            }
+            copied = copy_children(mesh, morph, &copies[m]);
         }
-    }
-    mesh->morphed_data =
-        mmd_arena_alloc(&mesh->arena, mesh->morphed_block_count, sizeof *mesh->morphed_data);
-    if (!mesh->morphed_data)
-        return false;
-    for (size_t g = 0; g < mesh->group_count; g++) {
-        const mmd_group *group = &mesh->groups[g];
-        for (size_t b = 0; b < group->block_count; b++) {
-            int32_t slot = mesh->blocks[group->first_block + b].morph_slot;
-            if (slot >= 0)
-                mesh->morphed_data[slot] = group->data + b * group->block_stride;
-        }
+        if (!copied)
+            return false;
     }
     return true;
 }
 
-static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc, mmd_arena *temporary)
+static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
 {
-    size_t n = mesh->vertex_count = desc->vertex_count;
+    mesh->vertex_count = desc->vertex_count;
     mesh->has_normals = desc->normals != NULL;
     mesh->tangent_width = desc->tangents ? desc->tangent_width : 0;
     mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
-    mesh->vertices = mmd_arena_alloc(&mesh->arena, n, sizeof *mesh->vertices);
-    uint32_t *group_of = mmd_arena_alloc(temporary, n, sizeof *group_of);
-    size_t *place_of = mmd_arena_alloc(temporary, n, sizeof *place_of);
-    if (!mesh->device || !mesh->vertices || !group_of || !place_of)
+    mesh->vertices = mmd_arena_alloc(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+    if (!mesh->device || !mesh->vertices || !copy_morphs(mesh, desc))
         return false;
-    for (size_t v = 0; v < n; v++) {
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
         resolve(desc, v, &mesh->vertices[v]);
         mesh->has_rotations |= mesh->vertices[v].kind != MMD_SKIN_LINEAR;
     }
-    return find_groups(mesh, group_of, temporary) && place_blocks(mesh) &&
-           fill_blocks(mesh, group_of, place_of, temporary) && copy_morphs(mesh, desc, place_of);
+    const mmd_mesh_blocks_source source = {.vertex_count = mesh->vertex_count,
+                                           .vertices = mesh->vertices,
+                                           .has_normals = mesh->has_normals,
+                                           .has_tangents = mesh->tangent_width != 0,
+                                           .morph_count = mesh->vertex_morph_count,
+                                           .morphs = mesh->vertex_morphs};
+    return mmd_mesh_blocks_build(&source, &mesh->arena, &mesh->blocks);
 }
 
 mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
@@ -429,14 +276,12 @@ mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
     size_t bone_count = 0;
     if (!check(desc, &bone_count, err))
         return NULL;
-    mmd_arena temporary = {0};
     mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
     bool built = false;
     if (mesh) {
         mesh->bone_count = bone_count;
-        built = build(mesh, desc, &temporary);
+        built = build(mesh, desc);
     }
-    mmd_arena_free(&temporary);
     if (built)
         return mesh;
     mmd_owner_free(mesh);

@@ -52,7 +52,7 @@ bool mmd_skin_rotations(const mmd_skin_job *job)
 
 /* Columns x and y by Gram-Schmidt, z = x cross y, as a unit quaternion (x, y, z, w). False when the
    determinant is not positive. In double, so that the only error left is that of storing it. */
-static bool rotation_of(const float rows[3][4], double q[4])
+static bool bone_rotation(const float rows[3][4], double q[4])
 {
     double x[3], y[3], z[3];
     for (int i = 0; i < 3; i++) {
@@ -109,7 +109,7 @@ void mmd_skin_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones)
         memset(bone->rotation, 0, sizeof bone->rotation);
         memset(bone->dual, 0, sizeof bone->dual);
         double q[4];
-        if (!rotations || !rotation_of((const float(*)[4])bone->rows, q))
+        if (!rotations || !bone_rotation((const float(*)[4])bone->rows, q))
             continue;
         double x = bone->rows[0][3], y = bone->rows[1][3], z = bone->rows[2][3];
         for (int i = 0; i < 4; i++)
@@ -136,36 +136,9 @@ bool mmd_skin_weights(const mmd_skin_job *job, size_t frame, float *weights)
     return false;
 }
 
-static bool always(void)
-{
-    return true;
-}
-
-static const mmd_kernel scalar = {"scalar", always, mmd_skin_scalar};
-
-const mmd_kernel *mmd_kernel_best(void)
-{
-    size_t count;
-    const mmd_kernel *kernels = mmd_skin_simd(&count);
-    while (count--)
-        if (kernels[count].available())
-            return &kernels[count];
-    return &scalar;
-}
-
-const mmd_kernel *mmd_kernel_find(const char *name)
-{
-    size_t count;
-    const mmd_kernel *kernels = mmd_skin_simd(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(kernels[i].name, name) == 0)
-            return kernels[i].available() ? &kernels[i] : NULL;
-    return strcmp(scalar.name, name) == 0 ? &scalar : NULL;
-}
-
 size_t mmd_skin_scratch(const mmd_mesh *mesh)
 {
-    size_t blocks = mesh->morphed_block_count * 3 * MMD_LANES, positions = 3 * mesh->vertex_count;
+    size_t blocks = mesh->blocks.morphed_count * 3 * MMD_LANES, positions = 3 * mesh->vertex_count;
     return mesh->vertex_morph_count == 0 ? 0 : blocks > positions ? blocks : positions;
 }
 
@@ -177,7 +150,8 @@ bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *
     mmd_arena arena = {0};
     mmd_skin_bone *bones = mmd_arena_alloc(&arena, mesh->bone_count, sizeof *bones);
     float *weights = mmd_arena_alloc(&arena, mesh->morph_count, sizeof *weights);
-    float *scratch = mmd_arena_alloc(&arena, mmd_skin_scratch(mesh), sizeof *scratch);
+    float *scratch =
+        mmd_arena_alloc(&arena, job->sliders ? mmd_skin_scratch(mesh) : 0, sizeof *scratch);
     if (!bones || !weights || !scratch) {
         mmd_arena_free(&arena);
         return mmd_fail_memory(err);

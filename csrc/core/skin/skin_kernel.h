@@ -1,21 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* The body of one vector kernel; skin_simd.c includes it once per instruction set, after defining
-   KERNEL name, WIDTH lanes, TARGET attribute, SPLAT, FMA, RSQRT (to full precision) and ANY (mask).
-   Formulas are those of skin_scalar.c; what belongs to a group of vertices with the same bones is
-   worked out once per group, what remains runs on WIDTH vertices side by side. */
+/* The body of every vector kernel. A file that includes it defines KERNEL (the function's name),
+   WIDTH (lanes), TARGET (attribute), SPLAT, FMA, RSQRT (to full precision), ANY (of a mask), QUAD
+   (a literal one of the lanes' fours) and STORE3 (of a quad's first three lanes, no more). Formulas
+   are those of skin_scalar.c under the same names; what belongs to a group of vertices with the
+   same bones is worked out once per group, what remains runs on WIDTH vertices side by side. */
 
-#define vec NAME(vec)
-#define mask NAME(mask)
-#define vec3 NAME(vec3)
-#define batch NAME(batch)
+#include "core/skin/skin_scalar.h"
+#include "core/skin/skin_vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 typedef float vec __attribute__((vector_size(4 * WIDTH)));
 typedef int32_t mask __attribute__((vector_size(4 * WIDTH)));
+typedef float quad __attribute__((vector_size(16)));
+
+typedef enum output { POSITIONS, NORMALS, TANGENTS } output; /* each with those before it */
 
 typedef struct vec3 {
     vec x, y, z;
 } vec3;
+
+/* Three floats and no more. */
+INLINE void store_first3(float *out, quad v)
+{
+    memcpy(out, &v, 8);
+    out[2] = v[2];
+}
 
 /* WIDTH vertices of one block, and where their results go. */
 typedef struct batch {
@@ -24,84 +38,84 @@ typedef struct batch {
     uint32_t first;
 } batch;
 
-INLINE vec NAME(load)(const float *row)
+INLINE vec load(const float *row)
 {
     return *(const vec *)row;
 }
 
-INLINE vec3 NAME(load3)(const float *row)
+INLINE vec3 load3(const float *row)
 {
-    return (vec3){NAME(load)(row), NAME(load)(row + MMD_LANES), NAME(load)(row + 2 * MMD_LANES)};
+    return (vec3){load(row), load(row + MMD_LANES), load(row + 2 * MMD_LANES)};
 }
 
-INLINE vec NAME(select)(mask which, vec yes, vec no)
+INLINE vec choose(mask which, vec yes, vec no)
 {
     return (vec)((which & (mask)yes) | (~which & (mask)no));
 }
 
-INLINE vec3 NAME(select3)(mask which, vec3 yes, vec3 no)
+INLINE vec3 choose3(mask which, vec3 yes, vec3 no)
 {
-    return (vec3){NAME(select)(which, yes.x, no.x), NAME(select)(which, yes.y, no.y),
-                  NAME(select)(which, yes.z, no.z)};
+    return (vec3){choose(which, yes.x, no.x), choose(which, yes.y, no.y),
+                  choose(which, yes.z, no.z)};
 }
 
-INLINE vec NAME(dot)(vec3 a, vec3 b)
+INLINE vec dot(vec3 a, vec3 b)
 {
     return FMA(a.x, b.x, FMA(a.y, b.y, a.z * b.z));
 }
 
-INLINE vec3 NAME(cross)(vec3 a, vec3 b)
+INLINE vec3 cross(vec3 a, vec3 b)
 {
     return (vec3){FMA(a.y, b.z, -(a.z * b.y)), FMA(a.z, b.x, -(a.x * b.z)),
                   FMA(a.x, b.y, -(a.y * b.x))};
 }
 
-INLINE vec3 NAME(scaled)(vec3 a, vec by)
+INLINE vec3 scale3(vec3 a, vec by)
 {
     return (vec3){a.x * by, a.y * by, a.z * by};
 }
 
-INLINE vec3 NAME(plus)(vec3 a, vec3 b)
+INLINE vec3 add3(vec3 a, vec3 b)
 {
     return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
-INLINE vec3 NAME(minus)(vec3 a, vec3 b)
+INLINE vec3 subtract3(vec3 a, vec3 b)
 {
     return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
 /* m: three rows of four, the last column a translation. */
-INLINE vec3 NAME(turn)(const vec m[12], vec3 v)
+INLINE vec3 turn(const vec m[12], vec3 v)
 {
     return (vec3){FMA(m[0], v.x, FMA(m[1], v.y, m[2] * v.z)),
                   FMA(m[4], v.x, FMA(m[5], v.y, m[6] * v.z)),
                   FMA(m[8], v.x, FMA(m[9], v.y, m[10] * v.z))};
 }
 
-INLINE vec3 NAME(move)(const vec m[12], vec3 v)
+INLINE vec3 move(const vec m[12], vec3 v)
 {
     return (vec3){FMA(m[0], v.x, FMA(m[1], v.y, FMA(m[2], v.z, m[3]))),
                   FMA(m[4], v.x, FMA(m[5], v.y, FMA(m[6], v.z, m[7]))),
                   FMA(m[8], v.x, FMA(m[9], v.y, FMA(m[10], v.z, m[11])))};
 }
 
-INLINE vec3 NAME(unit_or)(vec3 v, vec3 otherwise)
+INLINE vec3 unit_or(vec3 v, vec3 otherwise)
 {
-    vec square = NAME(dot)(v, v);
-    vec3 unit = NAME(scaled)(v, RSQRT(square));
+    vec square = dot(v, v);
+    vec3 unit = scale3(v, RSQRT(square));
     mask good = (square >= SPLAT(FLT_MIN)) & (square <= SPLAT(FLT_MAX));
     if (ANY(~good))
-        unit = NAME(select3)(good, unit, otherwise);
+        unit = choose3(good, unit, otherwise);
     return unit;
 }
 
 /* Cofactors of the linear part, by the sign of its determinant, applied to n. */
-INLINE vec3 NAME(turn_normal)(const vec m[12], vec3 n)
+INLINE vec3 turn_by_cofactors(const vec m[12], vec3 n)
 {
     vec3 x = {m[0], m[4], m[8]}, y = {m[1], m[5], m[9]}, z = {m[2], m[6], m[10]};
-    vec3 a = NAME(cross)(y, z), b = NAME(cross)(z, x), c = NAME(cross)(x, y);
-    mask flip = (NAME(dot)(x, a) < SPLAT(0)) & (mask)SPLAT(-0.0f);
+    vec3 a = cross(y, z), b = cross(z, x), c = cross(x, y);
+    mask flip = (dot(x, a) < SPLAT(0)) & (mask)SPLAT(-0.0f);
     vec3 out = {FMA(a.x, n.x, FMA(b.x, n.y, c.x * n.z)), FMA(a.y, n.x, FMA(b.y, n.y, c.y * n.z)),
                 FMA(a.z, n.x, FMA(b.z, n.y, c.z * n.z))};
     out.x = (vec)((mask)out.x ^ flip);
@@ -110,56 +124,77 @@ INLINE vec3 NAME(turn_normal)(const vec m[12], vec3 n)
     return out;
 }
 
-INLINE void NAME(store_quad)(float *out, const mmd_block *block, uint32_t first, quad x, quad y,
-                             quad z, size_t stride)
+/* PICK: in every quad, two lanes of a and then two of b. */
+#if WIDTH == 4
+#define PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k + 4, l + 4)
+#else
+#define PICK(a, b, i, j, k, l)                                                                     \
+    __builtin_shufflevector(a, b, i, j, k + 8, l + 8, i + 4, j + 4, k + 12, l + 12)
+#endif
+
+INLINE void store(float *out, vec v)
 {
-    if (first >= block->lanes)
-        return;
-    quad xy01 = __builtin_shufflevector(x, y, 0, 4, 1, 5);
-    quad xy23 = __builtin_shufflevector(x, y, 2, 6, 3, 7);
-    const uint32_t *vertex = block->vertex + first;
-    if (stride == 3 && block->runs >> first / 4 & 1) {
-        quad zx = __builtin_shufflevector(z, x, 0, 5, 2, 7),
-             yz = __builtin_shufflevector(y, z, 1, 5, 3, 7);
-        quad a = __builtin_shufflevector(xy01, zx, 0, 1, 4, 5);
-        quad b = __builtin_shufflevector(yz, xy23, 0, 1, 4, 5);
-        quad c = __builtin_shufflevector(zx, yz, 2, 3, 6, 7);
-        out += 3 * (size_t)vertex[0];
-        memcpy(out, &a, sizeof a);
-        memcpy(out + 4, &b, sizeof b);
-        memcpy(out + 8, &c, sizeof c);
-        return;
-    }
-    pair p01 = (pair)xy01, p23 = (pair)xy23;
-    const int64_t xy[4] = {p01[0], p01[1], p23[0], p23[1]};
-    const float last[4] = {z[0], z[1], z[2], z[3]};
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < 4; i++)
-        if (first + i < block->lanes) {
-            memcpy(out + stride * vertex[i], &xy[i], 8);
-            memcpy(out + stride * vertex[i] + 2, &last[i], 4);
-        }
+    memcpy(out, &v, sizeof v);
 }
 
-INLINE void NAME(store)(float *out, const batch *l, vec3 v, size_t stride)
+/* The vertices lie side by side in the mesh: as three whole vectors. */
+INLINE void store3_run(float *out, vec3 v)
 {
-    NAME(store_quad)(out, l->block, l->first, QUAD(v.x, 0), QUAD(v.y, 0), QUAD(v.z, 0), stride);
-#if WIDTH > 4
-    NAME(store_quad)(out, l->block, l->first + 4, QUAD(v.x, 1), QUAD(v.y, 1), QUAD(v.z, 1), stride);
+    vec xy = PICK(v.x, v.y, 0, 2, 0, 2), yz = PICK(v.y, v.z, 1, 3, 1, 3),
+        zx = PICK(v.z, v.x, 0, 2, 1, 3);
+    vec a = PICK(xy, zx, 0, 2, 0, 2), b = PICK(yz, xy, 0, 2, 1, 3), c = PICK(zx, yz, 1, 3, 1, 3);
+#if WIDTH == 4
+    store(out, a);
+    store(out + 4, b);
+    store(out + 8, c);
+#else
+    store(out, __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11));
+    store(out + 8, __builtin_shufflevector(c, a, 0, 1, 2, 3, 12, 13, 14, 15));
+    store(out + 16, __builtin_shufflevector(b, c, 4, 5, 6, 7, 12, 13, 14, 15));
 #endif
 }
 
+/* Lane after lane, the last first: those that repeat the last vertex are then written over. */
+INLINE void store3_each(float *out, const uint32_t *vertex, vec3 v, size_t stride)
+{
+    vec xy01 = PICK(v.x, v.y, 0, 1, 0, 1), xy23 = PICK(v.x, v.y, 2, 3, 2, 3);
+    vec lane0 = PICK(xy01, v.z, 0, 2, 0, 0), lane1 = PICK(xy01, v.z, 1, 3, 1, 1),
+        lane2 = PICK(xy23, v.z, 0, 2, 2, 2), lane3 = PICK(xy23, v.z, 1, 3, 3, 3);
+#if WIDTH == 8
+    STORE3(out + stride * vertex[7], QUAD(lane3, 1));
+    STORE3(out + stride * vertex[6], QUAD(lane2, 1));
+    STORE3(out + stride * vertex[5], QUAD(lane1, 1));
+    STORE3(out + stride * vertex[4], QUAD(lane0, 1));
+#endif
+    STORE3(out + stride * vertex[3], QUAD(lane3, 0));
+    STORE3(out + stride * vertex[2], QUAD(lane2, 0));
+    STORE3(out + stride * vertex[1], QUAD(lane1, 0));
+    STORE3(out + stride * vertex[0], QUAD(lane0, 0));
+}
+#undef PICK
+
+INLINE void store3(float *out, const batch *l, vec3 v, size_t stride)
+{
+    uint32_t run = WIDTH == MMD_LANES ? MMD_RUN_ALL
+                   : l->first == 0    ? MMD_RUN_FIRST_FOUR
+                                      : MMD_RUN_LAST_FOUR;
+    const uint32_t *vertex = l->block->vertex + l->first;
+    if (stride == 3 && l->block->runs & run)
+        store3_run(out + 3 * (size_t)vertex[0], v);
+    else
+        store3_each(out, vertex, v, stride);
+}
+
 /* Lane by lane in double; rare enough. */
-TARGET static __attribute__((noinline)) vec3 NAME(precise_normals)(const mmd_skin_frame *frame,
-                                                                   const batch *l, vec3 normal,
-                                                                   mask good)
+TARGET static __attribute__((noinline)) vec3 precise_normals(const mmd_skin_frame *frame,
+                                                             const batch *l, vec3 normal, mask good)
 {
     for (uint32_t i = 0; i < WIDTH; i++) {
         float precise[3];
         if (good[i] || l->first + i >= l->block->lanes)
             continue;
-        mmd_skin_linear_normal(frame, &frame->mesh->vertices[l->block->vertex[l->first + i]],
-                               precise);
+        mmd_skin_precise_normal(&frame->mesh->vertices[l->block->vertex[l->first + i]],
+                                frame->bones, precise);
         normal.x[i] = precise[0];
         normal.y[i] = precise[1];
         normal.z[i] = precise[2];
@@ -167,34 +202,42 @@ TARGET static __attribute__((noinline)) vec3 NAME(precise_normals)(const mmd_ski
     return normal;
 }
 
-INLINE vec3 NAME(linear_normal)(const mmd_skin_frame *frame, const batch *l, vec3 turned,
-                                float least)
+INLINE vec3 unit_or_precise(const mmd_skin_frame *frame, const batch *l, vec3 turned, float least)
 {
-    vec square = NAME(dot)(turned, turned);
-    vec3 unit = NAME(scaled)(turned, RSQRT(square));
+    vec square = dot(turned, turned);
+    vec3 unit = scale3(turned, RSQRT(square));
     mask good = (square >= SPLAT(least)) & (square <= SPLAT(FLT_MAX));
     if (ANY(~good))
-        unit = NAME(precise_normals)(frame, l, unit, good);
+        unit = precise_normals(frame, l, unit, good);
     return unit;
 }
 
-/* m turns tangents; the normal is unit already. */
-INLINE void NAME(finish)(const mmd_skin_frame *frame, const batch *l, output wanted, vec3 position,
-                         const vec m[12], vec3 normal)
+INLINE vec3 linear_normal(const mmd_skin_frame *frame, const batch *l, const vec m[12], float least)
 {
-    NAME(store)(frame->positions, l, position, 3);
+    return unit_or_precise(frame, l, turn_by_cofactors(m, load3(l->normal)), least);
+}
+
+INLINE vec3 orthogonal_tangent(const vec m[12], vec3 given, vec3 normal)
+{
+    vec3 t = turn(m, given), across = subtract3(t, scale3(normal, dot(normal, t)));
+    mask along = dot(across, across) <= SPLAT(MMD_LEAST_TANGENT) * dot(t, t);
+    across = choose3(along, (vec3){SPLAT(0), SPLAT(0), SPLAT(0)}, across);
+    return unit_or(across, given);
+}
+
+/* m turns tangents; the normal is unit already. */
+INLINE void finish(const mmd_skin_frame *frame, const batch *l, output wanted, vec3 position,
+                   const vec m[12], vec3 normal)
+{
+    store3(frame->positions, l, position, 3);
     if (wanted == POSITIONS)
         return;
     if (frame->normals)
-        NAME(store)(frame->normals, l, normal, 3);
+        store3(frame->normals, l, normal, 3);
     if (wanted == NORMALS)
         return;
-    vec3 given = NAME(load3)(l->tangent), t = NAME(turn)(m, given);
-    vec3 across = NAME(minus)(t, NAME(scaled)(normal, NAME(dot)(normal, t)));
-    mask along = NAME(dot)(across, across) <= SPLAT(1e-12f) * NAME(dot)(t, t);
-    across = NAME(select3)(along, (vec3){SPLAT(0), SPLAT(0), SPLAT(0)}, across);
     size_t width = frame->mesh->tangent_width;
-    NAME(store)(frame->tangents, l, NAME(unit_or)(across, given), width);
+    store3(frame->tangents, l, orthogonal_tangent(m, load3(l->tangent), normal), width);
     if (width == 4)
         for (uint32_t i = l->first; i < l->first + WIDTH && i < l->block->lanes; i++) {
             uint32_t v = l->block->vertex[i];
@@ -202,55 +245,64 @@ INLINE void NAME(finish)(const mmd_skin_frame *frame, const batch *l, output wan
         }
 }
 
-INLINE void NAME(splat_rows)(const float rows[12], vec m[12])
+INLINE void slerp_shares(float angle, const float *weights, float *shares0, float *shares1)
+{
+    float scale = 1 / sinf(angle);
+    for (int i = 0; i < WIDTH; i++) {
+        shares0[i] = sinf(weights[i] * angle) * scale;
+        shares1[i] = sinf((1 - weights[i]) * angle) * scale;
+    }
+}
+
+INLINE void splat_rows(const float rows[12], vec m[12])
 {
     for (int i = 0; i < 12; i++)
         m[i] = SPLAT(rows[i]);
 }
 
 /* One matrix for all: also its cofactors are shared. */
-INLINE void NAME(one_bone)(const mmd_skin_frame *frame, const batch *l, output wanted,
-                           const group_matrices *g)
+INLINE void skin_one_bone(const mmd_skin_frame *frame, const batch *l, output wanted, bool rigid,
+                          const mmd_group_matrices *g)
 {
     vec m[12], cofactors[12];
-    NAME(splat_rows)(g->base, m);
-    vec3 position = NAME(move)(m, NAME(load3)(l->position)), normal = position;
-    if (wanted != POSITIONS) {
-        NAME(splat_rows)(g->cofactors, cofactors);
-        normal = NAME(turn)(cofactors, NAME(load3)(l->normal));
-        normal = NAME(linear_normal)(frame, l, normal, g->least_normal);
+    splat_rows(g->base, m);
+    vec3 position = move(m, load3(l->position)), normal = position;
+    if (wanted != POSITIONS && rigid) {
+        normal = turn(m, load3(l->normal));
+    } else if (wanted != POSITIONS) {
+        splat_rows(g->cofactors, cofactors);
+        normal = turn(cofactors, load3(l->normal));
+        normal = unit_or_precise(frame, l, normal, g->least_normal);
     }
-    NAME(finish)(frame, l, wanted, position, m, normal);
+    finish(frame, l, wanted, position, m, normal);
 }
 
 /* M = M_last + sum of w_i (M_i - M_last). */
-INLINE void NAME(blend)(const batch *l, int count, const group_matrices *g, vec m[12])
+INLINE void blend_linear(const batch *l, int count, const mmd_group_matrices *g, vec m[12])
 {
-    vec weight = NAME(load)(l->weights);
+    vec weight = load(l->weights);
     for (int i = 0; i < 12; i++)
         m[i] = FMA(weight, SPLAT(g->differences[0][i]), SPLAT(g->base[i]));
     for (int k = 1; k < count - 1; k++) {
-        weight = NAME(load)(l->weights + k * MMD_LANES);
+        weight = load(l->weights + k * MMD_LANES);
         for (int i = 0; i < 12; i++)
             m[i] = FMA(weight, SPLAT(g->differences[k][i]), m[i]);
     }
 }
 
-INLINE void NAME(linear)(const mmd_skin_frame *frame, const batch *l, output wanted, int count,
-                         const group_matrices *g)
+INLINE void skin_linear(const mmd_skin_frame *frame, const batch *l, output wanted, int count,
+                        const mmd_group_matrices *g)
 {
     vec m[12];
-    NAME(blend)(l, count, g, m);
-    vec3 position = NAME(move)(m, NAME(load3)(l->position)), normal = position;
-    if (wanted != POSITIONS) {
-        normal = NAME(turn_normal)(m, NAME(load3)(l->normal));
-        normal = NAME(linear_normal)(frame, l, normal, g->least_normal);
-    }
-    NAME(finish)(frame, l, wanted, position, m, normal);
+    blend_linear(l, count, g, m);
+    vec3 position = move(m, load3(l->position)), normal = position;
+    if (wanted != POSITIONS)
+        normal = linear_normal(frame, l, m, g->least_normal);
+    finish(frame, l, wanted, position, m, normal);
 }
 
-/* The rotation of a quaternion of any length, given 2 / |q|^2. */
-INLINE void NAME(rotation)(const vec q[4], vec s, vec m[12])
+/* The rotation of a quaternion of any length, given 2 / |q|^2. It leaves unit normals unit. */
+INLINE void quaternion_matrix(const vec q[4], vec s, vec m[12])
 {
     vec x = s * q[0], y = s * q[1], z = s * q[2], one = SPLAT(1);
     vec xx = x * q[0], yy = y * q[1], zz = z * q[2];
@@ -260,20 +312,20 @@ INLINE void NAME(rotation)(const vec q[4], vec s, vec m[12])
     m[8] = xz - wy, m[9] = yz + wx, m[10] = one - (xx + yy);
 }
 
-INLINE vec NAME(square4)(const vec q[4])
+INLINE vec square4(const vec q[4])
 {
     return FMA(q[0], q[0], FMA(q[1], q[1], FMA(q[2], q[2], q[3] * q[3])));
 }
 
-INLINE void NAME(sdef)(const mmd_skin_frame *frame, const batch *l, output wanted,
-                       const group_matrices *g)
+/* p' = m (p - c) + target. */
+INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], vec3 *c,
+                       vec3 *target)
 {
-    vec weight = NAME(load)(l->weights), q[4], m[12];
+    vec weight = load(l->weights), q[4];
     if (g->angle > 0) {
         float shares[2][WIDTH];
-        for (int i = 0; i < WIDTH; i++)
-            slerp_shares(g->angle, l->weights[i], &shares[0][i], &shares[1][i]);
         vec share0, share1;
+        slerp_shares(g->angle, l->weights, shares[0], shares[1]);
         memcpy(&share0, shares[0], sizeof share0);
         memcpy(&share1, shares[1], sizeof share1);
         for (int i = 0; i < 4; i++)
@@ -282,96 +334,108 @@ INLINE void NAME(sdef)(const mmd_skin_frame *frame, const batch *l, output wante
         for (int i = 0; i < 4; i++)
             q[i] = FMA(weight, SPLAT(g->real[0][i] - g->real[1][i]), SPLAT(g->real[1][i]));
     }
-    NAME(rotation)(q, SPLAT(2) / NAME(square4)(q), m);
+    quaternion_matrix(q, SPLAT(2) / square4(q), m);
 
     vec base[12], difference[12];
-    NAME(splat_rows)(g->base, base);
-    NAME(splat_rows)(g->differences[0], difference);
-    vec3 c = NAME(load3)(l->sdef), c0 = NAME(load3)(l->sdef + 3 * MMD_LANES);
-    vec3 center = NAME(move)(base, c), apart = NAME(move)(difference, c0);
-    vec3 arm = NAME(turn)(m, NAME(minus)(NAME(load3)(l->position), c));
-    vec3 position = {FMA(weight, apart.x, center.x), FMA(weight, apart.y, center.y),
+    splat_rows(g->base, base);
+    splat_rows(g->differences[0], difference);
+    *c = load3(l->sdef);
+    vec3 center = move(base, *c), apart = move(difference, load3(l->sdef + 3 * MMD_LANES));
+    *target = (vec3){FMA(weight, apart.x, center.x), FMA(weight, apart.y, center.y),
                      FMA(weight, apart.z, center.z)};
-    position = NAME(plus)(position, arm);
-    vec3 normal = position;
-    if (wanted != POSITIONS) {
-        vec3 n = NAME(load3)(l->normal);
-        normal = NAME(unit_or)(NAME(turn)(m, n), n);
-    }
-    NAME(finish)(frame, l, wanted, position, m, normal);
 }
 
-INLINE void NAME(qdef)(const mmd_skin_frame *frame, const batch *l, output wanted, int count,
-                       const group_matrices *g)
+INLINE void skin_sdef(const mmd_skin_frame *frame, const batch *l, output wanted,
+                      const mmd_group_matrices *g)
 {
-    /* The last weight is what the others leave. */
-    vec rest = SPLAT(1), real[4], dual[4], m[12];
-    for (int i = 0; i < 4; i++)
-        real[i] = dual[i] = SPLAT(0);
-    for (int k = 0; k < count; k++) {
-        vec weight = rest;
-        if (k < count - 1) {
-            weight = NAME(load)(l->weights + k * MMD_LANES);
-            rest -= weight;
-        }
+    vec m[12];
+    vec3 c, target;
+    blend_sdef(l, g, m, &c, &target);
+    vec3 position = add3(target, turn(m, subtract3(load3(l->position), c))), normal = position;
+    if (wanted != POSITIONS)
+        normal = turn(m, load3(l->normal));
+    finish(frame, l, wanted, position, m, normal);
+}
+
+/* The lanes where the blend does not vanish. */
+INLINE mask blend_qdef(const batch *l, int count, const mmd_group_matrices *g, vec m[12])
+{
+    vec real[4], dual[4];
+    for (int i = 0; i < 4; i++) {
+        real[i] = SPLAT(g->real[count - 1][i]);
+        dual[i] = SPLAT(g->dual[count - 1][i]);
+    }
+    for (int k = 0; k < count - 1; k++) {
+        vec weight = load(l->weights + k * MMD_LANES);
         for (int i = 0; i < 4; i++) {
             real[i] = FMA(weight, SPLAT(g->real[k][i]), real[i]);
             dual[i] = FMA(weight, SPLAT(g->dual[k][i]), dual[i]);
         }
     }
-    vec square = NAME(square4)(real), s = SPLAT(2) / square;
-    NAME(rotation)(real, s, m);
+    vec square = square4(real), s = SPLAT(2) / square;
+    quaternion_matrix(real, s, m);
     vec3 r = {real[0], real[1], real[2]}, d = {dual[0], dual[1], dual[2]};
-    vec3 across = NAME(cross)(r, d);
+    vec3 across = cross(r, d);
     m[3] = s * (FMA(real[3], d.x, -(dual[3] * r.x)) + across.x);
     m[7] = s * (FMA(real[3], d.y, -(dual[3] * r.y)) + across.y);
     m[11] = s * (FMA(real[3], d.z, -(dual[3] * r.z)) + across.z);
-
-    vec3 p = NAME(load3)(l->position), normal = p, n = p;
-    if (wanted != POSITIONS) {
-        n = NAME(load3)(l->normal);
-        normal = NAME(unit_or)(NAME(turn)(m, n), n);
-    }
-    vec3 position = NAME(move)(m, p);
-    mask good = square >= SPLAT(1e-12f);
-    if (ANY(~good)) { /* only with negative weights */
-        vec blended[12];
-        NAME(blend)(l, count, g, blended);
-        position = NAME(select3)(good, position, NAME(move)(blended, p));
-        if (wanted != POSITIONS)
-            normal = NAME(precise_normals)(frame, l, normal, good);
-        for (int i = 0; i < 12; i++)
-            m[i] = NAME(select)(good, m[i], blended[i]);
-    }
-    NAME(finish)(frame, l, wanted, position, m, normal);
+    return square >= SPLAT(MMD_LEAST_QUATERNION);
 }
 
-TARGET static inline __attribute__((always_inline)) void NAME(run_group)(
-    const mmd_skin_frame *frame, const mmd_group *group, const group_matrices *g, shape which,
-    output wanted)
+INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted, int count,
+                      const mmd_group_matrices *g)
+{
+    vec m[12];
+    mask good = blend_qdef(l, count, g, m);
+    vec3 p = load3(l->position), normal = p;
+    if (wanted != POSITIONS)
+        normal = turn(m, load3(l->normal));
+    vec3 position = move(m, p);
+    if (ANY(~good)) { /* only with negative weights */
+        vec blended[12];
+        blend_linear(l, count, g, blended);
+        position = choose3(good, position, move(blended, p));
+        if (wanted != POSITIONS)
+            normal = precise_normals(frame, l, normal, good);
+        for (int i = 0; i < 12; i++)
+            m[i] = choose(good, m[i], blended[i]);
+    }
+    finish(frame, l, wanted, position, m, normal);
+}
+
+INLINE void skin_batch(const mmd_skin_frame *frame, const batch *l, output wanted, mmd_shape shape,
+                       int count, const mmd_group_matrices *g)
+{
+    if (shape == MMD_SHAPE_RIGID_BONE || shape == MMD_SHAPE_ONE_BONE)
+        skin_one_bone(frame, l, wanted, shape == MMD_SHAPE_RIGID_BONE, g);
+    else if (shape == MMD_SHAPE_TWO_BONES)
+        skin_linear(frame, l, wanted, 2, g);
+    else if (shape == MMD_SHAPE_MORE_BONES)
+        skin_linear(frame, l, wanted, count, g);
+    else if (shape == MMD_SHAPE_SDEF)
+        skin_sdef(frame, l, wanted, g);
+    else
+        skin_qdef(frame, l, wanted, count, g);
+}
+
+INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, output wanted,
+                       mmd_shape shape, const mmd_group_matrices *g)
 {
     const mmd_mesh *mesh = frame->mesh;
     const float *data = group->data;
     for (size_t b = 0; b < group->block_count; b++, data += group->block_stride) {
         batch l = {.position = data,
                    .normal = data + 3 * MMD_LANES,
-                   .block = &mesh->blocks[group->first_block + b]};
+                   .block = &mesh->blocks.blocks[group->first_block + b]};
         l.tangent = l.normal + (mesh->has_normals ? 3 * MMD_LANES : 0);
         l.weights = l.tangent + (mesh->tangent_width ? 3 * MMD_LANES : 0);
         l.sdef = l.weights + MMD_LANES;
         if (frame->weights && l.block->morph_slot >= 0)
             l.position = frame->scratch + 3 * MMD_LANES * (size_t)l.block->morph_slot;
-        for (; l.first < l.block->lanes; l.first += WIDTH) {
-            if (which == ONE_BONE)
-                NAME(one_bone)(frame, &l, wanted, g);
-            else if (which == TWO_BONES)
-                NAME(linear)(frame, &l, wanted, 2, g);
-            else if (which == MORE_BONES)
-                NAME(linear)(frame, &l, wanted, group->count, g);
-            else if (which == SPHERICAL)
-                NAME(sdef)(frame, &l, wanted, g);
-            else
-                NAME(qdef)(frame, &l, wanted, group->count, g);
+        for (int part = 0; part < MMD_LANES / WIDTH; part++, l.first += WIDTH) {
+            if (part > 0 && l.first >= l.block->lanes)
+                break;
+            skin_batch(frame, &l, wanted, shape, group->count, g);
             l.position += WIDTH;
             l.normal += WIDTH;
             l.tangent += WIDTH;
@@ -382,53 +446,58 @@ TARGET static inline __attribute__((always_inline)) void NAME(run_group)(
 }
 
 /* One copy of the loop per shape and output, so that nothing inside asks what it is doing. */
-#define RUN_SHAPE(which, wanted)                                                                   \
-    case which:                                                                                    \
-        NAME(run_group)(frame, group, &g, which, wanted);                                          \
-        break;
-#define RUN(wanted)                                                                                \
-    TARGET static void NAME(run_##wanted)(const mmd_skin_frame *frame)                             \
-    {                                                                                              \
-        for (size_t i = 0; i < frame->mesh->group_count; i++) {                                    \
-            const mmd_group *group = &frame->mesh->groups[i];                                      \
-            group_matrices g;                                                                      \
-            switch (prepare_group(frame, group, &g)) {                                             \
-                RUN_SHAPE(ONE_BONE, wanted)                                                        \
-                RUN_SHAPE(TWO_BONES, wanted)                                                       \
-                RUN_SHAPE(MORE_BONES, wanted)                                                      \
-                RUN_SHAPE(SPHERICAL, wanted)                                                       \
-                RUN_SHAPE(DUAL, wanted)                                                            \
-            }                                                                                      \
-        }                                                                                          \
-    }
-RUN(POSITIONS)
-RUN(NORMALS)
-RUN(TANGENTS)
-#undef RUN
-#undef RUN_SHAPE
-
-static void NAME(run)(const mmd_skin_frame *frame)
+INLINE void skin_groups(const mmd_skin_frame *frame, output wanted)
 {
-    if (frame->weights)
-        morph_blocks(frame);
-    if (frame->tangents)
-        NAME(run_TANGENTS)(frame);
-    else if (frame->normals)
-        NAME(run_NORMALS)(frame);
-    else
-        NAME(run_POSITIONS)(frame);
+    for (size_t i = 0; i < frame->mesh->blocks.group_count; i++) {
+        const mmd_group *group = &frame->mesh->blocks.groups[i];
+        mmd_group_matrices g;
+        switch (mmd_group_prepare(frame, group, wanted != POSITIONS, &g)) {
+        case MMD_SHAPE_RIGID_BONE:
+            skin_group(frame, group, wanted, MMD_SHAPE_RIGID_BONE, &g);
+            break;
+        case MMD_SHAPE_ONE_BONE:
+            skin_group(frame, group, wanted, MMD_SHAPE_ONE_BONE, &g);
+            break;
+        case MMD_SHAPE_TWO_BONES:
+            skin_group(frame, group, wanted, MMD_SHAPE_TWO_BONES, &g);
+            break;
+        case MMD_SHAPE_MORE_BONES:
+            skin_group(frame, group, wanted, MMD_SHAPE_MORE_BONES, &g);
+            break;
+        case MMD_SHAPE_SDEF:
+            skin_group(frame, group, wanted, MMD_SHAPE_SDEF, &g);
+            break;
+        case MMD_SHAPE_QDEF:
+            skin_group(frame, group, wanted, MMD_SHAPE_QDEF, &g);
+            break;
+        }
+    }
 }
 
-#undef vec
-#undef mask
-#undef vec3
-#undef batch
-#undef INLINE
-#undef NAME
-#undef WIDTH
-#undef TARGET
-#undef SPLAT
-#undef FMA
-#undef RSQRT
-#undef ANY
-#undef QUAD
+/* Functions of their own: in one, the loops would share its stack and registers. */
+TARGET static __attribute__((noinline)) void skin_positions(const mmd_skin_frame *frame)
+{
+    skin_groups(frame, POSITIONS);
+}
+
+TARGET static __attribute__((noinline)) void skin_normals(const mmd_skin_frame *frame)
+{
+    skin_groups(frame, NORMALS);
+}
+
+TARGET static __attribute__((noinline)) void skin_tangents(const mmd_skin_frame *frame)
+{
+    skin_groups(frame, TANGENTS);
+}
+
+void KERNEL(const mmd_skin_frame *frame)
+{
+    if (frame->weights)
+        mmd_block_positions(frame);
+    if (frame->tangents)
+        skin_tangents(frame);
+    else if (frame->normals)
+        skin_normals(frame);
+    else
+        skin_positions(frame);
+}

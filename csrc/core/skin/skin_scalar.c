@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* The formulas in their plainest form, one vertex after the other: the reference for the vector
    kernels and the shaders. Equation numbers are those of dragonmeteor's article on MMD's morphing
-   and skinning (docs/mmd-behaviour.md#source-article). */
-#include "core/skin/skin.h"
+   and skinning (docs/mmd-behaviour.md#source-article).
+
+   A formula has one name wherever it stands: here, in skin_kernel.h (vectors), in shaders/ and in
+   tests/judges/twin.py (float64).
+
+   name                  what                                                         where
+   morph_positions       rest positions + weights x offsets of the vertex morphs      all four
+   mmd_skin_kind_of      the kind by which a method skins a vertex                    C, twin
+   bone_rotation         unit quaternion of a matrix, by Gram-Schmidt                 skin.c, twin
+   blend_linear          sum of w_i M_i                                               all four
+   blend_sdef            equation (4), with c and c0 of mmd_vertex                    all four
+   blend_qdef            real and dual part, signs relative to the pivot              all four
+   slerp_shares          what slerp makes of two weights; nlerp takes them as is      all four
+   quaternion_matrix     the rotation of a quaternion (shaders: rotate, without it)   C, twin
+   linear_normal         inverse transpose by cofactors                               all four
+   precise_normal        the same in double, where float is not enough                here
+   orthogonal_tangent    the turned tangent made orthogonal to the normal             all four
+   unit_or               unit vector, or another where there is none                  all four
+
+   Constants are in skin_frame.h. The twin, being of float64, has limits of its own, and so has
+   slerp: below which angle it is nlerp depends on the arithmetic. */
+#include "core/skin/skin_scalar.h"
 
 #define CGLM_ALL_UNALIGNED
 #include <cglm/cglm.h>
@@ -32,7 +52,7 @@ static void bone_point(const mmd_skin_bone *bone, const float *point, float *out
                    bone->rows[row][2] * point[2] + bone->rows[row][3];
 }
 
-static void place_linear(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
+static void blend_linear(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
 {
     for (int i = 0; i < vertex->count; i++) {
         const mmd_skin_bone *bone = &bones[vertex->bones[i]];
@@ -46,37 +66,36 @@ static void place_linear(const mmd_vertex *vertex, const mmd_skin_bone *bones, p
     }
 }
 
-/* Weights that blend q0 to q1, q1's with the sign that makes the arc the short one. */
-static void quaternion_shares(const float *q0, const float *q1, const float *weights,
-                              mmd_sdef_blend blend, float shares[2])
+double mmd_skin_arc(const float a[4], const float b[4])
 {
-    double dot = 0, chord = 0;
+    double chord = 0;
     for (int i = 0; i < 4; i++)
-        dot += (double)q0[i] * q1[i];
-    float sign = dot < 0 ? -1.0f : 1.0f;
-    shares[0] = weights[0];
-    shares[1] = sign * weights[1];
-    if (blend != MMD_SDEF_SLERP)
-        return;
-    for (int i = 0; i < 4; i++)
-        chord += pow((double)q0[i] - (double)sign * q1[i], 2);
+        chord += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
     double angle = 2 * asin(fmin(sqrt(chord) / 2, 1));
-    if (angle < 1e-5)
-        return; /* sin(w a) / sin(a) is w, to 1e-10 */
-    shares[0] = (float)(sin(weights[0] * angle) / sin(angle));
-    shares[1] = sign * (float)(sin(weights[1] * angle) / sin(angle));
+    return angle < 1e-5 ? 0 : angle; /* below, sin(w a) / sin(a) is w to 1e-10 */
+}
+
+static void slerp_shares(double angle, const float *weights, float shares[2])
+{
+    for (int i = 0; i < 2; i++)
+        shares[i] = angle > 0 ? (float)(sin(weights[i] * angle) / sin(angle)) : weights[i];
 }
 
 /* Equation (4), as M1 C + w0 (M0 - M1) C0 + R (p - C) with C0 = C + w1 (R0 - R1) / 2. */
-static void place_sdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, mmd_sdef_blend blend,
+static void blend_sdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, mmd_sdef_blend blend,
                        placement *out)
 {
     const mmd_skin_bone *bone0 = &bones[vertex->bones[0]], *bone1 = &bones[vertex->bones[1]];
+    const float *q0 = bone0->rotation;
     float shares[2];
-    versor q;
-    quaternion_shares(bone0->rotation, bone1->rotation, vertex->weights, blend, shares);
+    double dot = 0;
+    versor q1, q;
     for (int i = 0; i < 4; i++)
-        q[i] = shares[0] * bone0->rotation[i] + shares[1] * bone1->rotation[i];
+        dot += (double)q0[i] * bone1->rotation[i];
+    glm_vec4_scale((float *)bone1->rotation, dot < 0 ? -1.0f : 1.0f, q1); /* the shorter arc */
+    slerp_shares(blend == MMD_SDEF_SLERP ? mmd_skin_arc(q0, q1) : 0, vertex->weights, shares);
+    for (int i = 0; i < 4; i++)
+        q[i] = shares[0] * q0[i] + shares[1] * q1[i];
     glm_quat_normalize(q);
     glm_quat_mat3(q, out->linear);
 
@@ -93,7 +112,7 @@ static void place_sdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, mmd
 
 /* Dual quaternion blend, signs relative to the first influence (the one of largest weight).
    False when the blend vanishes, which takes negative weights. */
-static bool place_qdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
+static bool blend_qdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
 {
     const float *pivot = bones[vertex->bones[0]].rotation;
     versor real = {0}, dual = {0};
@@ -108,9 +127,10 @@ static bool place_qdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, pla
             dual[k] += weight * bone->dual[k];
         }
     }
-    float length = glm_vec4_norm(real);
-    if (!(length >= 1e-6f))
+    float square = glm_vec4_norm2(real);
+    if (!(square >= MMD_LEAST_QUATERNION))
         return false;
+    float length = sqrtf(square);
     glm_vec4_scale(real, 1 / length, real);
     glm_vec4_scale(dual, 1 / length, dual);
     glm_quat_mat3(real, out->linear);
@@ -131,18 +151,16 @@ static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placeme
         out->is_rotation = true;
         return;
     }
-    int kind = frame->method == MMD_METHOD_LINEAR            ? MMD_SKIN_LINEAR
-               : frame->method == MMD_METHOD_DUAL_QUATERNION ? MMD_SKIN_QDEF
-                                                             : vertex->kind;
+    mmd_skin_kind kind = mmd_skin_kind_of(frame->method, vertex->kind, vertex->count);
     for (int i = 0; i < vertex->count; i++) {
         const float *q = frame->bones[vertex->bones[i]].rotation;
         if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
             kind = MMD_SKIN_LINEAR;
     }
     if (kind == MMD_SKIN_SDEF)
-        place_sdef(vertex, frame->bones, frame->sdef_blend, out);
-    else if (kind != MMD_SKIN_QDEF || !place_qdef(vertex, frame->bones, out))
-        place_linear(vertex, frame->bones, out);
+        blend_sdef(vertex, frame->bones, frame->sdef_blend, out);
+    else if (kind != MMD_SKIN_QDEF || !blend_qdef(vertex, frame->bones, out))
+        blend_linear(vertex, frame->bones, out);
 }
 
 /* Unit `v`, or `otherwise` when v has no direction (or none that squares in float can tell). */
@@ -157,13 +175,13 @@ static void unit_or(const float *v, const float *otherwise, float *out)
 
 /* Inverse transpose, up to a positive factor: the cofactor matrix times the sign of the
  * determinant. */
-void mmd_skin_linear_normal(const mmd_skin_frame *frame, const mmd_vertex *vertex, float out[3])
+void mmd_skin_precise_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, float out[3])
 {
     double m[3][3] = {{0}}, cofactors[3][3], n[3], square = 0;
     for (int i = 0; i < vertex->count; i++)
         for (int k = 0; k < 9; k++)
             m[k / 3][k % 3] +=
-                (double)vertex->weights[i] * frame->bones[vertex->bones[i]].rows[k / 3][k % 3];
+                (double)vertex->weights[i] * bones[vertex->bones[i]].rows[k / 3][k % 3];
     for (int row = 0; row < 3; row++)
         for (int column = 0; column < 3; column++) {
             const double *a = m[(row + 1) % 3], *b = m[(row + 2) % 3];
@@ -182,32 +200,37 @@ void mmd_skin_linear_normal(const mmd_skin_frame *frame, const mmd_vertex *verte
         out[row] = square > 0 ? (float)(n[row] * scale) : vertex->normal[row];
 }
 
-static void turn_normal(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *placed,
-                        float *out)
+/* By the cofactors in float, where they are enough. */
+static void linear_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *placed,
+                          float *out)
 {
     float *x = placed->linear[0], *y = placed->linear[1], *z = placed->linear[2];
-    vec3 n;
-    memcpy(n, vertex->normal, sizeof n);
-    if (placed->is_rotation) {
-        glm_mat3_mulv(placed->linear, n, n);
-        unit_or(n, vertex->normal, out);
-        return;
-    }
     mat3 cofactors;
     glm_vec3_cross(y, z, cofactors[0]);
     glm_vec3_cross(z, x, cofactors[1]);
     glm_vec3_cross(x, y, cofactors[2]);
     float sign = glm_vec3_dot(x, cofactors[0]) < 0 ? -1.0f : 1.0f;
     float size = glm_vec3_norm2(x) + glm_vec3_norm2(y) + glm_vec3_norm2(z);
+    vec3 n;
+    memcpy(n, vertex->normal, sizeof n);
     glm_mat3_mulv(cofactors, n, n);
     float square = glm_vec3_norm2(n);
     if (square >= fmaxf(MMD_LEAST_NORMAL * size * size, FLT_MIN) && square <= FLT_MAX)
         glm_vec3_scale(n, sign / sqrtf(square), out);
     else
-        mmd_skin_linear_normal(frame, vertex, out);
+        mmd_skin_precise_normal(vertex, bones, out);
 }
 
-static void turn_tangent(const mmd_vertex *vertex, placement *placed, float *normal, float *out)
+static void rotated_normal(const mmd_vertex *vertex, placement *placed, float *out)
+{
+    vec3 n;
+    memcpy(n, vertex->normal, sizeof n);
+    glm_mat3_mulv(placed->linear, n, n);
+    unit_or(n, vertex->normal, out);
+}
+
+static void orthogonal_tangent(const mmd_vertex *vertex, placement *placed, float *normal,
+                               float *out)
 {
     vec3 t, across;
     memcpy(t, vertex->tangent, sizeof t);
@@ -215,7 +238,7 @@ static void turn_tangent(const mmd_vertex *vertex, placement *placed, float *nor
     glm_vec3_copy(t, across);
     glm_vec3_muladds(normal, -glm_vec3_dot(normal, t), across);
     /* Along the normal only rounding is left. */
-    if (glm_vec3_norm2(across) <= 1e-12f * glm_vec3_norm2(t))
+    if (glm_vec3_norm2(across) <= MMD_LEAST_TANGENT * glm_vec3_norm2(t))
         glm_vec3_zero(across);
     unit_or(across, vertex->tangent, out);
 }
@@ -255,12 +278,15 @@ void mmd_skin_scalar(const mmd_skin_frame *frame)
         glm_vec3_add(p, placed.target, frame->positions + 3 * v);
         if (!frame->normals && !frame->tangents)
             continue;
-        turn_normal(frame, vertex, &placed, normal);
+        if (placed.is_rotation)
+            rotated_normal(vertex, &placed, normal);
+        else
+            linear_normal(vertex, frame->bones, &placed, normal);
         if (frame->normals)
             memcpy(frame->normals + 3 * v, normal, sizeof normal);
         if (frame->tangents) {
             float *tangent = frame->tangents + mesh->tangent_width * v;
-            turn_tangent(vertex, &placed, normal, tangent);
+            orthogonal_tangent(vertex, &placed, normal, tangent);
             if (mesh->tangent_width == 4)
                 tangent[3] = vertex->tangent[3];
         }

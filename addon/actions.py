@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Actions, slots, curves and keyframes: all that the add-on knows of how Blender keeps animation.
+
+Until 4.3 an action has F-curves; from 4.4 on layers, strips and slots hold them.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import bpy
+import numpy as np
+
+_LAYERED = bpy.app.version >= (4, 4)
+_LINEAR = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
+_POINT = {  # members of a keyframe and their numbers; of enumerations the number of the item
+    "co": 2,
+    "handle_left": 2,
+    "handle_right": 2,
+    "handle_left_type": 1,
+    "handle_right_type": 1,
+    "interpolation": 1,
+    "easing": 1,
+    "type": 1,
+    "amplitude": 1,
+    "back": 1,
+    "period": 1,
+}
+_ENUMS = ("handle_left_type", "handle_right_type", "interpolation", "easing", "type")
+
+
+def value_path(name: str) -> str:
+    """Of a shape key's value, from its Key datablock."""
+    return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
+
+
+def bone_paths(name: str) -> dict[str, str]:
+    """Of a pose bone's own channels, from the armature object."""
+    path = f'pose.bones["{bpy.utils.escape_identifier(name)}"]'
+    channels = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
+    return {channel: f"{path}.{channel}" for channel in channels}
+
+
+# Which action and slot a datablock has
+
+
+def held(block: bpy.types.ID) -> tuple[bpy.types.Action | None, list]:
+    """The action of a datablock, and what `hold` needs besides, JSON-like."""
+    data = block.animation_data
+    if data is None:
+        return None, []
+    if not _LAYERED:
+        return data.action, [""]
+    slot = data.action_slot
+    return data.action, [slot.identifier if slot else "", data.last_slot_identifier]
+
+
+def hold(block: bpy.types.ID, action: bpy.types.Action | None, slots: Sequence[str]) -> None:
+    """Give a datablock the action that `held` has told."""
+    data = block.animation_data
+    data.action = action
+    if _LAYERED and len(slots) > 1:
+        data.action_slot = action.slots.get(slots[0]) if action and slots[0] else None
+        data.last_slot_identifier = slots[1]
+    if not slots:
+        clear_if_empty(block)
+
+
+def own(block: bpy.types.ID) -> bpy.types.Action:
+    """Give a datablock an action that is its alone: a copy of what it has, or a new one."""
+    data = block.animation_data or block.animation_data_create()
+    if data.action is None:
+        data.action = bpy.data.actions.new(block.name)
+        return data.action
+    slot = data.action_slot.identifier if _LAYERED and data.action_slot else ""
+    data.action = data.action.copy()
+    if _LAYERED:
+        for other in [other for other in data.action.slots if other.identifier != slot]:
+            data.action.slots.remove(other)
+        data.action_slot = data.action.slots.get(slot)
+    return data.action
+
+
+def clear_if_empty(block: bpy.types.ID) -> None:
+    """Drop animation data that holds nothing."""
+    data = block.animation_data
+    if data and not (data.action or len(data.drivers) or len(data.nla_tracks)):
+        block.animation_data_clear()
+
+
+# The curves that act on a datablock
+
+
+def channels(block: bpy.types.ID) -> tuple[bpy.types.AnyType, dict]:
+    """What has the `fcurves` and `groups` that act on a datablock, made where it is missing.
+
+    Also what `take_back` needs to remove all that was made, JSON-like.
+    """
+    data = block.animation_data or block.animation_data_create()
+    made = {"action": data.action is not None}
+    if _LAYERED:
+        made["last_slot"] = data.last_slot_identifier
+    if data.action is None:
+        data.action = bpy.data.actions.new(block.name)
+    action = data.action
+    if not _LAYERED:
+        return action, made
+    if data.action_slot is None:
+        data.action_slot = action.slots.new(id_type=block.id_type, name=block.name)
+        made["slot"] = data.action_slot.identifier
+    made["layer"] = not action.layers
+    layer = action.layers[0] if action.layers else action.layers.new("Layer")
+    made["strip"] = not layer.strips
+    strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+    bag = strip.channelbag(data.action_slot)
+    made["bag"] = bag is None
+    return bag or strip.channelbags.new(data.action_slot), made
+
+
+def take_back(block: bpy.types.ID, paths: Iterable[str], made: dict) -> None:
+    """Remove the curves of these paths, and what `channels` has made to hold them."""
+    data = block.animation_data
+    if data is None or data.action is None:
+        return
+    action = data.action
+    for curves in _of_slot(action, getattr(data, "action_slot", None)):
+        drop(curves, set(paths))
+    if not made["action"] and not any(len(found) for found in _all_curves(action)):
+        if _LAYERED:
+            data.action_slot = None
+        bpy.data.actions.remove(action)
+    elif _LAYERED:
+        _remove_layers(data, made)
+    if _LAYERED and data.action_slot is None:
+        data.last_slot_identifier = made["last_slot"]
+
+
+def drop(curves: bpy.types.AnyType, paths: set[str]) -> None:
+    for curve in [curve for curve in curves if curve.data_path in paths]:
+        curves.remove(curve)
+
+
+def of_action(action: bpy.types.Action) -> list[bpy.types.FCurve]:
+    """All curves of an action."""
+    return [curve for curves in _all_curves(action) for curve in curves]
+
+
+def playing(data: bpy.types.AnimData) -> list:
+    """Every collection of curves that acts on the owner of the animation data."""
+    found = []
+    if data.action is not None:
+        found += _of_slot(data.action, getattr(data, "action_slot", None))
+    for track in data.nla_tracks:
+        for strip in track.strips:
+            if strip.action is not None:
+                found += _of_slot(strip.action, getattr(strip, "action_slot", None))
+    return found
+
+
+def _of_slot(action, slot):
+    if not _LAYERED:
+        return [action.fcurves]
+    return [bag.fcurves for bag in _bags(action) if slot and bag.slot_handle == slot.handle]
+
+
+def _all_curves(action):
+    return [bag.fcurves for bag in _bags(action)] if _LAYERED else [action.fcurves]
+
+
+def _bags(action):
+    return [bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags]
+
+
+def _remove_layers(data, made):
+    """Leave the user's own action without the slot, layer, strip and bag that it did not have."""
+    action = data.action
+    if not action.layers or not action.layers[0].strips or data.action_slot is None:
+        return
+    layer, slot = action.layers[0], data.action_slot
+    strip = layer.strips[0]
+    bag = strip.channelbag(slot)
+    if made.get("bag") and bag is not None and not len(bag.fcurves):
+        strip.channelbags.remove(bag)
+        if made.get("strip") and not len(strip.channelbags):
+            layer.strips.remove(strip)
+        if made.get("layer") and not len(layer.strips):
+            action.layers.remove(layer)
+        if made.get("slot") == slot.identifier:
+            data.action_slot = None
+            action.slots.remove(slot)
+
+
+# Keyframes of one curve
+
+
+def write(curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray) -> None:
+    """Linear keyframes in place of those from the first of the frames on; earlier ones stay."""
+    kept = before(curve, frames[0])
+    early = len(kept["co"])
+    curve.keyframe_points.clear()
+    curve.keyframe_points.add(early + len(frames))
+    points = _points(curve) if early else {"co": np.empty((len(frames), 2), np.float32)}
+    for name in points:
+        points[name][:early] = kept[name]
+    points["co"][early:] = np.stack([frames, values], axis=1)
+    points["interpolation"] = np.append(kept["interpolation"], np.full(len(frames), _LINEAR))
+    for name, column in points.items():
+        curve.keyframe_points.foreach_set(name, column.astype(_dtype(name)).ravel())
+    curve.update()
+
+
+def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
+    """The keyframes before a frame: each member as an array of rows."""
+    points = _points(curve)
+    early = points["co"][:, 0] < frame
+    return {name: column[early] for name, column in points.items()}
+
+
+def _points(curve):
+    found = {}
+    for name, width in _POINT.items():
+        flat = np.empty(width * len(curve.keyframe_points), _dtype(name))
+        curve.keyframe_points.foreach_get(name, flat)
+        found[name] = flat.reshape(-1, width)
+    return found
+
+
+def _dtype(name):
+    return np.int32 if name in _ENUMS else np.float32

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Several motions as the one that MMD holds after loading them one after the other onto a model.
+
+Bones, morphs and IK switches that a motion has keys for are its from its first key on; what an
+earlier motion says of them before that, and of all others, stays. Only the whole can be solved:
+where a motion of the hips meets another one's feet, IK bends the legs.
+"""
+
+import math
+import struct
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from .. import motion_source, native
+
+_LAST = 2**32 - 1  # frame that a VMD can hold
+_BONE = np.dtype(
+    [
+        ("name", "S15"),
+        ("frame", "<u4"),
+        ("translation", "<f4", 3),
+        ("rotation", "<f4", 4),
+        # Of each channel x1 y1 x2 y2 at every fourth byte (docs/mmd-behaviour.md#vmd-bone-curves).
+        ("interpolation", "u1", (4, 4, 4)),
+    ]
+)
+_MORPH = np.dtype([("name", "S15"), ("frame", "<u4"), ("weight", "<f4")])
+
+
+def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
+    """The motions of one armature, oldest first, as one; its time is the scene's."""
+    if len(motions) == 1:
+        return motions[0]
+    rates = [Fraction(1 / motion.speed).limit_denominator(10_000) for motion in motions]
+    ticks = math.lcm(*(rate.denominator for rate in rates))  # of a frame of the scene
+    start = min(math.floor(motion.start) for motion in motions)
+    bones, morphs, switches = {}, {}, {}
+    for motion, rate in zip(motions, rates, strict=True):
+        offset = round((motion.start - start) * ticks)
+
+        def times(frames, offset=offset, factor=int(rate * ticks)):
+            return np.minimum(frames.astype(np.int64) * factor + offset, _LAST)
+
+        for track in motion.motion.bones:
+            columns = (track.translations, track.rotations, track.interpolation)
+            _lay(bones, track.name, times(track.frames), columns)
+        for track in motion.motion.morphs:
+            _lay(morphs, track.name, times(track.frames), (track.weights,))
+        keys = motion.motion.properties
+        for number, name in enumerate(keys.ik_names if len(keys.frames) else ()):
+            _lay(switches, name, times(keys.frames), (keys.ik_enabled[:, number],))
+    data = b"".join(
+        (
+            b"Vocaloid Motion Data 0002".ljust(50, b"\0"),
+            _section(_BONE, bones),
+            _section(_MORPH, morphs),
+            bytes(3 * 4),  # no camera, light and shadow
+            _properties(switches),
+        )
+    )
+    newest = motions[-1]
+    return newest.with_motion(native.load().load_motion(data), newest.path, start, ticks)
+
+
+def _lay(tracks, name, frames, columns):
+    """Lay the keys of a track over those that it has, from their first frame on."""
+    if not len(frames):
+        return
+    if name in tracks:
+        old_frames, old_columns = tracks[name]
+        kept = old_frames < frames[0]
+        columns = [
+            np.concatenate([old[kept], new]) for old, new in zip(old_columns, columns, strict=True)
+        ]
+        frames = np.concatenate([old_frames[kept], frames])
+    tracks[name] = frames, columns
+
+
+def _section(dtype, tracks):
+    """The count of all keys, and their records."""
+    parts = [np.empty(0, dtype)]
+    for name, (frames, columns) in tracks.items():
+        records = np.zeros(len(frames), dtype)
+        records["name"], records["frame"] = _encoded(name), frames
+        for field, column in zip(dtype.names[2:], columns, strict=True):
+            if field == "interpolation":
+                records[field][..., 0] = column
+            else:
+                records[field] = column
+        parts.append(records)
+    records = np.concatenate(parts)
+    return struct.pack("<I", len(records)) + records.tobytes()
+
+
+def _properties(switches):
+    """Keys that each switch all IK bones; one that has no key yet is on."""
+    times = np.unique(np.concatenate([np.empty(0, np.int64), *(f for f, _ in switches.values())]))
+    states = []
+    for frames, (enabled,) in switches.values():
+        last = np.searchsorted(frames, times, "right") - 1
+        states.append(np.where(last < 0, True, enabled[last]))
+    parts = [struct.pack("<I", len(times))]
+    for place, time in enumerate(times.tolist()):
+        parts.append(struct.pack("<IBI", time, 1, len(switches)))
+        for name, state in zip(switches, states, strict=True):
+            parts.append(struct.pack("<20sB", _encoded(name), int(state[place])))
+    return b"".join(parts)
+
+
+def _encoded(name):
+    return name.encode("cp932", "ignore")[:15]

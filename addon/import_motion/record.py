@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What imports of motions have changed, kept in an ID property of each datablock, and the way back.
+
+An import writes into an action of its own, a copy of the one that it finds, so that the user's stays
+as it was and Clear Motion gives it back. The property is a group: `state` as JSON, `before` and
+`written`, the two actions. It is saved with the file, so a motion can be cleared in another session.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+
+import bpy
+
+from .. import actions, motion_source, scene_model
+
+STATE = "mmdskin_motion"
+
+# What an older file lacks.
+_DEFAULTS = {
+    "version": 1,
+    "files": [],  # path, start and speed of each motion that the keyframes play, oldest first
+    "slots": [],  # as `actions.hold` takes them
+    "bones": {},  # name: channels of the bone, as in _CHANNELS
+    "keys": {},  # name: members of the shape key, as in _MEMBERS
+    "constraints": [],  # bone and name of each one muted
+    "drivers": [],  # path and index of each one muted
+    "settings": {},  # name: value before the first import, value since the last
+    "scene": [],  # name, last frame before the first import, last frame since the last
+}
+# The rotation mode comes first: setting it changes the others.
+_CHANNELS = (
+    "rotation_mode",
+    "location",
+    "rotation_quaternion",
+    "rotation_euler",
+    "rotation_axis_angle",
+    "scale",
+)
+_MEMBERS = ("value", "slider_min", "slider_max")
+
+
+@contextlib.contextmanager
+def of(block: bpy.types.ID) -> Iterator["Record"]:
+    """The Record of a datablock, kept when the block ends, also by an exception."""
+    noted = Record(block)
+    try:
+        yield noted
+    finally:
+        noted.store()
+
+
+class Record:
+    """Of the armature object of a model, or of the shape keys of a mesh."""
+
+    def __init__(self, block: bpy.types.ID) -> None:
+        kept = block.get(STATE, {})
+        self.block = block
+        self.state = {**_copy(_DEFAULTS), **json.loads(kept.get("state", "{}"))}
+        self._before, self._written = kept.get("before"), kept.get("written")
+
+    def store(self) -> None:
+        group = {"state": json.dumps(self.state)}
+        if self._before is not None:
+            group["before"] = self._before
+        if self._written is not None:
+            group["written"] = self._written
+        self.block[STATE] = group
+
+    def note_files(self, motions: Sequence[motion_source.Motion]) -> None:
+        """The motions that the keyframes play."""
+        self.state["files"] = [[one.path, one.start, one.speed] for one in motions]
+
+    def own_action(self) -> None:
+        """Let the datablock have an action that imports may write into."""
+        action, slots = actions.held(self.block)
+        if action is None or action != self._written:
+            self._before, self.state["slots"] = action, slots
+            self._written = actions.own(self.block)
+
+    def note_bone(self, bone: bpy.types.PoseBone) -> None:
+        self.state["bones"].setdefault(bone.name, [_plain(bone, name) for name in _CHANNELS])
+
+    def note_key(self, key: bpy.types.ShapeKey) -> None:
+        self.state["keys"].setdefault(key.name, [_plain(key, name) for name in _MEMBERS])
+
+    def mute_constraint(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> int:
+        """How many were muted, 1 or 0."""
+        if constraint.mute:
+            return 0
+        constraint.mute = True
+        self.state["constraints"].append([bone.name, constraint.name])
+        return 1
+
+    def mute_drivers(self, paths: set[str]) -> int:
+        """How many were muted."""
+        data = self.block.animation_data
+        found = [
+            curve
+            for curve in (data.drivers if data else ())
+            if curve.data_path in paths and not curve.mute
+        ]
+        for curve in found:
+            curve.mute = True
+            self.state["drivers"].append([curve.data_path, curve.array_index])
+        return len(found)
+
+    def set_settings(self, **values: object) -> None:
+        """Set settings of the model."""
+        settings = self.block.mmdskin
+        for name, value in values.items():
+            noted = self.state["settings"].setdefault(name, [getattr(settings, name), value])
+            noted[1] = value
+        for name, value in values.items():
+            setattr(settings, name, value)
+
+    def extend(self, scene: bpy.types.Scene, last: int) -> None:
+        """Let the scene end no earlier than the motion."""
+        if last <= scene.frame_end:
+            return
+        noted = self.state["scene"]
+        first = noted[1] if noted and noted[0] == scene.name else scene.frame_end
+        self.state["scene"] = [scene.name, first, last]
+        scene.frame_end = last
+
+    def restore(self) -> str:
+        """Bring the datablock back; the name of the action that holds keyframes of the user's.
+
+        "" where there are none: the action goes.
+        """
+        block, state = self.block, self.state
+        if STATE in block:
+            del block[STATE]
+        kept = self._restore_action()
+        for path, index in state["drivers"]:
+            curve = block.animation_data and block.animation_data.drivers.find(path, index=index)
+            if curve:
+                curve.mute = False
+        for name, values in state["bones"].items():
+            _put(block.pose.bones.get(name), _CHANNELS, values)
+        for name, values in state["keys"].items():
+            # The value last: the other two are its limits.
+            _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
+        for name, constraint in state["constraints"]:
+            bone = block.pose.bones.get(name)
+            if bone is not None and constraint in bone.constraints:
+                bone.constraints[constraint].mute = False
+        for name, (before, since) in state["settings"].items():
+            if getattr(block.mmdskin, name) == since:
+                setattr(block.mmdskin, name, before)
+        self._restore_range()
+        block.update_tag()
+        return kept
+
+    def _restore_action(self):
+        written = self._written
+        if written is None:
+            return ""
+        if actions.held(self.block)[0] == written:
+            actions.hold(self.block, self._before, self.state["slots"])
+        if self._holds_more():
+            written.use_fake_user = True
+            return written.name
+        if not written.users:
+            bpy.data.actions.remove(written)
+        return ""
+
+    def _holds_more(self):
+        """Whether the user has keyed more in the action that was written."""
+        known = {actions.value_path(name) for name in self.state["keys"]}
+        for name in self.state["bones"]:
+            known.update(actions.bone_paths(name).values())
+        if self._before is not None:
+            known.update(curve.data_path for curve in actions.of_action(self._before))
+        return any(curve.data_path not in known for curve in actions.of_action(self._written))
+
+    def _restore_range(self):
+        """Unless the scene has another end by now, or plays other motions."""
+        if not self.state["scene"] or any(STATE in obj for obj in bpy.data.objects):
+            return
+        name, before, since = self.state["scene"]
+        scene = bpy.data.scenes.get(name)
+        if scene is not None and scene.frame_end == since:
+            scene.frame_end = before
+
+
+def clear(models: list[scene_model.SceneModel]) -> tuple[int, list[str]]:
+    """Undo every import of the models: how many had one, and the actions that hold more."""
+    count, kept = 0, []
+    for model in models:
+        found = [block for block in blocks(model) if STATE in block]
+        kept += [name for name in (Record(block).restore() for block in found) if name]
+        count += bool(found)
+    return count, kept
+
+
+def blocks(model: scene_model.SceneModel) -> list[bpy.types.ID]:
+    """The datablocks of a model that motions move: its armature and the shape keys of its meshes."""
+    return [model.armature, *shape_keys(model)]
+
+
+def shape_keys(model: scene_model.SceneModel) -> list[bpy.types.Key]:
+    """Of the meshes of a model; objects may share one."""
+    found = (obj.data.shape_keys for obj in model.meshes)
+    return list(dict.fromkeys(block for block in found if block))
+
+
+def _plain(owner, name):
+    value = getattr(owner, name)
+    return value if isinstance(value, (str, float)) else list(value)
+
+
+def _put(owner, names, values):
+    if owner is not None:
+        for name, value in zip(names, values, strict=True):
+            setattr(owner, name, value)
+
+
+def _copy(state):
+    return json.loads(json.dumps(state))

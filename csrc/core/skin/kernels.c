@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The one place that knows which kernels there are and what of them this CPU can run. */
+#include "core/skin/kernels.h"
+
+#include "core/skin/skin_scalar.h"
+#include "core/skin/skin_vector.h"
+
+#include <string.h>
+
+static bool always(void)
+{
+    return true;
+}
+
+#ifdef MMD_SKIN_X86
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+/* Slowest first. */
+static const mmd_kernel kernels[] = {
+    {"scalar", always, mmd_skin_scalar},
+#ifdef MMD_SKIN_X86
+    {"sse2", always, mmd_skin_sse2},         {"avx2", has_avx2, mmd_skin_avx2},
+    {"avx512", has_avx512, mmd_skin_avx512},
+#endif
+#ifdef MMD_SKIN_ARM
+    {"neon", always, mmd_skin_neon},
+#endif
+};
+
+enum { COUNT = sizeof kernels / sizeof *kernels };
+
+const mmd_kernel *mmd_kernel_best(void)
+{
+    size_t best = COUNT - 1;
+    while (!kernels[best].available())
+        best--;
+    return &kernels[best];
+}
+
+const mmd_kernel *mmd_kernel_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(kernels[i].name, name) == 0)
+            return kernels[i].available() ? &kernels[i] : NULL;
+    return NULL;
+}

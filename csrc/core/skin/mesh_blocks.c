@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/skin/mesh_blocks.h"
+
+#include <string.h>
+
+/* A layout under way. */
+typedef struct layout {
+    const mmd_mesh_blocks_source *source;
+    mmd_mesh_blocks *out;
+    mmd_arena *arena;    /* of what stays */
+    mmd_arena temporary; /* of what is needed on the way only */
+    uint32_t *group_of;  /* of each vertex */
+    size_t *place_of;    /* of each vertex: block * MMD_LANES + lane */
+} layout;
+
+static bool same_group(const mmd_group *group, const mmd_vertex *vertex)
+{
+    return group->kind == vertex->kind && group->count == vertex->count &&
+           memcmp(group->bones, vertex->bones, sizeof group->bones) == 0;
+}
+
+static size_t hash(const mmd_vertex *vertex)
+{
+    uint64_t h = (uint64_t)(vertex->kind * 8 + vertex->count);
+    for (int i = 0; i < 4; i++)
+        h = (h ^ (uint32_t)vertex->bones[i]) * 0x9E3779B97F4A7C15u;
+    return (size_t)(h >> 32);
+}
+
+/* Gives every vertex the number of its group (groups in order of first use) and counts them in
+   block_count. */
+static bool find_groups(layout *l)
+{
+    size_t count = l->source->vertex_count, group_count = 0, size = 16, room = 256;
+    while (size < 2 * count)
+        size *= 2;
+    uint32_t *table = mmd_arena_alloc(&l->temporary, size, sizeof *table);
+    mmd_group *groups = mmd_arena_alloc(&l->temporary, room, sizeof *groups);
+    if (!table || !groups)
+        return false;
+    uint32_t current = 0;
+    for (size_t v = 0; v < count; v++) {
+        const mmd_vertex *vertex = &l->source->vertices[v];
+        if (v == 0 || !same_group(&groups[current], vertex)) {
+            size_t at = hash(vertex) & (size - 1);
+            while (table[at] && !same_group(&groups[table[at] - 1], vertex))
+                at = (at + 1) & (size - 1);
+            if (!table[at]) {
+                if (group_count == room) {
+                    mmd_group *more = mmd_arena_alloc(&l->temporary, 2 * room, sizeof *groups);
+                    if (!more)
+                        return false;
+                    groups = memcpy(more, groups, room * sizeof *groups);
+                    room *= 2;
+                }
+                mmd_group *group = &groups[group_count++];
+                group->kind = vertex->kind;
+                group->count = vertex->count;
+                memcpy(group->bones, vertex->bones, sizeof group->bones);
+                table[at] = (uint32_t)group_count;
+            }
+            current = table[at] - 1;
+        }
+        l->group_of[v] = current;
+        groups[current].block_count++;
+    }
+    l->out->groups = mmd_arena_alloc(l->arena, group_count, sizeof *groups);
+    if (!l->out->groups)
+        return false;
+    memcpy(l->out->groups, groups, group_count * sizeof *groups);
+    l->out->group_count = group_count;
+    return true;
+}
+
+/* Turns the groups' vertex counts into block counts and places. */
+static bool place_blocks(layout *l)
+{
+    mmd_mesh_blocks *out = l->out;
+    size_t total = 0;
+    for (size_t g = 0; g < out->group_count; g++) {
+        mmd_group *group = &out->groups[g];
+        group->first_block = out->block_count;
+        group->block_count = (group->block_count + MMD_LANES - 1) / MMD_LANES;
+        size_t rows = 3 + (l->source->has_normals ? 3u : 0) + (l->source->has_tangents ? 3u : 0) +
+                      (group->count > 1 ? (size_t)group->count - 1 : 0) +
+                      (group->kind == MMD_SKIN_SDEF ? 6u : 0);
+        group->block_stride = rows * MMD_LANES;
+        out->block_count += group->block_count;
+        total += group->block_count * group->block_stride;
+    }
+    out->blocks = mmd_arena_alloc(l->arena, out->block_count, sizeof *out->blocks);
+    float *data = mmd_arena_alloc(l->arena, total, sizeof *data);
+    if (!out->blocks || !data)
+        return false;
+    for (size_t g = 0; g < out->group_count; g++) {
+        mmd_group *group = &out->groups[g];
+        group->data = data;
+        data += group->block_count * group->block_stride;
+    }
+    return true;
+}
+
+static float *put_rows(float *row, size_t lane, const float *numbers, int count)
+{
+    for (int i = 0; i < count; i++, row += MMD_LANES)
+        row[lane] = numbers[i];
+    return row;
+}
+
+static void fill_lane(const layout *l, const mmd_group *group, size_t block, size_t lane,
+                      const mmd_vertex *vertex)
+{
+    /* Our own memory, const only for its readers. */
+    float *row = (float *)group->data + (block - group->first_block) * group->block_stride;
+    row = put_rows(row, lane, vertex->position, 3);
+    if (l->source->has_normals)
+        row = put_rows(row, lane, vertex->normal, 3);
+    if (l->source->has_tangents)
+        row = put_rows(row, lane, vertex->tangent, 3);
+    row = put_rows(row, lane, vertex->weights, group->count - 1);
+    if (group->kind == MMD_SKIN_SDEF) {
+        row = put_rows(row, lane, vertex->c, 3);
+        put_rows(row, lane, vertex->c0, 3);
+    }
+}
+
+static void fill_block(const layout *l, const mmd_group *group, size_t index)
+{
+    mmd_block *block = &l->out->blocks[index];
+    block->morph_slot = -1;
+    for (size_t lane = block->lanes; lane < MMD_LANES; lane++)
+        block->vertex[lane] = block->vertex[block->lanes - 1];
+    for (size_t lane = 0; lane < MMD_LANES; lane++)
+        fill_lane(l, group, index, lane, &l->source->vertices[block->vertex[lane]]);
+    /* Vertices of a group ascend, so that the ends tell; lanes that repeat one do not count. */
+    const uint32_t *vertex = block->vertex;
+    block->runs = (block->lanes >= 4 && vertex[3] - vertex[0] == 3 ? MMD_RUN_FIRST_FOUR : 0u) |
+                  (block->lanes == 8 && vertex[7] - vertex[4] == 3 ? MMD_RUN_LAST_FOUR : 0u) |
+                  (block->lanes == 8 && vertex[7] - vertex[0] == 7 ? MMD_RUN_ALL : 0u);
+}
+
+static bool fill_blocks(layout *l)
+{
+    const mmd_mesh_blocks *out = l->out;
+    size_t *next = mmd_arena_alloc(&l->temporary, out->group_count, sizeof *next);
+    if (!next)
+        return false;
+    for (size_t g = 0; g < out->group_count; g++)
+        next[g] = out->groups[g].first_block * MMD_LANES;
+    for (size_t v = 0; v < l->source->vertex_count; v++) {
+        size_t place = next[l->group_of[v]]++;
+        mmd_block *block = &out->blocks[place / MMD_LANES];
+        block->vertex[block->lanes++] = (uint32_t)v;
+        l->place_of[v] = place;
+    }
+    for (size_t g = 0; g < out->group_count; g++) {
+        const mmd_group *group = &out->groups[g];
+        for (size_t b = 0; b < group->block_count; b++)
+            fill_block(l, group, group->first_block + b);
+    }
+    return true;
+}
+
+/* Gives a slot to every block that the morph reaches. */
+static uint32_t *place_morph(const layout *l, const mmd_vertex_morph *morph)
+{
+    uint32_t *lanes = mmd_arena_alloc(l->arena, morph->offset_count, sizeof *lanes);
+    for (size_t i = 0; lanes && i < morph->offset_count; i++) {
+        size_t place = l->place_of[morph->vertices[i]];
+        mmd_block *block = &l->out->blocks[place / MMD_LANES];
+        if (block->morph_slot < 0)
+            block->morph_slot = (int32_t)l->out->morphed_count++;
+        lanes[i] = (uint32_t)block->morph_slot * 3 * MMD_LANES + (uint32_t)(place % MMD_LANES);
+    }
+    return lanes;
+}
+
+static bool place_morphs(layout *l)
+{
+    mmd_mesh_blocks *out = l->out;
+    size_t count = l->source->morph_count;
+    out->morph_lanes = mmd_arena_alloc(l->arena, count, sizeof *out->morph_lanes);
+    if (!out->morph_lanes)
+        return false;
+    for (size_t m = 0; m < count; m++)
+        if (!(out->morph_lanes[m] = place_morph(l, &l->source->morphs[m])))
+            return false;
+    out->morphed = mmd_arena_alloc(l->arena, out->morphed_count, sizeof *out->morphed);
+    if (!out->morphed)
+        return false;
+    for (size_t g = 0; g < out->group_count; g++) {
+        const mmd_group *group = &out->groups[g];
+        for (size_t b = 0; b < group->block_count; b++) {
+            int32_t slot = out->blocks[group->first_block + b].morph_slot;
+            if (slot >= 0)
+                out->morphed[slot] = group->data + b * group->block_stride;
+        }
+    }
+    return true;
+}
+
+bool mmd_mesh_blocks_build(const mmd_mesh_blocks_source *source, mmd_arena *arena,
+                           mmd_mesh_blocks *out)
+{
+    layout l = {.source = source, .out = out, .arena = arena};
+    size_t n = source->vertex_count;
+    *out = (mmd_mesh_blocks){0};
+    l.group_of = mmd_arena_alloc(&l.temporary, n, sizeof *l.group_of);
+    l.place_of = mmd_arena_alloc(&l.temporary, n, sizeof *l.place_of);
+    bool built = l.group_of && l.place_of && find_groups(&l) && place_blocks(&l) &&
+                 fill_blocks(&l) && place_morphs(&l);
+    mmd_arena_free(&l.temporary);
+    return built;
+}

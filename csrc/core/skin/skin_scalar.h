@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_SKIN_SCALAR_H
+#define MMD_SKIN_SCALAR_H
+
+#include "core/skin/skin_frame.h"
+
+/* The reference kernel, on any CPU. */
+mmd_skin_run mmd_skin_scalar;
+
+/* The unit normal of a linear blend, or the input's where the blend has none, in double: for blends
+   that float is not enough for (MMD_LEAST_NORMAL). */
+void mmd_skin_precise_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, float out[3]);
+
+/* The angle between two unit quaternions as vectors, 0 where slerp by it would be lerp. */
+double mmd_skin_arc(const float a[4], const float b[4]);
+
+#endif

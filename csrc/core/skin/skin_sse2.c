@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/skin/skin_vector.h"
+
+#ifdef MMD_SKIN_X86
+
+#include <immintrin.h>
+
+#define KERNEL mmd_skin_sse2
+#define WIDTH 4
+#define TARGET
+#define SPLAT(x) _mm_set1_ps(x)
+#define FMA(a, b, c) ((a) * (b) + (c))
+#define RSQRT(x) (SPLAT(1) / _mm_sqrt_ps(x))
+#define ANY(m) (_mm_movemask_ps((__m128)(m)) != 0)
+#define STORE3(out, v) store_first3(out, v)
+#define QUAD(v, k) (v)
+#include "core/skin/skin_kernel.h"
+
+#endif

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clear Motion: what imports of motions wrote goes, and what they replaced comes back, exactly."""
+
+import json
+
+import bpy
+import case
+import fingerprint
+import scene
+from cases_motion import dance
+from cases_motion_import import ImportCase, faster
+from files import motion_file
+
+
+class ClearCase(ImportCase):
+    def assert_comes_back(self, *imports):
+        before = fingerprint.of_file(), self.settings()
+        for options in imports:
+            self.assertEqual(self.imported(**options), {"FINISHED"})
+        self.assertTrue(fingerprint.differences(before[0], fingerprint.of_file()))
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        bpy.context.view_layer.update()
+        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
+        self.assertEqual(before[1], self.settings())
+
+    def settings(self):
+        settings = self.armature.mmdskin
+        names = ("source", "model_path", "motion_path", "motion_start", "motion_real_time")
+        return [getattr(settings, name) for name in names]
+
+    def vpd(self):
+        keys = dance(self.scene.pmx)
+        keys = keys._replace(bones=keys.bones[2:8:2], morphs=[motion_file.MorphKey("あ", 0, 0.5)])
+        return self.write("立ち.vpd", motion_file.write_vpd(keys))
+
+
+class Clears(ClearCase):
+    def test_a_motion(self):
+        self.assert_comes_back({})
+
+    def test_two_motions(self):
+        second = self.write("second.vmd", motion_file.write_vmd(faster(self.scene.pmx)))
+        self.assert_comes_back({}, {"path": second, "frame_start": 30})
+
+    def test_a_pose(self):
+        scene.pose(self.scene)
+        self.assert_comes_back({"path": self.vpd()})
+
+    def test_a_motion_source(self):
+        self.assert_comes_back({"mode": "SOURCE", "frame_start": 5})
+        self.assertEqual(self.armature.mmdskin.source, "ARMATURE")
+
+    def test_a_motion_source_that_keyframes_took_over_from(self):
+        self.assert_comes_back({"mode": "SOURCE"}, {})
+
+    def test_what_the_user_had_keyed(self):
+        """Curves with handles, a modifier and a group; other rotation modes; driven keys."""
+        arm = self.armature.pose.bones["腕.L"]
+        arm.rotation_mode = "XZY"
+        for frame, angle in ((1, 0.1), (7, 0.6), (30, -0.3)):
+            arm.rotation_euler = (angle, 2 * angle, 0)
+            arm.keyframe_insert("rotation_euler", frame=frame)
+            arm.keyframe_insert("location", frame=frame)
+        curve = self.curves(self.armature)[0]
+        curve.keyframe_points[1].handle_left_type = "FREE"
+        curve.keyframe_points[1].handle_left = (5, 0.9)
+        curve.modifiers.new("NOISE").strength = 0.1
+        keys = self.mesh.data.shape_keys
+        keys.key_blocks["い"].driver_add("value").driver.expression = "0.25"
+        keys.key_blocks["あ"].value = 0.5
+        keys.key_blocks["あ"].keyframe_insert("value", frame=4)
+        knee = self.armature.pose.bones["ひざ.R"]
+        for name, mute in (("on", False), ("off", True)):
+            constraint = knee.constraints.new("COPY_ROTATION")
+            constraint.name, constraint.mute, constraint.target = name, mute, self.armature
+            constraint.subtarget = "腕.L"
+        scene.pose(self.scene)
+        bpy.context.scene.frame_set(6)
+        self.assert_comes_back({}, {"replace": True})
+
+    def test_an_action_that_others_use(self):
+        self.armature.keyframe_insert("location", frame=1)
+        other = scene.Scene(self.scene.pmx, "other").armature
+        other.animation_data_create().action = self.armature.animation_data.action
+        scene.select(self.armature)
+        self.assert_comes_back({})
+        self.assertEqual(self.armature.animation_data.action, other.animation_data.action)
+
+    def test_undo_of_the_clearing(self):
+        self.imported()
+        bpy.ops.ed.undo_push(message="imported")
+        name = self.armature.name
+        bpy.ops.mmdskin.clear_motion("EXEC_DEFAULT", True)
+        bpy.ops.ed.undo()
+        self.armature = bpy.data.objects[name]
+        self.assert_plays((1, 7, 16))
+        scene.select(self.armature)
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        self.assertIsNone(self.armature.animation_data)
+
+    def test_a_saved_file(self):
+        before = self.armature.pose.bones["腕.L"].rotation_mode
+        self.imported()
+        path = self.folder.name + "/saved.blend"
+        bpy.data.libraries.write(path, {self.armature, self.mesh, self.scene.root})
+        scene.clear()
+        with bpy.data.libraries.load(path) as (theirs, ours):
+            ours.objects = theirs.objects
+        for obj in ours.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        self.armature = next(obj for obj in ours.objects if obj.type == "ARMATURE")
+        bpy.context.view_layer.update()
+        self.assert_plays((1, 7, 16))
+        scene.select(self.armature)
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        self.assertIsNone(self.armature.animation_data)
+        self.assertEqual(self.armature.pose.bones["腕.L"].rotation_mode, before)
+
+    def test_a_record_without_what_came_later(self):
+        """Of a file that an older version wrote."""
+        self.imported()
+        group = self.armature["mmdskin_motion"]
+        state = json.loads(group["state"])
+        self.assertEqual(state["version"], 1)
+        group["state"] = json.dumps({"bones": state["bones"]})
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        self.assertIsNone(self.armature.animation_data and self.armature.animation_data.action)
+
+
+class Keeps(ClearCase):
+    def test_keyframes_of_the_user_since(self):
+        self.imported()
+        self.armature.keyframe_insert("location", frame=3)
+        action = self.armature.animation_data.action
+        with case.reports() as said:
+            bpy.ops.mmdskin.clear_motion()
+        self.assertIn(f"Warning: Other keyframes are kept in action '{action.name}'", said)
+        self.assertTrue(action.use_fake_user)
+
+    def test_an_action_that_the_user_has_chosen_since(self):
+        self.imported()
+        chosen = bpy.data.actions.new("chosen")
+        self.armature.animation_data.action = chosen
+        bpy.ops.mmdskin.clear_motion()
+        self.assertEqual(self.armature.animation_data.action, chosen)
+
+    def test_the_end_of_the_scene_that_another_motion_needs(self):
+        other = scene.Scene(self.scene.pmx, "other")
+        scene.select(other.armature)
+        self.imported(frame_start=40)
+        self.assertEqual(bpy.context.scene.frame_end, 55)
+        scene.select(self.armature)
+        self.imported(frame_start=50)
+        bpy.ops.mmdskin.clear_motion()
+        self.assertEqual(bpy.context.scene.frame_end, 65)
+
+    def test_all_models(self):
+        other = scene.Scene(self.scene.pmx, "other")
+        for armature in (self.armature, other.armature):
+            scene.select(armature)
+            self.imported()
+        bpy.ops.mmdskin.clear_motion(all_models=True)
+        for armature in (self.armature, other.armature):
+            self.assertIsNone(armature.animation_data)
+
+
+class Refused(ClearCase):
+    def test_no_motion(self):
+        with case.reports() as said:
+            self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"CANCELLED"})
+        self.assertEqual(said, ["Warning: This model has no imported motion to clear"])
+
+    def test_tweak_mode(self):
+        self.imported()
+        data = self.armature.animation_data
+        strip = data.nla_tracks.new().strips.new("strip", 1, data.action)
+        data.action = None
+        data.use_tweak_mode = True
+        if not data.use_tweak_mode:
+            self.skipTest("tweak mode needs the strip's editor here")
+        strip.select = True
+        for operator in (self.imported, bpy.ops.mmdskin.clear_motion):
+            with self.assertRaisesRegex(RuntimeError, "is in tweak mode: leave it first"):
+                operator()
+        data.use_tweak_mode = False

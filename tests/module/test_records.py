@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""Records: one order of fields in module and stub, and one tuple for all who ask."""
+
+import ast
+import sys
+import threading
+from pathlib import Path
+
+import mmdskin
+import pytest
+from sample import model as sample
+
+STUB = Path(__file__).parents[2] / "csrc/mmdskin.pyi"
+
+
+def stub_records() -> dict[str, tuple[str, ...]]:
+    """Fields of the named tuples in the stub, in their order."""
+    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+    return {
+        node.name: tuple(item.target.id for item in node.body if isinstance(item, ast.AnnAssign))
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)
+    }
+
+
+def module_records() -> dict[str, tuple[str, ...]]:
+    kinds = vars(mmdskin).items()
+    return {name: kind._fields for name, kind in kinds if hasattr(kind, "_fields")}
+
+
+def test_module_and_stub_have_the_same_fields_in_the_same_order():
+    assert module_records() == stub_records()
+
+
+def everyone(work, count=4) -> list:
+    """What `work` returns in threads that all start at once and take turns as often as can be."""
+    barrier = threading.Barrier(count)
+    results: list = []
+
+    def run():
+        barrier.wait()
+        results.append(work())
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=run) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return results
+
+
+def pose_file(count=200) -> bytes:
+    bones = (f"Bone{i}{{b{i}\n0,0,0;\n0,0,0,1;\n}}\n" for i in range(count))
+    morphs = (f"Morph{i}{{m{i}\n0;\n}}\n" for i in range(count))
+    return "".join(["Vocaloid Pose Data file\n", *bones, *morphs]).encode()
+
+
+@pytest.fixture(scope="module")
+def files():
+    return {mmdskin.load_model: sample.build_sample(), mmdskin.load_motion: pose_file()}
+
+
+@pytest.mark.parametrize(
+    "load, section",
+    [
+        (mmdskin.load_model, "bones"),
+        (mmdskin.load_model, "materials"),
+        (mmdskin.load_motion, "bones"),
+        (mmdskin.load_motion, "morphs"),
+    ],
+)
+def test_threads_that_ask_at_once_get_one_tuple(files, load, section):
+    for _ in range(60):
+        owner = load(files[load])
+        tuples = everyone(lambda: getattr(owner, section))  # noqa: B023
+        assert len({id(one) for one in tuples}) == 1
