@@ -9,7 +9,7 @@ import sys
 from itertools import islice
 
 import dataset_chunks
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, as_completed
 
 
 def on(client):
@@ -41,11 +41,12 @@ def main():
     )
     arguments.add_argument("--workers", type=int, help="without a cluster; default: one a core")
     options = arguments.parse_args()
-    cluster = options.scheduler or LocalCluster(n_workers=options.workers, threads_per_worker=1)
-    with Client(cluster) as client:
-        if options.scheduler:
-            client.upload_file(dataset_chunks.__file__)
-            client.wait_for_workers(1)
+    if options.scheduler is None:
+        with Client(n_workers=options.workers, threads_per_worker=1) as client:
+            return dataset_chunks.build(options, on(client))
+    with Client(options.scheduler) as client:
+        client.wait_for_workers(1)
+        client.upload_file(dataset_chunks.__file__)
         return dataset_chunks.build(options, on(client))
 
 

@@ -24,7 +24,7 @@ def environment(folder):
     (modules / extension.name).symlink_to(extension)
     return {
         **os.environ,
-        "PYTHONPATH": f"{modules}{os.pathsep}{EXAMPLES}",
+        "PYTHONPATH": str(modules),
         "DASK_TEMPORARY_DIRECTORY": f"{folder}/dask",
         "RAY_TMPDIR": f"{folder}/ray",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),  # or it leaves one in the home folder

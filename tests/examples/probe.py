@@ -7,8 +7,10 @@ import signal
 import sys
 from pathlib import Path
 
-import dataset_chunks
 import zarr
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "examples"))
+import dataset_chunks  # noqa: E402
 
 
 def die(chunk, settings):
