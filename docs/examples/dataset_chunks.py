@@ -253,5 +253,9 @@ def parser(description):
     return arguments
 
 
+def main():
+    return build(parser("On one core.").parse_args(), one_by_one)
+
+
 if __name__ == "__main__":
-    sys.exit(1 if build(parser("On one core.").parse_args(), one_by_one) else 0)
+    sys.exit(1 if main() else 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An example with a task of ours around its own: probe.py die|measure dataset_dask <its arguments>"""
+"""An example with a task of ours around its own: probe.py die|measure|change dataset_dask <arguments>"""
 
 import importlib
 import os
@@ -12,9 +12,11 @@ import zarr
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "examples"))
 import dataset_chunks  # noqa: E402
 
+make, examine = dataset_chunks.make, dataset_chunks.examine
+
 
 def die(chunk, settings):
-    """Once, kill the worker when a chunk's positions are written and its normals are not."""
+    """Once, kill the process when a chunk's positions are written and its normals are not."""
     flag = Path(settings.store + ".died")
     if chunk.number == 1 and not flag.exists():
         flag.touch()
@@ -26,12 +28,12 @@ def die(chunk, settings):
             write(array, where, values)
 
         zarr.Array.__setitem__ = write_until_normals
-    return dataset_chunks.make(chunk, settings)
+    return make(chunk, settings)
 
 
 def measure(chunk, settings):
     """Leave the most memory that each worker held so far, in kB, in a file named by its process."""
-    count = dataset_chunks.make(chunk, settings)
+    count = make(chunk, settings)
     lines = Path("/proc/self/status").read_text().splitlines()
     status = dict(line.split(":", 1) for line in lines)
     folder = Path(settings.store + ".memory")
@@ -40,8 +42,17 @@ def measure(chunk, settings):
     return count
 
 
+def change(file, settings):
+    """Let every file grow as soon as it was looked at."""
+    found = examine(file, settings)
+    file.path.write_bytes(file.path.read_bytes() + b"more")
+    return found
+
+
 if __name__ == "__main__":
     probe, example = sys.argv.pop(1), sys.argv.pop(1)
-    # the workers import a dataset_chunks of their own, where `make` is what it was
-    dataset_chunks.make = {"die": die, "measure": measure}[probe]
+    if probe == "change":
+        dataset_chunks.examine = change
+    else:
+        dataset_chunks.make = {"die": die, "measure": measure}[probe]
     sys.exit(1 if importlib.import_module(example).main() else 0)

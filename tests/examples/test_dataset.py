@@ -23,6 +23,7 @@ from files import pmx_file as pmx
 from sample import model as sample
 from sample import motion as sample_motion
 
+PROBE = Path(__file__).with_name("probe.py")
 ENGINES = ["dataset_dask", "dataset_ray"]
 REAL = ["初音ミク.pmx", "mmt_test_model.pmx", "miku_v2.pmd", "test.vmd", "test.vpd"]
 
@@ -159,25 +160,23 @@ def test_a_running_cluster_needs_only_its_packages(run, data, serial, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_killed_worker_loses_nothing(run, data, serial, tmp_path, engine):
-    probe = Path(__file__).with_name("probe.py")
-    run(probe, "die", engine, *data, tmp_path / "out", *OPTIONS, "--workers", "2", status=1)
+    run(PROBE, "die", engine, *data, tmp_path / "out", *OPTIONS, "--workers", "2", status=1)
     assert (tmp_path / "out.died").exists()
     assert contents(tmp_path / "out") == contents(serial)
 
 
 def test_a_killed_run_is_taken_up(run, data, serial, tmp_path):
     """What was finished before is not written again."""
-    arguments = [script("dataset_chunks"), *data, tmp_path / "out", *OPTIONS]
-    with run(*arguments, start=subprocess.Popen, stderr=subprocess.DEVNULL) as process:
-        while not list(tmp_path.glob("out/サンプル.pmx/踊り.vmd/written/c/2")):
-            assert process.poll() is None
-            time.sleep(0.001)
-        process.send_signal(signal.SIGKILL)
-    before = times(tmp_path / "out" / "サンプル.pmx" / "踊り.vmd" / "written" / "c")
+    arguments = [*data, tmp_path / "out", *OPTIONS]
+    run(PROBE, "die", "dataset_chunks", *arguments, status=-signal.SIGKILL)
+    before = times(tmp_path / "out")
     assert contents(tmp_path / "out") != contents(serial)
-    run(*arguments, status=1)
+    run(script("dataset_chunks"), *arguments, status=1)
     assert contents(tmp_path / "out") == contents(serial)
-    assert before.items() <= times(tmp_path / "out").items()
+    after = times(tmp_path / "out")
+    kept = [path for path in before if path.parent.parent.name == "written"]
+    assert kept
+    assert all(before[path] == after[path] for path in kept)
 
 
 def test_a_second_run_writes_nothing(run, data, serial):
@@ -229,6 +228,13 @@ def test_a_broken_file_is_told_and_stops_no_other(run, tmp_path):
     assert (tmp_path / "out" / model.name / motion.name / "written/c/0").exists()
 
 
+def test_a_file_that_changes_during_a_run_is_told(run, tmp_path):
+    """Or the hash in the attributes would be of something else."""
+    _, _, [_, *arguments] = few(tmp_path)
+    said = run(PROBE, "change", "dataset_chunks", *arguments, status=1)
+    assert "ValueError: 少し.pmx was changed after this run began" in said
+
+
 def test_a_motion_for_another_model_is_warned_of_and_done(run, tmp_path):
     model, motion, arguments = few(tmp_path)
     model.write_bytes(pmx.write(small.rigid_file(10)))
@@ -247,9 +253,8 @@ def test_a_worker_holds_less_than_300_mb(run, tmp_path, engine):
     ):
         folder = model.parent if path.suffix == ".pmx" else motion.parent
         (folder / path.name).write_bytes(path.read_bytes())
-    probe = Path(__file__).with_name("probe.py")
     options = ["--workers", "2", "--dtype", "float16", "--frames", ":30"]
-    run(probe, "measure", engine, *arguments, *options)
+    run(PROBE, "measure", engine, *arguments, *options)
     peaks = [int(path.read_text()) for path in (tmp_path / "out.memory").iterdir()]
     assert len(peaks) == 2
     assert max(peaks) < 300_000
