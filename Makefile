@@ -17,19 +17,20 @@ STUB := $(wildcard csrc/gl/none/*.c)
 HEADERS := $(wildcard csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
 C_TESTS := $(wildcard tests/c/*.[ch])
-FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+FUZZERS := model motion pair rig
 C_FILES := $(SOURCES) $(STUB) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
 # What the files that see GLEW and Python need on top.
-MODULE_FLAGS = -DGLEW_STATIC -DPy_LIMITED_API=0x030b0000 \
+MODULE_FLAGS = -DPy_LIMITED_API=0x030a0000 \
 	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
+	-isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include \
 	-DMMDSKIN_VERSION='"$(VERSION)"' $$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench wheel addon format check clean help
+.PHONY: build demo test bench wheel wheels addon format check fuzz clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -44,9 +45,6 @@ test: build build/c/tests $(BLENDERS:%=build/blender-%) addon build/examples ## 
 bench: build addon build/examples ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
-wheel: build/wheel ## Make dist/mmdskin-<version>-*.whl
-	@ls dist/mmdskin-$(VERSION)-*.whl
-
 addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip
 	@ls dist/mmdskin-$(VERSION).zip
 
@@ -60,6 +58,8 @@ check: check-format check-compile check-fuzz build/c/tests build/c/arm/tests ## 
 	@qemu-aarch64-static build/c/arm/tests
 	@echo C tests here
 	@$(BIN)/python tests/check/run_tests.py --c-only
+
+fuzz: check-fuzz ## Feed the core hostile files and rigs for FUZZ_SECONDS a target
 
 clean: ## Remove everything that was made
 	rm -rf .venv build dist *.egg-info
@@ -96,18 +96,10 @@ build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/pac
 
 # The module
 
-build/wheel: $(SOURCES) $(HEADERS) $(wildcard csrc/*.pyi csrc/licenses/* shaders/*) \
-		setup.py pyproject.toml LICENSE .venv/ready
-	rm -rf build/lib* build/bdist* dist/mmdskin-*.whl
-	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
-	@touch $@
-
-build/installed: build/wheel
-	$(BIN)/pip install --quiet --force-reinstall --no-deps $$(ls dist/mmdskin-$(VERSION)-*.whl)
-	@touch $@
+include csrc/platforms/wheels.mk
 
 build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) build/wheel
-	$(BIN)/python addon/package.py --wheel $$(ls dist/mmdskin-$(VERSION)-*.whl) --output dist
+	$(BIN)/python addon/package.py --wheel build/wheels/own/*.whl --output dist
 	@touch $@
 
 build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
@@ -128,12 +120,12 @@ check-format: .venv/ready build/packages-check
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
 	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(STUB))
 
-build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED)
+build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew
 	@mkdir -p $(@D)
 	@echo gcc $<
 	@gcc $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
-build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/packages-check
+build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/packages-check
 	@mkdir -p $(@D)
 	@echo clang $<
 	@clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
@@ -164,12 +156,30 @@ build/c/tests: $(CORE:csrc/%.c=build/c/sanitize/%.o) $(C_TESTS)
 	@echo gcc, sanitizers $@
 	@gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
 
-build/fuzz/%: tests/fuzz/%.c $(CORE) $(HEADERS) build/packages-check
+# The fuzz targets: one file each, and the core compiled once for all.
+
+FUZZ_CORE := $(CORE:csrc/core/%.c=build/fuzz/core/%.o)
+FUZZ_FLAGS = $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link
+# clang takes minutes for the vector kernels under the undefined behaviour sanitizer.
+$(filter build/fuzz/core/skin/skin_%,$(filter-out %/skin_scalar.o,$(FUZZ_CORE))): \
+	FUZZ_FLAGS += -fno-sanitize=undefined
+
+build/fuzz/core/%.o: csrc/core/%.c $(HEADERS) build/packages-check
 	@mkdir -p $(@D)
+	@echo clang, fuzzers $<
+	@clang $(FUZZ_FLAGS) -c $< -o $@
+
+$(FUZZERS:%=build/fuzz/%): build/fuzz/%: tests/fuzz/%.c tests/fuzz/target.c $(FUZZ_CORE) \
+		$(wildcard tests/fuzz/*.h)
 	@echo clang, fuzzer $<
-	@clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c,$^) -lm -o $@
+	@clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c %.o,$^) -lm -o $@
 
-check-fuzz: $(FUZZERS:%=%-run)
+build/fuzz/seeds: tests/fuzz/seeds.py $(wildcard tests/files/*.py) .venv/ready
+	@mkdir -p $@
+	$(BIN)/python $< $@
+	@touch $@
 
-build/fuzz/%-run: build/fuzz/%
+check-fuzz: $(FUZZERS:%=build/fuzz/%-run)
+
+build/fuzz/%-run: build/fuzz/% build/fuzz/seeds
 	bash tests/check/fuzz.sh $< $(FUZZ_SECONDS)

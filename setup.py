@@ -2,7 +2,6 @@
 """Builds the one extension module; everything declarative is in pyproject.toml."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,14 +9,29 @@ from setuptools import Command, Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
+sys.path.insert(0, "csrc/platforms")
+import cross
+import glew
+
+PLATFORM = cross.chosen()
+if PLATFORM:  # the times in the wheel; the same bytes whenever it is made
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800")
+# Where contexts of OpenGL come from.
+GL = PLATFORM.system.gl if PLATFORM else "egl" if sys.platform == "linux" else "none"
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wsign-conversion"]
 GENERATED = Path("build/generated")
-# OpenGL contexts come from EGL; elsewhere a stub stands for csrc/gl.
-EGL = sys.platform.startswith("linux")
 
 
 def files(*patterns):
     return sorted(path.as_posix() for pattern in patterns for path in Path().glob(pattern))
+
+
+def generate(name, text):
+    """Write a header unless it is there: others may be compiling with it."""
+    path = GENERATED / name
+    if not path.is_file() or path.read_text("utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
 
 
 def c_string(text):
@@ -44,32 +58,28 @@ class EmbedShaders(Command):
             name = "mmd_shader_" + path.name.replace(".", "_")
             text = c_string(path.read_text(encoding="utf-8"))
             parts.append(f"static const char {name}[] =\n{text};")
-        GENERATED.mkdir(parents=True, exist_ok=True)
-        (GENERATED / "shaders.h").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        generate("shaders.h", "\n\n".join(parts) + "\n")
 
 
 class BuildModule(build_ext):
+    def get_ext_filename(self, fullname):
+        return PLATFORM.system.module if PLATFORM else super().get_ext_filename(fullname)
+
     def build_extensions(self):
         import numpy
 
         self.run_command("embed_shaders")
         version = self.distribution.get_version()
         for extension in self.extensions:
-            extension.include_dirs.append(numpy.get_include())
             extension.define_macros.append(("MMDSKIN_VERSION", f'"{version}"'))
-            if EGL:
-                extension.extra_objects.append(self.glew_archive())
+            if GL != "none":
+                folder = glew.source()
+                extension.extra_compile_args += [f"-isystem{folder}", f"-isystem{folder}/include"]
+            if PLATFORM:
+                cross.prepare(self.compiler, PLATFORM, Path(self.build_temp))
+            else:
+                extension.include_dirs.append(numpy.get_include())
         super().build_extensions()
-
-    def glew_archive(self):
-        """The static archive: the shared libGLEW would pull libGL and libX11 in at import."""
-        compiler = self.compiler.compiler_so[0]
-        answer = subprocess.run(
-            [compiler, "-print-file-name=libGLEW.a"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        if not os.path.isabs(answer):
-            raise SystemExit("libGLEW.a is missing; Debian and Ubuntu have it in libglew-dev")
-        return answer
 
 
 class BuildStubs(build_py):
@@ -89,18 +99,31 @@ class BuildStubs(build_py):
         return ["csrc/mmdskin.pyi"]
 
 
+def options():
+    """One wheel for every Python; one for another platform is built apart from our own."""
+    wheel = {"py_limited_api": f"cp{cross.PYTHON[0]}{cross.PYTHON[1]}"}
+    if not PLATFORM:
+        return {"bdist_wheel": wheel}
+    folder = Path("build/cross", os.environ["MMDSKIN_PLATFORM"])
+    folder.mkdir(parents=True, exist_ok=True)
+    return {
+        "build": {"build_base": str(folder)},
+        "bdist_wheel": wheel | {"plat_name": PLATFORM.tag, "bdist_dir": str(folder / "wheel")},
+        "egg_info": {"egg_base": str(folder)},
+    }
+
+
 mmdskin = Extension(
     "mmdskin",
     sources=files(
-        "csrc/core/*/*.c", "csrc/gl/*.c" if EGL else "csrc/gl/none/*.c", "csrc/python/*.c"
+        "csrc/core/*/*.c", "csrc/gl/none/*.c" if GL == "none" else "csrc/gl/*.c", "csrc/python/*.c"
     ),
     depends=files("csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
-        ("Py_LIMITED_API", "0x030b0000"),
+        ("Py_LIMITED_API", "0x030a0000"),
         ("NPY_TARGET_VERSION", "NPY_1_22_API_VERSION"),
         ("NPY_NO_DEPRECATED_API", "NPY_1_22_API_VERSION"),
-        ("GLEW_STATIC", None),
     ],
     extra_compile_args=[
         "-std=c11",
@@ -112,9 +135,7 @@ mmdskin = Extension(
         *WARNINGS,
         *(["-Werror"] if os.environ.get("MMDSKIN_WERROR") == "1" else []),
     ],
-    # GLEW's own functions would be exported otherwise.
-    extra_link_args=["-Wl,--exclude-libs,ALL", "-Wl,--as-needed"] if EGL else [],
-    libraries=["dl", "pthread", "m"] if EGL else [],
+    libraries=["dl", "pthread", "m"] if GL == "egl" else [],
     py_limited_api=True,
 )
 
@@ -127,5 +148,5 @@ setup(
         "build_py": BuildStubs,
         "embed_shaders": EmbedShaders,
     },
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options=options(),
 )

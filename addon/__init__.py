@@ -26,6 +26,7 @@ from . import (  # noqa: E402
     bake,
     import_model,
     import_motion,
+    menus,
     model_file,
     native,
     panels,
@@ -43,8 +44,9 @@ _parts = (
     import_model,
     import_motion,
     restore,
-    panels,
     preview,
+    panels,
+    menus,
 )
 
 

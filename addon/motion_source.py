@@ -3,6 +3,7 @@
 
 import copy
 import os
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -10,22 +11,45 @@ import numpy as np
 from . import model_file
 from .user_error import UserError
 
+# The properties of a model, and of operators, that Settings are read from.
+PROPERTIES = ("source", "model_path", "motion_path", "motion_start", "motion_real_time")
 _FRAMES_PER_SECOND = 30  # of every VMD
 
 
-def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0):
-    """The Motion of a file for an armature object.
+class Settings(NamedTuple):
+    """Which motion moves a model, and how it lies on the scene's time."""
 
-    `model_path` may be empty: the file that the armature came from is looked for. Scene frame
-    `start` shows frame 0; `real_time` keeps the speed at `fps` frames a second, else a frame of the
-    scene is one of the motion.
+    model_path: str  # may be empty: the file that the armature came from is looked for
+    motion_path: str
+    start: float = 1.0  # frame of the scene that shows frame 0
+    real_time: bool = True  # 30 frames of the motion a second, else one per frame of the scene
+    fps: float = 30.0  # of the scene
+
+
+def settings_of(armature, scene, given=None):
+    """The Settings of a model, None where its pose is the armature's.
+
+    `given`: properties, by name, that go before the model's own.
     """
-    if not motion_path:
+    own, given = armature.mmdskin, given or {}
+    source, model_path, motion_path, start, real_time = (
+        given.get(name, getattr(own, name)) for name in PROPERTIES
+    )
+    if source == "ARMATURE":
+        return None
+    fps = scene.render.fps / scene.render.fps_base
+    paths = bpy.path.abspath(model_path), bpy.path.abspath(motion_path)
+    return Settings(*paths, start, real_time, fps)
+
+
+def open(armature, settings):
+    """The Motion that Settings mean for an armature object."""
+    if not settings.motion_path:
         raise UserError("No motion is chosen: choose a .vmd or .vpd")
-    if real_time and not fps > 0:
-        raise UserError("The scene has {fps} frames per second", fps=fps)
-    path = bpy.path.abspath(motion_path)
-    rig = model_file.rig(armature, model_path)
+    if settings.real_time and not settings.fps > 0:
+        raise UserError("The scene has {fps} frames per second", fps=settings.fps)
+    path = bpy.path.abspath(settings.motion_path)
+    rig = model_file.rig(armature, settings.model_path)
     motion = model_file.load_motion(path)
     unmatched = motion.unmatched(rig.pmx)
     moved = len(motion.bones) + len(motion.morphs)
@@ -38,8 +62,8 @@ def open(armature, model_path, motion_path, start=1.0, real_time=True, fps=30.0)
                 name=armature.name,
             )
         raise UserError("'{file}' moves no model: it has no key of a bone or morph", file=name)
-    speed = _FRAMES_PER_SECOND / fps if real_time else 1.0
-    return Motion(rig, motion, path, armature, start, speed)
+    speed = _FRAMES_PER_SECOND / settings.fps if settings.real_time else 1.0
+    return Motion(rig, motion, path, armature, settings.start, speed)
 
 
 class Motion:

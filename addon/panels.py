@@ -8,13 +8,16 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import mesh_source, native, preview, scene_model, translations
+from . import mesh_source, native, scene_model, translations
 from .bake import operators, record
+from .preview import switch, tick
+from .preview.operators import MMDSKIN_OT_preview
 from .translations import label, tr
 from .user_error import UserError
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _NOT_FIRST, _NOT_LAST = " 。、，：；）」”ー", "（「“"  # of a line
+_drawn = None  # the model of the redraw that is going on: finding it takes time in a large scene
 _summaries = {}  # name of a mesh object: (sizes, _Summary)
 
 
@@ -34,36 +37,43 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
     bl_label = "MMD Skin"
 
     def draw(self, context):
+        global _drawn
         layout = self.layout
         translations.follow()
         try:
-            model = scene_model.of_object(context.active_object, context.view_layer)
+            _drawn = None
+            _drawn = model = scene_model.of_object(context.active_object, context.view_layer)
         except UserError as error:
             _wrapped(layout, str(error), context.region.width)
             return
         layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
         row = layout.row()
         row.scale_y = 1.3
-        row.prop(model.armature.mmdskin, "preview", toggle=True, icon="HIDE_OFF")
-        error = preview.error_of(model)
-        if error:
-            _wrapped(layout, error, context.region.width, alert=True)
+        live = any(switch.is_live(obj) for obj in model.meshes)
+        row.operator(MMDSKIN_OT_preview.bl_idname, icon="HIDE_OFF", depress=live)
+        trouble = switch.trouble_of(model)
+        if trouble:
+            _wrapped(layout, trouble, context.region.width, alert=True)
         _pose_source(layout, model.armature.mmdskin, context.scene)
 
 
-class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
-    bl_idname = "MMDSKIN_PT_bake"
-    bl_label = "Bake"
+class _Below(_Panel):
+    """A panel that Blender asks for and draws right after the first one, for the same model."""
+
     bl_parent_id = MMDSKIN_PT_skin.bl_idname
 
     @classmethod
     def poll(cls, context):
-        return _found(context) is not None
+        return _drawn is not None
+
+
+class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_bake"
+    bl_label = "Bake"
 
     def draw(self, context):
         layout = self.layout
-        model = _found(context)
-        settings = model.armature.mmdskin
+        settings = _drawn.armature.mmdskin
         options = _column(layout)
         options.prop(settings, "target")
         if settings.target == "CORRECTIVE":
@@ -78,11 +88,9 @@ class MMDSKIN_PT_bake(_Panel, bpy.types.Panel):
         if settings.range != "CURRENT":
             options.prop(settings, "step")
         column = layout.column(align=True)
-        operator = column.operator(operators.MMDSKIN_OT_bake.bl_idname, icon="SHAPEKEY_DATA")
-        for name in ("target", "range", "frame_start", "frame_end", "step", "corrective", "folder"):
-            setattr(operator, name, getattr(settings, name))
+        column.operator(operators.MMDSKIN_OT_bake.bl_idname, icon="SHAPEKEY_DATA")
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
-        if any(record.STATE in obj for obj in model.meshes):
+        if any(record.STATE in obj for obj in _drawn.meshes):
             layout.label(text="Baked", icon="CHECKMARK")
 
 
@@ -95,25 +103,19 @@ class MMDSKIN_PT_files(_Panel, bpy.types.Panel):
     def draw(self, context):
         column = self.layout.column(align=True)
         column.operator("mmdskin.import_model", icon="IMPORT")
-        if _found(context):
+        if _drawn is not None:
             column.operator("mmdskin.import_motion", icon="ANIM")
             column.operator("mmdskin.clear_motion", icon="LOOP_BACK")
             column.operator("mmdskin.load_deform_data", icon="FILE_REFRESH")
 
 
-class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
+class MMDSKIN_PT_details(_Below, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_details"
     bl_label = "Details"
-    bl_parent_id = MMDSKIN_PT_skin.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
-    @classmethod
-    def poll(cls, context):
-        return _found(context) is not None
-
     def draw(self, context):
-        layout = self.layout
-        model = _found(context)
+        layout, model = self.layout, _drawn
         summaries = [_summary(obj, model.armature) for obj in model.meshes]
         total = sum(summary.deform for summary in summaries)
         grid = layout.grid_flow(columns=2, even_columns=True)
@@ -126,7 +128,7 @@ class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
                 count=limited,
             )
             _wrapped(layout, text, context.region.width)
-        cost = preview.cost_of(model)
+        cost = tick.cost_of(model)
         if cost is not None:
             text = label("Last evaluation: {ms:.2f} ms", ms=cost)
             layout.label(text=text, icon="TIME", translate=False)
@@ -135,13 +137,6 @@ class MMDSKIN_PT_details(_Panel, bpy.types.Panel):
                 text = backend.device if backend.available else label("not available")
                 name = _BACKENDS.get(backend.name, backend.name)
                 layout.label(text=f"{name}: {text}", translate=False)
-
-
-def _found(context):
-    try:
-        return scene_model.of_object(context.active_object, context.view_layer)
-    except UserError:
-        return None
 
 
 def _column(layout):
@@ -232,6 +227,8 @@ def register():
 
 
 def unregister():
+    global _drawn
+    _drawn = None
     _summaries.clear()
     for cls in reversed(_classes):
         if cls.is_registered:

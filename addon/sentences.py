@@ -56,6 +56,26 @@ SENTENCES = {
         ),
         "无法在第 {frame} 帧对“{name}”蒙皮：骨骼“{bone}”的姿态不是有效数值",
     ),
+    "'{name}' was saved by a newer MMD Skin: update the add-on": (
+        "「{name}」は新しい MMD Skin で保存されています。アドオンを更新してください",
+        "“{name}”由较新版本的 MMD Skin 保存：请更新插件",
+    ),
+    "'{name}' is linked from another file and cannot be live:"
+    " make a library override of a live model, or append it": (
+        (
+            "「{name}」は別のファイルからリンクされているため、ライブ表示できません。"
+            "ライブ状態のモデルをライブラリオーバーライドするか、アペンドしてください"
+        ),
+        "“{name}”是从其他文件关联的，无法实时显示：请为已启用的模型创建库重写，或追加该模型",
+    ),
+    "'{name}' is no longer live: its driver, attribute or modifier is gone or off;"
+    " switch MMD Skinning on again": (
+        (
+            "「{name}」のライブ表示が止まっています。ドライバー、属性、モディファイアーの"
+            "どれかが削除されたか無効です。MMD スキニングをもう一度オンにしてください"
+        ),
+        "“{name}”已不再实时显示：其驱动器、属性或修改器已被移除或关闭；请重新开启 MMD 蒙皮",
+    ),
     # What must be done first.
     "Leave edit and sculpt mode first": (
         "先に編集モードやスカルプトモードを終了してください",
@@ -305,6 +325,10 @@ SENTENCES = {
         "{count} 個のモデルをインポートしました",
         "已导入 {count} 个模型",
     ),
+    "{count} triangles lie on another of their material and were left out": (
+        "同じ材質の別の面と重なる {count} 個の三角形を除外しました",
+        "已略去 {count} 个与同材质其他面重合的三角形",
+    ),
     "{count} triangles use a vertex twice and were left out": (
         "同じ頂点を 2 回使う三角形 {count} 個を除外しました",
         "{count} 个三角面重复使用同一顶点，已忽略",
@@ -336,6 +360,10 @@ SENTENCES = {
     "'{file}' moves '{name}'": (
         "「{file}」で「{name}」を動かします",
         "“{file}”正在驱动“{name}”",
+    ),
+    "'{file}' will move '{name}' when MMD Skinning is on or baked": (
+        "「{file}」は、MMD スキニングをオンにするかベイクすると「{name}」を動かします",
+        "“{file}”将在开启 MMD 蒙皮或烘焙时驱动“{name}”",
     ),
     "Keyed {bones} bones and {keys} shape keys on {frames} frames": (
         "{bones} 個のボーンと {keys} 個のシェイプキーに {frames} フレーム分のキーを打ちました",

@@ -32,14 +32,20 @@ _DEFAULT = {
         "MMD が計算する変形を、ビューポートとレンダリングに表示します",
         "在视图和渲染中显示 MMD 计算的变形",
     ),
+    "Action": ("操作", "操作"),
+    "Toggle": ("切り替え", "切换"),
+    "Switch on what is off, and off what is on": (
+        "オフならオンに、オンならオフにします",
+        "开启已关闭的，关闭已开启的",
+    ),
+    "Enable": ("有効", "启用"),
+    "Switch on": ("オンにします", "开启"),
+    "Disable": ("無効", "禁用"),
+    "Switch off": ("オフにします", "关闭"),
     "Pose Source": ("ポーズ元", "姿态来源"),
     "Where preview and bake take the pose from": (
         "プレビューとベイクがポーズをどこから取得するか",
         "预览和烘焙从哪里获取姿态",
-    ),
-    "Where the pose comes from; the model's own setting where it is not given": (
-        "ポーズをどこから取得するか。指定がなければモデルの設定を使います",
-        "从哪里获取姿态；未指定时使用模型自身的设置",
     ),
     "Armature": ("アーマチュア", "骨架"),
     "The pose that Blender evaluates: keyframes, constraints, physics": (
@@ -56,17 +62,13 @@ _DEFAULT = {
         "驱动模型的 VMD 或 VPD 文件",
     ),
     "Model File": ("モデル", "模型文件"),
-    "PMX or PMD file of this model: its bones and IK are what the motion moves": (
-        "このモデルの PMX または PMD ファイル。モーションはこのファイルのボーンと IK を動かします",
-        "此模型的 PMX 或 PMD 文件：动作驱动的是其中的骨骼和 IK",
-    ),
-    "PMX or PMD file of the model": (
-        "モデルの PMX または PMD ファイル",
-        "模型的 PMX 或 PMD 文件",
-    ),
-    "PMX or PMD file of the model; empty: the file that it was imported from": (
-        "モデルの PMX または PMD ファイル。空欄の場合はインポート元のファイル",
-        "模型的 PMX 或 PMD 文件；留空则使用导入时的文件",
+    "PMX or PMD file of this model: its bones and IK are what the motion moves;"
+    " the file that it was imported from where it is empty": (
+        (
+            "このモデルの PMX または PMD ファイル。モーションはこのファイルのボーンと IK を動かします。"
+            "空欄の場合はインポート元のファイル"
+        ),
+        "此模型的 PMX 或 PMD 文件：动作驱动的是其中的骨骼和 IK；留空则使用导入时的文件",
     ),
     "Motion Start": ("モーション開始", "动作起始"),
     "Frame of the scene at which frame 0 of the motion plays": (
@@ -74,10 +76,6 @@ _DEFAULT = {
         "动作的第 0 帧在场景的哪一帧播放",
     ),
     "Real Time": ("実時間", "实际时间"),
-    "Play 30 frames of the motion per second, whatever frame rate the scene has": (
-        "シーンのフレームレートに関係なく、モーションを毎秒 30 フレームで再生します",
-        "无论场景帧率如何，都以每秒 30 帧播放动作",
-    ),
     "Play 30 frames of the motion per second, whatever frame rate the scene has;"
     " else one frame of the motion per frame of the scene": (
         (
@@ -133,17 +131,9 @@ _DEFAULT = {
         "从指定的起始帧到结束帧",
     ),
     "Start": ("開始", "起始"),
-    "First frame that is baked": ("ベイクする最初のフレーム", "烘焙的第一帧"),
-    "First frame of an own range; the scene's where it is not given": (
-        "指定する範囲の開始フレーム。指定がなければシーンの開始フレーム",
-        "自定义范围的起始帧；未指定时为场景的起始帧",
-    ),
     "End": ("終了", "结束"),
-    "Last frame that is baked": ("ベイクする最後のフレーム", "烘焙的最后一帧"),
-    "Last frame of an own range; the scene's where it is not given": (
-        "指定する範囲の終了フレーム。指定がなければシーンの終了フレーム",
-        "自定义范围的结束帧；未指定时为场景的结束帧",
-    ),
+    "First frame of an own range": ("指定する範囲の最初のフレーム", "自定义范围的第一帧"),
+    "Last frame of an own range": ("指定する範囲の最後のフレーム", "自定义范围的最后一帧"),
     "Step": ("ステップ", "步长"),
     "Bake every how many frames": ("何フレームおきにベイクするか", "每隔多少帧烘焙一次"),
     "Corrective": ("補正", "矫正"),
@@ -161,10 +151,6 @@ _DEFAULT = {
     "Where mesh caches are written; beside the .blend where it is empty": (
         "メッシュキャッシュの書き出し先。空欄の場合は .blend ファイルと同じフォルダー",
         "网格缓存的写入位置；留空则写在 .blend 文件旁边",
-    ),
-    "Where mesh caches are written; beside the .blend where it is not given": (
-        "メッシュキャッシュの書き出し先。指定がなければ .blend ファイルと同じフォルダー",
-        "网格缓存的写入位置；未指定时写在 .blend 文件旁边",
     ),
     # Import of models.
     "MMD model": ("MMD モデル", "MMD 模型"),
@@ -253,6 +239,7 @@ _DEFAULT = {
 
 # Labels of operators, and texts that buttons and menu entries have in their place.
 _OPERATORS = {
+    "MMD Skinning": ("MMD スキニング", "MMD 蒙皮"),
     "Bake MMD Skin": ("MMD スキニングをベイク", "烘焙 MMD 蒙皮"),
     "Clear Bake": ("ベイクをクリア", "清除烘焙"),
     "Clear Motion": ("モーションをクリア", "清除动作"),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import pose_source, skinner
+from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError
 from . import animation, corrective, mesh_cache, record, shape_keys, sources
@@ -268,7 +269,7 @@ def _write(targets, options):
         record.store(obj, state)
     baked = {target.part.armature for target in targets if STATE in target.part.obj}
     for armature in set(had_preview) - baked:
-        armature.mmdskin.preview = True
+        switch.switch_on_again(armature)
     limited = sum(target.part.skinner.source.limited for target in targets)
     if limited:
         warnings.append(

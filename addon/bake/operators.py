@@ -5,120 +5,35 @@ import time
 
 import bpy
 from bpy.app.handlers import persistent
-from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from .. import native, properties, scene_model
+from .. import motion_source, native, properties
+from ..model_operator import ModelOperator
 from ..translations import tr
 from ..user_error import UserError, cancelled
-from . import job, sources
+from . import job
 
-_EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
 _TICK = 0.02  # seconds between steps, and at least so long a step works, in a window
 
 
 _running = {}  # job of each bake in a window: its timer
 
 
-class _ModelOperator:
-    bl_options = {"REGISTER", "UNDO"}
-
-    all_models: BoolProperty(
-        name="All Models",
-        description="Act on every model of the scene, not only on the active one",
-        default=False,
-    )
-
-    @classmethod
-    def poll(cls, context):
-        if context.mode in _EDIT_MODES:
-            cls.poll_message_set(tr("Leave edit and sculpt mode first"))
-            return False
-        return True
-
-    def models(self, context):
-        if self.all_models:
-            return scene_model.all_of(context.view_layer)
-        return [scene_model.of_object(context.active_object, context.view_layer)]
+# A setting that is remembered would go before the model's.
+_Motion = properties.declaring("_Motion", properties.motion_properties(options={"SKIP_SAVE"}))
+_Bake = properties.declaring("_Bake", properties.bake_properties(options={"SKIP_SAVE"}))
 
 
-class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_bake(_Motion, _Bake, ModelOperator, bpy.types.Operator):
     """Put MMD's deformation into shape keys or a mesh cache, in place of the armature modifier"""
 
     bl_idname = "mmdskin.bake"
     bl_label = "Bake MMD Skin"
 
-    target: EnumProperty(
-        name="Target",
-        items=properties.TARGETS,
-        default="SHAPE_KEYS",
-    )
-    range: EnumProperty(
-        name="Range",
-        items=properties.RANGES,
-        default="CURRENT",
-    )
-    frame_start: IntProperty(
-        name="Start",
-        description="First frame of an own range; the scene's where it is not given",
-        default=1,
-        **properties.FRAMES,
-    )
-    frame_end: IntProperty(
-        name="End",
-        description="Last frame of an own range; the scene's where it is not given",
-        default=250,
-        **properties.FRAMES,
-    )
-    step: IntProperty(name="Step", description="Bake every how many frames", default=1, min=1)
-    corrective: EnumProperty(
-        name="Corrective",
-        items=properties.CORRECTIVES,
-        default="DRIVEN",
-    )
-    folder: StringProperty(
-        name="Folder",
-        description="Where mesh caches are written; beside the .blend where it is not given",
-        subtype="DIR_PATH",
-    )
-    # What is not given comes from the settings of each model.
-    source: EnumProperty(
-        name="Pose Source",
-        description="Where the pose comes from; the model's own setting where it is not given",
-        items=properties.SOURCES,
-        default="ARMATURE",
-        options={"SKIP_SAVE"},
-    )
-    motion_path: StringProperty(
-        name="Motion File",
-        description="VMD or VPD file that moves the model",
-        subtype="FILE_PATH",
-        options={"SKIP_SAVE"},
-    )
-    model_path: StringProperty(
-        name="Model File",
-        description="PMX or PMD file of the model",
-        subtype="FILE_PATH",
-        options={"SKIP_SAVE"},
-    )
-    motion_start: IntProperty(
-        name="Motion Start",
-        description="Frame of the scene at which frame 0 of the motion plays",
-        default=1,
-        **properties.FRAMES,
-        options={"SKIP_SAVE"},
-    )
-    motion_real_time: BoolProperty(
-        name="Real Time",
-        description="Play 30 frames of the motion per second, whatever frame rate the scene has",
-        default=True,
-        options={"SKIP_SAVE"},
-    )
-
     _job = None
 
     def execute(self, context):
         try:
-            baking = self._start(context)
+            baking = self._start(context, self._taken_up(context))
             for _ in baking:
                 pass
         except UserError as error:
@@ -126,10 +41,11 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         return self._report(baking)
 
     def invoke(self, context, event):
-        if self.range == "CURRENT" or bpy.app.background or context.window is None:
-            return self.execute(context)
         try:
-            self._job = self._start(context)
+            models = self._taken_up(context)
+            if self.range == "CURRENT" or bpy.app.background or context.window is None:
+                return self.execute(context)
+            self._job = self._start(context, models)
         except UserError as error:
             return cancelled(self, error)
         manager = context.window_manager
@@ -173,14 +89,27 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
             self._job.close()
             _leave(self._job, context)
 
-    def _start(self, context):
+    def _taken_up(self, context):
+        """The models; what the operator was not given is taken from their settings.
+
+        Target and frames are one for all models: those of the active one, or else of the first. Each
+        has its own pose source.
+        """
         models = self.models(context)
-        names = ("source", "motion_path", "model_path", "motion_start", "motion_real_time")
+        first = next(
+            (m for m in models if context.active_object in (m.armature, *m.meshes)), models[0]
+        )
+        properties.fill_in(self, properties.bake_properties(), first.armature.mmdskin)
+        return models
+
+    def _start(self, context, models):
         given = {
-            name: getattr(self, name) for name in names if self.properties.is_property_set(name)
+            name: getattr(self, name)
+            for name in motion_source.PROPERTIES
+            if self.properties.is_property_set(name)
         }
         motions = [
-            sources.motion_settings(model.armature, context.scene, given) for model in models
+            motion_source.settings_of(model.armature, context.scene, given) for model in models
         ]
         return job.Job(context, models, motions, self._options(context.scene))
 
@@ -189,9 +118,7 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         if self.range != "CURRENT":
             first, last = scene.frame_start, scene.frame_end
             if self.range == "CUSTOM":
-                given = self.properties.is_property_set
-                first = self.frame_start if given("frame_start") else first
-                last = self.frame_end if given("frame_end") else last
+                first, last = self.frame_start, self.frame_end
             frames = tuple(range(first, last + 1, self.step))
             if not frames:
                 raise UserError("There is no frame from {first} to {last}", first=first, last=last)
@@ -225,7 +152,7 @@ class MMDSKIN_OT_bake(_ModelOperator, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_clear_bake(_ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
     """Remove what the bake has added and bring the model back as it was; cache files are kept"""
 
     bl_idname = "mmdskin.clear_bake"

@@ -4,17 +4,33 @@
 The property is saved with the file, so a bake can be cleared in another session.
 """
 
-import json
-
-from .. import actions, blender_versions, mmd_tools, scene_model, skinner
+from .. import actions, blender_versions, mmd_tools, saved_state, scene_model, skinner
+from ..preview import switch
 from . import animation
 
-STATE = "mmdskin_bake"
+STATE = saved_state.BAKE
 
 
 def of(obj):
     """The state of a baked mesh object, or None."""
-    return json.loads(obj[STATE]) if STATE in obj else None
+    return saved_state.load(obj, STATE, _nothing_baked) if STATE in obj else None
+
+
+def _nothing_baked():
+    return {
+        "target": "",
+        "keys": [],  # names of the baked keys
+        "muted": [],  # names of the keys muted since
+        "modifiers": {},  # name: [show_viewport, show_render] of those switched off
+        "added": "",  # name of the modifier added
+        "active_modifier": "",
+        "had_keys": True,
+        "animated": True,
+        "active": [None, 0],  # shape key: name and number
+        "pinned": False,  # only the active key is shown
+        "preview": False,
+        "sdef": {},  # of `mmd_tools.suspend_sdef`
+    }
 
 
 def begin(obj, armature, live=False):
@@ -25,27 +41,22 @@ def begin(obj, armature, live=False):
     keys = obj.data.shape_keys
     active = obj.active_shape_key.name if keys and obj.active_shape_key else None
     modifier = obj.modifiers.active
-    state = {
-        "target": "",
-        "keys": [],  # names of the baked keys
-        "muted": [],  # names of the keys muted since
-        "modifiers": {},  # name: [show_viewport, show_render] of those switched off
-        "added": "",  # name of the modifier added
-        "active_modifier": modifier.name if modifier else "",
-        "had_keys": keys is not None,
-        "animated": bool(keys and keys.animation_data),
-        "active": [active, obj.active_shape_key_index],
-        "pinned": obj.show_only_shape_key,  # only the active key is shown
-        "preview": live or armature.mmdskin.preview,
-    }
-    if armature.mmdskin.preview:
-        armature.mmdskin.preview = False
+    on = switch.is_on(armature)
+    state = _nothing_baked()
+    state["active_modifier"] = modifier.name if modifier else ""
+    state["had_keys"] = keys is not None
+    state["animated"] = bool(keys and keys.animation_data)
+    state["active"] = [active, obj.active_shape_key_index]
+    state["pinned"] = obj.show_only_shape_key
+    state["preview"] = live or on
+    if on:
+        switch.disable(armature)
     state["sdef"] = mmd_tools.suspend_sdef(obj)
     return state
 
 
 def store(obj, state):
-    obj[STATE] = json.dumps(state)
+    saved_state.store(obj, STATE, state)
     obj.data.update_tag()
 
 
@@ -85,7 +96,7 @@ def clear(models):
     for model in baked:
         previews = [clear_mesh(obj) for obj in model.meshes if STATE in obj]
         if any(previews):
-            model.armature.mmdskin.preview = True
+            switch.switch_on_again(model.armature)
     return len(objects)
 
 

@@ -5,7 +5,6 @@ Matrices (F, B, 4, 4) are in armature space. What is asked of a scene is asked o
 stands at, so `moves_scene` poses come one frame at a time.
 """
 
-import bpy
 import numpy as np
 
 from .. import motion_source, pose_source, skinner
@@ -28,11 +27,9 @@ class ArmaturePoses:
 
 
 class MotionPoses:
-    """`settings` are what `motion_source.open` takes behind the armature."""
-
     def __init__(self, armature, bones, settings):
         self._bones = bones
-        self._motion = motion_source.open(armature, *settings)
+        self._motion = motion_source.open(armature, settings)
         self.moves_scene = False
 
     def prepare(self, parts):
@@ -56,22 +53,6 @@ class MotionPoses:
 
     def _known(self, part):
         return np.asarray(self._motion.known_keys(part.keys), bool)
-
-
-def motion_settings(armature, scene, given):
-    """None for the armature's pose, else what MotionPoses takes: given values, then the model's."""
-    own = armature.mmdskin
-    names = ("source", "model_path", "motion_path", "motion_start", "motion_real_time")
-    chosen = {name: given.get(name, getattr(own, name)) for name in names}
-    if chosen["source"] == "ARMATURE":
-        return None
-    return (
-        bpy.path.abspath(chosen["model_path"]),
-        bpy.path.abspath(chosen["motion_path"]),
-        chosen["motion_start"],
-        chosen["motion_real_time"],
-        scene.render.fps / scene.render.fps_base,
-    )
 
 
 class Part:

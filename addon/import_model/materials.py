@@ -6,13 +6,12 @@ the colour MMD shows under its default light. Nothing of the file's record is lo
 """
 
 import bpy
-import numpy as np
 from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
 from .. import blender_versions, names
 from ..translations import tr
-from .mesh import put
+from .mesh import materials_of, put
 from .textures import Textures
 
 DOUBLE_SIDED = 0x1
@@ -40,11 +39,7 @@ def _assign(mesh, pmx, kept, report):
                 total=total,
             )
         )
-    # What is left over belongs to the last material.
-    ends = np.minimum(np.cumsum(counts), total)
-    ends[-1] = total
-    numbers = np.searchsorted(ends, kept, side="right").astype(np.int32)
-    put(*blender_versions.material_indices(mesh), numbers)
+    put(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
 
 
 def _material(record, number, textures):
@@ -62,7 +57,6 @@ def _shade(material, record, image):
     ]
     color = tuple(Color(color).from_srgb_to_scene_linear())
     alpha = min(max(record.diffuse[3], 0.0), 1.0)
-    material.diffuse_color = (*color, alpha)
     shader = PrincipledBSDFWrapper(material, is_readonly=False)
     shader.base_color, shader.alpha = color, alpha
     shader.specular, shader.roughness = 0.0, 1.0
@@ -72,6 +66,7 @@ def _shade(material, record, image):
         if _has_alpha(image):
             see_through = True
             _link_alpha(material, shader, alpha)
+    material.diffuse_color = (*color, alpha)  # the wrapper has set its own
     if see_through:
         blender_versions.dither_transparency(material)
 

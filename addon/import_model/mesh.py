@@ -17,14 +17,8 @@ def to_blender(points, scale=1.0):
 
 def create(name, pmx, scale, report):
     """The mesh and, for each of its triangles, the number of the file's triangle."""
-    triangles, kept = _drawable(pmx.triangles)
-    if len(kept) < len(pmx.triangles):
-        report.warn(
-            tr(
-                "{count} triangles use a vertex twice and were left out",
-                count=len(pmx.triangles) - len(kept),
-            )
-        )
+    kept = _drawable(pmx, report)
+    triangles = pmx.triangles[kept, ::-1]  # Blender's winding
     mesh = bpy.data.meshes.new(name)
     _geometry(mesh, to_blender(pmx.positions, scale), triangles)
     _uv_maps(mesh, pmx, triangles.ravel(), report)
@@ -37,11 +31,37 @@ def put(collection, name, values):
     collection.foreach_set(name, np.ascontiguousarray(values).ravel())
 
 
-def _drawable(triangles):
-    """Triangles in Blender's winding, without PMX 2.1's points and lines, and their numbers."""
-    a, b, c = triangles.T
-    kept = np.flatnonzero((a != b) & (b != c) & (c != a))
-    return triangles[kept, ::-1], kept
+def materials_of(pmx):
+    """(T,) the number of each triangle's material; what is left over belongs to the last one."""
+    counts = [max(record.index_count, 0) // 3 for record in pmx.materials]
+    ends = np.minimum(np.cumsum(counts or [0]), len(pmx.triangles))
+    ends[-1] = len(pmx.triangles)
+    return np.searchsorted(ends, np.arange(len(pmx.triangles)), side="right").astype(np.int32)
+
+
+def _drawable(pmx, report):
+    """Numbers of the triangles without PMX 2.1's points and lines, and what mmd_tools leaves out:
+
+    triangles of a material's that have the three vertices of an earlier one.
+    """
+    a, b, c = corners = np.sort(pmx.triangles, axis=1).T
+    whole = np.flatnonzero((a != b) & (b != c))
+    if len(whole) < len(a):
+        report.warn(
+            tr("{count} triangles use a vertex twice and were left out", count=len(a) - len(whole))
+        )
+    rows = np.stack([materials_of(pmx), *corners])[:, whole]
+    order = np.lexsort(rows)  # stable: the first of equals stays
+    again = np.zeros(len(whole), bool)
+    again[order[1:]] = (rows[:, order[1:]] == rows[:, order[:-1]]).all(axis=0)
+    if again.any():
+        report.warn(
+            tr(
+                "{count} triangles lie on another of their material and were left out",
+                count=int(again.sum()),
+            )
+        )
+    return whole[~again]
 
 
 def _geometry(mesh, positions, triangles):

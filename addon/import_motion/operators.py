@@ -13,6 +13,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
 from .. import model_file, motion_source, properties, scene_model
+from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError, cancelled
 from . import channels, keyframes, layers, record
@@ -20,7 +21,18 @@ from . import channels, keyframes, layers, record
 _MOST = 100_000  # frames, near an hour; a stray key far out would take all memory
 
 
-class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
+_declared = properties.motion_properties()
+_Motion = properties.declaring(
+    "_Motion",
+    {
+        "model_path": properties.motion_properties(options={"SKIP_SAVE"})["model_path"],
+        "frame_start": _declared["motion_start"],
+        "real_time": _declared["motion_real_time"],
+    },
+)
+
+
+class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
     """Move the active MMD model by a motion or pose file, as MMD plays it"""
 
     bl_idname = "mmdskin.import_motion"
@@ -29,12 +41,6 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
 
     filename_ext = ".vmd"
     filter_glob: StringProperty(default="*.vmd;*.vpd", options={"HIDDEN"})
-    model_path: StringProperty(
-        name="Model File",
-        description="PMX or PMD file of the model; empty: the file that it was imported from",
-        subtype="FILE_PATH",
-        options={"SKIP_SAVE"},
-    )
     mode: EnumProperty(
         name="As",
         items=[
@@ -42,18 +48,6 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
             ("SOURCE", "Motion Source", "Let the preview and the bake read the motion file"),
         ],
         default="BAKED",
-    )
-    frame_start: IntProperty(
-        name="Start",
-        description="Frame of the scene at which frame 0 of the motion plays",
-        default=1,
-        **properties.FRAMES,
-    )
-    real_time: BoolProperty(
-        name="Real Time",
-        description="Play 30 frames of the motion per second, whatever frame rate the scene has;"
-        " else one frame of the motion per frame of the scene",
-        default=True,
     )
     step: IntProperty(
         name="Step",
@@ -98,11 +92,13 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
         _check_editable(armature)
         source = motion_source.open(
             armature,
-            self.model_path,
-            self.filepath,
-            self.frame_start,
-            self.real_time,
-            scene.render.fps / scene.render.fps_base,
+            motion_source.Settings(
+                self.model_path,
+                self.filepath,
+                self.frame_start,
+                self.real_time,
+                scene.render.fps / scene.render.fps_base,
+            ),
         )
         if source.unmatched.bones:
             self.report(
@@ -141,8 +137,14 @@ class MMDSKIN_OT_import_motion(bpy.types.Operator, ImportHelper):
                 source="MOTION",
             )
             self._extend(noted, source, scene)
-        file = os.path.basename(source.path)
-        self.report({"INFO"}, tr("'{file}' moves '{name}'", file=file, name=model.name))
+        names = {"file": os.path.basename(source.path), "name": model.name}
+        if switch.is_on(model.armature):
+            self.report({"INFO"}, tr("'{file}' moves '{name}'", **names))
+        else:
+            self.report(
+                {"INFO"},
+                tr("'{file}' will move '{name}' when MMD Skinning is on or baked", **names),
+            )
 
     def _import_keyframes(self, model, newest, scene):
         _check_not_tweaked(model)

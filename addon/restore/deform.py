@@ -18,11 +18,11 @@ from .. import (
     mesh_source,
     mmd_tools,
     pose_source,
-    preview,
     skinner,
 )
 from ..mesh_source import BDEF2, SDEF
 from ..mmd_tools import SDEF_KEYS
+from ..preview import switch
 from ..user_error import UserError
 from . import vertex_match
 
@@ -63,6 +63,7 @@ def prepare(model, rig):
 
 
 def write(model, rig, restored):
+    """Returns a sentence on why the model is no longer live, or None."""
     for item in restored:
         _write_weights(item)
         if item.points is not None:
@@ -71,8 +72,7 @@ def write(model, rig, restored):
         item.obj.data.update_tag()
         mmd_tools.refresh_sdef(item.obj)
     model.armature.mmdskin.model_path = rig.path
-    if any(preview.is_live(item.obj) for item in restored):
-        preview.enable(model)
+    return switch.refresh(model.armature)
 
 
 def _prepare(obj, armature, rig):

@@ -43,7 +43,7 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
             model = scene_model.of_object(context.active_object, context.view_layer)
             rig = model_file.rig(model.armature, self.filepath)
             restored, missing = deform.prepare(model, rig)
-            deform.write(model, rig, restored)
+            trouble = deform.write(model, rig, restored)
         except UserError as error:
             return cancelled(self, error)
         name = os.path.basename(rig.path)
@@ -56,6 +56,8 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
                     file=name,
                 ),
             )
+        if trouble:
+            self.report({"WARNING"}, trouble)
         matched = sum(int(item.matched.sum()) for item in restored)
         self.report(
             {"INFO"}, tr("Restored {count} vertices from '{file}'", count=matched, file=name)

@@ -34,29 +34,9 @@ static struct {
 
 mmd_gl_1_1 gl1;
 
-/* What the GLX half of GLEW's archive wants from a libGL. Here the loader is EGL's, and it must not
-   hand out GLX functions, or GLEW would look for an X server. */
-#define HIDDEN __attribute__((visibility("hidden")))
-HIDDEN void (*glXGetProcAddressARB(const GLubyte *name))(void);
-HIDDEN const char *glXGetClientString(void *display, int name);
-HIDDEN int glXQueryVersion(void *display, int *major, int *minor);
-
-void (*glXGetProcAddressARB(const GLubyte *name))(void)
+void (*mmd_gl_proc(const char *name))(void)
 {
-    const char *text = (const char *)name;
-    return strncmp(text, "glX", 3) == 0 ? NULL : egl.GetProcAddress(text);
-}
-
-const char *glXGetClientString(void *display, int name)
-{
-    (void)display, (void)name;
-    return NULL;
-}
-
-int glXQueryVersion(void *display, int *major, int *minor)
-{
-    (void)display, (void)major, (void)minor;
-    return 0;
+    return egl.GetProcAddress(name);
 }
 
 /* The ways tried and what became of each: the text of the final error. */
@@ -253,9 +233,8 @@ static bool load_gl(mmd_error *err)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the driver has no gl" #name);
     MMD_GL_1_1(GL_1_1_LOAD)
 #undef GL_1_1_LOAD
-    /* Of GLEW's answers only these two are about OpenGL; the others say that there is no GLX. */
-    GLenum answer = glewInit();
-    if (answer == GLEW_ERROR_NO_GL_VERSION || answer == GLEW_ERROR_GL_VERSION_10_ONLY)
+    GLenum answer = mmd_gl_load_functions();
+    if (answer != GLEW_OK)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", (const char *)glewGetErrorString(answer));
     if (!GLEW_VERSION_3_3)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: 3.3 needed, the driver has %s (%s)",

@@ -5,6 +5,8 @@
 #include "core/base/arena.h"
 #include "core/base/error.h"
 
+#define GLEW_STATIC
+#define GLEW_NO_GLU
 #include <GL/glew.h>
 
 #include <stdbool.h>
@@ -50,6 +52,10 @@ bool mmd_gl_open(mmd_gl_context *context, mmd_error *err);
 
 /* Frees all that is kept with the context. */
 void mmd_gl_close(mmd_gl_context *context);
+
+/* What gl/glew.c asks, after gl1 is filled, and what asks it. A context must be current. */
+void (*mmd_gl_proc(const char *name))(void);
+GLenum mmd_gl_load_functions(void);
 
 /* False when OpenGL has recorded errors since the last check; clears them. */
 bool mmd_gl_check(const char *what, mmd_error *err);

@@ -3,8 +3,17 @@
 
 PyObject *mmd_read_source(PyObject *source)
 {
-    if (PyBytes_Check(source) || (PyObject_CheckBuffer(source) && !PyUnicode_Check(source)))
+    if (PyBytes_Check(source))
         return PyBytes_FromObject(source);
+    PyObject *view = PyMemoryView_FromObject(source);
+    if (view) {
+        PyObject *contents = PyBytes_FromObject(view);
+        Py_DECREF(view);
+        return contents;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+        return NULL;
+    PyErr_Clear();
     PyObject *path = PyOS_FSPath(source);
     if (!path) {
         if (PyErr_ExceptionMatches(PyExc_TypeError))

@@ -47,7 +47,7 @@ def main(arguments):
     # The best round: on a shared machine the same frame takes up to twice as long in another.
     plain, live = min(seen[False]), min(seen[True])
     usual = statistics.median(seen[True]) - statistics.median(seen[False])
-    call = sys.modules[package].preview._cost[built.mesh.data.name]
+    call = sys.modules[package].preview.tick.cost[built.mesh.data.name]
     result = {
         "blender": bpy.app.version_string,
         "plain ms": round(plain, 2),

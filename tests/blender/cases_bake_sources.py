@@ -165,7 +165,7 @@ class Preview(Range):
                 self.bake(target, **more)
                 self.assertFalse(settings.preview)
                 self.assertFalse(
-                    any(sys.modules["addon_package"].preview.is_live(o) for o in [self.mesh])
+                    any(sys.modules["addon_package"].preview.switch.is_live(o) for o in [self.mesh])
                 )
                 self.assert_plays(expected)
                 bpy.context.scene.frame_set(4)

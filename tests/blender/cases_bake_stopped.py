@@ -121,7 +121,7 @@ class Operator(Stopped):
         self.reports = []
         kind = operators.MMDSKIN_OT_bake
         names = ("invoke", "execute", "modal", "cancel", "models")
-        names += ("_start", "_options", "_report")
+        names += ("_taken_up", "_start", "_options", "_report")
         members = {name: getattr(kind, name) for name in names}
         given = {"target": "MESH_CACHE", "range": "CUSTOM", "folder": self.folder}
         given |= {"frame_start": 1, "frame_end": 21, "step": 1}

@@ -375,16 +375,15 @@ class RealModels(imported.Case):
             self.assertEqual(groups[group].keys(), expected.keys())
             self.assert_close([groups[group][v] for v in expected], list(expected.values()))
         corners = imported.read(data.loops, "vertex_index", 1, np.int32)
-        np.testing.assert_array_equal(corners.reshape(-1, 3), pmx.triangles[:, ::-1])
+        numbers = imported.read(data.polygons, "material_index", 1, np.int32)
+        triangles = np.column_stack([numbers, corners.reshape(-1, 3)])
+        np.testing.assert_array_equal(triangles, imported.expected_triangles(pmx))
         uvs = imported.read(data.uv_layers["UVMap"].data, "uv", 2)
         self.assert_close(uvs, (pmx.uvs * (1, -1) + (0, 1))[corners])
         normals = imported.expected_normals(pmx)[corners]
         off = np.abs(model.normals() - normals)[normals.any(axis=1)].max(axis=1) > 5e-3
         # Where triangles cancel each other Blender has no direction to store a normal against.
         self.assertLessEqual(off.sum(), len(off) // 10_000)
-        numbers = imported.read(data.polygons, "material_index", 1, np.int32)
-        counts = [material.index_count // 3 for material in pmx.materials]
-        np.testing.assert_array_equal(numbers, np.repeat(np.arange(len(counts)), counts))
         self.check_keys(pmx, model)
 
     def check_keys(self, pmx, model):

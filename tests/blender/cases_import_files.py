@@ -200,12 +200,21 @@ class UnusualModels(imported.Case):
         numbers = imported.read(model.mesh.data.polygons, "material_index", 1, np.int32)
         np.testing.assert_array_equal(numbers, np.arange(len(expected)) >= 1)
 
-    def test_triangles_that_lie_on_each_other_stay(self):
+    def test_triangles_on_another_of_their_material_are_left_out(self):
         pmx = case.small_model()
-        pmx.triangles[1] = pmx.triangles[0][::-1]
-        pmx.triangles[2] = pmx.triangles[0]
+        count = len(pmx.triangles)
+        first = pmx.triangles[0].copy()
+        pmx.triangles[1], pmx.triangles[2], pmx.triangles[-1] = first[::-1], first[[1, 2, 0]], first
+        pmx.materials = [
+            pmx_file.Material("一", index_count=3 * count - 3),
+            pmx_file.Material("二", index_count=3),
+        ]
         model = self.load(self.write(pmx))
-        self.assertEqual(len(model.mesh.data.polygons), len(pmx.triangles))
+        corners = imported.read(model.mesh.data.loops, "vertex_index", 1, np.int32).reshape(-1, 3)
+        expected = np.delete(pmx.triangles, [1, 2], axis=0)[:, ::-1]
+        self.assertEqual(corners.tolist(), expected.tolist())
+        numbers = imported.read(model.mesh.data.polygons, "material_index", 1, np.int32)
+        self.assertEqual(numbers.tolist(), [0] * (count - 3) + [1])
         self.assertTrue(np.isfinite(model.normals()).all())
 
     def test_counts_that_do_not_add_up(self):
@@ -326,6 +335,11 @@ class Materials(imported.Case):
         self.assert_close(inputs["Base Color"].default_value[:2], (red, 1.0), 1e-4)
         self.assertAlmostEqual(inputs["Alpha"].default_value, 0.5)
         self.assertFalse(inputs["Base Color"].is_linked)
+
+    def test_colour_in_the_viewport_has_the_alpha_of_the_file(self):
+        for alpha in (0.875, 0.0):
+            self.record.diffuse = (*self.record.diffuse[:3], alpha)
+            self.assertAlmostEqual(self.material().diffuse_color[3], alpha)
 
     def test_texture_with_either_slash_and_any_case(self):
         self.image("Tex/肌.PNG")

@@ -102,7 +102,8 @@ class MotionCase(case.Case):
 
     def open(self, start=0, **options):
         paths = options.pop("model", self.model_path), options.pop("motion", self.motion_path)
-        return addon().motion_source.open(self.armature, *paths, start=start, **options)
+        motion_source = addon().motion_source
+        return motion_source.open(self.armature, motion_source.Settings(*paths, start, **options))
 
     def loaded(self):
         mmdskin = addon().native.load()

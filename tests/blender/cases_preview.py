@@ -272,10 +272,10 @@ class Editing(Live):
         scene.evaluated_positions(self.mesh)
         addon = sys.modules["addon_package"]
         model = addon.scene_model.of_object(self.mesh, bpy.context.view_layer)
-        self.assertIn("NaN", addon.preview.error_of(model))
+        self.assertIn("NaN", addon.preview.switch.trouble_of(model))
         self.bones["腕.L"].location[0] = 0
         self.assert_live()
-        self.assertIsNone(addon.preview.error_of(model))
+        self.assertIsNone(addon.preview.switch.trouble_of(model))
 
     def test_pose_that_is_not_finite_leaves_no_older_frame(self):
         before = scene.evaluated_positions(self.mesh)
@@ -286,7 +286,7 @@ class Editing(Live):
         np.testing.assert_array_equal(after, scene.evaluated_positions(self.mesh))
 
     def test_after_an_error_nothing_is_read_again(self):
-        ready = sys.modules["addon_package"].preview._ready
+        ready = sys.modules["addon_package"].preview.tick._ready
         self.bones["手首.L"].location[0] = float("nan")
         self.mesh.data.update_tag()
         scene.evaluated_positions(self.mesh)
@@ -301,9 +301,9 @@ class Editing(Live):
         self.mesh.modifiers.remove(self.mesh.modifiers["mmd_armature"])
         self.assert_plain()
         preview = sys.modules["addon_package"].preview
-        self.assertIn("has no Armature modifier", preview._errors[self.mesh.data.name])
+        self.assertIn("has no Armature modifier", preview.tick.errors[self.mesh.data.name])
         self.armature.mmdskin.preview = False
-        self.assertFalse(preview.is_live(self.mesh))
+        self.assertFalse(preview.switch.is_live(self.mesh))
 
     def test_deleted_mesh(self):
         scene.select(self.mesh)

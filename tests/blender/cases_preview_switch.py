@@ -54,7 +54,7 @@ class Files(Live):
             self.assert_plain()
         finally:
             addon.preview.register()
-            addon.preview._revive()
+            addon.preview.handlers.revive()
         self.assert_live()
 
     def test_undo_and_redo(self):
@@ -79,9 +79,9 @@ class Files(Live):
                 bpy.context.scene.collection.objects.link(obj)
             bpy.context.view_layer.update()
             armature = next(obj for obj in here.objects if obj.type == "ARMATURE")
-            preview = sys.modules["addon_package"].preview
-            preview.toggle(armature, True, bpy.context)
-            self.assertIn("linked from another file", preview._errors[armature.name])
+            scene.select(armature)
+            with self.assertRaisesRegex(RuntimeError, "linked from another file"):
+                bpy.ops.mmdskin.preview(action="ENABLE")
         scene.clear()
 
     def test_library_override_is_live(self):
@@ -114,7 +114,7 @@ class Registration(Live):
             addon.preview.unregister()
             self.assert_plain()
             addon.preview.register()
-            addon.preview._revive()
+            addon.preview.handlers.revive()
             self.assert_live()
 
     def test_whole_add_on_twice(self):
@@ -123,7 +123,7 @@ class Registration(Live):
             addon.unregister()
             bpy.context.view_layer.update()
             addon.register()
-            addon.preview._revive()
+            addon.preview.handlers.revive()
             bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
             self.assert_live()
             self.assertTrue(self.armature.mmdskin.preview)
@@ -218,7 +218,7 @@ class Off(case.Case):
             bpy.ops.object.mode_set(mode="EDIT")
             settings.preview = False
             self.assertTrue(settings.preview)
-            self.assertTrue(sys.modules["addon_package"].preview.is_live(self.mesh))
+            self.assertTrue(sys.modules["addon_package"].preview.switch.is_live(self.mesh))
             bpy.ops.object.mode_set(mode="OBJECT")
 
         self.assert_same(try_in_edit_mode)
@@ -230,7 +230,7 @@ class Refused(case.Case):
         self.scene.armature.mmdskin.preview = True
         self.assertFalse(self.scene.armature.mmdskin.preview)
         preview = sys.modules["addon_package"].preview
-        self.assertIn(words, preview._errors[self.scene.armature.name])
+        self.assertIn(words, preview.tick.errors[self.scene.armature.name])
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_modifier_before_the_armature(self):

@@ -145,6 +145,19 @@ def expected_weights(pmx, bone_names):
     }
 
 
+def expected_triangles(pmx):
+    """(T, 4) material and corners in Blender's winding; a material has its triangles once each."""
+    numbers = (
+        number
+        for number, record in enumerate(pmx.materials)
+        for _ in range(record.index_count // 3)
+    )
+    first = {}
+    for material, corners in itertools.zip_longest(numbers, pmx.triangles.tolist()):
+        first.setdefault((material, frozenset(corners)), (material, *corners[::-1]))
+    return np.array(list(first.values()), np.int32).reshape(-1, 4)
+
+
 def expected_normals(pmx):
     """(V, 3) of unit length, or zero."""
     normals = pmx.normals[:, [0, 2, 1]].astype(np.float64)

@@ -50,7 +50,7 @@ class Live(case.Case):
     def assert_live(self, bar=BAR):
         preview = sys.modules["addon_package"].preview
         scene.evaluated_positions(self.mesh)
-        self.assertEqual(preview._errors, {})
+        self.assertEqual(preview.tick.errors, {})
         self.assert_close(scene.evaluated_positions(self.mesh), self.expected(), bar)
 
     def assert_plain(self):

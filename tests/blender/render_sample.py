@@ -57,11 +57,11 @@ def launch(options):
 
 
 def package(folder):
-    """The add-on's zip with the newest wheel of dist/."""
-    wheels = sorted((ROOT / "dist").glob("mmdskin-*.whl"), key=lambda path: path.stat().st_mtime)
+    """The add-on's zip with the wheel for this machine."""
+    wheels = list((ROOT / "build/wheels/own").glob("*.whl"))
     if not wheels:
-        sys.exit("there is no wheel in dist/: run make wheel")
-    command = [sys.executable, ROOT / "addon/package.py", "--wheel", wheels[-1], "--output", folder]
+        sys.exit("there is no wheel in build/wheels/own: run make wheel")
+    command = [sys.executable, ROOT / "addon/package.py", "--wheel", wheels[0], "--output", folder]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 

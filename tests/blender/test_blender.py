@@ -6,6 +6,7 @@ MMDSKIN_BLENDERS="3.4 4.2" chooses the versions.
 """
 
 import ast
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -50,12 +51,19 @@ def need(version):
 
 @pytest.fixture(scope="session")
 def addon_zip(tmp_path_factory):
-    """The zip that holds the newest wheel of dist/."""
-    wheels = sorted((ROOT / "dist").glob("mmdskin-*.whl"), key=lambda path: path.stat().st_mtime)
-    if not wheels:
-        pytest.skip("there is no wheel in dist/: run make wheel")
+    """A zip with the wheel that is installed here."""
+    wheel = installed_wheel()
+    if wheel is None:
+        pytest.skip("the wheel that is installed here is not in dist/: run make build")
     output = tmp_path_factory.mktemp("zip")
-    return package(wheels[-1], output)
+    return package(wheel, output)
+
+
+def installed_wheel():
+    installed = importlib.metadata.distribution("mmdskin")
+    tag = re.search(r"^Tag: (.*)$", installed.read_text("WHEEL"), re.MULTILINE)[1]
+    wheel = ROOT / "dist" / f"mmdskin-{installed.version}-{tag}.whl"
+    return wheel if wheel.is_file() else None
 
 
 def package(wheel, output):
@@ -207,7 +215,7 @@ def bake_a_frame(blender, before):
 
 
 def preview(blender, before):
-    blender.click(".mmdskin.preview")
+    blender.click("mmdskin.preview")
     blender.wait_state(preview=True)
     live = blender.state()["shown"]
     assert live != before["shown"]
@@ -221,7 +229,7 @@ def preview(blender, before):
     blender.picture("scrubbed")
     blender.key("shift+Left")
     blender.wait_state(frame=1, shown=live)
-    blender.click(".mmdskin.preview")
+    blender.click("mmdskin.preview")
     blender.wait_state(preview=False, mesh=before["mesh"], shown=before["shown"])
 
 

@@ -112,6 +112,7 @@ int main(void)
     mesh_tests();
     skin_tests();
     job_tests();
+    cpu_tests();
     kernel_tests();
     memory_tests();
     printf("C: %d passed, %d failed\n", passed, failed);

@@ -53,6 +53,7 @@ void morph_tests(void);
 void mesh_tests(void);
 void skin_tests(void);
 void job_tests(void);
+void cpu_tests(void);
 void kernel_tests(void);
 void memory_tests(void);
 

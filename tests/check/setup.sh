@@ -7,7 +7,7 @@ packages=()
 for use in "$@"; do
     case $use in
     build)
-        packages+=(gcc libc6-dev python3 python3-dev python3-venv libglew-dev libcglm-dev
+        packages+=(gcc libc6-dev python3 python3-dev python3-venv libcglm-dev libegl-dev
             libegl1 libegl-mesa0 libgl1-mesa-dri)
         ;;
     check)

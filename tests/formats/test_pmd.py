@@ -256,6 +256,13 @@ def test_type_8_turns_about_the_line_to_its_tail():
     np.testing.assert_allclose(axis, (0, 0.6, 0.8), atol=1e-7)
 
 
+@pytest.mark.parametrize("far", [1e19, 3e38])
+def test_type_8_turns_about_lines_of_any_length(far):
+    first = pmd.Bone("a", (-far, 0, 0), tail=1, type=pmd.TWIST)
+    axis = bones_of(first, pmd.Bone("b", (far, 2 * far / 3, 0)))[0].fixed_axis
+    np.testing.assert_allclose(axis, np.array([3, 1, 0]) / np.sqrt(10), atol=1e-6)
+
+
 def test_type_8_without_a_direction_has_no_axis():
     bones = bones_of(
         *(pmd.Bone(n, (1, 1, 1), tail=t, type=pmd.TWIST) for n, t in (("a", 1), ("b", 0)))
@@ -289,6 +296,13 @@ def solver_of(name, **members):
 def test_unit_angles_are_four_times_as_large_as_in_the_file():
     found = solver_of("a", loops=7, angle=0.3)
     assert (found.loop_count, found.unit_angle) == (7, np.float32(4) * np.float32(0.3))
+
+
+@pytest.mark.parametrize("angle", [3e38, -3e38])
+def test_unit_angles_stay_finite(angle):
+    found = solver_of("a", angle=angle).unit_angle
+    assert np.isfinite(found)
+    assert np.sign(found) == np.sign(angle)
 
 
 @pytest.mark.parametrize("name", ["左ひざ", "右ひざ"])

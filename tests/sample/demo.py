@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make demo` runs: the sample model posed and skinned by every backend, dancing too.
+"""What `make demo` runs: the sample posed and skinned by every backend, and the dancer dancing.
 
 Pictures and files go to build/demo.
 """
@@ -15,9 +15,9 @@ from pathlib import Path
 import mmdskin
 import numpy as np
 from judges import twin
+from sample import front_page, picture
 from sample import model as sample
 from sample import motion as sample_motion
-from sample import picture
 from sample import shapes as sample_shapes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,6 @@ DEMO = ROOT / "build" / "demo"
 POSES = (("bend", 120, sample.bend), ("twist", 150, sample.twist))
 # camera target and units of height of each row of the picture
 FRAMING = (((1.7, 5.4, 0), 10.4, (330, 330)), ((0, 7, 0), 13.6, (330, 390)))
-BAR_TITLES = ("Bar 1: sway, bend, IK steps", "Bar 2: twist, IK knees", "Bar 3: everything")
 
 CALLS = 9
 LINE = "{:8} {:40} {:>9} {:>10} {:>19}"
@@ -91,6 +90,10 @@ def narrowest(positions, rest):
     return (areas[tube] / whole[tube]).min()
 
 
+def chequered(colour):
+    return partial(picture.chequer, colour=colour, squares=(8, 16))
+
+
 def draw(model, poses):
     camera = picture.view(yaw=-18, pitch=12)
     rows, notes = [], []
@@ -100,7 +103,8 @@ def draw(model, poses):
         for i, kind in enumerate(sample.LIMBS):
             v, triangles = sample.limb_vertices(kind), sample.limb_triangles(kind)
             positions, normals = poses[name].positions[v], poses[name].normals[v]
-            part = (positions, normals, model.uvs[v], triangles, sample.COLOURS[i], (8, 16))
+            paint = chequered(sample.COLOURS[i])
+            part = picture.Part(positions, normals, model.uvs[v], triangles, paint)
             rows[-1].append(
                 picture.render(
                     [part], size, np.add(centre, [sample.limb_x(i), 0, 0]), height, camera
@@ -132,32 +136,6 @@ def dance_table(model, motion):
     )
 
 
-def draw_dance(model, motion):
-    """A contact sheet: one picture a beat, one row a bar."""
-    beats = np.arange(sample_motion.BEATS)
-    frames = beats * sample_motion.BEAT
-    pose = model.pose(motion, frames)
-    skinned = mmdskin.skin(model, pose)
-    ends = np.cumsum([material.index_count // 3 for material in model.materials])
-    pieces = list(zip(np.split(model.triangles, ends[:-1]), sample.PART_COLOURS, strict=True))
-    camera = picture.view(yaw=-13, pitch=12)
-    images = []
-    for positions, normals in zip(skinned.positions, skinned.normals, strict=True):
-        parts = [
-            (positions, normals, model.uvs, seen, colour, (8, 16))
-            for triangles, colour in pieces
-            for seen in [picture.facing(positions, triangles, camera)]
-        ]
-        images.append(picture.render(parts, (440, 225), (0, 5.5, 0), 22.5, camera))
-    rows, notes = (
-        [row[i : i + 4] for i in beats[::4]]
-        for row in (images, [f"frame {frame}" for frame in frames])
-    )
-    captions = [f"Beat {i + 1}" for i in range(4)]
-    page = picture.sheet(rows, captions, BAR_TITLES, notes, "Twelve frames of a dance")
-    page.save(DEMO / "dance.png")
-
-
 def blender(path):
     """Renders before and after the bake in Blender; a sentence when that is not possible."""
     if not shutil.which("blender"):
@@ -181,13 +159,13 @@ def main():
     draw(model, skin_poses(model))
     motion = mmdskin.load_motion(sample_motion.write_motion(DEMO))
     dance_table(model, motion)
-    draw_dance(model, motion)
+    front_page.write_pictures(DEMO)
     complaint = blender(path)
     if complaint:
         print(complaint)
     print("Look at:")
     for file in sorted(DEMO.iterdir()):
-        if file.suffix in (".png", ".pmx", ".vmd", ".npz"):
+        if file.suffix in (".gif", ".png", ".pmx", ".vmd", ".npz"):
             print(f"  {file.relative_to(ROOT)}")
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A small software renderer, enough for a shaded and labelled picture of the sample's limbs."""
+"""A small software renderer, enough for shaded and labelled pictures of our models."""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -44,53 +47,110 @@ def shade(normals, colours):
     return np.clip(linear, 0, 1) ** (1 / 2.2)
 
 
-def render(parts, size, centre, height, camera):
-    """RGB image, `height` units high, of (positions, normals, uvs, triangles, colour, squares)."""
-    width, rows = (n * SUPERSAMPLE for n in size)
-    mix = np.linspace(0, 1, rows)[:, None, None]
-    image = np.broadcast_to(
-        BACKGROUND[0] * (1 - mix) + BACKGROUND[1] * mix, (rows, width, 3)
-    ).copy()
-    depth = np.full((rows, width), np.inf)
-    scale = rows / height
-    for positions, normals, uvs, triangles, colour, squares in parts:
-        eye = (positions - centre) @ camera.T
-        points = np.stack(
-            [width / 2 + eye[:, 0] * scale, rows / 2 - eye[:, 1] * scale, eye[:, 2]], 1
+class Part(NamedTuple):
+    """Something to draw."""
+
+    positions: np.ndarray
+    normals: np.ndarray
+    uvs: np.ndarray
+    triangles: np.ndarray
+    paint: Callable  # uvs (n,2) to colours (n,3)
+    shade: Callable = shade  # normals (n,3) in the camera's space and colours to colours
+
+
+def background(size):
+    mix = np.linspace(0, 1, size[1])[:, None, None]
+    rows = BACKGROUND[0] * (1 - mix) + BACKGROUND[1] * mix
+    return np.broadcast_to(rows, (size[1], size[0], 3))
+
+
+def render(parts, size, centre, height, camera, behind=None):
+    """RGB image of the parts, `height` units high, before the picture `behind` (rows, columns, 3)."""
+    parts = [part for part in parts if len(part.triangles)]
+    big = tuple(n * SUPERSAMPLE for n in size)
+    image = np.array(background(big) if behind is None else behind, order="C")
+    points = np.concatenate(
+        [project(part.positions, big, centre, height, camera)[part.triangles] for part in parts]
+    )
+    pixels, owners, shares = visible(points, big)
+    ends = np.cumsum([len(part.triangles) for part in parts])
+    for part, end in zip(parts, ends, strict=True):
+        mine = (owners < end) & (owners >= end - len(part.triangles))
+        corners = part.triangles[owners[mine] - end]
+        normals, uvs = (
+            np.einsum("nk,nkc->nc", shares[mine], values[corners])
+            for values in (part.normals @ camera.T, part.uvs)
         )
-        attributes = np.concatenate([normals @ camera.T, uvs], 1)
-        for triangle in triangles:
-            _fill(image, depth, points[triangle], attributes[triangle], colour, squares)
-    return Image.fromarray((image * 255).astype(np.uint8)).resize(size, Image.Resampling.LANCZOS)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-9)
+        normals *= np.where(normals[:, 2:] > 0, -1, 1)  # both sides are lit
+        image.reshape(-1, 3)[pixels[mine]] = part.shade(normals, part.paint(uvs))
+    picture = Image.fromarray((image * 255).astype(np.uint8))
+    return picture.resize(size, Image.Resampling.BOX)
 
 
-def _fill(image, depth, corners, attributes, colour, squares):
-    (x0, y0, _), (x1, y1, _), (x2, y2, _) = corners
+def project(positions, size, centre, height, camera):
+    """Columns, rows and depths on an image that is `height` units high."""
+    width, rows = size
+    eye = (positions - centre) @ camera.T
+    return eye * (rows / height) * [1, -1, 1] + [width / 2, rows / 2, 0]
+
+
+def visible(points, size):
+    """What the nearest of triangles (n,3,3) cover: pixels, their triangles and shares of corners."""
+    width, rows = size
+    row, owner = _spread(*_between(points[:, :, 1].min(1), points[:, :, 1].max(1), rows))
+    left, right = _crossings(points[owner, :, :2], row + 0.5)
+    column, line = _spread(*_between(left, right, width))
+    row, owner = row[line], owner[line]
+    pixel = row * width + column
+    depth = (
+        _planes(points)[owner] * np.stack([column + 0.5, row + 0.5, np.ones(len(row))], 1)
+    ).sum(1)
+    nearest = np.full(rows * width, np.inf)
+    np.minimum.at(nearest, pixel, depth)
+    seen = depth == nearest[pixel]
+    pixel, owner = pixel[seen], owner[seen]
+    return pixel, owner, _shares(points[owner, :, :2], column[seen] + 0.5, row[seen] + 0.5)
+
+
+def _planes(points):
+    """(a, b, c) of each triangle (n,3,3), whose depth at x, y is a x + b y + c."""
+    normals = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
+    slopes = -normals[:, :2] / np.where(normals[:, 2:] == 0, np.inf, normals[:, 2:])
+    at_zero = points[:, 0, 2] - (slopes * points[:, 0, :2]).sum(1)
+    return np.column_stack([slopes, at_zero])
+
+
+def _between(low, high, limit):
+    """The first integer n with n + 0.5 >= low, and how many there are until high, in 0..limit."""
+    first, end = (np.clip(np.ceil(edge - 0.5), 0, limit).astype(int) for edge in (low, high))
+    return first, np.maximum(end - first, 0)
+
+
+def _spread(first, counts):
+    """first[i], first[i] + 1, … counts[i] times, and the i that each belongs to."""
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts - first, counts), owner
+
+
+def _crossings(corners, y):
+    """Where a horizontal line enters and leaves each triangle (n,3,2)."""
+    ends = np.roll(corners, -1, 1)
+    low, high = corners[..., 1], ends[..., 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (y[:, None] - low) / (high - low)
+        x = corners[..., 0] + share * (ends[..., 0] - corners[..., 0])
+    crossed = (np.minimum(low, high) <= y[:, None]) & (y[:, None] < np.maximum(low, high))
+    return np.where(crossed, x, np.inf).min(1), np.where(crossed, x, -np.inf).max(1)
+
+
+def _shares(corners, x, y):
+    """Barycentric coordinates of points in triangles (n,3,2)."""
+    (x0, y0), (x1, y1), (x2, y2) = np.moveaxis(corners, 0, -1)
     area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
-    if abs(area) < 1e-9:
-        return
-    rows, width = depth.shape
-    left, top = np.maximum(np.ceil(corners[:, :2].min(0) - 0.5), 0).astype(int)
-    right = min(int(np.floor(corners[:, 0].max() - 0.5)), width - 1)
-    bottom = min(int(np.floor(corners[:, 1].max() - 0.5)), rows - 1)
-    if right < left or bottom < top:
-        return
-    x, y = np.meshgrid(np.arange(left, right + 1) + 0.5, np.arange(top, bottom + 1) + 0.5)
     b = ((x - x0) * (y2 - y0) - (x2 - x0) * (y - y0)) / area
     c = ((x1 - x0) * (y - y0) - (x - x0) * (y1 - y0)) / area
-    share = np.stack([1 - b - c, b, c], -1)
-    z = share @ corners[:, 2]
-    window = depth[top : bottom + 1, left : right + 1]
-    seen = (share.min(-1) >= -1e-9) & (z < window)
-    if not seen.any():
-        return
-    window[seen] = z[seen]
-    values = share[seen] @ attributes
-    normals = values[:, :3] / np.maximum(np.linalg.norm(values[:, :3], axis=1), 1e-9)[:, None]
-    normals = np.where(normals[:, 2:] > 0, -normals, normals)  # both sides are lit
-    image[top : bottom + 1, left : right + 1][seen] = shade(
-        normals, chequer(values[:, 3:], colour, squares)
-    )
+    return np.stack([1 - b - c, b, c], -1)
 
 
 def ring_areas(rings):

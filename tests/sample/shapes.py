@@ -68,15 +68,19 @@ def patch(x, y, width, height, radius, lift, rings=3, around=16):
 def texture_png(size=128, squares=8):
     """A quiet chequered texture as PNG bytes."""
     i, j = np.indices((size, size)) * squares // size
-    rgb = np.where(((i + j) % 2)[..., None] == 0, np.uint8(255), np.uint8(216)).repeat(3, 2)
-    rows = b"".join(b"\0" + row.tobytes() for row in rgb)
+    return png(np.where(((i + j) % 2)[..., None] == 0, np.uint8(255), np.uint8(216)).repeat(3, 2))
+
+
+def png(pixels):
+    """The file of pixels (rows, columns, 3) uint8."""
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
 
     def chunk(kind, data):
         return (
             struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
         )
 
-    head = struct.pack(">2I5B", size, size, 8, 2, 0, 0, 0)
+    head = struct.pack(">2I5B", pixels.shape[1], pixels.shape[0], 8, 2, 0, 0, 0)
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", head)

@@ -4,6 +4,7 @@
 
 #include "core/formats/pmd_convert.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,7 +167,8 @@ static bool read_ik(mmd_reader *r, mmd_pmd *pmd)
             return false;
         *ik = (mmd_ik){.target = target, .link_count = links, .links = list};
         ik->loop_count = mmd_bytes_u16(&r->in);
-        ik->unit_angle = 4 * mmd_bytes_f32(&r->in, -1); /* PMX has four times as much */
+        /* PMX has four times as much. */
+        ik->unit_angle = 4 * fmaxf(fminf(mmd_bytes_f32(&r->in, -1), FLT_MAX / 4), -FLT_MAX / 4);
         for (size_t k = 0; k < links; k++) {
             list[k].bone = read_bone_index(r);
             mmd_pmd_limit_knee(model, &list[k]);

@@ -109,6 +109,25 @@ bool mmd_pmd_textures(mmd_reader *r, mmd_pmd *pmd, const mmd_text *toons)
     return mmd_reader_sound(r);
 }
 
+/* The direction from one place to another; false when there is none. */
+static bool find_direction(const float from[3], const float to[3], float out[3])
+{
+    float difference[3], square = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        float scale = pass ? 0x1p-70f : 1; /* what overflows is tried once more, smaller */
+        square = 0;
+        for (int i = 0; i < 3; i++) {
+            difference[i] = to[i] * scale - from[i] * scale;
+            square += difference[i] * difference[i];
+        }
+        if (isfinite(square))
+            break;
+    }
+    for (int i = 0; i < 3 && square > 0; i++)
+        out[i] = difference[i] / sqrtf(square);
+    return square > 0;
+}
+
 static void set_append(mmd_bone *bone, int32_t source, float ratio)
 {
     bone->flags |= MMD_BONE_APPEND_ROTATION;
@@ -141,15 +160,8 @@ static void convert_bone(mmd_pmd *pmd, size_t index)
     if (type == APPENDS_TAIL)
         set_append(bone, tail, (float)(int16_t)ik_field / 100.0f);
     if (type == TWIST && bone->tail_bone >= 0) {
-        float axis[3], square = 0;
-        for (int i = 0; i < 3; i++) {
-            axis[i] = pmd->model->bones[tail].position[i] - bone->position[i];
-            square += axis[i] * axis[i];
-        }
-        if (square > 0)
+        if (find_direction(bone->position, pmd->model->bones[tail].position, bone->fixed_axis))
             bone->flags |= MMD_BONE_FIXED_AXIS;
-        for (int i = 0; i < 3 && square > 0; i++)
-            bone->fixed_axis[i] = axis[i] / sqrtf(square);
     }
 }
 

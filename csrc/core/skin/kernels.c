@@ -2,6 +2,7 @@
 /* The one place that knows which kernels there are and what of them this CPU can run. */
 #include "core/skin/kernels.h"
 
+#include "core/skin/cpu.h"
 #include "core/skin/skin_scalar.h"
 #include "core/skin/skin_vector.h"
 
@@ -12,25 +13,13 @@ static bool always(void)
     return true;
 }
 
-#ifdef MMD_SKIN_X86
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static bool has_avx512(void)
-{
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq");
-}
-#endif
-
 /* Slowest first. */
 static const mmd_kernel kernels[] = {
     {"scalar", always, mmd_skin_scalar},
 #ifdef MMD_SKIN_X86
-    {"sse2", always, mmd_skin_sse2},         {"avx2", has_avx2, mmd_skin_avx2},
-    {"avx512", has_avx512, mmd_skin_avx512},
+    {"sse2", always, mmd_skin_sse2},
+    {"avx2", mmd_cpu_has_avx2, mmd_skin_avx2},
+    {"avx512", mmd_cpu_has_avx512, mmd_skin_avx512},
 #endif
 #ifdef MMD_SKIN_ARM
     {"neon", always, mmd_skin_neon},

@@ -6,23 +6,50 @@ Zero means "leave this vertex to the armature modifier"; the attribute does not 
 
 import bpy
 
-from . import blender_versions, scene_model
+from .. import blender_versions, scene_model
 
 ATTRIBUTE = "mmdskin"
 _NAME = "MMD Skin"  # of the modifier and its node group
 _MARK = "mmdskin"  # ID property of that node group
 
 
-def add_modifier(obj, armature):
-    """Put the modifier behind the armature's; returns its name."""
-    modifier = obj.modifiers.new(_NAME, "NODES")
-    groups = (group for group in bpy.data.node_groups if _MARK in group and not group.library)
-    modifier.node_group = next(groups, None) or _node_group()
+def are_on(obj):
+    """Whether a mesh object has the modifier, with its nodes."""
+    modifier = _modifier_of(obj)
+    return modifier is not None and modifier.node_group is not None
+
+
+def put_on(obj, armature):
+    """Put the modifier behind the armature's, or its nodes back into it."""
+    modifier = _modifier_of(obj) or obj.modifiers.new(_NAME, "NODES")
+    modifier.node_group = next(_groups(), None) or _node_group()
     modifier.show_in_editmode = False
     modifier.show_expanded = False
     last = scene_model.armature_modifiers(obj, armature)[-1]
-    blender_versions.move_modifier(obj, modifier, obj.modifiers.find(last.name) + 1)
-    return modifier.name
+    place = obj.modifiers.find(last.name) + 1
+    blender_versions.move_modifier(obj, modifier, place)
+
+
+def take_off(obj):
+    """Take the modifier away if it is there, and the nodes when nothing uses them any more."""
+    modifier = _modifier_of(obj)
+    if modifier is not None:
+        obj.modifiers.remove(modifier)
+    for group in [group for group in _groups() if not group.users]:
+        bpy.data.node_groups.remove(group)
+
+
+def _modifier_of(obj):
+    for modifier in obj.modifiers:
+        if modifier.type == "NODES":
+            group = modifier.node_group
+            if _MARK in group if group else modifier.name.startswith(_NAME):
+                return modifier
+    return None
+
+
+def _groups():
+    return (group for group in bpy.data.node_groups if _MARK in group and not group.library)
 
 
 def _node_group():

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Object › MMD Skin and Pose › MMD Skin: Blender's search (F3) finds what stands in menus."""
+
+import bpy
+
+
+class MMDSKIN_MT_model(bpy.types.Menu):
+    bl_idname = "MMDSKIN_MT_model"
+    bl_label = "MMD Skin"
+
+    def draw(self, context):
+        for name in ("preview", "bake", "clear_bake", "clear_motion", "load_deform_data"):
+            self.layout.operator(f"mmdskin.{name}")
+
+
+def _submenu(self, context):
+    self.layout.menu(MMDSKIN_MT_model.bl_idname)
+
+
+_PLACES = ("VIEW3D_MT_object", "VIEW3D_MT_pose")
+
+
+def register():
+    if not MMDSKIN_MT_model.is_registered:
+        bpy.utils.register_class(MMDSKIN_MT_model)
+        for place in _PLACES:
+            getattr(bpy.types, place).append(_submenu)
+
+
+def unregister():
+    if MMDSKIN_MT_model.is_registered:
+        for place in _PLACES:
+            getattr(bpy.types, place).remove(_submenu)
+        bpy.utils.unregister_class(MMDSKIN_MT_model)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""On and off: driver, attribute and modifier of every mesh of a model, and the way back.
+
+Whether a model is live is read from these three. The custom property only notes what was there
+before; a mesh without it is switched off all the same.
+"""
+
+import sys
+
+import bpy
+
+from .. import (
+    mesh_source,
+    mmd_tools,
+    motion_source,
+    native,
+    saved_state,
+    scene_model,
+    skinner,
+)
+from ..translations import tr
+from ..user_error import UserError
+from . import nodes, tick
+
+STATE = saved_state.PREVIEW
+
+
+def is_on(armature):
+    """Whether any mesh of an armature object is live."""
+    return any(is_live(obj) for obj in _objects_of(armature))
+
+
+def is_live(obj):
+    """Whether a mesh object shows MMD's deformation: all parts are there and Blender lets them act."""
+    if obj.type != "MESH" or _is_linked(obj):
+        return False
+    curve = driver_of(obj.data)
+    return (
+        curve is not None
+        and not curve.mute
+        and nodes.ATTRIBUTE in obj.data.attributes
+        and nodes.are_on(obj)
+    )
+
+
+def set_on(armature, on):
+    """What the property does: a script that sets it sees no exception, so failures are printed."""
+    try:
+        if on:
+            bpy.context.view_layer.update()  # lists objects that were linked just now
+            enable(scene_model.of_object(armature, bpy.context.view_layer))
+        else:
+            disable(armature)
+    except UserError as error:
+        tick.errors[armature.name] = str(error)
+        print(f"MMD Skin: {error}", file=sys.stderr)
+
+
+def refresh(armature):
+    """Fit a live model to changed settings; returns the sentence of what is wrong, or None."""
+    return switch_on_again(armature) if is_on(armature) else None
+
+
+def switch_on_again(armature):
+    """As `enable`, after something else has been done; returns the sentence of what is wrong."""
+    try:
+        enable(scene_model.of_object(armature, bpy.context.view_layer))
+    except UserError as error:
+        tick.errors[armature.name] = str(error)
+        return str(error)
+    return None
+
+
+def trouble_of(model):
+    """A sentence on why the model does not show MMD's deformation though it should, or None."""
+    names = [model.armature.name, *(obj.data.name for obj in model.meshes)]
+    for name in names:
+        if name in tick.errors:
+            return tick.errors[name]
+    for obj in model.meshes:
+        if _is_linked(obj):
+            return tr(
+                "'{name}' is linked from another file and cannot be live:"
+                " make a library override of a live model, or append it",
+                name=obj.name,
+            )
+        if _has_parts(obj) and not is_live(obj):
+            return tr(
+                "'{name}' is no longer live: its driver, attribute or modifier is gone or off;"
+                " switch MMD Skinning on again",
+                name=obj.name,
+            )
+    return None
+
+
+def enable(model):
+    """Switch the preview of a model on, or fit it to changed settings; nothing is done on failure."""
+    for obj in model.meshes:
+        skinner.check_editable(obj)
+        if saved_state.BAKE in obj:
+            raise UserError("'{name}' is baked: clear the bake first", name=model.name)
+        skinner.check_modifiers(obj, model.armature)
+        _check_attribute(obj)
+    for obj in model.meshes:
+        mesh_source.check_counts(obj)
+    if not any(len(obj.data.vertices) for obj in model.meshes):
+        raise UserError("'{name}' has no vertices", name=model.name)
+    native.load()
+    bones = {obj: mesh_source.deforming_bones(obj, model.armature) for obj in model.meshes}
+    if not any(bones.values()):
+        raise UserError(
+            "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+            name=model.name,
+            armature=model.armature.name,
+        )
+    motion = motion_source.settings_of(model.armature, bpy.context.scene)
+    if motion is not None:
+        motion_source.open(model.armature, motion)
+    tick.install()
+    switched = [obj for obj in model.meshes if bones[obj] and not is_live(obj)]
+    try:
+        for obj in model.meshes:
+            if bones[obj]:
+                _enable(obj, model.armature, bones[obj], motion is not None)
+    except BaseException:
+        for obj in switched:
+            _disable(obj)
+        raise
+    tick.errors.pop(model.armature.name, None)
+
+
+def disable(armature):
+    """Switch the preview of a model off, wherever its meshes are: every datablock is as before."""
+    objects = _objects_of(armature)
+    for obj in objects:
+        skinner.check_writable(obj)
+    for obj in objects:
+        _disable(obj)
+    tick.errors.pop(armature.name, None)
+
+
+def wait_for(obj):
+    """Let the driver of a live mesh wait for the bones and keys that have come since."""
+    armature = _armature_of(obj)
+    _drive(obj, armature, mesh_source.deforming_bones(obj, armature), False)
+
+
+def driver_of(mesh):
+    """The F-curve of the driver that makes a mesh live, or None."""
+    animation = mesh.animation_data
+    curve = animation.drivers.find(tick.PROPERTY) if animation else None
+    return curve if curve is not None and tick.FUNCTION in curve.driver.expression else None
+
+
+def live_meshes():
+    return [mesh for mesh in bpy.data.meshes if driver_of(mesh) is not None]
+
+
+def _is_linked(obj):
+    # Blender writes nothing to what is linked, and says nothing.
+    return obj.library is not None or obj.data.library is not None
+
+
+def _has_parts(obj):
+    return STATE in obj or driver_of(obj.data) is not None
+
+
+def _objects_of(armature):
+    """Mesh objects with a part of the preview, also those that no view layer shows."""
+    return [
+        obj
+        for obj in bpy.data.objects
+        if obj.type == "MESH" and _has_parts(obj) and _armature_of(obj) == armature
+    ]
+
+
+def _armature_of(obj):
+    """The armature that a mesh waits for."""
+    curve = driver_of(obj.data)
+    variable = curve.driver.variables.get("armature") if curve else None
+    return variable.targets[0].id if variable else obj.find_armature()
+
+
+def _check_attribute(obj):
+    if nodes.ATTRIBUTE in obj.data.attributes and not _has_parts(obj):
+        raise UserError(
+            "'{name}' has an attribute named '{attribute}': rename or remove it first",
+            name=obj.name,
+            attribute=nodes.ATTRIBUTE,
+        )
+
+
+def _enable(obj, armature, bones, by_motion):
+    if not is_live(obj):
+        _prepare(obj, armature)
+    _drive(obj, armature, bones, by_motion)
+
+
+def _drive(obj, armature, bones, by_motion):
+    mesh = obj.data
+    mesh.driver_remove(tick.PROPERTY)
+    driver = mesh.driver_add(tick.PROPERTY).driver
+    driver.type, driver.use_self = "SCRIPTED", True
+    _add_transform(driver, "armature", armature)
+    _add_transform(driver, "object", obj)
+    if by_motion:
+        expression = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it wait for time
+    else:
+        expression = f"{tick.FUNCTION}(self, depsgraph)"
+        for number, name in enumerate(bones):
+            _add_transform(driver, f"b{number}", armature, name)
+    if mesh.shape_keys:
+        variable = driver.variables.new()
+        variable.name, variable.type = "key", "SINGLE_PROP"
+        target = variable.targets[0]
+        # The one property that waits for the animation and the drivers of every key.
+        target.id_type, target.id, target.data_path = "KEY", mesh.shape_keys, "eval_time"
+    # Plain names only: such a call passes where scripts of the file may not run.
+    driver.expression = expression
+    mesh.update_tag()
+
+
+def _add_transform(driver, name, target, bone=""):
+    variable = driver.variables.new()
+    variable.name, variable.type = name, "TRANSFORMS"
+    place = variable.targets[0]
+    place.id, place.bone_target = target, bone
+    place.transform_type, place.transform_space = "LOC_X", "WORLD_SPACE"
+
+
+def _nothing_noted():
+    """What is brought back where nothing was noted."""
+    return {"animated": False, "active": "", "attribute": None, "sdef": {}}
+
+
+def _prepare(obj, armature):
+    """Add attribute and modifier where they lack, and note what `_disable` has to bring back."""
+    mesh = obj.data
+    if STATE not in obj:
+        state = {
+            "animated": mesh.animation_data is not None and driver_of(mesh) is None,
+            "active": obj.modifiers.active.name if obj.modifiers.active else "",
+            "attribute": mesh.attributes.active_index,
+            "sdef": mmd_tools.suspend_sdef(obj),
+        }
+        saved_state.store(obj, STATE, state)
+    if nodes.ATTRIBUTE not in mesh.attributes:
+        mesh.attributes.new(nodes.ATTRIBUTE, "FLOAT_VECTOR", "POINT")
+    nodes.put_on(obj, armature)
+
+
+def _disable(obj):
+    mesh, state = obj.data, saved_state.load(obj, STATE, _nothing_noted)
+    mesh.driver_remove(tick.PROPERTY)
+    data = mesh.animation_data
+    if not state["animated"] and data and not (data.action or data.drivers or data.nla_tracks):
+        mesh.animation_data_clear()
+    mesh.property_unset(tick.PROPERTY)
+    nodes.take_off(obj)
+    if nodes.ATTRIBUTE in mesh.attributes:
+        mesh.attributes.remove(mesh.attributes[nodes.ATTRIBUTE])
+    if state["attribute"] is not None:
+        mesh.attributes.active_index = state["attribute"]
+    active = obj.modifiers.get(state["active"] or "")
+    if active is not None:
+        obj.modifiers.active = active
+    mmd_tools.resume_sdef(obj, state["sdef"])
+    if STATE in obj:
+        del obj[STATE]
+    tick.forget(mesh)
+    mesh.update_tag()

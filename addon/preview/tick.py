@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the driver of a live mesh calls in every evaluation, on any thread.
+
+`errors` and `cost` are what the last evaluation of a mesh left for the panel.
+"""
+
+import math
+import time
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+from .. import motion_source, pose_source, skinner
+from . import nodes
+
+FUNCTION = "mmdskin_tick"
+PROPERTY = "mmdskin_live"  # of the mesh: has the driver
+
+_COPIES = 4  # of one mesh: viewport, render, and some to spare for view layers and scenes
+# Keeps a vertex at the origin from counting as one that is left to the armature.
+_NOT_ZERO = np.float32(1e-20)
+
+errors = {}  # name of a mesh, or of an armature that could not be switched: a sentence
+cost = {}  # name of a mesh: ms of its last evaluation
+outgrown = set()  # names of meshes whose driver no longer waits for all that it reads
+_ready = {}  # address of the evaluated mesh: _Ready
+_installed = False  # whether the driver namespace has our function
+
+
+class _Ready(NamedTuple):
+    """A mesh as it was read, and what it was read for."""
+
+    original: int  # address of the mesh that the user sees
+    skinner: skinner.Skinner
+    bones: list  # names of all pose bones
+    chosen: np.ndarray  # those of the skinner, as numbers
+    buffers: np.ndarray  # Blender evaluates a copy of a mesh on one thread at a time
+    settings: motion_source.Settings  # None where the pose is the armature's
+    motion: motion_source.Motion
+
+
+def install():
+    """Give the function to the drivers; not before it is needed, as bpy 4.5 then hangs at exit."""
+    global _installed
+    bpy.app.driver_namespace[FUNCTION] = tick
+    _installed = True
+
+
+def uninstall():
+    """Returns whether it was installed."""
+    global _installed
+    was, _installed = _installed, False
+    if was:
+        bpy.app.driver_namespace.pop(FUNCTION, None)
+    return was
+
+
+def forget(mesh=None):
+    """Drop what is known of a mesh that is no longer live, or of all."""
+    for known in (errors, cost):
+        if mesh is not None:
+            known.pop(mesh.name, None)
+        else:
+            known.clear()
+    if mesh is None:
+        _ready.clear()
+        outgrown.clear()
+
+
+def cost_of(model):
+    """Milliseconds that the last evaluation of the model's meshes took, or None."""
+    times = [cost[obj.data.name] for obj in model.meshes if obj.data.name in cost]
+    return sum(times) if times else None
+
+
+def tick(mesh, depsgraph, frame=None):
+    """Write the positions of this evaluated mesh; never raises, as that would end the driver."""
+    try:
+        if not mesh.is_evaluated:
+            return 0.0
+        started = time.perf_counter()
+        attribute = mesh.attributes.get(nodes.ATTRIBUTE)
+        if attribute is None or not len(attribute.data):  # in edit mode
+            return 0.0
+        variables = mesh.animation_data.drivers.find(PROPERTY).driver.variables
+        armature, obj = (variables[name].targets[0].id for name in ("armature", "object"))
+        if armature is None or obj is None:
+            return 0.0
+        settings = (
+            None
+            if frame is None
+            else motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
+        )
+        ready = _prepared(mesh, armature, obj, attribute, settings)
+        if ready.skinner.vertex_count != len(attribute.data):
+            return 0.0
+        positions = _positions(ready, mesh, armature, obj, frame)
+        positions[:, 0] += _NOT_ZERO
+        attribute.data.foreach_set("vector", positions.ravel())
+        errors.pop(mesh.name, None)
+        cost[mesh.name] = 1000 * (time.perf_counter() - started)
+        return 1.0
+    except Exception as error:
+        errors[mesh.name] = str(error)
+        attribute = mesh.attributes.get(nodes.ATTRIBUTE)
+        if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
+            _leave_to_armature(attribute)
+        return 0.0
+
+
+def _leave_to_armature(attribute):
+    """All zeros; the sign of the first tells that this copy has been read."""
+    values = np.zeros(3 * len(attribute.data), np.float32)
+    values[0] = -0.0
+    attribute.data.foreach_set("vector", values)
+
+
+def _is_fresh(attribute):
+    x, y, z = attribute.data[0].vector
+    return not (x or y or z) and math.copysign(1, x) > 0
+
+
+def _positions(ready, mesh, armature, obj, frame):
+    pinned = skinner.pinned_key(obj)
+    values = skinner.key_values(obj, ready.skinner.keys, mesh.shape_keys, pinned=pinned)
+    if frame is None:
+        matrices = pose_source.matrices(armature, obj, ready.chosen)
+    else:
+        bones, keys, frames = ready.skinner.bones, ready.skinner.keys, [frame]
+        in_armature = ready.motion.matrices(bones, frames)[0]
+        matrices = pose_source.in_mesh_space(in_armature, armature, obj)
+        if pinned is None:
+            known = ready.motion.known_keys(keys)
+            values = np.where(known, ready.motion.key_values(keys, frames)[0], values)
+    return ready.skinner.positions(matrices, values, ready.buffers)
+
+
+def _prepared(mesh, armature, obj, attribute, settings):
+    """The mesh as read from the scene; read again whenever Blender has copied the original anew.
+
+    Blender does so after any change of it, and a new copy has zeros in the attribute.
+    """
+    address = mesh.as_pointer()
+    ready = _ready.get(address)
+    names = armature.pose.bones.keys()
+    fresh = _is_fresh(attribute)
+    if ready and not fresh and (ready.bones, ready.settings) == (names, settings):
+        return ready
+    original = mesh.original.as_pointer()
+    reader = skinner.Skinner(obj, armature)
+    chosen = pose_source.numbers(armature, reader.bones)
+    motion = motion_source.open(armature, settings) if settings else None
+    ready = _Ready(original, reader, names, chosen, reader.buffers(), settings, motion)
+    if settings is None and not _waits_for(mesh, reader.bones):
+        outgrown.add(mesh.name)
+    same = [key for key, value in list(_ready.items()) if value.original == original]
+    for key in same[: max(0, len(same) + 1 - _COPIES)]:
+        _ready.pop(key, None)
+    _ready.pop(address, None)
+    _ready[address] = ready
+    _leave_to_armature(attribute)
+    return ready
+
+
+def _waits_for(mesh, bones):
+    variables = mesh.animation_data.drivers.find(PROPERTY).driver.variables
+    listed = {variable.targets[0].bone_target for variable in variables}
+    return listed.issuperset(bones) and (mesh.shape_keys is None or "key" in variables)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sidebar: what it draws, and that it looks for the model once per redraw."""
+
+import sys
+from types import SimpleNamespace
+from unittest import mock
+
+import bpy
+import case
+import scene
+
+CHILDREN = ("MMDSKIN_PT_bake", "MMDSKIN_PT_files", "MMDSKIN_PT_details")
+
+
+class Layout:
+    """Notes what is drawn into it."""
+
+    def __init__(self, drawn):
+        self.drawn = drawn
+
+    def label(self, text="", **_):
+        self.drawn.append(text)
+
+    def operator(self, name, **options):
+        self.drawn.append((name, options.get("depress")))
+        return SimpleNamespace()
+
+    def prop(self, owner, name, **_):
+        getattr(owner, name)
+        self.drawn.append(f".{name}")
+
+    def _inner(self, **_):
+        return Layout(self.drawn)
+
+    row = column = grid_flow = _inner
+
+
+def redraw(obj):
+    """Everything that Blender draws of the panels, in its order: a panel, then those below it."""
+    scene.select(obj)
+    drawn = []
+    context = SimpleNamespace(
+        active_object=obj,
+        view_layer=bpy.context.view_layer,
+        scene=bpy.context.scene,
+        region=SimpleNamespace(width=0),
+    )
+    panels = sys.modules["addon_package"].panels
+    # Without a window letters have no breadth.
+    whole = mock.patch.object(panels, "_wrapped", lambda layout, text, *_, **__: layout.label(text))
+    with whole:
+        for name in ("MMDSKIN_PT_skin", *CHILDREN):
+            kind = getattr(bpy.types, name)
+            if not hasattr(kind, "poll") or kind.poll(context):
+                kind.draw(SimpleNamespace(layout=Layout(drawn)), context)
+    return drawn
+
+
+def drawn_texts(obj):
+    return [text for text in redraw(obj) if isinstance(text, str)]
+
+
+class Panel(case.Case):
+    def count_searches(self, obj):
+        scene_model = sys.modules["addon_package"].scene_model
+        with mock.patch.object(scene_model, "of_object", wraps=scene_model.of_object) as searches:
+            drawn = redraw(obj)
+        return searches.call_count, drawn
+
+    def test_looks_for_the_model_once_per_redraw(self):
+        count, drawn = self.count_searches(self.mesh)
+        self.assertEqual(count, 1)
+        self.assertIn(("mmdskin.bake", None), drawn)
+        self.assertIn(("mmdskin.import_motion", None), drawn)
+        self.assertTrue(any("SDEF: " in str(text) for text in drawn))
+
+    def test_looks_once_where_there_is_no_model(self):
+        redraw(self.mesh)
+        cup = bpy.data.objects.new("cup", bpy.data.meshes.new("cup"))
+        bpy.context.scene.collection.objects.link(cup)
+        count, drawn = self.count_searches(cup)
+        self.assertEqual(count, 1)
+        self.assertIn("'cup' has no armature", drawn[0])
+        self.assertNotIn(("mmdskin.bake", None), drawn)
+
+    def test_the_button_shows_the_switch(self):
+        for on in (True, False):
+            bpy.ops.mmdskin.preview()
+            self.assertIn(("mmdskin.preview", on), redraw(self.mesh))

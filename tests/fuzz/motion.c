@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The input is a VMD or VPD file; it moves a model that has a name for each of its tracks. */
+#include "core/formats/load.h"
+#include "target.h"
+
+enum { MOST_BONES = 64, MOST_MORPHS = 16 };
+
+/* A chain of bones that are named after the motion's tracks, the goals of its IK among them. */
+static mmd_model *model_for(const mmd_motion *motion)
+{
+    mmd_model *model = mmd_owner_new(sizeof *model);
+    PROMISE(model);
+    size_t tracks = motion->bone_track_count, names = motion->properties.ik_count;
+    size_t bones = tracks + names < MOST_BONES ? tracks + names : MOST_BONES;
+    model->bone_count = bones;
+    model->bones = mmd_arena_alloc(&model->arena, bones, sizeof *model->bones);
+    model->morph_count =
+        motion->morph_track_count < MOST_MORPHS ? motion->morph_track_count : MOST_MORPHS;
+    model->morphs = mmd_arena_alloc(&model->arena, model->morph_count, sizeof *model->morphs);
+    PROMISE(model->bones && model->morphs);
+    for (size_t i = 0; i < bones; i++) {
+        bool is_goal = i < names;
+        mmd_bone *bone = &model->bones[i];
+        bone->name = is_goal ? motion->properties.ik_names[i] : motion->bone_tracks[i - names].name;
+        bone->parent = (int32_t)i - 1;
+        bone->position[1] = (float)i;
+        if (i % 5 == 0)
+            bone->flags = MMD_BONE_FIXED_AXIS;
+        bone->fixed_axis[i % 3] = 1;
+        if (!is_goal)
+            continue;
+        bone->ik = mmd_arena_alloc(&model->arena, 1, sizeof *bone->ik);
+        PROMISE(bone->ik);
+        bone->ik->target = (int32_t)(bones - 1);
+        bone->ik->loop_count = 3;
+        bone->ik->unit_angle = 1;
+        bone->ik->links = mmd_arena_alloc(&model->arena, 1, sizeof *bone->ik->links);
+        PROMISE(bone->ik->links);
+        bone->ik->link_count = 1;
+        bone->ik->links[0].bone = (int32_t)(bones - 1 - i % 2 * (bones > 1));
+    }
+    for (size_t i = 0; i < model->morph_count; i++)
+        model->morphs[i].name = motion->morph_tracks[i].name;
+    return model;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mmd_error err = {0};
+    chance c = chance_of(data, size);
+    mmd_motion *motion = mmd_motion_load(data, size, &err);
+    if (!motion) {
+        check_refusal(&err, size);
+        return 0;
+    }
+    mmd_model *model = model_for(motion);
+    mmd_rig *rig = mmd_rig_new(model, NULL);
+    PROMISE(rig);
+    exercise_motion(rig, NULL, motion, &c);
+    mmd_rig_free(rig);
+    mmd_model_free(model);
+    mmd_motion_free(motion);
+    return 0;
+}

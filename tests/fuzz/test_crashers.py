@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""Small files that once broke a promise; the fuzzer replays them too (tests/check/fuzz.sh)."""
+
+from pathlib import Path
+
+import mmdskin
+import numpy as np
+import pytest
+
+CRASHERS = sorted((Path(__file__).parent / "crashers").glob("*/*"))
+
+
+def of(target):
+    files = [path for path in CRASHERS if path.parent.name == target]
+    return pytest.mark.parametrize("path", files, ids=[path.name for path in files])
+
+
+@of("model")
+def test_models_that_broke_a_promise_are_refused_or_sound(path):
+    try:
+        model = mmdskin.load_model(path)
+    except mmdskin.FormatError:
+        return
+    for bone in model.bones:
+        assert bone.fixed_axis is None or np.isfinite(bone.fixed_axis).all()
+        assert bone.ik is None or np.isfinite(bone.ik.unit_angle)
+    pose = model.pose(None, [0, 1])
+    assert np.isfinite(pose.bone_matrices).all()
+    assert np.isfinite(mmdskin.skin(model, pose, backend="cpu").positions).all()

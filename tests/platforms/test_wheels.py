@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Every wheel of this version in dist, as a file: what it holds, needs and offers.
+
+No wheel of `make wheels` is built where it runs; this is all that is known about one for a Mac.
+"""
+
+import hashlib
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import abi3info
+import lief
+import pytest
+import tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WHEELS = sorted(ROOT.glob(f"dist/mmdskin-{PROJECT['version']}-*.whl"))
+GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
+STABLE = {
+    item.symbol.name
+    for table in (abi3info.FUNCTIONS, abi3info.DATAS)
+    for item in table.values()
+    if (item.added.major, item.added.minor) <= (3, 10)
+}
+
+
+class Module:
+    """The native module of a wheel: what the formats of three systems have in common."""
+
+    def __init__(self, name, data):
+        self.name, self.data = name, data
+        binary = lief.parse(data)
+        if isinstance(binary, lief.ELF.Binary):
+            self.libraries = set(binary.libraries)
+            self.exports = {s.name for s in binary.exported_symbols}
+            self.imports = {s.name for s in binary.dynamic_symbols if s.name and s.shndx == 0}
+        elif isinstance(binary, lief.PE.Binary):
+            self.libraries = {library.name.lower() for library in binary.imports}
+            self.exports = {function.name for function in binary.exported_functions}
+            self.imports = {entry.name for library in binary.imports for entry in library.entries}
+        else:
+            names = [library.name for library in binary.libraries]
+            self.libraries = set(names) - {f"@rpath/{name}"}
+            linkers = {"__mh_dylib_header", "___dso_handle"}
+            self.exports = {s.name[1:] for s in binary.exported_symbols if s.name not in linkers}
+            self.imports = {symbol.name[1:] for symbol in binary.imported_symbols}
+        self.binary = binary
+
+    def glibc(self):
+        """The newest version of glibc that a symbol asks for."""
+        versions = (s.symbol_version for s in self.binary.dynamic_symbols)
+        names = (v.symbol_version_auxiliary.name for v in versions if v and v.has_auxiliary_version)
+        return max(tuple(map(int, n.split("_")[1].split("."))) for n in names)
+
+
+@pytest.fixture(scope="module", params=WHEELS or [None], ids=lambda path: path and path.stem)
+def wheel(request):
+    if request.param is None:
+        pytest.skip("no wheel in dist; `make wheel` or `make wheels` makes some")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def module(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.startswith("mmdskin.")]
+        return Module(name, archive.read(name))
+
+
+def tag(wheel):
+    return wheel.stem.rpartition("-")[2]
+
+
+def of_system(*starts):
+    """The wheels of `make wheels` whose tags start so."""
+    found = [path for path in WHEELS if tag(path).startswith(starts)]
+    return pytest.mark.parametrize(
+        "wheel", found or [None], ids=[tag(path) for path in found] or ["none"], indirect=True
+    )
+
+
+def read(wheel, name):
+    with zipfile.ZipFile(wheel) as archive:
+        (full,) = [entry for entry in archive.namelist() if entry.endswith(name)]
+        return archive.read(full).decode("utf-8")
+
+
+def test_it_serves_every_python_from_3_10_on(wheel):
+    assert "-cp310-abi3-" in wheel.name
+    assert f"Tag: cp310-abi3-{tag(wheel)}\n" in read(wheel, "dist-info/WHEEL")
+
+
+def test_it_holds_the_module_its_types_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    outside = {name for name in names if ".dist-info/" not in name}
+    module = "mmdskin.pyd" if tag(wheel).startswith("win") else "mmdskin.abi3.so"
+    assert outside == {module, "mmdskin-stubs/__init__.pyi"}
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [
+        ("licenses/LICENSE", "mmdskin contributors"),
+        ("GLEW.txt", "The OpenGL Extension Wrangler Library"),
+        ("cglm.txt", "Recep Aslantas"),
+    ],
+)
+def test_it_holds_the_licence_of_everything_in_it(wheel, name, phrase):
+    assert phrase in read(wheel, name)
+
+
+def test_numpy_is_the_only_requirement(wheel):
+    lines = read(wheel, "dist-info/METADATA").splitlines()
+    assert [line for line in lines if line.startswith("Requires-Dist")] == [
+        "Requires-Dist: numpy>=1.22"
+    ]
+
+
+def test_the_module_exports_its_init_function_only(module):
+    assert module.exports == {"PyInit_mmdskin"}
+
+
+def test_the_module_takes_no_name_of_a_graphics_library(module):
+    assert not {name for name in module.imports if name.startswith(("gl", "egl", "wgl", "X"))}
+
+
+def test_the_module_uses_the_stable_interface_of_python_only(module):
+    python = {name for name in module.imports if name.startswith(("Py", "_Py"))}
+    assert python and python <= STABLE
+
+
+def test_the_module_does_not_know_where_it_was_built(module):
+    for folder in (ROOT, Path.home()):
+        assert str(folder).encode() not in module.data
+
+
+@of_system("linux", "manylinux")
+def test_on_linux_the_module_needs_the_c_library_only(module):
+    assert module.libraries <= GLIBC
+
+
+@of_system("manylinux_2_17")
+def test_on_linux_glibc_2_17_is_enough(module):
+    assert module.glibc() <= (2, 17)
+
+
+@of_system("manylinux_2_17_x86_64")
+def test_auditwheel_agrees_with_the_tag(wheel):
+    command = [sys.executable, "-m", "auditwheel", "show", wheel]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert f'platform tag: "{tag(wheel)}"' in " ".join(said.split())
+
+
+@of_system("win")
+def test_on_windows_the_module_needs_what_every_windows_10_has(module):
+    system = {"python3.dll", "kernel32.dll", "user32.dll", "gdi32.dll"}
+    assert {name for name in module.libraries if not name.startswith("api-ms-win-crt-")} <= system
+
+
+@of_system("macosx")
+def test_on_a_mac_the_module_needs_the_system_library_only(module):
+    assert module.libraries == {"/usr/lib/libSystem.B.dylib"}
+
+
+@of_system("macosx")
+def test_on_a_mac_python_s_names_are_looked_up_in_the_process(module):
+    anywhere = -2
+    for symbol in module.binary.imported_symbols:
+        if symbol.has_binding_info:
+            python = symbol.name.startswith(("_Py", "__Py"))
+            assert (symbol.binding_info.library_ordinal == anywhere) == python, symbol.name
+
+
+@of_system("macosx")
+def test_on_a_mac_the_tag_names_the_oldest_system(wheel, module):
+    major, minor, *_ = module.binary.build_version.minos
+    assert tag(wheel).startswith(f"macosx_{major}_{minor}_")
+
+
+@of_system("macosx_11_0_arm64")
+def test_on_an_arm_mac_every_page_is_as_it_was_signed(module):
+    """Or the system ends the process. The signature is the linker's own, ad hoc."""
+    data, start = module.data, module.binary.code_signature.data_offset
+    magic, _, count = struct.unpack_from(">3I", data, start)
+    assert magic == 0xFADE0CC0
+    blobs = dict(struct.iter_unpack(">2I", data[start + 12 : start + 12 + 8 * count]))
+    directory = start + blobs[0]
+    _, _, _, flags, hashes, _, _, slots, limit = struct.unpack_from(">9I", data, directory)
+    size, kind, _, page = struct.unpack_from(">4B", data, directory + 36)
+    assert flags & 2 and kind == 2 and limit == start  # ad hoc, SHA-256, all before the signature
+    for slot in range(slots):
+        content = data[slot << page : min((slot + 1) << page, limit)]
+        place = directory + hashes + slot * size
+        assert data[place : place + size] == hashlib.sha256(content).digest(), f"page {slot}"

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""The character's textures, painted by code: (rows, columns, 3) uint8 each."""
+
+import numpy as np
+from sample.character.rig import smoothstep
+
+SKIN = np.array((255, 226, 208.0))
+BLUSH = np.array((250, 160, 150.0))
+
+
+def _plane(rows, columns):
+    """u and v of the pixels' middles."""
+    v, u = np.indices((rows, columns))
+    return (u + 0.5) / columns, (v + 0.5) / rows
+
+
+def _mix(a, b, share):
+    return a + (b - a) * share[..., None]
+
+
+def _bytes(colours):
+    return np.clip(np.round(colours), 0, 255).astype(np.uint8)
+
+
+def face():
+    """The skin with blushing cheeks and a shade for the nose; it lies on the head from the front."""
+    u, v = _plane(256, 256)
+    x, y = 6.4 * (u - 0.5), 18.0 - 6.4 * (v - 0.5)
+    colours = np.broadcast_to(SKIN, (*u.shape, 3))
+    for side in (-1, 1):
+        away = ((x - side * 1.45) / 0.48) ** 2 + ((y - 16.2) / 0.3) ** 2
+        colours = _mix(colours, BLUSH, 0.5 * smoothstep(1.6 - away))
+    nose = ((x - 0.03) / 0.1) ** 2 + ((y - 16.62) / 0.06) ** 2
+    return _bytes(_mix(colours, np.array((236, 170, 150.0)), 0.8 * smoothstep(1.6 - nose)))
+
+
+def iris():
+    """Dark above and light below, a pupil and two lights."""
+    u, v = _plane(128, 128)
+    x, y = 2 * u - 1, 1 - 2 * v
+    r = np.hypot(x, y)
+    colours = _mix(
+        np.array((118, 226, 214.0)), np.array((24, 84, 116.0)), smoothstep((y + 0.75) / 1.3)
+    )
+    colours = _mix(colours, np.array((20, 40, 66.0)), smoothstep((r - 0.8) / 0.12))
+    pupil = np.hypot(x / 0.4, (y - 0.02) / 0.46)
+    colours = _mix(colours, np.array((14, 44, 74.0)), smoothstep((1.06 - pupil) / 0.16))
+    glow = np.hypot(x / 0.5, (y + 0.55) / 0.26)
+    colours = _mix(colours, np.array((190, 250, 236.0)), 0.75 * smoothstep((1 - glow) / 0.7))
+    for cx, cy, size in ((-0.3, 0.42, 0.27), (0.34, -0.36, 0.14)):
+        light = np.hypot(x - cx, (y - cy) * 0.8) / size
+        colours = _mix(colours, np.array((255, 255, 255.0)), smoothstep((1.08 - light) / 0.16))
+    return _bytes(colours)
+
+
+def hair():
+    """v runs down the hair: a ring of light below the crown, warmer tips."""
+    _, v = _plane(128, 8)
+    colours = _mix(
+        np.array((238, 132, 118.0)), np.array((248, 172, 138.0)), smoothstep((v - 0.55) / 0.45)
+    )
+    light = np.exp(-(((v - 0.32) / 0.05) ** 2))
+    return _bytes(_mix(colours, np.array((255, 214, 196.0)), 0.75 * light))
+
+
+def skirt():
+    """v runs down: two white lines above the hem."""
+    _, v = _plane(128, 8)
+    colours = _mix(np.array((92, 128, 206.0)), np.array((66, 98, 186.0)), v)
+    white = ((v > 0.84) & (v < 0.9)) | (v > 0.955)
+    return _bytes(np.where(white[..., None], 250.0, colours))
+
+
+def sock():
+    """Stripes, and a plain top."""
+    _, v = _plane(256, 8)
+    stripe = (v * 11) % 1 < 0.42
+    colours = np.where(stripe[..., None], (120, 150, 220.0), (250, 250, 252.0))
+    return _bytes(np.where((v < 0.06)[..., None], (92, 128, 206.0), colours))
+
+
+ALL = {"face": face, "iris": iris, "hair": hair, "skirt": skirt, "sock": sock}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""The moving pictures of the README's first screen: the dancer, and her elbow before and after."""
+
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+
+import mmdskin
+import numpy as np
+from PIL import Image, ImageDraw
+from sample import picture, stage
+from sample.character import dance, model, skeleton
+from sample.motion import turn
+
+FPS = 20
+COLOURS = 112
+
+DANCE = {"size": (400, 440), "centre": (0, 10.7, 0), "height": 24.6, "camera": picture.view(-12, 8)}
+ELBOW = {"size": (330, 250), "centre": (4.7, 14.1, 0), "height": 5.8, "camera": picture.view(-8, 6)}
+LABELS = {"linear": "Armature modifier", "mmd": "mmdskin, as in MMD"}
+SIDEWAYS, UPWARDS = (0.99, -0.02, -0.1), (0, 1, -0.1)
+GAP, BAND = 6, 34
+BEND, TWIST = 125, 160
+HALF = 22  # frames of one way
+
+
+@cache
+def _loaded(folder):
+    found = mmdskin.load_model(model.write_character(folder))
+    return found, mmdskin.load_motion(dance.write_dance(folder))
+
+
+def _dance_frame(folder, frame):
+    found, motion = _loaded(folder)
+    out = mmdskin.skin(found, found.pose(motion, frame))
+    return stage.draw(found, *out[:2], folder, **DANCE)
+
+
+def _elbow_frame(folder, frame):
+    """Both ways of skinning side by side, the elbow bent first and twisted then."""
+    found, _ = _loaded(folder)
+    bending = frame < 2 * HALF
+    degrees = (BEND if bending else TWIST) * (1 - np.cos(np.pi * frame / HALF)) / 2
+    pose = _arm_pose(found, skeleton.HINGE if bending else skeleton.REACH, degrees)
+    width, height = ELBOW["size"]
+    page = Image.new("RGB", (2 * width + GAP, BAND + height), "white")
+    pen = ImageDraw.Draw(page)
+    for i, (method, label) in enumerate(LABELS.items()):
+        left = i * (width + GAP)
+        out = mmdskin.skin(found, pose, method=method)
+        image = stage.draw(found, *out[:2], folder, shadow=False, **ELBOW)
+        page.paste(image, (left, BAND))
+        pen.text((left + 8, BAND / 2), label, (40, 44, 52), picture.font(19), "lm")
+        what = f"{'bent' if bending else 'twisted'} by {degrees:.0f}°"
+        place = (left + width - 10, BAND + height - 12)
+        pen.text(place, what, (110, 116, 128), picture.font(16), "rs")
+    return page
+
+
+def _arm_pose(found, axis, degrees):
+    """The left arm stretched to the side with its elbow turned, the hair out of the way."""
+    names = [bone.name for bone in found.bones]
+    rotations = np.tile(np.float32([0, 0, 0, 1]), (len(names), 1))
+    for name, rotation in (
+        ("左腕", dance.arm(SIDEWAYS, UPWARDS)[0]),
+        ("左ひじ", turn(axis, degrees)),
+        ("左髪1", turn((1, 0, 0), 75)),
+    ):
+        rotations[names.index(name)] = rotation
+    return found.pose_from(np.zeros((len(names), 3), np.float32), rotations)
+
+
+def _animate(path, frames, draw):
+    """A GIF of draw(frame) with one palette for all frames, so that what rests stays as it is."""
+    with ProcessPoolExecutor() as pool:
+        images = list(pool.map(draw, frames, chunksize=4))
+    strip = Image.new("RGB", (images[0].width, 8 * images[0].height))
+    for i, image in enumerate(images[:: -(-len(images) // 8)]):
+        strip.paste(image, (0, i * image.height))
+    palette = strip.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    small[0].save(
+        path, save_all=True, append_images=small[1:], duration=1000 // FPS, loop=0, optimize=True
+    )
+    return path
+
+
+def write_pictures(folder):
+    """Writes dancer.gif and elbows.gif; returns their paths."""
+    _loaded(folder)
+    step = 30 / FPS
+    dancing = _animate(
+        folder / "dancer.gif", np.arange(0, dance.LAST, step), partial(_dance_frame, folder)
+    )
+    elbows = _animate(folder / "elbows.gif", np.arange(4 * HALF), partial(_elbow_frame, folder))
+    return dancing, elbows
