@@ -32,6 +32,8 @@ LOADERS = {
     ".vmd": mmdskin.load_motion,
     ".vpd": mmdskin.load_motion,
 }
+PART_CHUNKS = 4  # in a task: a tenth of a second, of which Dask's scheduler takes a twentieth
+zarr.config.set({"array.write_empty_chunks": True})  # or it compares all values with NaN first
 
 
 class Settings(NamedTuple):
@@ -59,22 +61,23 @@ class Pair(NamedTuple):
         return f"{self.model}/{self.motion}"
 
 
-class Chunk(NamedTuple):
+class Part(NamedTuple):
+    """Some chunks of a pair, by number."""
+
     pair: Pair
-    number: int
-    where: slice  # of the frames wanted
+    chunks: list[int]
 
     def __str__(self):
-        return f"{self.pair}, chunk {self.number}"
+        return f"{self.pair}, chunks {self.chunks}"
 
 
 class Plan(NamedTuple):
-    missing: list[Chunk]
+    parts: list[Part]
     frames_there: int
     warning: str
 
 
-# The tasks, which workers run: examine each file, plan each pair, make each chunk of a pair.
+# The tasks, which workers run: examine each file, plan each pair, make each part of a pair.
 
 
 def examine(file, settings):
@@ -112,30 +115,35 @@ def plan(pair, settings):
     if dict(group.attrs) != attributes:
         group = create_group(pair, settings, model)
         group.attrs.put(attributes)  # last: a group without them is made anew
-    length, written = group["positions"].chunks[0], group["written"][:]
-    missing, there = [], 0
-    for number, done in enumerate(written):
-        where = slice(number * length, (number + 1) * length)
-        if done:
-            there += len(frames[where])
-        else:
-            missing.append(Chunk(pair, number, where))
+    written, length = group["written"][:], chunk_length(group)
+    there = sum(len(frames[i * length : (i + 1) * length]) for i in np.flatnonzero(written))
+    missing = np.flatnonzero(written == 0).tolist()
+    starts = range(0, len(missing), PART_CHUNKS)
+    parts = [Part(pair, missing[start : start + PART_CHUNKS]) for start in starts]
     tracks = len(motion.bones) + len(motion.morphs)
     stands = tracks == len(unmatched.bones) + len(unmatched.morphs)
-    return Plan(missing, there, "the motion names no bone or morph of the model" if stands else "")
+    return Plan(parts, there, "the motion names no bone or morph of the model" if stands else "")
 
 
-def make(chunk, settings):
-    """Pose and skin the frames of a chunk, and return their number."""
-    pair, number, where = chunk
-    model, motion, frames = load(pair.model), load(pair.motion), pair.motion.frames[where]
-    pose = model.pose(motion, np.asarray(frames))
+def make(part, settings):
+    """Make the chunks of a part, and return the number of their frames."""
+    model, motion = load(part.pair.model), load(part.pair.motion)
+    group = zarr.open_group(settings.store, path=str(part.pair), mode="r+")
+    frames = part.pair.motion.frames
+    return sum(make_chunk(group, model, motion, frames, number) for number in part.chunks)
+
+
+def make_chunk(group, model, motion, frames, number):
+    """Pose and skin the frames of one chunk, and return their number."""
+    length = chunk_length(group)
+    span = slice(number * length, (number + 1) * length)
+    pose = model.pose(motion, np.asarray(frames[span]))
     skinned = mmdskin.skin(model, pose, backend="cpu")  # OpenGL rounds otherwise
-    group = zarr.open_group(settings.store, path=str(pair), mode="r+")
-    group["positions"][where] = skinned.positions.astype(settings.dtype, copy=False)
-    group["normals"][where] = skinned.normals.astype(settings.dtype, copy=False)
+    for name in ("positions", "normals"):
+        array = group[name]
+        array[span] = getattr(skinned, name).astype(array.dtype, copy=False)
     group["written"][number] = 1  # each write shows whole or not at all, and this is the last
-    return len(frames)
+    return len(frames[span])
 
 
 # What tasks share
@@ -147,6 +155,11 @@ def load(file):
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise ValueError(f"{file} was changed after this run began")
     return LOADERS[file.path.suffix.lower()](data)
+
+
+def chunk_length(group):
+    """Frames in a chunk."""
+    return group["positions"].chunks[0]
 
 
 def create_group(pair, settings, model):
@@ -164,7 +177,6 @@ def create_group(pair, settings, model):
             compressors=None,
             fill_value=np.nan,
             dimension_names=("frame", "vertex", "axis"),
-            config={"write_empty_chunks": True},  # spares a comparison of all values with NaN
         )
     group.create_array("triangles", data=model.triangles)
     group.create_array("uvs", data=model.uvs)
@@ -208,14 +220,14 @@ def build(options, engine):
     frames = len(models) * sum(len(motion.frames) for motion in motions)
     with tqdm(total=frames, unit=" frames", disable=options.quiet) as progress:
 
-        def chunks():
+        def parts():
             for pair, found in results(plan, pairs):
                 progress.update(found.frames_there)
                 if found.warning:
                     tqdm.write(f"{pair}: {found.warning}", file=sys.stderr)
-                yield from found.missing
+                yield from found.parts
 
-        for _, count in results(make, chunks()):
+        for _, count in results(make, parts()):
             progress.update(count)
     for failure in failures:
         print(failure, file=sys.stderr)

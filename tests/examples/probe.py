@@ -15,25 +15,25 @@ import dataset_chunks  # noqa: E402
 make, examine = dataset_chunks.make, dataset_chunks.examine
 
 
-def die(chunk, settings):
-    """Once, kill the process when a chunk's positions are written and its normals are not."""
+def die(part, settings):
+    """Once, kill the process when the positions of a second chunk are written and its normals are not."""
     flag = Path(settings.store + ".died")
-    if chunk.number == 1 and not flag.exists():
+    if 1 in part.chunks and not flag.exists():
         flag.touch()
         write = zarr.Array.__setitem__
 
         def write_until_normals(array, where, values):
-            if array.basename == "normals":
+            if array.basename == "normals" and where.start:
                 os.kill(os.getpid(), signal.SIGKILL)
             write(array, where, values)
 
         zarr.Array.__setitem__ = write_until_normals
-    return make(chunk, settings)
+    return make(part, settings)
 
 
-def measure(chunk, settings):
+def measure(part, settings):
     """Leave the most memory that each worker held so far, in kB, in a file named by its process."""
-    count = make(chunk, settings)
+    count = make(part, settings)
     lines = Path("/proc/self/status").read_text().splitlines()
     status = dict(line.split(":", 1) for line in lines)
     folder = Path(settings.store + ".memory")
