@@ -12,21 +12,21 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export MMDSKIN_BLENDERS = $(BLENDERS)
 
 CORE := $(wildcard csrc/core/*/*.c)
-SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
-STUB := $(wildcard csrc/gl/none/*.c)
+SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/gl/egl/*.c csrc/python/*.c)
+ELSEWHERE := $(wildcard csrc/gl/none/*.c csrc/gl/wgl/*.c)
 HEADERS := $(wildcard csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
 C_TESTS := $(wildcard tests/c/*.[ch])
 FUZZERS := model motion pair rig
-C_FILES := $(SOURCES) $(STUB) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
+C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
 # What the files that see GLEW and Python need on top.
-MODULE_FLAGS = -DPy_LIMITED_API=0x030a0000 \
+GLEW_FLAGS := -isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include
+MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
 	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
-	-isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include \
 	-DMMDSKIN_VERSION='"$(VERSION)"' $$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
@@ -114,7 +114,7 @@ check-format: .venv/ready build/packages-check
 	@$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
 
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
-	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(STUB))
+	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(wildcard csrc/gl/*.c) $(ELSEWHERE))
 
 build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew
 	@mkdir -p $(@D)
@@ -129,12 +129,13 @@ build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/packages-ch
 build/c/mingw/%.o: csrc/%.c $(HEADERS) build/include
 	@mkdir -p $(@D)
 	@echo mingw $<
-	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/include -c $< -o $@
+	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/include \
+		$(GLEW_FLAGS) -c $< -o $@
 
-# All that a cross compiler may take from /usr/include is cglm.
+# All that a cross compiler may take from /usr/include.
 build/include: build/packages-check
 	@mkdir -p $@
-	@ln -sfn /usr/include/cglm $@/cglm
+	@ln -sfn $(addprefix /usr/include/,cglm EGL KHR) $@
 
 # NEON, which QEMU runs anywhere.
 build/c/arm/tests: $(CORE) $(HEADERS) $(C_TESTS) build/include
