@@ -70,9 +70,7 @@ class BuildModule(build_ext):
         import numpy
 
         self.run_command("embed_shaders")
-        version = self.distribution.get_version()
         for extension in self.extensions:
-            extension.define_macros.append(("MMDSKIN_VERSION", f'"{version}"'))
             if GL != "none":
                 folder = glew.source()
                 extension.extra_compile_args += [f"-isystem{folder}", f"-isystem{folder}/include"]
@@ -117,7 +115,7 @@ def options():
 mmdskin = Extension(
     "mmdskin",
     sources=files("csrc/core/*/*.c", "csrc/python/*.c", *GL_SOURCES),
-    depends=files("csrc/*/*.h", "csrc/core/*/*.h", "shaders/*"),
+    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
         ("Py_LIMITED_API", "0x030a0000"),

@@ -8,7 +8,8 @@ import json
 
 from .user_error import UserError
 
-PREVIEW, BAKE = "mmdskin_preview", "mmdskin_bake"  # the custom properties
+# The custom properties.
+PREVIEW, BAKE, MOTION = "mmdskin_preview", "mmdskin_bake", "mmdskin_motion"
 VERSION = 2  # of what is written now; 0.1 wrote no number
 
 

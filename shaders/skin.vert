@@ -7,6 +7,7 @@ in vec4 tangent;
 in vec3 c, c0; // SDEF's
 in vec4 weights;
 in ivec4 bone_indices;
+in int pivot;
 in ivec2 morph_range; // of the vertex in `morph_offsets`: first, end
 
 uniform int bone_stride;  // texels from one frame's bones to the next
@@ -57,7 +58,7 @@ void main()
     vec4 q = blend_sdef(bone, weights, c, c0, m, target, exists);
     vec3 arm = p - c;
 #else
-    vec4 q = blend_qdef(bone, weights, target, exists);
+    vec4 q = blend_qdef(bone, weights, pivot, target, exists);
     vec3 arm = p;
 #endif
     float scale = rotation_scale(q);

@@ -131,20 +131,18 @@ vec4 blend_sdef(ivec4 bone, vec4 weights, vec3 c, vec3 c0, transform m, out vec3
 
 #if KIND == QDEF
 // The blended rotation as a quaternion of any length, and the translation after it.
-vec4 blend_qdef(ivec4 bone, vec4 weights, out vec3 target, out bool exists)
+vec4 blend_qdef(ivec4 bone, vec4 weights, int pivot, out vec3 target, out bool exists)
 {
-    vec4 q0 = bone_rotation(bone.x);
-    vec4 real = q0, dual = bone_dual(bone.x);
-    exists = q0 != vec4(0.0);
+    vec4 q = bone_rotation(bone[pivot]), real = q, dual = bone_dual(bone[pivot]);
+    exists = q != vec4(0.0);
 #if INFLUENCES > 1
-    real *= weights.x;
-    dual *= weights.x;
-    for (int i = 1; i < INFLUENCES; i++) {
-        vec4 q = bone_rotation(bone[i]);
-        float w = dot(q0, q) < 0.0 ? -weights[i] : weights[i];
-        real += w * q;
+    real = dual = vec4(0.0);
+    for (int i = 0; i < INFLUENCES; i++) {
+        vec4 own = bone_rotation(bone[i]);
+        float w = dot(q, own) < 0.0 ? -weights[i] : weights[i];
+        real += w * own;
         dual += w * bone_dual(bone[i]);
-        exists = exists && q != vec4(0.0);
+        exists = exists && own != vec4(0.0);
     }
 #endif
     exists = exists && dot(real, real) >= LEAST_QUATERNION;

@@ -156,7 +156,7 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
             record.clear([model])
         muted = 0
         with record.of(model.armature) as noted:
-            noted.note_files([*earlier, newest])
+            noted.note_files(layers.needed([*earlier, newest]))
             if bones:
                 muted += keyframes.write_bones(noted, bones, frames, self.replace)
             self._extend(noted, source, scene)

@@ -53,8 +53,7 @@ bool mmd_gl_open(mmd_gl_context *context, mmd_error *err);
 /* Frees all that is kept with the context. */
 void mmd_gl_close(mmd_gl_context *context);
 
-/* Of the window system, in egl/ or wgl/: a context of OpenGL 3.3 core, current on this thread. When
-   none can be opened nothing stays open. */
+/* Of the window system, in egl/ or wgl/. Nothing stays open after a failure. */
 bool mmd_gl_open_context(mmd_gl_context *context, mmd_error *err);
 void mmd_gl_close_context(mmd_gl_context *context);
 void (*mmd_gl_proc(const char *name))(void); /* a function of OpenGL, while a context is current */

@@ -17,6 +17,7 @@
     X(c0, 3, false, vertex.c0)                                                                     \
     X(weights, 4, false, vertex.weights)                                                           \
     X(bone_indices, 4, true, vertex.bones)                                                         \
+    X(pivot, 1, true, vertex.pivot)                                                                \
     X(morph_range, 2, true, morph_range)
 
 /* Consecutive vertices on the device that are skinned alike: one draw call. */

@@ -9,7 +9,7 @@
 
 enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
 
-static const char *const output_names[OUTPUTS] = {"positions", "normals", "tangents"};
+static const char *const output_names[OUTPUTS] = {"out.positions", "out.normals", "out.tangents"};
 
 typedef enum backend_kind { BACKEND_AUTO, BACKEND_GL, BACKEND_CPU } backend_kind;
 
@@ -46,12 +46,10 @@ static bool take_backend(skin_call *call, const char *name)
         call->backend = BACKEND_CPU;
     } else if (strncmp(name, "cpu:", 4) == 0) {
         call->backend = BACKEND_CPU;
-        call->kernel = mmd_kernel_find(name + 4);
-        if (!call->kernel) {
-            PyErr_Format(call->state->backend_error,
-                         "kernel \"%s\" is not known or not supported here", name + 4);
-            return false;
-        }
+        mmd_error err = {0};
+        call->kernel = mmd_kernel_find(name + 4, &err);
+        if (!call->kernel)
+            return mmd_raise(call->state, &err);
     } else {
         PyErr_Format(PyExc_ValueError,
                      "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
@@ -169,8 +167,7 @@ static bool take_outputs(skin_call *call, PyObject *out)
     }
     for (int i = 0; i < OUTPUTS; i++) {
         PyObject *member = PyTuple_GetItem(out, i);
-        char name[32];
-        PyOS_snprintf(name, sizeof name, "out.%s", output_names[i]);
+        const char *name = output_names[i];
         if ((member != Py_None) != call->wanted[i]) {
             PyErr_Format(PyExc_ValueError, "%s: %s", name,
                          call->wanted[i] ? "None, expected an array"
@@ -187,12 +184,12 @@ static bool take_outputs(skin_call *call, PyObject *out)
         const char *name;
     } others[] = {{&call->matrices, "bone_matrices"},
                   {&call->weights, "morph_weights"},
-                  {&call->outputs[OUT_POSITIONS], "out.positions"},
-                  {&call->outputs[OUT_NORMALS], "out.normals"}};
+                  {&call->outputs[OUT_POSITIONS], output_names[OUT_POSITIONS]},
+                  {&call->outputs[OUT_NORMALS], output_names[OUT_NORMALS]}};
     for (int i = 0; i < OUTPUTS; i++)
         for (int k = 0; k < 2 + i; k++)
             if (mmd_array_overlap(&call->outputs[i], others[k].array)) {
-                PyErr_Format(PyExc_ValueError, "out.%s: overlaps with %s", output_names[i],
+                PyErr_Format(PyExc_ValueError, "%s: overlaps with %s", output_names[i],
                              others[k].name);
                 return false;
             }

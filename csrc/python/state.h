@@ -5,9 +5,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "core/data/motion.h"
 #include "core/pose/rig.h"
 #include "core/skin/mesh.h"
+#include "mmdskin.h"
 
 /* The records, in the order of their classes in the state: name and field names. */
 typedef enum mmd_record {

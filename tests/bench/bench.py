@@ -29,8 +29,9 @@ from sample import motion as sample_motion  # noqa: E402
 
 SHARED = Path(os.environ.get("MMDSKIN_SHARED", ROOT.parent / "shared"))
 MODEL = SHARED / "models" / "巡音ルカ.pmx"
+SMALL_MODEL = SHARED / "models" / "初音ミク.pmx"
 MOTION = SHARED / "models" / "realize_motion.vmd"
-SDEF, QDEF = 3, 4
+BDEF4, SDEF, QDEF = 2, 3, 4
 GL_FRAMES = 16
 # a dance: frames in all, and in a block of one thread
 DANCE, BLOCK, THREADS = 1000, 10, 2
@@ -66,9 +67,13 @@ def poses(bones, frames, rng):
     return m.astype(np.float32)
 
 
-def variant(model, kind):
-    """The model with every vertex of one type; a second bone where it had only one."""
+def variant(model, kind, rng):
+    """The model with every vertex of one type: of BDEF4 with four bones each, else with a second
+    bone where it had only one."""
     indices, weights = model.bone_indices.copy(), model.bone_weights.copy()
+    if kind == BDEF4:
+        indices = (indices[:, :1] + np.arange(4)) % len(model.bones)
+        weights = rng.uniform(0.1, 1, indices.shape)
     single = indices[:, 1] < 0
     indices[single, 1] = np.where(indices[single, 0] > 0, indices[single, 0] - 1, 1)
     weights[single, :2] = 0.75, 0.25
@@ -89,13 +94,34 @@ def skin_call(mesh, matrices, backend):
     return lambda: mmdskin.skin(mesh, matrices, backend=backend, out=out)
 
 
+def copy_call(vertices):
+    """Copies as much as skinning writes: the least that any skinning can cost."""
+    source, target = np.ones((2, vertices, 3), np.float32), np.ones((2, vertices, 3), np.float32)
+    return lambda: np.copyto(target, source)
+
+
+def copy_rows(model, rng):
+    """Costs in copies of the same run: what is left when the machine's memory is taken out."""
+    meshes = [("as it is", model, model, 2.6)]
+    if SMALL_MODEL.exists():
+        small = mmdskin.load_model(SMALL_MODEL)
+        meshes.append((SMALL_MODEL.stem, small, small, 3))
+    for name, kind, bar in (("BDEF4", BDEF4, 4.9), ("SDEF", SDEF, 5.5), ("QDEF", QDEF, 5)):
+        meshes.append((f"all {name}", variant(model, kind, rng), model, bar))
+    for what, mesh, skeleton, bar in meshes:
+        matrices, vertices = poses(len(skeleton.bones), 1, rng)[0], len(skeleton.positions)
+        calls = {"skin": skin_call(mesh, matrices, "cpu"), "copy": copy_call(vertices)}
+        seconds = medians(calls, 301)
+        yield f"skin, {what}, cpu", seconds["skin"] / seconds["copy"], "copies", "<=", bar
+
+
 def cpu_rows(model, rng):
     matrices = poses(len(model.bones), 1, rng)[0]
     calls = {
         "scalar": skin_call(model, matrices, "cpu:scalar"),
         "mixed": skin_call(model, matrices, "cpu"),
-        "sdef": skin_call(variant(model, SDEF), matrices, "cpu"),
-        "qdef": skin_call(variant(model, QDEF), matrices, "cpu"),
+        "sdef": skin_call(variant(model, SDEF, rng), matrices, "cpu"),
+        "qdef": skin_call(variant(model, QDEF, rng), matrices, "cpu"),
     }
     ns = {k: t / len(model.positions) * 1e9 for k, t in medians(calls, 101).items()}
     yield "skin, scalar", ns["scalar"], "ns/vertex", None, None
@@ -252,6 +278,7 @@ def main():
     rows = []
     groups = (
         cpu_rows(model, rng),
+        copy_rows(model, rng),
         gl_rows(model, rng),
         load_rows(data),
         motion_rows(dance),

@@ -357,21 +357,49 @@ INLINE void skin_sdef(const mmd_skin_frame *frame, const batch *l, output wanted
     finish(frame, l, wanted, position, m, normal);
 }
 
-/* The lanes where the blend does not vanish. */
-INLINE mask blend_qdef(const batch *l, int count, const mmd_group_matrices *g, vec m[12])
+INLINE void add_dual(vec real[4], vec dual[4], vec weight, const mmd_group_matrices *g, int k)
 {
-    vec real[4], dual[4];
+    for (int i = 0; i < 4; i++) {
+        real[i] = FMA(weight, SPLAT(g->real[k][i]), real[i]);
+        dual[i] = FMA(weight, SPLAT(g->dual[k][i]), dual[i]);
+    }
+}
+
+/* As for linear blends: the last + sum of w_i (the others - the last). */
+INLINE void sum_duals(const batch *l, int count, const mmd_group_matrices *g, vec real[4],
+                      vec dual[4])
+{
     for (int i = 0; i < 4; i++) {
         real[i] = SPLAT(g->real[count - 1][i]);
         dual[i] = SPLAT(g->dual[count - 1][i]);
     }
-    for (int k = 0; k < count - 1; k++) {
-        vec weight = load(l->weights + k * MMD_LANES);
-        for (int i = 0; i < 4; i++) {
-            real[i] = FMA(weight, SPLAT(g->real[k][i]), real[i]);
-            dual[i] = FMA(weight, SPLAT(g->dual[k][i]), dual[i]);
+    for (int k = 0; k < count - 1; k++)
+        add_dual(real, dual, load(l->weights + k * MMD_LANES), g, k);
+}
+
+/* The signs differ from lane to lane. */
+INLINE void sum_signed_duals(const mmd_skin_frame *frame, const batch *l, int count,
+                             const mmd_group_matrices *g, vec real[4], vec dual[4])
+{
+    vec rest = SPLAT(1);
+    for (int i = 0; i < 4; i++)
+        real[i] = dual[i] = SPLAT(0);
+    for (int k = 0; k < count; k++) {
+        float signs[WIDTH];
+        vec sign, weight = k < count - 1 ? load(l->weights + k * MMD_LANES) : rest;
+        for (int i = 0; i < WIDTH; i++) {
+            uint32_t v = l->block->vertex[l->first + (uint32_t)i];
+            signs[i] = g->signs[frame->mesh->vertices[v].pivot][k];
         }
+        memcpy(&sign, signs, sizeof sign);
+        rest -= weight;
+        add_dual(real, dual, sign * weight, g, k);
     }
+}
+
+/* m from the sums. The lanes where they do not vanish. */
+INLINE mask blend_qdef(const vec real[4], const vec dual[4], vec m[12])
+{
     vec square = square4(real), s = SPLAT(2) / square;
     quaternion_matrix(real, s, m);
     vec3 r = {real[0], real[1], real[2]}, d = {dual[0], dual[1], dual[2]};
@@ -383,10 +411,14 @@ INLINE mask blend_qdef(const batch *l, int count, const mmd_group_matrices *g, v
 }
 
 INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted, int count,
-                      const mmd_group_matrices *g)
+                      bool own_signs, const mmd_group_matrices *g)
 {
-    vec m[12];
-    mask good = blend_qdef(l, count, g, m);
+    vec real[4], dual[4], m[12];
+    if (own_signs)
+        sum_signed_duals(frame, l, count, g, real, dual);
+    else
+        sum_duals(l, count, g, real, dual);
+    mask good = blend_qdef(real, dual, m);
     vec3 p = load3(l->position), normal = p;
     if (wanted != POSITIONS)
         normal = turn(m, load3(l->normal));
@@ -415,7 +447,7 @@ INLINE void skin_batch(const mmd_skin_frame *frame, const batch *l, output wante
     else if (shape == MMD_SHAPE_SDEF)
         skin_sdef(frame, l, wanted, g);
     else
-        skin_qdef(frame, l, wanted, count, g);
+        skin_qdef(frame, l, wanted, count, shape == MMD_SHAPE_QDEF_SIGNS, g);
 }
 
 INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, output wanted,
@@ -469,6 +501,9 @@ INLINE void skin_groups(const mmd_skin_frame *frame, output wanted)
             break;
         case MMD_SHAPE_QDEF:
             skin_group(frame, group, wanted, MMD_SHAPE_QDEF, &g);
+            break;
+        case MMD_SHAPE_QDEF_SIGNS:
+            skin_group(frame, group, wanted, MMD_SHAPE_QDEF_SIGNS, &g);
             break;
         }
     }

@@ -110,11 +110,11 @@ static void blend_sdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, mmd
     out->is_rotation = true;
 }
 
-/* Dual quaternion blend, signs relative to the first influence (the one of largest weight).
+/* Dual quaternion blend, signs relative to the pivot.
    False when the blend vanishes, which takes negative weights. */
 static bool blend_qdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
 {
-    const float *pivot = bones[vertex->bones[0]].rotation;
+    const float *pivot = bones[vertex->bones[vertex->pivot]].rotation;
     versor real = {0}, dual = {0};
     for (int i = 0; i < vertex->count; i++) {
         const mmd_skin_bone *bone = &bones[vertex->bones[i]];

@@ -27,7 +27,8 @@ typedef enum mmd_shape {
     MMD_SHAPE_TWO_BONES,
     MMD_SHAPE_MORE_BONES,
     MMD_SHAPE_SDEF,
-    MMD_SHAPE_QDEF
+    MMD_SHAPE_QDEF,
+    MMD_SHAPE_QDEF_SIGNS /* the pivot of a vertex decides the signs */
 } mmd_shape;
 
 /* What the vertices of a group share in one frame. Bone matrices are rows of a 3x4 matrix. */
@@ -35,9 +36,10 @@ typedef struct mmd_group_matrices {
     float base[12];           /* of the last bone */
     float differences[3][12]; /* of the others to it */
     float cofactors[12];      /* one bone: times the sign of the determinant, column 3 unused */
-    /* With the signs that bring them into the pivot's hemisphere. QDEF: the last as it is, the
-       others as differences to it. */
+    /* SDEF: with the signs that bring them into one hemisphere. QDEF: too, and all but the last as
+       differences to it. QDEF_SIGNS: as they are. */
     float real[4][4], dual[4][4];
+    float signs[4][4];  /* of each bone, by each pivot */
     float angle;        /* SDEF by slerp: between the rotations, as quaternions; else 0 */
     float least_normal; /* squares below need mmd_skin_precise_normal */
 } mmd_group_matrices;

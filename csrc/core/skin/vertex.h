@@ -15,10 +15,8 @@ typedef enum mmd_skin_kind {
 
 /* A resolved vertex, as the scalar kernel reads it and the GPU gets it.
    Influences: `count` of them (0: the vertex stays where its morphs put it), weights != 0 with
-   sum 1. Up to two are in ascending order of bones; of three or four the first has the largest
-   weight (it is the pivot of QDEF) and the rest ascends. Unused slots repeat the first bone with
-   weight 0. SDEF has exactly two influences and c0 = C + w1 (R0 - R1) / 2 (R0, R1 in the order of
-   its bones). */
+   sum 1, in ascending order of bones. Unused slots repeat the first bone with weight 0. SDEF has
+   exactly two influences and c0 = C + w1 (R0 - R1) / 2 (R0, R1 in the order of its bones). */
 typedef struct mmd_vertex {
     float position[3];
     float normal[3];  /* unit or zero */
@@ -26,7 +24,8 @@ typedef struct mmd_vertex {
     float c[3], c0[3];
     float weights[4];
     int32_t bones[4];
-    int32_t kind; /* mmd_skin_kind */
+    int32_t pivot; /* the influence of the largest weight, whose rotation QDEF's signs go by */
+    int32_t kind;  /* mmd_skin_kind */
     int32_t count;
 } mmd_vertex;
 

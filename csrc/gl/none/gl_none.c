@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/base/error.h"
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
 

@@ -87,7 +87,7 @@ static bool open_window(mmd_gl_context *gl, mmd_error *err)
     return true;
 }
 
-/* A plain context knows the function that makes one of 3.3 core, unless it is Windows' own 1.1. */
+/* A plain context knows the function that makes a core one, unless it is of Windows' own OpenGL. */
 static bool open_core(mmd_gl_context *gl, mmd_error *err)
 {
     enum { MAJOR = 0x2091, MINOR = 0x2092, PROFILE = 0x9126, CORE = 1 };
