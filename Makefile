@@ -12,22 +12,23 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export MMDSKIN_BLENDERS = $(BLENDERS)
 
 CORE := $(wildcard csrc/core/*/*.c)
-SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
-STUB := $(wildcard csrc/gl/none/*.c)
-HEADERS := $(wildcard csrc/*/*.h csrc/*/*/*.h)
+SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/gl/egl/*.c csrc/python/*.c)
+ELSEWHERE := $(wildcard csrc/gl/none/*.c csrc/gl/wgl/*.c)
+HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
-C_TESTS := $(wildcard tests/c/*.[ch])
+EXAMPLE := tests/c/example.c
+C_TESTS := $(filter-out $(EXAMPLE),$(wildcard tests/c/*.[ch]))
 FUZZERS := model motion pair rig
-C_FILES := $(SOURCES) $(STUB) $(HEADERS) $(C_TESTS) $(wildcard tests/fuzz/*.[ch])
+C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(C_TESTS) $(EXAMPLE) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
 # What the files that see GLEW and Python need on top.
-MODULE_FLAGS = -DPy_LIMITED_API=0x030a0000 \
+GLEW_FLAGS := -isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include
+MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
 	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
-	-isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include \
-	-DMMDSKIN_VERSION='"$(VERSION)"' $$($(BIN)/python -c 'import numpy, sysconfig; \
+	$$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
 .PHONY: build demo test bench wheel wheels addon format check fuzz clean help
@@ -53,7 +54,7 @@ format: .venv/ready build/packages-check ## Format C and Python sources in place
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-check: check-format check-compile check-fuzz build/c/tests build/c/arm/tests ## Format, warnings, C tests with sanitizers
+check: check-format check-compile check-fuzz check-example build/c/tests build/c/arm/tests ## Format, warnings, C tests with sanitizers
 	@echo C tests on ARM
 	@qemu-aarch64-static build/c/arm/tests
 	@echo C tests here
@@ -108,7 +109,7 @@ build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
 
 # C on its own: every compiler, and the core under the sanitizers
 
-.PHONY: check-format check-compile check-fuzz
+.PHONY: check-format check-compile check-fuzz check-example
 
 check-format: .venv/ready build/packages-check
 	@echo clang-format, ruff, mypy
@@ -116,9 +117,10 @@ check-format: .venv/ready build/packages-check
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
+	@$(BIN)/mypy --no-error-summary --config-file tests/check/mypy.ini addon
 
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
-	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(STUB))
+	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(wildcard csrc/gl/*.c) $(ELSEWHERE))
 
 build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew
 	@mkdir -p $(@D)
@@ -130,21 +132,22 @@ build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/packages-ch
 	@echo clang $<
 	@clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
-build/c/mingw/%.o: csrc/%.c $(HEADERS) build/include
+build/c/mingw/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/system-include
 	@mkdir -p $(@D)
 	@echo mingw $<
-	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/include -c $< -o $@
+	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/system-include \
+		$(GLEW_FLAGS) -c $< -o $@
 
-# All that a cross compiler may take from /usr/include is cglm.
-build/include: build/packages-check
+# All that a cross compiler may take from /usr/include.
+build/system-include: build/packages-check
 	@mkdir -p $@
-	@ln -sfn /usr/include/cglm $@/cglm
+	@ln -sfn $(addprefix /usr/include/,cglm EGL KHR) $@
 
 # NEON, which QEMU runs anywhere.
-build/c/arm/tests: $(CORE) $(HEADERS) $(C_TESTS) build/include
+build/c/arm/tests: $(CORE) $(HEADERS) $(C_TESTS) build/system-include
 	@mkdir -p $(@D)
 	@echo gcc, ARM $@
-	@aarch64-linux-gnu-gcc $(CFLAGS) -O2 -DMMD_TEST_MEMORY -isystem build/include -Itests/c -static \
+	@aarch64-linux-gnu-gcc $(CFLAGS) -O2 -DMMD_TEST_MEMORY -isystem build/system-include -Itests/c -static \
 		$(filter %.c,$^) -lm -o $@
 
 build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build
@@ -155,6 +158,17 @@ build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build
 build/c/tests: $(CORE:csrc/%.c=build/c/sanitize/%.o) $(C_TESTS)
 	@echo gcc, sanitizers $@
 	@gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
+
+# The public header, as C and as C++.
+check-example: build/c/example build/c/example-c++ build/installed
+	@PYTHONPATH=tests $(BIN)/python tests/check/example.py $(filter build/c/%,$^)
+
+build/c/example: $(EXAMPLE) $(CORE:csrc/%.c=build/c/sanitize/%.o)
+	@gcc $(CFLAGS) $(SANITIZE) $^ -lm -o $@
+
+build/c/example-c++: $(EXAMPLE) $(CORE:csrc/%.c=build/c/sanitize/%.o)
+	@g++ -std=c++11 -Wall -Wextra -Wpedantic -Wshadow -Werror -Icsrc $(SANITIZE) -xc++ $< -xnone \
+		$(filter %.o,$^) -lm -o $@
 
 # The fuzz targets: one file each, and the core compiled once for all.
 

@@ -18,6 +18,7 @@ if PLATFORM:  # the times in the wheel; the same bytes whenever it is made
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800")
 # Where contexts of OpenGL come from.
 GL = PLATFORM.system.gl if PLATFORM else "egl" if sys.platform == "linux" else "none"
+GL_SOURCES = [f"csrc/gl/{GL}/*.c", *([] if GL == "none" else ["csrc/gl/*.c"])]
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wsign-conversion"]
 GENERATED = Path("build/generated")
 
@@ -69,9 +70,7 @@ class BuildModule(build_ext):
         import numpy
 
         self.run_command("embed_shaders")
-        version = self.distribution.get_version()
         for extension in self.extensions:
-            extension.define_macros.append(("MMDSKIN_VERSION", f'"{version}"'))
             if GL != "none":
                 folder = glew.source()
                 extension.extra_compile_args += [f"-isystem{folder}", f"-isystem{folder}/include"]
@@ -115,10 +114,8 @@ def options():
 
 mmdskin = Extension(
     "mmdskin",
-    sources=files(
-        "csrc/core/*/*.c", "csrc/gl/none/*.c" if GL == "none" else "csrc/gl/*.c", "csrc/python/*.c"
-    ),
-    depends=files("csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
+    sources=files("csrc/core/*/*.c", "csrc/python/*.c", *GL_SOURCES),
+    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
         ("Py_LIMITED_API", "0x030a0000"),

@@ -8,8 +8,11 @@ motion solved.
 import math
 from typing import NamedTuple
 
+import bpy
 import numpy as np
 
+from .. import scene_model
+from ..motion_source import Motion
 from . import record
 
 _CHUNK = 256  # frames evaluated at once
@@ -26,7 +29,7 @@ class Channels(NamedTuple):
     moves: bool  # it leaves its rest place at some frame
 
 
-def of_bones(armature, source, frames):
+def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Channels]:
     """Channels of each bone of the file for frames of the scene, parents before children."""
     bones = list(armature.data.bones)
     names = [bone.name for bone in bones]
@@ -34,27 +37,30 @@ def of_bones(armature, source, frames):
     parts = np.array_split(frames, max(1, math.ceil(len(frames) / _CHUNK)))
     matrices = np.concatenate([source.matrices(names, part) for part in parts])
     size = max((bone.head_local.length for bone in bones), default=1.0)
+    rests = np.array([bone.matrix_local for bone in bones], np.float64).reshape(-1, 4, 4)
+    inverse_rests = np.linalg.inv(rests)
     # What Blender will make of the parents' channels, so that no rounding is passed on.
     channels, shown = [], {}
-    for bone in bones:
+    for bone, rest, inverse_rest in zip(bones, rests, inverse_rests, strict=True):
         wanted = matrices[:, number[bone.name]].astype(np.float64)
         if bone.name not in source.rig.bones:
             shown[bone.name] = wanted
             continue
         parent = shown[bone.parent.name] if bone.parent else np.eye(4)[None]
-        rest = np.array(bone.matrix_local, np.float64)
-        basis = np.linalg.inv(rest) @ _inverses(parent) @ wanted @ rest
+        basis = inverse_rest @ _inverses(parent) @ wanted @ rest
         locations, rotations = basis[:, :3, 3], _quaternions(basis[:, :3, :3])
         _settle(locations, _STILL * size)
         _settle(rotations, _STILL)
         basis[:, :3, :3] = _matrices(rotations)
-        shown[bone.name] = parent @ rest @ basis @ np.linalg.inv(rest)
+        shown[bone.name] = parent @ rest @ basis @ inverse_rest
         moves = bool(locations.any() or (np.abs(rotations[:, 1:]) > _STILL).any())
         channels.append(Channels(bone.name, locations.copy(), rotations, moves))
     return channels
 
 
-def of_keys(model, source, frames):
+def of_keys(
+    model: scene_model.SceneModel, source: Motion, frames: np.ndarray
+) -> dict[bpy.types.Key, dict[str, np.ndarray]]:
     """{Key datablock: {shape key: (F,) values}} of the shape keys that stand for morphs."""
     result = {}
     for block in record.shape_keys(model):
@@ -64,7 +70,7 @@ def of_keys(model, source, frames):
     return result
 
 
-def moved_bones(bones, others, motion):
+def moved_bones(bones: list[Channels], others: list[Channels] | None, motion: Motion) -> set[str]:
     """Names of the bones that the motion has keys for, and of those that it moves with them.
 
     `others` are the channels without it, of the same bones; None where nothing moves.
@@ -81,7 +87,7 @@ def moved_bones(bones, others, motion):
     return moved | {bone.name for bone in bones if motion.has_bone_track(bone.name)}
 
 
-def moved_keys(keys, others, motion):
+def moved_keys(keys: dict, others: dict, motion: Motion) -> dict:
     """Of the values `of_keys` those that the motion changes, as with `moved_bones`."""
     result = {}
     for block, values in keys.items():

@@ -91,7 +91,7 @@ def keyed_bones(armature: bpy.types.Object) -> set[str]:
 
 def _release(record: Record, bones: Iterable[Channels]) -> int:
     """Let nothing but the bones' own channels move them."""
-    muted, paths = 0, set()
+    muted, paths = 0, set[str]()
     for channels in bones:
         bone = record.block.pose.bones[channels.name]
         record.note_bone(bone)
@@ -121,9 +121,11 @@ def _bone_curve(holder, path, index, bone):
 
 def _turned(rotations, curves, frame):
     """Of the two quaternions of each rotation those that are close to the keyframes before."""
-    last = [actions.before(curve, frame)["co"][-1:, 1] for curve in curves]
-    turns = all(map(len, last)) and rotations[0] @ np.concatenate(last) < 0
-    return -rotations if turns else rotations
+    earlier = [actions.before(curve, frame) for curve in curves]
+    if not all(earlier):
+        return rotations
+    last = np.array([points["co"][-1, 1] for points in earlier])
+    return -rotations if rotations[0] @ last < 0 else rotations
 
 
 def _write(curve, frames, values):

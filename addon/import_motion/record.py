@@ -1,33 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What imports of motions have changed, kept in an ID property of each datablock, and the way back.
+"""What imports of motions have changed, kept in custom properties of each datablock, and the way back.
 
 An import writes into an action of its own, a copy of the one that it finds, so that the user's stays
-as it was and Clear Motion gives it back. The property is a group: `state` as JSON, `before` and
-`written`, the two actions. It is saved with the file, so a motion can be cleared in another session.
+as it was and Clear Motion gives it back. The properties are the state, and beside it the two actions.
+They are saved with the file, so a motion can be cleared in another session.
 """
 
 import contextlib
-import json
 from collections.abc import Iterator, Sequence
 
 import bpy
 
-from .. import actions, motion_source, scene_model
+from .. import actions, motion_source, saved_state, scene_model
+from ..actions import Block
+from ..saved_state import MOTION
 
-STATE = "mmdskin_motion"
+_BEFORE, _WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
 
-# What an older file lacks.
-_DEFAULTS = {
-    "version": 1,
-    "files": [],  # path, start and speed of each motion that the keyframes play, oldest first
-    "slots": [],  # as `actions.hold` takes them
-    "bones": {},  # name: channels of the bone, as in _CHANNELS
-    "keys": {},  # name: members of the shape key, as in _MEMBERS
-    "constraints": [],  # bone and name of each one muted
-    "drivers": [],  # path and index of each one muted
-    "settings": {},  # name: value before the first import, value since the last
-    "scene": [],  # name, last frame before the first import, last frame since the last
-}
+
+def _nothing_noted():
+    return {
+        "files": [],  # path, start and speed of each motion that the keyframes play, oldest first
+        "slots": [],  # as `actions.hold` takes them
+        "bones": {},  # name: channels of the bone, as in _CHANNELS
+        "keys": {},  # name: members of the shape key, as in _MEMBERS
+        "constraints": [],  # bone and name of each one muted
+        "drivers": [],  # path and index of each one muted
+        "settings": {},  # name: value before the first import, value since the last
+        "scene": [],  # name, last frame before the first import, last frame since the last
+    }
+
+
 # The rotation mode comes first: setting it changes the others.
 _CHANNELS = (
     "rotation_mode",
@@ -41,7 +44,7 @@ _MEMBERS = ("value", "slider_min", "slider_max")
 
 
 @contextlib.contextmanager
-def of(block: bpy.types.ID) -> Iterator["Record"]:
+def of(block: Block) -> Iterator["Record"]:
     """The Record of a datablock, kept when the block ends, also by an exception."""
     noted = Record(block)
     try:
@@ -53,19 +56,18 @@ def of(block: bpy.types.ID) -> Iterator["Record"]:
 class Record:
     """Of the armature object of a model, or of the shape keys of a mesh."""
 
-    def __init__(self, block: bpy.types.ID) -> None:
-        kept = block.get(STATE, {})
+    def __init__(self, block: Block) -> None:
         self.block = block
-        self.state = {**_copy(_DEFAULTS), **json.loads(kept.get("state", "{}"))}
-        self._before, self._written = kept.get("before"), kept.get("written")
+        self.state = saved_state.load(block, MOTION, _nothing_noted)
+        self._before, self._written = block.get(_BEFORE), block.get(_WRITTEN)
 
     def store(self) -> None:
-        group = {"state": json.dumps(self.state)}
-        if self._before is not None:
-            group["before"] = self._before
-        if self._written is not None:
-            group["written"] = self._written
-        self.block[STATE] = group
+        saved_state.store(self.block, MOTION, self.state)
+        for name, action in ((_BEFORE, self._before), (_WRITTEN, self._written)):
+            if action is not None:
+                self.block[name] = action
+            elif name in self.block:
+                del self.block[name]
 
     def note_files(self, motions: Sequence[motion_source.Motion]) -> None:
         """The motions that the keyframes play."""
@@ -129,8 +131,9 @@ class Record:
         "" where there are none: the action goes.
         """
         block, state = self.block, self.state
-        if STATE in block:
-            del block[STATE]
+        for name in (MOTION, _BEFORE, _WRITTEN):
+            if name in block:
+                del block[name]
         kept = self._restore_action()
         for path, index in state["drivers"]:
             curve = block.animation_data and block.animation_data.drivers.find(path, index=index)
@@ -176,7 +179,7 @@ class Record:
 
     def _restore_range(self):
         """Unless the scene has another end by now, or plays other motions."""
-        if not self.state["scene"] or any(STATE in obj for obj in bpy.data.objects):
+        if not self.state["scene"] or any(MOTION in obj for obj in bpy.data.objects):
             return
         name, before, since = self.state["scene"]
         scene = bpy.data.scenes.get(name)
@@ -186,15 +189,13 @@ class Record:
 
 def clear(models: list[scene_model.SceneModel]) -> tuple[int, list[str]]:
     """Undo every import of the models: how many had one, and the actions that hold more."""
-    count, kept = 0, []
-    for model in models:
-        found = [block for block in blocks(model) if STATE in block]
-        kept += [name for name in (Record(block).restore() for block in found) if name]
-        count += bool(found)
-    return count, kept
+    # All are read first: one that cannot be leaves the others alone.
+    records = [[Record(block) for block in blocks(model) if MOTION in block] for model in models]
+    kept = [record.restore() for of_model in records for record in of_model]
+    return sum(map(bool, records)), [name for name in kept if name]
 
 
-def blocks(model: scene_model.SceneModel) -> list[bpy.types.ID]:
+def blocks(model: scene_model.SceneModel) -> list[Block]:
     """The datablocks of a model that motions move: its armature and the shape keys of its meshes."""
     return [model.armature, *shape_keys(model)]
 
@@ -214,7 +215,3 @@ def _put(owner, names, values):
     if owner is not None:
         for name, value in zip(names, values, strict=True):
             setattr(owner, name, value)
-
-
-def _copy(state):
-    return json.loads(json.dumps(state))

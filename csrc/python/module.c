@@ -135,7 +135,7 @@ static int module_exec(PyObject *module)
     state->motion_type = add_type(module, &mmd_motion_spec);
     if (!state->model_type || !state->mesh_type || !state->motion_type)
         return -1;
-    return PyModule_AddStringConstant(module, "__version__", MMDSKIN_VERSION);
+    return PyModule_AddStringConstant(module, "__version__", mmd_version());
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/formats/load.h"
 #include "core/pose/binding.h"
 #include "python/arrays.h"
 #include "python/posers.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What Model computes besides skinning: poses, morphed texture coordinates and materials. */
-#include "core/pose/pose.h"
 #include "core/data/morph.h"
 #include "python/arrays.h"
 #include "python/posers.h"

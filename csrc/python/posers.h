@@ -2,7 +2,6 @@
 #ifndef MMD_PY_POSERS_H
 #define MMD_PY_POSERS_H
 
-#include "core/pose/pose.h"
 #include "python/state.h"
 
 /* Posers that were used and wait for the next call of the same model and motion: binding them and

@@ -119,12 +119,20 @@ class Clears(ClearCase):
     def test_a_record_without_what_came_later(self):
         """Of a file that an older version wrote."""
         self.imported()
-        group = self.armature["mmdskin_motion"]
-        state = json.loads(group["state"])
-        self.assertEqual(state["version"], 1)
-        group["state"] = json.dumps({"bones": state["bones"]})
+        state = json.loads(self.armature["mmdskin_motion"])
+        self.assertEqual(state["version"], 2)
+        self.armature["mmdskin_motion"] = json.dumps({"bones": state["bones"]})
         self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
         self.assertIsNone(self.armature.animation_data and self.armature.animation_data.action)
+
+    def test_a_record_of_a_newer_version(self):
+        self.imported()
+        self.armature["mmdskin_motion"] = json.dumps({"version": 99})
+        before = fingerprint.of_file()
+        for operator in (bpy.ops.mmdskin.clear_motion, self.imported):
+            with self.assertRaisesRegex(RuntimeError, "saved by a newer MMD Skin"):
+                operator()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
 
 class Keeps(ClearCase):

@@ -4,6 +4,7 @@
 The judge is one VMD that holds the keys as MMD would after both, written by `motion_file`.
 """
 
+import json
 import os
 
 import bpy
@@ -122,6 +123,15 @@ class Merge(ImportCase):
         self.merge(arm, name="arm.vmd")
         self.first = laid(self.first, arm)
         self.merge(motion_file.Keys("hips", [key("センター", 0, 7)], []))
+        self.assert_plays(range(1, 17))
+
+    def test_a_motion_of_which_nothing_is_left_is_forgotten(self):
+        arm = motion_file.Keys("arm", [key(ARM, 0, 5), key(ARM, 8, 6)], [])
+        for name in ("arm.vmd", "again.vmd"):
+            self.merge(arm, name=name)
+        files = json.loads(self.armature["mmdskin_motion"])["files"]
+        names = [os.path.basename(path) for path, _, _ in files]
+        self.assertEqual(names, ["踊り.vmd", "again.vmd"])
         self.assert_plays(range(1, 17))
 
     def test_ik_switches_of_the_second_hold_from_then_on(self):

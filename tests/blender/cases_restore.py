@@ -11,7 +11,7 @@ import case
 import numpy as np
 import scene
 from cases_bake import skinned
-from files import pmx_file
+from files import motion_file, pmx_file
 from mathutils import Matrix
 
 QDEF = 4
@@ -123,6 +123,23 @@ class Restores(RestoreCase):
         self.restore()
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file())
         self.armature.mmdskin.preview = False
+
+    def test_the_preview_whose_motion_is_gone(self):
+        motion = os.path.join(self.folder, "踊り.vmd")
+        with open(motion, "wb") as file:
+            keys = motion_file.Keys("", [motion_file.BoneKey("左腕", 0)], [])
+            file.write(motion_file.write_vmd(keys))
+        settings = self.armature.mmdskin
+        settings.model_path, settings.motion_path, settings.source = self.path, motion, "MOTION"
+        settings.preview = True
+        os.remove(motion)
+        self.forget()
+        with case.reports() as said:
+            self.assertEqual(self.restore(), {"FINISHED"})
+        self.assertIn("Warning: '踊り.vmd' cannot be opened", said[0])
+        self.assertIn("Info: Restored 204 vertices from '模型.pmx'", said[-1])
+        settings.preview = False
+        self.assert_restored()
 
     def test_twice_is_the_same_as_once(self):
         self.forget()

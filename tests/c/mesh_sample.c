@@ -169,7 +169,7 @@ size_t usable_kernels(const mmd_kernel *kernels[MAX_KERNELS])
     static const char *const names[MAX_KERNELS] = {"scalar", "sse2", "avx2", "avx512", "neon"};
     size_t count = 0;
     for (size_t i = 0; i < MAX_KERNELS; i++)
-        if ((kernels[count] = mmd_kernel_find(names[i])))
+        if ((kernels[count] = mmd_kernel_find(names[i], NULL)))
             count++;
     return count;
 }

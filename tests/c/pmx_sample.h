@@ -2,7 +2,7 @@
 #ifndef PMX_SAMPLE_H
 #define PMX_SAMPLE_H
 
-#include "core/formats/load.h"
+#include "mmdskin.h"
 
 /* A small PMX file, written field by field as docs/mmd-behaviour.md#pmx lists them: six vertices of
    all deform types, three triangles, two materials, four bones, a morph of each kind, and all that

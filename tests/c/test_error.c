@@ -39,18 +39,10 @@ static void memory_errors_say_so(void)
     CHECK(strcmp(err.text, "out of memory") == 0);
 }
 
-static void every_code_has_a_description(void)
-{
-    CHECK(strcmp(mmd_error_name(MMD_E_NONE), "no error") == 0);
-    CHECK(strcmp(mmd_error_name(MMD_E_FORMAT), "malformed file") == 0);
-    CHECK(strcmp(mmd_error_name(MMD_E_BACKEND), "backend not available") == 0);
-}
-
 void error_tests(void)
 {
     RUN(failing_returns_false_and_fills_the_error);
     RUN(a_long_text_is_cut);
     RUN(no_error_struct_is_accepted);
     RUN(memory_errors_say_so);
-    RUN(every_code_has_a_description);
 }

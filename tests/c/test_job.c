@@ -64,10 +64,10 @@ static void bad_jobs_are_named(void)
 
 static void kernels_are_found_by_name(void)
 {
-    CHECK(mmd_kernel_find("scalar") != NULL);
-    CHECK(mmd_kernel_find("mmx") == NULL);
+    CHECK(mmd_kernel_find("scalar", NULL) != NULL);
+    CHECK(mmd_kernel_find("mmx", NULL) == NULL);
     CHECK(mmd_kernel_best() != NULL);
-    CHECK(mmd_kernel_find(mmd_kernel_best()->name) == mmd_kernel_best());
+    CHECK(mmd_kernel_find(mmd_kernel_best()->name, NULL) == mmd_kernel_best());
 }
 
 static void no_frames_are_no_work(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "../fuzz/index_safe.h"
+#include "../fuzz/sound.h"
 #include "core/skin/mesh.h"
 #include "pmx_sample.h"
 #include "test.h"
@@ -16,7 +16,7 @@ static mmd_model *load(const pmx_sample *sample)
     mmd_model *model = mmd_model_load(sample->data, sample->size, &err);
     CHECK(model);
     if (model)
-        CHECK(model_is_safe(model));
+        CHECK(model_is_sound(model));
     return model;
 }
 
@@ -325,7 +325,7 @@ static void flipped_bytes_never_make_an_unsafe_model(void)
             CHECK(err.code == MMD_E_FORMAT && err.section[0] && err.offset <= sample.size);
             continue;
         }
-        CHECK(model_is_safe(model));
+        CHECK(model_is_sound(model));
         mmd_mesh *mesh = mmd_mesh_of_model(model, &err);
         CHECK(mesh);
         mmd_mesh_free(mesh);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The input is a PMX or PMD file. */
-#include "core/formats/load.h"
+#include "mmdskin.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The input is a VMD or VPD file; it moves a model that has a name for each of its tracks. */
-#include "core/formats/load.h"
+#include "mmdskin.h"
 #include "target.h"
 
 enum { MOST_BONES = 64, MOST_MORPHS = 16 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The input is four bytes of a length, a model of that length and a motion, which moves the model.
    The mutator changes one of the two at a time and keeps the length true. */
-#include "core/formats/load.h"
+#include "mmdskin.h"
 #include "target.h"
 
 #include <string.h>

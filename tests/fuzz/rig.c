@@ -2,7 +2,7 @@
 /* The input is a script that writes a sound PMX file: bones with any parents, layers, appends, axes
    and IK, morphs that name one another at will, vertices of every type. No input is lost to a
    damaged file, so that all the work goes into posing and skinning. */
-#include "core/formats/load.h"
+#include "mmdskin.h"
 #include "target.h"
 
 #include <math.h>

@@ -2,12 +2,11 @@
 #ifndef SOUND_H
 #define SOUND_H
 
-#include "core/data/model.h"
-#include "core/data/motion.h"
+#include "mmdskin.h"
 
 #include <math.h>
 
-/* What model.h and motion.h promise of what is loaded: every index is -1 or within its table, every
+/* What mmdskin.h promises of what is loaded: every index is -1 or within its table, every
    number is finite, keys ascend, rotations have unit length. Independent of the readers' checks. */
 
 static inline bool index_inside(int32_t index, size_t count)

@@ -2,7 +2,6 @@
 #include "target.h"
 
 #include "core/data/morph.h"
-#include "core/pose/pose.h"
 #include "core/skin/skin.h"
 #include "sound.h"
 
@@ -89,10 +88,10 @@ static void skin(const mmd_mesh *mesh, const float *matrices, const float *slide
                         .positions = wanted,
                         .normals = mesh->has_normals ? normals : NULL};
     PROMISE(mmd_skin_check(&job, NULL));
-    PROMISE(mmd_skin_cpu(&job, mmd_kernel_find("scalar"), NULL));
+    PROMISE(mmd_skin_cpu(&job, mmd_kernel_find("scalar", NULL), NULL));
     job.positions = found;
     for (int k = 0; k < KERNELS; k++) {
-        const mmd_kernel *kernel = mmd_kernel_find(names[k]);
+        const mmd_kernel *kernel = mmd_kernel_find(names[k], NULL);
         if (!kernel)
             continue;
         PROMISE(mmd_skin_cpu(&job, kernel, NULL));

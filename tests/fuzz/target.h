@@ -2,7 +2,6 @@
 #ifndef TARGET_H
 #define TARGET_H
 
-#include "core/data/motion.h"
 #include "core/pose/rig.h"
 #include "core/skin/mesh.h"
 

@@ -2,13 +2,10 @@
 #ifndef MMD_ARENA_H
 #define MMD_ARENA_H
 
-#include <stddef.h>
+#include "mmdskin.h"
 
 /* Memory that is allocated piece by piece and freed at once. A zeroed arena is empty and valid.
    Every allocation of the core goes through here, so that one hook can starve all of it. */
-typedef struct mmd_arena {
-    struct mmd_arena_block *last;
-} mmd_arena;
 
 enum { MMD_ARENA_ALIGN = 64 };
 

@@ -5,18 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *mmd_error_name(mmd_error_code code)
-{
-    switch (code) {
-#define MMD_ERROR_CASE(name, text)                                                                 \
-    case MMD_E_##name:                                                                             \
-        return text;
-        MMD_ERRORS(MMD_ERROR_CASE)
-#undef MMD_ERROR_CASE
-    }
-    return "unknown error";
-}
-
 bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...)
 {
     if (!err)
@@ -32,5 +20,5 @@ bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...)
 
 bool mmd_fail_memory(mmd_error *err)
 {
-    return mmd_fail(err, MMD_E_MEMORY, "%s", mmd_error_name(MMD_E_MEMORY));
+    return mmd_fail(err, MMD_E_MEMORY, "out of memory");
 }

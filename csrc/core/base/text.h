@@ -4,14 +4,6 @@
 
 #include "core/base/arena.h"
 
-#include <stdint.h>
-
-/* UTF-8 of `size` bytes, followed by a NUL that is not counted. */
-typedef struct mmd_text {
-    const char *data;
-    size_t size;
-} mmd_text;
-
 /* The first two as PMX numbers them. */
 typedef enum mmd_encoding { MMD_UTF16LE = 0, MMD_UTF8 = 1, MMD_CP932 } mmd_encoding;
 

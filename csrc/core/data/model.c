@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/data/model.h"
+#include "core/base/arena.h"
 
 size_t mmd_morph_width(mmd_morph_kind kind)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/data/morph.h"
 
+#include "core/base/arena.h"
+#include "core/base/error.h"
 #include "core/base/numbers.h"
 
 #include <string.h>

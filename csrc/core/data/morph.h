@@ -2,7 +2,7 @@
 #ifndef MMD_MORPH_H
 #define MMD_MORPH_H
 
-#include "core/data/model.h"
+#include "mmdskin.h"
 
 /* Slider values as a user or a motion sets them -> the weight with which each morph finally acts:
    the group and flip passes of docs/mmd-behaviour.md#morph-passes. Groups and flips themselves end

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/data/motion.h"
 
+#include "core/base/arena.h"
+
 typedef struct span {
     uint32_t first, last;
     bool any;

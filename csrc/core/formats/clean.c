@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/formats/clean.h"
 
+#include "core/base/arena.h"
+#include "core/base/error.h"
+
 #include <string.h>
 
 static void clip(int32_t *index, size_t count)

@@ -2,7 +2,6 @@
 #ifndef MMD_KEYS_H
 #define MMD_KEYS_H
 
-#include "core/data/motion.h"
 #include "core/formats/reader.h"
 
 /* What the readers of motions share: names to numbers, keys in order, memory for tracks. */

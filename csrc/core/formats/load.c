@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/formats/load.h"
-
+#include "core/base/arena.h"
+#include "core/base/error.h"
+#include "core/data/motion.h"
 #include "core/formats/clean.h"
 #include "core/formats/pmd.h"
 #include "core/formats/pmx.h"

@@ -2,6 +2,7 @@
 /* The layout of PMD files, docs/mmd-behaviour.md#pmd-layout. */
 #include "core/formats/pmd.h"
 
+#include "core/data/model.h"
 #include "core/formats/pmd_convert.h"
 
 #include <float.h>

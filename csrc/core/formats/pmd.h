@@ -2,7 +2,7 @@
 #ifndef MMD_PMD_H
 #define MMD_PMD_H
 
-#include "core/data/model.h"
+#include "mmdskin.h"
 
 /* True when the bytes start as a PMD file does. */
 bool mmd_pmd_is(const uint8_t *bytes, size_t size);

@@ -3,6 +3,7 @@
    docs/mmd-behaviour.md#robust-reader. */
 #include "core/formats/pmx.h"
 
+#include "core/data/model.h"
 #include "core/formats/reader.h"
 
 #include <math.h>

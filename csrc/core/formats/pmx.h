@@ -2,7 +2,7 @@
 #ifndef MMD_PMX_H
 #define MMD_PMX_H
 
-#include "core/data/model.h"
+#include "mmdskin.h"
 
 /* True when the bytes start as a PMX file of any version does. */
 bool mmd_pmx_is(const uint8_t *bytes, size_t size);

@@ -4,7 +4,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/bytes.h"
-#include "core/data/model.h"
+#include "core/base/text.h"
 
 /* What the file readers share: a cursor, the memory that they fill, and the place that errors name.
  */

@@ -2,7 +2,6 @@
 #ifndef MMD_BINDING_H
 #define MMD_BINDING_H
 
-#include "core/data/motion.h"
 #include "core/pose/rig.h"
 
 /* Which track drives which bone, morph and IK solver of a model: names that are equal. A bone name

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The evaluation of a frame, docs/mmd-behaviour.md#bone-poses and
    docs/mmd-behaviour.md#ik-order. */
-#include "core/pose/pose.h"
-
+#include "core/base/arena.h"
+#include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/data/morph.h"
 #include "core/pose/ik.h"

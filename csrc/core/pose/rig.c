@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pose/rig.h"
 
+#include "core/base/error.h"
 #include "core/pose/quaternion.h"
 #include "core/pose/rig_solvers.h"
 

@@ -3,8 +3,6 @@
 #define MMD_RIG_H
 
 #include "core/base/arena.h"
-#include "core/base/error.h"
-#include "core/data/model.h"
 
 /* What posing needs of a model, worked out once: evaluation order, cleaned references, and for each
    IK solver which bones follow it. docs/mmd-behaviour.md#bone-poses and
@@ -58,7 +56,7 @@ typedef struct mmd_rig_layer {
     size_t first_deferred, deferred_count; /* effectors of sweep three */
 } mmd_rig_layer;
 
-typedef struct mmd_rig {
+struct mmd_rig {
     mmd_arena arena; /* owns everything below */
     const mmd_model *model;
     size_t bone_count, layer_count, solver_count, morph_count;
@@ -70,11 +68,6 @@ typedef struct mmd_rig {
     size_t settled_count;
     int32_t *settled; /* in evaluation order: what may stand on an old place of its parent */
     bool reads_ahead; /* something is read from a layer that has not had its turn */
-} mmd_rig;
-
-/* NULL only when memory is short: a sound model always has a rig. The model must outlive it. Time
-   and memory are at most proportional to the model's. */
-mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err);
-void mmd_rig_free(mmd_rig *rig);
+};
 
 #endif

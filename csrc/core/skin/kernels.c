@@ -2,6 +2,7 @@
 /* The one place that knows which kernels there are and what of them this CPU can run. */
 #include "core/skin/kernels.h"
 
+#include "core/base/error.h"
 #include "core/skin/cpu.h"
 #include "core/skin/skin_scalar.h"
 #include "core/skin/skin_vector.h"
@@ -13,16 +14,26 @@ static bool always(void)
     return true;
 }
 
+static size_t vertex_positions(const mmd_mesh *mesh)
+{
+    return 3 * mesh->vertex_count;
+}
+
+static size_t block_positions(const mmd_mesh *mesh)
+{
+    return 3 * MMD_LANES * mesh->blocks.morphed_count;
+}
+
 /* Slowest first. */
 static const mmd_kernel kernels[] = {
-    {"scalar", always, mmd_skin_scalar},
+    {"scalar", always, mmd_skin_scalar, vertex_positions},
 #ifdef MMD_SKIN_X86
-    {"sse2", always, mmd_skin_sse2},
-    {"avx2", mmd_cpu_has_avx2, mmd_skin_avx2},
-    {"avx512", mmd_cpu_has_avx512, mmd_skin_avx512},
+    {"sse2", always, mmd_skin_sse2, block_positions},
+    {"avx2", mmd_cpu_has_avx2, mmd_skin_avx2, block_positions},
+    {"avx512", mmd_cpu_has_avx512, mmd_skin_avx512, block_positions},
 #endif
 #ifdef MMD_SKIN_ARM
-    {"neon", always, mmd_skin_neon},
+    {"neon", always, mmd_skin_neon, block_positions},
 #endif
 };
 
@@ -36,10 +47,11 @@ const mmd_kernel *mmd_kernel_best(void)
     return &kernels[best];
 }
 
-const mmd_kernel *mmd_kernel_find(const char *name)
+const mmd_kernel *mmd_kernel_find(const char *name, mmd_error *err)
 {
     for (size_t i = 0; i < COUNT; i++)
-        if (strcmp(kernels[i].name, name) == 0)
-            return kernels[i].available() ? &kernels[i] : NULL;
+        if (strcmp(kernels[i].name, name) == 0 && kernels[i].available())
+            return &kernels[i];
+    mmd_fail(err, MMD_E_BACKEND, "kernel \"%s\" is not known or not supported here", name);
     return NULL;
 }

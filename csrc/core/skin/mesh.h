@@ -3,8 +3,6 @@
 #define MMD_MESH_H
 
 #include "core/base/arena.h"
-#include "core/base/error.h"
-#include "core/data/model.h"
 #include "core/skin/mesh_blocks.h"
 #include "core/skin/vertex.h"
 
@@ -18,41 +16,27 @@ typedef struct mmd_device_slot {
     void (*release)(void *data);
 } mmd_device_slot;
 
-typedef struct mmd_mesh {
+struct mmd_mesh {
     mmd_arena arena; /* owns everything below */
     size_t vertex_count;
     size_t bone_count; /* largest bone index given + 1 */
     bool has_normals;
     size_t tangent_width;    /* 0 none, 3 or 4 */
-    bool has_rotations;      /* some vertex is SDEF or QDEF */
+    bool *bone_rotates;      /* of each bone: SDEF or QDEF vertices take its rotation */
     size_t morph_count;      /* sliders */
     const mmd_morph *morphs; /* groups and flips with their offsets, of the others only the kind */
     mmd_vertex *vertices;
     size_t vertex_morph_count;
     mmd_vertex_morph *vertex_morphs;
     mmd_mesh_blocks blocks; /* the same vertices and morphs once more */
+    mmd_method method;      /* the one that a variant is laid out for, else MMD_METHOD_MMD */
+    const float *centers;   /* (V,3) of a variant for centers of rotation, else NULL */
     mmd_device_slot *device;
-} mmd_mesh;
+};
 
-/* All arrays are borrowed for the call. */
-typedef struct mmd_mesh_desc {
-    size_t vertex_count;
-    const float *positions; /* (V,3) */
-    const float *normals;   /* (V,3) or NULL */
-    const float *tangents;  /* (V,tangent_width) or NULL */
-    size_t tangent_width;
-    size_t influence_count;      /* K, 1 to 4 */
-    const int32_t *bone_indices; /* (V,K), -1: empty slot */
-    const float *bone_weights;   /* (V,K) */
-    const uint8_t *deform;       /* (V,) mmd_deform, or NULL: BDEF4 */
-    const float *sdef;           /* (V,3,3) or NULL */
-    size_t morph_count;
-    const mmd_morph *morphs;
-} mmd_mesh_desc;
-
-/* Checks the description (finite numbers, index ranges, types) and builds the mesh from it. */
-mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err);
-mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err);
-void mmd_mesh_free(mmd_mesh *mesh);
+/* Of mesh_variant.c: a copy with vertices of its own, which shares the base's morphs, and its
+   layout once they are as they shall be. NULL and false when memory is short. */
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base);
+bool mmd_mesh_lay_out(mmd_mesh *mesh);
 
 #endif
