@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/skin/segments.h"
+#include "core/base/error.h"
 #include "python/arrays.h"
 #include "python/posers.h"
 #include "python/records.h"
