@@ -20,9 +20,10 @@ import mmdskin
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender"), str(ROOT / "tests/examples")]
 
 import addon_profile  # noqa: E402
+import examples_python  # noqa: E402
 from judges import twin  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
@@ -86,12 +87,15 @@ def variant(model, kind, rng):
         normals=model.normals,
         deform=np.full(len(indices), kind, np.uint8),
         sdef=sdef,
+        triangles=model.triangles,
+        segments=model.segments,
+        parents=[bone.parent for bone in model.bones],
     )
 
 
-def skin_call(mesh, matrices, backend):
-    out = mmdskin.skin(mesh, matrices, backend=backend)
-    return lambda: mmdskin.skin(mesh, matrices, backend=backend, out=out)
+def skin_call(mesh, matrices, backend, method="mmd"):
+    out = mmdskin.skin(mesh, matrices, backend=backend, method=method)
+    return lambda: mmdskin.skin(mesh, matrices, backend=backend, method=method, out=out)
 
 
 def copy_call(vertices):
@@ -138,6 +142,32 @@ def cpu_rows(model, rng):
             continue
         t = medians({name: call}, 51)[name]
         yield f"skin, cpu:{name}", t / len(model.positions) * 1e9, "ns/vertex", None, None
+
+
+def method_rows(model, rng):
+    """The methods against bulges, beside the deform type whose work they share."""
+    matrices = poses(len(model.bones), 1, rng)[0]
+    sdef, qdef = variant(model, SDEF), variant(model, QDEF)
+    calls = {"sdef": skin_call(sdef, matrices, "cpu"), "qdef": skin_call(qdef, matrices, "cpu")}
+    bars = {
+        "centers_of_rotation": ("sdef", 1.1),
+        "bulge_compensated": ("qdef", 1.15),
+        "bulge_free": ("qdef", 1.7),
+    }
+    for method in bars:
+        calls[method] = skin_call(qdef, matrices, "cpu", method)
+    times = medians(calls, 101)
+    for method, (beside, most) in bars.items():
+        ratio = times[method] / times[beside]
+        yield f"skin, {method} against all {beside.upper()}", ratio, "x", "<=", most
+    data = MODEL.read_bytes()
+    made = []
+    for _ in range(9):
+        fresh = mmdskin.load_model(data)
+        start = time.perf_counter()
+        _ = fresh.centers_of_rotation
+        made.append(time.perf_counter() - start)
+    yield "centers of rotation, made", statistics.median(made) * 1e3, "ms", "<=", 30
 
 
 def gl_rows(model, rng):
@@ -202,6 +232,25 @@ def dance_rows(model, motion, rounds=7):
     # the first dance also touches every buffer for the first time
     growth = (max(memory[1:]) - memory[0]) / 1e6
     yield f"dance, memory after {rounds} against 1", growth, "MB more", "<=", 1
+
+
+def dataset_rows():
+    """docs/examples/dataset_dask.py, in the Python that tests/examples/setup.sh has installed."""
+    python = examples_python.command()
+    if python is None or not MODEL.exists():
+        print("no data set is measured: it takes build/examples and the shared models")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [python, Path(__file__).with_name("dataset.py"), MODEL, MOTION],
+            env=examples_python.environment(folder),
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    rates = json.loads(done.stdout)
+    yield "data set by Dask, 1 worker", rates["1"], "frames/s", None, None
+    yield "data set by Dask, 2 workers", rates["2"], "frames/s", None, None
+    yield "data set, 2 workers against 1", rates["2"] / rates["1"], "x", ">=", 1.8
 
 
 def import_rows():
@@ -278,12 +327,14 @@ def main():
     rows = []
     groups = (
         cpu_rows(model, rng),
+        method_rows(model, rng),
         copy_rows(model, rng),
         gl_rows(model, rng),
         load_rows(data),
         motion_rows(dance),
         pose_rows(model, motion),
         dance_rows(model, motion),
+        dataset_rows(),
         import_rows(),
         blender_rows(),
     )
