@@ -13,6 +13,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
 from .. import model_file, motion_source, properties, scene_model
+from ..model_operator import ModelOperator
 from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError, cancelled
@@ -113,10 +114,10 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
     def _import_pose(self, model, source):
         bones = [
             bone
-            for bone in channels.of_bones(model.armature, source, [0.0])
+            for bone in channels.of_bones(model.armature, source, np.zeros(1))
             if bone.moves or source.has_bone_track(bone.name)
         ]
-        keys = channels.moved_keys(channels.of_keys(model, source, [0.0]), {}, source)
+        keys = channels.moved_keys(channels.of_keys(model, source, np.zeros(1)), {}, source)
         muted = 0
         with record.of(model.armature) as noted:
             muted += keyframes.pose_bones(noted, bones)
@@ -218,8 +219,8 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
             keyed = keyframes.keyed_bones(model.armature)
             stays = set() if self.replace else keyed - moved
             bones = [bone for bone in bones if bone.name not in stays]
-        others = channels.of_keys(model, was, frames) if was else {}
-        return bones, channels.moved_keys(keys, others, newest)
+        keys_before = channels.of_keys(model, was, frames) if was else {}
+        return bones, channels.moved_keys(keys, keys_before, newest)
 
     def _show_armature(self, noted, model):
         """Keyframes are seen where the pose is the armature's."""
@@ -245,27 +246,18 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
             noted.extend(scene, min(math.floor(source.scene_range[1]), properties.FRAMES["max"]))
 
 
-class MMDSKIN_OT_clear_motion(bpy.types.Operator):
+class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
     """Remove the keyframes and settings of imported motions and bring back what they replaced"""
 
     bl_idname = "mmdskin.clear_motion"
     bl_label = "Clear Motion"
-    bl_options = {"REGISTER", "UNDO"}
 
-    all_models: BoolProperty(
-        name="All Models",
-        description="Act on every model of the scene, not only on the active one",
-        default=False,
-    )
-
-    poll = MMDSKIN_OT_import_motion.poll
+    def models(self, context):
+        return super().models(context) if self.all_models else [_model(context)]
 
     def execute(self, context):
         try:
-            if self.all_models:
-                models = scene_model.all_of(context.view_layer)
-            else:
-                models = [_model(context)]
+            models = self.models(context)
             for model in models:
                 _check_editable(model.armature)
                 _check_not_tweaked(model)
@@ -320,12 +312,12 @@ def register():
         if not cls.is_registered:
             bpy.utils.register_class(cls)
             if cls is MMDSKIN_OT_import_motion:
-                bpy.types.TOPBAR_MT_file_import.append(_menu)
+                bpy.types.TOPBAR_MT_file_import.append(_menu)  # type: ignore[arg-type]
 
 
 def unregister():
     for cls in reversed(_classes):
         if cls.is_registered:
             if cls is MMDSKIN_OT_import_motion:
-                bpy.types.TOPBAR_MT_file_import.remove(_menu)
+                bpy.types.TOPBAR_MT_file_import.remove(_menu)  # type: ignore[arg-type]
             bpy.utils.unregister_class(cls)

@@ -15,8 +15,10 @@
     X(tangent, 4, false, vertex.tangent)                                                           \
     X(c, 3, false, vertex.c)                                                                       \
     X(c0, 3, false, vertex.c0)                                                                     \
+    X(factor, 1, false, vertex.factor)                                                             \
     X(weights, 4, false, vertex.weights)                                                           \
     X(bone_indices, 4, true, vertex.bones)                                                         \
+    X(pivot, 1, true, vertex.pivot)                                                                \
     X(morph_range, 2, true, morph_range)
 
 /* Consecutive vertices on the device that are skinned alike: one draw call. */

@@ -200,6 +200,7 @@ static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
     glUniform1i(program->bone_stride,
                 job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
     glUniform1i(program->morph_stride, job->slider_frames > 1 ? (GLint)job->mesh->morph_count : 0);
+    glUniform1f(program->correction, job->correction);
     for (GLuint i = 0; i < work->output_count; i++) {
         size_t bytes = frames * work->outputs[i].width * sizeof(float);
         glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, slot->buffers[i],

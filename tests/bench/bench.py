@@ -20,17 +20,19 @@ import mmdskin
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender"), str(ROOT / "tests/examples")]
 
 import addon_profile  # noqa: E402
+import examples_python  # noqa: E402
 from judges import twin  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
 
 SHARED = Path(os.environ.get("MMDSKIN_SHARED", ROOT.parent / "shared"))
 MODEL = SHARED / "models" / "巡音ルカ.pmx"
+SMALL_MODEL = SHARED / "models" / "初音ミク.pmx"
 MOTION = SHARED / "models" / "realize_motion.vmd"
-SDEF, QDEF = 3, 4
+BDEF4, SDEF, QDEF = 2, 3, 4
 GL_FRAMES = 16
 # a dance: frames in all, and in a block of one thread
 DANCE, BLOCK, THREADS = 1000, 10, 2
@@ -66,9 +68,13 @@ def poses(bones, frames, rng):
     return m.astype(np.float32)
 
 
-def variant(model, kind):
-    """The model with every vertex of one type; a second bone where it had only one."""
+def variant(model, kind, rng):
+    """The model with every vertex of one type: of BDEF4 with four bones each, else with a second
+    bone where it had only one."""
     indices, weights = model.bone_indices.copy(), model.bone_weights.copy()
+    if kind == BDEF4:
+        indices = (indices[:, :1] + np.arange(4)) % len(model.bones)
+        weights = rng.uniform(0.1, 1, indices.shape)
     single = indices[:, 1] < 0
     indices[single, 1] = np.where(indices[single, 0] > 0, indices[single, 0] - 1, 1)
     weights[single, :2] = 0.75, 0.25
@@ -81,12 +87,36 @@ def variant(model, kind):
         normals=model.normals,
         deform=np.full(len(indices), kind, np.uint8),
         sdef=sdef,
+        triangles=model.triangles,
+        segments=model.segments,
+        parents=[bone.parent for bone in model.bones],
     )
 
 
-def skin_call(mesh, matrices, backend):
-    out = mmdskin.skin(mesh, matrices, backend=backend)
-    return lambda: mmdskin.skin(mesh, matrices, backend=backend, out=out)
+def skin_call(mesh, matrices, backend, method="mmd"):
+    out = mmdskin.skin(mesh, matrices, backend=backend, method=method)
+    return lambda: mmdskin.skin(mesh, matrices, backend=backend, method=method, out=out)
+
+
+def copy_call(vertices):
+    """Copies as much as skinning writes: the least that any skinning can cost."""
+    source, target = np.ones((2, vertices, 3), np.float32), np.ones((2, vertices, 3), np.float32)
+    return lambda: np.copyto(target, source)
+
+
+def copy_rows(model, rng):
+    """Costs in copies of the same run: what is left when the machine's memory is taken out."""
+    meshes = [("as it is", model, model, 2.6)]
+    if SMALL_MODEL.exists():
+        small = mmdskin.load_model(SMALL_MODEL)
+        meshes.append((SMALL_MODEL.stem, small, small, 3))
+    for name, kind, bar in (("BDEF4", BDEF4, 4.9), ("SDEF", SDEF, 5.5), ("QDEF", QDEF, 5)):
+        meshes.append((f"all {name}", variant(model, kind, rng), model, bar))
+    for what, mesh, skeleton, bar in meshes:
+        matrices, vertices = poses(len(skeleton.bones), 1, rng)[0], len(skeleton.positions)
+        calls = {"skin": skin_call(mesh, matrices, "cpu"), "copy": copy_call(vertices)}
+        seconds = medians(calls, 301)
+        yield f"skin, {what}, cpu", seconds["skin"] / seconds["copy"], "copies", "<=", bar
 
 
 def cpu_rows(model, rng):
@@ -94,8 +124,8 @@ def cpu_rows(model, rng):
     calls = {
         "scalar": skin_call(model, matrices, "cpu:scalar"),
         "mixed": skin_call(model, matrices, "cpu"),
-        "sdef": skin_call(variant(model, SDEF), matrices, "cpu"),
-        "qdef": skin_call(variant(model, QDEF), matrices, "cpu"),
+        "sdef": skin_call(variant(model, SDEF, rng), matrices, "cpu"),
+        "qdef": skin_call(variant(model, QDEF, rng), matrices, "cpu"),
     }
     ns = {k: t / len(model.positions) * 1e9 for k, t in medians(calls, 101).items()}
     yield "skin, scalar", ns["scalar"], "ns/vertex", None, None
@@ -112,6 +142,32 @@ def cpu_rows(model, rng):
             continue
         t = medians({name: call}, 51)[name]
         yield f"skin, cpu:{name}", t / len(model.positions) * 1e9, "ns/vertex", None, None
+
+
+def method_rows(model, rng):
+    """The methods against bulges, beside the deform type whose work they share."""
+    matrices = poses(len(model.bones), 1, rng)[0]
+    sdef, qdef = variant(model, SDEF), variant(model, QDEF)
+    calls = {"sdef": skin_call(sdef, matrices, "cpu"), "qdef": skin_call(qdef, matrices, "cpu")}
+    bars = {
+        "centers_of_rotation": ("sdef", 1.1),
+        "bulge_compensated": ("qdef", 1.15),
+        "bulge_free": ("qdef", 1.7),
+    }
+    for method in bars:
+        calls[method] = skin_call(qdef, matrices, "cpu", method)
+    times = medians(calls, 101)
+    for method, (beside, most) in bars.items():
+        ratio = times[method] / times[beside]
+        yield f"skin, {method} against all {beside.upper()}", ratio, "x", "<=", most
+    data = MODEL.read_bytes()
+    made = []
+    for _ in range(9):
+        fresh = mmdskin.load_model(data)
+        start = time.perf_counter()
+        _ = fresh.centers_of_rotation
+        made.append(time.perf_counter() - start)
+    yield "centers of rotation, made", statistics.median(made) * 1e3, "ms", "<=", 30
 
 
 def gl_rows(model, rng):
@@ -178,6 +234,25 @@ def dance_rows(model, motion, rounds=7):
     yield f"dance, memory after {rounds} against 1", growth, "MB more", "<=", 1
 
 
+def dataset_rows():
+    """docs/examples/dataset_dask.py, in the Python that tests/examples/setup.sh has installed."""
+    python = examples_python.command()
+    if python is None or not MODEL.exists():
+        print("no data set is measured: it takes build/examples and the shared models")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [python, Path(__file__).with_name("dataset.py"), MODEL, MOTION],
+            env=examples_python.environment(folder),
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    rates = json.loads(done.stdout)
+    yield "data set by Dask, 1 worker", rates["1"], "frames/s", None, None
+    yield "data set by Dask, 2 workers", rates["2"], "frames/s", None, None
+    yield "data set, 2 workers against 1", rates["2"] / rates["1"], "x", ">=", 1.8
+
+
 def import_rows():
     script = "import time, numpy; t = time.time(); import mmdskin; print(time.time() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(9)]
@@ -206,6 +281,10 @@ def blender_rows():
         if MODEL.exists():
             tools = os.environ.get("MMDSKIN_MMD_TOOLS")
             options = ["--mmd-tools", tools] if tools else []
+            if tools:
+                found = in_blender(command, "beside_mmd_tools.py", zips[-1], *options)
+                for way, ms in found["ms"].items():
+                    yield f"Blender 4.5, mmd_tools' dancer, {way}", ms, "ms", None, None
             found = in_blender(command, "import_model.py", zips[-1], *options)
             for file, times in found["import_ms"].items():
                 for importer, ms in times.items():
@@ -252,11 +331,14 @@ def main():
     rows = []
     groups = (
         cpu_rows(model, rng),
+        method_rows(model, rng),
+        copy_rows(model, rng),
         gl_rows(model, rng),
         load_rows(data),
         motion_rows(dance),
         pose_rows(model, motion),
         dance_rows(model, motion),
+        dataset_rows(),
         import_rows(),
         blender_rows(),
     )

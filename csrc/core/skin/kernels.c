@@ -14,16 +14,26 @@ static bool always(void)
     return true;
 }
 
+static size_t vertex_positions(const mmd_mesh *mesh)
+{
+    return 3 * mesh->vertex_count;
+}
+
+static size_t block_positions(const mmd_mesh *mesh)
+{
+    return 3 * MMD_LANES * mesh->blocks.morphed_count;
+}
+
 /* Slowest first. */
 static const mmd_kernel kernels[] = {
-    {"scalar", always, mmd_skin_scalar},
+    {"scalar", always, mmd_skin_scalar, vertex_positions},
 #ifdef MMD_SKIN_X86
-    {"sse2", always, mmd_skin_sse2},
-    {"avx2", mmd_cpu_has_avx2, mmd_skin_avx2},
-    {"avx512", mmd_cpu_has_avx512, mmd_skin_avx512},
+    {"sse2", always, mmd_skin_sse2, block_positions},
+    {"avx2", mmd_cpu_has_avx2, mmd_skin_avx2, block_positions},
+    {"avx512", mmd_cpu_has_avx512, mmd_skin_avx512, block_positions},
 #endif
 #ifdef MMD_SKIN_ARM
-    {"neon", always, mmd_skin_neon},
+    {"neon", always, mmd_skin_neon, block_positions},
 #endif
 };
 

@@ -8,6 +8,7 @@ typedef struct mmd_kernel {
     const char *name; /* "scalar", "avx2", ... */
     bool (*available)(void);
     mmd_skin_run *run;
+    size_t (*scratch)(const mmd_mesh *mesh); /* floats of frame->scratch when morphs act */
 } mmd_kernel;
 
 /* "scalar" exists everywhere, the others by what this build and this CPU have. */

@@ -139,25 +139,15 @@ static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_verte
             largest = weight;
         }
     }
-    int kept = 0, first = 0;
+    int kept = 0;
     for (int i = 0; i < count; i++) {
         float weight = (float)(share[i] / sum);
         if (weight == 0)
             continue;
         if (list[i] == pivot)
-            first = kept;
+            out->pivot = kept;
         out->bones[kept] = list[i];
         out->weights[kept++] = weight;
-    }
-    if (kept > 2) {
-        int32_t bone = out->bones[first];
-        float weight = out->weights[first];
-        for (int i = first; i > 0; i--) {
-            out->bones[i] = out->bones[i - 1];
-            out->weights[i] = out->weights[i - 1];
-        }
-        out->bones[0] = bone;
-        out->weights[0] = weight;
     }
     for (int i = kept; i < 4; i++)
         out->bones[i] = out->bones[0];
@@ -266,11 +256,20 @@ static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
     mesh->tangent_width = desc->tangents ? desc->tangent_width : 0;
     mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
     mesh->vertices = mmd_arena_alloc(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
-    if (!mesh->device || !mesh->vertices || !copy_morphs(mesh, desc))
+    mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
+    if (!mesh->device || !mesh->vertices || !mesh->bone_rotates || !copy_morphs(mesh, desc))
         return false;
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
+    for (size_t v = 0; v < mesh->vertex_count; v++)
         resolve(desc, v, &mesh->vertices[v]);
-        mesh->has_rotations |= mesh->vertices[v].kind != MMD_SKIN_LINEAR;
+    return mmd_mesh_lay_out(mesh);
+}
+
+bool mmd_mesh_lay_out(mmd_mesh *mesh)
+{
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        const mmd_vertex *vertex = &mesh->vertices[v];
+        for (int i = 0; vertex->kind != MMD_SKIN_LINEAR && i < vertex->count; i++)
+            mesh->bone_rotates[vertex->bones[i]] = true;
     }
     const mmd_mesh_blocks_source source = {.vertex_count = mesh->vertex_count,
                                            .vertices = mesh->vertices,
@@ -310,6 +309,27 @@ mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err)
                                             .morph_count = model->morph_count,
                                             .morphs = model->morphs},
                            err);
+}
+
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)
+{
+    mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
+    if (!mesh)
+        return NULL;
+    mmd_arena arena = mesh->arena;
+    *mesh = *base;
+    mesh->arena = arena;
+    mesh->blocks = (mmd_mesh_blocks){0};
+    mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
+    mesh->vertices = mmd_arena_alloc(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+    mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
+    if (!mesh->device || !mesh->vertices || !mesh->bone_rotates) {
+        mmd_owner_free(mesh);
+        return NULL;
+    }
+    if (mesh->vertex_count)
+        memcpy(mesh->vertices, base->vertices, mesh->vertex_count * sizeof *mesh->vertices);
+    return mesh;
 }
 
 void mmd_mesh_free(mmd_mesh *mesh)

@@ -22,14 +22,21 @@ struct mmd_mesh {
     size_t bone_count; /* largest bone index given + 1 */
     bool has_normals;
     size_t tangent_width;    /* 0 none, 3 or 4 */
-    bool has_rotations;      /* some vertex is SDEF or QDEF */
+    bool *bone_rotates;      /* of each bone: SDEF or QDEF vertices take its rotation */
     size_t morph_count;      /* sliders */
     const mmd_morph *morphs; /* groups and flips with their offsets, of the others only the kind */
     mmd_vertex *vertices;
     size_t vertex_morph_count;
     mmd_vertex_morph *vertex_morphs;
     mmd_mesh_blocks blocks; /* the same vertices and morphs once more */
+    mmd_method method;      /* the one that a variant is laid out for, else MMD_METHOD_MMD */
+    const float *centers;   /* (V,3) of a variant for centers of rotation, else NULL */
     mmd_device_slot *device;
 };
+
+/* Of mesh_variant.c: a copy with vertices of its own, which shares the base's morphs, and its
+   layout once they are as they shall be. NULL and false when memory is short. */
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base);
+bool mmd_mesh_lay_out(mmd_mesh *mesh);
 
 #endif

@@ -15,9 +15,19 @@ static bool check_frames(const char *what, size_t given, size_t wanted, mmd_erro
     return mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", what, given, wanted);
 }
 
+static bool has_correction(mmd_method method)
+{
+    return method == MMD_METHOD_BULGE_FREE || method == MMD_METHOD_BULGE_COMPENSATED;
+}
+
 bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
+    if (mesh->method != (job->method < MMD_METHOD_BULGE_FREE ? MMD_METHOD_MMD : job->method))
+        return mmd_fail(err, MMD_E_ARGUMENT, "method: the mesh is laid out for another one");
+    if (has_correction(job->method) && !(job->correction >= 0 && job->correction <= 1))
+        return mmd_fail(err, MMD_E_ARGUMENT, "correction: %g, expected 0 to 1",
+                        (double)job->correction);
     if (!check_frames("bone_matrices", job->matrix_frames, job->frame_count, err) ||
         (job->sliders && !check_frames("morph_weights", job->slider_frames, job->frame_count, err)))
         return false;
@@ -45,12 +55,6 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
     return mmd_morph_check(job->sliders, job->slider_frames, mesh->morph_count, err);
 }
 
-bool mmd_skin_rotations(const mmd_skin_job *job)
-{
-    return job->method == MMD_METHOD_DUAL_QUATERNION ||
-           (job->method == MMD_METHOD_MMD && job->mesh->has_rotations);
-}
-
 /* Columns x and y by Gram-Schmidt, z = x cross y, as a unit quaternion (x, y, z, w). False when the
    determinant is not positive. In double, so that the only error left is that of storing it. */
 static bool bone_rotation(const float rows[3][4], double q[4])
@@ -63,62 +67,72 @@ static bool bone_rotation(const float rows[3][4], double q[4])
     }
     double det = x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) +
                  x[2] * (y[0] * z[1] - y[1] * z[0]);
-    double length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-    if (!(det > 0) || !(length > 0))
+    double square = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+    if (!(det > 0) || !(square > 0))
         return false;
-    for (int i = 0; i < 3; i++)
-        x[i] /= length;
-    double along = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
-    for (int i = 0; i < 3; i++)
+    double scale = 1 / sqrt(square);
+    double along = (x[0] * y[0] + x[1] * y[1] + x[2] * y[2]) / square;
+    for (int i = 0; i < 3; i++) {
         y[i] -= along * x[i];
-    length = sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2]);
-    if (!(length > 0))
+        x[i] *= scale;
+    }
+    square = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
+    if (!(square > 0))
         return false;
+    scale = 1 / sqrt(square);
     for (int i = 0; i < 3; i++)
-        y[i] /= length;
+        y[i] *= scale;
     z[0] = x[1] * y[2] - x[2] * y[1];
     z[1] = x[2] * y[0] - x[0] * y[2];
     z[2] = x[0] * y[1] - x[1] * y[0];
 
-    /* Four times the square of each component is one of these plus 1; the largest is safe to divide
-     * by. */
-    double squares[4] = {x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1],
-                         x[0] + y[1] + z[2]};
-    int largest = 3;
-    for (int i = 0; i < 3; i++)
-        if (squares[i] > squares[largest])
-            largest = i;
-    double root = sqrt(1 + squares[largest]), half = 0.5 / root;
+    /* Four times the square of a component of at least a half, and all of them times it. */
     double xy = x[1] + y[0], xz = x[2] + z[0], yz = y[2] + z[1];
     double wx = y[2] - z[1], wy = z[0] - x[2], wz = x[1] - y[0];
-    const double candidates[4][4] = {{root / 2, xy * half, xz * half, wx * half},
-                                     {xy * half, root / 2, yz * half, wy * half},
-                                     {xz * half, yz * half, root / 2, wz * half},
-                                     {wx * half, wy * half, wz * half, root / 2}};
-    memcpy(q, candidates[largest], sizeof candidates[largest]);
+    if (x[0] + y[1] + z[2] >= 0) {
+        square = 1 + x[0] + y[1] + z[2];
+        q[0] = wx, q[1] = wy, q[2] = wz, q[3] = square;
+    } else if (x[0] >= y[1] && x[0] >= z[2]) {
+        square = 1 + x[0] - y[1] - z[2];
+        q[0] = square, q[1] = xy, q[2] = xz, q[3] = wx;
+    } else if (y[1] >= z[2]) {
+        square = 1 + y[1] - x[0] - z[2];
+        q[0] = xy, q[1] = square, q[2] = yz, q[3] = wy;
+    } else {
+        square = 1 + z[2] - x[0] - y[1];
+        q[0] = xz, q[1] = yz, q[2] = square, q[3] = wz;
+    }
+    scale = 0.5 / sqrt(square);
+    for (int i = 0; i < 4; i++)
+        q[i] *= scale;
     return true;
+}
+
+static void set_rotation(mmd_skin_bone *bone)
+{
+    double q[4];
+    if (!bone_rotation((const float(*)[4])bone->rows, q))
+        return;
+    double x = bone->rows[0][3], y = bone->rows[1][3], z = bone->rows[2][3];
+    for (int i = 0; i < 4; i++)
+        bone->rotation[i] = (float)q[i];
+    bone->dual[0] = (float)(0.5 * (y * q[2] - z * q[1] + q[3] * x));
+    bone->dual[1] = (float)(0.5 * (z * q[0] - x * q[2] + q[3] * y));
+    bone->dual[2] = (float)(0.5 * (x * q[1] - y * q[0] + q[3] * z));
+    bone->dual[3] = (float)(-0.5 * (x * q[0] + y * q[1] + z * q[2]));
 }
 
 void mmd_skin_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones)
 {
-    bool rotations = mmd_skin_rotations(job);
     const float *matrices =
         job->matrices + (job->matrix_frames == 1 ? 0 : frame) * job->bone_count * 16;
     for (size_t b = 0; b < job->mesh->bone_count; b++) {
-        mmd_skin_bone *bone = &bones[b];
-        memcpy(bone->rows, matrices + 16 * b, sizeof bone->rows);
-        memset(bone->rotation, 0, sizeof bone->rotation);
-        memset(bone->dual, 0, sizeof bone->dual);
-        double q[4];
-        if (!rotations || !bone_rotation((const float(*)[4])bone->rows, q))
-            continue;
-        double x = bone->rows[0][3], y = bone->rows[1][3], z = bone->rows[2][3];
-        for (int i = 0; i < 4; i++)
-            bone->rotation[i] = (float)q[i];
-        bone->dual[0] = (float)(0.5 * (y * q[2] - z * q[1] + q[3] * x));
-        bone->dual[1] = (float)(0.5 * (z * q[0] - x * q[2] + q[3] * y));
-        bone->dual[2] = (float)(0.5 * (x * q[1] - y * q[0] + q[3] * z));
-        bone->dual[3] = (float)(-0.5 * (x * q[0] + y * q[1] + z * q[2]));
+        memcpy(bones[b].rows, matrices + 16 * b, sizeof bones[b].rows);
+        memset(bones[b].rotation, 0, sizeof bones[b].rotation);
+        memset(bones[b].dual, 0, sizeof bones[b].dual);
+        if (job->method == MMD_METHOD_DUAL_QUATERNION ||
+            (job->method != MMD_METHOD_LINEAR && job->mesh->bone_rotates[b]))
+            set_rotation(&bones[b]);
     }
 }
 
@@ -137,12 +151,6 @@ bool mmd_skin_weights(const mmd_skin_job *job, size_t frame, float *weights)
     return false;
 }
 
-size_t mmd_skin_scratch(const mmd_mesh *mesh)
-{
-    size_t blocks = mesh->blocks.morphed_count * 3 * MMD_LANES, positions = 3 * mesh->vertex_count;
-    return mesh->vertex_morph_count == 0 ? 0 : blocks > positions ? blocks : positions;
-}
-
 bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
@@ -152,7 +160,7 @@ bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *
     mmd_skin_bone *bones = mmd_arena_alloc(&arena, mesh->bone_count, sizeof *bones);
     float *weights = mmd_arena_alloc(&arena, mesh->morph_count, sizeof *weights);
     float *scratch =
-        mmd_arena_alloc(&arena, job->sliders ? mmd_skin_scratch(mesh) : 0, sizeof *scratch);
+        mmd_arena_alloc(&arena, job->sliders ? kernel->scratch(mesh) : 0, sizeof *scratch);
     if (!bones || !weights || !scratch) {
         mmd_arena_free(&arena);
         return mmd_fail_memory(err);
@@ -160,6 +168,7 @@ bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *
     mmd_skin_frame frame = {.mesh = mesh,
                             .method = job->method,
                             .sdef_blend = job->sdef_blend,
+                            .correction = job->correction,
                             .bones = bones,
                             .scratch = scratch,
                             .positions = job->positions,

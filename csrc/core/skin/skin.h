@@ -10,12 +10,10 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err);
 
 /* Preparation shared by the backends, per frame: bones (mesh->bone_count of them) and morph weights
    (mesh->morph_count); false when no vertex morph acts, weights are then all zero. */
-bool mmd_skin_rotations(const mmd_skin_job *job);
 void mmd_skin_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones);
 bool mmd_skin_weights(const mmd_skin_job *job, size_t frame, float *weights);
 
 /* Runs a checked job on the calling thread. `kernel` NULL means the best. */
 bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err);
-size_t mmd_skin_scratch(const mmd_mesh *mesh);
 
 #endif

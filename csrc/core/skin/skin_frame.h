@@ -8,8 +8,8 @@
 
 /* A bone of one frame. The rotation is that of the matrix by Gram-Schmidt on its columns x and y;
    `dual` = (t, 0) rotation / 2. Both are zero when the determinant is not positive (then SDEF and
-   QDEF vertices of this bone are skinned linearly) or when mmd_skin_rotations() says that the job
-   does not need them. Shaders read it as texels of four floats. */
+   QDEF vertices of this bone are skinned linearly) or when no vertex of the job takes them. Shaders
+   read it as texels of four floats. */
 typedef struct mmd_skin_bone {
     float rows[3][4];
     float rotation[4]; /* unit quaternion x y z w */
@@ -21,9 +21,10 @@ typedef struct mmd_skin_frame {
     const mmd_mesh *mesh;
     mmd_method method;
     mmd_sdef_blend sdef_blend;
+    float correction; /* 0 to 1, of BULGE_FREE and COMPENSATED */
     const mmd_skin_bone *bones;
     const float *weights; /* of all morphs after groups and flips; NULL: no vertex morph acts */
-    float *scratch;       /* mmd_skin_scratch(mesh) floats, aligned */
+    float *scratch;       /* for morphed positions, as many floats as the kernel wants; aligned */
     float *positions, *normals, *tangents;
 } mmd_skin_frame;
 

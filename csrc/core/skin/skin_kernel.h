@@ -33,7 +33,7 @@ INLINE void store_first3(float *out, quad v)
 
 /* WIDTH vertices of one block, and where their results go. */
 typedef struct batch {
-    const float *position, *normal, *tangent, *weights, *sdef;
+    const float *position, *normal, *tangent, *weights, *own; /* own: rows of its kind */
     const mmd_block *block;
     uint32_t first;
 } batch;
@@ -339,8 +339,8 @@ INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], v
     vec base[12], difference[12];
     splat_rows(g->base, base);
     splat_rows(g->differences[0], difference);
-    *c = load3(l->sdef);
-    vec3 center = move(base, *c), apart = move(difference, load3(l->sdef + 3 * MMD_LANES));
+    *c = load3(l->own);
+    vec3 center = move(base, *c), apart = move(difference, load3(l->own + 3 * MMD_LANES));
     *target = (vec3){FMA(weight, apart.x, center.x), FMA(weight, apart.y, center.y),
                      FMA(weight, apart.z, center.z)};
 }
@@ -357,21 +357,49 @@ INLINE void skin_sdef(const mmd_skin_frame *frame, const batch *l, output wanted
     finish(frame, l, wanted, position, m, normal);
 }
 
-/* The lanes where the blend does not vanish. */
-INLINE mask blend_qdef(const batch *l, int count, const mmd_group_matrices *g, vec m[12])
+INLINE void add_dual(vec real[4], vec dual[4], vec weight, const mmd_group_matrices *g, int k)
 {
-    vec real[4], dual[4];
+    for (int i = 0; i < 4; i++) {
+        real[i] = FMA(weight, SPLAT(g->real[k][i]), real[i]);
+        dual[i] = FMA(weight, SPLAT(g->dual[k][i]), dual[i]);
+    }
+}
+
+/* As for linear blends: the last + sum of w_i (the others - the last). */
+INLINE void sum_duals(const batch *l, int count, const mmd_group_matrices *g, vec real[4],
+                      vec dual[4])
+{
     for (int i = 0; i < 4; i++) {
         real[i] = SPLAT(g->real[count - 1][i]);
         dual[i] = SPLAT(g->dual[count - 1][i]);
     }
-    for (int k = 0; k < count - 1; k++) {
-        vec weight = load(l->weights + k * MMD_LANES);
-        for (int i = 0; i < 4; i++) {
-            real[i] = FMA(weight, SPLAT(g->real[k][i]), real[i]);
-            dual[i] = FMA(weight, SPLAT(g->dual[k][i]), dual[i]);
+    for (int k = 0; k < count - 1; k++)
+        add_dual(real, dual, load(l->weights + k * MMD_LANES), g, k);
+}
+
+/* The signs differ from lane to lane. */
+INLINE void sum_signed_duals(const mmd_skin_frame *frame, const batch *l, int count,
+                             const mmd_group_matrices *g, vec real[4], vec dual[4])
+{
+    vec rest = SPLAT(1);
+    for (int i = 0; i < 4; i++)
+        real[i] = dual[i] = SPLAT(0);
+    for (int k = 0; k < count; k++) {
+        float signs[WIDTH];
+        vec sign, weight = k < count - 1 ? load(l->weights + k * MMD_LANES) : rest;
+        for (int i = 0; i < WIDTH; i++) {
+            uint32_t v = l->block->vertex[l->first + (uint32_t)i];
+            signs[i] = g->signs[frame->mesh->vertices[v].pivot][k];
         }
+        memcpy(&sign, signs, sizeof sign);
+        rest -= weight;
+        add_dual(real, dual, sign * weight, g, k);
     }
+}
+
+/* m from the sums. The lanes where they do not vanish. */
+INLINE mask blend_qdef(const vec real[4], const vec dual[4], vec m[12])
+{
     vec square = square4(real), s = SPLAT(2) / square;
     quaternion_matrix(real, s, m);
     vec3 r = {real[0], real[1], real[2]}, d = {dual[0], dual[1], dual[2]};
@@ -382,17 +410,62 @@ INLINE mask blend_qdef(const batch *l, int count, const mmd_group_matrices *g, v
     return square >= SPLAT(MMD_LEAST_QUATERNION);
 }
 
-INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted, int count,
-                      const mmd_group_matrices *g)
+INLINE vec clamp01(vec x)
 {
-    vec m[12];
-    mask good = blend_qdef(l, count, g, m);
+    x = choose(x > SPLAT(0), x, SPLAT(0));
+    return choose(x < SPLAT(1), x, SPLAT(1));
+}
+
+INLINE vec3 splat3(const float v[3])
+{
+    return (vec3){SPLAT(v[0]), SPLAT(v[1]), SPLAT(v[2])};
+}
+
+/* From the nearest point of a segment to v. */
+INLINE vec3 away_from_segment(vec3 v, const float head[3], const float along[3], float per_square)
+{
+    vec3 from = subtract3(v, splat3(head)), way = splat3(along);
+    return subtract3(from, scale3(way, clamp01(dot(from, way) * SPLAT(per_square))));
+}
+
+INLINE vec3 pull_to_segment(const batch *l, const mmd_group_matrices *g, vec3 rest, vec3 p)
+{
+    vec3 before = away_from_segment(rest, g->rest_head, g->rest_along, g->per_square);
+    vec3 away = away_from_segment(p, g->head, g->along, g->per_square);
+    vec wanted = dot(before, before), square = dot(away, away);
+    mask grown = square > wanted;
+    /* The ratio of the distances; both squares may be zero. */
+    vec least = SPLAT(FLT_MIN), root = wanted * RSQRT(choose(wanted > least, wanted, least));
+    vec ratio = root * RSQRT(choose(square > least, square, least));
+    vec pull = load(l->own) * SPLAT(g->correction) * (ratio - SPLAT(1));
+    return add3(p, scale3(away, choose(grown, pull, SPLAT(0))));
+}
+
+/* QDEF and the kinds that go on from its rotation. */
+INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted, mmd_shape shape,
+                      int count, const mmd_group_matrices *g)
+{
+    vec real[4], dual[4], m[12];
+    if (shape == MMD_SHAPE_QDEF_SIGNS)
+        sum_signed_duals(frame, l, count, g, real, dual);
+    else
+        sum_duals(l, count, g, real, dual);
+    mask good = blend_qdef(real, dual, m);
     vec3 p = load3(l->position), normal = p;
     if (wanted != POSITIONS)
         normal = turn(m, load3(l->normal));
     vec3 position = move(m, p);
+    if (shape == MMD_SHAPE_BULGE_FREE)
+        position = pull_to_segment(l, g, p, position);
+    else if (shape == MMD_SHAPE_COMPENSATED)
+        position = add3(position, scale3(splat3(g->outward), load(l->own)));
+    vec blended[12];
+    if (shape == MMD_SHAPE_CENTER) {
+        vec3 c = load3(l->own);
+        blend_linear(l, count, g, blended);
+        position = add3(move(blended, c), turn(m, subtract3(p, c)));
+    }
     if (ANY(~good)) { /* only with negative weights */
-        vec blended[12];
         blend_linear(l, count, g, blended);
         position = choose3(good, position, move(blended, p));
         if (wanted != POSITIONS)
@@ -415,7 +488,7 @@ INLINE void skin_batch(const mmd_skin_frame *frame, const batch *l, output wante
     else if (shape == MMD_SHAPE_SDEF)
         skin_sdef(frame, l, wanted, g);
     else
-        skin_qdef(frame, l, wanted, count, g);
+        skin_qdef(frame, l, wanted, shape, count, g);
 }
 
 INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, output wanted,
@@ -429,7 +502,7 @@ INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, outp
                    .block = &mesh->blocks.blocks[group->first_block + b]};
         l.tangent = l.normal + (mesh->has_normals ? 3 * MMD_LANES : 0);
         l.weights = l.tangent + (mesh->tangent_width ? 3 * MMD_LANES : 0);
-        l.sdef = l.weights + MMD_LANES;
+        l.own = l.weights + (group->count > 1 ? group->count - 1 : 0) * MMD_LANES;
         if (frame->weights && l.block->morph_slot >= 0)
             l.position = frame->scratch + 3 * MMD_LANES * (size_t)l.block->morph_slot;
         for (int part = 0; part < MMD_LANES / WIDTH; part++, l.first += WIDTH) {
@@ -440,7 +513,7 @@ INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, outp
             l.normal += WIDTH;
             l.tangent += WIDTH;
             l.weights += WIDTH;
-            l.sdef += WIDTH;
+            l.own += WIDTH;
         }
     }
 }
@@ -469,6 +542,18 @@ INLINE void skin_groups(const mmd_skin_frame *frame, output wanted)
             break;
         case MMD_SHAPE_QDEF:
             skin_group(frame, group, wanted, MMD_SHAPE_QDEF, &g);
+            break;
+        case MMD_SHAPE_QDEF_SIGNS:
+            skin_group(frame, group, wanted, MMD_SHAPE_QDEF_SIGNS, &g);
+            break;
+        case MMD_SHAPE_CENTER:
+            skin_group(frame, group, wanted, MMD_SHAPE_CENTER, &g);
+            break;
+        case MMD_SHAPE_BULGE_FREE:
+            skin_group(frame, group, wanted, MMD_SHAPE_BULGE_FREE, &g);
+            break;
+        case MMD_SHAPE_COMPENSATED:
+            skin_group(frame, group, wanted, MMD_SHAPE_COMPENSATED, &g);
             break;
         }
     }
