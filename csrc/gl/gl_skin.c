@@ -199,6 +199,7 @@ static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
     glUseProgram(program->name);
     glUniform1i(program->bone_stride,
                 job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
+    glUniform1i(program->most_offsets, (GLint)work->mesh->most_offsets);
     glUniform1i(program->morph_stride, job->slider_frames > 1 ? (GLint)job->mesh->morph_count : 0);
     for (GLuint i = 0; i < work->output_count; i++) {
         size_t bytes = frames * work->outputs[i].width * sizeof(float);
@@ -240,16 +241,21 @@ static void put_in_order(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, 
     }
 }
 
-static bool redo_marked_normals(const mmd_skin_job *job, size_t first, size_t frames,
-                                mmd_error *err)
+static bool is_marked(const mmd_skin_job *job, size_t vertex)
+{
+    return job->normals ? job->normals[3 * vertex] == MMD_GL_MARK
+                        : job->tangents[job->mesh->tangent_width * vertex] == MMD_GL_MARK;
+}
+
+static bool redo_marked(const mmd_skin_job *job, size_t first, size_t frames, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
+    size_t n = mesh->vertex_count;
     mmd_skin_bone *bones = NULL;
     for (size_t f = first; f < first + frames; f++) {
-        float *normals = job->normals + 3 * f * mesh->vertex_count;
         bool prepared = false;
-        for (size_t v = 0; v < mesh->vertex_count; v++) {
-            if (normals[3 * v] != MMD_GL_MARKED_NORMAL)
+        for (size_t v = 0; v < n; v++) {
+            if (!is_marked(job, f * n + v))
                 continue;
             if (!bones)
                 bones = malloc(mesh->bone_count * sizeof *bones + 1);
@@ -258,7 +264,14 @@ static bool redo_marked_normals(const mmd_skin_job *job, size_t first, size_t fr
             if (!prepared)
                 mmd_skin_bones(job, f, bones);
             prepared = true;
-            mmd_skin_precise_normal(&mesh->vertices[v], bones, normals + 3 * v);
+            const mmd_skin_frame frame = {
+                .mesh = mesh,
+                .method = job->method,
+                .sdef_blend = job->sdef_blend,
+                .bones = bones,
+                .normals = job->normals ? job->normals + 3 * f * n : NULL,
+                .tangents = job->tangents ? job->tangents + mesh->tangent_width * f * n : NULL};
+            mmd_skin_scalar_directions(&frame, v);
         }
     }
     free(bones);
@@ -290,7 +303,8 @@ static bool read_pass(const pass_work *work, output_buffers *slot, size_t first,
         if (!glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER))
             return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
     }
-    return !work->job->normals || redo_marked_normals(work->job, first, frames, err);
+    return (!work->job->normals && !work->job->tangents) ||
+           redo_marked(work->job, first, frames, err);
 }
 
 static bool run_passes(pass_work *work, mmd_error *err)
