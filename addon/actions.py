@@ -5,9 +5,12 @@ Until 4.3 an action has F-curves; from 4.4 on layers, strips and slots hold them
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import bpy
 import numpy as np
+
+Block = bpy.types.Object | bpy.types.Key  # what the add-on animates
 
 _LAYERED = bpy.app.version >= (4, 4)
 _LINEAR = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
@@ -42,7 +45,7 @@ def bone_paths(name: str) -> dict[str, str]:
 # Which action and slot a datablock has
 
 
-def held(block: bpy.types.ID) -> tuple[bpy.types.Action | None, list]:
+def held(block: Block) -> tuple[bpy.types.Action | None, list]:
     """The action of a datablock, and what `hold` needs besides, JSON-like."""
     data = block.animation_data
     if data is None:
@@ -53,7 +56,7 @@ def held(block: bpy.types.ID) -> tuple[bpy.types.Action | None, list]:
     return data.action, [slot.identifier if slot else "", data.last_slot_identifier]
 
 
-def hold(block: bpy.types.ID, action: bpy.types.Action | None, slots: Sequence[str]) -> None:
+def hold(block: Block, action: bpy.types.Action | None, slots: Sequence[str]) -> None:
     """Give a datablock the action that `held` has told."""
     data = block.animation_data
     data.action = action
@@ -64,22 +67,20 @@ def hold(block: bpy.types.ID, action: bpy.types.Action | None, slots: Sequence[s
         clear_if_empty(block)
 
 
-def own(block: bpy.types.ID) -> bpy.types.Action:
+def own(block: Block) -> bpy.types.Action:
     """Give a datablock an action that is its alone: a copy of what it has, or a new one."""
     data = block.animation_data or block.animation_data_create()
-    if data.action is None:
-        data.action = bpy.data.actions.new(block.name)
-        return data.action
     slot = data.action_slot.identifier if _LAYERED and data.action_slot else ""
-    data.action = data.action.copy()
+    action = data.action.copy() if data.action else bpy.data.actions.new(block.name)
+    data.action = action
     if _LAYERED:
-        for other in [other for other in data.action.slots if other.identifier != slot]:
-            data.action.slots.remove(other)
-        data.action_slot = data.action.slots.get(slot)
-    return data.action
+        for other in [other for other in action.slots if other.identifier != slot]:
+            action.slots.remove(other)
+        data.action_slot = action.slots.get(slot)
+    return action
 
 
-def clear_if_empty(block: bpy.types.ID) -> None:
+def clear_if_empty(block: Block) -> None:
     """Drop animation data that holds nothing."""
     data = block.animation_data
     if data and not (data.action or len(data.drivers) or len(data.nla_tracks)):
@@ -89,13 +90,13 @@ def clear_if_empty(block: bpy.types.ID) -> None:
 # The curves that act on a datablock
 
 
-def channels(block: bpy.types.ID) -> tuple[bpy.types.AnyType, dict]:
+def channels(block: Block) -> tuple[Any, dict[str, Any]]:
     """What has the `fcurves` and `groups` that act on a datablock, made where it is missing.
 
     Also what `take_back` needs to remove all that was made, JSON-like.
     """
     data = block.animation_data or block.animation_data_create()
-    made = {"action": data.action is not None}
+    made: dict[str, Any] = {"action": data.action is not None}
     if _LAYERED:
         made["last_slot"] = data.last_slot_identifier
     if data.action is None:
@@ -115,7 +116,7 @@ def channels(block: bpy.types.ID) -> tuple[bpy.types.AnyType, dict]:
     return bag or strip.channelbags.new(data.action_slot), made
 
 
-def take_back(block: bpy.types.ID, paths: Iterable[str], made: dict) -> None:
+def take_back(block: Block, paths: Iterable[str], made: dict[str, Any]) -> None:
     """Remove the curves of these paths, and what `channels` has made to hold them."""
     data = block.animation_data
     if data is None or data.action is None:
@@ -133,7 +134,7 @@ def take_back(block: bpy.types.ID, paths: Iterable[str], made: dict) -> None:
         data.last_slot_identifier = made["last_slot"]
 
 
-def drop(curves: bpy.types.AnyType, paths: set[str]) -> None:
+def drop(curves: Any, paths: set[str]) -> None:
     for curve in [curve for curve in curves if curve.data_path in paths]:
         curves.remove(curve)
 

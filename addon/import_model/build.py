@@ -32,7 +32,9 @@ class Report:
         self.warnings.append(text)
 
 
-def import_file(context, path, options):
+def import_file(
+    context: bpy.types.Context, path: str, options: Options
+) -> tuple[bpy.types.Object, Report]:
     """The new root object and the Report; UserError leaves everything as it was."""
     path = os.path.abspath(path)
     pmx, report = read(path), Report()

@@ -8,8 +8,11 @@ motion solved.
 import math
 from typing import NamedTuple
 
+import bpy
 import numpy as np
 
+from .. import scene_model
+from ..motion_source import Motion
 from . import record
 
 _CHUNK = 256  # frames evaluated at once
@@ -26,7 +29,7 @@ class Channels(NamedTuple):
     moves: bool  # it leaves its rest place at some frame
 
 
-def of_bones(armature, source, frames):
+def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Channels]:
     """Channels of each bone of the file for frames of the scene, parents before children."""
     bones = list(armature.data.bones)
     names = [bone.name for bone in bones]
@@ -55,7 +58,9 @@ def of_bones(armature, source, frames):
     return channels
 
 
-def of_keys(model, source, frames):
+def of_keys(
+    model: scene_model.SceneModel, source: Motion, frames: np.ndarray
+) -> dict[bpy.types.Key, dict[str, np.ndarray]]:
     """{Key datablock: {shape key: (F,) values}} of the shape keys that stand for morphs."""
     result = {}
     for block in record.shape_keys(model):
@@ -65,7 +70,7 @@ def of_keys(model, source, frames):
     return result
 
 
-def moved_bones(bones, others, motion):
+def moved_bones(bones: list[Channels], others: list[Channels] | None, motion: Motion) -> set[str]:
     """Names of the bones that the motion has keys for, and of those that it moves with them.
 
     `others` are the channels without it, of the same bones; None where nothing moves.
@@ -82,7 +87,7 @@ def moved_bones(bones, others, motion):
     return moved | {bone.name for bone in bones if motion.has_bone_track(bone.name)}
 
 
-def moved_keys(keys, others, motion):
+def moved_keys(keys: dict, others: dict, motion: Motion) -> dict:
     """Of the values `of_keys` those that the motion changes, as with `moved_bones`."""
     result = {}
     for block, values in keys.items():

@@ -91,7 +91,7 @@ def keyed_bones(armature: bpy.types.Object) -> set[str]:
 
 def _release(record: Record, bones: Iterable[Channels]) -> int:
     """Let nothing but the bones' own channels move them."""
-    muted, paths = 0, set()
+    muted, paths = 0, set[str]()
     for channels in bones:
         bone = record.block.pose.bones[channels.name]
         record.note_bone(bone)

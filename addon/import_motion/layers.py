@@ -15,6 +15,8 @@ import numpy as np
 
 from .. import motion_source, native
 
+_Tracks = dict[str, tuple[np.ndarray, Sequence[np.ndarray]]]  # frames, and columns of the keys
+
 _LAST = 2**32 - 1  # frame that a VMD can hold
 _BONE = np.dtype(
     [
@@ -36,7 +38,9 @@ def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
     rates = [Fraction(1 / motion.speed).limit_denominator(10_000) for motion in motions]
     ticks = math.lcm(*(rate.denominator for rate in rates))  # of a frame of the scene
     start = min(math.floor(motion.start) for motion in motions)
-    bones, morphs, switches = {}, {}, {}
+    bones: _Tracks = {}
+    morphs: _Tracks = {}
+    switches: _Tracks = {}
     for motion, rate in zip(motions, rates, strict=True):
         offset = round((motion.start - start) * ticks)
 
@@ -66,7 +70,8 @@ def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
 
 def needed(motions: Sequence[motion_source.Motion]) -> list[motion_source.Motion]:
     """Those of which something is left: a later one may have all their tracks, and begin no later."""
-    found, begun = [], {}
+    found: list[motion_source.Motion] = []
+    begun: dict[tuple, float] = {}
     for motion in reversed(motions):
         starts = _starts(motion)
         if any(first < begun.get(track, math.inf) for track, first in starts.items()):

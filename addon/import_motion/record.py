@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import bpy
 
 from .. import actions, motion_source, saved_state, scene_model
+from ..actions import Block
 from ..saved_state import MOTION
 
 _BEFORE, _WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
@@ -43,7 +44,7 @@ _MEMBERS = ("value", "slider_min", "slider_max")
 
 
 @contextlib.contextmanager
-def of(block: bpy.types.ID) -> Iterator["Record"]:
+def of(block: Block) -> Iterator["Record"]:
     """The Record of a datablock, kept when the block ends, also by an exception."""
     noted = Record(block)
     try:
@@ -55,7 +56,7 @@ def of(block: bpy.types.ID) -> Iterator["Record"]:
 class Record:
     """Of the armature object of a model, or of the shape keys of a mesh."""
 
-    def __init__(self, block: bpy.types.ID) -> None:
+    def __init__(self, block: Block) -> None:
         self.block = block
         self.state = saved_state.load(block, MOTION, _nothing_noted)
         self._before, self._written = block.get(_BEFORE), block.get(_WRITTEN)
@@ -194,7 +195,7 @@ def clear(models: list[scene_model.SceneModel]) -> tuple[int, list[str]]:
     return sum(map(bool, records)), [name for name in kept if name]
 
 
-def blocks(model: scene_model.SceneModel) -> list[bpy.types.ID]:
+def blocks(model: scene_model.SceneModel) -> list[Block]:
     """The datablocks of a model that motions move: its armature and the shape keys of its meshes."""
     return [model.armature, *shape_keys(model)]
 

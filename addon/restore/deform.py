@@ -17,7 +17,9 @@ from .. import (
     deform_data,
     mesh_source,
     mmd_tools,
+    model_file,
     pose_source,
+    scene_model,
     skinner,
 )
 from ..mesh_source import BDEF2, SDEF
@@ -42,7 +44,7 @@ class Restored(NamedTuple):
     points: np.ndarray  # (V, 3, 3) float32 C, R0, R1 in mesh space; None without SDEF vertices
 
 
-def prepare(model, rig):
+def prepare(model: scene_model.SceneModel, rig: model_file.Rig) -> tuple[list[Restored], int]:
     """A Restored for each mesh with vertices of the file, and how many vertices have no match."""
     for obj in model.meshes:
         skinner.check_editable(obj)
@@ -62,7 +64,9 @@ def prepare(model, rig):
     return [item for item in restored if item.matched.any()], total - matched
 
 
-def write(model, rig, restored):
+def write(
+    model: scene_model.SceneModel, rig: model_file.Rig, restored: list[Restored]
+) -> str | None:
     """Returns a sentence on why the model is no longer live, or None."""
     for item in restored:
         _write_weights(item)

@@ -6,6 +6,9 @@ for meshes that were cut up, merged or brought in by other importers; else, wher
 most others hold, by the number alone: the vertex was moved.
 """
 
+from typing import Any
+
+import bpy
 import numpy as np
 
 from .. import blender_versions, mesh_source, mmd_tools
@@ -14,7 +17,9 @@ _SAME = 1e-5  # of the model's size: vertices this close are one
 _MOVED = 0.05  # of the model's size: as far as an edited vertex is looked for
 
 
-def match(obj, weights, pmx, to_mesh):
+def match(
+    obj: bpy.types.Object, weights: mesh_source.Weights, pmx: Any, to_mesh: np.ndarray
+) -> np.ndarray:
     """(V,) file vertex of each vertex of `obj`, -1 where there is none.
 
     `weights` are those of `mesh_source`; `to_mesh` (4, 4) leads from the file's space to the mesh's.

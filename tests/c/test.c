@@ -109,6 +109,12 @@ int main(void)
     pmx_cleaned_tests();
     numbers_tests();
     morph_tests();
+    motion_tests();
+    rig_tests();
+    binding_tests();
+    sampling_tests();
+    pose_tests();
+    ik_tests();
     mesh_tests();
     skin_tests();
     job_tests();

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/data/morph.h"
+#include "core/formats/load.h"
+#include "core/pose/pose.h"
 #include "mesh_sample.h"
+#include "motion_sample.h"
 #include "pmx_sample.h"
 #include "test.h"
 
@@ -117,9 +121,75 @@ static void skinning_survives_every_failing_allocation(void)
     mesh_sample_free(&sample);
 }
 
+/* Runs `attempt`, an expression that is true once it has enough memory, with each allocation
+   failing in turn; more than `least` of them must have. */
+#define STARVE(least, err, attempt)                                                                \
+    do {                                                                                           \
+        long count = 0;                                                                            \
+        for (bool done = false; !done; count++) {                                                  \
+            mmd_error err = {0};                                                                   \
+            mmd_arena_fail_after(count);                                                           \
+            done = (attempt);                                                                      \
+            mmd_arena_fail_after(-1);                                                              \
+            if (!done)                                                                             \
+                check_memory_error(&err);                                                          \
+        }                                                                                          \
+        CHECK(count > (least));                                                                    \
+    } while (0)
+
+static void motions_survive_every_failing_allocation(void)
+{
+    vmd_sample sample = vmd_sample_new();
+    mmd_motion *motion = NULL;
+    STARVE(15, err, (motion = mmd_motion_load(sample.bytes, sample.size, &err)) != NULL);
+    mmd_motion_free(motion);
+    const uint8_t *pose = (const uint8_t *)vpd_sample;
+    STARVE(5, err, (motion = mmd_motion_load(pose, strlen(vpd_sample), &err)) != NULL);
+    mmd_motion_free(motion);
+}
+
+static void posing_survives_every_failing_allocation(void)
+{
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    vmd_sample keys = vmd_sample_new();
+    mmd_model *model = mmd_model_load(sample.data, sample.size, NULL);
+    mmd_motion *motion = mmd_motion_load(keys.bytes, keys.size, NULL);
+    mmd_rig *rig = NULL;
+    mmd_poser *poser = NULL;
+    if (!CHECK(model) || !CHECK(motion))
+        return;
+    STARVE(15, err, (rig = mmd_rig_new(model, &err)) != NULL);
+    STARVE(6, err, (poser = mmd_poser_new(rig, NULL, &err)) != NULL);
+    mmd_poser_free(poser);
+    STARVE(15, err, (poser = mmd_poser_new(rig, motion, &err)) != NULL);
+    mmd_poser_free(poser);
+    mmd_rig_free(rig);
+    mmd_motion_free(motion);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
+static void material_morphs_survive_every_failing_allocation(void)
+{
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    mmd_model *model = mmd_model_load(sample.data, sample.size, NULL);
+    if (!CHECK(model))
+        return;
+    float *weights = calloc(model->morph_count + 1, sizeof *weights);
+    mmd_material *materials = calloc(model->material_count + 1, sizeof *materials);
+    STARVE(1, err, mmd_morph_materials(model, weights, materials, &err));
+    free(materials);
+    free(weights);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
 void memory_tests(void)
 {
     RUN(loading_survives_every_failing_allocation);
+    RUN(motions_survive_every_failing_allocation);
+    RUN(posing_survives_every_failing_allocation);
+    RUN(material_morphs_survive_every_failing_allocation);
     RUN(a_mesh_survives_every_failing_allocation);
     RUN(many_groups_survive_every_failing_allocation);
     RUN(skinning_survives_every_failing_allocation);

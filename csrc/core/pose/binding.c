@@ -48,8 +48,8 @@ static size_t find_name(const name_list *list, const mmd_text *name, size_t *end
     return low;
 }
 
-/* `names`: the first of `count` names that lie `stride` bytes apart. */
-static bool sort_names(const mmd_text *names, size_t stride, size_t count, name_list *out,
+/* Records of `stride` bytes that begin with their name. */
+static bool sort_names(const void *records, size_t stride, size_t count, name_list *out,
                        mmd_arena *temporary)
 {
     out->count = count;
@@ -58,7 +58,7 @@ static bool sort_names(const mmd_text *names, size_t stride, size_t count, name_
         return false;
     for (size_t i = 0; i < count; i++)
         out->entries[i] =
-            (name_entry){*(const mmd_text *)((const char *)names + i * stride), (int32_t)i};
+            (name_entry){*(const mmd_text *)((const char *)records + i * stride), (int32_t)i};
     if (count)
         qsort(out->entries, count, sizeof *out->entries, compare_entries);
     return true;
@@ -166,10 +166,8 @@ static bool bind(mmd_binding *binding, mmd_arena *temporary)
 {
     const mmd_model *model = binding->rig->model;
     name_list bones, morphs;
-    if (!sort_names(&model->bones->name, sizeof *model->bones, model->bone_count, &bones,
-                    temporary) ||
-        !sort_names(&model->morphs->name, sizeof *model->morphs, model->morph_count, &morphs,
-                    temporary) ||
+    if (!sort_names(model->bones, sizeof *model->bones, model->bone_count, &bones, temporary) ||
+        !sort_names(model->morphs, sizeof *model->morphs, model->morph_count, &morphs, temporary) ||
         !bind_bones(binding, &bones) || !bind_solvers(binding, &bones, temporary))
         return false;
     bind_morphs(binding, &morphs);

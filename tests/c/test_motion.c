@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/data/motion.h"
+
+#include "core/formats/load.h"
+#include "motion_sample.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static mmd_motion *load(const void *bytes, size_t size, mmd_error *err)
+{
+    uint8_t *exact = test_exact(bytes, size);
+    mmd_motion *motion = mmd_motion_load(exact, size, err);
+    free(exact);
+    return motion;
+}
+
+static void every_track_of_a_vmd_is_read(void)
+{
+    vmd_sample sample = vmd_sample_new();
+    mmd_motion *motion = load(sample.bytes, sample.size, NULL);
+    if (!CHECK(motion))
+        return;
+    CHECK_TEXT(motion->name, "miku");
+    CHECK_INT(motion->first_frame, 0);
+    CHECK_INT(motion->last_frame, 20);
+    CHECK_INT(motion->bone_track_count, 1);
+    CHECK_TEXT(motion->bone_tracks[0].name, "a");
+    CHECK_INT(motion->morph_track_count, 1);
+    CHECK_INT(motion->camera.key_count, 1);
+    CHECK_NEAR(motion->camera.distances[0], -45, 0);
+    CHECK_INT(motion->light.key_count, 1);
+    CHECK_INT(motion->shadow.modes[0], 1);
+    CHECK_TEXT(motion->properties.ik_names[0], "goal");
+    CHECK_INT(motion->properties.ik_enabled[0], 0);
+    mmd_motion_free(motion);
+}
+
+static void keys_are_sorted_and_rotations_have_unit_length(void)
+{
+    vmd_sample sample = vmd_sample_new();
+    mmd_motion *motion = load(sample.bytes, sample.size, NULL);
+    if (!CHECK(motion))
+        return;
+    const mmd_bone_track *track = &motion->bone_tracks[0];
+    CHECK_INT(track->key_count, 3);
+    for (size_t k = 0; k < 3; k++) {
+        CHECK_INT(track->frames[k], 10 * k);
+        CHECK_NEAR(track->translations[3 * k], 10 * (double)k, 0);
+        CHECK_FLOATS(track->rotations + 4 * k, 4, 0, 0, 1, 0);
+    }
+    CHECK_FLOATS(motion->morph_tracks[0].weights, 2, 0.5f, 1);
+    mmd_motion_free(motion);
+}
+
+static void of_equal_frames_the_last_in_the_file_stays(void)
+{
+    vmd_sample sample = vmd_sample_new();
+    uint32_t frame = 20;
+    memcpy(sample.bytes + VMD_FIRST_BONE_KEY + 2 * VMD_BONE_KEY_SIZE + 15, &frame, sizeof frame);
+    mmd_motion *motion = load(sample.bytes, sample.size, NULL);
+    if (!CHECK(motion))
+        return;
+    CHECK_INT(motion->bone_tracks[0].key_count, 2);
+    CHECK_NEAR(motion->bone_tracks[0].translations[3], 10, 0);
+    mmd_motion_free(motion);
+}
+
+/* A file may end where a block ends, with a count or a piece of one that is not there; anywhere
+   else it is refused, and nothing is read behind it. */
+static void shortened_files_are_read_or_refused(void)
+{
+    vmd_sample sample = vmd_sample_new();
+    size_t whole = 0;
+    for (size_t size = 0; size < sample.size; size++) {
+        mmd_error err = {0};
+        mmd_motion *motion = load(sample.bytes, size, &err);
+        whole += motion != NULL;
+        if (!motion)
+            CHECK(err.code == MMD_E_FORMAT && err.section[0] && err.offset <= size);
+        mmd_motion_free(motion);
+    }
+    CHECK(whole >= 5 && whole <= 5 * 5);
+}
+
+static void a_vpd_is_a_motion_of_one_frame(void)
+{
+    mmd_motion *motion = load(vpd_sample, strlen(vpd_sample), NULL);
+    if (!CHECK(motion) || !CHECK(motion->bone_track_count == 1))
+        return;
+    const mmd_bone_track *track = &motion->bone_tracks[0];
+    CHECK_TEXT(track->name, "a");
+    CHECK_INT(track->key_count, 1);
+    CHECK_INT(track->frames[0], 0);
+    CHECK_FLOATS(track->translations, 3, 1.5f, 0, -2);
+    CHECK_FLOATS(track->rotations, 4, 0, 1, 0, 0);
+    mmd_motion_free(motion);
+}
+
+static void other_bytes_are_no_motion(void)
+{
+    mmd_error err = {0};
+    CHECK(!load("PMX 2.0", 7, &err));
+    CHECK_INT(err.code, MMD_E_FORMAT);
+    CHECK(!load("", 0, NULL));
+}
+
+void motion_tests(void)
+{
+    RUN(every_track_of_a_vmd_is_read);
+    RUN(keys_are_sorted_and_rotations_have_unit_length);
+    RUN(of_equal_frames_the_last_in_the_file_stays);
+    RUN(shortened_files_are_read_or_refused);
+    RUN(a_vpd_is_a_motion_of_one_frame);
+    RUN(other_bytes_are_no_motion);
+}
