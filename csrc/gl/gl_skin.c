@@ -278,33 +278,62 @@ static bool redo_marked(const mmd_skin_job *job, size_t first, size_t frames, mm
     return true;
 }
 
-static bool read_pass(const pass_work *work, output_buffers *slot, size_t first, size_t frames,
-                      mmd_error *err)
+static bool map_outputs(const pass_work *work, const output_buffers *slot, size_t frames,
+                        const float *mapped[OUTPUTS], mmd_error *err)
 {
+    for (GLuint i = 0; i < work->output_count; i++) {
+        size_t floats = frames * work->job->mesh->vertex_count * work->outputs[i].width;
+        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
+        mapped[i] = glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0,
+                                     (GLsizeiptr)(floats * sizeof(float)), GL_MAP_READ_BIT);
+        if (mapped[i])
+            continue;
+        mmd_gl_check("read-back", NULL);
+        while (i-- > 0) {
+            glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
+            glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
+        }
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results cannot be mapped");
+    }
+    return true;
+}
+
+/* All outputs are at hand before the first is written. */
+static bool read_pass(const pass_work *work, const output_buffers *slot, size_t first,
+                      size_t frames, mmd_error *err)
+{
+    const float *mapped[OUTPUTS];
     size_t vertices = work->job->mesh->vertex_count;
+    if (!map_outputs(work, slot, frames, mapped, err))
+        return false;
+    bool kept = true;
     for (GLuint i = 0; i < work->output_count; i++) {
         const output *out = &work->outputs[i];
-        size_t bytes = frames * vertices * out->width * sizeof(float);
-        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
-        const float *mapped =
-            glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0, (GLsizeiptr)bytes, GL_MAP_READ_BIT);
-        if (!mapped) {
-            mmd_gl_check("read-back", NULL);
-            return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results cannot be mapped");
-        }
         for (size_t b = 0; b < work->mesh->batch_count; b++) {
             const mmd_gl_batch *batch = &work->mesh->batches[b];
             for (size_t f = 0; f < frames; f++)
                 put_in_order(batch, work->mesh->runs, out->width,
-                             mapped +
+                             mapped[i] +
                                  (frames * batch->first + f * batch->vertex_count) * out->width,
                              out->memory + (first + f) * vertices * out->width);
         }
-        if (!glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER))
-            return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
+        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
+        kept &= glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
     }
+    if (!kept)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
     return (!work->job->normals && !work->job->tangents) ||
            redo_marked(work->job, first, frames, err);
+}
+
+/* Says how far the caller can trust the outputs. */
+static bool fail_at(size_t frame, mmd_error *err)
+{
+    if (frame > 0 && err) {
+        mmd_error cause = *err;
+        mmd_fail(err, cause.code, "%.200s; frames before %zu are done", cause.text, frame);
+    }
+    return false;
 }
 
 static bool run_passes(pass_work *work, mmd_error *err)
@@ -315,13 +344,13 @@ static bool run_passes(pass_work *work, mmd_error *err)
     for (size_t pass = 0; pass <= passes; pass++) {
         size_t first = pass * step, frames = count - first < step ? count - first : step;
         if (pass < passes && !submit_pass(work, &ring[pass % RING], first, frames, err))
-            return false;
+            return fail_at(pass > 0 ? first - step : 0, err);
         if (pass == 0)
             continue;
         first -= step;
         frames = count - first < step ? count - first : step;
         if (!read_pass(work, &ring[(pass - 1) % RING], first, frames, err))
-            return false;
+            return fail_at(first, err);
     }
     return true;
 }

@@ -22,6 +22,7 @@ static struct {
     bool started; /* there is a thread to join */
     bool open;    /* it has a context, or will have one when it did not fail */
     bool stop;
+    bool ended;        /* no thread may be started any more */
     bool forked;       /* off a process that had started the thread */
     mmd_error failure; /* of the last start */
     request *job;
@@ -154,6 +155,8 @@ static bool start_locked(mmd_error *err)
 
 static bool usable_locked(mmd_error *err)
 {
+    if (gl.ended)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the program is ending");
     if (gl.failure.code != MMD_E_NONE) {
         if (err)
             *err = gl.failure;
@@ -195,9 +198,8 @@ void mmd_gl_discard(mmd_gl_object *object)
         object->free(object, NULL);
 }
 
-void mmd_gl_shutdown(void)
+static void shut_down_locked(void)
 {
-    pthread_mutex_lock(&gl.lock);
     while (gl.stop)
         pthread_cond_wait(&gl.done, &gl.lock);
     if (gl.started) {
@@ -210,5 +212,26 @@ void mmd_gl_shutdown(void)
         pthread_cond_broadcast(&gl.done);
     }
     gl.failure = (mmd_error){0};
+}
+
+void mmd_gl_shutdown(void)
+{
+    pthread_mutex_lock(&gl.lock);
+    shut_down_locked();
+    pthread_mutex_unlock(&gl.lock);
+}
+
+void mmd_gl_end(void)
+{
+    pthread_mutex_lock(&gl.lock);
+    gl.ended = true;
+    shut_down_locked();
+    pthread_mutex_unlock(&gl.lock);
+}
+
+void mmd_gl_resume(void)
+{
+    pthread_mutex_lock(&gl.lock);
+    gl.ended = false;
     pthread_mutex_unlock(&gl.lock);
 }

@@ -249,7 +249,7 @@ static PyObject *skinned(skin_call *call)
                                         members[1], members[2], NULL);
 }
 
-static PyObject *execute(skin_call *call, PyObject *module, PyObject *out)
+static PyObject *execute(skin_call *call, PyObject *out)
 {
     mmd_skin_job *job = &call->job;
     if (out == Py_None ? !make_outputs(call) : !take_outputs(call, out))
@@ -257,8 +257,6 @@ static PyObject *execute(skin_call *call, PyObject *module, PyObject *out)
     job->positions = call->outputs[OUT_POSITIONS].data;
     job->normals = call->outputs[OUT_NORMALS].data;
     job->tangents = call->outputs[OUT_TANGENTS].data;
-    if (call->backend != BACKEND_CPU && !mmd_hook_exit(module))
-        return NULL;
     mmd_choice choice = call->state->choice;
     mmd_error err = {0};
     bool done;
@@ -294,7 +292,7 @@ PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
         if (tangents && !call.job.mesh->tangent_width)
             PyErr_SetString(PyExc_ValueError, "tangents: wanted, but the mesh has none");
         else
-            result = execute(&call, module, out);
+            result = execute(&call, out);
     }
     mmd_array_clear(&call.matrices);
     mmd_array_clear(&call.weights);
