@@ -113,6 +113,7 @@ check-format: .venv/ready build/packages-check
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
+	@$(BIN)/mypy --no-error-summary --config-file tests/check/mypy.ini addon
 
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
 	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(STUB))

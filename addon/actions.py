@@ -130,7 +130,7 @@ def take_back(block: Block, paths: Iterable[str], made: dict[str, Any]) -> None:
         bpy.data.actions.remove(action)
     elif _LAYERED:
         _remove_layers(data, made)
-    if _LAYERED and data.action_slot is None:
+    if _LAYERED and data.action_slot is None and "last_slot" in made:  # else noted before 4.4
         data.last_slot_identifier = made["last_slot"]
 
 

@@ -8,6 +8,7 @@ points are the shape keys that mmd_tools made the custom: `mmd_sdef_c`, `mmd_sde
 Attributes travel with their vertices through edits; `mesh_source` decides what still holds.
 """
 
+import bpy
 import numpy as np
 
 DEFORM = "mmd_deform"
@@ -15,7 +16,7 @@ GROUPS = tuple(f"mmd_group_{slot}" for slot in range(1, 5))
 WEIGHTS = tuple(f"mmd_weight_{slot}" for slot in range(1, 5))
 
 
-def store(mesh, deform, groups, weights):
+def store(mesh: bpy.types.ID, deform: np.ndarray, groups: np.ndarray, weights: np.ndarray) -> None:
     """Keep (V,) deform types and (V, 4) influences: vertex group numbers (-1 is empty), weights."""
     clear(mesh)
     _put(mesh, DEFORM, "INT", deform)
@@ -25,19 +26,19 @@ def store(mesh, deform, groups, weights):
             _put(mesh, WEIGHTS[slot], "FLOAT", weights[:, slot])
 
 
-def clear(mesh):
+def clear(mesh: bpy.types.ID) -> None:
     for name in (DEFORM, *GROUPS, *WEIGHTS):
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])
 
 
-def deform_types(mesh):
+def deform_types(mesh: bpy.types.ID) -> np.ndarray | None:
     """(V,) uint8, or None where the file's types are not known."""
     values = _get(mesh, DEFORM, np.int32)
     return None if values is None else np.clip(values, 0, 255).astype(np.uint8)
 
 
-def influences(mesh):
+def influences(mesh: bpy.types.ID) -> tuple[np.ndarray, np.ndarray] | None:
     """(V, 4) int32 vertex groups and (V, 4) float32 weights as in the file, or None."""
     columns = [_get(mesh, name, np.int32) for name in GROUPS]
     columns += [_get(mesh, name, np.float32) for name in WEIGHTS]

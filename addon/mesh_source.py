@@ -4,8 +4,10 @@
 Everything is in mesh space and in Blender's vertex order. Nothing is written.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import bpy
 import numpy as np
 
 from . import blender_versions, deform_data, mmd_tools
@@ -33,7 +35,7 @@ class Source(NamedTuple):
     weights: Weights
 
 
-def read(obj, armature):
+def read(obj: bpy.types.Object, armature: bpy.types.Object) -> Source:
     """The Source of a mesh object deformed by `armature`."""
     check_counts(obj)
     bones, bone_of_group = _bones(obj, armature)
@@ -67,12 +69,12 @@ def read(obj, armature):
     return Source(bones, indices, values, deform, sdef, limited, weights)
 
 
-def deforming_bones(obj, armature):
+def deforming_bones(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple[str, ...]:
     """Names of the deforming bones that have a vertex group, in group order."""
     return _bones(obj, armature)[0]
 
 
-def rest_positions(mesh):
+def rest_positions(mesh: bpy.types.ID) -> np.ndarray:
     """(V, 3) float32: the reference key, or the mesh itself when it has no shape keys."""
     keys = mesh.shape_keys
     if keys:
@@ -80,12 +82,14 @@ def rest_positions(mesh):
     return _read(*blender_versions.positions(mesh))
 
 
-def key_positions(key):
+def key_positions(key: bpy.types.ShapeKey) -> np.ndarray:
     """(V, 3) float32 of one shape key."""
     return _read(*blender_versions.key_positions(key))
 
 
-def morphs(obj, weights, absent=()):
+def morphs(
+    obj: bpy.types.Object, weights: Weights, absent: Iterable[str] = ()
+) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """(name, indices, offsets) of each shape key that Blender mixes, as `mmdskin.Mesh` takes them.
 
     Offsets are from the key that each is relative to, and already scaled by its vertex group.
@@ -112,7 +116,7 @@ def morphs(obj, weights, absent=()):
     return found
 
 
-def check_counts(obj):
+def check_counts(obj: bpy.types.Object) -> None:
     """UserError when a shape key does not fit the mesh."""
     keys = obj.data.shape_keys
     count = len(obj.data.vertices)
@@ -162,9 +166,9 @@ def _weights(obj):
         for entry in vertex.groups
         for value in (entry.group, entry.weight)
     ]
-    pairs = np.array(pairs, np.float64).reshape(-1, 2)
+    group, weight = np.array(pairs, np.float64).reshape(-1, 2).T
     vertex = np.repeat(np.arange(len(vertices)), counts)
-    return Weights(vertex, pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.float32))
+    return Weights(vertex, group.astype(np.int64), weight.astype(np.float32))
 
 
 def _strongest_four(weights, bone_of_group):
@@ -212,7 +216,7 @@ def _rank(vertex, count):
     return np.arange(len(vertex)) - first[vertex]
 
 
-def group_weights(weights, group, count):
+def group_weights(weights: Weights, group: int, count: int) -> np.ndarray:
     """(V,) float32 of one vertex group, 0 for vertices that are not in it."""
     values = np.zeros(count, np.float32)
     chosen = weights.group == group

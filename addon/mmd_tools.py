@@ -5,9 +5,15 @@ Its properties exist only while it is enabled; where it is not, they are read as
 and morphs follow its rules in `names`.
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import bpy
 
 from . import blender_versions
+
+if TYPE_CHECKING:
+    import mmdskin
 
 MODIFIER = "mmd_armature"
 USUAL_SCALE = 0.08  # Blender units for one of the file's
@@ -28,12 +34,12 @@ _AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10  # flags of a bone in the file
 # What it leaves
 
 
-def is_root(obj):
+def is_root(obj: bpy.types.Object) -> bool:
     # An ID property where mmd_tools is not enabled, or came after our own importer.
     return getattr(obj, "mmd_type", None) == "ROOT" or obj.get("mmd_type") in (_ROOT, "ROOT")
 
 
-def bone_in_file(pose_bone):
+def bone_in_file(pose_bone: bpy.types.PoseBone) -> tuple[str | None, int]:
     """(name, number) that a bone had in the file, (None or empty, -1) where it has none."""
     mmd_bone = getattr(pose_bone, "mmd_bone", None)
     if mmd_bone is not None:
@@ -42,7 +48,7 @@ def bone_in_file(pose_bone):
     return stored.get("name_j"), stored.get("bone_id", -1)
 
 
-def vertex_morphs(root):
+def vertex_morphs(root: bpy.types.Object) -> Any:
     """(shape key, English name in the file) of each, in the file's order unless a user moved some."""
     listed = getattr(root, "mmd_root", None)
     if listed is not None:
@@ -51,7 +57,7 @@ def vertex_morphs(root):
     return [(item.get("name", ""), item.get("name_e", "")) for item in stored]
 
 
-def users_group(modifier):
+def users_group(modifier: bpy.types.ArmatureModifier) -> str:
     """Name of the vertex group that limits an armature modifier, "" for none or mmd_tools' mask."""
     return "" if modifier.vertex_group == SDEF_MASK else modifier.vertex_group
 
@@ -59,7 +65,7 @@ def users_group(modifier):
 # Its own SDEF
 
 
-def suspend_sdef(obj):
+def suspend_sdef(obj: bpy.types.Object) -> dict:
     """Switch the SDEF driver of a mesh off; returns what `resume_sdef` needs, JSON-like."""
     key = _key(obj)
     if key is None:
@@ -75,7 +81,7 @@ def suspend_sdef(obj):
     return state
 
 
-def resume_sdef(obj, state):
+def resume_sdef(obj: bpy.types.Object, state: dict) -> None:
     key = _key(obj)
     if not state or key is None:
         return
@@ -90,7 +96,7 @@ def resume_sdef(obj, state):
     refresh_sdef(obj)
 
 
-def refresh_sdef(obj):
+def refresh_sdef(obj: bpy.types.Object) -> None:
     """The driver skips bones that have not moved, and would show an older pose again."""
     driver = bpy.app.driver_namespace.get("mmd_sdef_driver")
     cache = getattr(driver, "__self__", None)
@@ -112,7 +118,13 @@ def _drivers(obj):
 # What it looks for, so that its operators recognise a model of ours
 
 
-def introduce(root, armature, pmx, bone_names, key_names):
+def introduce(
+    root: bpy.types.Object,
+    armature: bpy.types.Object,
+    pmx: "mmdskin.Model",
+    bone_names: Sequence[str],
+    key_names: dict[int, str],
+) -> None:
     """Tell it what the objects are; where it is not enabled the root's type is stored as it would.
 
     `bone_names` are in the file's order, `key_names` are shape keys by the number of their morph.
@@ -138,7 +150,7 @@ def introduce(root, armature, pmx, bone_names, key_names):
             item.category = _PANELS.get(morph.panel, "OTHER")
 
 
-def keep_in_step(collection):
+def keep_in_step(collection: "bpy.types.BoneCollection") -> None:
     """Let it treat a collection of bones as a display frame."""
     collection["mmd_tools"] = "normal collection"
 

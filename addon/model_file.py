@@ -8,7 +8,8 @@ they imported. So bones are found by name and the space by a map from the file's
 import functools
 import os
 import re
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -17,6 +18,9 @@ from . import mmd_tools, native
 from .names import unique
 from .translations import tr
 from .user_error import UserError
+
+if TYPE_CHECKING:
+    import mmdskin
 
 NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
 _NUMBER = "mmd_bone_id"  # and its number
@@ -29,20 +33,20 @@ class Rig(NamedTuple):
     """A model file laid over an armature."""
 
     path: str
-    pmx: object  # mmdskin.Model, shaped like a PMX where the file is a PMD
+    pmx: "mmdskin.Model"  # shaped like a PMX where the file is a PMD
     bones: dict  # name of a scene bone: number of its bone in the file
     to_armature: np.ndarray  # (4, 4) float64: from the file's space to the armature's
 
 
-def load_model(path):
+def load_model(path: str) -> "mmdskin.Model":
     return _load("load_model", path)
 
 
-def load_motion(path):
+def load_motion(path: str) -> "mmdskin.Motion":
     return _load("load_motion", path)
 
 
-def rig(armature, path=""):
+def rig(armature: bpy.types.Object, path: str = "") -> Rig:
     """The Rig of an armature object; without a path its file is looked for."""
     kept = bpy.path.abspath(armature.mmdskin.model_path)
     path = bpy.path.abspath(path) or (kept if os.path.exists(kept) else "")
@@ -66,7 +70,7 @@ def rig(armature, path=""):
     return best
 
 
-def morph_keys(armature):
+def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
     """The shape key of each morph of the file, "" for none; () where our importer noted nothing."""
     for obj in _with_parents(armature):
         if _MORPHS in obj:
@@ -74,13 +78,13 @@ def morph_keys(armature):
     return ()
 
 
-def listed_morphs(armature):
+def listed_morphs(armature: bpy.types.Object) -> Any:
     """(shape key, English name in the file) of each vertex morph that mmd_tools lists, in order."""
     root = next((obj for obj in _with_parents(armature) if mmd_tools.is_root(obj)), None)
     return mmd_tools.vertex_morphs(root) if root else []
 
 
-def unique_names(names):
+def unique_names(names: Iterable[str]) -> list[str]:
     """Names as importers give them: short enough for Blender, numbered where one is taken."""
     taken = set()
     return [unique(name, taken) for name in names]
@@ -164,7 +168,7 @@ def _rig(armature, path):
     return Rig(path, pmx, bones, to_armature)
 
 
-def match_bones(armature, pmx):
+def match_bones(armature: bpy.types.Object, pmx: "mmdskin.Model") -> dict[str, int]:
     """Scene bone: file bone, by the name that an importer has kept, else by the bone's own."""
     names = unique_names(bone.name for bone in pmx.bones)
     by_name = {name: number for number, name in enumerate(names)}
@@ -214,7 +218,7 @@ def _scene_side(name):
     return (side.group(1) + (side.group(3) or ""), side.group(2)) if side else ""
 
 
-def fit(points, targets):
+def fit(points: Any, targets: Any) -> np.ndarray | None:
     """(4, 4) float64 that takes the file's points to the targets, or None where nothing does.
 
     The simplest map that fits is the best: all directions of it are known equally well. If none

@@ -26,7 +26,9 @@ class Settings(NamedTuple):
     fps: float = 30.0  # of the scene
 
 
-def settings_of(armature, scene, given=None):
+def settings_of(
+    armature: bpy.types.Object, scene: bpy.types.Scene, given: dict | None = None
+) -> Settings | None:
     """The Settings of a model, None where its pose is the armature's.
 
     `given`: properties, by name, that go before the model's own.
@@ -42,7 +44,7 @@ def settings_of(armature, scene, given=None):
     return Settings(*paths, start, real_time, fps)
 
 
-def open(armature, settings):
+def open(armature: bpy.types.Object, settings: Settings) -> "Motion":
     """The Motion that Settings mean for an armature object."""
     if not settings.motion_path:
         raise UserError("No motion is chosen: choose a .vmd or .vpd")

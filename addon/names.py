@@ -5,16 +5,18 @@ Whole names stay in custom properties (`mmd_name_j`, `mmd_name_e`); see the tabl
 """
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
 
 
-def cut(name, limit=LIMIT):
+def cut(name: str, limit: int = LIMIT) -> str:
     """`name` without the characters that do not fit into `limit` bytes."""
     return name.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
 
 
-def unique(name, taken):
+def unique(name: str, taken: set[str]) -> str:
     """`name` or `name.001` and so on, and a member of the set `taken` from now on."""
     result, base, number = cut(name), re.sub(r"\.\d+$", "", name), 0
     while result in taken:
@@ -25,7 +27,7 @@ def unique(name, taken):
     return result
 
 
-def with_side(name):
+def with_side(name: str) -> str:
     """左腕 becomes 腕.L and 右腕 腕.R: what Blender's mirror tools understand."""
     for side, suffix in (("左", ".L"), ("右", ".R")):
         before, found, after = name.rpartition(side)
@@ -34,7 +36,7 @@ def with_side(name):
     return name
 
 
-def bones(records):
+def bones(records: Iterable[Any]) -> list[str]:
     """A name for each bone; duplicates get their number before the side, as with mmd_tools."""
     taken = set()
     numbered = [unique(record.name or "Bone", taken) for record in records]
@@ -42,7 +44,7 @@ def bones(records):
     return [unique(with_side(name), taken) for name in numbered]
 
 
-def morphs(records, reserved):
+def morphs(records: Iterable[Any], reserved: Iterable[str]) -> list[str]:
     """A name for each morph of the file, whatever its kind; none is in `reserved`."""
     taken = set(reserved)
     return [unique(record.name or "Morph", taken) for record in records]

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
+from typing import Any
 
 import bpy
 
@@ -25,7 +26,7 @@ _path = None
 _backends = ()
 
 
-def load():
+def load() -> Any:
     """The module `mmdskin`; UserError when it is missing or too old."""
     global _module, _path
     if _module is None:
@@ -41,23 +42,23 @@ def load():
     return _module
 
 
-def loaded():
+def loaded() -> Any:
     """The module if it has been loaded before, else None; for redraws."""
     return _module
 
 
-def backends():
+def backends() -> tuple:
     """What `remember_backends` has found; asking the module itself may start its GL thread."""
     return _backends
 
 
-def remember_backends():
+def remember_backends() -> None:
     global _backends
     if not _backends:
         _backends = tuple(load().backends())
 
 
-def shutdown():
+def shutdown() -> None:
     """Stop the module's thread and forget the module; a later load() takes it up again."""
     global _module, _path, _backends
     if _module is not None:

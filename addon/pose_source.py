@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Skinning matrices of the evaluated armature."""
 
+from collections.abc import Iterable
+
+import bpy
 import numpy as np
 
 from .user_error import UserError
@@ -8,7 +11,7 @@ from .user_error import UserError
 _BY_ROW = np.arange(16).reshape(4, 4).T.ravel()
 
 
-def matrices(armature, obj, numbers):
+def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndarray) -> np.ndarray:
     """(B, 4, 4) float32 from rest to pose of pose bones, in the space of the mesh object.
 
     Both objects are evaluated ones, as `evaluated_get` gives them; bones by number.
@@ -21,13 +24,15 @@ def matrices(armature, obj, numbers):
     return in_mesh_space(by_row.reshape(-1, 4, 4), armature, obj)
 
 
-def numbers(armature, bones):
+def numbers(armature: bpy.types.Object, bones: Iterable[str]) -> np.ndarray:
     """(B,) numbers of the named pose bones."""
     known = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
     return np.array([known[name] for name in bones], np.intp)
 
 
-def in_mesh_space(matrices, armature, obj):
+def in_mesh_space(
+    matrices: np.ndarray, armature: bpy.types.Object, obj: bpy.types.Object
+) -> np.ndarray:
     """Matrices (…, 4, 4) of the armature's space in that of the mesh object; float32, C order."""
     if armature.matrix_world == obj.matrix_world:
         return np.ascontiguousarray(matrices, np.float32)
@@ -35,7 +40,7 @@ def in_mesh_space(matrices, armature, obj):
     return (to_mesh @ matrices.astype(np.float64) @ np.linalg.inv(to_mesh)).astype(np.float32)
 
 
-def mesh_from_armature(armature, obj):
+def mesh_from_armature(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
     """(4, 4) float64: from the armature's space to that of the mesh object."""
     armature_world = np.array(armature.matrix_world, np.float64)
     mesh_world = np.array(obj.matrix_world, np.float64)

@@ -4,6 +4,9 @@
 Operators share them: a property that an operator is not given is the setting of the model.
 """
 
+from collections.abc import Iterable
+from typing import Any
+
 import bpy
 from bpy.props import (
     BoolProperty,
@@ -16,10 +19,10 @@ from bpy.props import (
 
 from .preview import switch, tick
 
-FRAMES = {"min": -1048574, "max": 1048574}  # the frames that Blender has
+FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # the frames that Blender has
 
 
-def motion_properties(**more):
+def motion_properties(**more: Any) -> dict[str, Any]:
     """Where the pose comes from, as annotations; `more` goes to each property."""
     return {
         "source": EnumProperty(
@@ -70,7 +73,7 @@ def motion_properties(**more):
     }
 
 
-def bake_properties(**more):
+def bake_properties(**more: Any) -> dict[str, Any]:
     """What a bake makes of which frames, as annotations; `more` goes to each property."""
     return {
         "target": EnumProperty(
@@ -124,12 +127,12 @@ def bake_properties(**more):
     }
 
 
-def declaring(name, properties):
+def declaring(name: str, properties: dict[str, Any]) -> Any:
     """A class that has the properties, for others to inherit from."""
     return type(name, (), {"__annotations__": properties})
 
 
-def fill_in(operator, names, settings):
+def fill_in(operator: bpy.types.Operator, names: Iterable[str], settings: Any) -> None:
     """Give an operator the settings of a model where it was not given others."""
     for name in names:
         if not operator.properties.is_property_set(name):

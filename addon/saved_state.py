@@ -5,6 +5,9 @@ Another version of the add-on may have written it: what it did not note has its 
 """
 
 import json
+from collections.abc import Callable
+
+import bpy
 
 from .user_error import UserError
 
@@ -13,7 +16,7 @@ PREVIEW, BAKE, MOTION = "mmdskin_preview", "mmdskin_bake", "mmdskin_motion"
 VERSION = 2  # of what is written now; 0.1 wrote no number
 
 
-def load(obj, name, defaults):
+def load(obj: bpy.types.ID, name: str, defaults: Callable[[], dict]) -> dict:
     """The state that `store` has kept, as a new dict; the defaults where there is none."""
     if name not in obj:
         return defaults()
@@ -26,5 +29,5 @@ def load(obj, name, defaults):
     return {**defaults(), **saved}
 
 
-def store(obj, name, state):
+def store(obj: bpy.types.ID, name: str, state: dict) -> None:
     obj[name] = json.dumps({"version": VERSION, **state})

@@ -15,7 +15,7 @@ class SceneModel(NamedTuple):
     meshes: tuple  # the mesh objects that the armature deforms
 
 
-def of_object(obj, view_layer):
+def of_object(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> SceneModel:
     """The SceneModel that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
     if obj is None:
         raise UserError("No object is active: select any object of an MMD model")
@@ -34,7 +34,7 @@ def of_object(obj, view_layer):
     return model
 
 
-def all_of(view_layer):
+def all_of(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:
     """Every model; where there is no MMD root, every armature that deforms a mesh."""
     armatures = dict.fromkeys(
         modifier.object for obj in _mesh_objects(view_layer) for modifier in armature_modifiers(obj)
@@ -47,7 +47,9 @@ def all_of(view_layer):
     return [_described(armature, root, view_layer) for armature, root in pairs]
 
 
-def armature_modifiers(obj, armature=None):
+def armature_modifiers(
+    obj: bpy.types.Object, armature: bpy.types.Object | None = None
+) -> list[bpy.types.ArmatureModifier]:
     """The Armature modifiers of a mesh object that use `armature` (or any)."""
     return [
         modifier

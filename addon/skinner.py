@@ -4,6 +4,8 @@
 Bake and preview both go this way, so that they cannot differ. Positions are in mesh space.
 """
 
+from collections.abc import Iterable, Sequence
+
 import bpy
 import numpy as np
 
@@ -92,7 +94,13 @@ def _swapped(points, result=None):
     return result
 
 
-def key_values(obj, names, evaluated_keys, unmuted=(), pinned=None):
+def key_values(
+    obj: bpy.types.Object,
+    names: Sequence[str],
+    evaluated_keys: bpy.types.Key | None,
+    unmuted: Iterable[str] = (),
+    pinned: str | None = None,
+) -> np.ndarray:
     """(K,) float32 by which Blender mixes the named keys now.
 
     `evaluated_keys` is the evaluated Key datablock or None. Keys in `unmuted` count as not muted;
@@ -114,12 +122,12 @@ def key_values(obj, names, evaluated_keys, unmuted=(), pinned=None):
     return np.where(mute, np.float32(0), values)
 
 
-def pinned_key(obj):
+def pinned_key(obj: bpy.types.Object) -> str | None:
     """Name of the only shape key that the object shows, or None."""
     return obj.active_shape_key.name if obj.show_only_shape_key and obj.active_shape_key else None
 
 
-def check_writable(obj):
+def check_writable(obj: bpy.types.Object) -> None:
     """UserError when the object or its mesh may not be written now."""
     mesh = obj.data
     if obj.library or mesh.library or obj.override_library or mesh.override_library:
@@ -133,7 +141,7 @@ def check_writable(obj):
         raise UserError("'{name}' is in sculpt mode: switch to object mode first", name=obj.name)
 
 
-def check_editable(obj):
+def check_editable(obj: bpy.types.Object) -> None:
     """UserError when nothing may be added to the object or its mesh now."""
     check_writable(obj)
     mesh = obj.data
@@ -146,7 +154,7 @@ def check_editable(obj):
         )
 
 
-def check_modifiers(obj, armature):
+def check_modifiers(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     """UserError when a modifier before the armature's moves vertices."""
     first = scene_model.armature_modifiers(obj, armature)[0]
     for modifier in obj.modifiers:

@@ -257,7 +257,7 @@ COLUMNS = {"ja_JP": 0, "zh_CN": 1, "zh_HANS": 1}  # Chinese has the latter name 
 _locale = ""  # the user's, "" where sentences stay English
 
 
-def tr(sentence, /, **values):
+def tr(sentence: str, /, **values: object) -> str:
     """The sentence in the user's language, its {places} filled; on any thread."""
     follow()
     column = COLUMNS.get(_locale)
@@ -265,12 +265,12 @@ def tr(sentence, /, **values):
     return (found[column] if found else sentence).format(**values)
 
 
-def label(text, /, **values):
+def label(text: str, /, **values: object) -> str:
     """A text of the interface in the user's language; only where Blender draws."""
     return bpy.app.translations.pgettext_iface(text).format(**values)
 
 
-def follow():
+def follow() -> None:
     """Note the user's language: on other threads than the main one Blender says English always."""
     global _locale
     if threading.get_ident() == threading.main_thread().ident:

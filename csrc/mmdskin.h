@@ -384,10 +384,35 @@ void mmd_mesh_free(mmd_mesh *mesh);
 typedef enum mmd_method {
     MMD_METHOD_MMD, /* each vertex by its own kind */
     MMD_METHOD_LINEAR,
-    MMD_METHOD_DUAL_QUATERNION
+    MMD_METHOD_DUAL_QUATERNION,
+    MMD_METHOD_BULGE_FREE, /* these, of docs/methods.md, want a mesh of mmd_mesh_variant() */
+    MMD_METHOD_BULGE_COMPENSATED,
+    MMD_METHOD_CENTERS_OF_ROTATION
 } mmd_method;
 
 typedef enum mmd_sdef_blend { MMD_SDEF_NLERP, MMD_SDEF_SLERP } mmd_sdef_blend;
+
+/* What the methods against bulges need beside a mesh; NULL where it is not known. */
+typedef struct mmd_mesh_extras {
+    const int32_t *triangles; /* (T,3) */
+    size_t triangle_count;
+    const float *centers;   /* (V,3): used as they are, instead of triangles */
+    const float *segments;  /* (B,2,3): head and tail at rest, equal where a bone has none */
+    const int32_t *parents; /* (B,), -1: none */
+    size_t segment_count, parent_count; /* each the number of bones */
+} mmd_mesh_extras;
+
+/* Finite numbers and indices within their tables, which mmd_mesh_variant() takes for granted. Fails
+   with MMD_E_ARGUMENT. */
+bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err);
+
+/* (B,2,3): the segments of a model's bones. Fails only with MMD_E_MEMORY. */
+bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err);
+
+/* The mesh laid out for one of these methods, which the base must outlive. Fails with
+   MMD_E_ARGUMENT where the extras lack what the method needs, or with MMD_E_MEMORY. */
+mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_mesh_extras *extras,
+                           mmd_error *err);
 
 /* Frames of one mesh. Of matrices the last row is not used.
    A single frame of matrices or of sliders serves all frames. Outputs are (F,V,3), tangents
@@ -402,6 +427,7 @@ typedef struct mmd_skin_job {
     size_t slider_frames;
     mmd_method method;
     mmd_sdef_blend sdef_blend;
+    float correction; /* of BULGE_FREE and BULGE_COMPENSATED, 0 to 1 */
     float *positions, *normals, *tangents;
 } mmd_skin_job;
 

@@ -220,6 +220,10 @@ class Model:
     @property
     def sdef(self) -> NDArray[np.float32]: ...
     @property
+    def segments(self) -> NDArray[np.float32]: ...
+    @property
+    def centers_of_rotation(self) -> NDArray[np.float32]: ...
+    @property
     def bones(self) -> tuple[Bone, ...]: ...
     @property
     def morphs(self) -> tuple[Morph, ...]: ...
@@ -282,7 +286,13 @@ class Mesh:
         deform: ArrayLike | None = None,
         sdef: ArrayLike | None = None,
         morphs: Sequence[tuple[ArrayLike, ArrayLike]] = (),
+        triangles: ArrayLike | None = None,
+        centers: ArrayLike | None = None,
+        segments: ArrayLike | None = None,
+        parents: ArrayLike | None = None,
     ) -> Mesh: ...
+    @property
+    def centers_of_rotation(self) -> NDArray[np.float32]: ...
     def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]: ...
 
 def load_model(source: _Source, /) -> Model: ...
@@ -292,8 +302,16 @@ def skin(
     bone_matrices: ArrayLike | Pose,
     morph_weights: ArrayLike | None = None,
     *,
-    method: Literal["mmd", "linear", "dual_quaternion"] = "mmd",
+    method: Literal[
+        "mmd",
+        "linear",
+        "dual_quaternion",
+        "bulge_free",
+        "bulge_compensated",
+        "centers_of_rotation",
+    ] = "mmd",
     sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    correction: float = 1.0,
     normals: bool = True,
     tangents: bool = False,
     backend: str = "auto",

@@ -4,7 +4,8 @@
 in vec3 position;
 in vec3 normal;
 in vec4 tangent;
-in vec3 c, c0; // SDEF's
+in vec3 c, c0; // what they and the factor mean, the kind says
+in float factor;
 in vec4 weights;
 in ivec4 bone_indices;
 in int pivot;
@@ -12,6 +13,7 @@ in ivec2 morph_range; // of the vertex in `morph_offsets`: first, end
 
 uniform int bone_stride;  // texels from one frame's bones to the next
 uniform int morph_stride; // the same for weights
+uniform float correction; // 0 to 1, of BULGE_FREE and COMPENSATED
 uniform isamplerBuffer morph_offsets; // bits of x y z; index of the morph's weight
 uniform samplerBuffer morph_weights;
 uniform int most_offsets; // of any vertex: software renderers run lanes without a vertex, whose range is anything
@@ -62,9 +64,19 @@ void main()
 #else
     vec4 q = blend_qdef(bone, weights, pivot, target, exists);
     vec3 arm = p;
+#if KIND == CENTER
+    target = apply(m, vec4(c, 1.0));
+    arm -= c;
+#elif KIND == COMPENSATED
+    target += correction * factor * outward(c, c0, bone_rotation(bone.x), bone_rotation(bone.y));
+#endif
 #endif
     float scale = rotation_scale(q);
-    p = exists ? target + rotate(q, scale, arm) : apply(m, vec4(p, 1.0));
+    vec3 turned = target + rotate(q, scale, arm);
+#if KIND == BULGE_FREE
+    turned = pull_to_segment(c, c0, bone.x, correction * factor, p, turned);
+#endif
+    p = exists ? turned : apply(m, vec4(p, 1.0));
     n = exists ? rotate(q, scale, n) : linear_normal(m, n);
     t = exists ? rotate(q, scale, t) : apply(m, vec4(t, 0.0));
 #endif

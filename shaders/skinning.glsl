@@ -132,7 +132,7 @@ vec4 blend_sdef(ivec4 bone, vec4 weights, vec3 c, vec3 c0, transform m, out vec3
 }
 #endif
 
-#if KIND == QDEF
+#if KIND == QDEF || KIND == CENTER || KIND == BULGE_FREE || KIND == COMPENSATED
 // The blended rotation as a quaternion of any length, and the translation after it.
 vec4 blend_qdef(ivec4 bone, vec4 weights, int pivot, out vec3 target, out bool exists)
 {
@@ -151,5 +151,39 @@ vec4 blend_qdef(ivec4 bone, vec4 weights, int pivot, out vec3 target, out bool e
     exists = exists && dot(real, real) >= LEAST_QUATERNION;
     target = rotation_scale(real) * (real.w * dual.xyz - dual.w * real.xyz + cross(real.xyz, dual.xyz));
     return real;
+}
+#endif
+
+#if KIND == BULGE_FREE
+vec3 away_from_segment(vec3 v, vec3 head, vec3 along)
+{
+    vec3 away = v - head;
+    return away - along * clamp(dot(away, along) / dot(along, along), 0.0, 1.0);
+}
+
+// `p`, where dual quaternions put `rest`, brought back to its distance from the bone's segment from c to c0.
+vec3 pull_to_segment(vec3 c, vec3 c0, int bone, float share, vec3 rest, vec3 p)
+{
+    vec4 q = bone_rotation(bone);
+    transform m = bone_transform(bone);
+    float scale = rotation_scale(q);
+    vec3 head = rotate(q, scale, c) + vec3(m.row0.w, m.row1.w, m.row2.w);
+    vec3 away = away_from_segment(p, head, rotate(q, scale, c0 - c));
+    float wanted = length(away_from_segment(rest, c, c0 - c)), now = length(away);
+    return now > wanted ? p + share * (wanted / now - 1.0) * away : p;
+}
+#endif
+
+#if KIND == COMPENSATED
+// Which way and how far vertices go whose two bones bend from directions u0, u1, per unit of their factor.
+vec3 outward(vec3 u0, vec3 u1, vec4 q0, vec4 q1)
+{
+    // q0 conjugate(q1)
+    vec4 between = vec4(q1.w * q0.xyz - q0.w * q1.xyz - cross(q0.xyz, q1.xyz), dot(q0, q1));
+    between = between.w < 0.0 ? -between : between;
+    vec3 axis = unit_or(between.xyz, vec3(0.0));
+    vec3 outside = unit_or(rotate(q0, rotation_scale(q0), u0) + rotate(q1, rotation_scale(q1), u1), vec3(0.0));
+    float reach = min(1.0, 2.0 * length(between.xyz) * inversesqrt(1.0 + between.w));
+    return reach * (outside - axis * dot(axis, outside));
 }
 #endif

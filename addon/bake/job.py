@@ -130,6 +130,7 @@ class _Group:
             )
         self.armature = model.armature
         self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
+        self.poses: sources.ArmaturePoses | sources.MotionPoses
         if motion is None:
             self.poses = sources.ArmaturePoses(model.armature, self.bones)
         else:

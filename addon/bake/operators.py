@@ -114,7 +114,7 @@ class MMDSKIN_OT_bake(_Motion, _Bake, ModelOperator, bpy.types.Operator):
         return job.Job(context, models, motions, self._options(context.scene))
 
     def _options(self, scene):
-        frames = (scene.frame_current,)
+        frames: tuple[int, ...] = (scene.frame_current,)
         if self.range != "CURRENT":
             first, last = scene.frame_start, scene.frame_end
             if self.range == "CUSTOM":

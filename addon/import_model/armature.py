@@ -66,7 +66,7 @@ def _edit_bones(edit_bones, records, bone_names, scale):
 
 
 def _place(position, scale):
-    return Vector(min(max(value, -_FARTHEST), _FARTHEST) for value in position).xzy * scale
+    return Vector([min(max(value, -_FARTHEST), _FARTHEST) for value in position]).xzy * scale
 
 
 def _has_no_tail(record):

@@ -55,10 +55,10 @@ def _shade(material, record, image):
         min(ambient + diffuse * _DEFAULT_LIGHT, 1)
         for ambient, diffuse in zip(record.ambient, record.diffuse[:3], strict=True)
     ]
-    color = tuple(Color(color).from_srgb_to_scene_linear())
+    linear = Color(color).from_srgb_to_scene_linear()
     alpha = min(max(record.diffuse[3], 0.0), 1.0)
-    shader = PrincipledBSDFWrapper(material, is_readonly=False)
-    shader.base_color, shader.alpha = color, alpha
+    shader = PrincipledBSDFWrapper(material, is_readonly=False)  # type: ignore[call-arg]
+    shader.base_color, shader.alpha = linear[:], alpha
     shader.specular, shader.roughness = 0.0, 1.0
     see_through = alpha < 1
     if image:
@@ -66,7 +66,7 @@ def _shade(material, record, image):
         if _has_alpha(image):
             see_through = True
             _link_alpha(material, shader, alpha)
-    material.diffuse_color = (*color, alpha)  # the wrapper has set its own
+    material.diffuse_color = (*linear, alpha)  # the wrapper has set its own
     if see_through:
         blender_versions.dither_transparency(material)
 

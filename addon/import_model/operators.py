@@ -111,7 +111,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         return [bpy.path.abspath(self.filepath)] if self.filepath else []
 
 
-_classes = [MMDSKIN_OT_import_model]
+_classes: list[type] = [MMDSKIN_OT_import_model]
 
 if HAS_FILE_HANDLERS:
 
@@ -137,12 +137,12 @@ def register():
         if not cls.is_registered:
             bpy.utils.register_class(cls)
             if cls is MMDSKIN_OT_import_model:
-                bpy.types.TOPBAR_MT_file_import.append(_menu)
+                bpy.types.TOPBAR_MT_file_import.append(_menu)  # type: ignore[arg-type]
 
 
 def unregister():
     for cls in reversed(_classes):
         if cls.is_registered:
             if cls is MMDSKIN_OT_import_model:
-                bpy.types.TOPBAR_MT_file_import.remove(_menu)
+                bpy.types.TOPBAR_MT_file_import.remove(_menu)  # type: ignore[arg-type]
             bpy.utils.unregister_class(cls)

@@ -113,10 +113,10 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
     def _import_pose(self, model, source):
         bones = [
             bone
-            for bone in channels.of_bones(model.armature, source, [0.0])
+            for bone in channels.of_bones(model.armature, source, np.zeros(1))
             if bone.moves or source.has_bone_track(bone.name)
         ]
-        keys = channels.moved_keys(channels.of_keys(model, source, [0.0]), {}, source)
+        keys = channels.moved_keys(channels.of_keys(model, source, np.zeros(1)), {}, source)
         muted = 0
         with record.of(model.armature) as noted:
             muted += keyframes.pose_bones(noted, bones)
@@ -218,8 +218,8 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
             keyed = keyframes.keyed_bones(model.armature)
             stays = set() if self.replace else keyed - moved
             bones = [bone for bone in bones if bone.name not in stays]
-        others = channels.of_keys(model, was, frames) if was else {}
-        return bones, channels.moved_keys(keys, others, newest)
+        keys_before = channels.of_keys(model, was, frames) if was else {}
+        return bones, channels.moved_keys(keys, keys_before, newest)
 
     def _show_armature(self, noted, model):
         """Keyframes are seen where the pose is the armature's."""
@@ -320,12 +320,12 @@ def register():
         if not cls.is_registered:
             bpy.utils.register_class(cls)
             if cls is MMDSKIN_OT_import_motion:
-                bpy.types.TOPBAR_MT_file_import.append(_menu)
+                bpy.types.TOPBAR_MT_file_import.append(_menu)  # type: ignore[arg-type]
 
 
 def unregister():
     for cls in reversed(_classes):
         if cls.is_registered:
             if cls is MMDSKIN_OT_import_motion:
-                bpy.types.TOPBAR_MT_file_import.remove(_menu)
+                bpy.types.TOPBAR_MT_file_import.remove(_menu)  # type: ignore[arg-type]
             bpy.utils.unregister_class(cls)

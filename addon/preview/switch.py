@@ -25,12 +25,12 @@ from . import nodes, tick
 STATE = saved_state.PREVIEW
 
 
-def is_on(armature):
+def is_on(armature: bpy.types.Object) -> bool:
     """Whether any mesh of an armature object is live."""
     return any(is_live(obj) for obj in _objects_of(armature))
 
 
-def is_live(obj):
+def is_live(obj: bpy.types.Object) -> bool:
     """Whether a mesh object shows MMD's deformation: all parts are there and Blender lets them act."""
     if obj.type != "MESH" or _is_linked(obj):
         return False
@@ -43,7 +43,7 @@ def is_live(obj):
     )
 
 
-def set_on(armature, on):
+def set_on(armature: bpy.types.Object, on: bool) -> None:
     """What the property does: a script that sets it sees no exception, so failures are printed."""
     try:
         if on:
@@ -56,12 +56,12 @@ def set_on(armature, on):
         print(f"MMD Skin: {error}", file=sys.stderr)
 
 
-def refresh(armature):
+def refresh(armature: bpy.types.Object) -> str | None:
     """Fit a live model to changed settings; returns the sentence of what is wrong, or None."""
     return switch_on_again(armature) if is_on(armature) else None
 
 
-def switch_on_again(armature):
+def switch_on_again(armature: bpy.types.Object) -> str | None:
     """As `enable`, after something else has been done; returns the sentence of what is wrong."""
     try:
         enable(scene_model.of_object(armature, bpy.context.view_layer))
@@ -71,7 +71,7 @@ def switch_on_again(armature):
     return None
 
 
-def trouble_of(model):
+def trouble_of(model: scene_model.SceneModel) -> str | None:
     """A sentence on why the model does not show MMD's deformation though it should, or None."""
     names = [model.armature.name, *(obj.data.name for obj in model.meshes)]
     for name in names:
@@ -93,7 +93,7 @@ def trouble_of(model):
     return None
 
 
-def enable(model):
+def enable(model: scene_model.SceneModel) -> None:
     """Switch the preview of a model on, or fit it to changed settings; nothing is done on failure."""
     for obj in model.meshes:
         skinner.check_editable(obj)
@@ -129,7 +129,7 @@ def enable(model):
     tick.errors.pop(model.armature.name, None)
 
 
-def disable(armature):
+def disable(armature: bpy.types.Object) -> None:
     """Switch the preview of a model off, wherever its meshes are: every datablock is as before."""
     objects = _objects_of(armature)
     for obj in objects:
@@ -139,20 +139,20 @@ def disable(armature):
     tick.errors.pop(armature.name, None)
 
 
-def wait_for(obj):
+def wait_for(obj: bpy.types.Object) -> None:
     """Let the driver of a live mesh wait for the bones and keys that have come since."""
     armature = _armature_of(obj)
     _drive(obj, armature, mesh_source.deforming_bones(obj, armature), False)
 
 
-def driver_of(mesh):
+def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
     """The F-curve of the driver that makes a mesh live, or None."""
     animation = mesh.animation_data
     curve = animation.drivers.find(tick.PROPERTY) if animation else None
     return curve if curve is not None and tick.FUNCTION in curve.driver.expression else None
 
 
-def live_meshes():
+def live_meshes() -> list[bpy.types.Mesh]:
     return [mesh for mesh in bpy.data.meshes if driver_of(mesh) is not None]
 
 

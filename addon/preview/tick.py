@@ -11,7 +11,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import motion_source, pose_source, skinner
+from .. import motion_source, pose_source, scene_model, skinner
 from . import nodes
 
 FUNCTION = "mmdskin_tick"
@@ -40,14 +40,14 @@ class _Ready(NamedTuple):
     motion: motion_source.Motion
 
 
-def install():
+def install() -> None:
     """Give the function to the drivers; not before it is needed, as bpy 4.5 then hangs at exit."""
     global _installed
     bpy.app.driver_namespace[FUNCTION] = tick
     _installed = True
 
 
-def uninstall():
+def uninstall() -> bool:
     """Returns whether it was installed."""
     global _installed
     was, _installed = _installed, False
@@ -56,7 +56,7 @@ def uninstall():
     return was
 
 
-def forget(mesh=None):
+def forget(mesh: bpy.types.Mesh | None = None) -> None:
     """Drop what is known of a mesh that is no longer live, or of all."""
     for known in (errors, cost):
         if mesh is not None:
@@ -68,13 +68,13 @@ def forget(mesh=None):
         outgrown.clear()
 
 
-def cost_of(model):
+def cost_of(model: scene_model.SceneModel) -> float | None:
     """Milliseconds that the last evaluation of the model's meshes took, or None."""
     times = [cost[obj.data.name] for obj in model.meshes if obj.data.name in cost]
     return sum(times) if times else None
 
 
-def tick(mesh, depsgraph, frame=None):
+def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None = None) -> float:
     """Write the positions of this evaluated mesh; never raises, as that would end the driver."""
     try:
         if not mesh.is_evaluated:
@@ -83,8 +83,7 @@ def tick(mesh, depsgraph, frame=None):
         attribute = mesh.attributes.get(nodes.ATTRIBUTE)
         if attribute is None or not len(attribute.data):  # in edit mode
             return 0.0
-        variables = mesh.animation_data.drivers.find(PROPERTY).driver.variables
-        armature, obj = (variables[name].targets[0].id for name in ("armature", "object"))
+        armature, obj = _targets(mesh)
         if armature is None or obj is None:
             return 0.0
         settings = (
@@ -107,6 +106,16 @@ def tick(mesh, depsgraph, frame=None):
         if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
             _leave_to_armature(attribute)
         return 0.0
+
+
+def _targets(mesh):
+    """The evaluated armature and mesh object that the driver waits for."""
+    variables = _variables(mesh)
+    return (variables[name].targets[0].id for name in ("armature", "object"))
+
+
+def _variables(mesh):
+    return mesh.animation_data.drivers.find(PROPERTY).driver.variables
 
 
 def _leave_to_armature(attribute):
@@ -164,6 +173,6 @@ def _prepared(mesh, armature, obj, attribute, settings):
 
 
 def _waits_for(mesh, bones):
-    variables = mesh.animation_data.drivers.find(PROPERTY).driver.variables
+    variables = _variables(mesh)
     listed = {variable.targets[0].bone_target for variable in variables}
     return listed.issuperset(bones) and (mesh.shape_keys is None or "key" in variables)

@@ -15,6 +15,7 @@
     X(tangent, 4, false, vertex.tangent)                                                           \
     X(c, 3, false, vertex.c)                                                                       \
     X(c0, 3, false, vertex.c0)                                                                     \
+    X(factor, 1, false, vertex.factor)                                                             \
     X(weights, 4, false, vertex.weights)                                                           \
     X(bone_indices, 4, true, vertex.bones)                                                         \
     X(pivot, 1, true, vertex.pivot)                                                                \

@@ -13,7 +13,7 @@ enum {
     COUNTS = 5,
     TANGENTS = 5,
     VARIANTS = MMD_SKIN_KIND_COUNT * COUNTS * TANGENTS * 8,
-    HEADER_SIZE = 1024
+    HEADER_SIZE = 2048
 };
 
 struct mmd_gl_programs {
@@ -42,6 +42,9 @@ static void write_header(const mmd_gl_variant *v, char text[HEADER_SIZE])
     } integers[] = {{"LINEAR", MMD_SKIN_LINEAR},
                     {"SDEF", MMD_SKIN_SDEF},
                     {"QDEF", MMD_SKIN_QDEF},
+                    {"CENTER", MMD_SKIN_CENTER},
+                    {"BULGE_FREE", MMD_SKIN_BULGE_FREE},
+                    {"COMPENSATED", MMD_SKIN_COMPENSATED},
                     {"KIND", (int)v->kind},
                     {"INFLUENCES", (int)v->influences},
                     {"MORPHED", v->morphed},
@@ -122,6 +125,7 @@ static void find_uniforms(mmd_gl_program *program)
     program->bone_stride = glGetUniformLocation(program->name, "bone_stride");
     program->morph_stride = glGetUniformLocation(program->name, "morph_stride");
     program->most_offsets = glGetUniformLocation(program->name, "most_offsets");
+    program->correction = glGetUniformLocation(program->name, "correction");
 }
 
 const mmd_gl_program *mmd_gl_program_of(mmd_gl_context *context, const mmd_gl_variant *variant,

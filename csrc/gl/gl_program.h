@@ -18,7 +18,7 @@ typedef struct mmd_gl_variant {
 
 typedef struct mmd_gl_program {
     GLuint name; /* 0: not made yet */
-    GLint bone_stride, morph_stride, most_offsets;
+    GLint bone_stride, morph_stride, most_offsets, correction;
 } mmd_gl_program;
 
 /* A mmd_skin_bone in a buffer of RGBA32F texels. */

@@ -201,6 +201,7 @@ static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
                 job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
     glUniform1i(program->most_offsets, (GLint)work->mesh->most_offsets);
     glUniform1i(program->morph_stride, job->slider_frames > 1 ? (GLint)job->mesh->morph_count : 0);
+    glUniform1f(program->correction, job->correction);
     for (GLuint i = 0; i < work->output_count; i++) {
         size_t bytes = frames * work->outputs[i].width * sizeof(float);
         glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, slot->buffers[i],
@@ -268,6 +269,7 @@ static bool redo_marked(const mmd_skin_job *job, size_t first, size_t frames, mm
                 .mesh = mesh,
                 .method = job->method,
                 .sdef_blend = job->sdef_blend,
+                .correction = job->correction,
                 .bones = bones,
                 .normals = job->normals ? job->normals + 3 * f * n : NULL,
                 .tangents = job->tangents ? job->tangents + mesh->tangent_width * f * n : NULL};

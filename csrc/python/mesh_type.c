@@ -2,13 +2,27 @@
 #include "python/arrays.h"
 #include "python/state.h"
 
-enum { POSITIONS, BONE_INDICES, BONE_WEIGHTS, NORMALS, TANGENTS, DEFORM, SDEF, ARRAYS };
+enum {
+    POSITIONS,
+    BONE_INDICES,
+    BONE_WEIGHTS,
+    NORMALS,
+    TANGENTS,
+    DEFORM,
+    SDEF,
+    TRIANGLES,
+    CENTERS,
+    SEGMENTS,
+    PARENTS,
+    ARRAYS
+};
 
 typedef struct mesh_object {
     PyObject_HEAD
     PyObject *arrays[ARRAYS]; /* own copies of the arguments, for pickling; NULL when not given */
     PyObject *morphs;         /* tuple of (indices, offsets), own copies as well */
     mmd_mesh *mesh;
+    mmd_variants variants;
 } mesh_object;
 
 static const struct {
@@ -20,11 +34,20 @@ static const struct {
                        [NORMALS] = {"normals", MMD_FLOAT32},
                        [TANGENTS] = {"tangents", MMD_FLOAT32},
                        [DEFORM] = {"deform", MMD_UINT8},
-                       [SDEF] = {"sdef", MMD_FLOAT32}};
+                       [SDEF] = {"sdef", MMD_FLOAT32},
+                       [TRIANGLES] = {"triangles", MMD_INT32},
+                       [CENTERS] = {"centers", MMD_FLOAT32},
+                       [SEGMENTS] = {"segments", MMD_FLOAT32},
+                       [PARENTS] = {"parents", MMD_INT32}};
 
 const mmd_mesh *mmd_mesh_mesh(PyObject *mesh)
 {
     return ((mesh_object *)mesh)->mesh;
+}
+
+mmd_variants *mmd_mesh_variants(PyObject *mesh)
+{
+    return &((mesh_object *)mesh)->variants;
 }
 
 /* One (indices, offsets) pair into `morph`, whose memory the two copies added to `kept` hold. */
@@ -90,9 +113,14 @@ static bool check_shapes(const mmd_array given[ARRAYS])
     } shapes[ARRAYS] = {[POSITIONS] = {2, {MMD_ANY, 3}}, [BONE_INDICES] = {2, {v, MMD_ANY}},
                         [BONE_WEIGHTS] = {2, {v, k}},    [NORMALS] = {2, {v, 3}},
                         [TANGENTS] = {2, {v, MMD_ANY}},  [DEFORM] = {1, {v}},
-                        [SDEF] = {3, {v, 3, 3}}};
+                        [SDEF] = {3, {v, 3, 3}},         [TRIANGLES] = {2, {MMD_ANY, 3}},
+                        [CENTERS] = {2, {v, 3}},         [SEGMENTS] = {3, {MMD_ANY, 2, 3}},
+                        [PARENTS] = {1, {MMD_ANY}}};
     for (int i = 0; i < ARRAYS; i++) {
-        const char *letters = i == POSITIONS ? "V" : " K";
+        const char *letters = i == POSITIONS   ? "V"
+                              : i == TRIANGLES ? "T"
+                              : i >= SEGMENTS  ? "B"
+                                               : " K";
         if (given[i].object && !mmd_array_check_shape(&given[i], arguments[i].name, shapes[i].rank,
                                                       shapes[i].shape, letters))
             return false;
@@ -135,25 +163,36 @@ static bool build(mesh_object *self, PyObject *const objects[ARRAYS], PyObject *
                               .morph_count = (size_t)PyTuple_Size(self->morphs),
                               .morphs = list};
         mmd_error err = {0};
+        mmd_mesh_extras *extras = &self->variants.extras;
+        *extras = (mmd_mesh_extras){.triangles = given[TRIANGLES].data,
+                                    .triangle_count = given[TRIANGLES].shape[0],
+                                    .centers = given[CENTERS].data,
+                                    .segments = given[SEGMENTS].data,
+                                    .segment_count = given[SEGMENTS].shape[0],
+                                    .parents = given[PARENTS].data,
+                                    .parent_count = given[PARENTS].shape[0]};
         Py_BEGIN_ALLOW_THREADS
         self->mesh = mmd_mesh_new(&desc, &err);
+        taken = self->mesh && mmd_mesh_extras_check(self->mesh, extras, &err);
         Py_END_ALLOW_THREADS
-        if (!self->mesh)
+        if (!taken)
             mmd_raise(state, &err);
     }
     PyMem_Free(list);
-    return self->mesh != NULL;
+    return taken;
 }
 
 static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"positions", "bone_indices", "bone_weights", "normals", "tangents",
-                            "deform",    "sdef",         "morphs",       NULL};
+    static char *names[] = {
+        "positions", "bone_indices", "bone_weights", "normals",  "tangents", "deform", "sdef",
+        "morphs",    "triangles",    "centers",      "segments", "parents",  NULL};
     PyObject *objects[ARRAYS] = {NULL}, *morphs = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOOO:Mesh", names, &objects[POSITIONS],
-                                     &objects[BONE_INDICES], &objects[BONE_WEIGHTS],
-                                     &objects[NORMALS], &objects[TANGENTS], &objects[DEFORM],
-                                     &objects[SDEF], &morphs))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOOOOOOO:Mesh", names,
+                                     &objects[POSITIONS], &objects[BONE_INDICES],
+                                     &objects[BONE_WEIGHTS], &objects[NORMALS], &objects[TANGENTS],
+                                     &objects[DEFORM], &objects[SDEF], &morphs, &objects[TRIANGLES],
+                                     &objects[CENTERS], &objects[SEGMENTS], &objects[PARENTS]))
         return NULL;
     for (int i = POSITIONS; i <= BONE_WEIGHTS; i++)
         if (objects[i] == Py_None) {
@@ -183,6 +222,7 @@ static void mesh_dealloc(PyObject *self)
     for (int i = 0; i < ARRAYS; i++)
         Py_CLEAR(mesh->arrays[i]);
     Py_CLEAR(mesh->morphs);
+    mmd_variants_free(&mesh->variants);
     mmd_mesh_free(mesh->mesh);
     mmd_object_free(self);
 }
@@ -214,9 +254,19 @@ static PyObject *mesh_getnewargs_ex(PyObject *self, PyObject *unused)
 static PyMethodDef mesh_methods[] = {
     {"__getnewargs_ex__", mesh_getnewargs_ex, METH_NOARGS, "For pickling."}, {0}};
 
+static PyObject *get_centers(PyObject *self, void *unused)
+{
+    (void)unused;
+    mesh_object *mesh = (mesh_object *)self;
+    return mmd_centers_of_rotation(self, mesh->mesh, &mesh->variants);
+}
+
+static PyGetSetDef mesh_members[] = {
+    {"centers_of_rotation", get_centers, NULL, mmd_centers_doc, NULL}, {0}};
+
 static const char mesh_doc[] =
     "Mesh(positions, bone_indices, bone_weights, *, normals=None, tangents=None, deform=None,\n"
-    "     sdef=None, morphs=())\n--\n\n"
+    "     sdef=None, morphs=(), triangles=None, centers=None, segments=None, parents=None)\n--\n\n"
     "Skinning input without a file. Copies its arguments; immutable, picklable, and safe to share\n"
     "between threads.\n\n"
     "positions: (V,3) float32, model units.\n"
@@ -228,15 +278,17 @@ static const char mesh_doc[] =
     "    3 SDEF (slots 0 and 1), 4 QDEF. None: BDEF4 for all.\n"
     "sdef: (V,3,3) float32, rows C, R0, R1 in model units; needed when deform has a 3.\n"
     "morphs: sequence of (indices (n,), offsets (n,3)), one for each morph weight.\n\n"
+    "For the methods against bulges:\n"
+    "triangles: (T,3) int32, from which method=\"centers_of_rotation\" makes its centers.\n"
+    "centers: (V,3) float32, model units: centers of rotation of your own, instead of triangles.\n"
+    "segments: (B,2,3) float32, head and tail of each bone at rest, equal where it has none;\n"
+    "parents: (B,) int32, -1 none. \"bulge_free\" and \"bulge_compensated\" need both.\n\n"
     "Raises TypeError and ValueError; the text names the vertex and the limit.";
 
-static PyType_Slot mesh_slots[] = {{Py_tp_doc, (void *)mesh_doc},
-                                   {Py_tp_new, mesh_new},
-                                   {Py_tp_dealloc, mesh_dealloc},
-                                   {Py_tp_traverse, mesh_traverse},
-                                   {Py_tp_repr, mesh_repr},
-                                   {Py_tp_methods, mesh_methods},
-                                   {0, NULL}};
+static PyType_Slot mesh_slots[] = {{Py_tp_doc, (void *)mesh_doc}, {Py_tp_new, mesh_new},
+                                   {Py_tp_dealloc, mesh_dealloc}, {Py_tp_traverse, mesh_traverse},
+                                   {Py_tp_repr, mesh_repr},       {Py_tp_methods, mesh_methods},
+                                   {Py_tp_getset, mesh_members},  {0, NULL}};
 
 PyType_Spec mmd_mesh_spec = {.name = "mmdskin.Mesh",
                              .basicsize = sizeof(mesh_object),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/base/error.h"
 #include "python/arrays.h"
 #include "python/posers.h"
 #include "python/records.h"
@@ -19,6 +20,8 @@ typedef struct model_object {
     mmd_mesh *mesh;
     mmd_rig *rig;
     mmd_ring posers;
+    mmd_arena bones_at_rest; /* segments and parents of the variants */
+    mmd_variants variants;
 } model_object;
 
 static const char OWNER[] = "mmdskin.model";
@@ -36,6 +39,11 @@ const mmd_mesh *mmd_model_mesh(PyObject *model)
 const mmd_rig *mmd_model_rig(PyObject *model)
 {
     return ((model_object *)model)->rig;
+}
+
+mmd_variants *mmd_model_variants(PyObject *model)
+{
+    return &((model_object *)model)->variants;
 }
 
 mmd_ring *mmd_model_posers(PyObject *model)
@@ -58,6 +66,26 @@ const char mmd_load_model_doc[] =
     "Raises FormatError for contents that cannot be read, OSError for a file that cannot be\n"
     "opened, TypeError for any other source.";
 
+static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extras *extras,
+                        mmd_error *err)
+{
+    float *segments = mmd_arena_alloc(arena, 6 * model->bone_count, sizeof *segments);
+    int32_t *parents = mmd_arena_alloc(arena, model->bone_count, sizeof *parents);
+    if (!segments || !parents)
+        return mmd_fail_memory(err);
+    if (!mmd_model_segments(model, segments, err))
+        return false;
+    for (size_t b = 0; b < model->bone_count; b++)
+        parents[b] = model->bones[b].parent;
+    *extras = (mmd_mesh_extras){.triangles = model->triangles,
+                                .triangle_count = model->triangle_count,
+                                .segments = segments,
+                                .segment_count = model->bone_count,
+                                .parents = parents,
+                                .parent_count = model->bone_count};
+    return true;
+}
+
 static PyObject *load(mmd_state *state, PyObject *bytes)
 {
     char *data;
@@ -68,14 +96,21 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
     mmd_model *model;
     mmd_mesh *mesh = NULL;
     mmd_rig *rig = NULL;
+    mmd_arena bones_at_rest = {0};
+    mmd_mesh_extras extras;
+    bool loaded = false;
     Py_BEGIN_ALLOW_THREADS
     model = mmd_model_load((const uint8_t *)data, (size_t)size, &err);
     if (model)
         mesh = mmd_mesh_of_model(model, &err);
     if (mesh)
         rig = mmd_rig_new(model, &err);
+    if (rig)
+        loaded = find_extras(model, &bones_at_rest, &extras, &err);
     Py_END_ALLOW_THREADS
-    if (!rig) {
+    if (!loaded) {
+        mmd_arena_free(&bones_at_rest);
+        mmd_rig_free(rig);
         mmd_mesh_free(mesh);
         mmd_model_free(model);
         return mmd_raise(state, &err);
@@ -88,6 +123,7 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
         if (!owner)
             mmd_model_free(model);
         Py_XDECREF(owner);
+        mmd_arena_free(&bones_at_rest);
         mmd_rig_free(rig);
         mmd_mesh_free(mesh);
         return NULL;
@@ -97,6 +133,8 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
     self->model = model;
     self->mesh = mesh;
     self->rig = rig;
+    self->bones_at_rest = bones_at_rest;
+    self->variants.extras = extras;
     mmd_ring_init(&self->posers);
     return (PyObject *)self;
 }
@@ -128,6 +166,8 @@ static void model_dealloc(PyObject *self)
         Py_CLEAR(model->sections[i]);
     mmd_posers_free_of_model(self);
     mmd_rig_free(model->rig);
+    mmd_variants_free(&model->variants);
+    mmd_arena_free(&model->bones_at_rest);
     mmd_mesh_free(model->mesh);
     Py_CLEAR(model->bytes);
     Py_CLEAR(model->owner);
@@ -241,6 +281,23 @@ static PyObject *get_array(PyObject *self, void *closure)
     return mmd_array_view(place->dtype, *data, place->rank, shape, object->owner);
 }
 
+/* Views that keep the Model, which keeps none of them. */
+
+static PyObject *get_segments(PyObject *self, void *unused)
+{
+    (void)unused;
+    const mmd_mesh_extras *extras = &((model_object *)self)->variants.extras;
+    const size_t shape[] = {extras->segment_count, 2, 3};
+    return mmd_array_view(MMD_FLOAT32, extras->segments, 3, shape, self);
+}
+
+static PyObject *get_centers(PyObject *self, void *unused)
+{
+    (void)unused;
+    model_object *model = (model_object *)self;
+    return mmd_centers_of_rotation(self, model->mesh, &model->variants);
+}
+
 #define TEXT(name, doc)                                                                            \
     {                                                                                              \
 #name, get_text, NULL, doc, (void *)offsetof(mmd_model, name)                              \
@@ -272,6 +329,12 @@ static PyGetSetDef model_members[] = {
     ARRAY(bone_indices, "(V,4) int32, read-only: bones, -1 in empty slots."),
     ARRAY(bone_weights, "(V,4) float32, read-only: weights as in the file."),
     ARRAY(sdef, "(V,3,3) float32, read-only: rows C, R0, R1; zero where the type is not SDEF."),
+    {"segments", get_segments, NULL,
+     "(B,2,3) float32, read-only: head and tail of the segment that each bone stands for, model\n"
+     "units: its own; where it has none, that of the bone whose rotation it copies, or its\n"
+     "parent's; equal where nothing gives one.",
+     NULL},
+    {"centers_of_rotation", get_centers, NULL, mmd_centers_doc, NULL},
     SECTION(bones, BONES, "Tuple of Bone."),
     SECTION(morphs, MORPHS, "Tuple of Morph."),
     SECTION(materials, MATERIALS, "Tuple of Material."),

@@ -5,6 +5,7 @@
 #include "python/arrays.h"
 #include "python/state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
@@ -16,6 +17,7 @@ typedef enum backend_kind { BACKEND_AUTO, BACKEND_GL, BACKEND_CPU } backend_kind
 typedef struct skin_call {
     mmd_state *state;
     PyObject *mesh_object;
+    mmd_variants *variants; /* of the mesh */
     mmd_skin_job job;
     bool batch; /* results have an axis of frames */
     mmd_array matrices, weights, outputs[OUTPUTS];
@@ -58,10 +60,16 @@ static bool take_backend(skin_call *call, const char *name)
     return true;
 }
 
-static bool take_options(skin_call *call, const char *method, const char *blend,
+static bool take_options(skin_call *call, const char *method, const char *blend, double correction,
                          const char *backend_name)
 {
-    static const char *const methods[] = {"mmd", "linear", "dual_quaternion", NULL};
+    static const char *const methods[] = {[MMD_METHOD_MMD] = "mmd",
+                                          [MMD_METHOD_LINEAR] = "linear",
+                                          [MMD_METHOD_DUAL_QUATERNION] = "dual_quaternion",
+                                          [MMD_METHOD_BULGE_FREE] = "bulge_free",
+                                          [MMD_METHOD_BULGE_COMPENSATED] = "bulge_compensated",
+                                          [MMD_METHOD_CENTERS_OF_ROTATION] = "centers_of_rotation",
+                                          NULL};
     static const char *const blends[] = {"nlerp", "slerp", NULL};
     int chosen_method, chosen_blend;
     if (!choose("method", method, methods, &chosen_method) ||
@@ -69,18 +77,31 @@ static bool take_options(skin_call *call, const char *method, const char *blend,
         return false;
     call->job.method = (mmd_method)chosen_method;
     call->job.sdef_blend = (mmd_sdef_blend)chosen_blend;
+    call->job.correction = (float)correction;
+    bool corrected =
+        chosen_method == MMD_METHOD_BULGE_FREE || chosen_method == MMD_METHOD_BULGE_COMPENSATED;
+    if (correction != 1 && !corrected) {
+        char text[96];
+        snprintf(text, sizeof text, "correction: %g has no meaning for method \"%s\"", correction,
+                 method);
+        PyErr_SetString(PyExc_ValueError, text);
+        return false;
+    }
     return take_backend(call, backend_name);
 }
 
 static bool take_mesh(skin_call *call, PyObject *mesh)
 {
-    if (Py_TYPE(mesh) == call->state->model_type)
+    if (Py_TYPE(mesh) == call->state->model_type) {
         call->job.mesh = mmd_model_mesh(mesh);
-    else if (Py_TYPE(mesh) == call->state->mesh_type)
+        call->variants = mmd_model_variants(mesh);
+    } else if (Py_TYPE(mesh) == call->state->mesh_type) {
         call->job.mesh = mmd_mesh_mesh(mesh);
-    else
+        call->variants = mmd_mesh_variants(mesh);
+    } else {
         PyErr_Format(PyExc_TypeError, "mesh: expected a Model or a Mesh, not %R",
                      (PyObject *)Py_TYPE(mesh));
+    }
     call->mesh_object = mesh;
     return call->job.mesh != NULL;
 }
@@ -225,7 +246,9 @@ static bool run_auto(skin_call *call, mmd_choice *choice, mmd_error *err)
 
 static bool run(skin_call *call, mmd_choice *choice, mmd_error *err)
 {
-    if (!mmd_skin_check(&call->job, err))
+    if (call->job.method >= MMD_METHOD_BULGE_FREE)
+        call->job.mesh = mmd_variants_get(call->variants, call->job.mesh, call->job.method, err);
+    if (!call->job.mesh || !mmd_skin_check(&call->job, err))
         return false;
     if (call->job.frame_count == 0 || call->job.mesh->vertex_count == 0)
         return true;
@@ -273,18 +296,20 @@ static PyObject *execute(skin_call *call, PyObject *out)
 
 PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"mesh",    "bone_matrices", "morph_weights", "method", "sdef_blend",
-                            "normals", "tangents",      "backend",       "out",    NULL};
+    static char *names[] = {"mesh",       "bone_matrices", "morph_weights", "method",  "sdef_blend",
+                            "correction", "normals",       "tangents",      "backend", "out",
+                            NULL};
     PyObject *mesh, *matrices, *weights = Py_None, *out = Py_None;
     const char *method = "mmd", *blend = "nlerp", *backend_name = "auto";
+    double correction = 1;
     int normals = 1, tangents = 0;
     skin_call call = {.state = mmd_state_of_module(module)};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssppsO:skin", names, &mesh, &matrices,
-                                     &weights, &method, &blend, &normals, &tangents, &backend_name,
-                                     &out))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssdppsO:skin", names, &mesh, &matrices,
+                                     &weights, &method, &blend, &correction, &normals, &tangents,
+                                     &backend_name, &out))
         return NULL;
     PyObject *result = NULL;
-    if (take_options(&call, method, blend, backend_name) && take_mesh(&call, mesh) &&
+    if (take_options(&call, method, blend, correction, backend_name) && take_mesh(&call, mesh) &&
         take_pose(&call, matrices, weights)) {
         call.wanted[OUT_POSITIONS] = true;
         call.wanted[OUT_NORMALS] = normals && call.job.mesh->has_normals;
@@ -303,7 +328,8 @@ PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
 
 const char mmd_skin_doc[] =
     "skin($module, mesh, bone_matrices, morph_weights=None, *, method=\"mmd\",\n"
-    "     sdef_blend=\"nlerp\", normals=True, tangents=False, backend=\"auto\", out=None)\n--\n\n"
+    "     sdef_blend=\"nlerp\", correction=1.0, normals=True, tangents=False, backend=\"auto\", "
+    "out=None)\n--\n\n"
     "The deformed mesh: morphs, then skinning, as MMD does it. Returns a Skinned.\n\n"
     "mesh: a Model or a Mesh.\n"
     "bone_matrices: skinning matrices (B,4,4) or (F,B,4,4) float32, row-major for column vectors,\n"
@@ -311,7 +337,14 @@ const char mmd_skin_doc[] =
     "morph_weights: slider values (M,) or (F,M); None: all zero. Groups and flips are applied "
     "here.\n"
     "    A single frame of matrices or weights serves all frames of the other.\n"
-    "method: \"mmd\" (each vertex by its own type), \"linear\" or \"dual_quaternion\".\n"
+    "method: \"mmd\" (each vertex by its own type), \"linear\" or \"dual_quaternion\"; and "
+    "against\n"
+    "    the bulge of dual quaternions \"bulge_free\" (removes it), \"bulge_compensated\" (lessens "
+    "it,\n"
+    "    fastest) and \"centers_of_rotation\" (lessens it, without a skeleton). A Model has what "
+    "they\n"
+    "    need, a Mesh takes it as arguments.\n"
+    "correction: 0 to 1, how much \"bulge_free\" and \"bulge_compensated\" correct.\n"
     "sdef_blend: how SDEF blends two rotations, \"nlerp\" or \"slerp\".\n"
     "normals, tangents: whether to compute them; normals only when the mesh has some.\n"
     "backend: \"gl\", \"cpu\" or \"auto\": gl on a hardware renderer, else cpu. \"cpu:scalar\",\n"
@@ -322,6 +355,9 @@ const char mmd_skin_doc[] =
     "\"dual_quaternion\" take rotation and translation of a matrix and ignore its scale.\n"
     "Formulas: the MMD morphing and skinning article of dragonmeteor (BDEF, SDEF by equation (4),\n"
     "QDEF), https://qiita.com/dragonmeteor/items/0211166d55bb2eb7c07c; normals by the inverse\n"
-    "transpose.\n\n"
+    "transpose. Bulge-free: Kim and Han 2014, doi 10.1002/cav.1604; compensated: Sulema and "
+    "Rudenko\n"
+    "2020, doi 10.31891/2307-5732-2020-281-1-12-19; centers of rotation: Le and Hodgins 2016, ACM\n"
+    "Transactions on Graphics 35(4); as written down in docs/methods.md.\n\n"
     "Raises TypeError, ValueError (naming the place and the limit), and BackendError when the\n"
     "backend that was asked for cannot be used. Nothing is written then.";

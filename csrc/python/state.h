@@ -8,6 +8,7 @@
 #include "core/pose/rig.h"
 #include "core/skin/mesh.h"
 #include "mmdskin.h"
+#include "python/variants.h"
 
 /* The records, in the order of their classes in the state: name and field names. */
 typedef enum mmd_record {
@@ -65,6 +66,10 @@ extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec;
 /* The mesh of a Model or a Mesh, borrowed. */
 const mmd_mesh *mmd_model_mesh(PyObject *model);
 const mmd_mesh *mmd_mesh_mesh(PyObject *mesh);
+mmd_variants *mmd_model_variants(PyObject *model);
+mmd_variants *mmd_mesh_variants(PyObject *mesh);
+/* (V,3), a view that keeps the Model or Mesh; made at first use. */
+PyObject *mmd_centers_of_rotation(PyObject *self, const mmd_mesh *mesh, mmd_variants *variants);
 const mmd_model *mmd_model_data(PyObject *model);
 const mmd_rig *mmd_model_rig(PyObject *model);
 const mmd_motion *mmd_motion_data(PyObject *motion);
@@ -86,7 +91,7 @@ PyObject *mmd_py_pose_from(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_materials_at(PyObject *model, PyObject *weights);
 
-extern const char mmd_load_model_doc[], mmd_load_motion_doc[], mmd_skin_doc[];
+extern const char mmd_load_model_doc[], mmd_load_motion_doc[], mmd_skin_doc[], mmd_centers_doc[];
 extern const char mmd_pose_doc[], mmd_pose_from_doc[], mmd_uvs_at_doc[], mmd_materials_at_doc[];
 
 #endif

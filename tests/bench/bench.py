@@ -86,12 +86,15 @@ def variant(model, kind, rng):
         normals=model.normals,
         deform=np.full(len(indices), kind, np.uint8),
         sdef=sdef,
+        triangles=model.triangles,
+        segments=model.segments,
+        parents=[bone.parent for bone in model.bones],
     )
 
 
-def skin_call(mesh, matrices, backend):
-    out = mmdskin.skin(mesh, matrices, backend=backend)
-    return lambda: mmdskin.skin(mesh, matrices, backend=backend, out=out)
+def skin_call(mesh, matrices, backend, method="mmd"):
+    out = mmdskin.skin(mesh, matrices, backend=backend, method=method)
+    return lambda: mmdskin.skin(mesh, matrices, backend=backend, method=method, out=out)
 
 
 def copy_call(vertices):
@@ -138,6 +141,32 @@ def cpu_rows(model, rng):
             continue
         t = medians({name: call}, 51)[name]
         yield f"skin, cpu:{name}", t / len(model.positions) * 1e9, "ns/vertex", None, None
+
+
+def method_rows(model, rng):
+    """The methods against bulges, beside the deform type whose work they share."""
+    matrices = poses(len(model.bones), 1, rng)[0]
+    sdef, qdef = variant(model, SDEF), variant(model, QDEF)
+    calls = {"sdef": skin_call(sdef, matrices, "cpu"), "qdef": skin_call(qdef, matrices, "cpu")}
+    bars = {
+        "centers_of_rotation": ("sdef", 1.1),
+        "bulge_compensated": ("qdef", 1.15),
+        "bulge_free": ("qdef", 1.7),
+    }
+    for method in bars:
+        calls[method] = skin_call(qdef, matrices, "cpu", method)
+    times = medians(calls, 101)
+    for method, (beside, most) in bars.items():
+        ratio = times[method] / times[beside]
+        yield f"skin, {method} against all {beside.upper()}", ratio, "x", "<=", most
+    data = MODEL.read_bytes()
+    made = []
+    for _ in range(9):
+        fresh = mmdskin.load_model(data)
+        start = time.perf_counter()
+        _ = fresh.centers_of_rotation
+        made.append(time.perf_counter() - start)
+    yield "centers of rotation, made", statistics.median(made) * 1e3, "ms", "<=", 30
 
 
 def gl_rows(model, rng):
@@ -278,6 +307,7 @@ def main():
     rows = []
     groups = (
         cpu_rows(model, rng),
+        method_rows(model, rng),
         copy_rows(model, rng),
         gl_rows(model, rng),
         load_rows(data),

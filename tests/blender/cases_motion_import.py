@@ -221,6 +221,17 @@ class Source(ImportCase):
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([3])[0])
         self.armature.mmdskin.preview = False
 
+    def test_says_what_it_does(self):
+        for on, words in (
+            (False, "Info: '踊り.vmd' will move 'model' when MMD Skinning is on or baked"),
+            (True, "Info: '踊り.vmd' moves 'model'"),
+        ):
+            self.armature.mmdskin.preview = on
+            with case.reports() as said:
+                self.imported(mode="SOURCE")
+            self.assertIn(words, said)
+        self.armature.mmdskin.preview = False
+
     def test_preview_plays_it(self):
         self.imported(mode="SOURCE")
         self.armature.mmdskin.preview = True

@@ -60,6 +60,43 @@ def drawn_texts(obj):
     return [text for text in redraw(obj) if isinstance(text, str)]
 
 
+class NotGiven(case.Case):
+    """A property that the bake operator is not given is the setting of the model."""
+
+    def keys(self):
+        return [key.name for key in self.mesh.data.shape_keys.key_blocks if "MMD" in key.name]
+
+    def test_target_range_and_frames_are_the_models(self):
+        settings = self.scene.armature.mmdskin
+        settings.target, settings.range, settings.step = "SHAPE_KEYS", "CUSTOM", 2
+        settings.frame_start, settings.frame_end = 3, 7
+        bpy.ops.mmdskin.bake()
+        self.assertEqual(self.keys(), ["MMD 0003", "MMD 0005", "MMD 0007"])
+
+    def test_what_is_given_goes_first(self):
+        settings = self.scene.armature.mmdskin
+        settings.range, settings.frame_start, settings.frame_end = "CUSTOM", 3, 7
+        bpy.ops.mmdskin.bake(frame_start=6)
+        self.assertEqual(self.keys(), ["MMD 0006", "MMD 0007"])
+        bpy.ops.mmdskin.bake(range="CURRENT")
+        self.assertEqual(self.keys(), ["MMD 0001"])
+
+    def test_nothing_is_remembered_from_the_last_call(self):
+        bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=2, frame_end=4)
+        bpy.ops.mmdskin.bake("INVOKE_DEFAULT")
+        self.assertEqual(self.keys(), ["MMD 0001"])
+
+    def test_of_all_models_the_active_one_gives_the_frames(self):
+        other = scene.Scene(case.small_model(), "second")
+        other.armature.mmdskin.range = "CUSTOM"
+        other.armature.mmdskin.frame_start = other.armature.mmdskin.frame_end = 5
+        for active, expected in ((other.mesh, "MMD 0005"), (self.mesh, "MMD 0001")):
+            scene.select(active)
+            bpy.ops.mmdskin.bake(all_models=True)
+            self.assertIn(expected, self.keys())
+            bpy.ops.mmdskin.clear_bake(all_models=True)
+
+
 class Panel(case.Case):
     def count_searches(self, obj):
         scene_model = sys.modules["addon_package"].scene_model

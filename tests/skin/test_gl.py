@@ -262,25 +262,32 @@ def test_nothing_to_do(gl):
 
 
 def test_lanes_without_a_vertex_do_not_spin(gl):
-    """softpipe runs them, with whatever lies in their inputs as the range of their morphs."""
+    """softpipe runs them, with what other vertices left in their inputs as the range of their morphs."""
     python(
         """
         rng = np.random.default_rng(0)
         n, bones = 1003, np.tile(np.eye(4, dtype="f4"), (6, 1, 1))
         third = np.arange(0, n, 3)
-        mixed = mmdskin.Mesh(
-            rng.normal(size=(n, 3)), rng.integers(0, 6, (n, 4)), rng.random((n, 4)),
-            deform=rng.integers(0, 5, n), sdef=rng.normal(size=(n, 3, 3)),
-            morphs=[(third, rng.normal(size=(len(third), 3)))],
-        )
-        for _ in range(3):
+        morphs = [(third, rng.normal(size=(len(third), 3)))]
+        for deform, some in ((None, []), (None, morphs), (1, []), (1, morphs)):
+            mixed = mmdskin.Mesh(
+                rng.normal(size=(n, 3)),
+                rng.integers(0, 6, (n, 4)),
+                rng.random((n, 4)),
+                normals=rng.normal(size=(n, 3)),
+                deform=rng.integers(0, 5, n) if deform else None,
+                sdef=rng.normal(size=(n, 3, 3)),
+                morphs=some,
+            )
             gl, cpu = (
-                mmdskin.skin(mixed, bones, [0.5], backend=name).positions for name in ("gl", "cpu")
+                mmdskin.skin(mixed, bones, [0.5] * len(some), backend=name).positions
+                for name in ("gl", "cpu")
             )
             assert abs(gl - cpu).max() <= 1e-5
         """,
         GALLIUM_DRIVER="softpipe",
         LIBGL_ALWAYS_SOFTWARE="1",
+        timeout=30,
     )
 
 
@@ -302,7 +309,7 @@ def test_no_morph_offset_is_dropped(gl):
     )
 
 
-@pytest.mark.parametrize("exponent", [-15, -10, -9, -8, 9, 15])
+@pytest.mark.parametrize("exponent", [-15, -10, -9, 15])
 def test_scale_does_not_change_directions(gl, exponent):
     """Cofactors are of the second order, their squares of the fourth; drivers flush what is small."""
     python(

@@ -251,9 +251,15 @@ static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
     mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
     if (!mesh->device || !mesh->vertices || !mesh->bone_rotates || !copy_morphs(mesh, desc))
         return false;
+    for (size_t v = 0; v < mesh->vertex_count; v++)
+        resolve(desc, v, &mesh->vertices[v]);
+    return mmd_mesh_lay_out(mesh);
+}
+
+bool mmd_mesh_lay_out(mmd_mesh *mesh)
+{
     for (size_t v = 0; v < mesh->vertex_count; v++) {
-        mmd_vertex *vertex = &mesh->vertices[v];
-        resolve(desc, v, vertex);
+        const mmd_vertex *vertex = &mesh->vertices[v];
         for (int i = 0; vertex->kind != MMD_SKIN_LINEAR && i < vertex->count; i++)
             mesh->bone_rotates[vertex->bones[i]] = true;
     }
@@ -297,6 +303,27 @@ mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err)
                                          .morph_count = model->morph_count,
                                          .morphs = model->morphs},
                         err);
+}
+
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)
+{
+    mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
+    if (!mesh)
+        return NULL;
+    mmd_arena arena = mesh->arena;
+    *mesh = *base;
+    mesh->arena = arena;
+    mesh->blocks = (mmd_mesh_blocks){0};
+    mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
+    mesh->vertices = mmd_arena_alloc(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+    mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
+    if (!mesh->device || !mesh->vertices || !mesh->bone_rotates) {
+        mmd_owner_free(mesh);
+        return NULL;
+    }
+    if (mesh->vertex_count)
+        memcpy(mesh->vertices, base->vertices, mesh->vertex_count * sizeof *mesh->vertices);
+    return mesh;
 }
 
 void mmd_mesh_free(mmd_mesh *mesh)

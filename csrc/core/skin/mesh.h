@@ -29,7 +29,14 @@ struct mmd_mesh {
     size_t vertex_morph_count;
     mmd_vertex_morph *vertex_morphs;
     mmd_mesh_blocks blocks; /* the same vertices and morphs once more */
+    mmd_method method;      /* the one that a variant is laid out for, else MMD_METHOD_MMD */
+    const float *centers;   /* (V,3) of a variant for centers of rotation, else NULL */
     mmd_device_slot *device;
 };
+
+/* Of mesh_variant.c: a copy with vertices of its own, which shares the base's morphs, and its
+   layout once they are as they shall be. NULL and false when memory is short. */
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base);
+bool mmd_mesh_lay_out(mmd_mesh *mesh);
 
 #endif

@@ -57,6 +57,8 @@ static bool find_groups(layout *l)
                 group->kind = vertex->kind;
                 group->count = vertex->count;
                 memcpy(group->bones, vertex->bones, sizeof group->bones);
+                memcpy(group->c, vertex->c, sizeof group->c);
+                memcpy(group->c0, vertex->c0, sizeof group->c0);
                 table[at] = (uint32_t)group_count;
             }
             current = table[at] - 1;
@@ -72,6 +74,22 @@ static bool find_groups(layout *l)
     return true;
 }
 
+/* Rows that only vertices of this kind have. */
+static size_t kind_rows(int32_t kind)
+{
+    switch (kind) {
+    case MMD_SKIN_SDEF:
+        return 6;
+    case MMD_SKIN_CENTER:
+        return 3;
+    case MMD_SKIN_BULGE_FREE:
+    case MMD_SKIN_COMPENSATED:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 /* Turns the groups' vertex counts into block counts and places. */
 static bool place_blocks(layout *l)
 {
@@ -82,8 +100,7 @@ static bool place_blocks(layout *l)
         group->first_block = out->block_count;
         group->block_count = (group->block_count + MMD_LANES - 1) / MMD_LANES;
         size_t rows = 3 + (l->source->has_normals ? 3u : 0) + (l->source->has_tangents ? 3u : 0) +
-                      (group->count > 1 ? (size_t)group->count - 1 : 0) +
-                      (group->kind == MMD_SKIN_SDEF ? 6u : 0);
+                      (group->count > 1 ? (size_t)group->count - 1 : 0) + kind_rows(group->kind);
         group->block_stride = rows * MMD_LANES;
         out->block_count += group->block_count;
         total += group->block_count * group->block_stride;
@@ -118,10 +135,12 @@ static void fill_lane(const layout *l, const mmd_group *group, size_t block, siz
     if (l->source->has_tangents)
         row = put_rows(row, lane, vertex->tangent, 3);
     row = put_rows(row, lane, vertex->weights, group->count - 1);
-    if (group->kind == MMD_SKIN_SDEF) {
+    if (group->kind == MMD_SKIN_SDEF || group->kind == MMD_SKIN_CENTER)
         row = put_rows(row, lane, vertex->c, 3);
+    if (group->kind == MMD_SKIN_SDEF)
         put_rows(row, lane, vertex->c0, 3);
-    }
+    if (group->kind == MMD_SKIN_BULGE_FREE || group->kind == MMD_SKIN_COMPENSATED)
+        put_rows(row, lane, &vertex->factor, 1);
 }
 
 static void fill_block(const layout *l, const mmd_group *group, size_t index)

@@ -20,9 +20,9 @@ typedef enum mmd_block_run {
 } mmd_block_run;
 
 /* A block holds position 3, normal 3 (when the mesh has normals), tangent 3 (when it has tangents),
-   the weights of all influences but the last, and for SDEF c 3 and c0 3, each MMD_LANES floats.
-   Lanes past `lanes` repeat the last vertex, but morphs do not reach them: the kernels store the
-   last lanes of a block first. */
+   the weights of all influences but the last, and by kind: SDEF c 3 and c0 3, CENTER c 3,
+   BULGE_FREE and COMPENSATED factor 1, each MMD_LANES floats. Lanes past `lanes` repeat the last
+   vertex, but morphs do not reach them: the kernels store the last lanes of a block first. */
 typedef struct mmd_block {
     uint32_t lanes;
     uint32_t runs;      /* mmd_block_run */
@@ -34,6 +34,7 @@ typedef struct mmd_group {
     int32_t kind; /* mmd_skin_kind */
     int32_t count;
     int32_t bones[4];
+    float c[3], c0[3]; /* of BULGE_FREE and COMPENSATED, whose vertices have them in common */
     size_t first_block, block_count;
     const float *data;   /* of the first block */
     size_t block_stride; /* floats */

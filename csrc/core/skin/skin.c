@@ -15,9 +15,19 @@ static bool check_frames(const char *what, size_t given, size_t wanted, mmd_erro
     return mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", what, given, wanted);
 }
 
+static bool has_correction(mmd_method method)
+{
+    return method == MMD_METHOD_BULGE_FREE || method == MMD_METHOD_BULGE_COMPENSATED;
+}
+
 bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
+    if (mesh->method != (job->method < MMD_METHOD_BULGE_FREE ? MMD_METHOD_MMD : job->method))
+        return mmd_fail(err, MMD_E_ARGUMENT, "method: the mesh is laid out for another one");
+    if (has_correction(job->method) && !(job->correction >= 0 && job->correction <= 1))
+        return mmd_fail(err, MMD_E_ARGUMENT, "correction: %g, expected 0 to 1",
+                        (double)job->correction);
     if (!check_frames("bone_matrices", job->matrix_frames, job->frame_count, err) ||
         (job->sliders && !check_frames("morph_weights", job->slider_frames, job->frame_count, err)))
         return false;
@@ -121,7 +131,7 @@ void mmd_skin_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones)
         memset(bones[b].rotation, 0, sizeof bones[b].rotation);
         memset(bones[b].dual, 0, sizeof bones[b].dual);
         if (job->method == MMD_METHOD_DUAL_QUATERNION ||
-            (job->method == MMD_METHOD_MMD && job->mesh->bone_rotates[b]))
+            (job->method != MMD_METHOD_LINEAR && job->mesh->bone_rotates[b]))
             set_rotation(&bones[b]);
     }
 }
@@ -158,6 +168,7 @@ bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *
     mmd_skin_frame frame = {.mesh = mesh,
                             .method = job->method,
                             .sdef_blend = job->sdef_blend,
+                            .correction = job->correction,
                             .bones = bones,
                             .scratch = scratch,
                             .positions = job->positions,

@@ -21,6 +21,7 @@ typedef struct mmd_skin_frame {
     const mmd_mesh *mesh;
     mmd_method method;
     mmd_sdef_blend sdef_blend;
+    float correction; /* 0 to 1, of BULGE_FREE and COMPENSATED */
     const mmd_skin_bone *bones;
     const float *weights; /* of all morphs after groups and flips; NULL: no vertex morph acts */
     float *scratch;       /* for morphed positions, as many floats as the kernel wants; aligned */

@@ -33,7 +33,7 @@ INLINE void store_first3(float *out, quad v)
 
 /* WIDTH vertices of one block, and where their results go. */
 typedef struct batch {
-    const float *position, *normal, *tangent, *weights, *sdef;
+    const float *position, *normal, *tangent, *weights, *own; /* own: rows of its kind */
     const mmd_block *block;
     uint32_t first;
 } batch;
@@ -339,8 +339,8 @@ INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], v
     vec base[12], difference[12];
     splat_rows(g->base, base);
     splat_rows(g->differences[0], difference);
-    *c = load3(l->sdef);
-    vec3 center = move(base, *c), apart = move(difference, load3(l->sdef + 3 * MMD_LANES));
+    *c = load3(l->own);
+    vec3 center = move(base, *c), apart = move(difference, load3(l->own + 3 * MMD_LANES));
     *target = (vec3){FMA(weight, apart.x, center.x), FMA(weight, apart.y, center.y),
                      FMA(weight, apart.z, center.z)};
 }
@@ -410,11 +410,43 @@ INLINE mask blend_qdef(const vec real[4], const vec dual[4], vec m[12])
     return square >= SPLAT(MMD_LEAST_QUATERNION);
 }
 
-INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted, int count,
-                      bool own_signs, const mmd_group_matrices *g)
+INLINE vec clamp01(vec x)
+{
+    x = choose(x > SPLAT(0), x, SPLAT(0));
+    return choose(x < SPLAT(1), x, SPLAT(1));
+}
+
+INLINE vec3 splat3(const float v[3])
+{
+    return (vec3){SPLAT(v[0]), SPLAT(v[1]), SPLAT(v[2])};
+}
+
+/* From the nearest point of a segment to v. */
+INLINE vec3 away_from_segment(vec3 v, const float head[3], const float along[3], float per_square)
+{
+    vec3 from = subtract3(v, splat3(head)), way = splat3(along);
+    return subtract3(from, scale3(way, clamp01(dot(from, way) * SPLAT(per_square))));
+}
+
+INLINE vec3 pull_to_segment(const batch *l, const mmd_group_matrices *g, vec3 rest, vec3 p)
+{
+    vec3 before = away_from_segment(rest, g->rest_head, g->rest_along, g->per_square);
+    vec3 away = away_from_segment(p, g->head, g->along, g->per_square);
+    vec wanted = dot(before, before), square = dot(away, away);
+    mask grown = square > wanted;
+    /* The ratio of the distances; both squares may be zero. */
+    vec least = SPLAT(FLT_MIN), root = wanted * RSQRT(choose(wanted > least, wanted, least));
+    vec ratio = root * RSQRT(choose(square > least, square, least));
+    vec pull = load(l->own) * SPLAT(g->correction) * (ratio - SPLAT(1));
+    return add3(p, scale3(away, choose(grown, pull, SPLAT(0))));
+}
+
+/* QDEF and the kinds that go on from its rotation. */
+INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted, mmd_shape shape,
+                      int count, const mmd_group_matrices *g)
 {
     vec real[4], dual[4], m[12];
-    if (own_signs)
+    if (shape == MMD_SHAPE_QDEF_SIGNS)
         sum_signed_duals(frame, l, count, g, real, dual);
     else
         sum_duals(l, count, g, real, dual);
@@ -423,8 +455,17 @@ INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted
     if (wanted != POSITIONS)
         normal = turn(m, load3(l->normal));
     vec3 position = move(m, p);
+    if (shape == MMD_SHAPE_BULGE_FREE)
+        position = pull_to_segment(l, g, p, position);
+    else if (shape == MMD_SHAPE_COMPENSATED)
+        position = add3(position, scale3(splat3(g->outward), load(l->own)));
+    vec blended[12];
+    if (shape == MMD_SHAPE_CENTER) {
+        vec3 c = load3(l->own);
+        blend_linear(l, count, g, blended);
+        position = add3(move(blended, c), turn(m, subtract3(p, c)));
+    }
     if (ANY(~good)) { /* only with negative weights */
-        vec blended[12];
         blend_linear(l, count, g, blended);
         position = choose3(good, position, move(blended, p));
         if (wanted != POSITIONS)
@@ -447,7 +488,7 @@ INLINE void skin_batch(const mmd_skin_frame *frame, const batch *l, output wante
     else if (shape == MMD_SHAPE_SDEF)
         skin_sdef(frame, l, wanted, g);
     else
-        skin_qdef(frame, l, wanted, count, shape == MMD_SHAPE_QDEF_SIGNS, g);
+        skin_qdef(frame, l, wanted, shape, count, g);
 }
 
 INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, output wanted,
@@ -461,7 +502,7 @@ INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, outp
                    .block = &mesh->blocks.blocks[group->first_block + b]};
         l.tangent = l.normal + (mesh->has_normals ? 3 * MMD_LANES : 0);
         l.weights = l.tangent + (mesh->tangent_width ? 3 * MMD_LANES : 0);
-        l.sdef = l.weights + MMD_LANES;
+        l.own = l.weights + (group->count > 1 ? group->count - 1 : 0) * MMD_LANES;
         if (frame->weights && l.block->morph_slot >= 0)
             l.position = frame->scratch + 3 * MMD_LANES * (size_t)l.block->morph_slot;
         for (int part = 0; part < MMD_LANES / WIDTH; part++, l.first += WIDTH) {
@@ -472,7 +513,7 @@ INLINE void skin_group(const mmd_skin_frame *frame, const mmd_group *group, outp
             l.normal += WIDTH;
             l.tangent += WIDTH;
             l.weights += WIDTH;
-            l.sdef += WIDTH;
+            l.own += WIDTH;
         }
     }
 }
@@ -504,6 +545,15 @@ INLINE void skin_groups(const mmd_skin_frame *frame, output wanted)
             break;
         case MMD_SHAPE_QDEF_SIGNS:
             skin_group(frame, group, wanted, MMD_SHAPE_QDEF_SIGNS, &g);
+            break;
+        case MMD_SHAPE_CENTER:
+            skin_group(frame, group, wanted, MMD_SHAPE_CENTER, &g);
+            break;
+        case MMD_SHAPE_BULGE_FREE:
+            skin_group(frame, group, wanted, MMD_SHAPE_BULGE_FREE, &g);
+            break;
+        case MMD_SHAPE_COMPENSATED:
+            skin_group(frame, group, wanted, MMD_SHAPE_COMPENSATED, &g);
             break;
         }
     }

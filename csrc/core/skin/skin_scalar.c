@@ -13,6 +13,9 @@
    blend_linear          sum of w_i M_i                                               all four
    blend_sdef            equation (4), with c and c0 of mmd_vertex                    all four
    blend_qdef            real and dual part, signs relative to the pivot              all four
+   blend_center          that rotation about a centre, which moves linearly           all four
+   outward               where COMPENSATED moves vertices to, of two bones            all four
+   pull_to_segment       BULGE_FREE's way back to the distance at rest                all four
    slerp_shares          what slerp makes of two weights; nlerp takes them as is      all four
    quaternion_matrix     the rotation of a quaternion (shaders: rotate, without it)   C, twin
    linear_normal         inverse transpose by cofactors                               all four
@@ -36,7 +39,18 @@ typedef struct placement {
     mat3 linear;
     vec3 center, target;
     bool is_rotation;
+    bool pulled; /* pull_to_segment follows */
 } placement;
+
+/* Unit `v`, or `otherwise` when v has no direction (or none that squares in float can tell). */
+static void unit_or(const float *v, const float *otherwise, float *out)
+{
+    float square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    bool good = square >= FLT_MIN && square <= FLT_MAX;
+    float scale = good ? 1 / sqrtf(square) : 1;
+    for (int i = 0; i < 3; i++)
+        out[i] = good ? v[i] * scale : otherwise[i];
+}
 
 static void bone_linear(const mmd_skin_bone *bone, mat3 out)
 {
@@ -143,6 +157,97 @@ static bool blend_qdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, pla
     return true;
 }
 
+/* The rotation of blend_qdef about c, which moves linearly: docs/methods.md#centers. */
+static bool blend_center(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
+{
+    if (!blend_qdef(vertex, bones, out))
+        return false;
+    glm_vec3_copy((float *)vertex->c, out->center);
+    glm_vec3_zero(out->target);
+    for (int i = 0; i < vertex->count; i++) {
+        vec3 moved;
+        bone_point(&bones[vertex->bones[i]], vertex->c, moved);
+        glm_vec3_muladds(moved, vertex->weights[i], out->target);
+    }
+    return true;
+}
+
+void mmd_skin_outward(const float u0[3], const float u1[3], const float q0[4], const float q1[4],
+                      float out[3])
+{
+    versor a, b, between;
+    vec3 first, second, outside, axis;
+    memcpy(a, q0, sizeof a);
+    glm_quat_conjugate((float *)q1, b);
+    glm_quat_mul(a, b, between);
+    if (between[3] < 0)
+        glm_vec4_negate(between);
+    glm_quat_conjugate(b, b);
+    glm_quat_rotatev(a, (float *)u0, first);
+    glm_quat_rotatev(b, (float *)u1, second);
+    glm_vec3_add(first, second, outside);
+    const float none[3] = {0};
+    unit_or(outside, none, outside);
+    unit_or(between, none, axis);
+    /* 1 - w by the other parts: as it stands it loses half of the digits near rest. */
+    float reach = fminf(1, 2 * sqrtf(glm_vec3_norm2(between) / (1 + between[3])));
+    for (int i = 0; i < 3; i++)
+        out[i] = reach * (outside[i] - axis[i] * glm_vec3_dot(axis, outside));
+}
+
+/* The point of the segment from `head` along `along` that is nearest to p. */
+static void nearest_on_segment(float *p, float *head, float *along, float *out)
+{
+    vec3 away;
+    glm_vec3_sub(p, head, away);
+    float x = glm_vec3_dot(away, along) / glm_vec3_norm2(along);
+    glm_vec3_copy(head, out);
+    glm_vec3_muladds(along, glm_clamp_zo(x), out);
+}
+
+void mmd_skin_segment(const float c[3], const float c0[3], const mmd_skin_bone *bone, float head[3],
+                      float along[3])
+{
+    versor q;
+    memcpy(q, bone->rotation, sizeof q);
+    glm_vec3_sub((float *)c0, (float *)c, along);
+    glm_quat_rotatev(q, along, along);
+    glm_quat_rotatev(q, (float *)c, head);
+    for (int i = 0; i < 3; i++)
+        head[i] += bone->rows[i][3];
+}
+
+/* Brings p, where dual quaternions have put the vertex, back to the distance that it has from its
+   leading bone's segment at rest: docs/methods.md#bulge-free. */
+static void pull_to_segment(const mmd_vertex *vertex, const mmd_skin_bone *bone, float correction,
+                            const float *rest, float *p)
+{
+    vec3 at_rest, head, along, foot;
+    memcpy(at_rest, rest, sizeof at_rest);
+    glm_vec3_copy((float *)vertex->c, head);
+    glm_vec3_sub((float *)vertex->c0, head, along);
+    nearest_on_segment(at_rest, head, along, foot);
+    float wanted = glm_vec3_distance(at_rest, foot);
+
+    mmd_skin_segment(vertex->c, vertex->c0, bone, head, along);
+    nearest_on_segment(p, head, along, foot);
+    float distance = glm_vec3_distance(p, foot);
+    if (!(distance > wanted))
+        return;
+    float kept = 1 + correction * vertex->factor * (wanted / distance - 1);
+    for (int i = 0; i < 3; i++)
+        p[i] = foot[i] + kept * (p[i] - foot[i]);
+}
+
+/* docs/methods.md#bulge-compensated. */
+static void compensate(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *out)
+{
+    vec3 away;
+    mmd_skin_outward(vertex->c, vertex->c0, frame->bones[vertex->bones[0]].rotation,
+                     frame->bones[vertex->bones[1]].rotation, away);
+    glm_vec3_muladds(away, frame->correction * vertex->factor, out->target);
+}
+
 static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *out)
 {
     memset(out, 0, sizeof *out);
@@ -157,20 +262,31 @@ static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placeme
         if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
             kind = MMD_SKIN_LINEAR;
     }
-    if (kind == MMD_SKIN_SDEF)
+    bool placed = false;
+    switch (kind) {
+    case MMD_SKIN_SDEF:
         blend_sdef(vertex, frame->bones, frame->sdef_blend, out);
-    else if (kind != MMD_SKIN_QDEF || !blend_qdef(vertex, frame->bones, out))
+        placed = true;
+        break;
+    case MMD_SKIN_CENTER:
+        placed = blend_center(vertex, frame->bones, out);
+        break;
+    case MMD_SKIN_QDEF:
+        placed = blend_qdef(vertex, frame->bones, out);
+        break;
+    case MMD_SKIN_BULGE_FREE:
+        placed = out->pulled = blend_qdef(vertex, frame->bones, out);
+        break;
+    case MMD_SKIN_COMPENSATED:
+        placed = blend_qdef(vertex, frame->bones, out);
+        if (placed)
+            compensate(frame, vertex, out);
+        break;
+    default:
+        break;
+    }
+    if (!placed)
         blend_linear(vertex, frame->bones, out);
-}
-
-/* Unit `v`, or `otherwise` when v has no direction (or none that squares in float can tell). */
-static void unit_or(const float *v, const float *otherwise, float *out)
-{
-    float square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-    bool good = square >= FLT_MIN && square <= FLT_MAX;
-    float scale = good ? 1 / sqrtf(square) : 1;
-    for (int i = 0; i < 3; i++)
-        out[i] = good ? v[i] * scale : otherwise[i];
 }
 
 /* Inverse transpose, up to a positive factor: the cofactor matrix times the sign of the
@@ -299,7 +415,11 @@ void mmd_skin_scalar(const mmd_skin_frame *frame)
         for (int i = 0; i < 3; i++)
             p[i] = position[i] - placed.center[i];
         glm_mat3_mulv(placed.linear, p, p);
-        glm_vec3_add(p, placed.target, frame->positions + 3 * v);
+        glm_vec3_add(p, placed.target, p);
+        if (placed.pulled)
+            pull_to_segment(vertex, &frame->bones[vertex->bones[0]], frame->correction, position,
+                            p);
+        memcpy(frame->positions + 3 * v, p, sizeof p);
         if (frame->normals || frame->tangents)
             put_directions(frame, v, &placed);
     }

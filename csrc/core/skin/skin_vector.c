@@ -77,12 +77,34 @@ static void set_rotations(const mmd_skin_frame *frame, const mmd_group *group, c
     }
 }
 
+static void set_segment(const mmd_skin_frame *frame, const mmd_group *group, mmd_group_matrices *g)
+{
+    float square = 0;
+    for (int i = 0; i < 3; i++) {
+        g->rest_head[i] = group->c[i];
+        g->rest_along[i] = group->c0[i] - group->c[i];
+        square += g->rest_along[i] * g->rest_along[i];
+    }
+    g->per_square = 1 / square;
+    g->correction = frame->correction;
+    mmd_skin_segment(group->c, group->c0, &frame->bones[group->bones[0]], g->head, g->along);
+}
+
+static void set_outward(const mmd_skin_frame *frame, const mmd_group *group, mmd_group_matrices *g)
+{
+    mmd_skin_outward(group->c, group->c0, frame->bones[group->bones[0]].rotation,
+                     frame->bones[group->bones[1]].rotation, g->outward);
+    for (int i = 0; i < 3; i++)
+        g->outward[i] *= frame->correction;
+}
+
+/* QDEF and the kinds that go on from its rotation; of the latter the first bone is the pivot. */
 static mmd_shape prepare_qdef(const mmd_skin_frame *frame, const mmd_group *group,
-                              mmd_group_matrices *g)
+                              mmd_skin_kind kind, mmd_group_matrices *g)
 {
     static const float as_they_are[4] = {1, 1, 1, 1};
     int last = group->count - 1;
-    if (!set_signs(frame, group, g)) {
+    if (!set_signs(frame, group, g) && kind == MMD_SKIN_QDEF) {
         set_rotations(frame, group, as_they_are, g);
         return MMD_SHAPE_QDEF_SIGNS;
     }
@@ -92,7 +114,15 @@ static mmd_shape prepare_qdef(const mmd_skin_frame *frame, const mmd_group *grou
             g->real[k][i] -= g->real[last][i];
             g->dual[k][i] -= g->dual[last][i];
         }
-    return MMD_SHAPE_QDEF;
+    if (kind == MMD_SKIN_BULGE_FREE) {
+        set_segment(frame, group, g);
+        return MMD_SHAPE_BULGE_FREE;
+    }
+    if (kind == MMD_SKIN_COMPENSATED) {
+        set_outward(frame, group, g);
+        return MMD_SHAPE_COMPENSATED;
+    }
+    return kind == MMD_SKIN_CENTER ? MMD_SHAPE_CENTER : MMD_SHAPE_QDEF;
 }
 
 static mmd_shape prepare_sdef(const mmd_skin_frame *frame, const mmd_group *group,
@@ -132,8 +162,8 @@ mmd_shape mmd_group_prepare(const mmd_skin_frame *frame, const mmd_group *group,
     }
     mmd_skin_kind kind = mmd_skin_kind_of(frame->method, group->kind, group->count);
     if (kind != MMD_SKIN_LINEAR && has_rotations(frame, group))
-        return kind == MMD_SKIN_QDEF ? prepare_qdef(frame, group, g)
-                                     : prepare_sdef(frame, group, g);
+        return kind == MMD_SKIN_SDEF ? prepare_sdef(frame, group, g)
+                                     : prepare_qdef(frame, group, kind, g);
     if (group->count == 1 && (!normals || is_rotation(g->base)))
         return MMD_SHAPE_RIGID_BONE;
     g->least_normal = least_normal(g->base);

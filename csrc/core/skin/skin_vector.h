@@ -28,7 +28,10 @@ typedef enum mmd_shape {
     MMD_SHAPE_MORE_BONES,
     MMD_SHAPE_SDEF,
     MMD_SHAPE_QDEF,
-    MMD_SHAPE_QDEF_SIGNS /* the pivot of a vertex decides the signs */
+    MMD_SHAPE_QDEF_SIGNS, /* the pivot of a vertex decides the signs */
+    MMD_SHAPE_CENTER,
+    MMD_SHAPE_BULGE_FREE,
+    MMD_SHAPE_COMPENSATED
 } mmd_shape;
 
 /* What the vertices of a group share in one frame. Bone matrices are rows of a 3x4 matrix. */
@@ -36,12 +39,15 @@ typedef struct mmd_group_matrices {
     float base[12];           /* of the last bone */
     float differences[3][12]; /* of the others to it */
     float cofactors[12];      /* one bone: times the sign of the determinant, column 3 unused */
-    /* SDEF: with the signs that bring them into one hemisphere. QDEF: too, and all but the last as
-       differences to it. QDEF_SIGNS: as they are. */
+    /* SDEF: with the signs that bring them into one hemisphere. QDEF_SIGNS: as they are. Else with
+       these signs, and all but the last as differences to it. */
     float real[4][4], dual[4][4];
     float signs[4][4];  /* of each bone, by each pivot */
     float angle;        /* SDEF by slerp: between the rotations, as quaternions; else 0 */
     float least_normal; /* squares below need mmd_skin_precise_normal */
+    /* BULGE_FREE: the segment at rest and now, one by the square of its length, the correction. */
+    float rest_head[3], rest_along[3], head[3], along[3], per_square, correction;
+    float outward[3]; /* COMPENSATED: times the correction */
 } mmd_group_matrices;
 
 /* `normals`: whether they (or tangents) are wanted. */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_PY_VARIANTS_H
+#define MMD_PY_VARIANTS_H
+
+#include "core/skin/mesh.h"
+
+#include <stdatomic.h>
+
+enum { MMD_VARIANTS = 3 }; /* methods from MMD_METHOD_BULGE_FREE on */
+
+/* The variants of one mesh, made at first use and kept. Zeroed: none yet. */
+typedef struct mmd_variants {
+    mmd_mesh_extras extras; /* checked */
+    _Atomic(mmd_mesh *) of[MMD_VARIANTS];
+} mmd_variants;
+
+/* From any thread, without the interpreter's lock: threads that meet at the first use may all make
+   one, and one of them is kept. */
+const mmd_mesh *mmd_variants_get(mmd_variants *variants, const mmd_mesh *base, mmd_method method,
+                                 mmd_error *err);
+void mmd_variants_free(mmd_variants *variants);
+
+#endif

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What other versions of the add-on have saved in a .blend is understood.
+
+files/saved_by_0.1.blend was written by version 0.1 in Blender 3.4: the small model of `case` twice,
+"model" baked into shape keys at frames 1 to 3 and "second" live.
+"""
+
+import json
+import pathlib
+import sys
+
+import bpy
+import case
+import scene
+from cases_bake import skinned, written
+
+FILE = pathlib.Path(__file__).resolve().parent / "files" / "saved_by_0.1.blend"
+KEYS = ["Basis", "mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1", "ふくらみ"]
+
+
+class SavedBy01(case.Case):
+    def setUp(self):
+        super().setUp()
+        self.mesh.data.shape_keys.reference_key.value = 0.0  # 5.0 makes it 1
+        self.fresh = case.state(self.mesh)
+        scene.pose(self.scene, seed=5)
+        self.live_shape = skinned(written(self.scene.pmx), self.scene.bake_inputs())
+        bpy.ops.wm.open_mainfile(filepath=str(FILE))
+        self.mesh = bpy.data.objects["model_mesh"]
+        self.second = bpy.data.objects["second_mesh"]
+        self.settings = bpy.data.objects["second_arm"].mmdskin
+
+    def test_it_has_no_version(self):
+        for obj, name in ((self.mesh, "mmdskin_bake"), (self.second, "mmdskin_preview")):
+            self.assertNotIn("version", json.loads(obj[name]))
+
+    def test_the_bake_is_cleared(self):
+        scene.select(self.mesh)
+        self.assertEqual(len(self.mesh.data.shape_keys.key_blocks), len(KEYS) + 3)
+        self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
+        self.assertEqual(case.state(self.mesh), self.fresh)
+        self.assertEqual([key.name for key in self.mesh.data.shape_keys.key_blocks], KEYS)
+        self.assertIsNone(self.mesh.data.shape_keys.animation_data)
+
+    def test_the_live_model_is_live(self):
+        self.assertTrue(self.settings.preview)
+        self.assert_close(scene.evaluated_positions(self.second), self.live_shape)
+
+    def test_the_live_model_is_switched_off(self):
+        self.settings.preview = False
+        self.assertFalse(self.settings.preview)
+        self.assertEqual([m.name for m in self.second.modifiers], ["mmd_armature"])
+        self.assertNotIn("mmdskin", self.second.data.attributes)
+        self.assertIsNone(self.second.data.animation_data)
+        self.assertNotIn("mmdskin_preview", self.second)
+
+    def test_baked_again(self):
+        scene.select(self.mesh)
+        bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CURRENT")
+        self.assertEqual(json.loads(self.mesh["mmdskin_bake"])["version"], 2)
+        bpy.ops.mmdskin.clear_bake()
+        self.assertEqual(case.state(self.mesh), self.fresh)
+
+
+class Defaults(case.Case):
+    def test_a_bake_that_notes_less_is_cleared(self):
+        """As an older version would have noted it: only what it knew of."""
+        bpy.ops.mmdskin.bake()
+        noted = json.loads(self.mesh["mmdskin_bake"])
+        self.mesh["mmdskin_bake"] = json.dumps(
+            {name: noted[name] for name in ("target", "keys", "muted", "modifiers")}
+        )
+        self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
+        self.assertEqual([key.name for key in self.mesh.data.shape_keys.key_blocks], KEYS)
+        self.assertTrue(self.mesh.modifiers["mmd_armature"].show_viewport)
+
+    def test_a_bake_of_a_newer_version_is_left_alone(self):
+        bpy.ops.mmdskin.bake()
+        noted = json.loads(self.mesh["mmdskin_bake"])
+        newer = sys.modules["addon_package"].saved_state.VERSION + 1
+        self.mesh["mmdskin_bake"] = json.dumps({**noted, "version": newer})
+        before = case.state(self.mesh)
+        with self.assertRaisesRegex(RuntimeError, "saved by a newer MMD Skin: update"):
+            bpy.ops.mmdskin.clear_bake()
+        self.assertEqual(case.state(self.mesh), before)
