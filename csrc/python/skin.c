@@ -360,4 +360,6 @@ const char mmd_skin_doc[] =
     "2020, doi 10.31891/2307-5732-2020-281-1-12-19; centers of rotation: Le and Hodgins 2016, ACM\n"
     "Transactions on Graphics 35(4); as written down in docs/methods.md.\n\n"
     "Raises TypeError, ValueError (naming the place and the limit), and BackendError when the\n"
-    "backend that was asked for cannot be used. Nothing is written then.";
+    "backend that was asked for cannot be used. Nothing is written then, unless an OpenGL device "
+    "fails on\n"
+    "the way: the text says before which frame the results are done.";

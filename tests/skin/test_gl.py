@@ -262,32 +262,29 @@ def test_nothing_to_do(gl):
 
 
 def test_lanes_without_a_vertex_do_not_spin(gl):
-    """softpipe runs them, with what other vertices left in their inputs as the range of their morphs."""
+    """softpipe runs them, with what lies in memory as the range of their morphs."""
     python(
         """
-        rng = np.random.default_rng(0)
-        n, bones = 1003, np.tile(np.eye(4, dtype="f4"), (6, 1, 1))
-        third = np.arange(0, n, 3)
-        morphs = [(third, rng.normal(size=(len(third), 3)))]
-        for deform, some in ((None, []), (None, morphs), (1, []), (1, morphs)):
+        def compare(rng, n=27):
             mixed = mmdskin.Mesh(
                 rng.normal(size=(n, 3)),
                 rng.integers(0, 6, (n, 4)),
                 rng.random((n, 4)),
-                normals=rng.normal(size=(n, 3)),
-                deform=rng.integers(0, 5, n) if deform else None,
+                deform=rng.integers(0, 5, n),
                 sdef=rng.normal(size=(n, 3, 3)),
-                morphs=some,
+                morphs=[(np.arange(0, n, 3), rng.normal(size=(9, 3)))],
             )
+            bones = np.tile(np.eye(4, dtype="f4"), (6, 1, 1))
             gl, cpu = (
-                mmdskin.skin(mixed, bones, [0.5] * len(some), backend=name).positions
-                for name in ("gl", "cpu")
+                mmdskin.skin(mixed, bones, [0.5], backend=name).positions for name in ("gl", "cpu")
             )
             assert abs(gl - cpu).max() <= 1e-5
+
+        for seed in range(60):
+            compare(np.random.default_rng(seed))
         """,
         GALLIUM_DRIVER="softpipe",
         LIBGL_ALWAYS_SOFTWARE="1",
-        timeout=30,
     )
 
 
