@@ -40,14 +40,14 @@ build: build/installed ## Build the module and install it in .venv (the default)
 demo: build build/packages-demo ## Build the sample model, skin it, make pictures in build/demo
 	PYTHONPATH=tests $(BIN)/python tests/sample/demo.py
 
-test: build build/c/tests $(BLENDERS:%=build/blender-%) addon ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
+test: build build/c/tests $(BLENDERS:%=build/blender-%) ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
 	$(BIN)/python tests/check/run_tests.py
 
 bench: build addon ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
-addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip
-	@ls dist/mmdskin-$(VERSION).zip
+addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip and one zip for each system
+	@ls dist/mmdskin-$(VERSION)*.zip
 
 format: .venv/ready build/packages-check ## Format C and Python sources in place
 	clang-format -i $(C_FILES)
@@ -95,8 +95,9 @@ build/blender-%: tests/blender/setup.sh
 
 include csrc/platforms/wheels.mk
 
-build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) build/wheel
-	$(BIN)/python addon/package.py --wheel build/wheels/own/*.whl --output dist
+build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) $(WHEELS)
+	$(BIN)/python addon/package.py --split --output dist \
+		$(foreach name,$(PLATFORMS),--wheel build/wheels/$(name)/*.whl)
 	@touch $@
 
 build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
