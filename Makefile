@@ -31,7 +31,7 @@ MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
 	$$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench wheel wheels addon format check fuzz clean help
+.PHONY: build demo test bench wheel wheels addon format check check-windows check-arm fuzz clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -66,7 +66,7 @@ clean: ## Remove everything that was made
 	rm -rf .venv build dist *.egg-info
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@cat $(MAKEFILE_LIST) | sed -z 's/\\\n[ \t]*//g' | sed -n 's/^\([a-z-]*\):.*## /\1\t/p' | expand -t 15
 
 # Tools: Debian packages, then Python ones.
 
@@ -76,7 +76,7 @@ build/packages-%: tests/check/setup.sh
 	@touch $@
 
 # One apt-get at a time.
-build/packages-check build/packages-demo: | build/packages-build
+build/packages-check build/packages-demo build/packages-windows: | build/packages-build
 build/blender-3.4: | build/packages-demo
 $(addprefix build/blender-,$(filter-out 3.4,$(BLENDERS))): | build/blender-3.4
 
@@ -94,6 +94,7 @@ build/blender-%: tests/blender/setup.sh
 # The module
 
 include csrc/platforms/wheels.mk
+include tests/platforms/check.mk
 
 build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) $(WHEELS)
 	$(BIN)/python addon/package.py --split --output dist \
