@@ -12,7 +12,7 @@ packages=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 li
 apt_arm() {
     mkdir -p "$cache/apt/lists/partial" "$cache/apt/cache/archives/partial"
     : >"$cache/apt/status"
-    apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 \
+    apt-get -qq -o APT::Sandbox::User=root -o APT::Architecture=arm64 -o APT::Architectures=arm64 \
         -o Dir::State::Lists="$cache/apt/lists" -o Dir::State::status="$cache/apt/status" \
         -o Dir::Cache="$cache/apt/cache" "$@"
 }
@@ -30,6 +30,7 @@ setup() {
         touch "$cache/ready"
     fi
     rm -rf "$folder"
+    mkdir -p "$folder/root"
     for file in "$cache"/*.deb; do
         dpkg -x "$file" "$folder/root"
     done
