@@ -60,10 +60,13 @@ def addon_zip(tmp_path_factory):
 
 
 def installed_wheel():
-    installed = importlib.metadata.distribution("mmdskin")
-    tag = re.search(r"^Tag: (.*)$", installed.read_text("WHEEL"), re.MULTILINE)[1]
-    wheel = ROOT / "dist" / f"mmdskin-{installed.version}-{tag}.whl"
-    return wheel if wheel.is_file() else None
+    """The wheel in dist that was installed here, known by its tag."""
+    for installed in importlib.metadata.distributions(name="mmdskin"):
+        tag = re.search(r"^Tag: (.*)$", installed.read_text("WHEEL") or "", re.MULTILINE)
+        wheel = ROOT / "dist" / f"mmdskin-{installed.version}-{tag and tag[1]}.whl"
+        if wheel.is_file():
+            return wheel
+    return None
 
 
 def package(wheel, output):
