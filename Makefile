@@ -12,22 +12,22 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export MMDSKIN_BLENDERS = $(BLENDERS)
 
 CORE := $(wildcard csrc/core/*/*.c)
-SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/python/*.c)
-STUB := $(wildcard csrc/gl/none/*.c)
+SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/gl/egl/*.c csrc/python/*.c)
+ELSEWHERE := $(wildcard csrc/gl/none/*.c csrc/gl/wgl/*.c)
 HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
 EXAMPLE := tests/c/example.c
 C_TESTS := $(filter-out $(EXAMPLE),$(wildcard tests/c/*.[ch]))
 FUZZERS := model motion pair rig
-C_FILES := $(SOURCES) $(STUB) $(HEADERS) $(C_TESTS) $(EXAMPLE) $(wildcard tests/fuzz/*.[ch])
+C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(C_TESTS) $(EXAMPLE) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
 # What the files that see GLEW and Python need on top.
-MODULE_FLAGS = -DPy_LIMITED_API=0x030a0000 \
+GLEW_FLAGS := -isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include
+MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
 	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
-	-isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include \
 	$$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
@@ -40,10 +40,10 @@ build: build/installed ## Build the module and install it in .venv (the default)
 demo: build build/packages-demo ## Build the sample model, skin it, make pictures in build/demo
 	PYTHONPATH=tests $(BIN)/python tests/sample/demo.py
 
-test: build build/c/tests $(BLENDERS:%=build/blender-%) addon ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
+test: build build/c/tests $(BLENDERS:%=build/blender-%) addon build/examples ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
 	$(BIN)/python tests/check/run_tests.py
 
-bench: build addon ## Measure speed; table and build/bench.json
+bench: build addon build/examples ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
 addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip
@@ -85,6 +85,10 @@ build/blender-%: tests/blender/setup.sh
 	bash $< $*
 	@touch $@
 
+build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/packages-build
+	bash $< $(PYTHON)
+	@touch $@
+
 .venv/ready: tests/check/requirements.txt build/packages-build
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	$(PYTHON) -m venv .venv
@@ -116,7 +120,7 @@ check-format: .venv/ready build/packages-check
 	@$(BIN)/mypy --no-error-summary --config-file tests/check/mypy.ini addon
 
 check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
-	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(STUB))
+	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(wildcard csrc/gl/*.c) $(ELSEWHERE))
 
 build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew
 	@mkdir -p $(@D)
@@ -128,21 +132,22 @@ build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/packages-ch
 	@echo clang $<
 	@clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
 
-build/c/mingw/%.o: csrc/%.c $(HEADERS) build/include
+build/c/mingw/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/system-include
 	@mkdir -p $(@D)
 	@echo mingw $<
-	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/include -c $< -o $@
+	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/system-include \
+		$(GLEW_FLAGS) -c $< -o $@
 
-# All that a cross compiler may take from /usr/include is cglm.
-build/include: build/packages-check
+# All that a cross compiler may take from /usr/include.
+build/system-include: build/packages-check
 	@mkdir -p $@
-	@ln -sfn /usr/include/cglm $@/cglm
+	@ln -sfn $(addprefix /usr/include/,cglm EGL KHR) $@
 
 # NEON, which QEMU runs anywhere.
-build/c/arm/tests: $(CORE) $(HEADERS) $(C_TESTS) build/include
+build/c/arm/tests: $(CORE) $(HEADERS) $(C_TESTS) build/system-include
 	@mkdir -p $(@D)
 	@echo gcc, ARM $@
-	@aarch64-linux-gnu-gcc $(CFLAGS) -O2 -DMMD_TEST_MEMORY -isystem build/include -Itests/c -static \
+	@aarch64-linux-gnu-gcc $(CFLAGS) -O2 -DMMD_TEST_MEMORY -isystem build/system-include -Itests/c -static \
 		$(filter %.c,$^) -lm -o $@
 
 build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build

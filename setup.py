@@ -18,6 +18,7 @@ if PLATFORM:  # the times in the wheel; the same bytes whenever it is made
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800")
 # Where contexts of OpenGL come from.
 GL = PLATFORM.system.gl if PLATFORM else "egl" if sys.platform == "linux" else "none"
+GL_SOURCES = [f"csrc/gl/{GL}/*.c", *([] if GL == "none" else ["csrc/gl/*.c"])]
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wsign-conversion"]
 GENERATED = Path("build/generated")
 
@@ -113,10 +114,8 @@ def options():
 
 mmdskin = Extension(
     "mmdskin",
-    sources=files(
-        "csrc/core/*/*.c", "csrc/gl/none/*.c" if GL == "none" else "csrc/gl/*.c", "csrc/python/*.c"
-    ),
-    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/gl/none/*.c", "shaders/*"),
+    sources=files("csrc/core/*/*.c", "csrc/python/*.c", *GL_SOURCES),
+    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
         ("Py_LIMITED_API", "0x030a0000"),

@@ -39,7 +39,7 @@ typedef struct mmd_gl_context {
     unsigned generation; /* differs from that of every other context of this process */
     bool software;
     char device[192];
-    void *display, *context, *surface; /* EGL's */
+    void *display, *context, *surface; /* of EGL or WGL */
     /* What is kept with the context, made at first use by the files named; it lies in the arena. */
     mmd_arena arena;
     struct mmd_gl_programs *programs; /* gl_program.c */
@@ -53,8 +53,13 @@ bool mmd_gl_open(mmd_gl_context *context, mmd_error *err);
 /* Frees all that is kept with the context. */
 void mmd_gl_close(mmd_gl_context *context);
 
-/* What gl/glew.c asks, after gl1 is filled, and what asks it. A context must be current. */
-void (*mmd_gl_proc(const char *name))(void);
+/* Of the window system, in egl/ or wgl/. Nothing stays open after a failure. */
+bool mmd_gl_open_context(mmd_gl_context *context, mmd_error *err);
+void mmd_gl_close_context(mmd_gl_context *context);
+void (*mmd_gl_proc(const char *name))(void); /* a function of OpenGL, while a context is current */
+
+/* GLEW's, in glew.c: asks mmd_gl_proc for the functions that are called by their names. gl1 must be
+   filled. */
 GLenum mmd_gl_load_functions(void);
 
 /* False when OpenGL has recorded errors since the last check; clears them. */

@@ -3,8 +3,10 @@
    no graphics library, and it is asked for OpenGL alone, not for EGL, GLX or WGL. */
 #include "gl/gl.h"
 
-#define EGL_NO_X11
+/* As for EGL, whose loader has the simplest name to replace. */
 #define GLEW_EGL
+#define EGL_NO_X11
+#define KHRONOS_STATIC
 #define eglGetProcAddress mmd_gl_proc
 #define glGetString gl1.GetString
 #define glGetIntegerv gl1.GetIntegerv

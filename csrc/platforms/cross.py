@@ -44,9 +44,9 @@ LINUX = System(
 )
 WINDOWS = System(
     module="mmdskin.pyd",
-    gl="none",
+    gl="wgl",
     compile=[],
-    link=["-s"],
+    link=["-s", "-lgdi32", "-luser32"],
     numpy={
         "HAVE_ENDIAN_H": None,
         "SIZEOF_LONG": 4,

@@ -18,8 +18,7 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sample import model as sample
-from sample import motion as sample_motion
+from sample.character import dance, model
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -28,6 +27,7 @@ VERSIONS = os.environ.get("MMDSKIN_BLENDERS", "3.4 4.5").split()
 BPY_VERSIONS = [version for version in VERSIONS if version != "3.4"]
 
 import addon_profile  # noqa: E402
+import tour  # noqa: E402
 import window  # noqa: E402
 
 
@@ -136,8 +136,8 @@ def test_script_of_the_readme(addon_zip, version, tmp_path):
     examples = re.findall(r"^```python\n(import bpy\n.*?)^```$", readme, re.DOTALL | re.MULTILINE)
     assert len(examples) == 1
     (tmp_path / "example.py").write_text(examples[0], "utf-8")
-    sample.write_sample(tmp_path)
-    sample_motion.write_motion(tmp_path)
+    model.write_character(tmp_path)
+    dance.write_dance(tmp_path)
     command = [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"]
     done = subprocess.run(
         command,
@@ -201,6 +201,16 @@ def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
         bake_a_frame(blender, before)
         preview(blender, before)
         bake_a_range(blender, before)
+
+
+def test_the_five_steps_of_the_readme(addon_zip, tmp_path):
+    """By the mouse, from the zip to the bake; build/blender/tour keeps the README's screenshots."""
+    if "3.4" not in VERSIONS:
+        pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
+    if window.missing():
+        pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh 3.4")
+    with window.Window(tmp_path, BUILD / "tour", empty=True) as blender:
+        tour.walk(blender, addon_zip, tmp_path)
 
 
 def bake_a_frame(blender, before):

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/skin/centers.h"
 #include "core/skin/mesh.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/segments.h"
 
+#include "core/base/error.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -3,11 +3,16 @@
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
 
-/* Stands for all of gl/ where no context can be made yet: the build takes this file alone. */
+/* Stands for all of gl/ where no context can be made: the build takes this file alone. */
 
 static bool no_context(mmd_error *err)
 {
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: this build has no OpenGL (it needs EGL)");
+#ifdef __APPLE__
+    const char *why = "not used on macOS, which has given it up";
+#else
+    const char *why = "not in this build, which knows neither EGL nor WGL";
+#endif
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", why);
 }
 
 bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err)

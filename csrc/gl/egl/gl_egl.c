@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "gl/gl.h"
+
+#define EGL_NO_X11
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EGL_FUNCTIONS(X)                                                                           \
+    X(PFNEGLBINDAPIPROC, BindAPI)                                                                  \
+    X(PFNEGLCHOOSECONFIGPROC, ChooseConfig)                                                        \
+    X(PFNEGLCREATECONTEXTPROC, CreateContext)                                                      \
+    X(PFNEGLCREATEPBUFFERSURFACEPROC, CreatePbufferSurface)                                        \
+    X(PFNEGLDESTROYCONTEXTPROC, DestroyContext)                                                    \
+    X(PFNEGLDESTROYSURFACEPROC, DestroySurface)                                                    \
+    X(PFNEGLGETERRORPROC, GetError)                                                                \
+    X(PFNEGLGETPROCADDRESSPROC, GetProcAddress)                                                    \
+    X(PFNEGLINITIALIZEPROC, Initialize)                                                            \
+    X(PFNEGLMAKECURRENTPROC, MakeCurrent)                                                          \
+    X(PFNEGLQUERYSTRINGPROC, QueryString)                                                          \
+    X(PFNEGLRELEASETHREADPROC, ReleaseThread)
+
+static struct {
+#define EGL_MEMBER(type, name) type name;
+    EGL_FUNCTIONS(EGL_MEMBER)
+#undef EGL_MEMBER
+    PFNEGLGETPLATFORMDISPLAYEXTPROC GetPlatformDisplay;
+} egl;
+
+void (*mmd_gl_proc(const char *name))(void)
+{
+    return egl.GetProcAddress(name);
+}
+
+/* The ways tried and what became of each: the text of the final error. */
+typedef struct attempts {
+    char text[240];
+} attempts;
+
+static bool fail_attempt(attempts *log, const char *platform, const char *what, const char *why)
+{
+    size_t used = strlen(log->text);
+    snprintf(log->text + used, sizeof log->text - used, "%s%s: %s: %s", used ? "; " : "", platform,
+             what, why);
+    return false;
+}
+
+static const char *egl_error(void)
+{
+    static const char *const names[] = {
+        "EGL_SUCCESS",       "EGL_NOT_INITIALIZED",     "EGL_BAD_ACCESS",
+        "EGL_BAD_ALLOC",     "EGL_BAD_ATTRIBUTE",       "EGL_BAD_CONFIG",
+        "EGL_BAD_CONTEXT",   "EGL_BAD_CURRENT_SURFACE", "EGL_BAD_DISPLAY",
+        "EGL_BAD_MATCH",     "EGL_BAD_NATIVE_PIXMAP",   "EGL_BAD_NATIVE_WINDOW",
+        "EGL_BAD_PARAMETER", "EGL_BAD_SURFACE",         "EGL_CONTEXT_LOST"};
+    unsigned index = (unsigned)egl.GetError() - EGL_SUCCESS;
+    return index < sizeof names / sizeof *names ? names[index] : "unknown EGL error";
+}
+
+/* Whether a space-separated list, NULL when the query failed, has the word. */
+static bool has(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at && (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0))
+            return true;
+    return false;
+}
+
+/* The library is never closed: drivers leave thread-local destructors behind. */
+static bool load_egl(mmd_error *err)
+{
+    const char *name = getenv("MMDSKIN_EGL");
+    if (!name || !*name)
+        name = "libEGL.so.1";
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no EGL library: %s", dlerror());
+
+        /* POSIX lets a function pointer pass through void *, ISO C does not. */
+#define EGL_LOAD(type, name)                                                                       \
+    *(void **)&egl.name = dlsym(library, "egl" #name);                                             \
+    if (!egl.name)                                                                                 \
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no EGL library: %s", dlerror());
+    EGL_FUNCTIONS(EGL_LOAD)
+#undef EGL_LOAD
+    egl.GetPlatformDisplay =
+        (PFNEGLGETPLATFORMDISPLAYEXTPROC)egl.GetProcAddress("eglGetPlatformDisplayEXT");
+    return true;
+}
+
+/* The driver refused 3.3: says which version it has instead. */
+static bool fail_version(mmd_gl_context *gl, EGLConfig config, const char *platform, attempts *log)
+{
+    char why[120];
+    const char *error = egl_error();
+    snprintf(why, sizeof why, "%s", error);
+    gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, NULL);
+    if (gl->context && egl.MakeCurrent(gl->display, EGL_NO_SURFACE, EGL_NO_SURFACE, gl->context)) {
+        const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
+            (const GLubyte *(GLAPIENTRY *)(GLenum))egl.GetProcAddress("glGetString");
+        const char *version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
+        if (version)
+            snprintf(why, sizeof why, "%s, the driver has %s", error, version);
+    }
+    return fail_attempt(log, platform, "no OpenGL 3.3 core context", why);
+}
+
+static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log)
+{
+    const char *extensions = egl.QueryString(gl->display, EGL_EXTENSIONS);
+    bool surfaceless = has(extensions, "EGL_KHR_surfaceless_context");
+    EGLConfig config = EGL_NO_CONFIG_KHR;
+    if (!surfaceless || !has(extensions, "EGL_KHR_no_config_context")) {
+        static const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
+                                        EGL_OPENGL_BIT, EGL_NONE};
+        EGLint count = 0;
+        if (!egl.ChooseConfig(gl->display, wanted, &config, 1, &count) || count < 1)
+            return fail_attempt(log, platform, "no pbuffer config", egl_error());
+    }
+
+    static const EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION,
+                                     3,
+                                     EGL_CONTEXT_MINOR_VERSION,
+                                     3,
+                                     EGL_CONTEXT_OPENGL_PROFILE_MASK,
+                                     EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                                     EGL_NONE};
+    gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, version);
+    if (!gl->context)
+        return fail_version(gl, config, platform, log);
+    if (!surfaceless) {
+        static const EGLint size[] = {EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE};
+        gl->surface = egl.CreatePbufferSurface(gl->display, config, size);
+        if (!gl->surface)
+            return fail_attempt(log, platform, "no pbuffer", egl_error());
+    }
+    if (!egl.MakeCurrent(gl->display, gl->surface, gl->surface, gl->context))
+        return fail_attempt(log, platform, "eglMakeCurrent", egl_error());
+    return true;
+}
+
+/* No eglTerminate: an EGLDisplay belongs to the whole process, others may be using it. */
+static void close_display(mmd_gl_context *gl)
+{
+    if (gl->display) {
+        egl.MakeCurrent(gl->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+        if (gl->surface)
+            egl.DestroySurface(gl->display, gl->surface);
+        if (gl->context)
+            egl.DestroyContext(gl->display, gl->context);
+    }
+    gl->display = gl->surface = gl->context = NULL;
+}
+
+static bool open_display(mmd_gl_context *gl, EGLenum platform, void *native, const char *name,
+                         attempts *log)
+{
+    gl->display = egl.GetPlatformDisplay(platform, native, NULL);
+    if (!gl->display)
+        return fail_attempt(log, name, "no display", egl_error());
+    if (!egl.Initialize(gl->display, NULL, NULL)) {
+        gl->display = NULL;
+        return fail_attempt(log, name, "eglInitialize", egl_error());
+    }
+    if (!make_current(gl, name, log)) {
+        close_display(gl);
+        return false;
+    }
+    return true;
+}
+
+/* Devices of their own kind first, then the one that Mesa offers for its software renderer.
+   MMDSKIN_EGL_DEVICE names the only one to be tried. */
+static bool open_device(mmd_gl_context *gl, attempts *log)
+{
+    enum { CAPACITY = 32 };
+    PFNEGLQUERYDEVICESEXTPROC query =
+        (PFNEGLQUERYDEVICESEXTPROC)egl.GetProcAddress("eglQueryDevicesEXT");
+    PFNEGLQUERYDEVICESTRINGEXTPROC describe =
+        (PFNEGLQUERYDEVICESTRINGEXTPROC)egl.GetProcAddress("eglQueryDeviceStringEXT");
+    EGLDeviceEXT devices[CAPACITY];
+    EGLint count = 0;
+    if (!query || !describe || !query(CAPACITY, devices, &count))
+        return fail_attempt(log, "devices", "eglQueryDevicesEXT", egl_error());
+    if (count == 0)
+        return fail_attempt(log, "devices", "eglQueryDevicesEXT", "no device");
+
+    const char *only = getenv("MMDSKIN_EGL_DEVICE");
+    for (int software = 0; software < 2; software++)
+        for (EGLint i = 0; i < count; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "device %d", i);
+            if (only && *only ? strtol(only, NULL, 10) == i && !software
+                              : has(describe(devices[i], EGL_EXTENSIONS),
+                                    "EGL_MESA_device_software") == software)
+                if (open_display(gl, EGL_PLATFORM_DEVICE_EXT, devices[i], name, log))
+                    return true;
+        }
+    return false;
+}
+
+static bool open_any(mmd_gl_context *gl, mmd_error *err)
+{
+    attempts log = {""};
+    if (!egl.BindAPI(EGL_OPENGL_API))
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no OpenGL: %s", egl_error());
+    const char *platforms = egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
+    if (!platforms || !egl.GetPlatformDisplay)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no client extensions: %s",
+                        egl_error());
+    if (has(platforms, "EGL_EXT_platform_device") && open_device(gl, &log))
+        return true;
+    if (has(platforms, "EGL_MESA_platform_surfaceless") &&
+        open_display(gl, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, "surfaceless", &log))
+        return true;
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s",
+                    *log.text ? log.text : "EGL has neither devices nor surfaceless displays");
+}
+
+bool mmd_gl_open_context(mmd_gl_context *gl, mmd_error *err)
+{
+    return load_egl(err) && open_any(gl, err);
+}
+
+void mmd_gl_close_context(mmd_gl_context *gl)
+{
+    close_display(gl);
+    egl.ReleaseThread();
+}

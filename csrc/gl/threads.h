@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_THREADS_H
+#define MMD_THREADS_H
+
+/* Locks, conditions and threads: POSIX' and Windows' own by one set of names. */
+
+typedef void mmd_thread_main(void);
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+#include <errno.h>
+#include <process.h>
+
+typedef SRWLOCK mmd_lock;
+typedef CONDITION_VARIABLE mmd_condition;
+typedef HANDLE mmd_thread;
+#define MMD_LOCK_NEW SRWLOCK_INIT
+#define MMD_CONDITION_NEW CONDITION_VARIABLE_INIT
+
+static inline void mmd_lock_take(mmd_lock *lock)
+{
+    AcquireSRWLockExclusive(lock);
+}
+
+static inline void mmd_lock_leave(mmd_lock *lock)
+{
+    ReleaseSRWLockExclusive(lock);
+}
+
+static inline void mmd_condition_wait(mmd_condition *condition, mmd_lock *lock)
+{
+    SleepConditionVariableSRW(condition, lock, INFINITE, 0);
+}
+
+static inline void mmd_condition_wake(mmd_condition *condition)
+{
+    WakeConditionVariable(condition);
+}
+
+static inline void mmd_condition_wake_all(mmd_condition *condition)
+{
+    WakeAllConditionVariable(condition);
+}
+
+static unsigned __stdcall mmd_thread_entry(void *function)
+{
+    ((mmd_thread_main *)function)();
+    return 0;
+}
+
+/* 0, or the number of the error. */
+static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_main *function, unsigned stack)
+{
+    *thread = (HANDLE)_beginthreadex(NULL, stack, mmd_thread_entry, (void *)function,
+                                     STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+    return *thread ? 0 : errno;
+}
+
+static inline void mmd_thread_join(mmd_thread thread)
+{
+    WaitForSingleObject(thread, INFINITE);
+    CloseHandle(thread);
+}
+
+#else
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+typedef pthread_mutex_t mmd_lock;
+typedef pthread_cond_t mmd_condition;
+typedef pthread_t mmd_thread;
+#define MMD_LOCK_NEW PTHREAD_MUTEX_INITIALIZER
+#define MMD_CONDITION_NEW PTHREAD_COND_INITIALIZER
+
+static inline void mmd_lock_take(mmd_lock *lock)
+{
+    pthread_mutex_lock(lock);
+}
+
+static inline void mmd_lock_leave(mmd_lock *lock)
+{
+    pthread_mutex_unlock(lock);
+}
+
+static inline void mmd_condition_wait(mmd_condition *condition, mmd_lock *lock)
+{
+    pthread_cond_wait(condition, lock);
+}
+
+static inline void mmd_condition_wake(mmd_condition *condition)
+{
+    pthread_cond_signal(condition);
+}
+
+static inline void mmd_condition_wake_all(mmd_condition *condition)
+{
+    pthread_cond_broadcast(condition);
+}
+
+static void *mmd_thread_entry(void *function)
+{
+    ((mmd_thread_main *)function)();
+    return NULL;
+}
+
+/* Signals are for the host program's own threads, but a fault of the driver is the thread's own: if
+   those were blocked, the process would end without its handlers (Python's faulthandler) being
+   asked. */
+static inline void mmd_signals_to_block(sigset_t *set)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(set, faults[i]);
+}
+
+/* 0, or the number of the error. */
+static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_main *function, unsigned stack)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stack);
+    sigset_t blocked, before;
+    mmd_signals_to_block(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int failed = pthread_create(thread, &attributes, mmd_thread_entry, (void *)function);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return failed;
+}
+
+static inline void mmd_thread_join(mmd_thread thread)
+{
+    pthread_join(thread, NULL);
+}
+#endif
+
+#endif

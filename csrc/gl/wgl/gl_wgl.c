@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts by WGL: Windows gives them to windows only, so each has one that is never shown. */
+#include "gl/gl.h"
+
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WGL_FUNCTIONS(X)                                                                           \
+    X(HGLRC, CreateContext, (HDC))                                                                 \
+    X(BOOL, DeleteContext, (HGLRC))                                                                \
+    X(BOOL, MakeCurrent, (HDC, HGLRC))                                                             \
+    X(PROC, GetProcAddress, (LPCSTR))
+
+static struct {
+    HMODULE library;
+#define WGL_MEMBER(result, name, arguments) result(WINAPI *name) arguments;
+    WGL_FUNCTIONS(WGL_MEMBER)
+#undef WGL_MEMBER
+} wgl;
+
+static bool fail(mmd_error *err, const char *what)
+{
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s (error %lu)", what, GetLastError());
+}
+
+/* Drivers answer NULL, 1, 2, 3 or -1 for what they leave to opengl32.dll: all of 1.0 and 1.1. */
+void (*mmd_gl_proc(const char *name))(void)
+{
+    PROC found = wgl.GetProcAddress(name);
+    if ((uintptr_t)found + 1 <= 4)
+        found = (PROC)(void *)GetProcAddress(wgl.library, name);
+    return (void (*)(void))found;
+}
+
+/* Windows' own, never one that lies beside some program. It is not unloaded: drivers would not
+   survive it. MMDSKIN_OPENGL32 names another. */
+static bool load_wgl(mmd_error *err)
+{
+    const char *name = getenv("MMDSKIN_OPENGL32");
+    bool given = name && *name;
+    if (!given)
+        name = "opengl32.dll";
+    HMODULE library = LoadLibraryExA(name, NULL, given ? 0 : LOAD_LIBRARY_SEARCH_SYSTEM32);
+    if (!library)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s cannot be loaded (error %lu)", name,
+                        GetLastError());
+#define WGL_LOAD(result, function, arguments)                                                      \
+    wgl.function = (result(WINAPI *) arguments)(void *)GetProcAddress(library, "wgl" #function);   \
+    if (!wgl.function)                                                                             \
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s has no wgl" #function, name);
+    WGL_FUNCTIONS(WGL_LOAD)
+#undef WGL_LOAD
+    wgl.library = library;
+    return true;
+}
+
+/* Of this thread's own. Nobody needs to take its messages, as it is never shown. No message-only
+   window: some drivers give those no accelerated format. */
+static bool open_window(mmd_gl_context *gl, mmd_error *err)
+{
+    HINSTANCE module = NULL;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                           GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (LPCSTR)(void *)open_window, &module);
+    WNDCLASSA window = {.style = CS_OWNDC,
+                        .lpfnWndProc = DefWindowProcA,
+                        .hInstance = module,
+                        .lpszClassName = "mmdskin.gl"};
+    if (!RegisterClassA(&window) && GetLastError() != ERROR_CLASS_ALREADY_EXISTS)
+        return fail(err, "no window class");
+    gl->surface = CreateWindowExA(0, window.lpszClassName, "", WS_POPUP, 0, 0, 1, 1, NULL, NULL,
+                                  module, NULL);
+    if (!gl->surface)
+        return fail(err, "no window: is there a desktop?");
+    gl->display = GetDC(gl->surface);
+    PIXELFORMATDESCRIPTOR format = {.nSize = sizeof format,
+                                    .nVersion = 1,
+                                    .dwFlags = PFD_DRAW_TO_WINDOW | PFD_SUPPORT_OPENGL,
+                                    .iPixelType = PFD_TYPE_RGBA,
+                                    .cColorBits = 24};
+    int index = ChoosePixelFormat(gl->display, &format);
+    if (!index || !SetPixelFormat(gl->display, index, &format))
+        return fail(err, "no pixel format");
+    return true;
+}
+
+/* A plain context knows the function that makes a core one, unless it is of Windows' own OpenGL. */
+static bool open_core(mmd_gl_context *gl, mmd_error *err)
+{
+    enum { MAJOR = 0x2091, MINOR = 0x2092, PROFILE = 0x9126, CORE = 1 };
+    static const int wanted[] = {MAJOR, 3, MINOR, 3, PROFILE, CORE, 0};
+    typedef HGLRC(WINAPI * create_with_attributes)(HDC, HGLRC, const int *);
+    HGLRC plain = wgl.CreateContext(gl->display);
+    if (!plain || !wgl.MakeCurrent(gl->display, plain)) {
+        if (plain)
+            wgl.DeleteContext(plain);
+        return fail(err, "no context");
+    }
+    create_with_attributes create =
+        (create_with_attributes)(void *)wgl.GetProcAddress("wglCreateContextAttribsARB");
+    gl->context = create ? create(gl->display, NULL, wanted) : NULL;
+    if (!gl->context) {
+        const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
+            (const GLubyte *(GLAPIENTRY *)(GLenum))mmd_gl_proc("glGetString");
+        const char *version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
+        mmd_fail(err, MMD_E_BACKEND, "OpenGL: 3.3 needed, %s has %s",
+                 create ? "the driver" : "Windows without a graphics driver",
+                 version ? version : "none");
+    }
+    wgl.MakeCurrent(NULL, NULL);
+    wgl.DeleteContext(plain);
+    if (gl->context && !wgl.MakeCurrent(gl->display, gl->context))
+        return fail(err, "no OpenGL 3.3 core context");
+    return gl->context;
+}
+
+bool mmd_gl_open_context(mmd_gl_context *gl, mmd_error *err)
+{
+    if (!load_wgl(err))
+        return false;
+    if (open_window(gl, err) && open_core(gl, err))
+        return true;
+    mmd_gl_close_context(gl);
+    return false;
+}
+
+void mmd_gl_close_context(mmd_gl_context *gl)
+{
+    wgl.MakeCurrent(NULL, NULL);
+    if (gl->context)
+        wgl.DeleteContext(gl->context);
+    if (gl->display)
+        ReleaseDC(gl->surface, gl->display);
+    if (gl->surface)
+        DestroyWindow(gl->surface);
+    gl->display = gl->surface = gl->context = NULL;
+}
