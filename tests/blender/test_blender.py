@@ -60,7 +60,11 @@ def addon_zip(tmp_path_factory):
 
 
 def installed_wheel():
-    installed = importlib.metadata.distribution("mmdskin")
+    # A build leaves an egg-info in the checkout, which is found first where pytest runs as a module.
+    found = importlib.metadata.distributions(name="mmdskin")
+    installed = next((one for one in found if one.read_text("WHEEL")), None)
+    if installed is None:
+        return None
     tag = re.search(r"^Tag: (.*)$", installed.read_text("WHEEL"), re.MULTILINE)[1]
     wheel = ROOT / "dist" / f"mmdskin-{installed.version}-{tag}.whl"
     return wheel if wheel.is_file() else None
@@ -225,6 +229,11 @@ def bake_a_frame(blender, before):
 
 
 def preview(blender, before):
+    blender.search("MMD Skinning")
+    blender.wait_state(preview=True)
+    blender.picture("searched")
+    blender.search("MMD Skinning")
+    blender.wait_state(preview=False, mesh=before["mesh"], shown=before["shown"])
     blender.click("mmdskin.preview")
     blender.wait_state(preview=True)
     live = blender.state()["shown"]
