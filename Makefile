@@ -40,10 +40,10 @@ build: build/installed ## Build the module and install it in .venv (the default)
 demo: build build/packages-demo ## Build the sample model, skin it, make pictures in build/demo
 	PYTHONPATH=tests $(BIN)/python tests/sample/demo.py
 
-test: build build/c/tests $(BLENDERS:%=build/blender-%) ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
+test: build build/c/tests $(BLENDERS:%=build/blender-%) build/examples ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
 	$(BIN)/python tests/check/run_tests.py
 
-bench: build addon ## Measure speed; table and build/bench.json
+bench: build addon build/examples ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
 addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip and one zip for each system
@@ -83,6 +83,10 @@ $(addprefix build/blender-,$(filter-out 3.4,$(BLENDERS))): | build/blender-3.4
 build/blender-%: tests/blender/setup.sh
 	@mkdir -p build
 	bash $< $*
+	@touch $@
+
+build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/packages-build
+	bash $< $(PYTHON)
 	@touch $@
 
 .venv/ready: tests/check/requirements.txt build/packages-build

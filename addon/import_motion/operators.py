@@ -13,6 +13,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
 from .. import model_file, motion_source, properties, scene_model
+from ..model_operator import ModelOperator
 from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError, cancelled
@@ -245,27 +246,18 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
             noted.extend(scene, min(math.floor(source.scene_range[1]), properties.FRAMES["max"]))
 
 
-class MMDSKIN_OT_clear_motion(bpy.types.Operator):
+class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
     """Remove the keyframes and settings of imported motions and bring back what they replaced"""
 
     bl_idname = "mmdskin.clear_motion"
     bl_label = "Clear Motion"
-    bl_options = {"REGISTER", "UNDO"}
 
-    all_models: BoolProperty(
-        name="All Models",
-        description="Act on every model of the scene, not only on the active one",
-        default=False,
-    )
-
-    poll = MMDSKIN_OT_import_motion.poll
+    def models(self, context):
+        return super().models(context) if self.all_models else [_model(context)]
 
     def execute(self, context):
         try:
-            if self.all_models:
-                models = scene_model.all_of(context.view_layer)
-            else:
-                models = [_model(context)]
+            models = self.models(context)
             for model in models:
                 _check_editable(model.armature)
                 _check_not_tweaked(model)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/base/error.h"
 #include "python/arrays.h"
-#include "python/posers.h"
 #include "python/records.h"
 
 #include <stddef.h>
@@ -164,7 +163,7 @@ static void model_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     for (int i = 0; i < SECTIONS; i++)
         Py_CLEAR(model->sections[i]);
-    mmd_posers_free_of_model(self);
+    mmd_posers_free_of_model(&model->posers);
     mmd_rig_free(model->rig);
     mmd_variants_free(&model->variants);
     mmd_arena_free(&model->bones_at_rest);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pose/binding.h"
 #include "python/arrays.h"
-#include "python/posers.h"
 #include "python/records.h"
 
 enum { BONES, MORPHS, SECTIONS };
@@ -95,7 +94,7 @@ static void motion_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     for (int i = 0; i < SECTIONS; i++)
         Py_CLEAR(motion->sections[i]);
-    mmd_posers_free_of_motion(self);
+    mmd_posers_free_of_motion(&motion->posers);
     Py_CLEAR(motion->bytes);
     Py_CLEAR(motion->owner);
     mmd_object_free(self);

@@ -2,7 +2,6 @@
 /* What Model computes besides skinning: poses, morphed texture coordinates and materials. */
 #include "core/data/morph.h"
 #include "python/arrays.h"
-#include "python/posers.h"
 #include "python/records.h"
 
 /* Arrays (...) or (F, ...): the number of frames, 1 without that axis, and whether it is there. */
@@ -55,20 +54,26 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
 {
     mmd_state *state = mmd_state_of(self);
     mmd_array matrices = {0}, sliders = {0};
+    bool by_motion = motion != Py_None;
+    const mmd_posed_pair pair = {.rig = mmd_model_rig(self),
+                                 .of_model = mmd_model_posers(self),
+                                 .motion = by_motion ? mmd_motion_data(motion) : NULL,
+                                 .of_motion = by_motion ? mmd_motion_posers(motion) : NULL};
     mmd_kept_poser *kept = NULL;
     mmd_error err = {0};
     PyObject *pose = NULL;
-    if (!mmd_pose_check(mmd_model_rig(self), job, &err))
+    if (mmd_pose_check(pair.rig, job, &err) &&
+        make_pose(mmd_model_data(self), batch, job->frame_count, &matrices, &sliders))
+        kept = mmd_posers_take(&pair, &err);
+    if (err.code != MMD_E_NONE)
         mmd_raise(state, &err);
-    else if (make_pose(mmd_model_data(self), batch, job->frame_count, &matrices, &sliders))
-        kept = mmd_posers_take(self, motion);
     if (kept) {
         job->matrices = matrices.data;
         job->sliders = sliders.data;
         Py_BEGIN_ALLOW_THREADS
         mmd_pose(kept->poser, job);
         Py_END_ALLOW_THREADS
-        mmd_posers_give_back(self, kept);
+        mmd_posers_give_back(&pair, kept);
         pose = PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE], matrices.object,
                                             sliders.object, NULL);
     }

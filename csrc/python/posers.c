@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/posers.h"
 
+#include "core/base/error.h"
+
 #include <stddef.h>
 
 /* Per model, of all motions and threads: the one that waits longest goes first. */
@@ -36,49 +38,45 @@ static void kept_free(mmd_kept_poser *kept)
     PyMem_Free(kept);
 }
 
-static mmd_kept_poser *kept_new(PyObject *model, PyObject *motion)
+static mmd_kept_poser *kept_new(const mmd_posed_pair *pair, mmd_error *err)
 {
     mmd_kept_poser *kept = PyMem_Calloc(1, sizeof *kept);
     if (!kept) {
-        PyErr_NoMemory();
+        mmd_fail_memory(err);
         return NULL;
     }
     mmd_ring_init(&kept->of_model);
     mmd_ring_init(&kept->of_motion);
-    kept->motion = motion;
-    const mmd_rig *rig = mmd_model_rig(model);
-    const mmd_motion *data = motion == Py_None ? NULL : mmd_motion_data(motion);
-    mmd_error err = {0};
+    kept->motion = pair->motion;
     Py_BEGIN_ALLOW_THREADS
-    kept->poser = mmd_poser_new(rig, data, &err);
+    kept->poser = mmd_poser_new(pair->rig, pair->motion, err);
     Py_END_ALLOW_THREADS
     if (kept->poser)
         return kept;
     PyMem_Free(kept);
-    mmd_raise(mmd_state_of(model), &err);
     return NULL;
 }
 
-mmd_kept_poser *mmd_posers_take(PyObject *model, PyObject *motion)
+mmd_kept_poser *mmd_posers_take(const mmd_posed_pair *pair, mmd_error *err)
 {
-    mmd_ring *ring = mmd_model_posers(model);
+    mmd_ring *ring = pair->of_model;
     for (mmd_ring *item = ring->next; item != ring; item = item->next) {
         mmd_kept_poser *kept = KEPT_OF(item, of_model);
-        if (kept->motion == motion) {
+        if (kept->motion == pair->motion) {
             ring_remove(&kept->of_model);
             ring_remove(&kept->of_motion);
             return kept;
         }
     }
-    return kept_new(model, motion);
+    return kept_new(pair, err);
 }
 
-void mmd_posers_give_back(PyObject *model, mmd_kept_poser *kept)
+void mmd_posers_give_back(const mmd_posed_pair *pair, mmd_kept_poser *kept)
 {
-    mmd_ring *ring = mmd_model_posers(model);
+    mmd_ring *ring = pair->of_model;
     ring_insert(ring, &kept->of_model);
-    if (kept->motion != Py_None)
-        ring_insert(mmd_motion_posers(kept->motion), &kept->of_motion);
+    if (pair->of_motion)
+        ring_insert(pair->of_motion, &kept->of_motion);
     size_t count = 0;
     for (mmd_ring *item = ring->next; item != ring; item = item->next)
         count++;
@@ -86,16 +84,14 @@ void mmd_posers_give_back(PyObject *model, mmd_kept_poser *kept)
         kept_free(KEPT_OF(ring->previous, of_model));
 }
 
-void mmd_posers_free_of_model(PyObject *model)
+void mmd_posers_free_of_model(mmd_ring *ring)
 {
-    mmd_ring *ring = mmd_model_posers(model);
     while (ring->next != ring)
         kept_free(KEPT_OF(ring->next, of_model));
 }
 
-void mmd_posers_free_of_motion(PyObject *motion)
+void mmd_posers_free_of_motion(mmd_ring *ring)
 {
-    mmd_ring *ring = mmd_motion_posers(motion);
     while (ring->next != ring)
         kept_free(KEPT_OF(ring->next, of_motion));
 }

@@ -2,7 +2,10 @@
 #ifndef MMD_PY_POSERS_H
 #define MMD_PY_POSERS_H
 
-#include "python/state.h"
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "mmdskin.h"
 
 /* Posers that were used and wait for the next call of the same model and motion: binding them and
    allocating costs as much as a frame. A call takes one out and gives it back, so that no two
@@ -16,21 +19,24 @@ typedef struct mmd_ring {
 
 void mmd_ring_init(mmd_ring *ring);
 
-/* Of a Model and a Motion; where their kept posers hang. */
-mmd_ring *mmd_model_posers(PyObject *model);
-mmd_ring *mmd_motion_posers(PyObject *motion);
+/* A model and a motion, and where their kept posers hang; NULLs for a pose by local values. */
+typedef struct mmd_posed_pair {
+    const mmd_rig *rig;
+    const mmd_motion *motion;
+    mmd_ring *of_model, *of_motion;
+} mmd_posed_pair;
 
 typedef struct mmd_kept_poser {
     mmd_ring of_model, of_motion;
     mmd_poser *poser;
-    PyObject *motion; /* borrowed; Py_None: by local values */
+    const mmd_motion *motion;
 } mmd_kept_poser;
 
-/* A poser of the model by the motion or None. NULL with an exception when memory is short. */
-mmd_kept_poser *mmd_posers_take(PyObject *model, PyObject *motion);
-void mmd_posers_give_back(PyObject *model, mmd_kept_poser *kept);
+/* NULL when memory is short. */
+mmd_kept_poser *mmd_posers_take(const mmd_posed_pair *pair, mmd_error *err);
+void mmd_posers_give_back(const mmd_posed_pair *pair, mmd_kept_poser *kept);
 
-void mmd_posers_free_of_model(PyObject *model);
-void mmd_posers_free_of_motion(PyObject *motion);
+void mmd_posers_free_of_model(mmd_ring *ring);
+void mmd_posers_free_of_motion(mmd_ring *ring);
 
 #endif

@@ -8,6 +8,7 @@
 #include "core/pose/rig.h"
 #include "core/skin/mesh.h"
 #include "mmdskin.h"
+#include "python/posers.h"
 #include "python/variants.h"
 
 /* The records, in the order of their classes in the state: name and field names. */
@@ -67,6 +68,8 @@ extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec;
 /* The mesh of a Model or a Mesh, borrowed. */
 const mmd_mesh *mmd_model_mesh(PyObject *model);
 const mmd_mesh *mmd_mesh_mesh(PyObject *mesh);
+mmd_ring *mmd_model_posers(PyObject *model);
+mmd_ring *mmd_motion_posers(PyObject *motion);
 mmd_variants *mmd_model_variants(PyObject *model);
 mmd_variants *mmd_mesh_variants(PyObject *mesh);
 /* (V,3), a view that keeps the Model or Mesh; made at first use. */

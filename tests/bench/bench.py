@@ -20,9 +20,10 @@ import mmdskin
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender"), str(ROOT / "tests/examples")]
 
 import addon_profile  # noqa: E402
+import examples_python  # noqa: E402
 from judges import twin  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
@@ -233,6 +234,25 @@ def dance_rows(model, motion, rounds=7):
     yield f"dance, memory after {rounds} against 1", growth, "MB more", "<=", 1
 
 
+def dataset_rows():
+    """docs/examples/dataset_dask.py, in the Python that tests/examples/setup.sh has installed."""
+    python = examples_python.command()
+    if python is None or not MODEL.exists():
+        print("no data set is measured: it takes build/examples and the shared models")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [python, Path(__file__).with_name("dataset.py"), MODEL, MOTION],
+            env=examples_python.environment(folder),
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    rates = json.loads(done.stdout)
+    yield "data set by Dask, 1 worker", rates["1"], "frames/s", None, None
+    yield "data set by Dask, 2 workers", rates["2"], "frames/s", None, None
+    yield "data set, 2 workers against 1", rates["2"] / rates["1"], "x", ">=", 1.8
+
+
 def import_rows():
     script = "import time, numpy; t = time.time(); import mmdskin; print(time.time() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(9)]
@@ -261,6 +281,10 @@ def blender_rows():
         if MODEL.exists():
             tools = os.environ.get("MMDSKIN_MMD_TOOLS")
             options = ["--mmd-tools", tools] if tools else []
+            if tools:
+                found = in_blender(command, "beside_mmd_tools.py", zips[-1], *options)
+                for way, ms in found["ms"].items():
+                    yield f"Blender 4.5, mmd_tools' dancer, {way}", ms, "ms", None, None
             found = in_blender(command, "import_model.py", zips[-1], *options)
             for file, times in found["import_ms"].items():
                 for importer, ms in times.items():
@@ -314,6 +338,7 @@ def main():
         motion_rows(dance),
         pose_rows(model, motion),
         dance_rows(model, motion),
+        dataset_rows(),
         import_rows(),
         blender_rows(),
     )

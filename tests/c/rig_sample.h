@@ -2,12 +2,9 @@
 #ifndef RIG_SAMPLE_H
 #define RIG_SAMPLE_H
 
-#include "core/data/motion.h"
-#include "core/pose/pose.h"
+#include "core/pose/rig.h"
 
 /* Models and motions that consist of a few bones or tracks over the caller's arrays. */
-
-enum { SAMPLE_MAX_BONES = 12 };
 
 #define TEXT(literal)                                                                              \
     {                                                                                              \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/data/morph.h"
-#include "core/formats/load.h"
-#include "core/pose/pose.h"
 #include "mesh_sample.h"
+#include "mmdskin.h"
 #include "motion_sample.h"
 #include "pmx_sample.h"
 #include "test.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/data/motion.h"
 
-#include "core/formats/load.h"
+#include "mmdskin.h"
 #include "motion_sample.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/pose/pose.h"
+#include "mmdskin.h"
 
 #include "rig_sample.h"
 #include "test.h"

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""The Python that setup.sh installed for docs/examples, with the module of this Python in it."""
+
+import os
+import secrets
+from pathlib import Path
+
+import mmdskin
+
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "docs" / "examples"
+CACHE = Path(os.environ.get("MMDSKIN_CACHE", Path.home() / ".cache/mmdskin")) / "examples"
+
+
+def command():
+    """The interpreter, or None where it is not installed."""
+    return CACHE / "bin/python" if (CACHE / "ready").exists() else None
+
+
+def environment(folder):
+    """Variables that show it mmdskin and keep what the engines write below `folder`."""
+    modules = Path(folder, "modules")
+    modules.mkdir()
+    extension = Path(mmdskin.__file__)
+    (modules / extension.name).symlink_to(extension)
+    return {
+        **os.environ,
+        "PYTHONPATH": str(modules),
+        "DASK_TEMPORARY_DIRECTORY": f"{folder}/dask",
+        "RAY_TMPDIR": f"{folder}/ray",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),  # or it leaves one in the home folder
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT
+"""docs/examples, run as a user would in a Python of their own, with two workers.
+
+What they write is read here by the bytes of its files, without Zarr.
+"""
+
+import json
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import examples_python
+import mmdskin
+import numpy as np
+import pytest
+from conftest import SHARED
+from files import motion_file, small
+from files import pmx_file as pmx
+from sample import model as sample
+from sample import motion as sample_motion
+
+PROBE = Path(__file__).with_name("probe.py")
+ENGINES = ["dataset_dask", "dataset_ray"]
+REAL = ["初音ミク.pmx", "mmt_test_model.pmx", "miku_v2.pmd", "test.vmd", "test.vpd"]
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Run a script with arguments → what it printed; its status must be the one expected."""
+    python = examples_python.command()
+    if python is None:
+        pytest.skip("the examples' Python is not here: run make build/examples")
+    # not pytest's folder, which is too long for the sockets of Ray
+    folder = tempfile.mkdtemp(prefix="mmdskin")
+    environment = examples_python.environment(folder)
+
+    def call(script, *arguments, status=0, start=subprocess.run, **options):
+        command = [python, script, *arguments]
+        if start is subprocess.Popen:
+            return start(command, env=environment, **options)
+        done = start(command, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    yield call
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Folders of models and motions: the sample, a small model below, a broken one, real ones if at hand."""
+    models, motions = tmp_path_factory.mktemp("モデル"), tmp_path_factory.mktemp("踊り")
+    (models / "サンプル.pmx").write_bytes(sample.build_sample())
+    (models / "小さい").mkdir()
+    (models / "小さい" / "少し.PMX").write_bytes(pmx.write(small.small_file()))
+    (models / "壊れた.pmx").write_bytes(sample.build_sample()[:5000])
+    (motions / "踊り.vmd").write_bytes(sample_motion.build_motion())
+    for path in filter(Path.exists, (SHARED / "models" / name for name in REAL)):
+        target = models if path.suffix in (".pmx", ".pmd") else motions
+        (target / path.name).write_bytes(path.read_bytes())
+    return models, motions
+
+
+OPTIONS = ["--frames", ":63:2", "--chunk-mb", "1"]
+
+
+@pytest.fixture(scope="module")
+def serial(run, data, tmp_path_factory):
+    """What one core writes."""
+    store = tmp_path_factory.mktemp("serial") / "踊り.zarr"
+    run(script("dataset_chunks"), *data, store, *OPTIONS, status=1)
+    return store
+
+
+def script(engine):
+    return examples_python.EXAMPLES / f"{engine}.py"
+
+
+def contents(store):
+    """Bytes of every file; those that a killed worker left half written are not part of it."""
+    paths = (path for path in store.rglob("*") if path.is_file() and path.suffix != ".partial")
+    return {str(path.relative_to(store)): path.read_bytes() for path in paths}
+
+
+def times(store):
+    return {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()}
+
+
+def array(group, name, frames):
+    """A chunked array of a group, by the format's own words."""
+    described = json.loads((group / name / "zarr.json").read_text("utf-8"))
+    shape, chunk = described["shape"], described["chunk_grid"]["configuration"]["chunk_shape"]
+    assert [codec["name"] for codec in described["codecs"]] == ["bytes"]
+    assert shape[0] == frames and shape[1:] == chunk[1:]
+    parts = [
+        np.fromfile(group / name / "c" / str(i) / "0" / "0", described["data_type"])
+        for i in range(-(-frames // chunk[0]))
+    ]
+    return np.concatenate(parts).reshape(-1, *chunk[1:])[:frames]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_group_holds_what_skin_gives(run, data, tmp_path, dtype):
+    run(script("dataset_chunks"), *data, tmp_path / "out", *OPTIONS, "--dtype", dtype, status=1)
+    model = mmdskin.load_model(data[0] / "サンプル.pmx")
+    motion = mmdskin.load_motion(data[1] / "踊り.vmd")
+    frames = np.arange(motion.frame_range[1] + 1)[:63:2]
+    skinned = mmdskin.skin(model, model.pose(motion, frames), backend="cpu")
+    group = tmp_path / "out" / "サンプル.pmx" / "踊り.vmd"
+    for name in ("positions", "normals"):
+        wanted = getattr(skinned, name).astype(dtype)
+        assert np.array_equal(array(group, name, len(frames)), wanted)
+
+
+def test_a_group_names_its_files_and_frames(serial):
+    group = serial / "小さい" / "少し.PMX" / "踊り.vmd"
+    found = json.loads((group / "zarr.json").read_text("utf-8"))["attributes"]
+    assert (found["model"], found["motion"]) == ("小さい/少し.PMX", "踊り.vmd")
+    assert found["frames"] == [0, 63, 2]
+    assert len(found["model_sha256"]) == len(found["motion_sha256"]) == 64
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_workers_write_the_bytes_of_a_serial_run(run, data, serial, tmp_path, engine):
+    """And tell of the file that is broken."""
+    said = run(script(engine), *data, tmp_path / "out", *OPTIONS, "--workers", "2", status=1)
+    assert "\n壊れた.pmx: FormatError: vertices: " in said
+    assert contents(tmp_path / "out") == contents(serial)
+
+
+def test_a_running_cluster_needs_only_its_packages(run, data, serial, tmp_path):
+    """Its workers import the example's functions though its folder is none of theirs."""
+    file = tmp_path / "scheduler.json"
+    dask = [examples_python.command().with_name("dask")]
+    scheduler = ["scheduler", "--scheduler-file", file, "--host", "127.0.0.1", "--port", "0"]
+    workers = ["worker", "--scheduler-file", file, "--nworkers", "2", "--nthreads", "1"]
+    options = {"start": subprocess.Popen, "cwd": tmp_path, "stderr": subprocess.DEVNULL}
+    with ExitStack() as stack:
+        for command in (scheduler, workers):
+            process = stack.enter_context(run(*dask, *command, "--no-dashboard", **options))
+            stack.callback(process.terminate)
+        while not file.exists():
+            time.sleep(0.05)
+        address = json.loads(file.read_text())["address"]
+        run(
+            script("dataset_dask"),
+            *data,
+            tmp_path / "out",
+            *OPTIONS,
+            "--scheduler",
+            address,
+            status=1,
+        )
+    assert contents(tmp_path / "out") == contents(serial)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_killed_worker_loses_nothing(run, data, serial, tmp_path, engine):
+    run(PROBE, "die", engine, *data, tmp_path / "out", *OPTIONS, "--workers", "2", status=1)
+    assert (tmp_path / "out.died").exists()
+    assert contents(tmp_path / "out") == contents(serial)
+
+
+def test_a_killed_run_is_taken_up(run, data, serial, tmp_path):
+    """What was finished before is not written again."""
+    arguments = [*data, tmp_path / "out", *OPTIONS]
+    run(PROBE, "die", "dataset_chunks", *arguments, status=-signal.SIGKILL)
+    before = times(tmp_path / "out")
+    assert contents(tmp_path / "out") != contents(serial)
+    run(script("dataset_chunks"), *arguments, status=1)
+    assert contents(tmp_path / "out") == contents(serial)
+    after = times(tmp_path / "out")
+    kept = [path for path in before if path.parent.parent.name == "written"]
+    assert kept
+    assert all(before[path] == after[path] for path in kept)
+
+
+def test_a_second_run_writes_nothing(run, data, serial):
+    """Nor does another engine."""
+    before = times(serial)
+    run(script("dataset_dask"), *data, serial, *OPTIONS, "--workers", "2", status=1)
+    assert times(serial) == before
+
+
+def few(tmp_path):
+    """A model, a motion, and how to make the data set of the folders they are in."""
+    model, motion = tmp_path / "models" / "少し.pmx", tmp_path / "motions" / "踊り.vmd"
+    model.parent.mkdir()
+    motion.parent.mkdir()
+    model.write_bytes(pmx.write(small.small_file()))
+    motion.write_bytes(sample_motion.build_motion())
+    arguments = [script("dataset_chunks"), model.parent, motion.parent, tmp_path / "out"]
+    return model, motion, arguments
+
+
+@pytest.mark.parametrize("change", ["model", "motion", "frames"])
+def test_what_changed_is_made_anew(run, tmp_path, change):
+    model, motion, arguments = few(tmp_path)
+    run(*arguments)
+    chunk = tmp_path / "out" / model.name / motion.name / "positions/c/0/0/0"
+    before = chunk.read_bytes()
+    if change == "model":
+        file = small.small_file()
+        file.positions *= 2
+        model.write_bytes(pmx.write(file))
+    elif change == "motion":
+        found = motion_file.keys(motion.read_bytes())
+        del found.bones[5:]
+        motion.write_bytes(motion_file.write_vmd(found))
+    else:
+        arguments += ["--frames", "5:"]
+    run(*arguments)
+    assert chunk.read_bytes() != before
+
+
+def test_a_broken_file_is_told_and_stops_no_other(run, tmp_path):
+    model, motion, arguments = few(tmp_path)
+    model.with_name("壊れた.pmx").write_bytes(model.read_bytes()[:3000])
+    motion.with_name("空.vmd").touch()
+    said = run(*arguments, status=1).splitlines()
+    assert any(line.startswith("壊れた.pmx: FormatError: ") for line in said)
+    assert any(line.startswith("空.vmd: FormatError: ") for line in said)
+    assert "1 models, 1 motions, 2 failures" in said
+    assert (tmp_path / "out" / model.name / motion.name / "written/c/0").exists()
+
+
+def test_a_file_that_changes_during_a_run_is_told(run, tmp_path):
+    """Or the hash in the attributes would be of something else."""
+    _, _, [_, *arguments] = few(tmp_path)
+    said = run(PROBE, "change", "dataset_chunks", *arguments, status=1)
+    assert "ValueError: 少し.pmx was changed after this run began" in said
+
+
+def test_a_motion_for_another_model_is_warned_of_and_done(run, tmp_path):
+    model, motion, arguments = few(tmp_path)
+    model.write_bytes(pmx.write(small.rigid_file(10)))
+    said = run(*arguments)
+    assert f"{model.name}/{motion.name}: the motion names no bone or morph of the model" in said
+    assert (tmp_path / "out" / model.name / motion.name / "written/c/0").exists()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_worker_holds_less_than_300_mb(run, tmp_path, engine):
+    """With chunks of the default size, whatever the size of the model."""
+    model, motion, [_, *arguments] = few(tmp_path)
+    model.with_name("大きい.pmx").write_bytes(pmx.write(small.rigid_file(200_000)))
+    for path in filter(
+        Path.exists, (SHARED / "models" / name for name in ["巡音ルカ.pmx", "realize_motion.vmd"])
+    ):
+        folder = model.parent if path.suffix == ".pmx" else motion.parent
+        (folder / path.name).write_bytes(path.read_bytes())
+    options = ["--workers", "2", "--dtype", "float16", "--frames", ":30"]
+    run(PROBE, "measure", engine, *arguments, *options)
+    peaks = [int(path.read_text()) for path in (tmp_path / "out.memory").iterdir()]
+    assert len(peaks) == 2
+    assert max(peaks) < 300_000
