@@ -281,6 +281,10 @@ def blender_rows():
         if MODEL.exists():
             tools = os.environ.get("MMDSKIN_MMD_TOOLS")
             options = ["--mmd-tools", tools] if tools else []
+            if tools:
+                found = in_blender(command, "beside_mmd_tools.py", zips[-1], *options)
+                for way, ms in found["ms"].items():
+                    yield f"Blender 4.5, mmd_tools' dancer, {way}", ms, "ms", None, None
             found = in_blender(command, "import_model.py", zips[-1], *options)
             for file, times in found["import_ms"].items():
                 for importer, ms in times.items():

@@ -31,10 +31,13 @@ def missing():
 
 
 class Window:
-    """A context: starts display and Blender with a moving sample, ends both, lays out the pictures."""
+    """A context: starts display and Blender, ends both, lays out the pictures.
 
-    def __init__(self, folder, pictures):
-        self.folder, self.pictures = folder, pictures
+    Blender shows a moving sample, or with `empty` nothing, in good quality.
+    """
+
+    def __init__(self, folder, pictures, empty=False):
+        self.folder, self.pictures, self.empty = folder, pictures, empty
         self.report, self.probe = folder / "report.json", folder / "probe"
         self.processes = []
         self.places = {}  # (area, kind of region): {button: place from the region's top left}
@@ -82,6 +85,7 @@ class Window:
             HERE / "window_inside.py",
             "--",
             self.folder,
+            *(["empty"] if self.empty else []),
         ]
         with (self.pictures / "window.log").open("wb") as log:
             self.processes.append(
@@ -202,6 +206,13 @@ class Window:
         self.xdotool("type", "--delay", 5, text)
         self.press("Return")
 
+    def search(self, text):
+        """Find an operator by Blender's own search and call it."""
+        self.key("F3")
+        self.xdotool("type", "--delay", 20, text)
+        time.sleep(1)
+        self.press("Return")
+
     # Where things are
 
     def find(self, button, area="VIEW_3D", kind="UI", columns=COLUMNS):
@@ -273,7 +284,7 @@ class Window:
         self.enter("frame_end", str(frame), "TIMELINE", "HEADER", [0.87, 0.955])
         self.wait_state(end=frame)
 
-    def install(self, path):
+    def install(self, path, box=None):
         """Edit > Preferences > Add-ons > Install, the file, the check box; pictures of each."""
         self.click_at(*EDIT_MENU)
         self.press("p")
@@ -291,18 +302,28 @@ class Window:
         self.click("file.execute", "FILES", "EXECUTE")
         self.click("preferences.addon_enable", "PREFERENCES", "WINDOW", [0.08])
         self.wait(lambda: "mmdskin_addon" in self.state()["addons"], 20, "the add-on is on")
-        self.picture("install-enabled")
+        self.picture("install-enabled", box)
         # Its border has no close button, as the display has no window manager.
         (self.folder / "close").touch()
         self.wait(lambda: not self.has("PREFERENCES"), 20, "the preferences close")
 
-    def picture(self, name):
-        """Take a picture; they are numbered in their order."""
+    def picture(self, name, box=None):
+        """Take a picture of all, or of a box (x, y, width, height); numbered in their order."""
         number = len(list(self.pictures.glob("*.png"))) + 1
         path = self.pictures / f"{number:02d}-{name}.png"
-        subprocess.run(
-            ["import", "-window", "root", path], env=self.environment, check=True, timeout=30
-        )
+        command = ["import", "-window", "root"]
+        if box:
+            x, y, width, height = map(int, box)
+            command += [
+                "-crop",
+                f"{width}x{height}+{x}+{y}",
+                "+repage",
+                "-dither",
+                "None",
+                "-colors",
+                "96",
+            ]
+        subprocess.run([*command, path], env=self.environment, check=True, timeout=30)
         return path
 
     def _lay_out_pictures(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Inside the windowed Blender: open a moving sample and report to a file what the driver asks for.
 
-blender --factory-startup --python window_inside.py -- FOLDER
+blender --factory-startup --python window_inside.py -- FOLDER [empty]
 
 FOLDER/report.json is renewed fifty times a second; while FOLDER/probe exists it also names the button
 under the mouse in each region. FOLDER/close closes every window but the first.
@@ -24,16 +24,21 @@ import scene  # noqa: E402
 drawn = {"count": 0}
 
 
-def main(folder):
+def main(folder, start="sample"):
     folder = pathlib.Path(folder)
     bpy.context.preferences.view.show_splash = False
-    bpy.context.preferences.system.viewport_aa = "OFF"  # the processor draws
     scene.clear()
-    dance(scene.Scene(case.small_model()))
-    path = str(folder / "sample.blend")
+    state = sample_state if start == "sample" else any_state
+    if start == "sample":
+        bpy.context.preferences.system.viewport_aa = "OFF"  # the processor draws
+        dance(scene.Scene(case.small_model()))
+    else:
+        tidy_view()
+    path = str(folder / f"{start}.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
-    scene.select(bpy.data.objects["model_mesh"])
+    if start == "sample":
+        scene.select(bpy.data.objects["model_mesh"])
     count = 0
 
     def tick():
@@ -59,15 +64,40 @@ def dance(model):
     bpy.context.scene.frame_set(1)
 
 
-def state():
-    watch_panels()
+def tidy_view():
+    """Textures, and nothing but the model."""
+    for area in bpy.context.window_manager.windows[0].screen.areas:
+        if area.type == "VIEW_3D":
+            space = area.spaces.active
+            space.shading.light, space.shading.color_type = "FLAT", "TEXTURE"
+            space.overlay.show_overlays = False
+            space.show_gizmo = space.show_region_toolbar = False
+
+
+def sample_state():
+    """What the window shows, and all of the sample's mesh."""
     mesh = bpy.data.objects["model_mesh"]  # by name: undo makes new objects
-    settings = getattr(bpy.data.objects["model_arm"], "mmdskin", None)
     return {
-        **{name: getattr(settings, name, None) for name in ("preview", "range", "target")},
+        **any_state(),
         "mesh": case.digest(mesh),
         "shown": shown(mesh),
-        "keys": [key.name for key in mesh.data.shape_keys.key_blocks],
+    }
+
+
+def any_state():
+    """What the window shows, with the settings of the only model."""
+    watch_panels()
+    armature, mesh = (
+        next((obj for obj in bpy.data.objects if obj.type == kind), None)
+        for kind in ("ARMATURE", "MESH")
+    )
+    settings = getattr(armature, "mmdskin", None)
+    keys = mesh.data.shape_keys if mesh else None
+    names = ("preview", "range", "target", "source", "motion_path")
+    return {
+        **{name: getattr(settings, name, None) for name in names},
+        "model": armature.name if armature else None,
+        "keys": [key.name for key in keys.key_blocks] if keys else [],
         "frame": bpy.context.scene.frame_current,
         "end": bpy.context.scene.frame_end,
         "addons": [addon.module for addon in bpy.context.preferences.addons],
@@ -138,4 +168,4 @@ def write(path, content):
     os.replace(f"{path}.part", path)
 
 
-main(sys.argv[sys.argv.index("--") + 1])
+main(*sys.argv[sys.argv.index("--") + 1 :])

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""What the README shows works as it stands there."""
+"""What the README and its translations show works as it stands there."""
 
+import ast
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from sample import model as sample
-from sample import motion as sample_motion
+from sample.character import dance, model
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXAMPLES = [
-    example
-    for example in re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    if "import bpy" not in example  # test_blender.py runs those
-]
+PAGES = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("README.*.md")))
+}
+LANGUAGES = {"README.ja.md": 0, "README.zh.md": 1}  # columns of the add-on's translations
+
+
+def examples(text):
+    return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+# test_blender.py runs those that import bpy
+EXAMPLES = [example for example in examples(PAGES["README.md"]) if "import bpy" not in example]
 
 
 def test_readme_has_examples():
@@ -25,21 +32,56 @@ def test_readme_has_examples():
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_example_runs_as_a_script(number, tmp_path):
-    sample.write_sample(tmp_path)
-    sample_motion.write_motion(tmp_path)
+    if number:  # the first needs no files
+        model.write_character(tmp_path)
+        dance.write_dance(tmp_path)
     script = tmp_path / "example.py"
     script.write_text(EXAMPLES[number], encoding="utf-8")
     result = subprocess.run(
         [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
     )
     assert result.returncode == 0, result.stderr
+    promised = re.findall(r"print\(.*# (\d+) %, (\d+) %", EXAMPLES[number])
+    printed = re.findall(r"(\d+)%", result.stdout)
+    assert printed == [share for shares in promised for share in shares]
+
+
+@pytest.mark.parametrize("page", LANGUAGES)
+def test_translations_show_examples_of_the_readme(page):
+    assert examples(PAGES[page])
+    assert set(examples(PAGES[page])) <= set(examples(PAGES["README.md"]))
+
+
+@pytest.mark.parametrize("page", LANGUAGES)
+def test_translations_name_buttons_as_the_panel_does(page):
+    source = (ROOT / "addon" / "translations.py").read_text(encoding="utf-8")
+    words = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(value, ast.Tuple):
+                    words[key.value] = ast.literal_eval(value)
+    for button in ("MMD Skinning", "Pose Source", "Bake MMD Skin", "Clear Bake", "MMD model"):
+        assert button in PAGES["README.md"]
+        assert words[button][LANGUAGES[page]] in PAGES[page]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_stay_short(page):
+    assert len(PAGES[page].splitlines()) < 150
 
 
 def test_make_targets_in_the_readme_exist():
     targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
-    assert set(re.findall(r"\bmake ([a-z]+)\b(?=`|$| )", README)) <= set(targets.split())
+    assert set(re.findall(r"\bmake ([a-z]+)\b(?=`|$| )", PAGES["README.md"])) <= set(
+        targets.split()
+    )
 
 
-def test_pictures_in_the_readme_exist_and_are_small():
-    for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README):
-        assert (ROOT / name).stat().st_size < (1_500_000 if name.endswith(".gif") else 300_000)
+@pytest.mark.parametrize("page", PAGES)
+def test_pictures_exist_and_are_small(page):
+    folder = ROOT / "docs" if page in LANGUAGES else ROOT
+    names = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", PAGES[page])
+    assert len(names) >= 7
+    for name in names:
+        assert (folder / name).stat().st_size < (1_500_000 if name.endswith(".gif") else 150_000)

@@ -46,14 +46,12 @@ def grid(points, uvs=None, closed=False):
     positions = points.reshape(-1, 3)
     area = np.linalg.norm(_areas(positions, triangles), axis=1)
     triangles = triangles[area > 1e-9]
-    centres = (points[:, :-1] if closed else points).mean(1)
-    return Surface(
-        positions,
-        smooth_normals(positions, triangles),
-        np.reshape(uvs, (-1, 2)),
-        triangles,
-        np.repeat(centres, m, axis=0),
-    )
+    # At a pole one vertex of the row is in no triangle.
+    used, corners = np.unique(triangles, return_inverse=True)
+    triangles = corners.reshape(triangles.shape)
+    centres = np.repeat((points[:, :-1] if closed else points).mean(1), m, axis=0)[used]
+    positions, uvs = positions[used], np.reshape(uvs, (-1, 2))[used]
+    return Surface(positions, smooth_normals(positions, triangles), uvs, triangles, centres)
 
 
 def _areas(positions, triangles):

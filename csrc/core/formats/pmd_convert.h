@@ -2,7 +2,7 @@
 #ifndef MMD_PMD_CONVERT_H
 #define MMD_PMD_CONVERT_H
 
-#include "core/formats/reader.h"
+#include "core/formats/names.h"
 
 /* What a PMD file means in terms of PMX, by the rules of docs/mmd-behaviour.md#pmd-to-pmx: pmd.c
    reads the layout of the file into this and the model, and asks for the rest here. */
@@ -19,8 +19,7 @@ typedef struct mmd_pmd {
     size_t base_morph, file_morphs; /* base_morph == file_morphs: there is none */
     size_t named_frames;
     mmd_text *texture_fields;
-    int32_t *texture_table; /* open addressing: texture + 1 */
-    size_t texture_mask;
+    mmd_names texture_names;
 } mmd_pmd;
 
 /* All return false (or -1) when memory is short. */

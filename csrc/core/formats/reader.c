@@ -59,8 +59,10 @@ mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size)
     if (!bytes)
         return (mmd_text){"", 0};
     mmd_text text = mmd_text_decode(r->arena, r->encoding, bytes, size);
-    r->no_memory |= !text.data;
-    return text;
+    if (text.data)
+        return text;
+    r->no_memory = true;
+    return (mmd_text){"", 0};
 }
 
 bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t least_size,

@@ -4,6 +4,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/bytes.h"
+#include "core/base/error.h"
 #include "core/base/text.h"
 
 /* What the file readers share: a cursor, the memory that they fill, and the place that errors name.
@@ -31,7 +32,8 @@ bool mmd_reader_fail(mmd_reader *r, const char *format, ...) MMD_PRINTF(2, 3);
 /* Called once per record: has anything gone wrong since the last call? */
 bool mmd_reader_sound(mmd_reader *r);
 
-/* Both latch a failure: zeroed memory, or NULL; the text of `size` bytes, empty for NULL. */
+/* Both latch a failure: zeroed memory, or NULL; the text of `size` bytes, empty when it fails and
+   for NULL. */
 void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size);
 mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size);
 

@@ -4,6 +4,7 @@
 #include "core/formats/vmd.h"
 
 #include "core/formats/keys.h"
+#include "core/formats/names.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,12 +46,6 @@ typedef struct grouping {
 static mmd_bytes record_at(const section *s, size_t place)
 {
     return (mmd_bytes){.data = s->bytes + place * s->size, .size = s->size};
-}
-
-static uint32_t frame_at(const uint8_t *bytes)
-{
-    mmd_bytes in = {.data = bytes, .size = 4};
-    return mmd_bytes_u32(&in);
 }
 
 static size_t field_size(const uint8_t *bytes, size_t room)
@@ -136,7 +131,7 @@ static bool group_by_name(vmd *v, const section *s, grouping *g)
         g->first[t + 2] += g->first[t + 1];
     for (size_t i = 0; i < s->count; i++)
         g->keys[next[tracks[i]]++] =
-            (uint64_t)frame_at(s->bytes + i * s->size + NAME_SIZE) << 32 | i;
+            (uint64_t)mmd_u32_at(s->bytes + i * s->size + NAME_SIZE) << 32 | i;
     return true;
 }
 
@@ -235,7 +230,7 @@ static bool read_track(vmd *v, const char *name, size_t size, section *s, uint64
     if (!read_section(v, name, size, true, s) || !allocate_keys(v, s->count, keys, &spare))
         return false;
     for (size_t i = 0; i < s->count; i++)
-        (*keys)[i] = (uint64_t)frame_at(s->bytes + i * size) << 32 | i;
+        (*keys)[i] = (uint64_t)mmd_u32_at(s->bytes + i * size) << 32 | i;
     *count = mmd_keys_sort(*keys, spare, s->count);
     return true;
 }

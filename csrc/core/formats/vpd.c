@@ -4,6 +4,7 @@
 #include "core/formats/vpd.h"
 
 #include "core/formats/keys.h"
+#include "core/formats/names.h"
 
 #include <math.h>
 #include <string.h>
@@ -193,7 +194,7 @@ static bool close_block(mmd_reader *r)
 static mmd_name read_name(mmd_reader *r)
 {
     size_t size = line_length(r);
-    mmd_name name = {r->in.data + r->in.offset, size};
+    mmd_name name = {.bytes = r->in.data + r->in.offset, .size = size};
     if (is_comment(r, size))
         while (name.size && is_blank(name.bytes[name.size - 1]))
             name.size--;

@@ -13,11 +13,14 @@ def _along_arm(surface):
     return (surface.centres - s.ARM) @ s.REACH
 
 
-def _arm_rig(surface, shoulder=0.0):
+SHOULDER = Joint(0.0, 0.45, s.REACH)
+
+
+def _arm_rig(surface, shoulder=SHOULDER):
     twists = [f"左腕捩{i}" for i in (1, 2, 3)] + ["左腕捩"]
     hand = [f"左手捩{i}" for i in (1, 2, 3)] + ["左手捩"]
     joints = [
-        Joint(shoulder, 0.45, s.REACH),
+        shoulder,
         *(Joint(place, 0.18) for place in (0.66, 1.04, 1.42, 1.8)),
         Joint(s.UPPER, 0.95, s.REACH),
         *(Joint(place, 0.16) for place in (4.15, 4.5, 4.85, 5.2)),
@@ -59,13 +62,13 @@ def puff_sleeve():
     stations = [(-0.75, 0.5), (-0.3, 0.86), (0.35, 1.0), (0.95, 0.92), (1.35, 0.62)]
     surface = _limb(s.ARM, s.REACH, stations, rings=18, caps=(0.3, 0), side=(0, 0, -1), around=28)
     # Nearly all of it turns with the arm; the rest is inside the bodice.
-    return surface, _arm_rig(surface, -0.45)
+    return surface, _arm_rig(surface, Joint(-0.35, 0.35))
 
 
 def band(place, radius, width, thickness=0.07):
     """A ring around the arm."""
     stations = [(place - width, radius), (place, radius + thickness), (place + width, radius)]
-    surface = _limb(s.ARM, s.REACH, stations, rings=7, caps=(0.05, 0.05), side=(0, 0, -1))
+    surface = _limb(s.ARM, s.REACH, stations, rings=9, side=(0, 0, -1))
     return surface, _arm_rig(surface)
 
 

@@ -46,8 +46,8 @@ def _skirt_rig(surface, around):
 
 
 def sash():
-    knots = [(0, 11.2, 0, 1.16, 0.98), (0, 11.5, 0, 1.3, 1.12), (0, 11.8, 0, 1.16, 0.98)]
-    surface = tube(knots, 9, 28, (0.08, 0.08))
+    knots = [(0, 11.3, 0, 1.2, 1.05), (0, 11.55, 0, 1.37, 1.2), (0, 11.8, 0, 1.13, 0.95)]
+    surface = tube(knots, 11, 28)
     return surface, trunk_rig(surface)
 
 

@@ -124,7 +124,7 @@ def _mouth(width, rise, opening, smile, thin=0.07):
     """The mouth as points: the upper lip's line is row 0, the lower one the last."""
     t = np.linspace(-1, 1, LASH_SEGMENTS + 1)
     x = MOUTH[0] + width / 2 * t
-    round_ = np.sqrt(np.clip(1 - t**2, 0, 1))
+    round_ = np.sqrt(1 - 0.999 * t**2)
     upper = MOUTH[1] + smile * t**2 + rise * round_ + thin / 2 * round_
     lower = MOUTH[1] + smile * t**2 - opening * round_ - thin / 2 * round_
     share = np.linspace(0, 1, MOUTH_ROWS)[:, None]

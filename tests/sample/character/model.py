@@ -17,32 +17,32 @@ from sample.shapes import png
 from sample.surfaces import Surface, joined, mirrored
 
 FOLDER = "tex/踊り子"
-SKIN, WHITE, DARK = (1.0, 0.886, 0.816), (0.98, 0.98, 0.99), (0.29, 0.15, 0.17)
-BLUE, YELLOW, NAVY = (0.34, 0.48, 0.80), (1.0, 0.80, 0.36), (0.20, 0.23, 0.40)
-BOTH_SIDES, EDGE, SHADOWS = 0x01, 0x10, 0x0E
+BOTH_SIDES, SHADOWS, EDGE = 0x01, 0x0E, 0x10
+SOLID, FLAT = EDGE | SHADOWS, 0  # flags of bodies and of what is drawn on the face
+EDGE_TINT = np.array((0.42, 0.3, 0.33))  # of the texture's colour
 
-# name, English name, colour, texture, flags, edge size, and the parts; of "left" ones also the
-# mirrored ones
+# name, English name, texture, flags, edge size, and the parts; of "left" ones also the mirrored ones
 MATERIALS = (
-    ("肌", "skin", SKIN, None, EDGE | SHADOWS, 0.7,
-     {"neck": body.neck, "left_arm": body.arm, "left_hand": body.hand, "left_leg": body.leg, "left_ear": head.ear}),
-    ("顔", "face", None, "face", EDGE | SHADOWS, 0.7, {"head": head.head}),
-    ("白目", "eyeballs", WHITE, None, 0, 0, {"left_eyeball": head.eyeball}),
-    ("瞳", "irises", None, "iris", 0, 0, {"left_iris": head.iris}),
-    ("まつげ", "lashes", DARK, None, BOTH_SIDES, 0,
+    ("肌", "skin", "skin", SOLID, 0.7,
+     {"neck": body.neck, "left_arm": body.arm, "left_hand": body.hand, "left_leg": body.leg,
+      "left_ear": head.ear}),
+    ("顔", "face", "face", SOLID, 0.7, {"head": head.head}),
+    ("白目", "eyeballs", "white", FLAT, 0, {"left_eyeball": head.eyeball}),
+    ("瞳", "irises", "iris", FLAT, 0, {"left_iris": head.iris}),
+    ("まつげ", "lashes", "lash", BOTH_SIDES, 0,
      {"left_lash": head.lash, "left_lower_lash": head.lower_lash}),
-    ("眉", "brows", (0.72, 0.36, 0.32), None, BOTH_SIDES, 0, {"left_brow": head.brow}),
-    ("口", "mouth", (0.78, 0.27, 0.29), None, BOTH_SIDES, 0, {"mouth": head.mouth}),
-    ("髪", "hair", None, "hair", EDGE | SHADOWS, 0.8,
+    ("眉", "brows", "brow", BOTH_SIDES, 0, {"left_brow": head.brow}),
+    ("口", "mouth", "mouth", BOTH_SIDES, 0, {"mouth": head.mouth}),
+    ("髪", "hair", "hair", SOLID, 0.8,
      {"cap": hair.cap, "bangs": hair.bangs, "left_lock": hair.side_locks, "left_tail": hair.tail,
       "cowlick": hair.cowlick}),
-    ("服", "dress", BLUE, None, EDGE | SHADOWS, 0.7, {"bodice": body.bodice, "left_sleeve": body.puff_sleeve}),
-    ("スカート", "skirt", None, "skirt", BOTH_SIDES | EDGE | SHADOWS, 0.7, {"skirt": clothes.skirt}),
-    ("白布", "white cloth", WHITE, None, EDGE | SHADOWS, 0.6,
+    ("服", "dress", "blue", SOLID, 0.7, {"bodice": body.bodice, "left_sleeve": body.puff_sleeve}),
+    ("スカート", "skirt", "skirt", BOTH_SIDES | SOLID, 0.7, {"skirt": clothes.skirt}),
+    ("白布", "white cloth", "white", SOLID, 0.6,
      {"shorts": body.shorts, "collar": clothes.collar, "left_sleeve_band": clothes.sleeve_band}),
-    ("靴下", "socks", None, "sock", EDGE | SHADOWS, 0.6, {"left_sock": body.sock}),
-    ("靴", "shoes", NAVY, None, EDGE | SHADOWS, 0.7, {"left_shoe": body.shoe}),
-    ("リボン", "ribbons", YELLOW, None, EDGE | SHADOWS, 0.6,
+    ("靴下", "socks", "sock", SOLID, 0.6, {"left_sock": body.sock}),
+    ("靴", "shoes", "navy", SOLID, 0.7, {"left_shoe": body.shoe}),
+    ("リボン", "ribbons", "yellow", SOLID, 0.6,
      {"sash": clothes.sash, "chest_bow": clothes.chest_bow, "back_bow": clothes.back_bow,
       "left_tie": hair.tie, "left_hair_bow": clothes.hair_bow, "left_bracelet": clothes.bracelet}),
 )  # fmt: skip
@@ -96,22 +96,18 @@ def _mesh(m):
 
 def _materials(m):
     m.textures = [f"{FOLDER}/{name}.png" for name in textures.ALL]
-    for name, english, colour, texture, flags, edge, _ in MATERIALS:
-        colour = colour or (1.0, 1.0, 1.0)
+    for name, english, texture, flags, edge, _ in MATERIALS:
         own = [part.surface for part in parts().values() if part.material == name]
+        colour = EDGE_TINT * textures.ALL[texture]().mean((0, 1)) / 255
         m.materials.append(
             pmx.Material(
                 name,
                 english,
-                (*colour, 1.0),
                 specular_power=0.0,
-                ambient=tuple(0.5 * c for c in colour),
                 flags=flags,
-                edge_color=(*(0.35 * c for c in colour), 1.0)
-                if texture is None
-                else (0.35, 0.2, 0.25, 1.0),
+                edge_color=(*colour.tolist(), 1.0),
                 edge_size=edge,
-                texture=-1 if texture is None else list(textures.ALL).index(texture),
+                texture=list(textures.ALL).index(texture),
                 shared_toon=True,
                 toon=1,
                 index_count=sum(surface.triangles.size for surface in own),

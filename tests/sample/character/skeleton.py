@@ -40,7 +40,7 @@ def skirt_point(chain, height):
 
 
 def skirt_radius(height):
-    share = (11.6 - height) / 4.4
+    share = (11.45 - height) / 4.25
     return 1.15 + 2.15 * share**0.8 if share > 0 else 1.15
 
 

@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: MIT
 """The character's textures, painted by code: (rows, columns, 3) uint8 each."""
 
+from functools import partial
+
 import numpy as np
 from sample.character.rig import smoothstep
 
 SKIN = np.array((255, 226, 208.0))
+# Plain ones too are textures: programs disagree on what the numbers of a material's colour mean.
+PLAIN = {
+    "skin": SKIN,
+    "white": (250, 250, 252),
+    "lash": (74, 38, 43),
+    "brow": (184, 92, 82),
+    "mouth": (199, 69, 74),
+    "blue": (87, 122, 204),
+    "navy": (51, 59, 102),
+    "yellow": (255, 204, 92),
+}
 BLUSH = np.array((250, 160, 150.0))
 
 
@@ -79,4 +92,9 @@ def sock():
     return _bytes(np.where((v < 0.06)[..., None], (92, 128, 206.0), colours))
 
 
-ALL = {"face": face, "iris": iris, "hair": hair, "skirt": skirt, "sock": sock}
+def _plain(colour):
+    return _bytes(np.broadcast_to(np.array(colour, float), (8, 8, 3)))
+
+
+PAINTED = {"face": face, "iris": iris, "hair": hair, "skirt": skirt, "sock": sock}
+ALL = PAINTED | {name: partial(_plain, colour) for name, colour in PLAIN.items()}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The five steps that the README shows, done by the mouse in a window, with a picture of each."""
+
+from sample.character import dance, model
+
+FILE_MENU = (46, 13)  # of the factory settings
+PANEL_HEIGHT = 465
+LAST = 30  # frame of the bake
+
+
+def walk(blender, addon_zip, folder):
+    install(blender, addon_zip)
+    import_model(blender, folder)
+    show_live(blender)
+    follow_motion(blender, folder)
+    bake(blender)
+
+
+def install(blender, addon_zip):
+    blender.install(addon_zip, (60, 60, 688, 96))
+    blender.key("n")
+    blender.open_tab()
+
+
+def import_model(blender, folder):
+    path = model.write_character(folder)
+    blender.click_at(*FILE_MENU)
+    blender.press("i")
+    blender.press("Up", "Up")  # the last entry but one
+    blender.picture("import", (30, 282, 440, 302))
+    blender.press("Return")
+    blender.wait_window("FILES", "File View")
+    blender.enter("directory", f"{folder}/", "FILES", "UI")
+    blender.enter("filename", path.name, "FILES", "EXECUTE")
+    blender.click("file.execute", "FILES", "EXECUTE")
+    blender.wait(lambda: blender.state()["model"], 60, "the model is there")
+    blender.key("KP_1", "Home")
+    blender.key(*4 * ["ctrl+KP_4"])  # closer to the panel
+
+
+def show_live(blender):
+    blender.click(".mmdskin.preview")
+    blender.wait_state(preview=True)
+    panel(blender, "live")
+
+
+def follow_motion(blender, folder):
+    path = dance.write_dance(folder)
+    blender.choose(".mmdskin.source", "m")
+    blender.wait_state(source="MOTION")
+    blender.enter(".mmdskin.motion_path", f"//{path.name}", "VIEW_3D", "UI")
+    blender.wait_state(motion_path=f"//{path.name}")
+    blender.enter(".mmdskin.model_path", "//dancer.pmx", "VIEW_3D", "UI")
+    panel(blender, "motion")
+
+
+def bake(blender):
+    blender.choose(".mmdskin.range", "s")
+    blender.wait_state(range="SCENE")
+    blender.set_last_frame(LAST)
+    blender.click("mmdskin.bake")
+    blender.wait(lambda: f"MMD {LAST:04d}" in blender.state()["keys"], 120, "it is baked")
+    panel(blender, "bake", beside=330)
+
+
+def panel(blender, name, beside=0):
+    """A picture of the panel, and of so many pixels of the view beside it."""
+    x, y, width, _ = blender.region("VIEW_3D", "UI")
+    blender.move(x - 300, y + 300)
+    blender.fresh()
+    blender.picture(name, (x - beside, y, width - 24 + beside, PANEL_HEIGHT))
