@@ -61,8 +61,9 @@ print(reason)
 
 
 def python(script, before="", timeout=60, **changes):
-    """Standard output of the script in a fresh interpreter without a display."""
-    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    """Standard output of the script in a fresh interpreter, without a display where EGL needs none."""
+    hidden = () if WINDOWS else ("DISPLAY", "WAYLAND_DISPLAY")
+    environment = {k: v for k, v in os.environ.items() if k not in hidden}
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + before + textwrap.dedent(script)],
         capture_output=True,
@@ -74,9 +75,18 @@ def python(script, before="", timeout=60, **changes):
     return done.stdout.strip()
 
 
+WINDOWS = sys.platform == "win32"
+# What names the library that contexts come from.
+LIBRARY = "MMDSKIN_OPENGL32" if WINDOWS else "MMDSKIN_EGL"
+needs_egl = pytest.mark.skipif(WINDOWS, reason="Windows has WGL in place of EGL")
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
 @pytest.fixture
 def stub(tmp_path):
     """Builds an EGL library from tests/skin/egl_stub.c, or from other source."""
+    if WINDOWS:
+        pytest.skip("Windows has WGL in place of EGL")
     compiler = shutil.which("gcc") or shutil.which("cc")
     if not compiler:
         pytest.skip("no C compiler to build an EGL library with")
@@ -110,9 +120,14 @@ def wrapper(gl, stub):
 # No OpenGL
 
 
-def test_no_egl_library():
-    reason = python(WITHOUT_GL, MMDSKIN_EGL="libnonsense.so.7")
+def test_no_library():
+    reason = python(WITHOUT_GL, **{LIBRARY: "libnonsense.so.7"})
     assert "libnonsense.so.7" in reason
+
+
+@pytest.mark.skipif(not WINDOWS, reason="only Windows has WGL")
+def test_opengl32_that_is_none():
+    assert "kernel32.dll has no wgl" in python(WITHOUT_GL, MMDSKIN_OPENGL32="kernel32.dll")
 
 
 def test_egl_library_that_is_none(stub, tmp_path):
@@ -121,10 +136,10 @@ def test_egl_library_that_is_none(stub, tmp_path):
     assert "undefined symbol: eglBindAPI" in python(WITHOUT_GL, MMDSKIN_EGL=stub(source=empty))
 
 
-def test_egl_library_that_is_no_library(tmp_path):
+def test_library_that_is_no_library(tmp_path):
     path = tmp_path / "libEGL.so"
     path.write_text("not a library")
-    assert str(path) in python(WITHOUT_GL, MMDSKIN_EGL=str(path))
+    assert str(path) in python(WITHOUT_GL, **{LIBRARY: str(path)})
 
 
 @pytest.mark.parametrize(
@@ -146,7 +161,8 @@ def test_egl_without_graphics(stub, defines, words):
 @pytest.mark.parametrize("version", ["2.1", "3.0", "3.2"])
 def test_driver_with_an_old_version(gl, version):
     reason = python(WITHOUT_GL, MESA_GL_VERSION_OVERRIDE=version)
-    assert "3.3" in reason and version in reason and "EGL_BAD_MATCH" in reason
+    assert "3.3" in reason and version in reason
+    assert WINDOWS or "EGL_BAD_MATCH" in reason
 
 
 def test_shader_that_does_not_compile(gl):
@@ -159,6 +175,7 @@ def test_shader_that_does_not_compile(gl):
     assert "does not compile" in reason and "GLSL 3.30 is not supported" in reason
 
 
+@needs_egl
 def test_device_that_does_not_exist(gl):
     """The surfaceless platform is tried next."""
     python('check(mesh, "gl")', MMDSKIN_EGL_DEVICE="99")
@@ -170,13 +187,12 @@ def test_the_reason_is_remembered(tmp_path):
     python(
         f"""
         reason = failure()
-        assert "No such file" in reason
         open({str(library)!r}, "w").write("not a library")
         assert failure() == reason
         mmdskin.shutdown()
-        assert "No such file" not in failure()
+        assert failure() != reason
         """,
-        MMDSKIN_EGL=str(library),
+        **{LIBRARY: str(library)},
     )
 
 
@@ -360,6 +376,7 @@ def test_a_crash_of_the_driver_is_reported(wrapper):
 # Forks
 
 
+@needs_fork
 def test_a_forked_child_uses_the_cpu(gl):
     """No driver survives a fork; the child is told so, and the parent goes on."""
     python(
@@ -380,6 +397,7 @@ def test_a_forked_child_uses_the_cpu(gl):
     )
 
 
+@needs_fork
 def test_a_child_forked_before_the_first_use_has_its_own(gl):
     python(
         """
@@ -392,6 +410,7 @@ def test_a_child_forked_before_the_first_use_has_its_own(gl):
     )
 
 
+@needs_fork
 def test_forks_while_a_thread_is_skinning(gl):
     python(
         """
@@ -414,7 +433,7 @@ def test_forks_while_a_thread_is_skinning(gl):
     )
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=needs_fork), "spawn"])
 def test_multiprocessing(gl, tmp_path, method):
     script = tmp_path / "pool.py"
     script.write_text(
@@ -458,6 +477,7 @@ def open_other():
 """
 
 
+@needs_egl
 def test_the_context_of_another_user_stays_current(gl):
     python(
         """
@@ -472,6 +492,7 @@ def test_the_context_of_another_user_stays_current(gl):
     )
 
 
+@needs_egl
 def test_another_user_may_come_and_go(gl):
     python(
         """
@@ -488,6 +509,7 @@ def test_another_user_may_come_and_go(gl):
     )
 
 
+@needs_egl
 def test_another_user_may_terminate_the_same_display(gl):
     """Headless programs share Mesa's surfaceless display, and some terminate it."""
     python(
