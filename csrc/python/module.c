@@ -41,7 +41,9 @@ static const char backends_doc[] =
     "What can skin here: a tuple of Backend(name, available, device, reason) for \"gl\" and "
     "\"cpu\".\n"
     "device names the renderer or the CPU kernel; reason says why a backend is not available.\n"
-    "Starts the OpenGL thread.";
+    "Starts the OpenGL thread. With EGL the variable MMDSKIN_EGL_DEVICE, a number or "
+    "\"surfaceless\",\n"
+    "names the only device to be tried.";
 
 static PyObject *backends(PyObject *module, PyObject *unused)
 {
