@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The evaluation of a frame, docs/mmd-behaviour.md#bone-poses and
    docs/mmd-behaviour.md#ik-order. */
+#include "core/pose/pose.h"
+
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/base/numbers.h"
@@ -234,6 +236,29 @@ static void evaluate(mmd_frame *frame, const mmd_locals *locals, const float *we
         mmd_place_bone(frame, rig->settled[i]);
     for (size_t i = 0; i < rig->bone_count; i++)
         store_matrix(frame, i, matrices + 16 * i);
+}
+
+mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t first, size_t count)
+{
+    mmd_pose_job slice = *job;
+    slice.frame_count = count;
+    if (job->frames)
+        slice.frames += first;
+    if (job->translations && job->translation_frames > 1) {
+        slice.translations += first * rig->bone_count * 3;
+        slice.translation_frames = count;
+    }
+    if (job->rotations && job->rotation_frames > 1) {
+        slice.rotations += first * rig->bone_count * 4;
+        slice.rotation_frames = count;
+    }
+    if (job->given_sliders && job->slider_frames > 1) {
+        slice.given_sliders += first * rig->morph_count;
+        slice.slider_frames = count;
+    }
+    slice.matrices += first * rig->bone_count * 16;
+    slice.sliders += first * rig->morph_count;
+    return slice;
 }
 
 void mmd_pose(mmd_poser *poser, const mmd_pose_job *job)
