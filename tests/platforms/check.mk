@@ -38,3 +38,6 @@ check-arm: build/arm/ready build/wheels/linux-arm64.ready ## Test the ARM wheel 
 build/arm/ready: tests/platforms/arm.sh build/packages-check .venv/ready
 	bash tests/platforms/arm.sh setup
 	@touch $@
+
+check-pythons: build/wheels/linux-x64.ready ## Test the Linux wheel on every Python there is here
+	bash tests/platforms/pythons.sh build/wheels/linux-x64/*.whl
