@@ -60,7 +60,9 @@ def addon_zip(tmp_path_factory):
 
 
 def installed_wheel():
-    installed = importlib.metadata.distribution("mmdskin")
+    # The checkout's own metadata, which building leaves there, names no wheel.
+    found = importlib.metadata.distributions(name="mmdskin")
+    installed = next(one for one in found if one.read_text("WHEEL"))
     tag = re.search(r"^Tag: (.*)$", installed.read_text("WHEEL"), re.MULTILINE)[1]
     wheel = ROOT / "dist" / f"mmdskin-{installed.version}-{tag}.whl"
     return wheel if wheel.is_file() else None
