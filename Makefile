@@ -31,7 +31,7 @@ MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
 	$$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench wheel wheels addon format check fuzz clean help
+.PHONY: build demo test bench wheel wheels addon format check check-windows check-arm fuzz clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -40,14 +40,14 @@ build: build/installed ## Build the module and install it in .venv (the default)
 demo: build build/packages-demo ## Build the sample model, skin it, make pictures in build/demo
 	PYTHONPATH=tests $(BIN)/python tests/sample/demo.py
 
-test: build build/c/tests $(BLENDERS:%=build/blender-%) addon build/examples ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
+test: build build/c/tests $(BLENDERS:%=build/blender-%) build/examples ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
 	$(BIN)/python tests/check/run_tests.py
 
 bench: build addon build/examples ## Measure speed; table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
-addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip
-	@ls dist/mmdskin-$(VERSION).zip
+addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip and one zip for each system
+	@ls dist/mmdskin-$(VERSION)*.zip
 
 format: .venv/ready build/packages-check ## Format C and Python sources in place
 	clang-format -i $(C_FILES)
@@ -66,7 +66,7 @@ clean: ## Remove everything that was made
 	rm -rf .venv build dist *.egg-info
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@cat $(MAKEFILE_LIST) | sed -z 's/\\\n[ \t]*//g' | sed -n 's/^\([a-z-]*\):.*## /\1\t/p' | expand -t 15
 
 # Tools: Debian packages, then Python ones.
 
@@ -76,7 +76,7 @@ build/packages-%: tests/check/setup.sh
 	@touch $@
 
 # One apt-get at a time.
-build/packages-check build/packages-demo: | build/packages-build
+build/packages-check build/packages-demo build/packages-windows: | build/packages-build
 build/blender-3.4: | build/packages-demo
 $(addprefix build/blender-,$(filter-out 3.4,$(BLENDERS))): | build/blender-3.4
 
@@ -98,9 +98,11 @@ build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/pac
 # The module
 
 include csrc/platforms/wheels.mk
+include tests/platforms/check.mk
 
-build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) build/wheel
-	$(BIN)/python addon/package.py --wheel build/wheels/own/*.whl --output dist
+build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) $(WHEELS)
+	$(BIN)/python addon/package.py --split --output dist \
+		$(foreach name,$(PLATFORMS),--wheel build/wheels/$(name)/*.whl)
 	@touch $@
 
 build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready

@@ -30,10 +30,6 @@ def load() -> Any:
     """The module `mmdskin`; UserError when it is missing or too old."""
     global _module, _path
     if _module is None:
-        if sys.version_info < (3, 11):
-            raise UserError(
-                "MMD Skin needs a Blender with Python 3.11 or newer, such as Blender 4.1"
-            )
         if not _is_extension() and "mmdskin" not in sys.modules:
             _path = _unpacked()
             if _path and _path not in sys.path:
@@ -79,11 +75,11 @@ def _import():
     except ModuleNotFoundError:
         if _is_extension():
             raise UserError(
-                "The native module of MMD Skin is missing:"
+                "The native module of MMD Skin is missing, perhaps removed by a virus scanner:"
                 " disable and enable the add-on in Preferences, then restart Blender"
             ) from None
         raise UserError(
-            "The native module of MMD Skin is missing:"
+            "The native module of MMD Skin is missing, perhaps removed by a virus scanner:"
             " install the add-on's zip again, then restart Blender"
         ) from None
     except (ImportError, OSError) as error:
@@ -107,17 +103,29 @@ def _numbers(version):
 
 
 def _wheel():
-    """The wheel in the add-on's folder that fits this system, or None."""
+    """The wheel in the add-on's folder that fits this system, or None when there are none at all."""
     folder = os.path.join(os.path.dirname(__file__), "wheels")
-    system = {"linux": "linux", "darwin": "macosx", "win32": "win"}.get(sys.platform, sys.platform)
-    machine = platform.machine().lower()
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else ()
-    for name in names:
-        tag = name[:-4].rpartition("-")[2]
-        fits = machine in tag or (system == "macosx" and tag.endswith("universal2"))
-        if name.endswith(".whl") and system in tag and fits:
-            return os.path.join(folder, name)
-    return None
+    names = os.listdir(folder) if os.path.isdir(folder) else ()
+    wheels = {_system_and_machine(name): name for name in names if name.endswith(".whl")}
+    here = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform.capitalize())
+    machine = platform.machine().lower().replace("amd64", "x86_64").replace("aarch64", "arm64")
+    name = wheels.get((here, machine))
+    if wheels and (name is None or sys.version_info < (3, 10)):
+        raise UserError(
+            "MMD Skin has no native module for {system} on {machine} with Python {python}:"
+            " it is made for {available}, with Python 3.10 or newer",
+            system=here,
+            machine=machine,
+            python="{}.{}".format(*sys.version_info),
+            available=", ".join(sorted(" ".join(key) for key in wheels)),
+        )
+    return os.path.join(folder, name) if name else None
+
+
+def _system_and_machine(name):
+    tag = name[:-4].rpartition("-")[2]
+    system = "macOS" if "macosx" in tag else "Windows" if "win" in tag else "Linux"
+    return system, "arm64" if tag.endswith(("arm64", "aarch64")) else "x86_64"
 
 
 def _unpacked():
@@ -130,6 +138,8 @@ def _unpacked():
             crc = zlib.crc32(file.read())
         base = bpy.utils.user_resource("DATAFILES", path="mmdskin", create=True)
         folder = os.path.join(base, f"{REQUIRED}-{crc:08x}")
+        if os.path.isdir(folder) and not _has_module(folder):
+            shutil.rmtree(folder)  # a virus scanner was there
         if not os.path.isdir(folder):
             # Renamed when complete: another Blender may be unpacking the same wheel.
             part = tempfile.mkdtemp(prefix="part-", dir=base)
@@ -146,3 +156,7 @@ def _unpacked():
             "The native module of MMD Skin cannot be unpacked: {reason}", reason=error
         ) from error
     return folder
+
+
+def _has_module(folder):
+    return any(name.startswith("mmdskin.") for name in os.listdir(folder))

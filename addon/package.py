@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the add-on's zip: python addon/package.py --wheel dist/mmdskin-….whl --output dist
 
-One zip is both an extension and a classic add-on, and the same input gives the same bytes. Its
-folder is not called `mmdskin`: as a classic add-on that would hide the native module.
+One zip is both an extension and a classic add-on for the systems of all its wheels, and the same
+input gives the same bytes. Its folder is not called `mmdskin`: as a classic add-on that would hide
+the native module.
 """
 
 import argparse
@@ -24,12 +25,15 @@ def main():
         "--wheel", type=pathlib.Path, action="append", required=True, help="may be repeated"
     )
     parser.add_argument("--output", type=pathlib.Path, required=True, help="folder of the zip")
+    parser.add_argument("--split", action="store_true", help="also one zip for each wheel")
     options = parser.parse_args()
     print(build(options.wheel, options.output))
+    for wheel in options.wheel if options.split else ():
+        print(build([wheel], options.output, f"-{_platform(wheel).replace('-', '_')}"))
 
 
-def build(wheels, output):
-    """Write mmdskin-<version>.zip into the folder `output` and return its path."""
+def build(wheels, output, suffix=""):
+    """Write mmdskin-<version><suffix>.zip into the folder `output` and return its path."""
     wheels = sorted(wheels, key=lambda wheel: wheel.name)
     version = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"][
         "version"
@@ -40,7 +44,7 @@ def build(wheels, output):
     files = {f"{FOLDER}/{name}": data for name, data in _sources(version, wheels).items()}
     files |= {f"{FOLDER}/wheels/{wheel.name}": wheel.read_bytes() for wheel in wheels}
     output.mkdir(parents=True, exist_ok=True)
-    path = output / f"mmdskin-{version}.zip"
+    path = output / f"mmdskin-{version}{suffix}.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name in sorted(files):
             info = zipfile.ZipInfo(name, TIME)

@@ -412,25 +412,32 @@ SENTENCES = {
         "已从“{file}”恢复 {count} 个顶点",
     ),
     # The native module.
-    "MMD Skin needs a Blender with Python 3.11 or newer, such as Blender 4.1": (
-        "MMD Skin には Python 3.11 以降の Blender（Blender 4.1 など）が必要です",
-        "MMD Skin 需要带有 Python 3.11 或更新版本的 Blender，例如 Blender 4.1",
+    "MMD Skin has no native module for {system} on {machine} with Python {python}:"
+    " it is made for {available}, with Python 3.10 or newer": (
+        (
+            "{system}（{machine}、Python {python}）用の MMD Skin のネイティブモジュールはありません。"
+            "対応しているのは {available}、Python 3.10 以降です"
+        ),
+        (
+            "MMD Skin 没有适用于 {system}（{machine}，Python {python}）的原生模块："
+            "它支持 {available}，Python 3.10 或更新版本"
+        ),
     ),
-    "The native module of MMD Skin is missing:"
+    "The native module of MMD Skin is missing, perhaps removed by a virus scanner:"
     " disable and enable the add-on in Preferences, then restart Blender": (
         (
-            "MMD Skin のネイティブモジュールがありません。"
+            "MMD Skin のネイティブモジュールがありません（ウイルス対策ソフトが削除した可能性があります）。"
             "プリファレンスでアドオンを無効にしてから再度有効にし、Blender を再起動してください"
         ),
-        "缺少 MMD Skin 的原生模块：请在偏好设置中禁用再启用该插件，然后重启 Blender",
+        "缺少 MMD Skin 的原生模块（可能被杀毒软件删除）：请在偏好设置中禁用再启用该插件，然后重启 Blender",
     ),
-    "The native module of MMD Skin is missing:"
+    "The native module of MMD Skin is missing, perhaps removed by a virus scanner:"
     " install the add-on's zip again, then restart Blender": (
         (
-            "MMD Skin のネイティブモジュールがありません。"
+            "MMD Skin のネイティブモジュールがありません（ウイルス対策ソフトが削除した可能性があります）。"
             "アドオンの zip をもう一度インストールし、Blender を再起動してください"
         ),
-        "缺少 MMD Skin 的原生模块：请重新安装插件的 zip 文件，然后重启 Blender",
+        "缺少 MMD Skin 的原生模块（可能被杀毒软件删除）：请重新安装插件的 zip 文件，然后重启 Blender",
     ),
     "The native module of MMD Skin cannot be loaded on this system: {reason}": (
         "このシステムでは MMD Skin のネイティブモジュールを読み込めません: {reason}",

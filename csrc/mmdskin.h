@@ -377,7 +377,7 @@ typedef struct mmd_mesh_desc {
    MMD_E_MEMORY. */
 mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err);
 
-/* The mesh may outlive the model. Fails only with MMD_E_MEMORY. */
+/* Of a model as it was loaded, which the mesh may outlive. Fails only with MMD_E_MEMORY. */
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err);
 void mmd_mesh_free(mmd_mesh *mesh);
 

@@ -2,9 +2,9 @@
 """A bake that fails or is cancelled, whenever that is, leaves the scene and the disk as they were."""
 
 import os
-import resource
 import shutil
 import sys
+import unittest
 from types import SimpleNamespace
 from unittest import mock
 
@@ -206,10 +206,16 @@ class full_disk:
     """Files may not grow past a few bytes."""
 
     def __enter__(self):
+        try:
+            import resource
+        except ImportError:
+            raise unittest.SkipTest("Windows cannot limit the size of files") from None
         self._limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, self._limits[1]))
 
     def __exit__(self, *_):
+        import resource
+
         resource.setrlimit(resource.RLIMIT_FSIZE, self._limits)
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What cannot be baked is refused in one sentence, and nothing has changed."""
 
+import contextlib
 import os
+import pathlib
+import shutil
 import sys
 import tempfile
 from unittest import mock
@@ -147,9 +150,35 @@ class NativeModule(case.Case):
         with mock.patch.dict(sys.modules, {"mmdskin": mock.NonCallableMock(spec=[])}):
             self.assert_refused("restart Blender")
 
+    def test_a_machine_that_no_wheel_is_for(self):
+        with (
+            self.as_classic_add_on(),
+            mock.patch.object(self.native.platform, "machine", return_value="riscv64"),
+        ):
+            self.assert_refused("on riscv64 with Python")
+
     def test_python_too_old(self):
-        with mock.patch.object(self.native.sys, "version_info", (3, 10, 2)):
-            self.assert_refused("Python 3.11")
+        with self.as_classic_add_on(), mock.patch.object(sys, "version_info", (3, 9, 2)):
+            self.assert_refused("with Python 3.9: it is made for")
+
+    def test_what_a_virus_scanner_removed_is_unpacked_again(self):
+        with mock.patch.object(self.native, "REQUIRED", "0.0.1"):
+            folder = pathlib.Path(self.native._unpacked())
+            self.addCleanup(shutil.rmtree, folder)
+            (module,) = folder.glob("mmdskin.*")
+            module.unlink()
+            self.assertEqual(pathlib.Path(self.native._unpacked()), folder)
+            self.assertTrue(module.exists())
+
+    @contextlib.contextmanager
+    def as_classic_add_on(self):
+        """One that has not loaded the module yet."""
+        with (
+            mock.patch.object(self.native, "_is_extension", return_value=False),
+            mock.patch.dict(sys.modules),
+        ):
+            sys.modules.pop("mmdskin", None)
+            yield
 
     def test_works_again_afterwards(self):
         with mock.patch.object(

@@ -206,6 +206,13 @@ class Window:
         self.xdotool("type", "--delay", 5, text)
         self.press("Return")
 
+    def search(self, text):
+        """Find an operator by Blender's own search and call it."""
+        self.key("F3")
+        self.xdotool("type", "--delay", 20, text)
+        time.sleep(1)
+        self.press("Return")
+
     # Where things are
 
     def find(self, button, area="VIEW_3D", kind="UI", columns=COLUMNS):

@@ -104,6 +104,7 @@ int main(void)
     arena_tests();
     bytes_tests();
     text_tests();
+    load_tests();
     pmx_tests();
     pmx_refused_tests();
     pmx_cleaned_tests();

@@ -45,6 +45,7 @@ void error_tests(void);
 void arena_tests(void);
 void bytes_tests(void);
 void text_tests(void);
+void load_tests(void);
 void pmx_tests(void);
 void pmx_refused_tests(void);
 void pmx_cleaned_tests(void);

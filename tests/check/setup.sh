@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages named by their use: setup.sh build|check|demo...
+# Installs the Debian packages named by their use: setup.sh build|check|demo|windows...
 set -euo pipefail
 
 packages=()
@@ -17,8 +17,11 @@ for use in "$@"; do
     demo)
         packages+=(blender python3-numpy)
         ;;
+    windows)
+        packages+=(wine64 xvfb xauth maven gcc-mingw-w64-x86-64-win32)
+        ;;
     *)
-        echo "usage: $0 build|check|demo..." >&2
+        echo "usage: $0 build|check|demo|windows..." >&2
         exit 2
         ;;
     esac

@@ -57,6 +57,7 @@ print(cross.definition("python311"))' >"$folder/python3.def"
 }
 
 bpy() {
+    mkdir -p "$cache"
     [[ -f $cache/bpy-4.5/ready ]] && return
     "${pip[@]}" --no-deps "bpy==4.5.*" "numpy==1.26.*"
     rm -rf "$cache/bpy-4.5"

@@ -1,31 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Loading and posing take time in proportion to the file, however hostile its rig is."""
 
-import time
-
 import mmdskin
 import pytest
 from files import motion_file as mf
 from files import pmx_file as pmx
 from judges import pose_rigs as rigs
+from judges.growth import MOST, growth
 from judges.pose_rigs import bone, ik
-
-SMALL, LARGE, MOST = 4000, 16000, 6  # four times the file, less than six times the time
-
-
-def seconds(call):
-    """CPU time, the best of some."""
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        call()
-        times.append(time.process_time() - start)
-    return min(times)
-
-
-def growth(work):
-    """How many times as long the work of the large size takes; work(n) gives what is to be timed."""
-    return seconds(work(LARGE)) / seconds(work(SMALL))
 
 
 def chain(n):

@@ -15,7 +15,7 @@ from pathlib import Path
 import mmdskin
 import numpy as np
 from judges import twin
-from sample import front_page, picture
+from sample import front_page, methods_page, picture
 from sample import model as sample
 from sample import motion as sample_motion
 from sample import shapes as sample_shapes
@@ -157,6 +157,7 @@ def main():
     )
     table(model)
     draw(model, skin_poses(model))
+    methods_page.draw(model).save(DEMO / "methods.png")
     motion = mmdskin.load_motion(sample_motion.write_motion(DEMO))
     dance_table(model, motion)
     front_page.write_pictures(DEMO)

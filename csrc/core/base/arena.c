@@ -14,7 +14,11 @@ struct mmd_arena_block {
 };
 
 #ifdef MMD_TEST_MEMORY
+#if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
+#else /* a compiler for another system */
+#define ASAN_POISON_MEMORY_REGION(start, size) ((void)(start), (void)(size))
+#endif
 
 /* Poisoned bytes behind every piece, so that AddressSanitizer knows its end. */
 enum { GUARD = 16 };

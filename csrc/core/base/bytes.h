@@ -2,12 +2,13 @@
 #ifndef MMD_BYTES_H
 #define MMD_BYTES_H
 
-#include "core/base/error.h"
+#include "mmdskin.h"
 
-#include <stdint.h>
+#include <string.h>
 
 /* A bounded little-endian cursor over borrowed memory. A read past the end returns zeros and
-   latches `failed`; readers test it once per record instead of once per field. */
+   latches `failed`; readers test it once per record instead of once per field. Inline, because a
+   file is read by millions of these. */
 typedef struct mmd_bytes {
     const uint8_t *data;
     size_t size;
@@ -15,14 +16,73 @@ typedef struct mmd_bytes {
     bool failed;
 } mmd_bytes;
 
-size_t mmd_bytes_left(const mmd_bytes *bytes);
-const uint8_t *mmd_bytes_take(mmd_bytes *bytes, size_t size); /* NULL when fewer are left */
-uint8_t mmd_bytes_u8(mmd_bytes *bytes);
-uint16_t mmd_bytes_u16(mmd_bytes *bytes);
-uint32_t mmd_bytes_u32(mmd_bytes *bytes);
-int32_t mmd_bytes_i32(mmd_bytes *bytes);
-/* NaN and infinity read as `fallback` (docs/mmd-behaviour.md#robust-reader). */
-float mmd_bytes_f32(mmd_bytes *bytes, float fallback);
-void mmd_bytes_f32s(mmd_bytes *bytes, float *out, size_t count);
+static inline size_t mmd_bytes_left(const mmd_bytes *bytes)
+{
+    return bytes->size - bytes->offset;
+}
+
+/* NULL when fewer are left. */
+static inline const uint8_t *mmd_bytes_take(mmd_bytes *bytes, size_t size)
+{
+    if (bytes->failed || size > mmd_bytes_left(bytes)) {
+        bytes->failed = true;
+        return NULL;
+    }
+    const uint8_t *taken = bytes->data + bytes->offset;
+    bytes->offset += size;
+    return taken;
+}
+
+static inline uint8_t mmd_bytes_u8(mmd_bytes *bytes)
+{
+    const uint8_t *at = mmd_bytes_take(bytes, 1);
+    return at ? *at : 0;
+}
+
+static inline uint16_t mmd_bytes_u16(mmd_bytes *bytes)
+{
+    const uint8_t *at = mmd_bytes_take(bytes, 2);
+    return at ? (uint16_t)(at[0] | at[1] << 8) : 0;
+}
+
+static inline uint32_t mmd_u32_at(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static inline uint32_t mmd_bytes_u32(mmd_bytes *bytes)
+{
+    const uint8_t *at = mmd_bytes_take(bytes, 4);
+    return at ? mmd_u32_at(at) : 0;
+}
+
+static inline int32_t mmd_bytes_i32(mmd_bytes *bytes)
+{
+    return (int32_t)mmd_bytes_u32(bytes);
+}
+
+/* NaN and infinity, which have all bits of the exponent, are `fallback`:
+   docs/mmd-behaviour.md#robust-reader. */
+static inline float mmd_f32_at(const uint8_t *at, float fallback)
+{
+    uint32_t bits = mmd_u32_at(at);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (bits & 0x7F800000) == 0x7F800000 ? fallback : value;
+}
+
+static inline float mmd_bytes_f32(mmd_bytes *bytes, float fallback)
+{
+    const uint8_t *at = mmd_bytes_take(bytes, 4);
+    return at ? mmd_f32_at(at, fallback) : 0;
+}
+
+/* NaN and infinity read as 0. All are 0 when fewer are left. */
+static inline void mmd_bytes_f32s(mmd_bytes *bytes, float *out, size_t count)
+{
+    const uint8_t *at = mmd_bytes_take(bytes, 4 * count);
+    for (size_t i = 0; i < count; i++)
+        out[i] = at ? mmd_f32_at(at + 4 * i, 0) : 0;
+}
 
 #endif

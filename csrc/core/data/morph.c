@@ -119,29 +119,28 @@ bool mmd_morph_materials(const mmd_model *model, const float *weights, mmd_mater
 {
     size_t count = model->material_count;
     mmd_arena temporary = {0};
-    mix *mixed = mmd_arena_alloc(&temporary, count, sizeof *mixed);
+    mix *mixed = mmd_arena_alloc(&temporary, count + 1, sizeof *mixed);
     if (!mixed)
         return mmd_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
+    mix *all = &mixed[count]; /* what acts on every material */
+    for (size_t i = 0; i <= count; i++)
         for (int k = 0; k < MATERIAL_NUMBERS; k++)
             mixed[i].factor[k] = 1;
     for (size_t m = 0; m < model->morph_count; m++) {
         const mmd_morph *morph = &model->morphs[m];
         if (morph->kind != MMD_MORPH_MATERIAL || weights[m] == 0)
             continue;
-        for (size_t i = 0; i < morph->offset_count; i++) {
-            size_t first = morph->indices[i] < 0 ? 0 : (size_t)morph->indices[i];
-            size_t end = morph->indices[i] < 0 ? count : first + 1;
-            for (size_t k = first; k < end; k++)
-                mix_offset(&mixed[k], morph->values + 29 * i, weights[m]);
-        }
+        for (size_t i = 0; i < morph->offset_count; i++)
+            mix_offset(morph->indices[i] < 0 ? all : &mixed[morph->indices[i]],
+                       morph->values + 29 * i, weights[m]);
     }
     for (size_t i = 0; i < count; i++) {
         float *numbers[MATERIAL_NUMBERS];
         materials[i] = model->materials[i];
         material_numbers(&materials[i], numbers);
         for (int k = 0; k < MATERIAL_NUMBERS; k++)
-            *numbers[k] = (float)(*numbers[k] * mixed[i].factor[k] + mixed[i].summand[k]);
+            *numbers[k] = (float)(*numbers[k] * (mixed[i].factor[k] * all->factor[k]) +
+                                  (mixed[i].summand[k] + all->summand[k]));
     }
     mmd_arena_free(&temporary);
     return true;

@@ -4,54 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t hash(const uint8_t *bytes, size_t size)
-{
-    uint32_t value = 2166136261u;
-    for (size_t i = 0; i < size; i++)
-        value = (value ^ bytes[i]) * 16777619u;
-    return value ^ value >> 15;
-}
-
-static uint32_t *slot_of(const mmd_names *names, const uint8_t *bytes, size_t size)
-{
-    size_t mask = 2 * names->room - 1;
-    for (size_t i = hash(bytes, size) & mask;; i = (i + 1) & mask) {
-        uint32_t *slot = &names->slots[i];
-        if (*slot == 0)
-            return slot;
-        const mmd_name *name = &names->names[*slot - 1];
-        if (name->size == size && memcmp(name->bytes, bytes, size) == 0)
-            return slot;
-    }
-}
-
-static bool grow(mmd_reader *r, mmd_names *names)
-{
-    mmd_names wider = {.count = names->count, .room = names->room ? 2 * names->room : 256};
-    wider.names = mmd_reader_alloc(r, wider.room, sizeof *wider.names);
-    wider.slots = mmd_reader_alloc(r, 2 * wider.room, sizeof *wider.slots);
-    if (!wider.names || !wider.slots)
-        return false;
-    for (size_t i = 0; i < names->count; i++) {
-        wider.names[i] = names->names[i];
-        *slot_of(&wider, wider.names[i].bytes, wider.names[i].size) = (uint32_t)i + 1;
-    }
-    *names = wider;
-    return true;
-}
-
-uint32_t mmd_names_add(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size)
-{
-    if (names->count == names->room && !grow(r, names))
-        return 0;
-    uint32_t *slot = slot_of(names, bytes, size);
-    if (*slot == 0) {
-        names->names[names->count++] = (mmd_name){bytes, size};
-        *slot = (uint32_t)names->count;
-    }
-    return *slot - 1;
-}
-
 static void merge(const uint64_t *from, uint64_t *to, size_t first, size_t middle, size_t end)
 {
     for (size_t a = first, b = middle, i = first; i < end; i++)

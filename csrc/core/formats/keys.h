@@ -4,22 +4,7 @@
 
 #include "core/formats/reader.h"
 
-/* What the readers of motions share: names to numbers, keys in order, memory for tracks. */
-
-/* Different byte strings, numbered 0, 1, 2 … as they come. The bytes stay the caller's. */
-typedef struct mmd_name {
-    const uint8_t *bytes;
-    size_t size;
-} mmd_name;
-
-typedef struct mmd_names {
-    size_t count, room;
-    mmd_name *names;
-    uint32_t *slots; /* open addressing, 2 x room: number + 1 */
-} mmd_names;
-
-/* The number of a name, new or known. 0 when memory is short, which `r` latches. */
-uint32_t mmd_names_add(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size);
+/* What the readers of motions share: keys in order, memory for tracks. */
 
 /* Keys are frame << 32 | place in the file. Sorts them, keeps the last of each frame and returns
    how many are left. `spare` has room for as many. */

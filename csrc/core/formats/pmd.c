@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 20, NO_BONE = 0xFFFF, TOON_NAME = 100, BODY = 83, JOINT = 124 };
+enum { NAME = 20, FRAME_NAME = 50, NO_BONE = 0xFFFF, TOON_NAME = 100, BODY = 83, JOINT = 124 };
 
 static mmd_text read_text(mmd_reader *r, size_t size)
 {
@@ -236,15 +236,15 @@ static int32_t morph_place(const mmd_pmd *pmd, const uint8_t *panels, size_t mor
     return morph < pmd->file_morphs && panels[morph] != 0 ? place : -1;
 }
 
-static mmd_text frame_name(mmd_reader *r)
+/* A display frame's name, which may end with line ends. */
+static mmd_text read_frame_name(mmd_reader *r)
 {
-    mmd_text name = read_text(r, 50);
-    while (name.size && (name.data[name.size - 1] == '\n' || name.data[name.size - 1] == '\r'))
-        name.size--;
-    char *copy = mmd_reader_alloc(r, name.size + 1, 1);
-    if (copy)
-        memcpy(copy, name.data, name.size);
-    return (mmd_text){copy ? copy : "", copy ? name.size : 0};
+    const uint8_t *bytes = mmd_bytes_take(&r->in, FRAME_NAME);
+    const uint8_t *end = bytes ? memchr(bytes, 0, FRAME_NAME) : NULL;
+    size_t size = end ? (size_t)(end - bytes) : FRAME_NAME;
+    while (bytes && size && (bytes[size - 1] == '\n' || bytes[size - 1] == '\r'))
+        size--;
+    return mmd_reader_text(r, bytes, size);
 }
 
 static void add_element(mmd_display_frame *frame, uint8_t kind, int32_t index)
@@ -273,7 +273,7 @@ static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
     for (size_t i = 0; i < morphs; i++)
         add_element(&faces, 1, morph_place(pmd, panels, mmd_bytes_u16(&r->in)));
 
-    if (!mmd_reader_believe(r, "frame names", mmd_bytes_u8(&r->in), 50, UINT8_MAX,
+    if (!mmd_reader_believe(r, "frame names", mmd_bytes_u8(&r->in), FRAME_NAME, UINT8_MAX,
                             &pmd->named_frames))
         return false;
     size_t frames = pmd->named_frames + 2;
@@ -282,7 +282,7 @@ static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
         return false;
     mmd_display_frame *list = model->display_frames;
     for (size_t i = 2; i < frames; i++) {
-        list[i].name = frame_name(r);
+        list[i].name = read_frame_name(r);
         list[i].name_english = (mmd_text){"", 0};
     }
     uint32_t count = mmd_bytes_u32(&r->in);
@@ -333,7 +333,7 @@ static bool read_english(mmd_reader *r, mmd_pmd *pmd)
         if (i != skipped)
             model->morphs[i].name_english = read_text(r, NAME);
     for (size_t i = 0; i < pmd->named_frames && !r->in.failed; i++)
-        model->display_frames[i + 2].name_english = frame_name(r);
+        model->display_frames[i + 2].name_english = read_frame_name(r);
     return mmd_reader_sound(r);
 }
 

@@ -21,22 +21,15 @@ static int32_t texture_index(mmd_reader *r, mmd_pmd *pmd, const char *name, size
     mmd_model *model = pmd->model;
     if (size == 0)
         return -1;
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (uint8_t)name[i]) * 16777619u;
-    size_t at = hash & pmd->texture_mask;
-    for (; pmd->texture_table[at]; at = (at + 1) & pmd->texture_mask) {
-        const mmd_text *known = &model->textures[pmd->texture_table[at] - 1];
-        if (known->size == size && memcmp(known->data, name, size) == 0)
-            return pmd->texture_table[at] - 1;
-    }
+    uint32_t texture = mmd_reader_number(r, &pmd->texture_names, (const uint8_t *)name, size);
+    if (texture < model->texture_count || r->no_memory)
+        return (int32_t)texture;
     char *data = mmd_reader_alloc(r, size + 1, 1);
     if (!data)
         return -1;
     memcpy(data, name, size);
     model->textures[model->texture_count++] = (mmd_text){data, size};
-    pmd->texture_table[at] = (int32_t)model->texture_count;
-    return pmd->texture_table[at] - 1;
+    return (int32_t)texture;
 }
 
 static bool ends_with(const char *name, size_t size, const char *ending)
@@ -89,11 +82,8 @@ bool mmd_pmd_textures(mmd_reader *r, mmd_pmd *pmd, const mmd_text *toons)
     mmd_model *model = pmd->model;
     /* A field of 20 bytes has room for ten names. */
     size_t room = 10 * model->material_count + MMD_PMD_TOONS;
-    for (pmd->texture_mask = 63; pmd->texture_mask < 2 * room;)
-        pmd->texture_mask = 2 * pmd->texture_mask + 1;
     model->textures = mmd_reader_alloc(r, room, sizeof *model->textures);
-    pmd->texture_table = mmd_reader_alloc(r, pmd->texture_mask + 1, sizeof *pmd->texture_table);
-    if (!model->textures || !pmd->texture_table)
+    if (!model->textures)
         return mmd_reader_sound(r);
     for (size_t i = 0; i < model->material_count; i++) {
         mmd_material *material = &model->materials[i];

@@ -19,8 +19,7 @@ typedef struct mmd_pmd {
     size_t base_morph, file_morphs; /* base_morph == file_morphs: there is none */
     size_t named_frames;
     mmd_text *texture_fields;
-    int32_t *texture_table; /* open addressing: texture + 1 */
-    size_t texture_mask;
+    mmd_names texture_names;
 } mmd_pmd;
 
 /* All return false (or -1) when memory is short. */

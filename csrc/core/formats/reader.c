@@ -59,8 +59,17 @@ mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size)
     if (!bytes)
         return (mmd_text){"", 0};
     mmd_text text = mmd_text_decode(r->arena, r->encoding, bytes, size);
-    r->no_memory |= !text.data;
-    return text;
+    if (text.data)
+        return text;
+    r->no_memory = true;
+    return (mmd_text){"", 0};
+}
+
+uint32_t mmd_reader_number(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size)
+{
+    uint32_t number = 0;
+    r->no_memory |= !mmd_names_add(r->arena, names, bytes, size, &number);
+    return number;
 }
 
 bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t least_size,

@@ -47,12 +47,6 @@ static mmd_bytes record_at(const section *s, size_t place)
     return (mmd_bytes){.data = s->bytes + place * s->size, .size = s->size};
 }
 
-static uint32_t frame_at(const uint8_t *bytes)
-{
-    mmd_bytes in = {.data = bytes, .size = 4};
-    return mmd_bytes_u32(&in);
-}
-
 static size_t field_size(const uint8_t *bytes, size_t room)
 {
     const uint8_t *end = memchr(bytes, 0, room);
@@ -123,7 +117,7 @@ static bool group_by_name(vmd *v, const section *s, grouping *g)
     for (size_t i = 0; i < s->count && !v->spare.no_memory; i++) {
         const uint8_t *record = s->bytes + i * s->size;
         if (i == 0 || memcmp(record, record - s->size, NAME_SIZE) != 0)
-            track = mmd_names_add(&v->spare, &g->names, record, field_size(record, NAME_SIZE));
+            track = mmd_reader_number(&v->spare, &g->names, record, field_size(record, NAME_SIZE));
         tracks[i] = track;
     }
     g->first = mmd_reader_alloc(&v->spare, g->names.count + 2, sizeof *g->first);
@@ -136,7 +130,7 @@ static bool group_by_name(vmd *v, const section *s, grouping *g)
         g->first[t + 2] += g->first[t + 1];
     for (size_t i = 0; i < s->count; i++)
         g->keys[next[tracks[i]]++] =
-            (uint64_t)frame_at(s->bytes + i * s->size + NAME_SIZE) << 32 | i;
+            (uint64_t)mmd_u32_at(s->bytes + i * s->size + NAME_SIZE) << 32 | i;
     return true;
 }
 
@@ -235,7 +229,7 @@ static bool read_track(vmd *v, const char *name, size_t size, section *s, uint64
     if (!read_section(v, name, size, true, s) || !allocate_keys(v, s->count, keys, &spare))
         return false;
     for (size_t i = 0; i < s->count; i++)
-        (*keys)[i] = (uint64_t)frame_at(s->bytes + i * size) << 32 | i;
+        (*keys)[i] = (uint64_t)mmd_u32_at(s->bytes + i * size) << 32 | i;
     *count = mmd_keys_sort(*keys, spare, s->count);
     return true;
 }
@@ -352,7 +346,8 @@ static void fill_properties(vmd *v, const property *properties, const uint64_t *
         track->visible[k] = p->visible;
         for (size_t i = 0; i < p->state_count; i++) {
             const uint8_t *state = p->states + i * IK_STATE_SIZE;
-            uint32_t ik = mmd_names_add(&v->spare, names, state, field_size(state, IK_NAME_USED));
+            uint32_t ik =
+                mmd_reader_number(&v->spare, names, state, field_size(state, IK_NAME_USED));
             track->ik_enabled[k * track->ik_count + ik] = state[IK_NAME_SIZE] != 0;
         }
     }
@@ -378,7 +373,7 @@ static bool read_property_section(vmd *v)
         keys[i] = (uint64_t)properties[i].frame << 32 | i;
         for (size_t k = 0; k < properties[i].state_count; k++) {
             const uint8_t *state = properties[i].states + k * IK_STATE_SIZE;
-            mmd_names_add(&v->spare, &names, state, field_size(state, IK_NAME_USED));
+            mmd_reader_number(&v->spare, &names, state, field_size(state, IK_NAME_USED));
         }
         if (!sound(v))
             return false;

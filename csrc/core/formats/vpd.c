@@ -193,7 +193,7 @@ static bool close_block(mmd_reader *r)
 static mmd_name read_name(mmd_reader *r)
 {
     size_t size = line_length(r);
-    mmd_name name = {r->in.data + r->in.offset, size};
+    mmd_name name = {.bytes = r->in.data + r->in.offset, .size = size};
     if (is_comment(r, size))
         while (name.size && is_blank(name.bytes[name.size - 1]))
             name.size--;
@@ -216,7 +216,7 @@ static bool read_bone(vpd *v)
             return false;
     if (!close_block(r))
         return false;
-    bone_pose *pose = &v->poses[mmd_names_add(&v->spare, &v->bones, name.bytes, name.size)];
+    bone_pose *pose = &v->poses[mmd_reader_number(&v->spare, &v->bones, name.bytes, name.size)];
     for (int i = 0; i < 3; i++)
         pose->translation[i] = isfinite(numbers[i]) ? numbers[i] : 0;
     memcpy(pose->rotation, numbers + 3, sizeof pose->rotation);
@@ -233,7 +233,7 @@ static bool read_morph(vpd *v)
     float weight;
     if (!read_number(r, &weight) || !close_block(r))
         return false;
-    v->weights[mmd_names_add(&v->spare, &v->morphs, name.bytes, name.size)] =
+    v->weights[mmd_reader_number(&v->spare, &v->morphs, name.bytes, name.size)] =
         isfinite(weight) ? weight : 0;
     return true;
 }

@@ -48,7 +48,7 @@ static bool check_morphs(const mmd_mesh_desc *desc, mmd_error *err)
     return true;
 }
 
-static bool check(const mmd_mesh_desc *desc, size_t *bone_count, mmd_error *err)
+static bool check(const mmd_mesh_desc *desc, mmd_error *err)
 {
     size_t n = desc->vertex_count, k = desc->influence_count;
     if (n > MMD_MAX_VERTICES)
@@ -63,7 +63,6 @@ static bool check(const mmd_mesh_desc *desc, size_t *bone_count, mmd_error *err)
         (desc->sdef && !check_finite("sdef", desc->sdef, n, 9, err)))
         return false;
 
-    int32_t largest = -1;
     for (size_t v = 0; v < n; v++) {
         if (desc->deform && desc->deform[v] >= MMD_DEFORM_COUNT)
             return mmd_fail(err, MMD_E_ARGUMENT, "deform: vertex %zu is %d, types are 0 to %d", v,
@@ -75,12 +74,20 @@ static bool check(const mmd_mesh_desc *desc, size_t *bone_count, mmd_error *err)
             if (bone < -1)
                 return mmd_fail(err, MMD_E_ARGUMENT,
                                 "bone_indices: vertex %zu: bone %d, least is -1", v, (int)bone);
-            if (bone > largest)
-                largest = bone;
         }
     }
-    *bone_count = (size_t)((int64_t)largest + 1);
     return check_morphs(desc, err);
+}
+
+static size_t count_bones(const mmd_mesh_desc *desc)
+{
+    int64_t largest = -1;
+    for (size_t v = 0; v < desc->vertex_count; v++)
+        for (size_t i = 0; i < used_slots(desc, v); i++) {
+            int32_t bone = desc->bone_indices[v * desc->influence_count + i];
+            largest = bone > largest ? bone : largest;
+        }
+    return (size_t)(largest + 1);
 }
 
 static void unit(const float *in, float *out)
@@ -244,6 +251,7 @@ static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc)
 static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
 {
     mesh->vertex_count = desc->vertex_count;
+    mesh->bone_count = count_bones(desc);
     mesh->has_normals = desc->normals != NULL;
     mesh->tangent_width = desc->tangents ? desc->tangent_width : 0;
     mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
@@ -272,37 +280,35 @@ bool mmd_mesh_lay_out(mmd_mesh *mesh)
     return mmd_mesh_blocks_build(&source, &mesh->arena, &mesh->blocks);
 }
 
-mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
+static mmd_mesh *mesh_of_checked(const mmd_mesh_desc *desc, mmd_error *err)
 {
-    size_t bone_count = 0;
-    if (!check(desc, &bone_count, err))
-        return NULL;
     mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
-    bool built = false;
-    if (mesh) {
-        mesh->bone_count = bone_count;
-        built = build(mesh, desc);
-    }
-    if (built)
+    if (mesh && build(mesh, desc))
         return mesh;
     mmd_owner_free(mesh);
     mmd_fail_memory(err);
     return NULL;
 }
 
+mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
+{
+    return check(desc, err) ? mesh_of_checked(desc, err) : NULL;
+}
+
+/* What was loaded is sound. */
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err)
 {
-    return mmd_mesh_new(&(mmd_mesh_desc){.vertex_count = model->vertex_count,
-                                         .positions = model->positions,
-                                         .normals = model->normals,
-                                         .influence_count = 4,
-                                         .bone_indices = model->bone_indices,
-                                         .bone_weights = model->bone_weights,
-                                         .deform = model->deform,
-                                         .sdef = model->sdef,
-                                         .morph_count = model->morph_count,
-                                         .morphs = model->morphs},
-                        err);
+    return mesh_of_checked(&(mmd_mesh_desc){.vertex_count = model->vertex_count,
+                                            .positions = model->positions,
+                                            .normals = model->normals,
+                                            .influence_count = 4,
+                                            .bone_indices = model->bone_indices,
+                                            .bone_weights = model->bone_weights,
+                                            .deform = model->deform,
+                                            .sdef = model->sdef,
+                                            .morph_count = model->morph_count,
+                                            .morphs = model->morphs},
+                           err);
 }
 
 mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Reading takes time in proportion to the file, whatever its names and offsets are."""
+
+import mmdskin
+import numpy as np
+import pytest
+from files import motion_file as mf
+from files import pmx_file as pmx
+from files import small
+from judges.growth import MOST, growth, seconds
+
+PRIME = 16777619
+LETTERS = np.frombuffer(bytes(range(48, 112)), np.uint8)
+
+
+def fnv_states(letters, start, step):
+    """States of the hash after each string of so many letters, and the strings."""
+    states, names = np.uint32([start]), np.zeros((1, 0), np.uint8)
+    for few in letters:
+        states = step(states[:, None], few.astype(np.uint32)).ravel()
+        names = np.hstack([np.repeat(names, len(few), 0), np.tile(few, len(names))[:, None]])
+    return states, names
+
+
+def colliding_names(count):
+    """Names of one FNV-1a hash, the usual one of small programs: beginnings and ends whose states
+    meet in the middle."""
+    half = [LETTERS, LETTERS, LETTERS, LETTERS[:24]]
+    inverse = np.uint32(pow(PRIME, -1, 2**32))
+    states, heads = fnv_states(half, 2166136261, lambda h, byte: (h ^ byte) * np.uint32(PRIME))
+    ends, tails = fnv_states(half, 12345, lambda h, byte: (h * inverse) ^ byte)
+    order = np.argsort(states)
+    at = np.searchsorted(states[order], ends).clip(max=len(order) - 1)
+    meet = np.flatnonzero(states[order[at]] == ends)
+    names = np.hstack([heads[order[at[meet]]], tails[meet, ::-1]])
+    assert len(names) >= count
+    return [name.tobytes() for name in names[:count]]
+
+
+@pytest.fixture(scope="module")
+def collisions():
+    return colliding_names(8000)
+
+
+def fnv(name):
+    value = 2166136261
+    for byte in name:
+        value = (value ^ byte) * PRIME & 0xFFFFFFFF
+    return value
+
+
+def nested_names(count):
+    """Each is the beginning of the next one."""
+    return [b"a" * (i + 1) for i in range(count)]
+
+
+def vpd(names):
+    blocks = (b"Bone0{" + name + b"\n0,0,0;\n0,0,0,1;\n}\n" for name in names)
+    return b"Vocaloid Pose Data file\n" + b"".join(blocks)
+
+
+def vmd(names):
+    return mf.write_vmd(mf.Keys("", [], [mf.MorphKey(n, 0, 0) for n in names], [], [], [], []))
+
+
+def test_the_colliding_names_collide(collisions):
+    assert len({fnv(name) for name in collisions}) == 1
+    assert len(set(collisions)) == len(collisions)
+
+
+@pytest.mark.parametrize("write", [vmd, vpd])
+def test_names_that_collide_take_no_longer_than_others(write, collisions):
+    """They took dozens of times as long when a hash table held the names."""
+    others = np.random.default_rng(0).choice(LETTERS, (len(collisions), len(collisions[0])))
+    files = [write(collisions), write([name.tobytes() for name in others])]
+    hostile, plain = (seconds(lambda f=file: mmdskin.load_motion(f)) for file in files)
+    assert hostile < 3 * plain
+
+
+def test_names_that_begin_alike_take_time_in_proportion():
+    def work(n):
+        data = vpd(nested_names(n))
+        return lambda: mmdskin.load_motion(data)
+
+    assert growth(work, 1500, 3000) < MOST  # a file of four times the bytes
+
+
+def test_morphs_of_all_materials_take_time_in_proportion():
+    def work(n):
+        offsets = np.ones((n, 29), np.float32)
+        morph = pmx.Morph("all", kind=8, indices=np.full(n, -1, "i4"), values=offsets)
+        file = small.small_file(materials=[pmx.Material(str(i)) for i in range(n)], morphs=[morph])
+        model = mmdskin.load_model(pmx.write(file))
+        return lambda: model.materials_at([0.5])
+
+    assert growth(work, 1000, 4000) < MOST

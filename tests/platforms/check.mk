@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# The wheels of other systems where this machine can run them: Windows' under Wine, ARM's in QEMU.
+
+WINDOWS := bash tests/platforms/windows.sh
+WINDOWS_PYTHON := $(WINDOWS) run build/windows/python/python.exe
+# What takes minutes there and depends on no system: files with flipped bytes, and tests of the
+# repository (types, documents).
+WINDOWS_TESTS := tests/module tests/formats tests/pose tests/skin tests/judges \
+	--ignore=tests/module/test_package.py --ignore=tests/module/test_citations.py \
+	-k "not flipped and not byte_flips"
+
+check-windows: build/windows/ready build/c/windows/tests.exe build/wheels/windows-x64.ready \
+		build/addon ## Test the Windows wheel and add-on under Wine
+	@echo C tests on Windows
+	@$(WINDOWS) run build/c/windows/tests.exe
+	$(WINDOWS) install build/wheels/windows-x64/*.whl
+	$(WINDOWS_PYTHON) -m pytest -q -p no:cacheprovider $(WINDOWS_TESTS)
+	$(BIN)/python tests/platforms/windows_addon.py dist/mmdskin-$(VERSION).zip
+
+build/windows/ready: tests/platforms/windows.sh csrc/platforms/cross.py build/packages-windows .venv/ready
+	$(WINDOWS) setup
+	$(WINDOWS) bpy
+	@touch $@
+
+# clang's vector code keeps its stack aligned on Windows, gcc's does not.
+build/c/windows/tests.exe: $(CORE) $(HEADERS) $(C_TESTS) build/system-include build/cross/venv/ready
+	@mkdir -p $(@D)
+	@echo zig, Windows $@
+	@$(CROSS_BIN)/python -m ziglang cc -target x86_64-windows-gnu $(CFLAGS) -O2 -DMMD_TEST_MEMORY \
+		-isystem build/system-include -Itests/c $(filter %.c,$^) -o $@
+
+check-arm: build/arm/ready build/wheels/linux-arm64.ready ## Test the ARM wheel in QEMU
+	bash tests/platforms/arm.sh install build/wheels/linux-arm64/*.whl
+	bash tests/platforms/arm.sh run -m pytest -q -p no:cacheprovider \
+		tests/skin tests/pose tests/formats/test_model.py tests/module/test_pickle.py \
+		-k "not growth"
+
+build/arm/ready: tests/platforms/arm.sh build/packages-check .venv/ready
+	bash tests/platforms/arm.sh setup
+	@touch $@
