@@ -16,6 +16,7 @@ uniform int morph_stride; // the same for weights
 uniform float correction; // 0 to 1, of BULGE_FREE and COMPENSATED
 uniform isamplerBuffer morph_offsets; // bits of x y z; index of the morph's weight
 uniform samplerBuffer morph_weights;
+uniform int most_offsets; // of any vertex: software renderers run lanes without a vertex, whose range is anything
 
 out vec3 out_position;
 #if NORMALS
@@ -32,8 +33,9 @@ vec3 morph_position()
     vec3 p = position;
 #if MORPHED
     int frame = gl_InstanceID * morph_stride;
-    for (int i = morph_range.x; i < morph_range.y; i++) {
-        ivec4 offset = texelFetch(morph_offsets, i);
+    int count = min(morph_range.y - morph_range.x, most_offsets);
+    for (int i = 0; i < count; i++) {
+        ivec4 offset = texelFetch(morph_offsets, morph_range.x + i);
         p += texelFetch(morph_weights, frame + offset.w).x * intBitsToFloat(offset.xyz);
     }
 #endif
@@ -82,10 +84,10 @@ void main()
 
     out_position = p;
 #if NORMALS
-    out_normal = wants_precise_normal ? vec3(MARKED_NORMAL) : n;
+    out_normal = wants_precise_normal ? vec3(MARK) : n;
 #endif
 #if TANGENTS
-    t = orthogonal_tangent(t, n, tangent.xyz);
+    t = wants_precise_normal ? vec3(MARK) : orthogonal_tangent(t, n, tangent.xyz);
 #endif
 #if TANGENTS == 3
     out_tangent = t;

@@ -59,13 +59,16 @@ vec3 unit_or(vec3 v, vec3 otherwise)
     return square >= FLT_MIN && square <= FLT_MAX ? v * inversesqrt(square) : otherwise;
 }
 
-// Set when float is not enough for the normal: main() then marks it, and the host works it out again.
+// Set when float is not enough for the normal: main() then marks it and the tangent, and the host works them out again.
 bool wants_precise_normal = false;
 
-// Inverse transpose up to a positive factor: the cofactor matrix, with the sign of the determinant.
+// Inverse transpose up to a positive factor: the cofactor matrix, with the sign of the determinant. The matrix is brought
+// to about 1 first: squares of squares of very small or large numbers are no floats.
 vec3 linear_normal(transform m, vec3 n)
 {
-    vec3 a = m.row0.xyz, b = m.row1.xyz, c = m.row2.xyz;
+    vec3 most = max(max(abs(m.row0.xyz), abs(m.row1.xyz)), abs(m.row2.xyz));
+    float scale = 1.0 / max(max(most.x, most.y), max(most.z, FLT_MIN));
+    vec3 a = scale * m.row0.xyz, b = scale * m.row1.xyz, c = scale * m.row2.xyz;
     vec3 bc = cross(b, c);
     vec3 v = vec3(dot(bc, n), dot(cross(c, a), n), dot(cross(a, b), n));
     float square = dot(v, v), size = dot(a, a) + dot(b, b) + dot(c, c);

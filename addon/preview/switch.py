@@ -26,8 +26,15 @@ STATE = saved_state.PREVIEW
 
 
 def is_on(armature: bpy.types.Object) -> bool:
-    """Whether any mesh of an armature object is live."""
-    return any(is_live(obj) for obj in _objects_of(armature))
+    """Whether any mesh of an armature object is live.
+
+    Asked of the few meshes with a driver: a scene may have thousands of objects.
+    """
+    for mesh in live_meshes():
+        above, obj = (_target(driver_of(mesh), name) for name in ("armature", "object"))
+        if above == armature and obj is not None and obj.data == mesh and is_live(obj):
+            return True
+    return False
 
 
 def is_live(obj: bpy.types.Object) -> bool:
@@ -177,8 +184,13 @@ def _objects_of(armature):
 def _armature_of(obj):
     """The armature that a mesh waits for."""
     curve = driver_of(obj.data)
-    variable = curve.driver.variables.get("armature") if curve else None
-    return variable.targets[0].id if variable else obj.find_armature()
+    return (curve and _target(curve, "armature")) or obj.find_armature()
+
+
+def _target(curve, name):
+    """What a variable of the driver looks at, or None."""
+    variable = curve.driver.variables.get(name)
+    return variable.targets[0].id if variable else None
 
 
 def _check_attribute(obj):

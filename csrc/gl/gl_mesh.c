@@ -14,7 +14,11 @@ typedef struct gpu_morph {
     int32_t morph;
 } gpu_morph;
 
-enum { COUNTS = 4, BATCHES = MMD_SKIN_KIND_COUNT * COUNTS * 2 };
+enum {
+    COUNTS = 4,
+    BATCHES = MMD_SKIN_KIND_COUNT * COUNTS * 2,
+    MAX_OFFSETS = 65535 /* of a vertex: after so many rounds llvmpipe leaves any loop */
+};
 
 /* Batches in the order of this number. Three influences are taken as four, one with weight 0. */
 static size_t batch_number(const mmd_vertex *vertex, bool morphed)
@@ -38,19 +42,27 @@ static size_t count_offsets(const mmd_mesh *mesh)
     return count;
 }
 
+/* Turns the vertices' counts of offsets into places. The largest count. */
+static uint32_t place_offsets(uint32_t *counts, size_t vertex_count)
+{
+    uint32_t sum = 0, most = 0;
+    for (size_t v = 0; v < vertex_count; v++) {
+        uint32_t count = counts[v];
+        most = count > most ? count : most;
+        counts[v] = sum;
+        sum += count;
+    }
+    return most;
+}
+
 /* Vertex morphs list vertices; the shader wants each vertex's list of morphs. */
-static void sort_morphs(const mmd_mesh *mesh, sorted_mesh *sorted)
+static uint32_t sort_morphs(const mmd_mesh *mesh, sorted_mesh *sorted)
 {
     uint32_t *end = sorted->morph_end;
     for (size_t m = 0; m < mesh->vertex_morph_count; m++)
         for (size_t i = 0; i < mesh->vertex_morphs[m].offset_count; i++)
             end[mesh->vertex_morphs[m].vertices[i]]++;
-    uint32_t sum = 0;
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
-        uint32_t count = end[v];
-        end[v] = sum;
-        sum += count;
-    }
+    uint32_t most = place_offsets(end, mesh->vertex_count);
     for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
         const mmd_vertex_morph *morph = &mesh->vertex_morphs[m];
         for (size_t i = 0; i < morph->offset_count; i++) {
@@ -59,6 +71,7 @@ static void sort_morphs(const mmd_mesh *mesh, sorted_mesh *sorted)
             out->morph = (int32_t)morph->morph;
         }
     }
+    return most;
 }
 
 static void sort_vertices(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh *out)
@@ -167,6 +180,13 @@ static void release(void *data)
     mmd_gl_discard(&mesh->object);
 }
 
+static bool check_offsets(const mmd_gl_mesh *mesh, mmd_error *err)
+{
+    return mesh->most_offsets <= MAX_OFFSETS ||
+           mmd_fail(err, MMD_E_BACKEND, "OpenGL: a vertex has %u morph offsets, limit %d",
+                    (unsigned)mesh->most_offsets, MAX_OFFSETS);
+}
+
 static bool fill(const mmd_mesh *mesh, mmd_gl_mesh *out, mmd_error *err)
 {
     size_t n = mesh->vertex_count, offsets = count_offsets(mesh);
@@ -183,11 +203,11 @@ static bool fill(const mmd_mesh *mesh, mmd_gl_mesh *out, mmd_error *err)
     out->runs = calloc(n ? n : 1, sizeof *out->runs);
     bool ok = sorted.morph_end && sorted.morphs && sorted.vertices && out->batches && out->runs;
     if (ok) {
-        sort_morphs(mesh, &sorted);
+        out->most_offsets = sort_morphs(mesh, &sorted);
         sort_vertices(mesh, &sorted, out);
         join_runs(out);
         upload(mesh, &sorted, offsets, out);
-        ok = mmd_gl_check("upload of the mesh", err);
+        ok = mmd_gl_check("upload of the mesh", err) && check_offsets(out, err);
     } else {
         mmd_fail_memory(err);
     }

@@ -40,6 +40,7 @@ typedef struct mmd_gl_mesh {
     mmd_gl_object object;
     GLuint vertex_array, vertices;
     GLuint morph_buffer, morph_texture; /* RGBA32I: bits of the offset, index of the morph */
+    uint32_t most_offsets;              /* that morphs have for one vertex */
     size_t batch_count;
     mmd_gl_batch *batches;
     mmd_gl_stretch *runs;

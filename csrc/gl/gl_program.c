@@ -60,7 +60,7 @@ static void write_header(const mmd_gl_variant *v, char text[HEADER_SIZE])
     } floats[] = {{"LEAST_NORMAL", MMD_LEAST_NORMAL},
                   {"LEAST_TANGENT", MMD_LEAST_TANGENT},
                   {"LEAST_QUATERNION", MMD_LEAST_QUATERNION},
-                  {"MARKED_NORMAL", MMD_GL_MARKED_NORMAL},
+                  {"MARK", MMD_GL_MARK},
                   {"FLT_MIN", FLT_MIN},
                   {"FLT_MAX", FLT_MAX}};
     int used = snprintf(text, HEADER_SIZE, "#version 330 core\n");
@@ -124,6 +124,7 @@ static void find_uniforms(mmd_gl_program *program)
     glUniform1i(glGetUniformLocation(program->name, "morph_weights"), MMD_GL_MORPH_WEIGHTS);
     program->bone_stride = glGetUniformLocation(program->name, "bone_stride");
     program->morph_stride = glGetUniformLocation(program->name, "morph_stride");
+    program->most_offsets = glGetUniformLocation(program->name, "most_offsets");
     program->correction = glGetUniformLocation(program->name, "correction");
 }
 

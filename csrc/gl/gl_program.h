@@ -18,15 +18,15 @@ typedef struct mmd_gl_variant {
 
 typedef struct mmd_gl_program {
     GLuint name; /* 0: not made yet */
-    GLint bone_stride, morph_stride, correction;
+    GLint bone_stride, morph_stride, most_offsets, correction;
 } mmd_gl_program;
 
 /* A mmd_skin_bone in a buffer of RGBA32F texels. */
 enum { MMD_GL_BONE_TEXELS = sizeof(mmd_skin_bone) / 16 };
 
-/* The shader marks normals for which float is not enough by this x, which no unit vector has: they
-   want mmd_skin_precise_normal. */
-#define MMD_GL_MARKED_NORMAL 2.0f
+/* The shader marks a normal for which float is not enough, and its tangent, by this x, which no
+   unit vector has: they want mmd_skin_scalar_directions. */
+#define MMD_GL_MARK 2.0f
 
 /* Texture units of the samplers in skin.vert. */
 enum { MMD_GL_BONES, MMD_GL_MORPH_OFFSETS, MMD_GL_MORPH_WEIGHTS };

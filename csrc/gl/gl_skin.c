@@ -199,6 +199,7 @@ static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
     glUseProgram(program->name);
     glUniform1i(program->bone_stride,
                 job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
+    glUniform1i(program->most_offsets, (GLint)work->mesh->most_offsets);
     glUniform1i(program->morph_stride, job->slider_frames > 1 ? (GLint)job->mesh->morph_count : 0);
     glUniform1f(program->correction, job->correction);
     for (GLuint i = 0; i < work->output_count; i++) {
@@ -241,16 +242,21 @@ static void put_in_order(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, 
     }
 }
 
-static bool redo_marked_normals(const mmd_skin_job *job, size_t first, size_t frames,
-                                mmd_error *err)
+static bool is_marked(const mmd_skin_job *job, size_t vertex)
+{
+    return job->normals ? job->normals[3 * vertex] == MMD_GL_MARK
+                        : job->tangents[job->mesh->tangent_width * vertex] == MMD_GL_MARK;
+}
+
+static bool redo_marked(const mmd_skin_job *job, size_t first, size_t frames, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
+    size_t n = mesh->vertex_count;
     mmd_skin_bone *bones = NULL;
     for (size_t f = first; f < first + frames; f++) {
-        float *normals = job->normals + 3 * f * mesh->vertex_count;
         bool prepared = false;
-        for (size_t v = 0; v < mesh->vertex_count; v++) {
-            if (normals[3 * v] != MMD_GL_MARKED_NORMAL)
+        for (size_t v = 0; v < n; v++) {
+            if (!is_marked(job, f * n + v))
                 continue;
             if (!bones)
                 bones = malloc(mesh->bone_count * sizeof *bones + 1);
@@ -259,39 +265,77 @@ static bool redo_marked_normals(const mmd_skin_job *job, size_t first, size_t fr
             if (!prepared)
                 mmd_skin_bones(job, f, bones);
             prepared = true;
-            mmd_skin_precise_normal(&mesh->vertices[v], bones, normals + 3 * v);
+            const mmd_skin_frame frame = {
+                .mesh = mesh,
+                .method = job->method,
+                .sdef_blend = job->sdef_blend,
+                .correction = job->correction,
+                .bones = bones,
+                .normals = job->normals ? job->normals + 3 * f * n : NULL,
+                .tangents = job->tangents ? job->tangents + mesh->tangent_width * f * n : NULL};
+            mmd_skin_scalar_directions(&frame, v);
         }
     }
     free(bones);
     return true;
 }
 
-static bool read_pass(const pass_work *work, output_buffers *slot, size_t first, size_t frames,
-                      mmd_error *err)
+static bool map_outputs(const pass_work *work, const output_buffers *slot, size_t frames,
+                        const float *mapped[OUTPUTS], mmd_error *err)
 {
+    for (GLuint i = 0; i < work->output_count; i++) {
+        size_t floats = frames * work->job->mesh->vertex_count * work->outputs[i].width;
+        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
+        mapped[i] = glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0,
+                                     (GLsizeiptr)(floats * sizeof(float)), GL_MAP_READ_BIT);
+        if (mapped[i])
+            continue;
+        mmd_gl_check("read-back", NULL);
+        while (i-- > 0) {
+            glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
+            glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
+        }
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results cannot be mapped");
+    }
+    return true;
+}
+
+/* All outputs are at hand before the first is written. */
+static bool read_pass(const pass_work *work, const output_buffers *slot, size_t first,
+                      size_t frames, mmd_error *err)
+{
+    const float *mapped[OUTPUTS];
     size_t vertices = work->job->mesh->vertex_count;
+    if (!map_outputs(work, slot, frames, mapped, err))
+        return false;
+    bool kept = true;
     for (GLuint i = 0; i < work->output_count; i++) {
         const output *out = &work->outputs[i];
-        size_t bytes = frames * vertices * out->width * sizeof(float);
-        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
-        const float *mapped =
-            glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0, (GLsizeiptr)bytes, GL_MAP_READ_BIT);
-        if (!mapped) {
-            mmd_gl_check("read-back", NULL);
-            return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results cannot be mapped");
-        }
         for (size_t b = 0; b < work->mesh->batch_count; b++) {
             const mmd_gl_batch *batch = &work->mesh->batches[b];
             for (size_t f = 0; f < frames; f++)
                 put_in_order(batch, work->mesh->runs, out->width,
-                             mapped +
+                             mapped[i] +
                                  (frames * batch->first + f * batch->vertex_count) * out->width,
                              out->memory + (first + f) * vertices * out->width);
         }
-        if (!glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER))
-            return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
+        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
+        kept &= glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
     }
-    return !work->job->normals || redo_marked_normals(work->job, first, frames, err);
+    if (!kept)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
+    return (!work->job->normals && !work->job->tangents) ||
+           redo_marked(work->job, first, frames, err);
+}
+
+/* Says how far the caller can trust the outputs. */
+static bool fail_at(size_t frame, mmd_error *err)
+{
+    if (frame > 0 && err) {
+        mmd_error cause = *err;
+        mmd_fail(err, cause.code, "%.200s; frames before %zu are done", cause.text, frame);
+    }
+    return false;
 }
 
 static bool run_passes(pass_work *work, mmd_error *err)
@@ -302,13 +346,13 @@ static bool run_passes(pass_work *work, mmd_error *err)
     for (size_t pass = 0; pass <= passes; pass++) {
         size_t first = pass * step, frames = count - first < step ? count - first : step;
         if (pass < passes && !submit_pass(work, &ring[pass % RING], first, frames, err))
-            return false;
+            return fail_at(pass > 0 ? first - step : 0, err);
         if (pass == 0)
             continue;
         first -= step;
         frames = count - first < step ? count - first : step;
         if (!read_pass(work, &ring[(pass - 1) % RING], first, frames, err))
-            return false;
+            return fail_at(first, err);
     }
     return true;
 }

@@ -20,6 +20,7 @@ static struct {
     bool started; /* there is a thread to join */
     bool open;    /* it has a context, or will have one when it did not fail */
     bool stop;
+    bool ended;        /* no thread may be started any more */
     bool forked;       /* off a process that had started the thread */
     mmd_error failure; /* of the last start */
     request *job;
@@ -131,6 +132,8 @@ static bool start_locked(mmd_error *err)
 
 static bool usable_locked(mmd_error *err)
 {
+    if (gl.ended)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the program is ending");
     if (gl.failure.code != MMD_E_NONE) {
         if (err)
             *err = gl.failure;
@@ -172,9 +175,8 @@ void mmd_gl_discard(mmd_gl_object *object)
         object->free(object, NULL);
 }
 
-void mmd_gl_shutdown(void)
+static void shut_down_locked(void)
 {
-    mmd_lock_take(&gl.lock);
     while (gl.stop)
         mmd_condition_wait(&gl.done, &gl.lock);
     if (gl.started) {
@@ -187,5 +189,26 @@ void mmd_gl_shutdown(void)
         mmd_condition_wake_all(&gl.done);
     }
     gl.failure = (mmd_error){0};
+}
+
+void mmd_gl_shutdown(void)
+{
+    mmd_lock_take(&gl.lock);
+    shut_down_locked();
+    mmd_lock_leave(&gl.lock);
+}
+
+void mmd_gl_end(void)
+{
+    mmd_lock_take(&gl.lock);
+    gl.ended = true;
+    shut_down_locked();
+    mmd_lock_leave(&gl.lock);
+}
+
+void mmd_gl_resume(void)
+{
+    mmd_lock_take(&gl.lock);
+    gl.ended = false;
     mmd_lock_leave(&gl.lock);
 }

@@ -13,4 +13,10 @@
    Waits for a job that is being done. Harmless when nothing was started. */
 void mmd_gl_shutdown(void);
 
+/* The same for good, before the process ends: drivers crash when threads outlive them. Who waits
+   for a job, or comes later, gets an error. Taken back by mmd_gl_resume, for a program that starts
+   an interpreter anew. */
+void mmd_gl_end(void);
+void mmd_gl_resume(void);
+
 #endif

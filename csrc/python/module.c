@@ -36,33 +36,18 @@ void mmd_object_free(PyObject *self)
     Py_DECREF(type);
 }
 
-bool mmd_hook_exit(PyObject *module)
-{
-    mmd_state *state = mmd_state_of_module(module);
-    if (state->exit_hooked)
-        return true;
-    PyObject *atexit = PyImport_ImportModule("atexit");
-    PyObject *function = atexit ? PyObject_GetAttrString(module, "shutdown") : NULL;
-    PyObject *done = function ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
-    state->exit_hooked = done != NULL;
-    Py_XDECREF(done);
-    Py_XDECREF(function);
-    Py_XDECREF(atexit);
-    return state->exit_hooked;
-}
-
 static const char backends_doc[] =
     "backends($module, /)\n--\n\n"
     "What can skin here: a tuple of Backend(name, available, device, reason) for \"gl\" and "
     "\"cpu\".\n"
     "device names the renderer or the CPU kernel; reason says why a backend is not available.\n"
-    "Starts the OpenGL thread.";
+    "Starts the OpenGL thread. With EGL the variable MMDSKIN_EGL_DEVICE, a number or "
+    "\"surfaceless\",\n"
+    "names the only device to be tried.";
 
 static PyObject *backends(PyObject *module, PyObject *unused)
 {
     (void)unused;
-    if (!mmd_hook_exit(module))
-        return NULL;
     mmd_state *state = mmd_state_of_module(module);
     char device[256] = "";
     bool available, software;
@@ -107,6 +92,39 @@ static PyObject *shutdown(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static bool is_main_interpreter(void)
+{
+    return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
+}
+
+/* Daemon threads go on after this: the main interpreter's end is the program's. */
+static PyObject *at_exit(PyObject *unused, PyObject *unused_too)
+{
+    (void)unused, (void)unused_too;
+    bool for_good = is_main_interpreter();
+    Py_BEGIN_ALLOW_THREADS
+    for_good ? mmd_gl_end() : mmd_gl_shutdown();
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+/* At import: handlers run in reverse order, so ours follows those of the module's users. */
+static bool hook_exit(void)
+{
+    static PyMethodDef method = {"stop_opengl", at_exit, METH_NOARGS, NULL};
+    if (is_main_interpreter())
+        mmd_gl_resume();
+    PyObject *atexit = PyImport_ImportModule("atexit");
+    PyObject *function = PyCFunction_New(&method, NULL);
+    PyObject *done =
+        atexit && function ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
+    bool hooked = done != NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(function);
+    Py_XDECREF(atexit);
+    return hooked;
+}
+
 static PyMethodDef methods[] = {
     {"load_model", mmd_py_load_model, METH_O, mmd_load_model_doc},
     {"load_motion", mmd_py_load_motion, METH_O, mmd_load_motion_doc},
@@ -126,7 +144,7 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 static int module_exec(PyObject *module)
 {
     mmd_state *state = mmd_state_of_module(module);
-    if (mmd_arrays_init() < 0)
+    if (mmd_arrays_init() < 0 || !hook_exit())
         return -1;
     if (!mmd_errors_add(module, state) || !mmd_records_add(module, state))
         return -1;

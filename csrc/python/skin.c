@@ -272,7 +272,7 @@ static PyObject *skinned(skin_call *call)
                                         members[1], members[2], NULL);
 }
 
-static PyObject *execute(skin_call *call, PyObject *module, PyObject *out)
+static PyObject *execute(skin_call *call, PyObject *out)
 {
     mmd_skin_job *job = &call->job;
     if (out == Py_None ? !make_outputs(call) : !take_outputs(call, out))
@@ -280,8 +280,6 @@ static PyObject *execute(skin_call *call, PyObject *module, PyObject *out)
     job->positions = call->outputs[OUT_POSITIONS].data;
     job->normals = call->outputs[OUT_NORMALS].data;
     job->tangents = call->outputs[OUT_TANGENTS].data;
-    if (call->backend != BACKEND_CPU && !mmd_hook_exit(module))
-        return NULL;
     mmd_choice choice = call->state->choice;
     mmd_error err = {0};
     bool done;
@@ -319,7 +317,7 @@ PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
         if (tangents && !call.job.mesh->tangent_width)
             PyErr_SetString(PyExc_ValueError, "tangents: wanted, but the mesh has none");
         else
-            result = execute(&call, module, out);
+            result = execute(&call, out);
     }
     mmd_array_clear(&call.matrices);
     mmd_array_clear(&call.weights);
@@ -362,4 +360,6 @@ const char mmd_skin_doc[] =
     "2020, doi 10.31891/2307-5732-2020-281-1-12-19; centers of rotation: Le and Hodgins 2016, ACM\n"
     "Transactions on Graphics 35(4); as written down in docs/methods.md.\n\n"
     "Raises TypeError, ValueError (naming the place and the limit), and BackendError when the\n"
-    "backend that was asked for cannot be used. Nothing is written then.";
+    "backend that was asked for cannot be used. Nothing is written then, unless an OpenGL device "
+    "fails on\n"
+    "the way: the text says before which frame the results are done.";

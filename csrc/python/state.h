@@ -44,7 +44,6 @@ typedef struct mmd_state {
     PyObject *records[MMD_RECORD_COUNT];
     mmd_choice choice;
     mmd_error gl_failure; /* why "auto" has left OpenGL, if it has */
-    bool exit_hooked;
 } mmd_state;
 
 /* Objects of this module's types (no subclasses exist) and the module itself. */
@@ -88,9 +87,6 @@ void mmd_object_free(PyObject *self);
 PyObject *mmd_py_load_model(PyObject *module, PyObject *source);
 PyObject *mmd_py_load_motion(PyObject *module, PyObject *source);
 PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs);
-
-/* Has shutdown() called at exit; before the first use of OpenGL. */
-bool mmd_hook_exit(PyObject *module);
 
 /* Methods of Model, in pose.c. */
 PyObject *mmd_py_pose(PyObject *model, PyObject *args, PyObject *kwargs);

@@ -104,6 +104,10 @@ class Files(Live):
             self.mesh, self.armature, self.scene.armature = mesh, armature, armature
             bpy.context.scene.frame_set(8)
             self.assert_live()
+            self.assertTrue(armature.mmdskin.preview)
+            addon = sys.modules["addon_package"]
+            model = addon.scene_model.of_object(mesh, bpy.context.view_layer)
+            self.assertIsNone(addon.preview.switch.trouble_of(model))
         scene.clear()
 
 

@@ -8,13 +8,15 @@
 
 int texture_buffer_limit = -1; /* what the driver says from now on; -1: the truth */
 int crash = 0;                 /* whether it writes to where nothing is */
+int mappings_left = -1;        /* how many it still makes; -1: all */
 
 enum { GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B };
 
 typedef void (*function)(void);
 
-static function (*real_get_proc_address)(const char *name);
 static void (*real_get_integerv)(unsigned name, int *value);
+static void *(*real_map_buffer_range)(unsigned target, ptrdiff_t first, ptrdiff_t size,
+                                      unsigned access);
 
 static void get_integerv(unsigned name, int *value)
 {
@@ -25,13 +27,27 @@ static void get_integerv(unsigned name, int *value)
         *value = texture_buffer_limit;
 }
 
+static void *map_buffer_range(unsigned target, ptrdiff_t first, ptrdiff_t size, unsigned access)
+{
+    if (mappings_left == 0)
+        return NULL;
+    mappings_left -= mappings_left > 0;
+    return real_map_buffer_range(target, first, size, access);
+}
+
 function eglGetProcAddress(const char *name)
 {
+    static function (*real_get_proc_address)(const char *name);
     if (!real_get_proc_address)
         *(void **)&real_get_proc_address = dlsym(RTLD_NEXT, "eglGetProcAddress");
     function real = real_get_proc_address(name);
-    if (strcmp(name, "glGetIntegerv") != 0)
-        return real;
-    *(function *)&real_get_integerv = real;
-    return (function)get_integerv;
+    if (strcmp(name, "glGetIntegerv") == 0) {
+        *(function *)&real_get_integerv = real;
+        return (function)get_integerv;
+    }
+    if (strcmp(name, "glMapBufferRange") == 0) {
+        *(function *)&real_map_buffer_range = real;
+        return (function)map_buffer_range;
+    }
+    return real;
 }

@@ -176,9 +176,17 @@ def test_shader_that_does_not_compile(gl):
 
 
 @needs_egl
-def test_device_that_does_not_exist(gl):
-    """The surfaceless platform is tried next."""
-    python('check(mesh, "gl")', MMDSKIN_EGL_DEVICE="99")
+@pytest.mark.parametrize("choice", ["99", "-1", "1st", "gpu"])
+def test_device_that_does_not_exist(gl, choice):
+    """Nothing else is tried."""
+    reason = python(WITHOUT_GL, MMDSKIN_EGL_DEVICE=choice)
+    assert f"MMDSKIN_EGL_DEVICE: {choice}: there are" in reason
+
+
+@needs_egl
+@pytest.mark.parametrize("choice", ["0", "surfaceless"])
+def test_device_that_is_chosen(gl, choice):
+    python('check(mesh, "gl")', MMDSKIN_EGL_DEVICE=choice)
 
 
 def test_the_reason_is_remembered(tmp_path):
@@ -267,6 +275,79 @@ def test_nothing_to_do(gl):
     )
 
 
+# What drivers are bad at
+
+
+def test_lanes_without_a_vertex_do_not_spin(gl):
+    """softpipe runs them, with what lies in memory as the range of their morphs."""
+    python(
+        """
+        def compare(rng, n=27):
+            mixed = mmdskin.Mesh(
+                rng.normal(size=(n, 3)),
+                rng.integers(0, 6, (n, 4)),
+                rng.random((n, 4)),
+                deform=rng.integers(0, 5, n),
+                sdef=rng.normal(size=(n, 3, 3)),
+                morphs=[(np.arange(0, n, 3), rng.normal(size=(9, 3)))],
+            )
+            bones = np.tile(np.eye(4, dtype="f4"), (6, 1, 1))
+            gl, cpu = (
+                mmdskin.skin(mixed, bones, [0.5], backend=name).positions for name in ("gl", "cpu")
+            )
+            assert abs(gl - cpu).max() <= 1e-5
+
+        for seed in range(60):
+            compare(np.random.default_rng(seed))
+        """,
+        GALLIUM_DRIVER="softpipe",
+        LIBGL_ALWAYS_SOFTWARE="1",
+    )
+
+
+def test_no_morph_offset_is_dropped(gl):
+    """llvmpipe leaves a loop after 65,535 rounds without a word."""
+    python(
+        """
+        def moved(count):
+            morph = np.zeros(count, "i4"), np.tile(np.float32([1, 0, 0]), (count, 1))
+            many = mmdskin.Mesh([[0, 0, 0]], [[0]], [[1]], morphs=[morph])
+            return mmdskin.skin(many, np.eye(4)[None], [1], backend="gl").positions[0, 0]
+
+        assert moved(65535) == 65535
+        try:
+            assert moved(65536) == 65536
+        except mmdskin.BackendError as error:
+            assert str(error) == "OpenGL: a vertex has 65536 morph offsets, limit 65535"
+        """
+    )
+
+
+@pytest.mark.parametrize("exponent", [-15, -10, -9, 15])
+def test_scale_does_not_change_directions(gl, exponent):
+    """Cofactors are of the second order, their squares of the fourth; drivers flush what is small."""
+    python(
+        f"""
+        rng = np.random.default_rng(0)
+        n, scale = 500, 10.0 ** {exponent}
+        q, _ = np.linalg.qr(rng.normal(size=(6, 3, 3)))
+        bones = np.tile(np.eye(4), (6, 1, 1))
+        bones[:, :3, :3] = scale * q * np.linalg.det(q)[:, None, None]
+        blend = mmdskin.Mesh(
+            rng.normal(size=(n, 3)), rng.integers(0, 6, (n, 2)), rng.random((n, 2)),
+            normals=rng.normal(size=(n, 3)), tangents=rng.normal(size=(n, 3)),
+        )
+        gl, cpu = (
+            mmdskin.skin(blend, bones, tangents=True, backend=name) for name in ("gl", "cpu:scalar")
+        )
+        assert abs(gl.normals - cpu.normals).max() <= 1e-5
+        assert abs(gl.tangents - cpu.tangents).max() <= 4e-5
+        only = mmdskin.skin(blend, bones, normals=False, tangents=True, backend="gl")
+        assert np.array_equal(only.tangents, gl.tangents)
+        """
+    )
+
+
 # Shutdown and exit
 
 
@@ -319,6 +400,24 @@ def test_exit_while_threads_are_skinning(gl):
     )
 
 
+def test_nothing_starts_the_thread_again_at_exit(gl):
+    """Daemon threads go on while the interpreter ends; a driver's thread would outlive the driver."""
+    early = """
+        import atexit
+
+        @atexit.register
+        def late():
+            print(failure(), flush=True)
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(early) + PRELUDE + 'check(mesh, "gl")'],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "OpenGL: the program is ending", done.stderr
+
+
 def test_shutdown_while_threads_are_skinning(gl):
     python(
         """
@@ -355,6 +454,30 @@ def test_a_mesh_may_die_after_an_upload_that_failed(wrapper):
         del morphed
         tell("texture_buffer_limit", -1)
         check(mesh, "gl")
+        """,
+        **wrapper,
+    )
+
+
+def test_a_failure_between_passes_says_what_is_done(wrapper):
+    python(
+        """
+        moves = np.tile(np.eye(4, dtype="f4"), (1501, 1, 1, 1))
+        moves[:, 0, 0, 3] = np.arange(1501)
+        out = mmdskin.skin(mesh, moves, backend="gl")
+        out.positions[:] = -1
+        tell("mappings_left", 1)
+        try:
+            mmdskin.skin(mesh, moves, backend="gl", out=out)
+            raise AssertionError("no BackendError")
+        except mmdskin.BackendError as error:
+            text = str(error)
+        assert text.startswith("OpenGL: results cannot be mapped; frames before "), text
+        done = int(text.split()[-3])
+        assert 0 < done < 1501
+        wanted = POINTS + moves[:, 0, None, :3, 3]
+        assert abs(out.positions[:done] - wanted[:done]).max() <= 2e-4
+        assert (out.positions[done:] == -1).all()
         """,
         **wrapper,
     )
@@ -527,5 +650,5 @@ def test_another_user_may_terminate_the_same_display(gl):
         check(mesh, "gl")
         """,
         OTHER_USER,
-        MMDSKIN_EGL_DEVICE="99",
+        MMDSKIN_EGL_DEVICE="surfaceless",
     )

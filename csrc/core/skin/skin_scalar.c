@@ -376,6 +376,31 @@ static void morph_positions(const mmd_skin_frame *frame)
     }
 }
 
+static void put_directions(const mmd_skin_frame *frame, size_t v, placement *placed)
+{
+    const mmd_vertex *vertex = &frame->mesh->vertices[v];
+    vec3 normal;
+    if (placed->is_rotation)
+        rotated_normal(vertex, placed, normal);
+    else
+        linear_normal(vertex, frame->bones, placed, normal);
+    if (frame->normals)
+        memcpy(frame->normals + 3 * v, normal, sizeof normal);
+    if (!frame->tangents)
+        return;
+    float *tangent = frame->tangents + frame->mesh->tangent_width * v;
+    orthogonal_tangent(vertex, placed, normal, tangent);
+    if (frame->mesh->tangent_width == 4)
+        tangent[3] = vertex->tangent[3];
+}
+
+void mmd_skin_scalar_directions(const mmd_skin_frame *frame, size_t vertex)
+{
+    placement placed;
+    place(frame, &frame->mesh->vertices[vertex], &placed);
+    put_directions(frame, vertex, &placed);
+}
+
 void mmd_skin_scalar(const mmd_skin_frame *frame)
 {
     const mmd_mesh *mesh = frame->mesh;
@@ -386,8 +411,7 @@ void mmd_skin_scalar(const mmd_skin_frame *frame)
         const float *position = frame->weights ? frame->scratch + 3 * v : vertex->position;
         placement placed;
         place(frame, vertex, &placed);
-
-        vec3 p, normal;
+        vec3 p;
         for (int i = 0; i < 3; i++)
             p[i] = position[i] - placed.center[i];
         glm_mat3_mulv(placed.linear, p, p);
@@ -396,19 +420,7 @@ void mmd_skin_scalar(const mmd_skin_frame *frame)
             pull_to_segment(vertex, &frame->bones[vertex->bones[0]], frame->correction, position,
                             p);
         memcpy(frame->positions + 3 * v, p, sizeof p);
-        if (!frame->normals && !frame->tangents)
-            continue;
-        if (placed.is_rotation)
-            rotated_normal(vertex, &placed, normal);
-        else
-            linear_normal(vertex, frame->bones, &placed, normal);
-        if (frame->normals)
-            memcpy(frame->normals + 3 * v, normal, sizeof normal);
-        if (frame->tangents) {
-            float *tangent = frame->tangents + mesh->tangent_width * v;
-            orthogonal_tangent(vertex, &placed, normal, tangent);
-            if (mesh->tangent_width == 4)
-                tangent[3] = vertex->tangent[3];
-        }
+        if (frame->normals || frame->tangents)
+            put_directions(frame, v, &placed);
     }
 }

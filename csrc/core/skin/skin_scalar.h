@@ -7,6 +7,9 @@
 /* The reference kernel, on any CPU. */
 mmd_skin_run mmd_skin_scalar;
 
+/* The normal and tangent of one vertex alone, as far as frame->normals and ->tangents are there. */
+void mmd_skin_scalar_directions(const mmd_skin_frame *frame, size_t vertex);
+
 /* The unit normal of a linear blend, or the input's where the blend has none, in double: for blends
    that float is not enough for (MMD_LEAST_NORMAL). */
 void mmd_skin_precise_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, float out[3]);

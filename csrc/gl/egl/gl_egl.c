@@ -175,34 +175,65 @@ static bool open_display(mmd_gl_context *gl, EGLenum platform, void *native, con
     return true;
 }
 
-/* Devices of their own kind first, then the one that Mesa offers for its software renderer.
-   MMDSKIN_EGL_DEVICE names the only one to be tried. */
-static bool open_device(mmd_gl_context *gl, attempts *log)
+enum { MAX_DEVICES = 32 };
+
+typedef struct device_list {
+    EGLDeviceEXT devices[MAX_DEVICES];
+    EGLint count;
+    PFNEGLQUERYDEVICESTRINGEXTPROC describe;
+} device_list;
+
+static bool list_devices(device_list *list, attempts *log)
 {
-    enum { CAPACITY = 32 };
     PFNEGLQUERYDEVICESEXTPROC query =
         (PFNEGLQUERYDEVICESEXTPROC)egl.GetProcAddress("eglQueryDevicesEXT");
-    PFNEGLQUERYDEVICESTRINGEXTPROC describe =
-        (PFNEGLQUERYDEVICESTRINGEXTPROC)egl.GetProcAddress("eglQueryDeviceStringEXT");
-    EGLDeviceEXT devices[CAPACITY];
-    EGLint count = 0;
-    if (!query || !describe || !query(CAPACITY, devices, &count))
+    list->describe = (PFNEGLQUERYDEVICESTRINGEXTPROC)egl.GetProcAddress("eglQueryDeviceStringEXT");
+    if (!query || !list->describe || !query(MAX_DEVICES, list->devices, &list->count))
         return fail_attempt(log, "devices", "eglQueryDevicesEXT", egl_error());
-    if (count == 0)
-        return fail_attempt(log, "devices", "eglQueryDevicesEXT", "no device");
+    return list->count > 0 || fail_attempt(log, "devices", "eglQueryDevicesEXT", "no device");
+}
 
-    const char *only = getenv("MMDSKIN_EGL_DEVICE");
+static bool open_listed(mmd_gl_context *gl, const device_list *list, EGLint index, attempts *log)
+{
+    char name[32];
+    snprintf(name, sizeof name, "device %d", (int)index);
+    return open_display(gl, EGL_PLATFORM_DEVICE_EXT, list->devices[index], name, log);
+}
+
+/* Devices of their own kind first, then the one that Mesa offers for its software renderer. */
+static bool open_first(mmd_gl_context *gl, const device_list *list, attempts *log)
+{
     for (int software = 0; software < 2; software++)
-        for (EGLint i = 0; i < count; i++) {
-            char name[32];
-            snprintf(name, sizeof name, "device %d", i);
-            if (only && *only ? strtol(only, NULL, 10) == i && !software
-                              : has(describe(devices[i], EGL_EXTENSIONS),
-                                    "EGL_MESA_device_software") == software)
-                if (open_display(gl, EGL_PLATFORM_DEVICE_EXT, devices[i], name, log))
-                    return true;
-        }
+        for (EGLint i = 0; i < list->count; i++)
+            if (has(list->describe(list->devices[i], EGL_EXTENSIONS), "EGL_MESA_device_software") ==
+                    software &&
+                open_listed(gl, list, i, log))
+                return true;
     return false;
+}
+
+static bool open_surfaceless(mmd_gl_context *gl, const char *platforms, attempts *log)
+{
+    return has(platforms, "EGL_MESA_platform_surfaceless") &&
+           open_display(gl, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, "surfaceless", log);
+}
+
+/* What MMDSKIN_EGL_DEVICE asks for and nothing else: a device's number or "surfaceless". */
+static bool open_chosen(mmd_gl_context *gl, const char *platforms, const char *choice,
+                        attempts *log)
+{
+    device_list list = {.count = 0};
+    if (strcmp(choice, "surfaceless") == 0)
+        return open_surfaceless(gl, platforms, log);
+    if (has(platforms, "EGL_EXT_platform_device") && !list_devices(&list, log))
+        return false;
+    char *end;
+    long index = strtol(choice, &end, 10);
+    if (end != choice && *end == 0 && index >= 0 && index < list.count)
+        return open_listed(gl, &list, (EGLint)index, log);
+    char why[120];
+    snprintf(why, sizeof why, "there are %d devices", (int)list.count);
+    return fail_attempt(log, "MMDSKIN_EGL_DEVICE", choice, why);
 }
 
 static bool open_any(mmd_gl_context *gl, mmd_error *err)
@@ -214,12 +245,14 @@ static bool open_any(mmd_gl_context *gl, mmd_error *err)
     if (!platforms || !egl.GetPlatformDisplay)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no client extensions: %s",
                         egl_error());
-    if (has(platforms, "EGL_EXT_platform_device") && open_device(gl, &log))
-        return true;
-    if (has(platforms, "EGL_MESA_platform_surfaceless") &&
-        open_display(gl, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, "surfaceless", &log))
-        return true;
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s",
+    const char *choice = getenv("MMDSKIN_EGL_DEVICE");
+    device_list list;
+    bool opened = choice && *choice ? open_chosen(gl, platforms, choice, &log)
+                                    : (has(platforms, "EGL_EXT_platform_device") &&
+                                       list_devices(&list, &log) && open_first(gl, &list, &log)) ||
+                                          open_surfaceless(gl, platforms, &log);
+    return opened ||
+           mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s",
                     *log.text ? log.text : "EGL has neither devices nor surfaceless displays");
 }
 

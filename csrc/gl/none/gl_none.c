@@ -30,3 +30,11 @@ bool mmd_gl_skin(const mmd_skin_job *job, mmd_error *err)
 void mmd_gl_shutdown(void)
 {
 }
+
+void mmd_gl_end(void)
+{
+}
+
+void mmd_gl_resume(void)
+{
+}
