@@ -188,19 +188,15 @@ static void reset(mmd_frame *frame, const mmd_locals *locals, const float *weigh
 static void evaluate_layer(mmd_frame *frame, const mmd_rig_layer *layer, const uint8_t *solvers_on)
 {
     const mmd_rig *rig = frame->rig;
-    for (size_t i = 0; i < layer->bone_count; i++) {
-        int32_t bone = rig->order[layer->first_bone + i];
-        mmd_append_bone(frame, bone);
-        mmd_place_bone(frame, bone);
-    }
+    for (size_t i = 0; i < layer->bone_count; i++)
+        mmd_evaluate_bone(frame, rig->order[layer->first_bone + i]);
     for (size_t i = 0; solvers_on && i < layer->solver_count; i++)
         if (solvers_on[layer->first_solver + i])
             mmd_ik_solve(frame, &rig->solvers[layer->first_solver + i]);
     for (size_t i = 0; solvers_on && i < layer->deferred_count; i++) {
         int32_t bone = rig->deferred[layer->first_deferred + i];
         frame->bones[bone].dropped = false;
-        mmd_append_bone(frame, bone);
-        mmd_place_bone(frame, bone);
+        mmd_evaluate_bone(frame, bone);
     }
 }
 

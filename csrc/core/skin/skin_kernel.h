@@ -5,6 +5,7 @@
    are those of skin_scalar.c under the same names; what belongs to a group of vertices with the
    same bones is worked out once per group, what remains runs on WIDTH vertices side by side. */
 
+#include "core/skin/skin_lanes.h"
 #include "core/skin/skin_scalar.h"
 #include "core/skin/skin_vector.h"
 
@@ -12,24 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#define INLINE TARGET static inline __attribute__((always_inline))
-
-typedef float vec __attribute__((vector_size(4 * WIDTH)));
-typedef int32_t mask __attribute__((vector_size(4 * WIDTH)));
-typedef float quad __attribute__((vector_size(16)));
-
 typedef enum output { POSITIONS, NORMALS, TANGENTS } output; /* each with those before it */
-
-typedef struct vec3 {
-    vec x, y, z;
-} vec3;
-
-/* Three floats and no more. */
-INLINE void store_first3(float *out, quad v)
-{
-    memcpy(out, &v, 8);
-    out[2] = v[2];
-}
 
 /* WIDTH vertices of one block, and where their results go. */
 typedef struct batch {
@@ -38,142 +22,21 @@ typedef struct batch {
     uint32_t first;
 } batch;
 
-INLINE vec load(const float *row)
-{
-    return *(const vec *)row;
-}
-
-INLINE vec3 load3(const float *row)
-{
-    return (vec3){load(row), load(row + MMD_LANES), load(row + 2 * MMD_LANES)};
-}
-
-INLINE vec choose(mask which, vec yes, vec no)
-{
-    return (vec)((which & (mask)yes) | (~which & (mask)no));
-}
-
-INLINE vec3 choose3(mask which, vec3 yes, vec3 no)
-{
-    return (vec3){choose(which, yes.x, no.x), choose(which, yes.y, no.y),
-                  choose(which, yes.z, no.z)};
-}
-
-INLINE vec dot(vec3 a, vec3 b)
-{
-    return FMA(a.x, b.x, FMA(a.y, b.y, a.z * b.z));
-}
-
-INLINE vec3 cross(vec3 a, vec3 b)
-{
-    return (vec3){FMA(a.y, b.z, -(a.z * b.y)), FMA(a.z, b.x, -(a.x * b.z)),
-                  FMA(a.x, b.y, -(a.y * b.x))};
-}
-
-INLINE vec3 scale3(vec3 a, vec by)
-{
-    return (vec3){a.x * by, a.y * by, a.z * by};
-}
-
-INLINE vec3 add3(vec3 a, vec3 b)
-{
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-INLINE vec3 subtract3(vec3 a, vec3 b)
-{
-    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-/* m: three rows of four, the last column a translation. */
-INLINE vec3 turn(const vec m[12], vec3 v)
-{
-    return (vec3){FMA(m[0], v.x, FMA(m[1], v.y, m[2] * v.z)),
-                  FMA(m[4], v.x, FMA(m[5], v.y, m[6] * v.z)),
-                  FMA(m[8], v.x, FMA(m[9], v.y, m[10] * v.z))};
-}
-
-INLINE vec3 move(const vec m[12], vec3 v)
-{
-    return (vec3){FMA(m[0], v.x, FMA(m[1], v.y, FMA(m[2], v.z, m[3]))),
-                  FMA(m[4], v.x, FMA(m[5], v.y, FMA(m[6], v.z, m[7]))),
-                  FMA(m[8], v.x, FMA(m[9], v.y, FMA(m[10], v.z, m[11])))};
-}
-
-INLINE vec3 unit_or(vec3 v, vec3 otherwise)
-{
-    vec square = dot(v, v);
-    vec3 unit = scale3(v, RSQRT(square));
-    mask good = (square >= SPLAT(FLT_MIN)) & (square <= SPLAT(FLT_MAX));
-    if (ANY(~good))
-        unit = choose3(good, unit, otherwise);
-    return unit;
-}
-
 /* Cofactors of the linear part, by the sign of its determinant, applied to n. */
-INLINE vec3 turn_by_cofactors(const vec m[12], vec3 n)
+INLINE lanes3 turn_by_cofactors(const vec m[12], lanes3 n)
 {
-    vec3 x = {m[0], m[4], m[8]}, y = {m[1], m[5], m[9]}, z = {m[2], m[6], m[10]};
-    vec3 a = cross(y, z), b = cross(z, x), c = cross(x, y);
-    mask flip = (dot(x, a) < SPLAT(0)) & (mask)SPLAT(-0.0f);
-    vec3 out = {FMA(a.x, n.x, FMA(b.x, n.y, c.x * n.z)), FMA(a.y, n.x, FMA(b.y, n.y, c.y * n.z)),
-                FMA(a.z, n.x, FMA(b.z, n.y, c.z * n.z))};
+    lanes3 x = {m[0], m[4], m[8]}, y = {m[1], m[5], m[9]}, z = {m[2], m[6], m[10]};
+    lanes3 a = cross3(y, z), b = cross3(z, x), c = cross3(x, y);
+    mask flip = (dot3(x, a) < SPLAT(0)) & (mask)SPLAT(-0.0f);
+    lanes3 out = {FMA(a.x, n.x, FMA(b.x, n.y, c.x * n.z)), FMA(a.y, n.x, FMA(b.y, n.y, c.y * n.z)),
+                  FMA(a.z, n.x, FMA(b.z, n.y, c.z * n.z))};
     out.x = (vec)((mask)out.x ^ flip);
     out.y = (vec)((mask)out.y ^ flip);
     out.z = (vec)((mask)out.z ^ flip);
     return out;
 }
 
-/* PICK: in every quad, two lanes of a and then two of b. */
-#if WIDTH == 4
-#define PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k + 4, l + 4)
-#else
-#define PICK(a, b, i, j, k, l)                                                                     \
-    __builtin_shufflevector(a, b, i, j, k + 8, l + 8, i + 4, j + 4, k + 12, l + 12)
-#endif
-
-INLINE void store(float *out, vec v)
-{
-    memcpy(out, &v, sizeof v);
-}
-
-/* The vertices lie side by side in the mesh: as three whole vectors. */
-INLINE void store3_run(float *out, vec3 v)
-{
-    vec xy = PICK(v.x, v.y, 0, 2, 0, 2), yz = PICK(v.y, v.z, 1, 3, 1, 3),
-        zx = PICK(v.z, v.x, 0, 2, 1, 3);
-    vec a = PICK(xy, zx, 0, 2, 0, 2), b = PICK(yz, xy, 0, 2, 1, 3), c = PICK(zx, yz, 1, 3, 1, 3);
-#if WIDTH == 4
-    store(out, a);
-    store(out + 4, b);
-    store(out + 8, c);
-#else
-    store(out, __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11));
-    store(out + 8, __builtin_shufflevector(c, a, 0, 1, 2, 3, 12, 13, 14, 15));
-    store(out + 16, __builtin_shufflevector(b, c, 4, 5, 6, 7, 12, 13, 14, 15));
-#endif
-}
-
-/* Lane after lane, the last first: those that repeat the last vertex are then written over. */
-INLINE void store3_each(float *out, const uint32_t *vertex, vec3 v, size_t stride)
-{
-    vec xy01 = PICK(v.x, v.y, 0, 1, 0, 1), xy23 = PICK(v.x, v.y, 2, 3, 2, 3);
-    vec lane0 = PICK(xy01, v.z, 0, 2, 0, 0), lane1 = PICK(xy01, v.z, 1, 3, 1, 1),
-        lane2 = PICK(xy23, v.z, 0, 2, 2, 2), lane3 = PICK(xy23, v.z, 1, 3, 3, 3);
-#if WIDTH == 8
-    STORE3(out + stride * vertex[7], QUAD(lane3, 1));
-    STORE3(out + stride * vertex[6], QUAD(lane2, 1));
-    STORE3(out + stride * vertex[5], QUAD(lane1, 1));
-    STORE3(out + stride * vertex[4], QUAD(lane0, 1));
-#endif
-    STORE3(out + stride * vertex[3], QUAD(lane3, 0));
-    STORE3(out + stride * vertex[2], QUAD(lane2, 0));
-    STORE3(out + stride * vertex[1], QUAD(lane1, 0));
-    STORE3(out + stride * vertex[0], QUAD(lane0, 0));
-}
-#undef PICK
-
-INLINE void store3(float *out, const batch *l, vec3 v, size_t stride)
+INLINE void store3(float *out, const batch *l, lanes3 v, size_t stride)
 {
     uint32_t run = WIDTH == MMD_LANES ? MMD_RUN_ALL
                    : l->first == 0    ? MMD_RUN_FIRST_FOUR
@@ -186,8 +49,9 @@ INLINE void store3(float *out, const batch *l, vec3 v, size_t stride)
 }
 
 /* Lane by lane in double; rare enough. */
-TARGET static __attribute__((noinline)) vec3 precise_normals(const mmd_skin_frame *frame,
-                                                             const batch *l, vec3 normal, mask good)
+TARGET static __attribute__((noinline)) lanes3 precise_normals(const mmd_skin_frame *frame,
+                                                               const batch *l, lanes3 normal,
+                                                               mask good)
 {
     for (uint32_t i = 0; i < WIDTH; i++) {
         float precise[3];
@@ -202,32 +66,34 @@ TARGET static __attribute__((noinline)) vec3 precise_normals(const mmd_skin_fram
     return normal;
 }
 
-INLINE vec3 unit_or_precise(const mmd_skin_frame *frame, const batch *l, vec3 turned, float least)
+INLINE lanes3 unit_or_precise(const mmd_skin_frame *frame, const batch *l, lanes3 turned,
+                              float least)
 {
-    vec square = dot(turned, turned);
-    vec3 unit = scale3(turned, RSQRT(square));
+    vec square = dot3(turned, turned);
+    lanes3 unit = scale3(turned, RSQRT(square));
     mask good = (square >= SPLAT(least)) & (square <= SPLAT(FLT_MAX));
     if (ANY(~good))
         unit = precise_normals(frame, l, unit, good);
     return unit;
 }
 
-INLINE vec3 linear_normal(const mmd_skin_frame *frame, const batch *l, const vec m[12], float least)
+INLINE lanes3 linear_normal(const mmd_skin_frame *frame, const batch *l, const vec m[12],
+                            float least)
 {
     return unit_or_precise(frame, l, turn_by_cofactors(m, load3(l->normal)), least);
 }
 
-INLINE vec3 orthogonal_tangent(const vec m[12], vec3 given, vec3 normal)
+INLINE lanes3 orthogonal_tangent(const vec m[12], lanes3 given, lanes3 normal)
 {
-    vec3 t = turn(m, given), across = subtract3(t, scale3(normal, dot(normal, t)));
-    mask along = dot(across, across) <= SPLAT(MMD_LEAST_TANGENT) * dot(t, t);
-    across = choose3(along, (vec3){SPLAT(0), SPLAT(0), SPLAT(0)}, across);
+    lanes3 t = turn(m, given), across = subtract3(t, scale3(normal, dot3(normal, t)));
+    mask along = dot3(across, across) <= SPLAT(MMD_LEAST_TANGENT) * dot3(t, t);
+    across = choose3(along, (lanes3){SPLAT(0), SPLAT(0), SPLAT(0)}, across);
     return unit_or(across, given);
 }
 
 /* m turns tangents; the normal is unit already. */
-INLINE void finish(const mmd_skin_frame *frame, const batch *l, output wanted, vec3 position,
-                   const vec m[12], vec3 normal)
+INLINE void finish(const mmd_skin_frame *frame, const batch *l, output wanted, lanes3 position,
+                   const vec m[12], lanes3 normal)
 {
     store3(frame->positions, l, position, 3);
     if (wanted == POSITIONS)
@@ -254,19 +120,13 @@ INLINE void slerp_shares(float angle, const float *weights, float *shares0, floa
     }
 }
 
-INLINE void splat_rows(const float rows[12], vec m[12])
-{
-    for (int i = 0; i < 12; i++)
-        m[i] = SPLAT(rows[i]);
-}
-
 /* One matrix for all: also its cofactors are shared. */
 INLINE void skin_one_bone(const mmd_skin_frame *frame, const batch *l, output wanted, bool rigid,
                           const mmd_group_matrices *g)
 {
     vec m[12], cofactors[12];
     splat_rows(g->base, m);
-    vec3 position = move(m, load3(l->position)), normal = position;
+    lanes3 position = move(m, load3(l->position)), normal = position;
     if (wanted != POSITIONS && rigid) {
         normal = turn(m, load3(l->normal));
     } else if (wanted != POSITIONS) {
@@ -295,7 +155,7 @@ INLINE void skin_linear(const mmd_skin_frame *frame, const batch *l, output want
 {
     vec m[12];
     blend_linear(l, count, g, m);
-    vec3 position = move(m, load3(l->position)), normal = position;
+    lanes3 position = move(m, load3(l->position)), normal = position;
     if (wanted != POSITIONS)
         normal = linear_normal(frame, l, m, g->least_normal);
     finish(frame, l, wanted, position, m, normal);
@@ -312,14 +172,9 @@ INLINE void quaternion_matrix(const vec q[4], vec s, vec m[12])
     m[8] = xz - wy, m[9] = yz + wx, m[10] = one - (xx + yy);
 }
 
-INLINE vec square4(const vec q[4])
-{
-    return FMA(q[0], q[0], FMA(q[1], q[1], FMA(q[2], q[2], q[3] * q[3])));
-}
-
 /* p' = m (p - c) + target. */
-INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], vec3 *c,
-                       vec3 *target)
+INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], lanes3 *c,
+                       lanes3 *target)
 {
     vec weight = load(l->weights), q[4];
     if (g->angle > 0) {
@@ -340,18 +195,18 @@ INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], v
     splat_rows(g->base, base);
     splat_rows(g->differences[0], difference);
     *c = load3(l->own);
-    vec3 center = move(base, *c), apart = move(difference, load3(l->own + 3 * MMD_LANES));
-    *target = (vec3){FMA(weight, apart.x, center.x), FMA(weight, apart.y, center.y),
-                     FMA(weight, apart.z, center.z)};
+    lanes3 center = move(base, *c), apart = move(difference, load3(l->own + 3 * MMD_LANES));
+    *target = (lanes3){FMA(weight, apart.x, center.x), FMA(weight, apart.y, center.y),
+                       FMA(weight, apart.z, center.z)};
 }
 
 INLINE void skin_sdef(const mmd_skin_frame *frame, const batch *l, output wanted,
                       const mmd_group_matrices *g)
 {
     vec m[12];
-    vec3 c, target;
+    lanes3 c, target;
     blend_sdef(l, g, m, &c, &target);
-    vec3 position = add3(target, turn(m, subtract3(load3(l->position), c))), normal = position;
+    lanes3 position = add3(target, turn(m, subtract3(load3(l->position), c))), normal = position;
     if (wanted != POSITIONS)
         normal = turn(m, load3(l->normal));
     finish(frame, l, wanted, position, m, normal);
@@ -402,37 +257,27 @@ INLINE mask blend_qdef(const vec real[4], const vec dual[4], vec m[12])
 {
     vec square = square4(real), s = SPLAT(2) / square;
     quaternion_matrix(real, s, m);
-    vec3 r = {real[0], real[1], real[2]}, d = {dual[0], dual[1], dual[2]};
-    vec3 across = cross(r, d);
+    lanes3 r = {real[0], real[1], real[2]}, d = {dual[0], dual[1], dual[2]};
+    lanes3 across = cross3(r, d);
     m[3] = s * (FMA(real[3], d.x, -(dual[3] * r.x)) + across.x);
     m[7] = s * (FMA(real[3], d.y, -(dual[3] * r.y)) + across.y);
     m[11] = s * (FMA(real[3], d.z, -(dual[3] * r.z)) + across.z);
     return square >= SPLAT(MMD_LEAST_QUATERNION);
 }
 
-INLINE vec clamp01(vec x)
-{
-    x = choose(x > SPLAT(0), x, SPLAT(0));
-    return choose(x < SPLAT(1), x, SPLAT(1));
-}
-
-INLINE vec3 splat3(const float v[3])
-{
-    return (vec3){SPLAT(v[0]), SPLAT(v[1]), SPLAT(v[2])};
-}
-
 /* From the nearest point of a segment to v. */
-INLINE vec3 away_from_segment(vec3 v, const float head[3], const float along[3], float per_square)
+INLINE lanes3 away_from_segment(lanes3 v, const float head[3], const float along[3],
+                                float per_square)
 {
-    vec3 from = subtract3(v, splat3(head)), way = splat3(along);
-    return subtract3(from, scale3(way, clamp01(dot(from, way) * SPLAT(per_square))));
+    lanes3 from = subtract3(v, splat3(head)), way = splat3(along);
+    return subtract3(from, scale3(way, clamp01(dot3(from, way) * SPLAT(per_square))));
 }
 
-INLINE vec3 pull_to_segment(const batch *l, const mmd_group_matrices *g, vec3 rest, vec3 p)
+INLINE lanes3 pull_to_segment(const batch *l, const mmd_group_matrices *g, lanes3 rest, lanes3 p)
 {
-    vec3 before = away_from_segment(rest, g->rest_head, g->rest_along, g->per_square);
-    vec3 away = away_from_segment(p, g->head, g->along, g->per_square);
-    vec wanted = dot(before, before), square = dot(away, away);
+    lanes3 before = away_from_segment(rest, g->rest_head, g->rest_along, g->per_square);
+    lanes3 away = away_from_segment(p, g->head, g->along, g->per_square);
+    vec wanted = dot3(before, before), square = dot3(away, away);
     mask grown = square > wanted;
     /* The ratio of the distances; both squares may be zero. */
     vec least = SPLAT(FLT_MIN), root = wanted * RSQRT(choose(wanted > least, wanted, least));
@@ -451,17 +296,17 @@ INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted
     else
         sum_duals(l, count, g, real, dual);
     mask good = blend_qdef(real, dual, m);
-    vec3 p = load3(l->position), normal = p;
+    lanes3 p = load3(l->position), normal = p;
     if (wanted != POSITIONS)
         normal = turn(m, load3(l->normal));
-    vec3 position = move(m, p);
+    lanes3 position = move(m, p);
     if (shape == MMD_SHAPE_BULGE_FREE)
         position = pull_to_segment(l, g, p, position);
     else if (shape == MMD_SHAPE_COMPENSATED)
         position = add3(position, scale3(splat3(g->outward), load(l->own)));
     vec blended[12];
     if (shape == MMD_SHAPE_CENTER) {
-        vec3 c = load3(l->own);
+        lanes3 c = load3(l->own);
         blend_linear(l, count, g, blended);
         position = add3(move(blended, c), turn(m, subtract3(p, c)));
     }
