@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MMD Skin: the deformation MMD computes, baked into shape keys of models imported by mmd_tools.
+"""MMD Skin: the deformation that MMD computes, live and baked, and imports of models and motions.
 
 The same folder is an extension (Blender 4.2 and later) and a classic add-on (3.4 to 4.1).
 """

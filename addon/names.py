@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Names of the file as Blender can hold them: short enough, unique, sides where Blender looks.
 
-Whole names stay in custom properties (`mmd_name_j`, `mmd_name_e`); see the table in `__init__`.
+Whole names stay in custom properties (`mmd_name_j`, `mmd_name_e`); see the table in
+`import_model/__init__.py`.
 """
 
 import re

@@ -28,7 +28,7 @@ out vec3 out_tangent;
 out vec4 out_tangent;
 #endif
 
-vec3 morph_position()
+vec3 morph_positions()
 {
     vec3 p = position;
 #if MORPHED
@@ -44,7 +44,7 @@ vec3 morph_position()
 
 void main()
 {
-    vec3 p = morph_position();
+    vec3 p = morph_positions();
     vec3 n = normal;
     vec3 t = tangent.xyz;
 

@@ -199,11 +199,11 @@ def skin_frame(
         segments, side = np.asarray(segments, np.float64), chains(parents)
         if method == "bulge_free":
             share = correction * chain_share(few, side)
-            moved = _pulled(p[v], moved, few, share, segments, rigid, matrices)
+            moved = pull_to_segment(p[v], moved, few, share, segments, rigid, matrices)
         else:
             rest = np.asarray(mesh.positions, np.float64)[v]
             k = compensation(rest, few, segments, side)
-            moved += correction * k[:, None] * _outward(few, segments, rigid)
+            moved += correction * k[:, None] * outward(few, segments, rigid)
     positions[v] = moved
     normals[v] = twin.unit_or(_turned(turn[v], n[v]), n[v])
     normals[(n == 0).all(1)] = 0
@@ -220,7 +220,7 @@ def _foot(point, head, along):
     return head + x.clip(0, 1)[:, None] * along
 
 
-def _pulled(v, p, found, share, segments, rigid, matrices):
+def pull_to_segment(v, p, found, share, segments, rigid, matrices):
     """Vertices that left the segment of their leading bone, brought back to their distance."""
     lead = found.bones[:, 0]
     head, along = segments[lead, 0], segments[lead, 1] - segments[lead, 0]
@@ -248,7 +248,7 @@ def compensation(v, found, segments, side):
     return np.where(possible, k, 0)
 
 
-def _outward(found, segments, rigid):
+def outward(found, segments, rigid):
     b0, b1 = found.bones[:, 0], found.bones[:, 1]
     along = np.nan_to_num(twin.unit_or(segments[:, 1] - segments[:, 0]))
     q = twin.quaternions(rigid)
