@@ -5,6 +5,7 @@
    are those of skin_scalar.c under the same names; what belongs to a group of vertices with the
    same bones is worked out once per group, what remains runs on WIDTH vertices side by side. */
 
+#include "core/skin/skin_lanes.h"
 #include "core/skin/skin_scalar.h"
 #include "core/skin/skin_vector.h"
 
@@ -12,24 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#define INLINE TARGET static inline __attribute__((always_inline))
-
-typedef float vec __attribute__((vector_size(4 * WIDTH)));
-typedef int32_t mask __attribute__((vector_size(4 * WIDTH)));
-typedef float quad __attribute__((vector_size(16)));
-
 typedef enum output { POSITIONS, NORMALS, TANGENTS } output; /* each with those before it */
-
-typedef struct vec3 {
-    vec x, y, z;
-} vec3;
-
-/* Three floats and no more. */
-INLINE void store_first3(float *out, quad v)
-{
-    memcpy(out, &v, 8);
-    out[2] = v[2];
-}
 
 /* WIDTH vertices of one block, and where their results go. */
 typedef struct batch {
@@ -37,141 +21,6 @@ typedef struct batch {
     const mmd_block *block;
     uint32_t first;
 } batch;
-
-INLINE vec load(const float *row)
-{
-    return *(const vec *)row;
-}
-
-INLINE vec3 load3(const float *row)
-{
-    return (vec3){load(row), load(row + MMD_LANES), load(row + 2 * MMD_LANES)};
-}
-
-INLINE vec choose(mask which, vec yes, vec no)
-{
-    return (vec)((which & (mask)yes) | (~which & (mask)no));
-}
-
-INLINE vec3 choose3(mask which, vec3 yes, vec3 no)
-{
-    return (vec3){choose(which, yes.x, no.x), choose(which, yes.y, no.y),
-                  choose(which, yes.z, no.z)};
-}
-
-INLINE vec dot(vec3 a, vec3 b)
-{
-    return FMA(a.x, b.x, FMA(a.y, b.y, a.z * b.z));
-}
-
-INLINE vec3 cross(vec3 a, vec3 b)
-{
-    return (vec3){FMA(a.y, b.z, -(a.z * b.y)), FMA(a.z, b.x, -(a.x * b.z)),
-                  FMA(a.x, b.y, -(a.y * b.x))};
-}
-
-INLINE vec3 scale3(vec3 a, vec by)
-{
-    return (vec3){a.x * by, a.y * by, a.z * by};
-}
-
-INLINE vec3 add3(vec3 a, vec3 b)
-{
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-INLINE vec3 subtract3(vec3 a, vec3 b)
-{
-    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-/* m: three rows of four, the last column a translation. */
-INLINE vec3 turn(const vec m[12], vec3 v)
-{
-    return (vec3){FMA(m[0], v.x, FMA(m[1], v.y, m[2] * v.z)),
-                  FMA(m[4], v.x, FMA(m[5], v.y, m[6] * v.z)),
-                  FMA(m[8], v.x, FMA(m[9], v.y, m[10] * v.z))};
-}
-
-INLINE vec3 move(const vec m[12], vec3 v)
-{
-    return (vec3){FMA(m[0], v.x, FMA(m[1], v.y, FMA(m[2], v.z, m[3]))),
-                  FMA(m[4], v.x, FMA(m[5], v.y, FMA(m[6], v.z, m[7]))),
-                  FMA(m[8], v.x, FMA(m[9], v.y, FMA(m[10], v.z, m[11])))};
-}
-
-INLINE vec3 unit_or(vec3 v, vec3 otherwise)
-{
-    vec square = dot(v, v);
-    vec3 unit = scale3(v, RSQRT(square));
-    mask good = (square >= SPLAT(FLT_MIN)) & (square <= SPLAT(FLT_MAX));
-    if (ANY(~good))
-        unit = choose3(good, unit, otherwise);
-    return unit;
-}
-
-/* Cofactors of the linear part, by the sign of its determinant, applied to n. */
-INLINE vec3 turn_by_cofactors(const vec m[12], vec3 n)
-{
-    vec3 x = {m[0], m[4], m[8]}, y = {m[1], m[5], m[9]}, z = {m[2], m[6], m[10]};
-    vec3 a = cross(y, z), b = cross(z, x), c = cross(x, y);
-    mask flip = (dot(x, a) < SPLAT(0)) & (mask)SPLAT(-0.0f);
-    vec3 out = {FMA(a.x, n.x, FMA(b.x, n.y, c.x * n.z)), FMA(a.y, n.x, FMA(b.y, n.y, c.y * n.z)),
-                FMA(a.z, n.x, FMA(b.z, n.y, c.z * n.z))};
-    out.x = (vec)((mask)out.x ^ flip);
-    out.y = (vec)((mask)out.y ^ flip);
-    out.z = (vec)((mask)out.z ^ flip);
-    return out;
-}
-
-/* PICK: in every quad, two lanes of a and then two of b. */
-#if WIDTH == 4
-#define PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k + 4, l + 4)
-#else
-#define PICK(a, b, i, j, k, l)                                                                     \
-    __builtin_shufflevector(a, b, i, j, k + 8, l + 8, i + 4, j + 4, k + 12, l + 12)
-#endif
-
-INLINE void store(float *out, vec v)
-{
-    memcpy(out, &v, sizeof v);
-}
-
-/* The vertices lie side by side in the mesh: as three whole vectors. */
-INLINE void store3_run(float *out, vec3 v)
-{
-    vec xy = PICK(v.x, v.y, 0, 2, 0, 2), yz = PICK(v.y, v.z, 1, 3, 1, 3),
-        zx = PICK(v.z, v.x, 0, 2, 1, 3);
-    vec a = PICK(xy, zx, 0, 2, 0, 2), b = PICK(yz, xy, 0, 2, 1, 3), c = PICK(zx, yz, 1, 3, 1, 3);
-#if WIDTH == 4
-    store(out, a);
-    store(out + 4, b);
-    store(out + 8, c);
-#else
-    store(out, __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11));
-    store(out + 8, __builtin_shufflevector(c, a, 0, 1, 2, 3, 12, 13, 14, 15));
-    store(out + 16, __builtin_shufflevector(b, c, 4, 5, 6, 7, 12, 13, 14, 15));
-#endif
-}
-
-/* Lane after lane, the last first: those that repeat the last vertex are then written over. */
-INLINE void store3_each(float *out, const uint32_t *vertex, vec3 v, size_t stride)
-{
-    vec xy01 = PICK(v.x, v.y, 0, 1, 0, 1), xy23 = PICK(v.x, v.y, 2, 3, 2, 3);
-    vec lane0 = PICK(xy01, v.z, 0, 2, 0, 0), lane1 = PICK(xy01, v.z, 1, 3, 1, 1),
-        lane2 = PICK(xy23, v.z, 0, 2, 2, 2), lane3 = PICK(xy23, v.z, 1, 3, 3, 3);
-#if WIDTH == 8
-    STORE3(out + stride * vertex[7], QUAD(lane3, 1));
-    STORE3(out + stride * vertex[6], QUAD(lane2, 1));
-    STORE3(out + stride * vertex[5], QUAD(lane1, 1));
-    STORE3(out + stride * vertex[4], QUAD(lane0, 1));
-#endif
-    STORE3(out + stride * vertex[3], QUAD(lane3, 0));
-    STORE3(out + stride * vertex[2], QUAD(lane2, 0));
-    STORE3(out + stride * vertex[1], QUAD(lane1, 0));
-    STORE3(out + stride * vertex[0], QUAD(lane0, 0));
-}
-#undef PICK
 
 INLINE void store3(float *out, const batch *l, vec3 v, size_t stride)
 {
