@@ -125,6 +125,8 @@ mmdskin = Extension(
     extra_compile_args=[
         "-std=c11",
         "-O3",
+        # Numbers that are written one by one and read as a vector stall: a tenth of a pose.
+        "-fno-tree-slp-vectorize",
         "-g0",
         "-fvisibility=hidden",
         "-ffp-contract=off",

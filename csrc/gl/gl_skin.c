@@ -49,6 +49,7 @@ typedef struct pass_work {
     mmd_skin_bone *bones; /* of a pass */
     float *weights;
     bool morphs_act;
+    size_t done; /* frames that lie in the outputs */
 } pass_work;
 
 static data_table make_table(GLenum format)
@@ -328,16 +329,6 @@ static bool read_pass(const pass_work *work, const output_buffers *slot, size_t 
            redo_marked(work->job, first, frames, err);
 }
 
-/* Says how far the caller can trust the outputs. */
-static bool fail_at(size_t frame, mmd_error *err)
-{
-    if (frame > 0 && err) {
-        mmd_error cause = *err;
-        mmd_fail(err, cause.code, "%.200s; frames before %zu are done", cause.text, frame);
-    }
-    return false;
-}
-
 static bool run_passes(pass_work *work, mmd_error *err)
 {
     size_t count = work->job->frame_count, step = work->pass_frames;
@@ -346,20 +337,27 @@ static bool run_passes(pass_work *work, mmd_error *err)
     for (size_t pass = 0; pass <= passes; pass++) {
         size_t first = pass * step, frames = count - first < step ? count - first : step;
         if (pass < passes && !submit_pass(work, &ring[pass % RING], first, frames, err))
-            return fail_at(pass > 0 ? first - step : 0, err);
+            return false;
         if (pass == 0)
             continue;
         first -= step;
         frames = count - first < step ? count - first : step;
         if (!read_pass(work, &ring[(pass - 1) % RING], first, frames, err))
-            return fail_at(first, err);
+            return false;
+        work->done = first + frames;
     }
     return true;
 }
 
+typedef struct skin_request {
+    const mmd_skin_job *job;
+    size_t done; /* frames */
+} skin_request;
+
 static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
 {
-    const mmd_skin_job *job = arg;
+    skin_request *request = arg;
+    const mmd_skin_job *job = request->job;
     if (job->mesh->vertex_count == 0 || job->frame_count == 0)
         return true;
     pass_work work = {.job = job, .context = context};
@@ -371,15 +369,18 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     bind_inputs(context->buffers, work.mesh);
     list_outputs(&work);
     bool ok = plan_passes(&work, err) && run_passes(&work, err);
+    request->done = work.done;
     free(work.bones);
     free(work.weights);
     return ok;
 }
 
-bool mmd_gl_skin(const mmd_skin_job *job, mmd_error *err)
+bool mmd_gl_skin(const mmd_skin_job *job, size_t *done, mmd_error *err)
 {
-    /* The job is only read. */
-    return mmd_gl_run(skin, (void *)job, err);
+    skin_request request = {.job = job};
+    bool ok = mmd_gl_run(skin, &request, err);
+    *done = request.done;
+    return ok;
 }
 
 typedef struct info_request {

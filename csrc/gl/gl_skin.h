@@ -10,9 +10,8 @@ bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err);
 
 /* Runs a checked job by transform feedback on the OpenGL thread (gl_thread.h) and waits for it:
    same inputs, same outputs as mmd_skin_cpu, from any thread. The mesh stays on the device, in its
-   device slot, until mmd_mesh_free or mmd_gl_shutdown. A failure between passes leaves the
-   frames done before it, whose number is in the text, and the rest undefined.
- */
-bool mmd_gl_skin(const mmd_skin_job *job, mmd_error *err);
+   device slot, until mmd_mesh_free or mmd_gl_shutdown. `done`: how many frames are, which is fewer
+   than all only when it fails; of the others the outputs are undefined. */
+bool mmd_gl_skin(const mmd_skin_job *job, size_t *done, mmd_error *err);
 
 #endif

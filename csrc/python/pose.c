@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What Model computes besides skinning: poses, morphed texture coordinates and materials. */
+#include "core/pose/pose.h"
+#include "core/base/arena.h"
+#include "core/base/error.h"
 #include "core/data/morph.h"
 #include "python/arrays.h"
 #include "python/records.h"
+#include "python/slices.h"
 
 /* Arrays (...) or (F, ...): the number of frames, 1 without that axis, and whether it is there. */
 static bool take_frames(PyObject *argument, const char *name, int rank, const size_t *shape,
@@ -49,6 +53,24 @@ static bool make_pose(const mmd_model *model, bool batch, size_t frames, mmd_arr
            mmd_array_new(batch ? 2 : 1, weight_shape + !batch, weights);
 }
 
+/* Bones of a slice: what takes some hundredths of a second, IK included. */
+enum { SLICE_BONES = 1 << 16 };
+
+typedef struct pose_call {
+    mmd_poser *poser;
+    const mmd_rig *rig;
+    const mmd_pose_job *job;
+} pose_call;
+
+static bool run_slice(void *arg, size_t first, size_t count, mmd_error *err)
+{
+    (void)err;
+    const pose_call *call = arg;
+    mmd_pose_job slice = mmd_pose_slice(call->rig, call->job, first, count);
+    mmd_pose(call->poser, &slice);
+    return true;
+}
+
 /* The Pose of a job that lacks only its outputs, by a motion or None. */
 static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool batch)
 {
@@ -70,12 +92,13 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
     if (kept) {
         job->matrices = matrices.data;
         job->sliders = sliders.data;
-        Py_BEGIN_ALLOW_THREADS
-        mmd_pose(kept->poser, job);
-        Py_END_ALLOW_THREADS
+        pose_call call = {kept->poser, pair.rig, job};
+        size_t bones = mmd_model_data(self)->bone_count + 1;
+        bool done = mmd_run_slices(state, run_slice, &call, job->frame_count, SLICE_BONES / bones);
         mmd_posers_give_back(&pair, kept);
-        pose = PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE], matrices.object,
-                                            sliders.object, NULL);
+        if (done)
+            pose = PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE], matrices.object,
+                                                sliders.object, NULL);
     }
     mmd_array_clear(&matrices);
     mmd_array_clear(&sliders);
@@ -158,6 +181,32 @@ static float *final_weights(const mmd_model *model, const float *sliders)
     return weights;
 }
 
+enum { SLICE_UVS = 1 << 22 };
+
+typedef struct uvs_call {
+    const mmd_model *model;
+    const float *sliders;
+    int channel;
+    size_t width;
+    float *uvs;
+} uvs_call;
+
+static bool run_uvs(void *arg, size_t first, size_t count, mmd_error *err)
+{
+    const uvs_call *call = arg;
+    const mmd_model *model = call->model;
+    mmd_arena temporary = {0};
+    float *weights = mmd_arena_alloc(&temporary, model->morph_count, sizeof *weights);
+    for (size_t f = first; weights && f < first + count; f++) {
+        mmd_morph_weights(model->morphs, model->morph_count, call->sliders + f * model->morph_count,
+                          weights);
+        mmd_morph_uvs(model, weights, call->channel,
+                      call->uvs + f * model->vertex_count * call->width);
+    }
+    mmd_arena_free(&temporary);
+    return weights || mmd_fail_memory(err);
+}
+
 PyObject *mmd_py_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"morph_weights", "channel", NULL};
@@ -176,14 +225,9 @@ PyObject *mmd_py_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
     bool taken = take_checked_weights(self, given, &weights, &frames, &batch);
     const size_t shape[] = {frames, model->vertex_count, width};
     taken = taken && mmd_array_new(batch ? 3 : 2, shape + !batch, &uvs);
-    for (size_t f = 0; taken && f < frames; f++) {
-        float *used = final_weights(model, (const float *)weights.data + f * model->morph_count);
-        taken = used != NULL;
-        if (taken)
-            mmd_morph_uvs(model, used, channel,
-                          (float *)uvs.data + f * model->vertex_count * width);
-        PyMem_Free(used);
-    }
+    uvs_call call = {model, weights.data, channel, width, uvs.data};
+    taken = taken && mmd_run_slices(mmd_state_of(self), run_uvs, &call, frames,
+                                    SLICE_UVS / (model->vertex_count + 1));
     PyObject *result = taken ? Py_NewRef(uvs.object) : NULL;
     mmd_array_clear(&weights);
     mmd_array_clear(&uvs);

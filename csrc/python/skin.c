@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/skin.h"
-
+#include "core/base/error.h"
 #include "gl/gl_skin.h"
 #include "python/arrays.h"
-#include "python/state.h"
+#include "python/slices.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +13,9 @@ enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
 static const char *const output_names[OUTPUTS] = {"out.positions", "out.normals", "out.tangents"};
 
 typedef enum backend_kind { BACKEND_AUTO, BACKEND_GL, BACKEND_CPU } backend_kind;
+
+/* Vertices of a slice: what takes some hundredths of a second on the CPU. */
+enum { SLICE_VERTICES = 1 << 22 };
 
 typedef struct skin_call {
     mmd_state *state;
@@ -25,6 +28,7 @@ typedef struct skin_call {
     backend_kind backend;
     const mmd_kernel *kernel; /* the one that "cpu:..." names; NULL: the best */
     mmd_error gl_failure;     /* of OpenGL, when "auto" has gone on without it */
+    mmd_choice choice;        /* of "auto" */
 } skin_call;
 
 static bool choose(const char *what, const char *given, const char *const *names, int *out)
@@ -230,37 +234,51 @@ static bool make_outputs(skin_call *call)
 
 /* Without the interpreter lock from here on. */
 
-static bool run_auto(skin_call *call, mmd_choice *choice, mmd_error *err)
-{
-    if (*choice == MMD_CHOICE_OPEN) {
-        bool software = true;
-        char device[8];
-        bool hardware = mmd_gl_info(device, sizeof device, &software, err) && !software;
-        *choice = hardware ? MMD_CHOICE_GL : MMD_CHOICE_CPU;
-    }
-    if (*choice == MMD_CHOICE_GL && mmd_gl_skin(&call->job, &call->gl_failure))
-        return true;
-    *choice = MMD_CHOICE_CPU; /* for good: a device that failed once is not asked again */
-    return mmd_skin_cpu(&call->job, NULL, err);
-}
-
-static bool run(skin_call *call, mmd_choice *choice, mmd_error *err)
+static bool prepare(skin_call *call, mmd_error *err)
 {
     if (call->job.method >= MMD_METHOD_BULGE_FREE)
         call->job.mesh = mmd_variants_get(call->variants, call->job.mesh, call->job.method, err);
-    if (!call->job.mesh || !mmd_skin_check(&call->job, err))
-        return false;
-    if (call->job.frame_count == 0 || call->job.mesh->vertex_count == 0)
+    return call->job.mesh && mmd_skin_check(&call->job, err);
+}
+
+static bool run_gl(const mmd_skin_job *slice, size_t first, mmd_error *err)
+{
+    size_t done;
+    if (mmd_gl_skin(slice, &done, err))
         return true;
+    mmd_error cause = *err;
+    if (first + done > 0)
+        mmd_fail(err, cause.code, "%.200s; frames before %zu are done", cause.text, first + done);
+    return false;
+}
+
+static bool run_auto(skin_call *call, const mmd_skin_job *slice, size_t first, mmd_error *err)
+{
+    if (call->choice == MMD_CHOICE_OPEN) {
+        bool software = true;
+        char device[8];
+        bool hardware = mmd_gl_info(device, sizeof device, &software, err) && !software;
+        call->choice = hardware ? MMD_CHOICE_GL : MMD_CHOICE_CPU;
+    }
+    if (call->choice == MMD_CHOICE_GL && run_gl(slice, first, &call->gl_failure))
+        return true;
+    call->choice = MMD_CHOICE_CPU; /* for good: a device that failed once is not asked again */
+    return mmd_skin_cpu(slice, NULL, err);
+}
+
+static bool run_slice(void *arg, size_t first, size_t count, mmd_error *err)
+{
+    skin_call *call = arg;
+    mmd_skin_job slice = mmd_skin_slice(&call->job, first, count);
     switch (call->backend) {
     case BACKEND_AUTO:
-        return run_auto(call, choice, err);
+        return run_auto(call, &slice, first, err);
     case BACKEND_GL:
-        return mmd_gl_skin(&call->job, err);
+        return run_gl(&slice, first, err);
     case BACKEND_CPU:
         break;
     }
-    return mmd_skin_cpu(&call->job, call->kernel, err);
+    return mmd_skin_cpu(&slice, call->kernel, err);
 }
 
 static PyObject *skinned(skin_call *call)
@@ -280,17 +298,22 @@ static PyObject *execute(skin_call *call, PyObject *out)
     job->positions = call->outputs[OUT_POSITIONS].data;
     job->normals = call->outputs[OUT_NORMALS].data;
     job->tangents = call->outputs[OUT_TANGENTS].data;
-    mmd_choice choice = call->state->choice;
+    call->choice = call->state->choice;
     mmd_error err = {0};
     bool done;
     Py_BEGIN_ALLOW_THREADS
-    done = run(call, &choice, &err);
+    done = prepare(call, &err);
     Py_END_ALLOW_THREADS
-    call->state->choice = choice;
+    if (!done)
+        return mmd_raise(call->state, &err);
+    size_t vertices = job->mesh->vertex_count;
+    done = !vertices || mmd_run_slices(call->state, run_slice, call, job->frame_count,
+                                       SLICE_VERTICES / vertices);
+    call->state->choice = call->choice;
     if (call->gl_failure.code != MMD_E_NONE)
         call->state->gl_failure = call->gl_failure;
     if (!done)
-        return mmd_raise(call->state, &err);
+        return NULL;
     return out == Py_None ? skinned(call) : Py_NewRef(out);
 }
 
@@ -362,4 +385,6 @@ const char mmd_skin_doc[] =
     "Raises TypeError, ValueError (naming the place and the limit), and BackendError when the\n"
     "backend that was asked for cannot be used. Nothing is written then, unless an OpenGL device "
     "fails on\n"
-    "the way: the text says before which frame the results are done.";
+    "the way: the text says before which frame the results are done. Signals are seen between "
+    "frames;\n"
+    "what a handler raises, as Ctrl-C does, leaves `out` half written.";

@@ -193,13 +193,21 @@ def motion_rows(data):
 
 def pose_rows(model, motion):
     frames = np.arange(DANCE)
+
+    def one_by_one():
+        for frame in frames:
+            model.pose(motion, frame)
+
     calls = {
         "on": lambda: model.pose(motion, frames),
         "off": lambda: model.pose(motion, frames, ik=False),
+        "single": one_by_one,
     }
     us = {k: t / DANCE * 1e6 for k, t in medians(calls, 9).items()}
     yield f"pose, {DANCE} frames a call, IK on", us["on"], "us/frame", "<=", 40
     yield f"pose, {DANCE} frames a call, IK off", us["off"], "us/frame", None, None
+    yield "pose, a frame a call, IK on", us["single"], "us/frame", None, None
+    yield "pose, a frame a call over one of many", us["single"] / us["on"], "x", "<=", 1.2
 
 
 def resident():

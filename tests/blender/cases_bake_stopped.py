@@ -14,6 +14,12 @@ import fingerprint
 import scene
 from cases_bake_range import Playback, Range, forget_file
 
+try:
+    import resource
+except ImportError:
+    resource = None
+limits_files = unittest.skipUnless(resource, "Windows cannot limit the size of files")
+
 
 def addon():
     return sys.modules["addon_package"]
@@ -171,6 +177,7 @@ class Operator(Stopped):
                 self.assertEqual(self.shown[-2:], ["timer", None])
                 self.assert_untouched(before)
 
+    @limits_files
     def test_a_failure_half_way_is_reported(self):
         before = fingerprint.of_file()
         self.operator.invoke(self.context, None)
@@ -206,16 +213,10 @@ class full_disk:
     """Files may not grow past a few bytes."""
 
     def __enter__(self):
-        try:
-            import resource
-        except ImportError:
-            raise unittest.SkipTest("Windows cannot limit the size of files") from None
         self._limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, self._limits[1]))
 
     def __exit__(self, *_):
-        import resource
-
         resource.setrlimit(resource.RLIMIT_FSIZE, self._limits)
 
 
@@ -224,11 +225,13 @@ class Disk(Stopped):
         options.setdefault("folder", self.folder)
         self.assert_fails(words, target="MESH_CACHE", **options)
 
+    @limits_files
     def test_full(self):
         with full_disk():
             self.fails("cannot be written: File too large")
         self.assertEqual(os.listdir(self.folder), [])
 
+    @limits_files
     def test_full_keeps_the_cache_of_an_earlier_bake(self):
         self.bake("MESH_CACHE")
         (name,) = os.listdir(self.folder)

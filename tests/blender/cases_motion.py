@@ -428,8 +428,9 @@ class Refused(MotionCase):
         self.assert_motion_error("No motion is chosen", motion="")
 
     def test_missing_files(self):
-        self.assert_motion_error("'gone.vmd' cannot be opened: No such file", motion="/gone.vmd")
-        self.assert_motion_error("'gone.pmx' cannot be opened: No such file", model="/gone.pmx")
+        # Then the system's own words.
+        self.assert_motion_error("'gone.vmd' cannot be opened: ", motion="/gone.vmd")
+        self.assert_motion_error("'gone.pmx' cannot be opened: ", model="/gone.pmx")
 
     def test_broken_motion(self):
         with open(self.motion_path, "rb") as file:

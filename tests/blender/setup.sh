@@ -47,7 +47,6 @@ find_python() {
 # install_bpy 4.5: nothing to do where the file `ready` says that all was installed.
 install_bpy() {
     local needs=3.11 numpy='numpy<2' folder=$cache/bpy-$1 python
-    [[ $1 == 3.6 || $1 == 4.0 ]] && needs=3.10
     [[ $1 == 5.2 ]] && needs=3.13 numpy='numpy>=2.2'
     if [[ -e $folder/ready ]] && "$folder/bin/python" -c '' 2>/dev/null; then
         return
@@ -69,7 +68,7 @@ mkdir -p "$cache"
 for version in "$@"; do
     case $version in
     3.4) ;;
-    3.6 | 4.0 | 4.2 | 4.5 | 5.0 | 5.2)
+    4.2 | 4.5 | 5.0 | 5.2)
         # Another checkout may be at it.
         (
             flock 9
@@ -77,7 +76,7 @@ for version in "$@"; do
         ) 9>"$cache/bpy-$version.lock"
         ;;
     *)
-        echo "usage: $0 3.4|3.6|4.0|4.2|4.5|5.0|5.2..." >&2
+        echo "usage: $0 3.4|4.2|4.5|5.0|5.2..." >&2
         exit 2
         ;;
     esac

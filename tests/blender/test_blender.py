@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "blender"
 VERSIONS = os.environ.get("MMDSKIN_BLENDERS", "3.4 4.5").split()
-EXTENSIONS = [version for version in VERSIONS if version not in ("3.4", "3.6", "4.0")]
+EXTENSIONS = [version for version in VERSIONS if version != "3.4"]
 
 import addon_profile  # noqa: E402
 import tour  # noqa: E402

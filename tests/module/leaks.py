@@ -8,6 +8,7 @@ import gc
 import pickle
 import sys
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -15,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import mmdskin  # noqa: E402
 import numpy as np  # noqa: E402
 from sample import model as sample  # noqa: E402
+from sample import motion as sample_motion  # noqa: E402
 
 MODEL_ARRAYS = [
     "positions",
@@ -29,6 +31,7 @@ MODEL_ARRAYS = [
 ]
 SECTIONS = ["bones", "morphs", "materials", "textures", "display_frames", "rigid_bodies", "joints"]
 DATA = sample.build_sample()
+COUNTER = count()
 
 
 def models_loaded_and_dropped():
@@ -89,6 +92,24 @@ def model():
 def models_skinned():
     frames = np.stack([sample.bend(9)] * 2)
     mmdskin.skin(model(), frames, np.ones(len(model().morphs)), backend="cpu")
+
+
+@cache
+def dance():
+    return mmdskin.load_motion(sample_motion.build_motion())
+
+
+@cache
+def given():
+    frames = np.stack([sample.bend(9)] * 16)
+    return mmdskin.skin(model(), frames, tangents=False, backend="cpu")
+
+
+def frames_made_in_given_arrays():
+    """Other frames each time, as an endless dance has them."""
+    first = next(COUNTER) % 500
+    pose = model().pose(dance(), np.arange(first, first + 16))
+    assert mmdskin.skin(model(), pose, out=given(), backend="cpu") is given()
 
 
 def calls_refused():

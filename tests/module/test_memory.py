@@ -38,6 +38,7 @@ def test_a_thousand_models_leave_memory_as_after_ten():
         ("meshes_made_and_skinned", 1000),
         ("arguments_refused", 3000),
         ("models_skinned", 300),
+        ("frames_made_in_given_arrays", 500),
         ("calls_refused", 1000),
         ("models_pickled", 200),
     ],

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from files import pmx_file as pmx
 from sample.character import dance, model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +65,13 @@ def test_translations_name_buttons_as_the_panel_does(page):
     for button in ("MMD Skinning", "Pose Source", "Bake MMD Skin", "Clear Bake", "MMD model"):
         assert button in PAGES["README.md"]
         assert words[button][LANGUAGES[page]] in PAGES[page]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_know_how_many_vertices_the_dancer_has(page):
+    deform = model.character().deform
+    assert f"{len(deform):,}" in PAGES[page]
+    assert f"{(deform == pmx.SDEF).sum():,}" in PAGES[page]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -15,7 +15,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/windows"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "mmdskin"
 # Files of Alembic and USD that bpy has written under Wine can be neither read again nor removed.
-BROKEN_BY_WINE = set()
+BROKEN_BY_WINE = {
+    "cases_chain.Chain.test_mesh_cache_by_alembic",
+    "cases_chain.Chain.test_mesh_cache_by_usd",
+    "cases_export.Frame.test_alembic",
+    "cases_export.Frame.test_usd",
+    "cases_export.Range.test_keys_by_alembic",
+    "cases_export.Range.test_keys_by_usd",
+    "cases_export.Range.test_mesh_cache_by_alembic",
+    "cases_export.Range.test_mesh_cache_by_usd",
+}
 
 
 def windows(path):
@@ -41,7 +50,9 @@ def main():
     mended = sorted(BROKEN_BY_WINE - set(failed))
     for name in mended:
         print(f"{name} passes: take it from the list in {pathlib.Path(__file__).name}")
-    print(f"{passed} passed, {len(failed)} failed, {len(BROKEN_BY_WINE)} of them Wine's")
+    print(
+        f"{passed} passed, {len(failed)} failed, {len(BROKEN_BY_WINE & set(failed))} of them Wine's"
+    )
     sys.exit(bool(set(failed) - BROKEN_BY_WINE or mended))
 
 

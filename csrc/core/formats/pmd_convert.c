@@ -21,7 +21,7 @@ static int32_t texture_index(mmd_reader *r, mmd_pmd *pmd, const char *name, size
     mmd_model *model = pmd->model;
     if (size == 0)
         return -1;
-    uint32_t texture = mmd_names_add(r, &pmd->texture_names, (const uint8_t *)name, size);
+    uint32_t texture = mmd_reader_number(r, &pmd->texture_names, (const uint8_t *)name, size);
     if (texture < model->texture_count || r->no_memory)
         return (int32_t)texture;
     char *data = mmd_reader_alloc(r, size + 1, 1);

@@ -2,7 +2,7 @@
 #ifndef MMD_PMD_CONVERT_H
 #define MMD_PMD_CONVERT_H
 
-#include "core/formats/names.h"
+#include "core/formats/reader.h"
 
 /* What a PMD file means in terms of PMX, by the rules of docs/mmd-behaviour.md#pmd-to-pmx: pmd.c
    reads the layout of the file into this and the model, and asks for the rest here. */

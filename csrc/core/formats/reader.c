@@ -65,6 +65,13 @@ mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size)
     return (mmd_text){"", 0};
 }
 
+uint32_t mmd_reader_number(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size)
+{
+    uint32_t number = 0;
+    r->no_memory |= !mmd_names_add(r->arena, names, bytes, size, &number);
+    return number;
+}
+
 bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t least_size,
                         size_t limit, size_t *count)
 {

@@ -5,6 +5,7 @@
 #include "core/base/arena.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/base/names.h"
 #include "core/base/text.h"
 
 /* What the file readers share: a cursor, the memory that they fill, and the place that errors name.
@@ -36,6 +37,9 @@ bool mmd_reader_sound(mmd_reader *r);
    for NULL. */
 void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size);
 mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size);
+
+/* The number of a name; 0 when memory is short, which is latched. */
+uint32_t mmd_reader_number(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size);
 
 /* A count that was read: believed only up to `limit`, and if that many of the smallest records can
  * follow. */

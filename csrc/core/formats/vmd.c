@@ -4,7 +4,6 @@
 #include "core/formats/vmd.h"
 
 #include "core/formats/keys.h"
-#include "core/formats/names.h"
 
 #include <math.h>
 #include <string.h>
@@ -118,7 +117,7 @@ static bool group_by_name(vmd *v, const section *s, grouping *g)
     for (size_t i = 0; i < s->count && !v->spare.no_memory; i++) {
         const uint8_t *record = s->bytes + i * s->size;
         if (i == 0 || memcmp(record, record - s->size, NAME_SIZE) != 0)
-            track = mmd_names_add(&v->spare, &g->names, record, field_size(record, NAME_SIZE));
+            track = mmd_reader_number(&v->spare, &g->names, record, field_size(record, NAME_SIZE));
         tracks[i] = track;
     }
     g->first = mmd_reader_alloc(&v->spare, g->names.count + 2, sizeof *g->first);
@@ -347,7 +346,8 @@ static void fill_properties(vmd *v, const property *properties, const uint64_t *
         track->visible[k] = p->visible;
         for (size_t i = 0; i < p->state_count; i++) {
             const uint8_t *state = p->states + i * IK_STATE_SIZE;
-            uint32_t ik = mmd_names_add(&v->spare, names, state, field_size(state, IK_NAME_USED));
+            uint32_t ik =
+                mmd_reader_number(&v->spare, names, state, field_size(state, IK_NAME_USED));
             track->ik_enabled[k * track->ik_count + ik] = state[IK_NAME_SIZE] != 0;
         }
     }
@@ -373,7 +373,7 @@ static bool read_property_section(vmd *v)
         keys[i] = (uint64_t)properties[i].frame << 32 | i;
         for (size_t k = 0; k < properties[i].state_count; k++) {
             const uint8_t *state = properties[i].states + k * IK_STATE_SIZE;
-            mmd_names_add(&v->spare, &names, state, field_size(state, IK_NAME_USED));
+            mmd_reader_number(&v->spare, &names, state, field_size(state, IK_NAME_USED));
         }
         if (!sound(v))
             return false;

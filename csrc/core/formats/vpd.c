@@ -4,7 +4,6 @@
 #include "core/formats/vpd.h"
 
 #include "core/formats/keys.h"
-#include "core/formats/names.h"
 
 #include <math.h>
 #include <string.h>
@@ -217,7 +216,7 @@ static bool read_bone(vpd *v)
             return false;
     if (!close_block(r))
         return false;
-    bone_pose *pose = &v->poses[mmd_names_add(&v->spare, &v->bones, name.bytes, name.size)];
+    bone_pose *pose = &v->poses[mmd_reader_number(&v->spare, &v->bones, name.bytes, name.size)];
     for (int i = 0; i < 3; i++)
         pose->translation[i] = isfinite(numbers[i]) ? numbers[i] : 0;
     memcpy(pose->rotation, numbers + 3, sizeof pose->rotation);
@@ -234,7 +233,7 @@ static bool read_morph(vpd *v)
     float weight;
     if (!read_number(r, &weight) || !close_block(r))
         return false;
-    v->weights[mmd_names_add(&v->spare, &v->morphs, name.bytes, name.size)] =
+    v->weights[mmd_reader_number(&v->spare, &v->morphs, name.bytes, name.size)] =
         isfinite(weight) ? weight : 0;
     return true;
 }

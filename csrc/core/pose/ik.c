@@ -9,7 +9,8 @@ static const int euler_orders[3][3] = {{1, 0, 2}, {2, 1, 0}, {0, 2, 1}};
 
 static double clamp(double value, double least, double most)
 {
-    return fmin(fmax(value, least), most);
+    double above = value > least ? value : least;
+    return above < most ? above : most;
 }
 
 static void split(const double q[4], const int order[3], double angles[3])
@@ -47,16 +48,33 @@ static double limit(double angle, double lower, double upper, bool reflect)
     return angle;
 }
 
-static void refresh(mmd_frame *frame, const int32_t *bones, size_t count)
+static inline void refresh(mmd_frame *frame, const int32_t *bones, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        mmd_append_bone(frame, bones[i]);
-        mmd_place_bone(frame, bones[i]);
+    for (size_t i = 0; i < count; i++)
+        mmd_evaluate_bone(frame, bones[i]);
+}
+
+/* After a step of a link. Its own position depends on bones before it only, so that it is current
+   once the link was placed in this solve; and nothing reads the rotation of an effector that is the
+   last. */
+static inline void follow(mmd_frame *frame, const mmd_rig_solver *solver, const mmd_rig_link *link,
+                          bool placed)
+{
+    size_t first = link->first_follower, last = solver->inner_followers - 1;
+    if (!solver->plain) {
+        refresh(frame, solver->inner_follower + first, last + 1 - first);
+        return;
     }
+    if (!placed)
+        mmd_move_bone(frame, link->bone);
+    mmd_turn_bone(frame, link->bone);
+    for (size_t i = first + 1; i < last; i++)
+        mmd_place_bone(frame, solver->inner_follower[i]);
+    mmd_move_bone(frame, solver->effector);
 }
 
 /* From the link to a point, as a direction. False when they coincide. */
-static bool direction(const mmd_frame *frame, int32_t link, int32_t point, double out[3])
+static inline bool direction(const mmd_frame *frame, int32_t link, int32_t point, double out[3])
 {
     for (int i = 0; i < 3; i++)
         out[i] = frame->bones[link].world_position[i] - frame->bones[point].world_position[i];
@@ -146,12 +164,12 @@ static void limit_rotation(const mmd_rig_link *link, bool first_half, double own
 }
 
 static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double turn[4],
-                      bool first_half, bool *remembered)
+                      bool first_half, bool first)
 {
     mmd_posed_bone *posed = &frame->bones[link->bone];
     double *own = posed->own_rotation;
     bool remembers = frame->rig->bones[link->bone].fed;
-    if (remembers && !*remembered)
+    if (remembers && first)
         mmd_quaternion_multiply(posed->memory, own, own);
     mmd_quaternion_multiply(turn, own, own);
     /* One Newton step to length 1, which a product of unit quaternions misses by rounding only. */
@@ -163,12 +181,11 @@ static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double t
         limit_rotation(link, first_half, own);
     if (remembers)
         memcpy(posed->memory, own, sizeof posed->memory);
-    *remembered = true;
 }
 
 /* Turns one link. False when the whole solve is to end. */
 static bool solve_link(mmd_frame *frame, const mmd_rig_solver *solver, size_t k, bool first_half,
-                       bool *remembered)
+                       bool *turned)
 {
     const mmd_rig_link *link = &solver->links[k];
     double e[3], g[3], turn[4], chord = 0;
@@ -180,9 +197,9 @@ static bool solve_link(mmd_frame *frame, const mmd_rig_solver *solver, size_t k,
     if (chord < 1e-7)
         return false;
     if (step(frame, link, e, g, first_half, turn)) {
-        turn_link(frame, link, turn, first_half, remembered);
-        refresh(frame, solver->inner_follower + link->first_follower,
-                solver->inner_followers - link->first_follower);
+        turn_link(frame, link, turn, first_half, !*turned);
+        follow(frame, solver, link, *turned);
+        *turned = true;
     }
     return true;
 }
@@ -195,9 +212,9 @@ void mmd_ik_solve(mmd_frame *frame, const mmd_rig_solver *solver)
     mmd_quaternion_identity(frame->bones[solver->effector].append_rotation);
     /* The first step measures the effector where it was left: it is not placed again before,
        docs/mmd-behaviour.md#ik-stale-effector. */
-    bool remembered[MMD_MAX_LINKS] = {false}, going = true;
+    bool turned[MMD_MAX_LINKS] = {false}, going = true;
     for (int32_t i = 0; going && i < solver->iterations; i++)
         for (size_t k = 0; going && k < solver->link_count; k++)
-            going = solve_link(frame, solver, k, i < solver->iterations / 2, &remembered[k]);
+            going = solve_link(frame, solver, k, i < solver->iterations / 2, &turned[k]);
     refresh(frame, solver->follower, solver->followers);
 }

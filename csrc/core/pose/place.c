@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pose/place.h"
 
-#include <float.h>
-
 /* What MMD 9.32 computes with: docs/mmd-behaviour.md#append-rounded-pi. */
 #define MMD_ROUNDED_PI 3.14
-
-double mmd_within_float(double value)
-{
-    if (fabs(value) <= (double)FLT_MAX)
-        return value;
-    return value > 0 ? (double)FLT_MAX : value < 0 ? -(double)FLT_MAX : 0;
-}
 
 /* The rotation `a`, its angle times ratio, by MMD's own way with a rounded pi. */
 static void scale_rotation(const double a[4], double ratio, double out[4])
@@ -40,8 +31,6 @@ static void scale_rotation(const double a[4], double ratio, double out[4])
 void mmd_append_bone(mmd_frame *frame, int32_t index)
 {
     const mmd_rig_bone *bone = &frame->rig->bones[index];
-    if (bone->source < 0)
-        return;
     mmd_posed_bone *posed = &frame->bones[index];
     const mmd_posed_bone *source = &frame->bones[bone->source];
     bool local = bone->append & MMD_APPEND_LOCAL;

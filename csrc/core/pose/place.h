@@ -5,6 +5,8 @@
 #include "core/pose/quaternion.h"
 #include "core/pose/rig.h"
 
+#include <float.h>
+
 /* A bone of the frame that is being evaluated. Own: bone morphs and IK included, appends not. */
 typedef struct mmd_posed_bone {
     double own_rotation[4], append_rotation[4], world_rotation[4];
@@ -19,32 +21,65 @@ typedef struct mmd_frame {
     mmd_posed_bone *bones; /* (B,) */
 } mmd_frame;
 
-/* What a bone has from its append, from where the source stands now. */
+/* What a bone that appends has from its source as it stands now. */
 void mmd_append_bone(mmd_frame *frame, int32_t bone);
 
-/* The bone's place in model space, from where its parent stands now. Inline: IK does little else.
- */
-static inline void mmd_place_bone(mmd_frame *frame, int32_t index)
+/* The bone's place in model space, from where its parent stands now, is its position and its
+   rotation. Inline: IK does little else. */
+static inline void mmd_move_bone(mmd_frame *frame, int32_t index)
 {
     const mmd_rig_bone *bone = &frame->rig->bones[index];
     mmd_posed_bone *posed = &frame->bones[index];
-    double t[3], q[4];
+    double t[3];
     for (int i = 0; i < 3; i++)
         t[i] = bone->offset[i] + posed->own_translation[i] + posed->append_translation[i];
-    mmd_quaternion_multiply(posed->own_rotation, posed->append_rotation, q);
     if (bone->parent < 0) {
         memcpy(posed->world_position, t, sizeof t);
-        memcpy(posed->world_rotation, q, sizeof q);
         return;
     }
     const mmd_posed_bone *parent = &frame->bones[bone->parent];
     mmd_quaternion_rotate(parent->world_rotation, t, t);
     for (int i = 0; i < 3; i++)
         posed->world_position[i] = parent->world_position[i] + t[i];
-    mmd_quaternion_multiply(parent->world_rotation, q, posed->world_rotation);
+}
+
+static inline void mmd_turn_bone(mmd_frame *frame, int32_t index)
+{
+    const mmd_rig_bone *bone = &frame->rig->bones[index];
+    mmd_posed_bone *posed = &frame->bones[index];
+    const double *local = posed->own_rotation;
+    double q[4];
+    if (bone->source >= 0) { /* the append rotation of others is the identity */
+        mmd_quaternion_multiply(local, posed->append_rotation, q);
+        local = q;
+    }
+    if (bone->parent < 0)
+        memcpy(posed->world_rotation, local, sizeof posed->world_rotation);
+    else
+        mmd_quaternion_multiply(frame->bones[bone->parent].world_rotation, local,
+                                posed->world_rotation);
+}
+
+static inline void mmd_place_bone(mmd_frame *frame, int32_t index)
+{
+    mmd_move_bone(frame, index);
+    mmd_turn_bone(frame, index);
+}
+
+/* Append, then place: what every sweep does. */
+static inline void mmd_evaluate_bone(mmd_frame *frame, int32_t index)
+{
+    if (frame->rig->bones[index].source >= 0)
+        mmd_append_bone(frame, index);
+    mmd_place_bone(frame, index);
 }
 
 /* The nearest number that a float can hold: hostile files can ask for more. */
-double mmd_within_float(double value);
+static inline double mmd_within_float(double value)
+{
+    if (fabs(value) <= (double)FLT_MAX)
+        return value;
+    return value > 0 ? (double)FLT_MAX : value < 0 ? -(double)FLT_MAX : 0;
+}
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The evaluation of a frame, docs/mmd-behaviour.md#bone-poses and
    docs/mmd-behaviour.md#ik-order. */
+#include "core/pose/pose.h"
+
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/base/numbers.h"
@@ -186,19 +188,15 @@ static void reset(mmd_frame *frame, const mmd_locals *locals, const float *weigh
 static void evaluate_layer(mmd_frame *frame, const mmd_rig_layer *layer, const uint8_t *solvers_on)
 {
     const mmd_rig *rig = frame->rig;
-    for (size_t i = 0; i < layer->bone_count; i++) {
-        int32_t bone = rig->order[layer->first_bone + i];
-        mmd_append_bone(frame, bone);
-        mmd_place_bone(frame, bone);
-    }
+    for (size_t i = 0; i < layer->bone_count; i++)
+        mmd_evaluate_bone(frame, rig->order[layer->first_bone + i]);
     for (size_t i = 0; solvers_on && i < layer->solver_count; i++)
         if (solvers_on[layer->first_solver + i])
             mmd_ik_solve(frame, &rig->solvers[layer->first_solver + i]);
     for (size_t i = 0; solvers_on && i < layer->deferred_count; i++) {
         int32_t bone = rig->deferred[layer->first_deferred + i];
         frame->bones[bone].dropped = false;
-        mmd_append_bone(frame, bone);
-        mmd_place_bone(frame, bone);
+        mmd_evaluate_bone(frame, bone);
     }
 }
 
@@ -234,6 +232,29 @@ static void evaluate(mmd_frame *frame, const mmd_locals *locals, const float *we
         mmd_place_bone(frame, rig->settled[i]);
     for (size_t i = 0; i < rig->bone_count; i++)
         store_matrix(frame, i, matrices + 16 * i);
+}
+
+mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t first, size_t count)
+{
+    mmd_pose_job slice = *job;
+    slice.frame_count = count;
+    if (job->frames)
+        slice.frames += first;
+    if (job->translations && job->translation_frames > 1) {
+        slice.translations += first * rig->bone_count * 3;
+        slice.translation_frames = count;
+    }
+    if (job->rotations && job->rotation_frames > 1) {
+        slice.rotations += first * rig->bone_count * 4;
+        slice.rotation_frames = count;
+    }
+    if (job->given_sliders && job->slider_frames > 1) {
+        slice.given_sliders += first * rig->morph_count;
+        slice.slider_frames = count;
+    }
+    slice.matrices += first * rig->bone_count * 16;
+    slice.sliders += first * rig->morph_count;
+    return slice;
 }
 
 void mmd_pose(mmd_poser *poser, const mmd_pose_job *job)

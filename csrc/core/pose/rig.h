@@ -47,6 +47,7 @@ typedef struct mmd_rig_solver {
     mmd_rig_link *links;
     int32_t *follower;       /* the refresh set in evaluation order */
     int32_t *inner_follower; /* those that the solution depends on */
+    bool plain;              /* of those none appends, and the effector is the last */
 } mmd_rig_solver;
 
 /* Bones and solvers of one layer, each a range of `order` and `solvers`. */

@@ -282,6 +282,7 @@ static void find_first_followers(const mmd_rig *rig, mmd_rig_solver *solver, con
     }
     for (size_t k = 0; k < solver->link_count; k++)
         solver->links[k].first_follower = (size_t)g->at[solver->links[k].bone];
+    solver->plain = solver->inner_follower[solver->inner_followers - 1] == solver->effector;
 }
 
 /* The refresh set of docs/mmd-behaviour.md#ik-refresh-set: what moves, without other solvers'

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/mesh_blocks.h"
 
+#include "core/base/names.h"
+
 #include <string.h>
 
 /* A layout under way. */
@@ -13,64 +15,38 @@ typedef struct layout {
     size_t *place_of;    /* of each vertex: block * MMD_LANES + lane */
 } layout;
 
-static bool same_group(const mmd_group *group, const mmd_vertex *vertex)
-{
-    return group->kind == vertex->kind && group->count == vertex->count &&
-           memcmp(group->bones, vertex->bones, sizeof group->bones) == 0;
-}
+/* The members of a vertex, side by side, by which its group is told. */
+enum { GROUP_KEY = offsetof(mmd_vertex, count) + sizeof(int32_t) - offsetof(mmd_vertex, bones) };
 
-static size_t hash(const mmd_vertex *vertex)
+static void begin_group(mmd_group *group, const mmd_vertex *vertex)
 {
-    uint64_t h = (uint64_t)(vertex->kind * 8 + vertex->count);
-    for (int i = 0; i < 4; i++)
-        h = (h ^ (uint32_t)vertex->bones[i]) * 0x9E3779B97F4A7C15u;
-    return (size_t)(h >> 32);
+    group->kind = vertex->kind;
+    group->count = vertex->count;
+    memcpy(group->bones, vertex->bones, sizeof group->bones);
+    memcpy(group->c, vertex->c, sizeof group->c);
+    memcpy(group->c0, vertex->c0, sizeof group->c0);
 }
 
 /* Gives every vertex the number of its group (groups in order of first use) and counts them in
    block_count. */
 static bool find_groups(layout *l)
 {
-    size_t count = l->source->vertex_count, group_count = 0, size = 16, room = 256;
-    while (size < 2 * count)
-        size *= 2;
-    uint32_t *table = mmd_arena_alloc(&l->temporary, size, sizeof *table);
-    mmd_group *groups = mmd_arena_alloc(&l->temporary, room, sizeof *groups);
-    if (!table || !groups)
+    const mmd_vertex *vertices = l->source->vertices;
+    mmd_names keys = {0};
+    for (size_t v = 0; v < l->source->vertex_count; v++)
+        if (!mmd_names_add(&l->temporary, &keys, (const uint8_t *)vertices[v].bones, GROUP_KEY,
+                           &l->group_of[v]))
+            return false;
+    mmd_group *groups = mmd_arena_alloc(l->arena, keys.count, sizeof *groups);
+    if (!groups)
         return false;
-    uint32_t current = 0;
-    for (size_t v = 0; v < count; v++) {
-        const mmd_vertex *vertex = &l->source->vertices[v];
-        if (v == 0 || !same_group(&groups[current], vertex)) {
-            size_t at = hash(vertex) & (size - 1);
-            while (table[at] && !same_group(&groups[table[at] - 1], vertex))
-                at = (at + 1) & (size - 1);
-            if (!table[at]) {
-                if (group_count == room) {
-                    mmd_group *more = mmd_arena_alloc(&l->temporary, 2 * room, sizeof *groups);
-                    if (!more)
-                        return false;
-                    groups = memcpy(more, groups, room * sizeof *groups);
-                    room *= 2;
-                }
-                mmd_group *group = &groups[group_count++];
-                group->kind = vertex->kind;
-                group->count = vertex->count;
-                memcpy(group->bones, vertex->bones, sizeof group->bones);
-                memcpy(group->c, vertex->c, sizeof group->c);
-                memcpy(group->c0, vertex->c0, sizeof group->c0);
-                table[at] = (uint32_t)group_count;
-            }
-            current = table[at] - 1;
-        }
-        l->group_of[v] = current;
-        groups[current].block_count++;
+    for (size_t v = 0; v < l->source->vertex_count; v++) {
+        mmd_group *group = &groups[l->group_of[v]];
+        if (group->block_count++ == 0)
+            begin_group(group, &vertices[v]);
     }
-    l->out->groups = mmd_arena_alloc(l->arena, group_count, sizeof *groups);
-    if (!l->out->groups)
-        return false;
-    memcpy(l->out->groups, groups, group_count * sizeof *groups);
-    l->out->group_count = group_count;
+    l->out->groups = groups;
+    l->out->group_count = keys.count;
     return true;
 }
 

@@ -151,6 +151,27 @@ bool mmd_skin_weights(const mmd_skin_job *job, size_t frame, float *weights)
     return false;
 }
 
+mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count)
+{
+    const mmd_mesh *mesh = job->mesh;
+    mmd_skin_job slice = *job;
+    slice.frame_count = count;
+    if (job->matrix_frames > 1) {
+        slice.matrices += first * job->bone_count * 16;
+        slice.matrix_frames = count;
+    }
+    if (job->sliders && job->slider_frames > 1) {
+        slice.sliders += first * mesh->morph_count;
+        slice.slider_frames = count;
+    }
+    slice.positions += first * mesh->vertex_count * 3;
+    if (job->normals)
+        slice.normals += first * mesh->vertex_count * 3;
+    if (job->tangents)
+        slice.tangents += first * mesh->vertex_count * mesh->tangent_width;
+    return slice;
+}
+
 bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;

@@ -13,6 +13,9 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err);
 void mmd_skin_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones);
 bool mmd_skin_weights(const mmd_skin_job *job, size_t frame, float *weights);
 
+/* The job of `count` of the frames, from `first` on. */
+mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count);
+
 /* Runs a checked job on the calling thread. `kernel` NULL means the best. */
 bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err);
 

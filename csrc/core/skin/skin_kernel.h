@@ -22,7 +22,24 @@ typedef struct batch {
     uint32_t first;
 } batch;
 
-INLINE void store3(float *out, const batch *l, vec3 v, size_t stride)
+/* Cofactors of the linear part, by the sign of its determinant, applied to n: of columns x, y, z
+   (n.x y - n.y x) x z + n.z (x x y), a quarter less work than the cofactors themselves. */
+INLINE lanes3 turn_by_cofactors(const vec m[12], lanes3 n)
+{
+    lanes3 x = {m[0], m[4], m[8]}, y = {m[1], m[5], m[9]}, z = {m[2], m[6], m[10]};
+    lanes3 last = cross3(x, y), others = {FMA(n.x, y.x, -(n.y * x.x)), FMA(n.x, y.y, -(n.y * x.y)),
+                                          FMA(n.x, y.z, -(n.y * x.z))};
+    others = cross3(others, z);
+    mask flip = (dot3(z, last) < SPLAT(0)) & (mask)SPLAT(-0.0f);
+    lanes3 out = {FMA(n.z, last.x, others.x), FMA(n.z, last.y, others.y),
+                  FMA(n.z, last.z, others.z)};
+    out.x = (vec)((mask)out.x ^ flip);
+    out.y = (vec)((mask)out.y ^ flip);
+    out.z = (vec)((mask)out.z ^ flip);
+    return out;
+}
+
+INLINE void store3(float *out, const batch *l, lanes3 v, size_t stride)
 {
     uint32_t run = WIDTH == MMD_LANES ? MMD_RUN_ALL
                    : l->first == 0    ? MMD_RUN_FIRST_FOUR
@@ -35,8 +52,9 @@ INLINE void store3(float *out, const batch *l, vec3 v, size_t stride)
 }
 
 /* Lane by lane in double; rare enough. */
-TARGET static __attribute__((noinline)) vec3 precise_normals(const mmd_skin_frame *frame,
-                                                             const batch *l, vec3 normal, mask good)
+TARGET static __attribute__((noinline)) lanes3 precise_normals(const mmd_skin_frame *frame,
+                                                               const batch *l, lanes3 normal,
+                                                               mask good)
 {
     for (uint32_t i = 0; i < WIDTH; i++) {
         float precise[3];
@@ -51,32 +69,34 @@ TARGET static __attribute__((noinline)) vec3 precise_normals(const mmd_skin_fram
     return normal;
 }
 
-INLINE vec3 unit_or_precise(const mmd_skin_frame *frame, const batch *l, vec3 turned, float least)
+INLINE lanes3 unit_or_precise(const mmd_skin_frame *frame, const batch *l, lanes3 turned,
+                              float least)
 {
-    vec square = dot(turned, turned);
-    vec3 unit = scale3(turned, RSQRT(square));
+    vec square = dot3(turned, turned);
+    lanes3 unit = scale3(turned, RSQRT(square));
     mask good = (square >= SPLAT(least)) & (square <= SPLAT(FLT_MAX));
     if (ANY(~good))
         unit = precise_normals(frame, l, unit, good);
     return unit;
 }
 
-INLINE vec3 linear_normal(const mmd_skin_frame *frame, const batch *l, const vec m[12], float least)
+INLINE lanes3 linear_normal(const mmd_skin_frame *frame, const batch *l, const vec m[12],
+                            float least)
 {
     return unit_or_precise(frame, l, turn_by_cofactors(m, load3(l->normal)), least);
 }
 
-INLINE vec3 orthogonal_tangent(const vec m[12], vec3 given, vec3 normal)
+INLINE lanes3 orthogonal_tangent(const vec m[12], lanes3 given, lanes3 normal)
 {
-    vec3 t = turn(m, given), across = subtract3(t, scale3(normal, dot(normal, t)));
-    mask along = dot(across, across) <= SPLAT(MMD_LEAST_TANGENT) * dot(t, t);
-    across = choose3(along, (vec3){SPLAT(0), SPLAT(0), SPLAT(0)}, across);
+    lanes3 t = turn(m, given), across = subtract3(t, scale3(normal, dot3(normal, t)));
+    mask along = dot3(across, across) <= SPLAT(MMD_LEAST_TANGENT) * dot3(t, t);
+    across = choose3(along, (lanes3){SPLAT(0), SPLAT(0), SPLAT(0)}, across);
     return unit_or(across, given);
 }
 
 /* m turns tangents; the normal is unit already. */
-INLINE void finish(const mmd_skin_frame *frame, const batch *l, output wanted, vec3 position,
-                   const vec m[12], vec3 normal)
+INLINE void finish(const mmd_skin_frame *frame, const batch *l, output wanted, lanes3 position,
+                   const vec m[12], lanes3 normal)
 {
     store3(frame->positions, l, position, 3);
     if (wanted == POSITIONS)
@@ -103,19 +123,13 @@ INLINE void slerp_shares(float angle, const float *weights, float *shares0, floa
     }
 }
 
-INLINE void splat_rows(const float rows[12], vec m[12])
-{
-    for (int i = 0; i < 12; i++)
-        m[i] = SPLAT(rows[i]);
-}
-
 /* One matrix for all: also its cofactors are shared. */
 INLINE void skin_one_bone(const mmd_skin_frame *frame, const batch *l, output wanted, bool rigid,
                           const mmd_group_matrices *g)
 {
     vec m[12], cofactors[12];
     splat_rows(g->base, m);
-    vec3 position = move(m, load3(l->position)), normal = position;
+    lanes3 position = move(m, load3(l->position)), normal = position;
     if (wanted != POSITIONS && rigid) {
         normal = turn(m, load3(l->normal));
     } else if (wanted != POSITIONS) {
@@ -144,7 +158,7 @@ INLINE void skin_linear(const mmd_skin_frame *frame, const batch *l, output want
 {
     vec m[12];
     blend_linear(l, count, g, m);
-    vec3 position = move(m, load3(l->position)), normal = position;
+    lanes3 position = move(m, load3(l->position)), normal = position;
     if (wanted != POSITIONS)
         normal = linear_normal(frame, l, m, g->least_normal);
     finish(frame, l, wanted, position, m, normal);
@@ -161,14 +175,9 @@ INLINE void quaternion_matrix(const vec q[4], vec s, vec m[12])
     m[8] = xz - wy, m[9] = yz + wx, m[10] = one - (xx + yy);
 }
 
-INLINE vec square4(const vec q[4])
-{
-    return FMA(q[0], q[0], FMA(q[1], q[1], FMA(q[2], q[2], q[3] * q[3])));
-}
-
 /* p' = m (p - c) + target. */
-INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], vec3 *c,
-                       vec3 *target)
+INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], lanes3 *c,
+                       lanes3 *target)
 {
     vec weight = load(l->weights), q[4];
     if (g->angle > 0) {
@@ -189,18 +198,18 @@ INLINE void blend_sdef(const batch *l, const mmd_group_matrices *g, vec m[12], v
     splat_rows(g->base, base);
     splat_rows(g->differences[0], difference);
     *c = load3(l->own);
-    vec3 center = move(base, *c), apart = move(difference, load3(l->own + 3 * MMD_LANES));
-    *target = (vec3){FMA(weight, apart.x, center.x), FMA(weight, apart.y, center.y),
-                     FMA(weight, apart.z, center.z)};
+    lanes3 center = move(base, *c), apart = move(difference, load3(l->own + 3 * MMD_LANES));
+    *target = (lanes3){FMA(weight, apart.x, center.x), FMA(weight, apart.y, center.y),
+                       FMA(weight, apart.z, center.z)};
 }
 
 INLINE void skin_sdef(const mmd_skin_frame *frame, const batch *l, output wanted,
                       const mmd_group_matrices *g)
 {
     vec m[12];
-    vec3 c, target;
+    lanes3 c, target;
     blend_sdef(l, g, m, &c, &target);
-    vec3 position = add3(target, turn(m, subtract3(load3(l->position), c))), normal = position;
+    lanes3 position = add3(target, turn(m, subtract3(load3(l->position), c))), normal = position;
     if (wanted != POSITIONS)
         normal = turn(m, load3(l->normal));
     finish(frame, l, wanted, position, m, normal);
@@ -251,37 +260,27 @@ INLINE mask blend_qdef(const vec real[4], const vec dual[4], vec m[12])
 {
     vec square = square4(real), s = SPLAT(2) / square;
     quaternion_matrix(real, s, m);
-    vec3 r = {real[0], real[1], real[2]}, d = {dual[0], dual[1], dual[2]};
-    vec3 across = cross(r, d);
+    lanes3 r = {real[0], real[1], real[2]}, d = {dual[0], dual[1], dual[2]};
+    lanes3 across = cross3(r, d);
     m[3] = s * (FMA(real[3], d.x, -(dual[3] * r.x)) + across.x);
     m[7] = s * (FMA(real[3], d.y, -(dual[3] * r.y)) + across.y);
     m[11] = s * (FMA(real[3], d.z, -(dual[3] * r.z)) + across.z);
     return square >= SPLAT(MMD_LEAST_QUATERNION);
 }
 
-INLINE vec clamp01(vec x)
-{
-    x = choose(x > SPLAT(0), x, SPLAT(0));
-    return choose(x < SPLAT(1), x, SPLAT(1));
-}
-
-INLINE vec3 splat3(const float v[3])
-{
-    return (vec3){SPLAT(v[0]), SPLAT(v[1]), SPLAT(v[2])};
-}
-
 /* From the nearest point of a segment to v. */
-INLINE vec3 away_from_segment(vec3 v, const float head[3], const float along[3], float per_square)
+INLINE lanes3 away_from_segment(lanes3 v, const float head[3], const float along[3],
+                                float per_square)
 {
-    vec3 from = subtract3(v, splat3(head)), way = splat3(along);
-    return subtract3(from, scale3(way, clamp01(dot(from, way) * SPLAT(per_square))));
+    lanes3 from = subtract3(v, splat3(head)), way = splat3(along);
+    return subtract3(from, scale3(way, clamp01(dot3(from, way) * SPLAT(per_square))));
 }
 
-INLINE vec3 pull_to_segment(const batch *l, const mmd_group_matrices *g, vec3 rest, vec3 p)
+INLINE lanes3 pull_to_segment(const batch *l, const mmd_group_matrices *g, lanes3 rest, lanes3 p)
 {
-    vec3 before = away_from_segment(rest, g->rest_head, g->rest_along, g->per_square);
-    vec3 away = away_from_segment(p, g->head, g->along, g->per_square);
-    vec wanted = dot(before, before), square = dot(away, away);
+    lanes3 before = away_from_segment(rest, g->rest_head, g->rest_along, g->per_square);
+    lanes3 away = away_from_segment(p, g->head, g->along, g->per_square);
+    vec wanted = dot3(before, before), square = dot3(away, away);
     mask grown = square > wanted;
     /* The ratio of the distances; both squares may be zero. */
     vec least = SPLAT(FLT_MIN), root = wanted * RSQRT(choose(wanted > least, wanted, least));
@@ -300,17 +299,17 @@ INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted
     else
         sum_duals(l, count, g, real, dual);
     mask good = blend_qdef(real, dual, m);
-    vec3 p = load3(l->position), normal = p;
+    lanes3 p = load3(l->position), normal = p;
     if (wanted != POSITIONS)
         normal = turn(m, load3(l->normal));
-    vec3 position = move(m, p);
+    lanes3 position = move(m, p);
     if (shape == MMD_SHAPE_BULGE_FREE)
         position = pull_to_segment(l, g, p, position);
     else if (shape == MMD_SHAPE_COMPENSATED)
         position = add3(position, scale3(splat3(g->outward), load(l->own)));
     vec blended[12];
     if (shape == MMD_SHAPE_CENTER) {
-        vec3 c = load3(l->own);
+        lanes3 c = load3(l->own);
         blend_linear(l, count, g, blended);
         position = add3(move(blended, c), turn(m, subtract3(p, c)));
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* WIDTH floats side by side: what skin_kernel.h is written in, and part of it. */
+/* Arithmetic on WIDTH vertices side by side, and their storing: what skin_kernel.h is written in.
+   The macros are those that it lists. */
 
-#include "core/skin/mesh_blocks.h"
+#include "core/skin/skin_vector.h"
 
 #include <float.h>
 #include <string.h>
@@ -12,9 +13,9 @@ typedef float vec __attribute__((vector_size(4 * WIDTH)));
 typedef int32_t mask __attribute__((vector_size(4 * WIDTH)));
 typedef float quad __attribute__((vector_size(16)));
 
-typedef struct vec3 {
+typedef struct lanes3 {
     vec x, y, z;
-} vec3;
+} lanes3;
 
 /* Three floats and no more. */
 INLINE void store_first3(float *out, quad v)
@@ -28,9 +29,9 @@ INLINE vec load(const float *row)
     return *(const vec *)row;
 }
 
-INLINE vec3 load3(const float *row)
+INLINE lanes3 load3(const float *row)
 {
-    return (vec3){load(row), load(row + MMD_LANES), load(row + 2 * MMD_LANES)};
+    return (lanes3){load(row), load(row + MMD_LANES), load(row + 2 * MMD_LANES)};
 }
 
 INLINE vec choose(mask which, vec yes, vec no)
@@ -38,77 +39,83 @@ INLINE vec choose(mask which, vec yes, vec no)
     return (vec)((which & (mask)yes) | (~which & (mask)no));
 }
 
-INLINE vec3 choose3(mask which, vec3 yes, vec3 no)
+INLINE lanes3 choose3(mask which, lanes3 yes, lanes3 no)
 {
-    return (vec3){choose(which, yes.x, no.x), choose(which, yes.y, no.y),
-                  choose(which, yes.z, no.z)};
+    return (lanes3){choose(which, yes.x, no.x), choose(which, yes.y, no.y),
+                    choose(which, yes.z, no.z)};
 }
 
-INLINE vec dot(vec3 a, vec3 b)
+INLINE vec dot3(lanes3 a, lanes3 b)
 {
     return FMA(a.x, b.x, FMA(a.y, b.y, a.z * b.z));
 }
 
-INLINE vec3 cross(vec3 a, vec3 b)
+INLINE lanes3 cross3(lanes3 a, lanes3 b)
 {
-    return (vec3){FMA(a.y, b.z, -(a.z * b.y)), FMA(a.z, b.x, -(a.x * b.z)),
-                  FMA(a.x, b.y, -(a.y * b.x))};
+    return (lanes3){FMA(a.y, b.z, -(a.z * b.y)), FMA(a.z, b.x, -(a.x * b.z)),
+                    FMA(a.x, b.y, -(a.y * b.x))};
 }
 
-INLINE vec3 scale3(vec3 a, vec by)
+INLINE lanes3 scale3(lanes3 a, vec by)
 {
-    return (vec3){a.x * by, a.y * by, a.z * by};
+    return (lanes3){a.x * by, a.y * by, a.z * by};
 }
 
-INLINE vec3 add3(vec3 a, vec3 b)
+INLINE lanes3 add3(lanes3 a, lanes3 b)
 {
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
+    return (lanes3){a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
-INLINE vec3 subtract3(vec3 a, vec3 b)
+INLINE lanes3 subtract3(lanes3 a, lanes3 b)
 {
-    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
+    return (lanes3){a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
 /* m: three rows of four, the last column a translation. */
-INLINE vec3 turn(const vec m[12], vec3 v)
+INLINE lanes3 turn(const vec m[12], lanes3 v)
 {
-    return (vec3){FMA(m[0], v.x, FMA(m[1], v.y, m[2] * v.z)),
-                  FMA(m[4], v.x, FMA(m[5], v.y, m[6] * v.z)),
-                  FMA(m[8], v.x, FMA(m[9], v.y, m[10] * v.z))};
+    return (lanes3){FMA(m[0], v.x, FMA(m[1], v.y, m[2] * v.z)),
+                    FMA(m[4], v.x, FMA(m[5], v.y, m[6] * v.z)),
+                    FMA(m[8], v.x, FMA(m[9], v.y, m[10] * v.z))};
 }
 
-INLINE vec3 move(const vec m[12], vec3 v)
+INLINE lanes3 move(const vec m[12], lanes3 v)
 {
-    return (vec3){FMA(m[0], v.x, FMA(m[1], v.y, FMA(m[2], v.z, m[3]))),
-                  FMA(m[4], v.x, FMA(m[5], v.y, FMA(m[6], v.z, m[7]))),
-                  FMA(m[8], v.x, FMA(m[9], v.y, FMA(m[10], v.z, m[11])))};
+    return (lanes3){FMA(m[0], v.x, FMA(m[1], v.y, FMA(m[2], v.z, m[3]))),
+                    FMA(m[4], v.x, FMA(m[5], v.y, FMA(m[6], v.z, m[7]))),
+                    FMA(m[8], v.x, FMA(m[9], v.y, FMA(m[10], v.z, m[11])))};
 }
 
-INLINE vec3 unit_or(vec3 v, vec3 otherwise)
+INLINE lanes3 unit_or(lanes3 v, lanes3 otherwise)
 {
-    vec square = dot(v, v);
-    vec3 unit = scale3(v, RSQRT(square));
+    vec square = dot3(v, v);
+    lanes3 unit = scale3(v, RSQRT(square));
     mask good = (square >= SPLAT(FLT_MIN)) & (square <= SPLAT(FLT_MAX));
     if (ANY(~good))
         unit = choose3(good, unit, otherwise);
     return unit;
 }
 
-/* Cofactors of the linear part, by the sign of its determinant, applied to n: of columns x, y, z
-   (n.x y - n.y x) x z + n.z (x x y), a quarter less work than the cofactors themselves. */
-INLINE vec3 turn_by_cofactors(const vec m[12], vec3 n)
+INLINE vec clamp01(vec x)
 {
-    vec3 x = {m[0], m[4], m[8]}, y = {m[1], m[5], m[9]}, z = {m[2], m[6], m[10]};
-    vec3 last = cross(x, y), others = {FMA(n.x, y.x, -(n.y * x.x)), FMA(n.x, y.y, -(n.y * x.y)),
-                                       FMA(n.x, y.z, -(n.y * x.z))};
-    others = cross(others, z);
-    mask flip = (dot(z, last) < SPLAT(0)) & (mask)SPLAT(-0.0f);
-    vec3 out = {FMA(n.z, last.x, others.x), FMA(n.z, last.y, others.y), FMA(n.z, last.z, others.z)};
-    out.x = (vec)((mask)out.x ^ flip);
-    out.y = (vec)((mask)out.y ^ flip);
-    out.z = (vec)((mask)out.z ^ flip);
-    return out;
+    x = choose(x > SPLAT(0), x, SPLAT(0));
+    return choose(x < SPLAT(1), x, SPLAT(1));
+}
+
+INLINE lanes3 splat3(const float v[3])
+{
+    return (lanes3){SPLAT(v[0]), SPLAT(v[1]), SPLAT(v[2])};
+}
+
+INLINE void splat_rows(const float rows[12], vec m[12])
+{
+    for (int i = 0; i < 12; i++)
+        m[i] = SPLAT(rows[i]);
+}
+
+INLINE vec square4(const vec q[4])
+{
+    return FMA(q[0], q[0], FMA(q[1], q[1], FMA(q[2], q[2], q[3] * q[3])));
 }
 
 /* PICK: in every quad, two lanes of a and then two of b. */
@@ -125,7 +132,7 @@ INLINE void store(float *out, vec v)
 }
 
 /* The vertices lie side by side in the mesh: as three whole vectors. */
-INLINE void store3_run(float *out, vec3 v)
+INLINE void store3_run(float *out, lanes3 v)
 {
     vec xy = PICK(v.x, v.y, 0, 2, 0, 2), yz = PICK(v.y, v.z, 1, 3, 1, 3),
         zx = PICK(v.z, v.x, 0, 2, 1, 3);
@@ -142,7 +149,7 @@ INLINE void store3_run(float *out, vec3 v)
 }
 
 /* Lane after lane, the last first: those that repeat the last vertex are then written over. */
-INLINE void store3_each(float *out, const uint32_t *vertex, vec3 v, size_t stride)
+INLINE void store3_each(float *out, const uint32_t *vertex, lanes3 v, size_t stride)
 {
     vec xy01 = PICK(v.x, v.y, 0, 1, 0, 1), xy23 = PICK(v.x, v.y, 2, 3, 2, 3);
     vec lane0 = PICK(xy01, v.z, 0, 2, 0, 0), lane1 = PICK(xy01, v.z, 1, 3, 1, 1),

@@ -31,9 +31,9 @@ typedef struct mmd_vertex {
     float c[3], c0[3];
     float factor;
     float weights[4];
-    int32_t bones[4];
     int32_t pivot; /* the influence of the largest weight, whose rotation QDEF's signs go by */
-    int32_t kind;  /* mmd_skin_kind */
+    int32_t bones[4];
+    int32_t kind; /* mmd_skin_kind */
     int32_t count;
 } mmd_vertex;
 

@@ -5,7 +5,7 @@ move them over it.
 
 import numpy as np
 from sample.character.rig import rigid, smoothstep
-from sample.surfaces import disc, grid, tube
+from sample.surfaces import disc, grid
 
 CENTRE = np.array((0.0, 18.0, 0.0))
 WIDTH, UP, DOWN, DEPTH = 2.8, 2.9, 2.85, 2.65
@@ -31,16 +31,6 @@ def head():
     # The texture lies on the head from the front.
     uvs = (points[..., :2] - CENTRE[:2]) / (6.4, -6.4) + 0.5
     surface = grid(points, uvs, closed=True)
-    return surface, rigid(surface, "頭")
-
-
-def ear():
-    knots = [
-        (2.55, 17.0, -0.05, 0.18, 0.3),
-        (2.85, 17.3, 0.1, 0.2, 0.42),
-        (2.98, 17.85, 0.25, 0.14, 0.34),
-    ]
-    surface = tube(knots, 8, 14, (0.2, 0.2), (1, 0, 0))
     return surface, rigid(surface, "頭")
 
 

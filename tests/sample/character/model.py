@@ -24,8 +24,7 @@ EDGE_TINT = np.array((0.42, 0.3, 0.33))  # of the texture's colour
 # name, English name, texture, flags, edge size, and the parts; of "left" ones also the mirrored ones
 MATERIALS = (
     ("肌", "skin", "skin", SOLID, 0.7,
-     {"neck": body.neck, "left_arm": body.arm, "left_hand": body.hand, "left_leg": body.leg,
-      "left_ear": head.ear}),
+     {"neck": body.neck, "left_arm": body.arm, "left_hand": body.hand, "left_leg": body.leg}),
     ("顔", "face", "face", SOLID, 0.7, {"head": head.head}),
     ("白目", "eyeballs", "white", FLAT, 0, {"left_eyeball": head.eyeball}),
     ("瞳", "irises", "iris", FLAT, 0, {"left_iris": head.iris}),

@@ -2,10 +2,10 @@
 #ifndef MMD_NAMES_H
 #define MMD_NAMES_H
 
-#include "core/formats/reader.h"
+#include "core/base/arena.h"
 
-/* Different byte strings without NUL, numbered 0, 1, 2 ... as they come. The bytes stay the
-   caller's. */
+/* Different byte strings, numbered 0, 1, 2 ... as they come: all without NUL, or all of one size.
+   The bytes stay the caller's. */
 typedef struct mmd_name {
     const uint8_t *bytes;
     size_t size;
@@ -20,8 +20,8 @@ typedef struct mmd_name_branch {
     int32_t child[2];
 } mmd_name_branch;
 
-/* A zeroed one is empty. A look-up takes no more steps than the name has bits, whatever names a
-   file is made of: a hash table could be filled with names that collide. */
+/* A zeroed one is empty. A look-up takes no more steps than the name has bits, whatever a file is
+   made of: a hash table could be filled with names that collide. */
 typedef struct mmd_names {
     size_t count, room;
     mmd_name *names;
@@ -30,7 +30,8 @@ typedef struct mmd_names {
     uint32_t last; /* that was added or found */
 } mmd_names;
 
-/* The number of a name, new or known. 0 when memory is short, which `r` latches. */
-uint32_t mmd_names_add(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size);
+/* The number of a name, new or known. False when memory is short. */
+bool mmd_names_add(mmd_arena *arena, mmd_names *names, const uint8_t *bytes, size_t size,
+                   uint32_t *number);
 
 #endif

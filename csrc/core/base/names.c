@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/formats/names.h"
+#include "core/base/names.h"
 
 #include <string.h>
 
-/* A name goes on with zeros, which none contains, so that no name is the beginning of another. */
+/* A name goes on with zeros, which none of them contains unless all end together, so that none is
+   the beginning of another. */
 static uint8_t byte_at(const mmd_name *name, size_t byte)
 {
     return byte < name->size ? name->bytes[byte] : 0;
@@ -28,11 +29,11 @@ static bool branches_before(const mmd_name_branch *a, const mmd_name_branch *b)
     return a->byte < b->byte || (a->byte == b->byte && a->bit > b->bit);
 }
 
-static bool grow(mmd_reader *r, mmd_names *names)
+static bool grow(mmd_arena *arena, mmd_names *names)
 {
     size_t room = names->room ? 2 * names->room : 64;
-    mmd_name *wider = mmd_reader_alloc(r, room, sizeof *wider);
-    mmd_name_branch *branches = mmd_reader_alloc(r, room, sizeof *branches);
+    mmd_name *wider = mmd_arena_alloc(arena, room, sizeof *wider);
+    mmd_name_branch *branches = mmd_arena_alloc(arena, room, sizeof *branches);
     if (!wider || !branches)
         return false;
     if (names->count) {
@@ -74,29 +75,31 @@ static mmd_name_branch part(const mmd_name *a, const mmd_name *b)
     return branch;
 }
 
-static uint32_t find_or_add(mmd_reader *r, mmd_names *names, const mmd_name *name)
+static bool find_or_add(mmd_arena *arena, mmd_names *names, const mmd_name *name, uint32_t *number)
 {
-    int32_t known = names->count ? nearest(names, name) : 0;
-    if (names->count && equal(&names->names[known], name))
-        return (uint32_t)known;
-    if (names->count == names->room && !grow(r, names))
-        return 0;
+    *number = names->count ? (uint32_t)nearest(names, name) : 0;
+    if (names->count && equal(&names->names[*number], name))
+        return true;
+    if (names->count == names->room && !grow(arena, names))
+        return false;
     if (names->count)
-        insert(names, part(name, &names->names[known]), name);
+        insert(names, part(name, &names->names[*number]), name);
     else
         names->root = ~0;
-    names->names[names->count] = *name;
-    return (uint32_t)names->count++;
+    *number = (uint32_t)names->count;
+    names->names[names->count++] = *name;
+    return true;
 }
 
-uint32_t mmd_names_add(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size)
+bool mmd_names_add(mmd_arena *arena, mmd_names *names, const uint8_t *bytes, size_t size,
+                   uint32_t *number)
 {
     mmd_name name = {.bytes = bytes, .size = size};
-    uint32_t number = names->count ? names->names[names->last].follower : 0;
-    if (number >= names->count || !equal(&names->names[number], &name))
-        number = find_or_add(r, names, &name);
-    if (names->count)
-        names->names[names->last].follower = number;
-    names->last = number;
-    return number;
+    *number = names->count ? names->names[names->last].follower : 0;
+    if ((*number >= names->count || !equal(&names->names[*number], &name)) &&
+        !find_or_add(arena, names, &name, number))
+        return false;
+    names->names[names->last].follower = *number;
+    names->last = *number;
+    return true;
 }

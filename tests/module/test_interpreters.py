@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Signals between frames, forked children and subinterpreters; each in a process of its own."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+INTERRUPT = """
+import os, signal, threading, time
+import mmdskin
+import numpy as np
+from sample import model as sample
+from sample import motion as sample_motion
+
+def seconds(work):
+    start = time.perf_counter()
+    try:
+        work()
+    except KeyboardInterrupt:
+        return time.perf_counter() - start, True
+    return time.perf_counter() - start, False
+
+def interrupted(work):
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return seconds(work)
+
+model = mmdskin.load_model(sample.build_sample())
+motion = mmdskin.load_motion(sample_motion.build_motion())
+"""
+
+
+def python(script, **environment):
+    """What the script prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(TESTS), **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to itself")
+@pytest.mark.parametrize(
+    "prepare, work",
+    [
+        (
+            """
+moves = np.tile(np.eye(4, dtype="f4"), (2000, len(model.bones), 1, 1))
+choice = {"normals": False, "method": "dual_quaternion", "backend": "cpu:scalar"}
+out = mmdskin.skin(model, moves, **choice)
+""",
+            "mmdskin.skin(model, moves, out=out, **choice)",
+        ),
+        ("frames = np.zeros(80_000)", "model.pose(motion, frames)"),
+    ],
+    ids=["skin", "pose"],
+)
+def test_ctrl_c_is_seen_between_frames(prepare, work):
+    """The whole takes several times as long as the call that is interrupted in the beginning."""
+    script = f"""{INTERRUPT}
+{prepare}
+work = lambda: {work}
+whole = min(seconds(work)[0] for _ in range(2))
+assert whole > 0.2, whole
+taken, raised = interrupted(work)
+assert raised, (whole, taken)
+assert taken < 0.6 * whole, (whole, taken)
+assert not seconds(work)[1]
+"""
+    python(script)
+
+
+@needs_fork
+def test_a_forked_child_poses_and_skins_what_its_parent_loaded():
+    python(
+        """
+        import os
+        import mmdskin
+        from sample import model as sample
+        from sample import motion as sample_motion
+
+        model = mmdskin.load_model(sample.build_sample())
+        motion = mmdskin.load_motion(sample_motion.build_motion())
+        def points():
+            return mmdskin.skin(model, model.pose(motion, [3.5, 40]), backend="cpu").positions
+        wanted = points()
+        children = []
+        for _ in range(4):
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if (points() == wanted).all() else 1)
+            children.append(child)
+        assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+        assert (points() == wanted).all()
+        """
+    )
+
+
+SUBINTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+WORK = '''
+import warnings
+warnings.simplefilter("ignore")
+try:
+    import mmdskin
+except ImportError as error:  # numpy allows one interpreter of a process only
+    assert "more than once" in str(error) or "subinterpreter" in str(error), error
+    print("refused")
+else:
+    mesh = mmdskin.Mesh([[1, 2, 3]], [[0]], [[1]])
+    matrix = [[[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]]
+    assert mmdskin.skin(mesh, matrix, backend="cpu").positions.tolist() == [[2, 2, 3]]
+    try:
+        mmdskin.load_model(b"")
+    except mmdskin.FormatError as error:
+        print("worked", error.section)
+'''
+
+def run():
+    interpreter = interpreters.create()
+    failed = interpreters.run_string(interpreter, WORK)
+    assert failed is None, failed
+    interpreters.destroy(interpreter)
+"""
+
+
+def has_subinterpreters():
+    names = ("_interpreters", "_xxsubinterpreters")
+    return any(importlib.util.find_spec(name) for name in names)
+
+
+@pytest.mark.skipif(
+    not has_subinterpreters(), reason="this Python has no module for subinterpreters"
+)
+def test_a_subinterpreter_works_or_is_refused():
+    """Whatever numpy allows: no crash, then or at the end."""
+    assert python(SUBINTERPRETER + "run()\n") == "worked header\n"
+    after_main = "import mmdskin\n" + SUBINTERPRETER + "run()\nrun()\nmmdskin.backends()\n"
+    assert set(python(after_main).split("\n")) <= {"refused", "worked header", ""}
