@@ -22,14 +22,17 @@ typedef struct batch {
     uint32_t first;
 } batch;
 
-/* Cofactors of the linear part, by the sign of its determinant, applied to n. */
+/* Cofactors of the linear part, by the sign of its determinant, applied to n: of columns x, y, z
+   (n.x y - n.y x) x z + n.z (x x y), a quarter less work than the cofactors themselves. */
 INLINE lanes3 turn_by_cofactors(const vec m[12], lanes3 n)
 {
     lanes3 x = {m[0], m[4], m[8]}, y = {m[1], m[5], m[9]}, z = {m[2], m[6], m[10]};
-    lanes3 a = cross3(y, z), b = cross3(z, x), c = cross3(x, y);
-    mask flip = (dot3(x, a) < SPLAT(0)) & (mask)SPLAT(-0.0f);
-    lanes3 out = {FMA(a.x, n.x, FMA(b.x, n.y, c.x * n.z)), FMA(a.y, n.x, FMA(b.y, n.y, c.y * n.z)),
-                  FMA(a.z, n.x, FMA(b.z, n.y, c.z * n.z))};
+    lanes3 last = cross3(x, y), others = {FMA(n.x, y.x, -(n.y * x.x)), FMA(n.x, y.y, -(n.y * x.y)),
+                                          FMA(n.x, y.z, -(n.y * x.z))};
+    others = cross3(others, z);
+    mask flip = (dot3(z, last) < SPLAT(0)) & (mask)SPLAT(-0.0f);
+    lanes3 out = {FMA(n.z, last.x, others.x), FMA(n.z, last.y, others.y),
+                  FMA(n.z, last.z, others.z)};
     out.x = (vec)((mask)out.x ^ flip);
     out.y = (vec)((mask)out.y ^ flip);
     out.z = (vec)((mask)out.z ^ flip);
