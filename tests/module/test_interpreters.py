@@ -62,7 +62,7 @@ out = mmdskin.skin(model, moves, **choice)
 """,
             "mmdskin.skin(model, moves, out=out, **choice)",
         ),
-        ("frames = np.zeros(80_000)", "model.pose(motion, frames)"),
+        ("frames = np.zeros(160_000)", "model.pose(motion, frames)"),
     ],
     ids=["skin", "pose"],
 )
