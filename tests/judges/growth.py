@@ -20,5 +20,13 @@ def seconds(call):
 
 
 def growth(work, small=SMALL, large=LARGE):
-    """How many times as long the work of the large size takes; work(n) gives what is to be timed."""
-    return seconds(work(large)) / seconds(work(small))
+    """How many times as long the work of the large size takes; work(n) gives what is to be timed.
+
+    A busy machine may spoil a ratio, but no quadratic work gets below 16 in any of three.
+    """
+    ratio = float("inf")
+    for _ in range(3):
+        ratio = min(ratio, seconds(work(large)) / seconds(work(small)))
+        if ratio < MOST:
+            break
+    return ratio
