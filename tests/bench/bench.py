@@ -147,7 +147,7 @@ def cpu_rows(model, rng):
 def method_rows(model, rng):
     """The methods against bulges, beside the deform type whose work they share."""
     matrices = poses(len(model.bones), 1, rng)[0]
-    sdef, qdef = variant(model, SDEF), variant(model, QDEF)
+    sdef, qdef = variant(model, SDEF, rng), variant(model, QDEF, rng)
     calls = {"sdef": skin_call(sdef, matrices, "cpu"), "qdef": skin_call(qdef, matrices, "cpu")}
     bars = {
         "centers_of_rotation": ("sdef", 1.1),
