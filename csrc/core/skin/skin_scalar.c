@@ -7,15 +7,15 @@
    tests/judges/twin.py and methods_twin.py (float64).
 
    name                  what                                                         where
-   morph_positions       rest positions + weights x offsets of the vertex morphs      all but vectors
-   mmd_block_positions   the same in the layout of the vector kernels                 vectors
+   morph_positions       rest positions + weights x offsets of the vertex morphs      not vector
+   mmd_block_positions   the same in the layout of the vector kernels                 vector
    mmd_skin_kind_of      the kind by which a method skins a vertex                    C, twin
    bone_rotation         unit quaternion of a matrix, by Gram-Schmidt                 skin.c, twin
    blend_linear          sum of w_i M_i                                               all four
    blend_sdef            equation (4), with c and c0 of mmd_vertex                    all four
    blend_qdef            real and dual part, signs relative to the pivot              all four
    blend_center          that rotation about a centre, which moves linearly           here
-   outward               where COMPENSATED moves vertices to, of two bones            all but vectors
+   outward               where COMPENSATED moves vertices to, of two bones            not vector
    pull_to_segment       BULGE_FREE's way back to the distance at rest                all four
    slerp_shares          what slerp makes of two weights; nlerp takes them as is      all four
    quaternion_matrix     the rotation of a quaternion (shaders: rotate, without it)   C, twin
