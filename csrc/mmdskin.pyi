@@ -2,8 +2,8 @@
 """The deformed mesh of an MMD model, as MMD computes it; docstrings are in the module."""
 
 import os
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, final
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -237,9 +237,22 @@ class Model:
     def rigid_bodies(self) -> tuple[RigidBody, ...]: ...
     @property
     def joints(self) -> tuple[Joint, ...]: ...
+    def bone(self, name: str, /) -> int: ...
+    def morph(self, name: str, /) -> int: ...
+    def sliders(self, weights: Mapping[str, float], /) -> NDArray[np.float32]: ...
     def pose(
         self, motion: Motion | None = None, frame: ArrayLike = 0.0, *, ik: bool = True
     ) -> Pose: ...
+    @overload
+    def pose_from(
+        self,
+        translations: Mapping[str, tuple[ArrayLike | None, ArrayLike | None]],
+        rotations: None = None,
+        morph_weights: ArrayLike | None = None,
+        *,
+        ik: bool = True,
+    ) -> Pose: ...
+    @overload
     def pose_from(
         self,
         translations: ArrayLike,

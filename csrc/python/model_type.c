@@ -15,6 +15,7 @@ typedef struct model_object {
     PyObject *owner;
     PyObject *bytes;              /* the file, for pickling */
     PyObject *sections[SECTIONS]; /* tuples of records, made when first asked for */
+    PyObject *numbers[MMD_NAMED_COUNT];
     const mmd_model *model;
     mmd_mesh *mesh;
     mmd_rig *rig;
@@ -38,6 +39,11 @@ const mmd_mesh *mmd_model_mesh(PyObject *model)
 const mmd_rig *mmd_model_rig(PyObject *model)
 {
     return ((model_object *)model)->rig;
+}
+
+PyObject **mmd_model_numbers(PyObject *model, mmd_named kind)
+{
+    return &((model_object *)model)->numbers[kind];
 }
 
 mmd_variants *mmd_model_variants(PyObject *model)
@@ -163,6 +169,8 @@ static void model_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     for (int i = 0; i < SECTIONS; i++)
         Py_CLEAR(model->sections[i]);
+    for (int i = 0; i < MMD_NAMED_COUNT; i++)
+        Py_CLEAR(model->numbers[i]);
     mmd_posers_free_of_model(&model->posers);
     mmd_rig_free(model->rig);
     mmd_variants_free(&model->variants);
@@ -198,6 +206,9 @@ static PyObject *model_reduce(PyObject *self, PyObject *unused)
 #define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef model_methods[] = {
+    {"bone", mmd_py_bone, METH_O, mmd_bone_doc},
+    {"morph", mmd_py_morph, METH_O, mmd_morph_doc},
+    {"sliders", mmd_py_sliders, METH_O, mmd_sliders_doc},
     {"pose", WITH_KEYWORDS(mmd_py_pose), mmd_pose_doc},
     {"pose_from", WITH_KEYWORDS(mmd_py_pose_from), mmd_pose_from_doc},
     {"uvs_at", WITH_KEYWORDS(mmd_py_uvs_at), mmd_uvs_at_doc},

@@ -3,8 +3,8 @@
 
     class FormatError(ValueError): offset, section   # errors.c
     class BackendError(RuntimeError)
-    class Model, Mesh, Motion              # model_type.c and pose.c, mesh_type.c, motion_type.c
-    Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
+    class Model, Mesh, Motion              # model_type.c, names.c and pose.c, mesh_type.c,
+   motion_type.c Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
     def load_model(source): ...            # model_type.c
     def load_motion(source): ...           # motion_type.c
     def skin(mesh, bone_matrices, ...): ...   # skin.c

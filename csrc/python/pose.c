@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/data/morph.h"
 #include "python/arrays.h"
+#include "python/names.h"
 #include "python/records.h"
 #include "python/slices.h"
 
@@ -135,29 +136,45 @@ PyObject *mmd_py_pose(PyObject *self, PyObject *args, PyObject *kwargs)
     return pose;
 }
 
+/* Local values as two arrays, or as a dict of the bones that move. */
+static bool take_locals(PyObject *self, PyObject *given_translations, PyObject *given_rotations,
+                        mmd_array *translations, mmd_array *rotations, mmd_pose_job *job,
+                        bool *batch)
+{
+    const size_t bones = mmd_model_data(self)->bone_count;
+    const size_t vectors[] = {MMD_ANY, bones, 3}, quaternions[] = {MMD_ANY, bones, 4};
+    if (given_rotations == Py_None) {
+        if (!mmd_named_bones(self, given_translations, translations, rotations,
+                             &job->translation_frames, batch))
+            return false;
+        job->rotation_frames = job->translation_frames;
+    } else if (!take_frames(given_translations, "translations", 2, vectors, translations,
+                            &job->translation_frames, batch) ||
+               !take_frames(given_rotations, "rotations", 2, quaternions, rotations,
+                            &job->rotation_frames, batch)) {
+        return false;
+    }
+    job->translations = translations->data;
+    job->rotations = rotations->data;
+    return true;
+}
+
 PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"translations", "rotations", "morph_weights", "ik", NULL};
-    PyObject *given_translations, *given_rotations, *given_weights = Py_None;
+    PyObject *given_translations, *given_rotations = Py_None, *given_weights = Py_None;
     int ik = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$p:pose_from", names, &given_translations,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$p:pose_from", names, &given_translations,
                                      &given_rotations, &given_weights, &ik))
         return NULL;
-    const mmd_model *model = mmd_model_data(self);
-    const size_t vectors[] = {MMD_ANY, model->bone_count, 3};
-    const size_t quaternions[] = {MMD_ANY, model->bone_count, 4};
     mmd_array translations = {0}, rotations = {0}, weights = {0};
     mmd_pose_job job = {.slider_frames = 1, .ik = ik};
     bool batch = false;
     PyObject *pose = NULL;
-    if (take_frames(given_translations, names[0], 2, vectors, &translations,
-                    &job.translation_frames, &batch) &&
-        take_frames(given_rotations, names[1], 2, quaternions, &rotations, &job.rotation_frames,
+    if (take_locals(self, given_translations, given_rotations, &translations, &rotations, &job,
                     &batch) &&
         (given_weights == Py_None ||
-         take_weights(given_weights, model, &weights, &job.slider_frames, &batch))) {
-        job.translations = translations.data;
-        job.rotations = rotations.data;
+         take_weights(given_weights, mmd_model_data(self), &weights, &job.slider_frames, &batch))) {
         job.given_sliders = weights.data;
         job.frame_count = job.translation_frames != 1 ? job.translation_frames
                           : job.rotation_frames != 1  ? job.rotation_frames
@@ -281,14 +298,18 @@ const char mmd_pose_doc[] =
     "Rules: MMD 9.32 as it was observed; IK is solved in double precision.";
 
 const char mmd_pose_from_doc[] =
-    "pose_from($self, translations, rotations, morph_weights=None, *, ik=True)\n--\n\n"
+    "pose_from($self, translations, rotations=None, morph_weights=None, *, ik=True)\n--\n\n"
     "The pose of local values, by the same evaluation as pose().\n\n"
     "translations: (B,3) or (F,B,3), model units, from the rest place, in the parent's frame.\n"
     "rotations: (B,4) or (F,B,4) quaternions x y z w of any length but zero. They are not\n"
     "    projected on fixed axes.\n"
-    "morph_weights: (M,) or (F,M) slider values, None: all zero. Bone morphs act.\n"
+    "Or in place of both a dict of the bones that move, {name: (translation, rotation)} with None\n"
+    "    for what is at rest; names as bone() takes them.\n"
+    "morph_weights: (M,) or (F,M) slider values, None: all zero; see sliders(). Bone morphs act.\n"
     "A single frame serves all frames of the others.\n\n"
-    "Returns a Pose; raises ValueError for NaN, infinity and quaternions of length zero.";
+    "Returns a Pose; raises ValueError for NaN, infinity and quaternions of length zero, KeyError "
+    "for\n"
+    "a name that the model lacks.";
 
 const char mmd_uvs_at_doc[] =
     "uvs_at($self, morph_weights, channel=0)\n--\n\n"

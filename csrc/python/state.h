@@ -35,6 +35,9 @@ typedef enum mmd_record {
     MMD_RECORD_COUNT
 } mmd_record;
 
+/* What a model has names for. */
+typedef enum mmd_named { MMD_NAMED_BONES, MMD_NAMED_MORPHS, MMD_NAMED_COUNT } mmd_named;
+
 /* What backend="auto" has come to. */
 typedef enum mmd_choice { MMD_CHOICE_OPEN, MMD_CHOICE_GL, MMD_CHOICE_CPU } mmd_choice;
 
@@ -75,6 +78,8 @@ mmd_variants *mmd_mesh_variants(PyObject *mesh);
 PyObject *mmd_centers_of_rotation(PyObject *self, const mmd_mesh *mesh, mmd_variants *variants);
 const mmd_model *mmd_model_data(PyObject *model);
 const mmd_rig *mmd_model_rig(PyObject *model);
+/* Where a model keeps {name: index} once it is made. */
+PyObject **mmd_model_numbers(PyObject *model, mmd_named kind);
 const mmd_motion *mmd_motion_data(PyObject *motion);
 
 /* The whole contents of a path or of a bytes-like object, as bytes. */
@@ -88,6 +93,11 @@ PyObject *mmd_py_load_model(PyObject *module, PyObject *source);
 PyObject *mmd_py_load_motion(PyObject *module, PyObject *source);
 PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs);
 
+/* Methods of Model, in names.c. */
+PyObject *mmd_py_bone(PyObject *model, PyObject *name);
+PyObject *mmd_py_morph(PyObject *model, PyObject *name);
+PyObject *mmd_py_sliders(PyObject *model, PyObject *weights);
+
 /* Methods of Model, in pose.c. */
 PyObject *mmd_py_pose(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_pose_from(PyObject *model, PyObject *args, PyObject *kwargs);
@@ -95,6 +105,7 @@ PyObject *mmd_py_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_materials_at(PyObject *model, PyObject *weights);
 
 extern const char mmd_load_model_doc[], mmd_load_motion_doc[], mmd_skin_doc[], mmd_centers_doc[];
+extern const char mmd_bone_doc[], mmd_morph_doc[], mmd_sliders_doc[];
 extern const char mmd_pose_doc[], mmd_pose_from_doc[], mmd_uvs_at_doc[], mmd_materials_at_doc[];
 
 #endif

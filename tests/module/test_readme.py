@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the README and its translations show works as it stands there."""
+"""What the README, its translations and the page of methods show works as it stands there."""
 
 import ast
 import re
@@ -23,19 +23,21 @@ def examples(text):
     return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
+METHODS = examples((ROOT / "docs" / "methods.md").read_text(encoding="utf-8"))
 # test_blender.py runs those that import bpy
-EXAMPLES = [example for example in examples(PAGES["README.md"]) if "import bpy" not in example]
+EXAMPLES = [
+    example for example in examples(PAGES["README.md"]) + METHODS if "import bpy" not in example
+]
 
 
-def test_readme_has_examples():
-    assert EXAMPLES
+def test_readme_and_methods_have_examples():
+    assert METHODS and len(EXAMPLES) > len(METHODS)
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_example_runs_as_a_script(number, tmp_path):
-    if number:  # the first needs no files
-        model.write_character(tmp_path)
-        dance.write_dance(tmp_path)
+    model.write_character(tmp_path)
+    dance.write_dance(tmp_path)
     script = tmp_path / "example.py"
     script.write_text(EXAMPLES[number], encoding="utf-8")
     result = subprocess.run(

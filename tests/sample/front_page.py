@@ -58,15 +58,12 @@ def _elbow_frame(folder, frame):
 
 def _arm_pose(found, axis, degrees):
     """The left arm stretched to the side with its elbow turned, the hair out of the way."""
-    names = [bone.name for bone in found.bones]
-    rotations = np.tile(np.float32([0, 0, 0, 1]), (len(names), 1))
-    for name, rotation in (
-        ("左腕", dance.arm(SIDEWAYS, UPWARDS)[0]),
-        ("左ひじ", turn(axis, degrees)),
-        ("左髪1", turn((1, 0, 0), 75)),
-    ):
-        rotations[names.index(name)] = rotation
-    return found.pose_from(np.zeros((len(names), 3), np.float32), rotations)
+    bones = {
+        "左腕": (None, dance.arm(SIDEWAYS, UPWARDS)[0]),
+        "左ひじ": (None, turn(axis, degrees)),
+        "左髪1": (None, turn((1, 0, 0), 75)),
+    }
+    return found.pose_from(bones)
 
 
 def _animate(path, frames, draw):

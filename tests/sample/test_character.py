@@ -29,11 +29,7 @@ def motion():
 
 def posed(dancer, **rotations):
     """The pose of local rotations by name."""
-    names = [bone.name for bone in dancer.bones]
-    values = np.tile(np.float32([0, 0, 0, 1]), (len(names), 1))
-    for name, rotation in rotations.items():
-        values[names.index(name)] = rotation
-    return dancer.pose_from(np.zeros((len(names), 3), np.float32), values)
+    return dancer.pose_from({name: (None, value) for name, value in rotations.items()})
 
 
 def sections(positions, part):

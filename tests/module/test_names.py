@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""Bones and morphs by name: indices, sliders, and the bones that move in `pose_from`."""
+
+import threading
+
+import mmdskin
+import numpy as np
+import pytest
+from files import pmx_file as pmx
+from files.small import rigid_file
+
+BONES = [
+    ("全ての親", "root"),
+    ("左ひじ", "elbow_L"),
+    ("左足ＩＫ", "leg IK_L"),
+    ("左足", "leg_L"),
+    ("root", "center"),
+    ("左ひじ", ""),
+    ("", "elbow_L"),
+]
+MORPHS = [("まばたき", "blink"), ("あ", "a"), ("blink", "")]
+REST = np.float32([0, 0, 0, 1])
+
+
+@pytest.fixture(scope="module")
+def model():
+    file = rigid_file(2)
+    file.bones = [pmx.Bone(name, english, flags=0x6) for name, english in BONES]
+    file.morphs = [
+        pmx.Morph(name, english, indices=np.int32([0]), values=np.float32([[i + 1, 0, 0]]))
+        for i, (name, english) in enumerate(MORPHS)
+    ]
+    return mmdskin.load_model(pmx.write(file))
+
+
+@pytest.fixture(scope="module")
+def nameless():
+    return mmdskin.load_model(pmx.write(rigid_file(1)))
+
+
+def arrays(model, **changes):
+    """Local values at rest but for {bone: value} of either kind."""
+    count = len(model.bones)
+    given = {"translations": np.zeros((count, 3), "f4"), "rotations": np.tile(REST, (count, 1))}
+    for kind, values in changes.items():
+        for bone, value in values.items():
+            given[kind][bone] = value
+    return given
+
+
+def same(pose, other):
+    assert pose.bone_matrices.shape == other.bone_matrices.shape
+    assert np.array_equal(pose.bone_matrices, other.bone_matrices)
+    assert np.array_equal(pose.morph_weights, other.morph_weights)
+
+
+@pytest.mark.parametrize("name, index", [("左足", 3), ("leg IK_L", 2), ("左ひじ", 1)])
+def test_a_bone_has_its_japanese_and_its_english_name(model, name, index):
+    assert model.bone(name) == index
+
+
+def test_japanese_names_come_before_english_ones(model):
+    assert (model.bone("root"), model.bone("center")) == (4, 4)
+    assert model.morph("blink") == 2
+
+
+def test_of_equal_names_the_first_is_meant(model):
+    assert (model.bone("左ひじ"), model.bone("elbow_L")) == (1, 1)
+
+
+def test_an_empty_name_names_nothing(model):
+    with pytest.raises(KeyError):
+        model.bone("")
+
+
+@pytest.mark.parametrize(
+    "name, nearest",
+    [
+        ("左足IK", "左足ＩＫ"),
+        ("左ひじり", "左ひじ"),
+        ("ELBOW_L", "elbow_L"),
+        ("すべての親", "全ての親"),
+    ],
+)
+def test_an_unknown_bone_is_refused_with_the_nearest_names(model, name, nearest):
+    with pytest.raises(KeyError) as refused:
+        model.bone(name)
+    (text,) = refused.value.args
+    assert text.startswith(f'no bone "{name}"; nearest: "{nearest}"')
+
+
+def test_at_most_three_names_are_nearest(model):
+    with pytest.raises(KeyError) as refused:
+        model.bone("左")
+    assert refused.value.args[0].count('"') == 2 * (1 + 3)
+
+
+def test_an_unknown_morph_is_refused_in_a_model_that_has_none(nameless):
+    with pytest.raises(KeyError) as refused:
+        nameless.morph("あ")
+    assert refused.value.args == ('no morph "あ", and none like it',)
+
+
+@pytest.mark.parametrize("name", [1, None, b"root"])
+def test_a_name_is_a_str(model, name):
+    with pytest.raises(TypeError, match="bone: expected a name"):
+        model.bone(name)
+
+
+def test_threads_that_ask_at_once_get_the_same(model):
+    fresh, found = mmdskin.load_model(model.__reduce__()[1][0]), []
+    barrier = threading.Barrier(8)
+
+    def ask():
+        barrier.wait()
+        found.append([fresh.bone(name) for name, _ in BONES[:4]])
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[0, 1, 2, 3]] * 8
+
+
+# sliders
+
+
+def test_sliders_are_zero_but_for_those_named(model):
+    sliders = model.sliders({"あ": 0.25, "まばたき": -2})
+    assert (sliders.dtype, sliders.tolist()) == (np.float32, [-2, 0.25, 0])
+    assert mmdskin.skin(model, np.tile(np.eye(4), (7, 1, 1)), sliders).positions[0, 0] == -1.5
+
+
+def test_no_names_give_zeros(model, nameless):
+    assert model.sliders({}).tolist() == [0, 0, 0]
+    assert nameless.sliders({}).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "given, kind, text",
+    [
+        ({"あ": np.nan}, ValueError, "あ is NaN"),
+        ({"あ": -np.inf}, ValueError, "あ is infinite"),
+        ({"あ": 1e39}, ValueError, "あ: 1e+39 is too large for float32"),
+        ({"あ": [1, 2]}, ValueError, "あ: shape (2,), expected ()"),
+        ({"あ": "1"}, TypeError, "あ: dtype"),
+        ({"a": 1, "あ": 1}, ValueError, "あ: names the same morph as a"),
+        ({1: 1}, TypeError, "morph: expected a name (str)"),
+        ([1, 0, 0], TypeError, "weights: expected a dict of names"),
+    ],
+)
+def test_bad_sliders_are_refused_by_name(model, given, kind, text):
+    with pytest.raises(kind) as refused:
+        model.sliders(given)
+    assert str(refused.value).startswith(text)
+
+
+# pose_from
+
+
+def test_bones_that_move_take_the_place_of_arrays(model):
+    turn = (0, 0, 0.6, 0.8)
+    pose = model.pose_from({"左ひじ": ((1, 2, 3), turn), "root": (None, turn)})
+    wanted = arrays(model, translations={1: (1, 2, 3)}, rotations={1: turn, 4: turn})
+    same(pose, model.pose_from(**wanted))
+
+
+def test_bones_that_are_not_named_rest(model):
+    same(model.pose_from({}), model.pose_from(**arrays(model)))
+    same(model.pose_from({"左足": (None, None)}), model.pose_from(**arrays(model)))
+
+
+def test_frames_of_named_bones_make_a_batch(model):
+    moves = np.arange(9, dtype="f4").reshape(3, 3)
+    batch = model.pose_from({"左足": (moves, None), "左ひじ": ((4, 5, 6), [REST * 2])})
+    assert batch.bone_matrices.shape == (3, 7, 4, 4)
+    for f in range(3):
+        frame = arrays(model, translations={3: moves[f], 1: (4, 5, 6)})
+        assert np.array_equal(batch.bone_matrices[f], model.pose_from(**frame).bone_matrices)
+
+
+def test_no_frames_of_a_named_bone_are_no_frames(model):
+    assert model.pose_from({"左足": (np.zeros((0, 3)), None)}).bone_matrices.shape == (0, 7, 4, 4)
+
+
+def test_named_bones_go_with_sliders(model):
+    sliders = model.sliders({"あ": 0.5})
+    pose = model.pose_from({"左足": ((1, 0, 0), None)}, morph_weights=sliders)
+    assert pose.morph_weights.tolist() == [0, 0.5, 0]
+
+
+@pytest.mark.parametrize(
+    "given, kind, text",
+    [
+        ({"左足": (None, (0, np.nan, 0, 1))}, ValueError, "左足: rotation is NaN in y"),
+        ({"左足": ((0, 0, np.inf), None)}, ValueError, "左足: translation is infinite in z"),
+        (
+            {"左足": (None, [REST, REST * np.nan])},
+            ValueError,
+            "左足: rotation, frame 1 is NaN in x",
+        ),
+        ({"左足": (None, (0, 0, 0, 0))}, ValueError, "左足: rotation has no length"),
+        ({"左足": (None, (0, 0, 1))}, ValueError, "左足: rotation: shape (3,), expected (4,)"),
+        (
+            {"左足": ([(0, 0, 0)] * 2, None), "左ひじ": (None, [REST] * 3)},
+            ValueError,
+            "左ひじ: rotation: shape (3, 4), expected (2, 4)",
+        ),
+        ({"左足": REST}, TypeError, "左足: expected (translation, rotation)"),
+        ({"左足": None}, TypeError, "左足: expected (translation, rotation)"),
+        ({"elbow_L": (None, None), "左ひじ": (None, None)}, ValueError, "左ひじ: names the same bone"),
+        ({"左あし": (None, None)}, KeyError, "'no bone \"左あし\"; nearest: \"左足\""),
+        (np.zeros((7, 3)), TypeError, "translations without rotations: expected a dict of names"),
+    ],
+)  # fmt: skip
+def test_bad_named_bones_are_refused_by_name(model, given, kind, text):
+    with pytest.raises(kind) as refused:
+        model.pose_from(given)
+    assert str(refused.value).startswith(text)
+
+
+def test_a_dict_of_bones_takes_no_rotations_beside_it(model):
+    with pytest.raises(TypeError, match="translations"):
+        model.pose_from({"左足": (None, None)}, np.tile(REST, (7, 1)))
