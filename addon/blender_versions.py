@@ -49,6 +49,14 @@ def material_indices(mesh: bpy.types.Mesh) -> tuple[Any, str]:
     return attribute.data, "value"
 
 
+def triangles(mesh: bpy.types.Mesh) -> np.ndarray:
+    """(T, 3) int32 vertices of the triangles that Blender divides the faces into."""
+    mesh.calc_loop_triangles()
+    flat = np.empty(3 * len(mesh.loop_triangles), np.int32)
+    mesh.loop_triangles.foreach_get("vertices", flat)
+    return flat.reshape(-1, 3)
+
+
 def finish_triangles(mesh: bpy.types.Mesh) -> None:
     """What older Blenders want to know of new faces: where each ends, and that it is smooth."""
     if bpy.app.version < (4, 1):

@@ -48,6 +48,27 @@ def bone_in_file(pose_bone: bpy.types.PoseBone) -> tuple[str | None, int]:
     return stored.get("name_j"), stored.get("bone_id", -1)
 
 
+def is_tip(pose_bone: bpy.types.PoseBone) -> bool:
+    """Whether the file gives a bone no length."""
+    return bool(_bone_value(pose_bone, "is_tip", False))
+
+
+def rotation_source(pose_bone: bpy.types.PoseBone) -> int:
+    """Number in the file of the bone whose rotation it copies, or -1."""
+    if not _bone_value(pose_bone, "has_additional_rotation", False):
+        return -1
+    if not _bone_value(pose_bone, "additional_transform_influence", 1.0):
+        return -1
+    return _bone_value(pose_bone, "additional_transform_bone_id", -1)
+
+
+def _bone_value(pose_bone, name, default):
+    mmd_bone = getattr(pose_bone, "mmd_bone", None)
+    if mmd_bone is not None:
+        return getattr(mmd_bone, name)
+    return blender_versions.stored_group(pose_bone, "mmd_bone").get(name, default)
+
+
 def vertex_morphs(root: bpy.types.Object) -> Any:
     """(shape key, English name in the file) of each, in the file's order unless a user moved some."""
     listed = getattr(root, "mmd_root", None)

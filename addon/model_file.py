@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
 _NUMBER = "mmd_bone_id"  # and its number
+TIP = "mmd_tip"  # whether its direction shows nothing of the file
+_APPEND = "mmd_append"  # whose transformation it copies, as the file's record of it
 _MORPHS = "mmd_morphs"  # custom property of the root that our importer made
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
 _TOLERANCE = 2e-5  # of the armature's size
@@ -68,6 +70,26 @@ def rig(armature: bpy.types.Object, path: str = "") -> Rig:
             "The file of '{name}' is not known: choose its .pmx or .pmd", name=armature.name
         )
     return best
+
+
+def is_tip(pose_bone: bpy.types.PoseBone) -> bool:
+    """Whether the file gives a bone no length, and Blender one that its importer has made up."""
+    return bool(pose_bone.get(TIP, mmd_tools.is_tip(pose_bone)))
+
+
+def rotation_sources(armature: bpy.types.Object) -> dict[str, str]:
+    """Bone: the bone whose rotation it copies, as importers have noted it."""
+    numbers = {_kept(bone)[1]: bone.name for bone in armature.pose.bones}
+    found = {}
+    for bone in armature.pose.bones:
+        append = bone.get(_APPEND)
+        if append is None:
+            source = mmd_tools.rotation_source(bone)
+        else:
+            source = append["source"] if append["rotation"] and append["ratio"] else -1
+        if source >= 0 and source in numbers:
+            found[bone.name] = numbers[source]
+    return found
 
 
 def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import mesh_source, native, scene_model, translations
+from . import deformation, mesh_source, native, scene_model, translations
 from .bake import operators, record
 from .preview import switch, tick
 from .preview.operators import MMDSKIN_OT_preview
@@ -54,6 +54,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
         trouble = switch.trouble_of(model)
         if trouble:
             _wrapped(layout, trouble, context.region.width, alert=True)
+        _deformation(layout, model.armature.mmdskin)
         _pose_source(layout, model.armature.mmdskin, context.scene)
 
 
@@ -144,6 +145,14 @@ def _column(layout):
     column.use_property_split = True
     column.use_property_decorate = False
     return column
+
+
+def _deformation(layout, settings):
+    column = _column(layout)
+    column.prop(settings, "deformation")
+    factor = column.row()
+    factor.enabled = deformation.is_corrected(settings.deformation)
+    factor.prop(settings, "correction", slider=True)
 
 
 def _pose_source(layout, settings, scene):

@@ -22,6 +22,77 @@ from .preview import switch, tick
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # the frames that Blender has
 
 
+def deformation_properties(**more: Any) -> dict[str, Any]:
+    """How vertices follow bones, as annotations; `more` goes to each property."""
+    return {
+        "deformation": EnumProperty(
+            name="Deformation",
+            description="How the vertices follow the bones, live and baked",
+            items=[
+                (
+                    "MMD",
+                    "As in MMD",
+                    (
+                        "Each vertex by the type that its file gives it:"
+                        " choose it to see what MMD shows"
+                    ),
+                ),
+                (
+                    "LINEAR",
+                    "Linear",
+                    (
+                        "As Blender's Armature modifier and game engines do:"
+                        " choose it to see what an export with bones will show"
+                    ),
+                ),
+                (
+                    "DUAL_QUATERNION",
+                    "Dual Quaternions",
+                    (
+                        "Twists and bends keep their volume and joints bulge:"
+                        " choose it where limbs twist more than they bend"
+                    ),
+                ),
+                (
+                    "BULGE_FREE",
+                    "Bulge-Free",
+                    (
+                        "Dual quaternions without any bulge:"
+                        " choose it where elbows and knees must not swell, and thinner creases are fine"
+                    ),
+                ),
+                (
+                    "BULGE_COMPENSATED",
+                    "Compensated",
+                    (
+                        "Dual quaternions with most of the bulge taken back:"
+                        " choose it where narrow weights bend far, at little cost"
+                    ),
+                ),
+                (
+                    "CENTERS_OF_ROTATION",
+                    "Centres of Rotation",
+                    (
+                        "Each vertex turns about a centre found from the weights:"
+                        " choose it where skin and clothes shall bend alike, without settings"
+                    ),
+                ),
+            ],
+            default="MMD",
+            **more,
+        ),
+        "correction": FloatProperty(
+            name="Correction",
+            description="How much of the bulge is taken away",
+            default=1.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+            **more,
+        ),
+    }
+
+
 def motion_properties(**more: Any) -> dict[str, Any]:
     """Where the pose comes from, as annotations; `more` goes to each property."""
     return {
@@ -151,11 +222,18 @@ def _motion_changed(settings, context):
     switch.refresh(settings.id_data)
 
 
+def _deformation_changed(settings, context):
+    settings.id_data.update_tag()  # drivers of live meshes wait for the armature
+
+
+_Deformation = declaring(
+    "_Deformation", deformation_properties(options=set(), update=_deformation_changed)
+)
 _Motion = declaring("_Motion", motion_properties(options=set(), update=_motion_changed))
 _Bake = declaring("_Bake", bake_properties(options=set()))
 
 
-class MMDSKIN_PG_model(_Motion, _Bake, bpy.types.PropertyGroup):
+class MMDSKIN_PG_model(_Deformation, _Motion, _Bake, bpy.types.PropertyGroup):
     preview: BoolProperty(
         name="MMD Skinning",
         description="Show the deformation that MMD computes, in the viewport and in renders",

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 import bpy
 import numpy as np
 
-from . import mesh_source, mmd_tools, native, scene_model
+from . import blender_versions, mesh_source, mmd_tools, native, pose_source, rest_bones, scene_model
+from .deformation import Deformation
 from .user_error import UserError
 
 # Modifiers that leave vertices where they are may stand before the armature's.
@@ -29,6 +30,8 @@ _HARMLESS = {
 # orthonormal, so it matters that these are the file's x and y: Blender's x and z.
 _FILE_AXES = [0, 2, 1]
 _FILE_ELEMENTS = np.array([4 * row + column for row in (0, 2, 1, 3) for column in (0, 2, 1, 3)])
+
+_AS_IN_MMD = Deformation()
 
 
 class Skinner:
@@ -51,6 +54,9 @@ class Skinner:
                 deform=source.deform,
                 sdef=None if source.sdef is None else _swapped(source.sdef),
                 morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
+                triangles=blender_versions.triangles(obj.data),
+                segments=_swapped(_segments(obj, armature, self.bones)),
+                parents=rest_bones.parents(armature, self.bones),
             )
         except ValueError as error:
             raise UserError(
@@ -65,13 +71,13 @@ class Skinner:
         """What `positions` writes to if it is given: new memory for each frame costs time."""
         return np.empty((2, self.vertex_count, 3), np.float32)
 
-    def positions(self, matrices, key_values, buffers=None):
+    def positions(self, matrices, key_values, deformation=_AS_IN_MMD, buffers=None):
         """(V, 3) or (F, V, 3) float32 for skinning matrices (…, B, 4, 4) and key values (…, K).
 
         Works on the calling thread only. ValueError for NaN or infinity.
         """
         # Not on a graphics card: there and back costs more than one mesh does here.
-        options = {"normals": False, "backend": "cpu"}
+        options = {"normals": False, "backend": "cpu", **deformation._asdict()}
         flat = matrices.reshape(*matrices.shape[:-2], 16)
         matrices = flat[..., _FILE_ELEMENTS].reshape(matrices.shape)
         if buffers is not None:
@@ -167,6 +173,15 @@ def check_modifiers(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
                 modifier=modifier.name,
                 name=obj.name,
             )
+
+
+def _segments(obj, armature, bones):
+    """(B, 2, 3) float32 in mesh space."""
+    segments = rest_bones.segments(armature, bones)
+    if armature.matrix_world == obj.matrix_world:
+        return segments.astype(np.float32)
+    to_mesh = pose_source.mesh_from_armature(armature, obj)
+    return (segments @ to_mesh[:3, :3].T + to_mesh[:3, 3]).astype(np.float32)
 
 
 def _share(obj, armature, source):

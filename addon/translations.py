@@ -42,6 +42,66 @@ _DEFAULT = {
     "Switch on": ("オンにします", "开启"),
     "Disable": ("無効", "禁用"),
     "Switch off": ("オフにします", "关闭"),
+    "Deformation": ("変形方法", "变形方式"),
+    "How the vertices follow the bones, live and baked": (
+        "頂点がボーンに従う方法（ライブ表示とベイク）",
+        "顶点如何跟随骨骼（实时显示和烘焙）",
+    ),
+    "As in MMD": ("MMD と同じ", "与 MMD 相同"),
+    "Each vertex by the type that its file gives it: choose it to see what MMD shows": (
+        "頂点ごとにファイルの変形方式を使います。MMD と同じ表示にしたいときに選びます",
+        "每个顶点按文件指定的类型变形：要看到与 MMD 相同的效果时选择",
+    ),
+    "Linear": ("線形", "线性"),
+    "As Blender's Armature modifier and game engines do:"
+    " choose it to see what an export with bones will show": (
+        (
+            "Blender のアーマチュアモディファイアーやゲームエンジンと同じ変形です。"
+            "ボーン付きでエクスポートした結果を確かめたいときに選びます"
+        ),
+        "与 Blender 的骨架修改器和游戏引擎相同：要查看带骨骼导出后的效果时选择",
+    ),
+    "Dual Quaternions": ("デュアルクォータニオン", "对偶四元数"),
+    "Twists and bends keep their volume and joints bulge:"
+    " choose it where limbs twist more than they bend": (
+        (
+            "ひねりや曲げで体積が保たれますが、関節が膨らみます。"
+            "曲げよりもひねりが多いときに選びます"
+        ),
+        "扭转和弯曲保持体积，但关节会鼓起：四肢扭转多于弯曲时选择",
+    ),
+    "Bulge-Free": ("膨らみなし", "无鼓起"),
+    "Dual quaternions without any bulge:"
+    " choose it where elbows and knees must not swell, and thinner creases are fine": (
+        (
+            "膨らみのないデュアルクォータニオンです。"
+            "ひじやひざを膨らませたくなく、折り目が細くなってもよいときに選びます"
+        ),
+        "没有鼓起的对偶四元数：肘部和膝部不能鼓起、折痕变细也无妨时选择",
+    ),
+    "Compensated": ("膨らみ補正", "鼓起补偿"),
+    "Dual quaternions with most of the bulge taken back:"
+    " choose it where narrow weights bend far, at little cost": (
+        (
+            "膨らみの大部分を打ち消すデュアルクォータニオンです。"
+            "ウェイトの境目が狭い関節を大きく曲げるときに、低い負荷で使えます"
+        ),
+        "抵消大部分鼓起的对偶四元数：权重过渡窄的关节大幅弯曲时选择，开销很小",
+    ),
+    "Centres of Rotation": ("回転中心", "旋转中心"),
+    "Each vertex turns about a centre found from the weights:"
+    " choose it where skin and clothes shall bend alike, without settings": (
+        (
+            "ウェイトから求めた中心のまわりに各頂点を回転させます。"
+            "肌と服を設定なしで同じように曲げたいときに選びます"
+        ),
+        "每个顶点绕由权重求得的中心旋转：希望皮肤和衣服无需设置就同样弯曲时选择",
+    ),
+    "Correction": ("補正の強さ", "矫正强度"),
+    "How much of the bulge is taken away": (
+        "膨らみをどれだけ取り除くか",
+        "消除多少鼓起",
+    ),
     "Pose Source": ("ポーズ元", "姿态来源"),
     "Where preview and bake take the pose from": (
         "プレビューとベイクがポーズをどこから取得するか",

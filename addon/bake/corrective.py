@@ -51,13 +51,14 @@ class Corrective:
     def adds_to(self, state):
         """Whether an earlier bake stays: single poses gather where joints tell them apart."""
         gathers = state["target"] == "CORRECTIVE" and "joints" in state
+        gathers = gathers and state["deformation"] == list(self.part.deformation)
         return gathers and self.options.driven and not self.options.moves
 
     def start(self):
         pass
 
     def add(self, block):
-        mixed = self.part.skinner.positions(self._still, block.values)
+        mixed = self.part.positions(self._still, block.values)
         for i, frame in enumerate(block.frames):
             self._found.append(
                 self._correction(frame, block.matrices[i], mixed[i], block.positions[i])
@@ -76,7 +77,9 @@ class Corrective:
                 )
             )
         if self._joints:
-            self.warnings += self._joints.plan(self._found, self.part.state)
+            state = self.part.state
+            earlier = state if state is not None and self.adds_to(state) else None
+            self.warnings += self._joints.plan(self._found, earlier)
 
     def write(self, state):
         obj = self.part.obj

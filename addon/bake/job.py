@@ -61,13 +61,14 @@ class Job:
     """Iterate to bake: each step does a few frames and gives how many are done.
 
     Dropping it half-way (`close`) leaves everything as it was. Afterwards `result` says what was
-    done. `motions` has, for each model, None or settings of a motion file.
+    done. `motions` has, for each model, None or settings of a motion file; `deformations` has one
+    for each.
     """
 
-    def __init__(self, context, models, motions, options):
+    def __init__(self, context, models, motions, deformations, options):
         self.options, self.total, self.result = options, len(options.frames), None
         self._context = context
-        self._steps = self._run(models, motions)
+        self._steps = self._run(zip(models, motions, deformations, strict=True))
 
     def __iter__(self):
         return self
@@ -85,13 +86,13 @@ class Job:
     def close(self):
         self._steps.close()
 
-    def _run(self, models, motions):
-        options = self.options
+    def _run(self, wanted):
+        options, wanted = self.options, list(wanted)
         depsgraph = self._context.evaluated_depsgraph_get()
-        for model in models:
+        for model, *_ in wanted:
             _check(model, depsgraph)
         groups = [
-            _Group(model, motion, options) for model, motion in zip(models, motions, strict=True)
+            _Group(model, motion, deformation, options) for model, motion, deformation in wanted
         ]
         targets = [target for group in groups for _, target in group.parts]
         done = False
@@ -117,8 +118,10 @@ class Job:
 class _Group:
     """A model: where its poses come from, and a target for each mesh."""
 
-    def __init__(self, model, motion, options):
-        parts = [sources.Part(obj, model.armature, record.of(obj)) for obj in model.meshes]
+    def __init__(self, model, motion, deformation, options):
+        parts = [
+            sources.Part(obj, model.armature, record.of(obj), deformation) for obj in model.meshes
+        ]
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
             if not any(len(obj.data.vertices) for obj in model.meshes):
@@ -153,7 +156,7 @@ class _Group:
             matrices = pose_source.in_mesh_space(pose[:, chosen], armature, obj)
             values = self.poses.key_values(part, frames, depsgraph)
             try:
-                positions = part.skinner.positions(matrices, values)
+                positions = part.positions(matrices, values)
             except ValueError as error:
                 raise UserError(
                     "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error
@@ -265,7 +268,7 @@ def _write(targets, options):
                 had_preview += [armature] * live
                 continue
             state = record.begin(obj, armature, live)
-        state["target"] = options.target
+        state["target"], state["deformation"] = options.target, list(target.part.deformation)
         target.write(state)
         record.store(obj, state)
     baked = {target.part.armature for target in targets if STATE in target.part.obj}

@@ -6,7 +6,7 @@ import time
 import bpy
 from bpy.app.handlers import persistent
 
-from .. import motion_source, native, properties
+from .. import deformation, motion_source, native, properties
 from ..model_operator import ModelOperator
 from ..translations import tr
 from ..user_error import UserError, cancelled
@@ -19,11 +19,14 @@ _running = {}  # job of each bake in a window: its timer
 
 
 # A setting that is remembered would go before the model's.
+_Deformation = properties.declaring(
+    "_Deformation", properties.deformation_properties(options={"SKIP_SAVE"})
+)
 _Motion = properties.declaring("_Motion", properties.motion_properties(options={"SKIP_SAVE"}))
 _Bake = properties.declaring("_Bake", properties.bake_properties(options={"SKIP_SAVE"}))
 
 
-class MMDSKIN_OT_bake(_Motion, _Bake, ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_bake(_Deformation, _Motion, _Bake, ModelOperator, bpy.types.Operator):
     """Put MMD's deformation into shape keys or a mesh cache, in place of the armature modifier"""
 
     bl_idname = "mmdskin.bake"
@@ -93,7 +96,7 @@ class MMDSKIN_OT_bake(_Motion, _Bake, ModelOperator, bpy.types.Operator):
         """The models; what the operator was not given is taken from their settings.
 
         Target and frames are one for all models: those of the active one, or else of the first. Each
-        has its own pose source.
+        has its own deformation and pose source.
         """
         models = self.models(context)
         first = next(
@@ -105,13 +108,14 @@ class MMDSKIN_OT_bake(_Motion, _Bake, ModelOperator, bpy.types.Operator):
     def _start(self, context, models):
         given = {
             name: getattr(self, name)
-            for name in motion_source.PROPERTIES
+            for name in (*motion_source.PROPERTIES, *deformation.PROPERTIES)
             if self.properties.is_property_set(name)
         }
         motions = [
             motion_source.settings_of(model.armature, context.scene, given) for model in models
         ]
-        return job.Job(context, models, motions, self._options(context.scene))
+        deformations = [deformation.of(model.armature, given) for model in models]
+        return job.Job(context, models, motions, deformations, self._options(context.scene))
 
     def _options(self, scene):
         frames: tuple[int, ...] = (scene.frame_current,)

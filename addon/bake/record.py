@@ -5,6 +5,7 @@ The property is saved with the file, so a bake can be cleared in another session
 """
 
 from .. import actions, blender_versions, mmd_tools, saved_state, scene_model, skinner
+from ..deformation import Deformation
 from ..preview import switch
 from . import animation
 
@@ -19,6 +20,7 @@ def of(obj):
 def _nothing_baked():
     return {
         "target": "",
+        "deformation": list(Deformation()),  # of `deformation.Deformation`
         "keys": [],  # names of the baked keys
         "muted": [],  # names of the keys muted since
         "modifiers": {},  # name: [show_viewport, show_render] of those switched off

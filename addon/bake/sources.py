@@ -58,8 +58,9 @@ class MotionPoses:
 class Part:
     """A mesh of a model that is being baked; what an earlier bake has added counts as not there."""
 
-    def __init__(self, obj, armature, state):
+    def __init__(self, obj, armature, state, deformation):
         self.obj, self.armature, self.state = obj, armature, state
+        self.deformation = deformation
         self.skinner = skinner.Skinner(obj, armature, absent=state["keys"] if state else ())
         self.bones, self.keys = self.skinner.bones, self.skinner.keys
         self.unmuted = state["muted"] if state else ()
@@ -67,6 +68,10 @@ class Part:
             self.pinned = skinner.pinned_key(obj)
         else:
             self.pinned = state["active"][0] if state["pinned"] else None
+
+    def positions(self, matrices, values):
+        """(F, V, 3) float32 in mesh space, for matrices (F, B, 4, 4) and key values (F, K)."""
+        return self.skinner.positions(matrices, values, self.deformation)
 
     def scene_values(self, depsgraph):
         """(K,) float32 by which Blender mixes the keys in the frame it stands at."""

@@ -10,7 +10,7 @@ import math
 import bpy
 from mathutils import Vector
 
-from .. import blender_versions
+from .. import blender_versions, model_file
 
 SHORTEST = 0.001  # Blender deletes bones that have no length
 _FARTHEST = 1e5  # of the file's units; beyond, head and tail would round to one point
@@ -38,6 +38,8 @@ def add_bones(context, obj, records, bone_names, scale):
         bone = obj.pose.bones[name]
         _lock(bone, record, number in tips)
         _describe(bone, record, number)
+        if number in tips:
+            bone[model_file.TIP] = True
 
 
 def _edit_bones(edit_bones, records, bone_names, scale):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import motion_source, pose_source, scene_model, skinner
+from .. import deformation, motion_source, pose_source, rest_bones, scene_model, skinner
 from . import nodes
 
 FUNCTION = "mmdskin_tick"
@@ -34,8 +34,9 @@ class _Ready(NamedTuple):
     original: int  # address of the mesh that the user sees
     skinner: skinner.Skinner
     bones: list  # names of all pose bones
-    chosen: np.ndarray  # those of the skinner, as numbers
+    numbers: np.ndarray  # of the skinner's bones
     buffers: np.ndarray  # Blender evaluates a copy of a mesh on one thread at a time
+    rest: np.ndarray  # of rest_bones.signature
     settings: motion_source.Settings  # None where the pose is the armature's
     motion: motion_source.Motion
 
@@ -91,10 +92,11 @@ def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | No
             if frame is None
             else motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
         )
-        ready = _prepared(mesh, armature, obj, attribute, settings)
+        chosen = deformation.of(armature)
+        ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
         if ready.skinner.vertex_count != len(attribute.data):
             return 0.0
-        positions = _positions(ready, mesh, armature, obj, frame)
+        positions = _positions(ready, mesh, armature, obj, chosen, frame)
         positions[:, 0] += _NOT_ZERO
         attribute.data.foreach_set("vector", positions.ravel())
         errors.pop(mesh.name, None)
@@ -130,11 +132,11 @@ def _is_fresh(attribute):
     return not (x or y or z) and math.copysign(1, x) > 0
 
 
-def _positions(ready, mesh, armature, obj, frame):
+def _positions(ready, mesh, armature, obj, chosen, frame):
     pinned = skinner.pinned_key(obj)
     values = skinner.key_values(obj, ready.skinner.keys, mesh.shape_keys, pinned=pinned)
     if frame is None:
-        matrices = pose_source.matrices(armature, obj, ready.chosen)
+        matrices = pose_source.matrices(armature, obj, ready.numbers)
     else:
         bones, keys, frames = ready.skinner.bones, ready.skinner.keys, [frame]
         in_armature = ready.motion.matrices(bones, frames)[0]
@@ -142,10 +144,10 @@ def _positions(ready, mesh, armature, obj, frame):
         if pinned is None:
             known = ready.motion.known_keys(keys)
             values = np.where(known, ready.motion.key_values(keys, frames)[0], values)
-    return ready.skinner.positions(matrices, values, ready.buffers)
+    return ready.skinner.positions(matrices, values, chosen, ready.buffers)
 
 
-def _prepared(mesh, armature, obj, attribute, settings):
+def _prepared(mesh, armature, obj, attribute, chosen, settings):
     """The mesh as read from the scene; read again whenever Blender has copied the original anew.
 
     Blender does so after any change of it, and a new copy has zeros in the attribute.
@@ -154,13 +156,16 @@ def _prepared(mesh, armature, obj, attribute, settings):
     ready = _ready.get(address)
     names = armature.pose.bones.keys()
     fresh = _is_fresh(attribute)
-    if ready and not fresh and (ready.bones, ready.settings) == (names, settings):
+    rest = rest_bones.signature(armature, obj) if chosen.uses_rest_bones else None
+    same = ready and not fresh and (ready.bones, ready.settings) == (names, settings)
+    if same and (rest is None or np.array_equal(rest, ready.rest)):
         return ready
     original = mesh.original.as_pointer()
     reader = skinner.Skinner(obj, armature)
-    chosen = pose_source.numbers(armature, reader.bones)
+    numbers = pose_source.numbers(armature, reader.bones)
     motion = motion_source.open(armature, settings) if settings else None
-    ready = _Ready(original, reader, names, chosen, reader.buffers(), settings, motion)
+    rest = rest_bones.signature(armature, obj)
+    ready = _Ready(original, reader, names, numbers, reader.buffers(), rest, settings, motion)
     if settings is None and not _waits_for(mesh, reader.bones):
         outgrown.add(mesh.name)
     same = [key for key, value in list(_ready.items()) if value.original == original]

@@ -67,7 +67,9 @@ class Cancelled(Stopped):
             with self.subTest(target):
                 before = fingerprint.of_file()
                 options = self.options(target, more)
-                job = addon().bake.job.Job(bpy.context, [model], [None], options)
+                job = addon().bake.job.Job(
+                    bpy.context, [model], [None], [addon().deformation.Deformation()], options
+                )
                 for _ in range(steps):
                     next(job)
                 job.close()
@@ -91,7 +93,13 @@ class Cancelled(Stopped):
             files = os.listdir(self.folder)
             before = fingerprint.of_file()
             model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
-            job = addon().bake.job.Job(bpy.context, [model], [None], self.options("MESH_CACHE", {}))
+            job = addon().bake.job.Job(
+                bpy.context,
+                [model],
+                [None],
+                [addon().deformation.Deformation()],
+                self.options("MESH_CACHE", {}),
+            )
             for _ in range(10):
                 next(job)
             job.close()

@@ -15,6 +15,8 @@ CHILDREN = ("MMDSKIN_PT_bake", "MMDSKIN_PT_files", "MMDSKIN_PT_details")
 class Layout:
     """Notes what is drawn into it."""
 
+    enabled = True
+
     def __init__(self, drawn):
         self.drawn = drawn
 
@@ -27,7 +29,7 @@ class Layout:
 
     def prop(self, owner, name, **_):
         getattr(owner, name)
-        self.drawn.append(f".{name}")
+        self.drawn.append(f".{name}" if self.enabled else f"greyed .{name}")
 
     def _inner(self, **_):
         return Layout(self.drawn)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the vertices of a model follow its bones: MMD's own types, or one method for all of them."""
+
+from typing import NamedTuple
+
+import bpy
+
+# The properties of a model, and of operators, that a Deformation is read from.
+PROPERTIES = ("deformation", "correction")
+_CORRECTED = {"BULGE_FREE", "BULGE_COMPENSATED"}
+
+
+class Deformation(NamedTuple):
+    """`method` and `correction` as `mmdskin.skin` takes them."""
+
+    method: str = "mmd"
+    correction: float = 1.0
+
+    @property
+    def uses_rest_bones(self) -> bool:
+        """Whether it matters where the bones lie at rest."""
+        return self.method.upper() in _CORRECTED
+
+
+def is_corrected(name: str) -> bool:
+    """Whether `correction` means anything under an item of the property `deformation`."""
+    return name in _CORRECTED
+
+
+def of(armature: bpy.types.Object, given: dict | None = None) -> Deformation:
+    """That of a model; `given`: properties, by name, that go before the model's own."""
+    own, given = armature.mmdskin, given or {}
+    name, correction = (given.get(key, getattr(own, key)) for key in PROPERTIES)
+    return Deformation(name.lower(), correction if is_corrected(name) else 1.0)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where bones lie at rest, as the methods against bulges take them: docs/methods.md#segments."""
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+
+from . import mmd_tools, model_file
+
+_SHORTEST = 1e-4 * mmd_tools.USUAL_SCALE
+
+
+def signature(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
+    """Numbers that change when a bone does at rest, or one object's place against the other's."""
+    bones = armature.data.bones
+    places = np.empty((2, 3 * len(bones)), np.float32)
+    bones.foreach_get("head_local", places[0])
+    bones.foreach_get("tail_local", places[1])
+    worlds = [np.array(one.matrix_world, np.float32).ravel() for one in (armature, obj)]
+    return np.concatenate([places.ravel(), *worlds])
+
+
+def segments(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+    """(B, 2, 3) float64 in the armature's space: head and tail of the segment each bone stands for.
+
+    Blender gives every bone a length. Where the file gives none, which importers note, a bone
+    stands for the segment of the bone whose rotation it copies, else for its parent's.
+    """
+    bones, sources = armature.data.bones, model_file.rotation_sources(armature)
+    tips = {bone.name for bone in armature.pose.bones if model_file.is_tip(bone)}
+    known = {}
+
+    def segment(name):
+        way = []
+        while name is not None and name not in known and name not in way:
+            bone = bones[name]
+            if bone.length > _SHORTEST and name not in tips:
+                known[name] = (bone.head_local, bone.tail_local)
+                break
+            way.append(name)
+            name = sources.get(name) or (bone.parent.name if bone.parent else None)
+        found = known.get(name)
+        for passed in way:
+            known[passed] = found
+        return found
+
+    heads = [(bones[name].head_local,) * 2 for name in names]
+    found = [segment(name) or head for name, head in zip(names, heads, strict=True)]
+    return np.array(found, np.float64).reshape(-1, 2, 3)
+
+
+def parents(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+    """(B,) int32: for each named bone the number of the nearest named one above it, or -1."""
+    number = {name: i for i, name in enumerate(names)}
+    found = np.full(len(names), -1, np.int32)
+    for i, name in enumerate(names):
+        above = armature.data.bones[name].parent
+        while above is not None and above.name not in number:
+            above = above.parent
+        if above is not None:
+            found[i] = number[above.name]
+    return found
