@@ -241,7 +241,12 @@ class Model:
     def morph(self, name: str, /) -> int: ...
     def sliders(self, weights: Mapping[str, float], /) -> NDArray[np.float32]: ...
     def pose(
-        self, motion: Motion | None = None, frame: ArrayLike = 0.0, *, ik: bool = True
+        self,
+        motion: Motion | None = None,
+        frame: ArrayLike = 0.0,
+        *,
+        ik: bool = True,
+        threads: int | None = None,
     ) -> Pose: ...
     @overload
     def pose_from(
@@ -260,6 +265,7 @@ class Model:
         morph_weights: ArrayLike | None = None,
         *,
         ik: bool = True,
+        threads: int | None = None,
     ) -> Pose: ...
     def uvs_at(self, morph_weights: ArrayLike, channel: int = 0) -> NDArray[np.float32]: ...
     def materials_at(self, morph_weights: ArrayLike, /) -> tuple[Material, ...]: ...
@@ -329,6 +335,7 @@ def skin(
     tangents: bool = False,
     backend: str = "auto",
     out: Skinned | None = None,
+    threads: int | None = None,
 ) -> Skinned: ...
 def backends() -> tuple[Backend, ...]: ...
 def shutdown() -> None: ...

@@ -2,8 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "gl/gl_thread.h"
 
+#include "core/base/threads.h"
 #include "gl/gl_job.h"
-#include "gl/threads.h"
 
 typedef struct request {
     mmd_gl_job *function;
@@ -94,8 +94,9 @@ static void serve_locked(mmd_gl_context *context)
     gl.open = false;
 }
 
-static void thread_main(void)
+static mmd_thread_result MMD_THREAD_CALL thread_main(void *unused)
 {
+    (void)unused;
     mmd_error failure = {0};
     mmd_gl_context context = {.generation = gl.generation};
     bool opened = mmd_gl_open(&context, &failure);
@@ -116,13 +117,14 @@ static void thread_main(void)
     mmd_lock_leave(&gl.lock);
     if (opened)
         mmd_gl_close(&context);
+    return 0;
 }
 
 static bool start_locked(mmd_error *err)
 {
     const unsigned stack = 8u << 20; /* drivers compile shaders on it */
     gl.generation++;
-    int failed = mmd_thread_start(&gl.thread, thread_main, stack);
+    int failed = mmd_thread_start(&gl.thread, thread_main, NULL, stack);
     if (failed)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no thread could be started (error %d)",
                         failed);

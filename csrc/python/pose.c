@@ -54,50 +54,67 @@ static bool make_pose(const mmd_model *model, bool batch, size_t frames, mmd_arr
            mmd_array_new(batch ? 2 : 1, weight_shape + !batch, weights);
 }
 
-/* Bones of a slice: what takes some hundredths of a second, IK included. */
-enum { SLICE_BONES = 1 << 16 };
+/* Bones of a slice: what takes about a hundredth of a second, IK included. */
+enum { SLICE_BONES = 1 << 15 };
 
 typedef struct pose_call {
-    mmd_poser *poser;
-    const mmd_rig *rig;
+    mmd_posed_pair pair;
     const mmd_pose_job *job;
+    mmd_kept_poser *posers[MMD_MOST_THREADS]; /* of each thread */
 } pose_call;
 
-static bool run_slice(void *arg, size_t first, size_t count, mmd_error *err)
+static bool run_part(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    (void)err;
     const pose_call *call = arg;
-    mmd_pose_job slice = mmd_pose_slice(call->rig, call->job, first, count);
-    mmd_pose(call->poser, &slice);
+    mmd_kept_poser *kept = call->posers[worker];
+    if (!kept->poser)
+        kept->poser = mmd_poser_new(call->pair.rig, call->pair.motion, err);
+    if (!kept->poser)
+        return false;
+    mmd_pose_job part = mmd_pose_slice(call->pair.rig, call->job, first, count);
+    mmd_pose(kept->poser, &part);
     return true;
 }
 
+static bool run_frames(mmd_state *state, pose_call *call, const mmd_slices *slices)
+{
+    mmd_error err = {0};
+    size_t taken = 0;
+    while (taken < slices->threads &&
+           (call->posers[taken] = mmd_posers_take(&call->pair, &err)) != NULL)
+        taken++;
+    bool done = taken == slices->threads;
+    if (!done)
+        mmd_raise(state, &err);
+    done = done && mmd_slices_run(state, slices, run_part, call);
+    while (taken-- > 0)
+        mmd_posers_give_back(&call->pair, call->posers[taken]);
+    return done;
+}
+
 /* The Pose of a job that lacks only its outputs, by a motion or None. */
-static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool batch)
+static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool batch,
+                     PyObject *threads)
 {
     mmd_state *state = mmd_state_of(self);
     mmd_array matrices = {0}, sliders = {0};
     bool by_motion = motion != Py_None;
-    const mmd_posed_pair pair = {.rig = mmd_model_rig(self),
-                                 .of_model = mmd_model_posers(self),
-                                 .motion = by_motion ? mmd_motion_data(motion) : NULL,
-                                 .of_motion = by_motion ? mmd_motion_posers(motion) : NULL};
-    mmd_kept_poser *kept = NULL;
+    pose_call call = {.pair = {.rig = mmd_model_rig(self),
+                               .of_model = mmd_model_posers(self),
+                               .motion = by_motion ? mmd_motion_data(motion) : NULL,
+                               .of_motion = by_motion ? mmd_motion_posers(motion) : NULL},
+                      .job = job};
+    mmd_slices slices;
     mmd_error err = {0};
     PyObject *pose = NULL;
-    if (mmd_pose_check(pair.rig, job, &err) &&
-        make_pose(mmd_model_data(self), batch, job->frame_count, &matrices, &sliders))
-        kept = mmd_posers_take(&pair, &err);
-    if (err.code != MMD_E_NONE)
+    if (!mmd_pose_check(call.pair.rig, job, &err)) {
         mmd_raise(state, &err);
-    if (kept) {
+    } else if (mmd_slices_plan(threads, job->frame_count, mmd_model_data(self)->bone_count,
+                               SLICE_BONES, &slices) &&
+               make_pose(mmd_model_data(self), batch, job->frame_count, &matrices, &sliders)) {
         job->matrices = matrices.data;
         job->sliders = sliders.data;
-        pose_call call = {kept->poser, pair.rig, job};
-        size_t bones = mmd_model_data(self)->bone_count + 1;
-        bool done = mmd_run_slices(state, run_slice, &call, job->frame_count, SLICE_BONES / bones);
-        mmd_posers_give_back(&pair, kept);
-        if (done)
+        if (run_frames(state, &call, &slices))
             pose = PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE], matrices.object,
                                                 sliders.object, NULL);
     }
@@ -108,10 +125,11 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
 
 PyObject *mmd_py_pose(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"motion", "frame", "ik", NULL};
-    PyObject *motion = Py_None, *frame = NULL;
+    static char *names[] = {"motion", "frame", "ik", "threads", NULL};
+    PyObject *motion = Py_None, *frame = NULL, *threads = Py_None;
     int ik = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$p:pose", names, &motion, &frame, &ik))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$pO:pose", names, &motion, &frame, &ik,
+                                     &threads))
         return NULL;
     mmd_state *state = mmd_state_of(self);
     if (motion != Py_None && Py_TYPE(motion) != state->motion_type) {
@@ -130,7 +148,7 @@ PyObject *mmd_py_pose(PyObject *self, PyObject *args, PyObject *kwargs)
     } else if (taken) {
         mmd_pose_job job = {
             .frame_count = frames.rank ? frames.shape[0] : 1, .ik = ik, .frames = frames.data};
-        pose = run(self, motion, &job, frames.rank == 1);
+        pose = run(self, motion, &job, frames.rank == 1, threads);
     }
     mmd_array_clear(&frames);
     return pose;
@@ -161,11 +179,12 @@ static bool take_locals(PyObject *self, PyObject *given_translations, PyObject *
 
 PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"translations", "rotations", "morph_weights", "ik", NULL};
+    static char *names[] = {"translations", "rotations", "morph_weights", "ik", "threads", NULL};
     PyObject *given_translations, *given_rotations = Py_None, *given_weights = Py_None;
+    PyObject *threads = Py_None;
     int ik = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$p:pose_from", names, &given_translations,
-                                     &given_rotations, &given_weights, &ik))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$pO:pose_from", names, &given_translations,
+                                     &given_rotations, &given_weights, &ik, &threads))
         return NULL;
     mmd_array translations = {0}, rotations = {0}, weights = {0};
     mmd_pose_job job = {.slider_frames = 1, .ik = ik};
@@ -179,7 +198,7 @@ PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
         job.frame_count = job.translation_frames != 1 ? job.translation_frames
                           : job.rotation_frames != 1  ? job.rotation_frames
                                                       : job.slider_frames;
-        pose = run(self, Py_None, &job, batch);
+        pose = run(self, Py_None, &job, batch, threads);
     }
     mmd_array_clear(&translations);
     mmd_array_clear(&rotations);
@@ -208,8 +227,9 @@ typedef struct uvs_call {
     float *uvs;
 } uvs_call;
 
-static bool run_uvs(void *arg, size_t first, size_t count, mmd_error *err)
+static bool run_uvs(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
+    (void)worker;
     const uvs_call *call = arg;
     const mmd_model *model = call->model;
     mmd_arena temporary = {0};
@@ -243,8 +263,9 @@ PyObject *mmd_py_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
     const size_t shape[] = {frames, model->vertex_count, width};
     taken = taken && mmd_array_new(batch ? 3 : 2, shape + !batch, &uvs);
     uvs_call call = {model, weights.data, channel, width, uvs.data};
-    taken = taken && mmd_run_slices(mmd_state_of(self), run_uvs, &call, frames,
-                                    SLICE_UVS / (model->vertex_count + 1));
+    mmd_slices slices;
+    taken = taken && mmd_slices_plan(NULL, frames, model->vertex_count, SLICE_UVS, &slices) &&
+            mmd_slices_run(mmd_state_of(self), &slices, run_uvs, &call);
     PyObject *result = taken ? Py_NewRef(uvs.object) : NULL;
     mmd_array_clear(&weights);
     mmd_array_clear(&uvs);
@@ -283,7 +304,7 @@ PyObject *mmd_py_materials_at(PyObject *self, PyObject *given)
 }
 
 const char mmd_pose_doc[] =
-    "pose($self, motion=None, frame=0.0, *, ik=True)\n--\n\n"
+    "pose($self, motion=None, frame=0.0, *, ik=True, threads=None)\n--\n\n"
     "The pose of a motion as MMD has it: keys by their curves, bone morphs, append, IK. Returns a\n"
     "Pose of skinning matrices and of morph weights as the motion sets them.\n\n"
     "motion: a Motion, or None: all bones at rest, then IK.\n"
@@ -291,14 +312,17 @@ const char mmd_pose_doc[] =
     "weights\n"
     "    (M,); or (F,) numbers in any order, then (F,B,4,4) and (F,M). Before the first key of a\n"
     "    track its first key holds, after the last its last.\n"
-    "ik: whether IK runs; the motion's IK switches act then.\n\n"
+    "ik: whether IK runs; the motion's IK switches act then.\n"
+    "threads: how many the frames are shared among, at least 1; no more are used than there are\n"
+    "    frames, nor than 256. None: all cores where they are worth it. Results do not differ.\n\n"
     "Matrices are float32, row-major for column vectors, translations in model units. A frame "
     "does\n"
     "not depend on the others of a batch. Raises ValueError for a frame that is not finite.\n"
     "Rules: MMD 9.32 as it was observed; IK is solved in double precision.";
 
 const char mmd_pose_from_doc[] =
-    "pose_from($self, translations, rotations=None, morph_weights=None, *, ik=True)\n--\n\n"
+    "pose_from($self, translations, rotations=None, morph_weights=None, *, ik=True, "
+    "threads=None)\n--\n\n"
     "The pose of local values, by the same evaluation as pose().\n\n"
     "translations: (B,3) or (F,B,3), model units, from the rest place, in the parent's frame.\n"
     "rotations: (B,4) or (F,B,4) quaternions x y z w of any length but zero. They are not\n"
@@ -306,7 +330,8 @@ const char mmd_pose_from_doc[] =
     "Or in place of both a dict of the bones that move, {name: (translation, rotation)} with None\n"
     "    for what is at rest; names as bone() takes them.\n"
     "morph_weights: (M,) or (F,M) slider values, None: all zero; see sliders(). Bone morphs act.\n"
-    "A single frame serves all frames of the others.\n\n"
+    "A single frame serves all frames of the others.\n"
+    "threads: as of pose().\n\n"
     "Returns a Pose; raises ValueError for NaN, infinity and quaternions of length zero, KeyError "
     "for\n"
     "a name that the model lacks.";

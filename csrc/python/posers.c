@@ -48,13 +48,7 @@ static mmd_kept_poser *kept_new(const mmd_posed_pair *pair, mmd_error *err)
     mmd_ring_init(&kept->of_model);
     mmd_ring_init(&kept->of_motion);
     kept->motion = pair->motion;
-    Py_BEGIN_ALLOW_THREADS
-    kept->poser = mmd_poser_new(pair->rig, pair->motion, err);
-    Py_END_ALLOW_THREADS
-    if (kept->poser)
-        return kept;
-    PyMem_Free(kept);
-    return NULL;
+    return kept;
 }
 
 mmd_kept_poser *mmd_posers_take(const mmd_posed_pair *pair, mmd_error *err)
@@ -74,6 +68,10 @@ mmd_kept_poser *mmd_posers_take(const mmd_posed_pair *pair, mmd_error *err)
 void mmd_posers_give_back(const mmd_posed_pair *pair, mmd_kept_poser *kept)
 {
     mmd_ring *ring = pair->of_model;
+    if (!kept->poser) {
+        kept_free(kept);
+        return;
+    }
     ring_insert(ring, &kept->of_model);
     if (pair->of_motion)
         ring_insert(pair->of_motion, &kept->of_motion);

@@ -28,7 +28,7 @@ typedef struct mmd_posed_pair {
 
 typedef struct mmd_kept_poser {
     mmd_ring of_model, of_motion;
-    mmd_poser *poser;
+    mmd_poser *poser; /* NULL: its taker makes it, without the GIL */
     const mmd_motion *motion;
 } mmd_kept_poser;
 

@@ -14,8 +14,8 @@ static const char *const output_names[OUTPUTS] = {"out.positions", "out.normals"
 
 typedef enum backend_kind { BACKEND_AUTO, BACKEND_GL, BACKEND_CPU } backend_kind;
 
-/* Vertices of a slice: what takes some hundredths of a second on the CPU. */
-enum { SLICE_VERTICES = 1 << 22 };
+/* Vertices of a slice: what takes about a hundredth of a second on the CPU. */
+enum { SLICE_VERTICES = 1 << 21 };
 
 typedef struct skin_call {
     mmd_state *state;
@@ -27,6 +27,7 @@ typedef struct skin_call {
     bool wanted[OUTPUTS];
     backend_kind backend;
     const mmd_kernel *kernel; /* the one that "cpu:..." names; NULL: the best */
+    PyObject *threads;        /* as given */
     mmd_error gl_failure;     /* of OpenGL, when "auto" has gone on without it */
     mmd_choice choice;        /* of "auto" */
 } skin_call;
@@ -252,33 +253,30 @@ static bool run_gl(const mmd_skin_job *slice, size_t first, mmd_error *err)
     return false;
 }
 
-static bool run_auto(skin_call *call, const mmd_skin_job *slice, size_t first, mmd_error *err)
+/* Which backend "auto" is, unless that is known. */
+static void choose_backend(skin_call *call)
 {
-    if (call->choice == MMD_CHOICE_OPEN) {
-        bool software = true;
-        char device[8];
-        bool hardware = mmd_gl_info(device, sizeof device, &software, err) && !software;
-        call->choice = hardware ? MMD_CHOICE_GL : MMD_CHOICE_CPU;
-    }
-    if (call->choice == MMD_CHOICE_GL && run_gl(slice, first, &call->gl_failure))
-        return true;
-    call->choice = MMD_CHOICE_CPU; /* for good: a device that failed once is not asked again */
-    return mmd_skin_cpu(slice, NULL, err);
+    bool software = true;
+    char device[8];
+    if (call->backend != BACKEND_AUTO || call->choice != MMD_CHOICE_OPEN)
+        return;
+    bool hardware = mmd_gl_info(device, sizeof device, &software, NULL) && !software;
+    call->choice = hardware ? MMD_CHOICE_GL : MMD_CHOICE_CPU;
 }
 
-static bool run_slice(void *arg, size_t first, size_t count, mmd_error *err)
+static bool run_part(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
+    (void)worker;
     skin_call *call = arg;
-    mmd_skin_job slice = mmd_skin_slice(&call->job, first, count);
-    switch (call->backend) {
-    case BACKEND_AUTO:
-        return run_auto(call, &slice, first, err);
-    case BACKEND_GL:
-        return run_gl(&slice, first, err);
-    case BACKEND_CPU:
-        break;
+    mmd_skin_job part = mmd_skin_slice(&call->job, first, count);
+    if (call->backend == BACKEND_GL)
+        return run_gl(&part, first, err);
+    if (call->backend == BACKEND_AUTO && call->choice == MMD_CHOICE_GL) {
+        if (run_gl(&part, first, &call->gl_failure))
+            return true;
+        call->choice = MMD_CHOICE_CPU; /* for good: a device that failed is not asked again */
     }
-    return mmd_skin_cpu(&slice, call->kernel, err);
+    return mmd_skin_cpu(&part, call->kernel, err);
 }
 
 static PyObject *skinned(skin_call *call)
@@ -288,6 +286,19 @@ static PyObject *skinned(skin_call *call)
         members[i] = call->outputs[i].object ? call->outputs[i].object : Py_None;
     return PyObject_CallFunctionObjArgs(call->state->records[MMD_RECORD_SKINNED], members[0],
                                         members[1], members[2], NULL);
+}
+
+/* OpenGL has a thread of its own. */
+static bool plan_slices(const skin_call *call, mmd_slices *slices)
+{
+    size_t vertices = call->job.mesh->vertex_count;
+    if (!mmd_slices_plan(call->threads, vertices ? call->job.frame_count : 0, vertices,
+                         SLICE_VERTICES, slices))
+        return false;
+    if (call->backend == BACKEND_GL ||
+        (call->backend == BACKEND_AUTO && call->choice == MMD_CHOICE_GL))
+        slices->threads = 1;
+    return true;
 }
 
 static PyObject *execute(skin_call *call, PyObject *out)
@@ -303,12 +314,13 @@ static PyObject *execute(skin_call *call, PyObject *out)
     bool done;
     Py_BEGIN_ALLOW_THREADS
     done = prepare(call, &err);
+    if (done)
+        choose_backend(call);
     Py_END_ALLOW_THREADS
     if (!done)
         return mmd_raise(call->state, &err);
-    size_t vertices = job->mesh->vertex_count;
-    done = !vertices || mmd_run_slices(call->state, run_slice, call, job->frame_count,
-                                       SLICE_VERTICES / vertices);
+    mmd_slices slices;
+    done = plan_slices(call, &slices) && mmd_slices_run(call->state, &slices, run_part, call);
     call->state->choice = call->choice;
     if (call->gl_failure.code != MMD_E_NONE)
         call->state->gl_failure = call->gl_failure;
@@ -319,17 +331,17 @@ static PyObject *execute(skin_call *call, PyObject *out)
 
 PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"mesh",       "bone_matrices", "morph_weights", "method",  "sdef_blend",
-                            "correction", "normals",       "tangents",      "backend", "out",
-                            NULL};
+    static char *names[] = {"mesh",       "bone_matrices", "morph_weights", "method",
+                            "sdef_blend", "correction",    "normals",       "tangents",
+                            "backend",    "out",           "threads",       NULL};
     PyObject *mesh, *matrices, *weights = Py_None, *out = Py_None;
     const char *method = "mmd", *blend = "nlerp", *backend_name = "auto";
     double correction = 1;
     int normals = 1, tangents = 0;
-    skin_call call = {.state = mmd_state_of_module(module)};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssdppsO:skin", names, &mesh, &matrices,
+    skin_call call = {.state = mmd_state_of_module(module), .threads = Py_None};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssdppsOO:skin", names, &mesh, &matrices,
                                      &weights, &method, &blend, &correction, &normals, &tangents,
-                                     &backend_name, &out))
+                                     &backend_name, &out, &call.threads))
         return NULL;
     PyObject *result = NULL;
     if (take_options(&call, method, blend, correction, backend_name) && take_mesh(&call, mesh) &&
@@ -352,7 +364,8 @@ PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
 const char mmd_skin_doc[] =
     "skin($module, mesh, bone_matrices, morph_weights=None, *, method=\"mmd\",\n"
     "     sdef_blend=\"nlerp\", correction=1.0, normals=True, tangents=False, backend=\"auto\", "
-    "out=None)\n--\n\n"
+    "out=None,\n"
+    "     threads=None)\n--\n\n"
     "The deformed mesh: morphs, then skinning, as MMD does it. Returns a Skinned.\n\n"
     "mesh: a Model or a Mesh.\n"
     "bone_matrices: skinning matrices (B,4,4) or (F,B,4,4) float32, row-major for column vectors,\n"
@@ -373,7 +386,11 @@ const char mmd_skin_doc[] =
     "backend: \"gl\", \"cpu\" or \"auto\": gl on a hardware renderer, else cpu. \"cpu:scalar\",\n"
     "    \"cpu:sse2\", \"cpu:avx2\", \"cpu:avx512\", \"cpu:neon\" name one kernel.\n"
     "out: a Skinned of writable C-contiguous float32 arrays to fill, None where nothing is\n"
-    "    computed; it is returned.\n\n"
+    "    computed; it is returned.\n"
+    "threads: how many the frames are shared among, at least 1; no more are used than there are\n"
+    "    frames, nor than 256, and one by OpenGL. None: all cores where they are worth it. "
+    "Results\n"
+    "    do not differ.\n\n"
     "Positions (V,3) or (F,V,3) in model units, normals alike and of unit length. QDEF and\n"
     "\"dual_quaternion\" take rotation and translation of a matrix and ignore its scale.\n"
     "Formulas: the MMD morphing and skinning article of dragonmeteor (BDEF, SDEF by equation (4),\n"

@@ -1,15 +1,95 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/slices.h"
 
-bool mmd_run_slices(mmd_state *state, mmd_run_slice *run, void *call, size_t frames, size_t most)
+/* As many threads are worth their start, a twentieth of a millisecond, for the work of a slice:
+   each has some tenths of a millisecond to do then. */
+enum { THREADS_OF_SLICE = 16 };
+
+/* The number that a function of os returns, or of what it returns; 1 for None. 0 with an exception.
+ */
+static size_t ask(PyObject *function, PyObject *argument)
 {
-    size_t step = most ? most : 1;
-    for (size_t first = 0; first < frames; first += step) {
-        size_t count = frames - first < step ? frames - first : step;
+    PyObject *answer = PyObject_CallFunctionObjArgs(function, argument, NULL);
+    Py_ssize_t count = !answer             ? -1
+                       : answer == Py_None ? 1
+                       : argument          ? PyObject_Size(answer)
+                                           : PyLong_AsSsize_t(answer);
+    Py_XDECREF(answer);
+    Py_DECREF(function);
+    return count < 0 ? 0 : (size_t)count;
+}
+
+/* Cores that this process may use, by the best that this Python and system know. 0 with an
+   exception. */
+static size_t count_cores(void)
+{
+    static const char *const names[] = {"process_cpu_count", "sched_getaffinity", "cpu_count"};
+    PyObject *os = PyImport_ImportModule("os"), *self = PyLong_FromLong(0), *function = NULL;
+    size_t count = 0;
+    for (int i = 0; os && self && !function && i < 3; i++) {
+        PyErr_Clear();
+        function = PyObject_GetAttrString(os, names[i]);
+        if (function)
+            count = ask(function, i == 1 ? self : NULL);
+    }
+    Py_XDECREF(self);
+    Py_XDECREF(os);
+    return count;
+}
+
+static bool take_threads(PyObject *argument, size_t *threads)
+{
+    if (PyBool_Check(argument) || !PyIndex_Check(argument)) {
+        PyErr_Format(PyExc_TypeError, "threads: expected None or an integer, not %R",
+                     (PyObject *)Py_TYPE(argument));
+        return false;
+    }
+    PyObject *number = PyNumber_Index(argument);
+    int overflow = 0;
+    long given = number ? PyLong_AsLongAndOverflow(number, &overflow) : 0;
+    Py_XDECREF(number);
+    if (PyErr_Occurred())
+        return false;
+    if (overflow < 0 || (overflow == 0 && given < 1)) {
+        PyErr_Format(PyExc_ValueError, "threads: %S, expected at least 1", argument);
+        return false;
+    }
+    *threads = overflow || given > MMD_MOST_THREADS ? MMD_MOST_THREADS : (size_t)given;
+    return true;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+bool mmd_slices_plan(PyObject *threads, size_t frames, size_t of_frame, size_t of_slice,
+                     mmd_slices *slices)
+{
+    *slices = (mmd_slices){.frames = frames, .most = of_slice / (of_frame + 1) + 1, .threads = 1};
+    if (threads && threads != Py_None && !take_threads(threads, &slices->threads))
+        return false;
+    double worth = THREADS_OF_SLICE * (double)frames * (double)of_frame / (double)of_slice;
+    if (threads == Py_None && worth >= 2) {
+        slices->threads = count_cores();
+        if (slices->threads == 0)
+            return false;
+        if ((double)slices->threads > worth)
+            slices->threads = (size_t)worth;
+    }
+    slices->threads = least(slices->threads, least(frames, MMD_MOST_THREADS));
+    return true;
+}
+
+bool mmd_slices_run(mmd_state *state, const mmd_slices *slices, mmd_parallel_part *run, void *call)
+{
+    size_t step = slices->most * slices->threads;
+    for (size_t first = 0; first < slices->frames; first += step) {
+        size_t end = first + least(step, slices->frames - first);
         mmd_error err = {0};
         bool done;
         Py_BEGIN_ALLOW_THREADS
-        done = run(call, first, count, &err);
+        done = mmd_parallel(first, end, slices->threads, run, call, &err);
         Py_END_ALLOW_THREADS
         if (!done)
             mmd_raise(state, &err);

@@ -137,8 +137,8 @@ def make_chunk(group, model, motion, frames, number):
     """Pose and skin the frames of one chunk, and return their number."""
     length = chunk_length(group)
     span = slice(number * length, (number + 1) * length)
-    pose = model.pose(motion, np.asarray(frames[span]))
-    skinned = mmdskin.skin(model, pose, backend="cpu")  # OpenGL rounds otherwise
+    pose = model.pose(motion, np.asarray(frames[span]), threads=1)  # a worker has one core
+    skinned = mmdskin.skin(model, pose, backend="cpu", threads=1)  # OpenGL rounds otherwise
     for name in ("positions", "normals"):
         array = group[name]
         array[span] = getattr(skinned, name).astype(array.dtype, copy=False)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import mmdskin
@@ -36,6 +37,7 @@ BDEF4, SDEF, QDEF = 2, 3, 4
 GL_FRAMES = 16
 # a dance: frames in all, and in a block of one thread
 DANCE, BLOCK, THREADS = 1000, 10, 2
+BATCH = 64
 BAKE_BARS = {
     "VMD to PC2": 2,
     "VMD to keys": 3,
@@ -199,8 +201,8 @@ def pose_rows(model, motion):
             model.pose(motion, frame)
 
     calls = {
-        "on": lambda: model.pose(motion, frames),
-        "off": lambda: model.pose(motion, frames, ik=False),
+        "on": lambda: model.pose(motion, frames, threads=1),
+        "off": lambda: model.pose(motion, frames, ik=False, threads=1),
         "single": one_by_one,
     }
     us = {k: t / DANCE * 1e6 for k, t in medians(calls, 9).items()}
@@ -208,6 +210,20 @@ def pose_rows(model, motion):
     yield f"pose, {DANCE} frames a call, IK off", us["off"], "us/frame", None, None
     yield "pose, a frame a call, IK on", us["single"], "us/frame", None, None
     yield "pose, a frame a call over one of many", us["single"] / us["on"], "x", "<=", 1.2
+
+
+def thread_rows(model, motion):
+    frames = np.arange(BATCH)
+    poses = model.pose(motion, frames)
+    out = mmdskin.skin(model, poses, backend="cpu")
+    calls = {
+        "pose": lambda threads: model.pose(motion, frames, threads=threads),
+        "skin": lambda threads: mmdskin.skin(model, poses, backend="cpu", out=out, threads=threads),
+    }
+    for name, call in calls.items():
+        times = medians({threads: partial(call, threads) for threads in (1, THREADS)}, 201)
+        ratio = times[1] / times[THREADS]
+        yield f"{name}, {BATCH} frames, {THREADS} threads against 1", ratio, "x", ">=", 1.85
 
 
 def resident():
@@ -224,8 +240,8 @@ def dance_rows(model, motion, rounds=7):
     def work(thread):
         most = 0
         for frames in blocks[thread::THREADS]:
-            pose = model.pose(motion, frames)
-            mmdskin.skin(model, pose, backend="cpu", out=buffers[thread])
+            pose = model.pose(motion, frames, threads=1)
+            mmdskin.skin(model, pose, backend="cpu", out=buffers[thread], threads=1)
             most = max(most, resident())
         return most
 
@@ -345,6 +361,7 @@ def main():
         load_rows(data),
         motion_rows(dance),
         pose_rows(model, motion),
+        thread_rows(model, motion),
         dance_rows(model, motion),
         dataset_rows(),
         import_rows(),

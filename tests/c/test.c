@@ -109,6 +109,7 @@ int main(void)
     pmx_refused_tests();
     pmx_cleaned_tests();
     numbers_tests();
+    parallel_tests();
     morph_tests();
     motion_tests();
     rig_tests();

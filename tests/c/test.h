@@ -50,6 +50,7 @@ void pmx_tests(void);
 void pmx_refused_tests(void);
 void pmx_cleaned_tests(void);
 void numbers_tests(void);
+void parallel_tests(void);
 void morph_tests(void);
 void motion_tests(void);
 void rig_tests(void);

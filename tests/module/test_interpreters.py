@@ -60,17 +60,18 @@ moves = np.tile(np.eye(4, dtype="f4"), (2000, len(model.bones), 1, 1))
 choice = {"normals": False, "method": "dual_quaternion", "backend": "cpu:scalar"}
 out = mmdskin.skin(model, moves, **choice)
 """,
-            "mmdskin.skin(model, moves, out=out, **choice)",
+            "mmdskin.skin(model, moves, out=out, threads={threads}, **choice)",
         ),
-        ("frames = np.zeros(160_000)", "model.pose(motion, frames)"),
+        ("frames = np.zeros(160_000)", "model.pose(motion, frames, threads={threads})"),
     ],
     ids=["skin", "pose"],
 )
-def test_ctrl_c_is_seen_between_frames(prepare, work):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_is_seen_between_frames(prepare, work, threads):
     """The whole takes several times as long as the call that is interrupted in the beginning."""
     script = f"""{INTERRUPT}
 {prepare}
-work = lambda: {work}
+work = lambda: {work.format(threads=threads)}
 whole = min(seconds(work)[0] for _ in range(2))
 assert whole > 0.2, whole
 taken, raised = interrupted(work)
@@ -93,7 +94,8 @@ def test_a_forked_child_poses_and_skins_what_its_parent_loaded():
         model = mmdskin.load_model(sample.build_sample())
         motion = mmdskin.load_motion(sample_motion.build_motion())
         def points():
-            return mmdskin.skin(model, model.pose(motion, [3.5, 40]), backend="cpu").positions
+            pose = model.pose(motion, [3.5, 40, 2, 1], threads=3)
+            return mmdskin.skin(model, pose, backend="cpu", threads=3).positions
         wanted = points()
         children = []
         for _ in range(4):
@@ -125,6 +127,8 @@ else:
     mesh = mmdskin.Mesh([[1, 2, 3]], [[0]], [[1]])
     matrix = [[[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]]
     assert mmdskin.skin(mesh, matrix, backend="cpu").positions.tolist() == [[2, 2, 3]]
+    many = mmdskin.skin(mesh, [matrix] * 5, backend="cpu", threads=3)
+    assert many.positions.tolist() == [[[2, 2, 3]]] * 5
     try:
         mmdskin.load_model(b"")
     except mmdskin.FormatError as error:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`skin` releases the GIL, and many threads may share one mesh."""
+"""`skin` and `pose` share frames among threads and release the GIL; many threads share a mesh."""
 
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +10,87 @@ import mmdskin
 import numpy as np
 import pytest
 from sample import model as sample
+from sample import motion as sample_motion
 
 
 @pytest.fixture(scope="module")
 def model():
     return mmdskin.load_model(sample.build_sample())
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return mmdskin.load_motion(sample_motion.build_motion())
+
+
+@pytest.mark.parametrize("threads", [None, 2, 3, 64, np.int64(5), 10**6, 10**30])
+def test_poses_do_not_depend_on_the_number_of_threads(model, motion, threads):
+    frames = np.random.default_rng(0).permutation(np.linspace(-2, 70, 401))
+    wanted = [model.pose(motion, frame, threads=1) for frame in frames]
+    found = model.pose(motion, frames, threads=threads)
+    assert np.array_equal(found.bone_matrices, np.stack([pose.bone_matrices for pose in wanted]))
+    assert np.array_equal(found.morph_weights, np.stack([pose.morph_weights for pose in wanted]))
+
+
+@pytest.mark.parametrize("threads", [None, 2, 7])
+def test_poses_of_local_values_do_not_depend_on_the_number_of_threads(model, threads):
+    rng = np.random.default_rng(1)
+    bones, morphs = len(model.bones), len(model.morphs)
+    turns, weights = rng.normal(size=(900, bones, 4)), rng.random((900, morphs))
+    one = model.pose_from(np.zeros((bones, 3)), turns, weights, threads=1)
+    many = model.pose_from(np.zeros((bones, 3)), turns, weights, threads=threads)
+    assert np.array_equal(one.bone_matrices, many.bone_matrices)
+    assert np.array_equal(one.morph_weights, many.morph_weights)
+
+
+@pytest.mark.parametrize("threads", [None, 2, 3, 64, 10**6])
+@pytest.mark.parametrize("method", ["mmd", "bulge_free"])
+def test_skinning_does_not_depend_on_the_number_of_threads(model, backend, method, threads):
+    frames = np.stack([sample.bend(angle) for angle in np.linspace(0, 140, 53)])
+    weights = np.random.default_rng(2).random((len(frames), len(model.morphs)), "f4")
+    for sliders in (None, weights, weights[0]):
+        choice = {"backend": backend, "method": method}
+        one = mmdskin.skin(model, frames, sliders, threads=1, **choice)
+        many = mmdskin.skin(model, frames, sliders, threads=threads, **choice)
+        assert np.array_equal(one.positions, many.positions)
+        assert np.array_equal(one.normals, many.normals)
+
+
+@pytest.mark.parametrize(
+    "threads, error",
+    [
+        (0, ValueError),
+        (-1, ValueError),
+        (-(10**30), ValueError),
+        (True, TypeError),
+        (np.True_, TypeError),
+        (2.0, TypeError),
+        ("2", TypeError),
+    ],
+)
+def test_a_number_of_threads_is_refused_by_name_and_nothing_is_written(model, threads, error):
+    frames = np.tile(sample.bend(20), (3, 1, 1, 1))
+    shape = (3, len(model.positions), 3)
+    out = mmdskin.Skinned(np.full(shape, 7, "f4"), np.full(shape, 7, "f4"), None)
+    for backend in ("cpu", "auto"):
+        with pytest.raises(error, match="^threads: "):
+            mmdskin.skin(model, frames, backend=backend, out=out, threads=threads)
+    assert (out.positions == 7).all() and (out.normals == 7).all()
+    bones = len(model.bones)
+    with pytest.raises(error, match="^threads: "):
+        model.pose(threads=threads)
+    with pytest.raises(error, match="^threads: "):
+        model.pose_from(np.zeros((bones, 3)), np.ones((bones, 4)), threads=threads)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
+def test_no_thread_is_left_after_a_call(model, motion):
+    mmdskin.skin(model, model.pose(motion, np.arange(70), threads=4), backend="cpu", threads=4)
+    before = len(os.listdir("/proc/self/task"))
+    for threads in (2, 9, None):
+        pose = model.pose(motion, np.arange(500), threads=threads)
+        mmdskin.skin(model, pose, backend="cpu", threads=threads)
+    assert len(os.listdir("/proc/self/task")) == before
 
 
 def test_the_gil_is_released_while_skinning(model, backend):

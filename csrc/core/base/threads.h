@@ -2,9 +2,9 @@
 #ifndef MMD_THREADS_H
 #define MMD_THREADS_H
 
-/* Locks, conditions and threads: POSIX' and Windows' own by one set of names. */
-
-typedef void mmd_thread_main(void);
+/* Locks, conditions and threads: POSIX' and Windows' own by one set of names. Who includes this
+   defines _POSIX_C_SOURCE before. A thread's function is
+   static mmd_thread_result MMD_THREAD_CALL name(void *arg) and returns 0. */
 
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
@@ -16,6 +16,8 @@ typedef void mmd_thread_main(void);
 typedef SRWLOCK mmd_lock;
 typedef CONDITION_VARIABLE mmd_condition;
 typedef HANDLE mmd_thread;
+typedef unsigned mmd_thread_result;
+#define MMD_THREAD_CALL __stdcall
 #define MMD_LOCK_NEW SRWLOCK_INIT
 #define MMD_CONDITION_NEW CONDITION_VARIABLE_INIT
 
@@ -44,17 +46,13 @@ static inline void mmd_condition_wake_all(mmd_condition *condition)
     WakeAllConditionVariable(condition);
 }
 
-static unsigned __stdcall mmd_thread_entry(void *function)
-{
-    ((mmd_thread_main *)function)();
-    return 0;
-}
-
 /* 0, or the number of the error. */
-static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_main *function, unsigned stack)
+static inline int mmd_thread_start(mmd_thread *thread,
+                                   mmd_thread_result(MMD_THREAD_CALL *function)(void *), void *arg,
+                                   unsigned stack)
 {
-    *thread = (HANDLE)_beginthreadex(NULL, stack, mmd_thread_entry, (void *)function,
-                                     STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+    *thread =
+        (HANDLE)_beginthreadex(NULL, stack, function, arg, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
     return *thread ? 0 : errno;
 }
 
@@ -72,6 +70,8 @@ static inline void mmd_thread_join(mmd_thread thread)
 typedef pthread_mutex_t mmd_lock;
 typedef pthread_cond_t mmd_condition;
 typedef pthread_t mmd_thread;
+typedef void *mmd_thread_result;
+#define MMD_THREAD_CALL
 #define MMD_LOCK_NEW PTHREAD_MUTEX_INITIALIZER
 #define MMD_CONDITION_NEW PTHREAD_COND_INITIALIZER
 
@@ -100,13 +100,7 @@ static inline void mmd_condition_wake_all(mmd_condition *condition)
     pthread_cond_broadcast(condition);
 }
 
-static void *mmd_thread_entry(void *function)
-{
-    ((mmd_thread_main *)function)();
-    return NULL;
-}
-
-/* Signals are for the host program's own threads, but a fault of the driver is the thread's own: if
+/* Signals are for the host program's own threads, but a fault is the thread's own: if
    those were blocked, the process would end without its handlers (Python's faulthandler) being
    asked. */
 static inline void mmd_signals_to_block(sigset_t *set)
@@ -118,7 +112,8 @@ static inline void mmd_signals_to_block(sigset_t *set)
 }
 
 /* 0, or the number of the error. */
-static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_main *function, unsigned stack)
+static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_result (*function)(void *),
+                                   void *arg, unsigned stack)
 {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -126,7 +121,7 @@ static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_main *function
     sigset_t blocked, before;
     mmd_signals_to_block(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int failed = pthread_create(thread, &attributes, mmd_thread_entry, (void *)function);
+    int failed = pthread_create(thread, &attributes, function, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return failed;

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/base/parallel.h"
+
+#include "test.h"
+
+#include <string.h>
+
+enum { ITEMS = 1000 };
+
+typedef struct tally {
+    uint8_t seen[ITEMS];                   /* by item: how often it was done */
+    size_t items_of[MMD_MOST_THREADS + 1]; /* by worker */
+    size_t failing;                        /* the item that fails; ITEMS: none */
+} tally;
+
+static bool count_items(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    tally *t = arg;
+    for (size_t i = first; i < first + count; i++) {
+        if (i == t->failing)
+            return mmd_fail(err, MMD_E_ARGUMENT, "item %zu", i);
+        t->seen[i]++;
+        t->items_of[worker]++;
+    }
+    return true;
+}
+
+static void each_item_is_done_once_by_any_number_of_threads(void)
+{
+    const size_t threads[] = {0, 1, 2, 3, 16, ITEMS - 1, ITEMS, 100000};
+    for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
+        tally t = {.failing = ITEMS};
+        mmd_error err = {0};
+        CHECK(mmd_parallel(7, ITEMS, threads[k], count_items, &t, &err));
+        for (size_t i = 0; i < ITEMS; i++)
+            CHECK_INT(t.seen[i], i >= 7);
+        size_t most = threads[k] < MMD_MOST_THREADS ? threads[k] : MMD_MOST_THREADS;
+        for (size_t w = most ? most : 1; w <= MMD_MOST_THREADS; w++)
+            CHECK_INT(t.items_of[w], 0);
+    }
+}
+
+static void one_thread_is_the_calling_one_and_takes_all_at_once(void)
+{
+    tally t = {.failing = ITEMS};
+    CHECK(mmd_parallel(0, ITEMS, 1, count_items, &t, NULL));
+    CHECK_INT(t.items_of[0], ITEMS);
+    CHECK(mmd_parallel(5, 5, 8, NULL, NULL, NULL)); /* no items: nothing is called */
+}
+
+static void the_error_of_an_item_ends_the_call(void)
+{
+    for (size_t threads = 1; threads <= 4; threads++) {
+        tally t = {.failing = 300};
+        mmd_error err = {0};
+        CHECK(!mmd_parallel(0, ITEMS, threads, count_items, &t, &err));
+        CHECK_INT(err.code, MMD_E_ARGUMENT);
+        CHECK(strcmp(err.text, "item 300") == 0);
+        CHECK_INT(t.seen[300], 0);
+        CHECK(!mmd_parallel(0, ITEMS, threads, count_items, &t, NULL));
+    }
+}
+
+void parallel_tests(void)
+{
+    RUN(each_item_is_done_once_by_any_number_of_threads);
+    RUN(one_thread_is_the_calling_one_and_takes_all_at_once);
+    RUN(the_error_of_an_item_ends_the_call);
+}
