@@ -3,8 +3,9 @@
 
     class FormatError(ValueError): offset, section   # errors.c
     class BackendError(RuntimeError)
-    class Model, Mesh, Motion              # model_type.c, names.c and pose.c, mesh_type.c,
-   motion_type.c Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
+    class Model                            # model_type.c, names.c and pose.c
+    class Mesh, Motion, World              # mesh_type.c, motion_type.c, world.c
+    Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
     def load_model(source): ...            # model_type.c
     def load_motion(source): ...           # motion_type.c
     def skin(mesh, bone_matrices, ...): ...   # skin.c
@@ -151,7 +152,8 @@ static int module_exec(PyObject *module)
     state->model_type = add_type(module, &mmd_model_spec);
     state->mesh_type = add_type(module, &mmd_mesh_spec);
     state->motion_type = add_type(module, &mmd_motion_spec);
-    if (!state->model_type || !state->mesh_type || !state->motion_type)
+    state->world_type = add_type(module, &mmd_world_spec);
+    if (!state->model_type || !state->mesh_type || !state->motion_type || !state->world_type)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", mmd_version());
 }
@@ -162,6 +164,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->model_type);
     Py_VISIT(state->mesh_type);
     Py_VISIT(state->motion_type);
+    Py_VISIT(state->world_type);
     Py_VISIT(state->format_error);
     Py_VISIT(state->backend_error);
     for (int i = 0; i < MMD_RECORD_COUNT; i++)
@@ -175,6 +178,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->model_type);
     Py_CLEAR(state->mesh_type);
     Py_CLEAR(state->motion_type);
+    Py_CLEAR(state->world_type);
     Py_CLEAR(state->format_error);
     Py_CLEAR(state->backend_error);
     for (int i = 0; i < MMD_RECORD_COUNT; i++)

@@ -13,7 +13,8 @@
 #define TRUTH(type, member) MEMBER(#member, type, member, mmd_show_truth)
 #define VECTOR(type, member) MEMBER(#member, type, member, mmd_show_vector)
 #define WORD(type, member, list) \
-    {.name = #member, .make = mmd_show_word, .offset = offsetof(type, member), .as.words = list}
+    {.name = #member, .make = mmd_show_word, .offset = offsetof(type, member), \
+     .size = sizeof(list) / sizeof *(list), .as.words = list}
 #define KEYS(type, member, number, width, height) \
     {.name = #member, .make = mmd_show_keys, .offset = offsetof(type, member), \
      .as.keys = {MMD_##number, offsetof(type, key_count), width, height}}

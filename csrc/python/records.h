@@ -18,7 +18,7 @@ typedef struct mmd_shown {
 typedef struct mmd_field {
     const char *name;
     PyObject *(*make)(const struct mmd_field *field, const mmd_shown *shown);
-    size_t offset, size; /* of the struct's member */
+    size_t offset, size; /* of the struct's member; of a word: how many there are */
     union {
         const char *const *words; /* for 0, 1, 2, ... */
         uint16_t flag;
@@ -43,6 +43,11 @@ extern const mmd_record_type mmd_record_types[MMD_RECORD_COUNT];
 PyObject *mmd_record_of(mmd_state *state, mmd_record kind, const void *data, PyObject *owner);
 PyObject *mmd_records_of(mmd_state *state, mmd_record kind, const void *data, size_t count,
                          PyObject *owner);
+
+/* The other way: structs of a sequence of records, or of whatever has their attributes, whose texts
+   are left empty; freed by PyMem_Free. NULL with an exception that names the record and field. Of
+   kinds that are made of texts, integers, numbers, vectors and words. */
+void *mmd_records_read(mmd_record kind, PyObject *records, const char *list, size_t *count);
 
 PyObject *mmd_text_object(mmd_text text);
 PyObject *mmd_texts_object(const mmd_text *texts, size_t count);

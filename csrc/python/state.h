@@ -42,7 +42,7 @@ typedef enum mmd_named { MMD_NAMED_BONES, MMD_NAMED_MORPHS, MMD_NAMED_COUNT } mm
 typedef enum mmd_choice { MMD_CHOICE_OPEN, MMD_CHOICE_GL, MMD_CHOICE_CPU } mmd_choice;
 
 typedef struct mmd_state {
-    PyTypeObject *model_type, *mesh_type, *motion_type;
+    PyTypeObject *model_type, *mesh_type, *motion_type, *world_type;
     PyObject *format_error, *backend_error;
     PyObject *records[MMD_RECORD_COUNT];
     mmd_choice choice;
@@ -65,7 +65,7 @@ PyObject *mmd_loose_text(const char *text);
 /* The classes of the records: `collections.namedtuple`. */
 bool mmd_records_add(PyObject *module, mmd_state *state);
 
-extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec;
+extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec, mmd_world_spec;
 
 /* The mesh of a Model or a Mesh, borrowed. */
 const mmd_mesh *mmd_model_mesh(PyObject *model);

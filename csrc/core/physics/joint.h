@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_JOINT_H
+#define MMD_JOINT_H
+
+#include "core/physics/rows.h"
+
+enum { MMD_JOINT_ROWS = 6 }; /* at most */
+
+/* One of six numbers: translations of B's frame along the axes of A's, then Euler angles. */
+typedef struct mmd_joint_axis {
+    double lower, upper; /* free when lower > upper */
+    double spring;       /* 0: none */
+} mmd_joint_axis;
+
+/* The joint's frame as each body carries it. */
+typedef struct mmd_joint_frame {
+    double position[3], axes[3][3];
+} mmd_joint_frame;
+
+typedef struct mmd_held_joint {
+    size_t a, b;
+    mmd_joint_frame frame_a, frame_b;
+    mmd_joint_axis along[3], about[3];
+} mmd_held_joint;
+
+/* `source` names two of the bodies, which are at rest. */
+void mmd_joint_init(const mmd_joint *source, const mmd_body *bodies, mmd_held_joint *joint);
+
+/* The rows of this step, at most MMD_JOINT_ROWS; returns their number. */
+size_t mmd_joint_rows(const mmd_held_joint *joint, const mmd_body *bodies, double step,
+                      size_t iterations, mmd_row *rows);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/physics/world.h"
+
+#include "core/base/arena.h"
+#include "core/base/error.h"
+#include "core/base/numbers.h"
+#include "core/physics/joint.h"
+#include "core/physics/vector.h"
+
+enum { GROUPS = 16, SHAPES = 3, MODES = 3, KINDS = 6 };
+
+#define FARTHEST 1e6
+
+struct mmd_world {
+    mmd_arena arena;
+    size_t body_count, follower_count, joint_count;
+    mmd_body *bodies;
+    mmd_held_joint *joints; /* those that are solved, in their order */
+    mmd_row *rows;          /* room for all rows of the joints */
+    mmd_change *changes;    /* of bodies */
+    double gravity[3], step;
+    size_t iterations;
+    bool damping_extra;
+};
+
+/* What a record may hold. */
+
+static bool check_floats(const char *kind, size_t index, const char *name, const float *numbers,
+                         size_t count, mmd_error *err)
+{
+    size_t bad = mmd_first_not_finite(numbers, count);
+    return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s %zu: %s is %s", kind, index, name,
+                                    mmd_not_finite_name((double)numbers[bad]));
+}
+
+static bool check_below(const char *kind, size_t index, const char *name, int number, int count,
+                        mmd_error *err)
+{
+    return (number >= 0 && number < count) ||
+           mmd_fail(err, MMD_E_ARGUMENT, "%s %zu: %s %d of %d", kind, index, name, number, count);
+}
+
+static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
+{
+    const struct {
+        const char *name;
+        const float *numbers;
+        size_t count;
+    } members[] = {{"size", body->size, 3},
+                   {"position", body->position, 3},
+                   {"rotation", body->rotation, 3},
+                   {"mass", &body->mass, 1},
+                   {"linear_damping", &body->linear_damping, 1},
+                   {"angular_damping", &body->angular_damping, 1},
+                   {"restitution", &body->restitution, 1},
+                   {"friction", &body->friction, 1}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (!check_floats("body", index, members[i].name, members[i].numbers, members[i].count,
+                          err))
+            return false;
+    for (int i = 0; i < 3; i++)
+        if (body->size[i] < 0)
+            return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: size %g is negative", index,
+                            (double)body->size[i]);
+    if (body->mass < 0)
+        return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: mass %g is negative", index,
+                        (double)body->mass);
+    return check_below("body", index, "shape", body->shape, SHAPES, err) &&
+           check_below("body", index, "mode", body->mode, MODES, err) &&
+           check_below("body", index, "group", body->group, GROUPS, err);
+}
+
+static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count, mmd_error *err)
+{
+    const struct {
+        const char *name;
+        const float *numbers;
+    } members[] = {{"position", joint->position},
+                   {"rotation", joint->rotation},
+                   {"translation_lower", joint->translation_lower},
+                   {"translation_upper", joint->translation_upper},
+                   {"rotation_lower", joint->rotation_lower},
+                   {"rotation_upper", joint->rotation_upper},
+                   {"translation_spring", joint->translation_spring},
+                   {"rotation_spring", joint->rotation_spring}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (!check_floats("joint", index, members[i].name, members[i].numbers, 3, err))
+            return false;
+    const int32_t ends[] = {joint->body_a, joint->body_b};
+    for (int i = 0; i < 2; i++)
+        if (ends[i] < -1 || (ends[i] >= 0 && (size_t)ends[i] >= body_count))
+            return mmd_fail(err, MMD_E_ARGUMENT, "joint %zu: body %d of %zu", index, (int)ends[i],
+                            body_count);
+    return check_below("joint", index, "kind", joint->kind, KINDS, err);
+}
+
+static bool check_order(const mmd_world_desc *desc, bool *seen, mmd_error *err)
+{
+    for (size_t i = 0; i < desc->joint_order_count; i++) {
+        int32_t joint = desc->joint_order[i];
+        if (joint < 0 || (size_t)joint >= desc->joint_count)
+            return mmd_fail(err, MMD_E_ARGUMENT, "joint_order[%zu]: joint %d of %zu", i, (int)joint,
+                            desc->joint_count);
+        if (seen[joint])
+            return mmd_fail(err, MMD_E_ARGUMENT, "joint_order[%zu]: joint %d is there twice", i,
+                            (int)joint);
+        seen[joint] = true;
+    }
+    return true;
+}
+
+static bool check_settings(const mmd_world_desc *desc, mmd_error *err)
+{
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(desc->gravity[i]) <= FARTHEST))
+            return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6",
+                            desc->gravity[i]);
+    if (!(desc->hz >= 1 && desc->hz <= MMD_WORLD_HZ))
+        return mmd_fail(err, MMD_E_ARGUMENT, "hz: %g, expected 1 to %d", desc->hz, MMD_WORLD_HZ);
+    if (desc->iterations < 1 || desc->iterations > MMD_WORLD_ITERATIONS)
+        return mmd_fail(err, MMD_E_ARGUMENT, "iterations: %d, expected 1 to %d", desc->iterations,
+                        MMD_WORLD_ITERATIONS);
+    return true;
+}
+
+static bool check_desc(const mmd_world_desc *desc, mmd_error *err)
+{
+    for (size_t i = 0; i < desc->body_count; i++)
+        if (!check_body(&desc->bodies[i], i, err))
+            return false;
+    for (size_t i = 0; i < desc->joint_count; i++)
+        if (!check_joint(&desc->joints[i], i, desc->body_count, err))
+            return false;
+    return check_settings(desc, err);
+}
+
+/* A joint moves something only where it has two different ends and one of them can move. */
+static bool is_solved(const mmd_joint *joint, const mmd_body *bodies)
+{
+    return joint->body_a >= 0 && joint->body_b >= 0 && joint->body_a != joint->body_b &&
+           (bodies[joint->body_a].inverse_mass > 0 || bodies[joint->body_b].inverse_mass > 0);
+}
+
+static bool take_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
+{
+    size_t count = desc->joint_order ? desc->joint_order_count : desc->joint_count;
+    bool *seen = mmd_arena_alloc(&world->arena, desc->joint_count, sizeof *seen);
+    if (!seen)
+        return mmd_fail_memory(err);
+    if (desc->joint_order && !check_order(desc, seen, err))
+        return false;
+    world->joints = mmd_arena_alloc(&world->arena, count, sizeof *world->joints);
+    if (!world->joints)
+        return mmd_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const mmd_joint *joint =
+            &desc->joints[desc->joint_order ? (size_t)desc->joint_order[i] : i];
+        if (is_solved(joint, world->bodies))
+            mmd_joint_init(joint, world->bodies, &world->joints[world->joint_count++]);
+    }
+    return true;
+}
+
+static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
+{
+    world->body_count = desc->body_count;
+    world->step = 1 / desc->hz;
+    world->iterations = (size_t)desc->iterations;
+    world->damping_extra = desc->damping_extra;
+    mmd_copy3(desc->gravity, world->gravity);
+    world->bodies = mmd_arena_alloc(&world->arena, desc->body_count, sizeof *world->bodies);
+    world->changes = mmd_arena_alloc(&world->arena, desc->body_count, sizeof *world->changes);
+    if (!world->bodies || !world->changes)
+        return mmd_fail_memory(err);
+    for (size_t i = 0; i < desc->body_count; i++) {
+        mmd_body_init(&desc->bodies[i], world->step, &world->bodies[i]);
+        world->changes[i].inverse_mass = world->bodies[i].inverse_mass;
+        world->follower_count += world->bodies[i].follows;
+    }
+    if (!take_joints(desc, world, err))
+        return false;
+    world->rows =
+        mmd_arena_alloc(&world->arena, world->joint_count, MMD_JOINT_ROWS * sizeof *world->rows);
+    return world->rows || mmd_fail_memory(err);
+}
+
+mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err)
+{
+    if (!check_desc(desc, err))
+        return NULL;
+    mmd_world *world = mmd_owner_new(sizeof *world);
+    if (!world) {
+        mmd_fail_memory(err);
+        return NULL;
+    }
+    if (world_init(desc, world, err))
+        return world;
+    mmd_world_free(world);
+    return NULL;
+}
+
+void mmd_world_free(mmd_world *world)
+{
+    mmd_owner_free(world);
+}
+
+size_t mmd_world_body_count(const mmd_world *world)
+{
+    return world->body_count;
+}
+
+size_t mmd_world_follower_count(const mmd_world *world)
+{
+    return world->follower_count;
+}
+
+/* State from outside */
+
+enum { PLACE = 7, STATE = 13 };
+
+/* Rows of position, rotation x y z w and what follows. */
+static bool check_places(const char *name, const double *numbers, size_t rows, size_t columns,
+                         mmd_error *err)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const double *row = numbers + i * columns;
+        for (size_t k = 0; k < columns; k++)
+            if (!(fabs(row[k]) <= FARTHEST))
+                return mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu, %zu]: %g, expected at most 1e6", name,
+                                i, k, row[k]);
+        if (mmd_dot3(row + 3, row + 3) + row[6] * row[6] < 1e-12)
+            return mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu]: a quaternion of length 0", name, i);
+    }
+    return true;
+}
+
+void mmd_world_state(const mmd_world *world, double *state)
+{
+    for (size_t i = 0; i < world->body_count; i++)
+        memcpy(state + i * STATE, &world->bodies[i].state, STATE * sizeof *state);
+}
+
+bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err)
+{
+    if (!check_places("state", state, world->body_count, STATE, err))
+        return false;
+    for (size_t i = 0; i < world->body_count; i++) {
+        mmd_body *body = &world->bodies[i];
+        memcpy(&body->state, state + i * STATE, STATE * sizeof *state);
+        mmd_quaternion_normalize(body->state.rotation);
+        mmd_body_placed(body);
+    }
+    return true;
+}
+
+/* A step */
+
+static void follow(mmd_world *world, const double *places)
+{
+    for (size_t i = 0; i < world->body_count; i++) {
+        mmd_body *body = &world->bodies[i];
+        if (!body->follows)
+            continue;
+        if (!places) {
+            mmd_body_rest(body);
+            continue;
+        }
+        double rotation[4];
+        memcpy(rotation, places + 3, sizeof rotation);
+        mmd_quaternion_normalize(rotation);
+        mmd_body_follow(body, places, rotation, world->step);
+        places += PLACE;
+    }
+}
+
+static void solve(mmd_world *world)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < world->joint_count; i++)
+        count += mmd_joint_rows(&world->joints[i], world->bodies, world->step, world->iterations,
+                                &world->rows[count]);
+    for (size_t i = 0; i < world->body_count; i++)
+        world->changes[i] = (mmd_change){.inverse_mass = world->bodies[i].inverse_mass};
+    for (size_t sweep = 0; sweep < world->iterations; sweep++)
+        for (size_t i = 0; i < count; i++)
+            mmd_row_solve(&world->rows[i], world->changes);
+    for (size_t i = 0; i < world->body_count; i++) {
+        mmd_add_scaled3(world->changes[i].velocity, 1, world->bodies[i].state.velocity);
+        mmd_add_scaled3(world->changes[i].spin, 1, world->bodies[i].state.spin);
+    }
+}
+
+bool mmd_world_step(mmd_world *world, const double *places, mmd_error *err)
+{
+    if (places && !check_places("places", places, world->follower_count, PLACE, err))
+        return false;
+    follow(world, places);
+    for (size_t i = 0; i < world->body_count; i++)
+        mmd_body_accelerate(&world->bodies[i], world->gravity, world->step, world->damping_extra);
+    solve(world);
+    for (size_t i = 0; i < world->body_count; i++)
+        mmd_body_advance(&world->bodies[i], world->step);
+    return true;
+}

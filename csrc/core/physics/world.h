@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_WORLD_H
+#define MMD_WORLD_H
+
+#include "core/physics/body.h"
+
+/* Rigid bodies of one model, stepped together. The same bodies, places and settings give the same
+   bits in every run, on every compiler. */
+typedef struct mmd_world mmd_world;
+
+typedef struct mmd_world_desc {
+    size_t body_count, joint_count;
+    const mmd_rigid_body *bodies;
+    const mmd_joint *joints;
+    const int32_t *joint_order; /* joints that are solved, in their order; NULL: all, as they are */
+    size_t joint_order_count;
+    double gravity[3]; /* units per second squared */
+    double hz;         /* steps per second */
+    int iterations;    /* sweeps per step */
+    bool damping_extra;
+} mmd_world_desc;
+
+enum { MMD_WORLD_HZ = 100000, MMD_WORLD_ITERATIONS = 1000 }; /* at most */
+
+/* Bodies at rest. The arrays are copied. Fails with MMD_E_ARGUMENT, which names the body or joint,
+   or MMD_E_MEMORY. */
+mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err);
+void mmd_world_free(mmd_world *world);
+
+size_t mmd_world_body_count(const mmd_world *world);
+/* Bodies that follow bones. */
+size_t mmd_world_follower_count(const mmd_world *world);
+
+/* (N,13): position, rotation x y z w, velocity, spin of each body. */
+void mmd_world_state(const mmd_world *world, double *state);
+/* Rotations are normalised. Fails with MMD_E_ARGUMENT, and changes nothing, where a number is not
+   finite, is past 1e6 or a rotation has no length. */
+bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err);
+
+/* One step. places: (K,7) position and rotation x y z w to which the bodies that follow bones go,
+   in the order of bodies; NULL: they stay. Fails as mmd_world_set_state does. */
+bool mmd_world_step(mmd_world *world, const double *places, mmd_error *err);
+
+#endif

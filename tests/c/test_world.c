@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/base/arena.h"
+#include "core/physics/elementary.h"
+#include "core/physics/world.h"
+#include "test.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The C library's functions are right to the last bit or two. */
+static void elementary_functions_are_right(void)
+{
+    uint32_t random = 1;
+    for (int i = 0; i < 20000; i++) {
+        double wide = (double)test_random_float(&random, -1e3f, 1e3f);
+        double unit = (double)test_random_float(&random, -1, 1);
+        double share = (double)test_random_float(&random, 0, 1), sine, cosine;
+        mmd_sin_cos(wide, &sine, &cosine);
+        CHECK_NEAR(sine, sin(wide), 4e-16);
+        CHECK_NEAR(cosine, cos(wide), 4e-16);
+        CHECK_NEAR(mmd_atan2(unit, share), atan2(unit, share), 4e-16);
+        CHECK_NEAR(mmd_atan2(unit, -wide), atan2(unit, -wide), 9e-16);
+        CHECK_NEAR(mmd_asin(unit), asin(unit), 4e-16);
+        CHECK_NEAR(mmd_power(share, 1 / 60.0), pow(share, 1 / 60.0), 4e-16);
+        CHECK_NEAR(mmd_power(share, 7), pow(share, 7), 4e-16);
+    }
+    CHECK_NEAR(mmd_asin(1.5), acos(0), 0);
+    CHECK_NEAR(mmd_asin(-1.5), -acos(0), 0);
+    CHECK_NEAR(mmd_atan2(0, 0), 0, 0);
+    CHECK_NEAR(mmd_atan2(0, -1), acos(-1), 0);
+    CHECK_NEAR(mmd_power(0, 0.5), 0, 0);
+    CHECK_NEAR(mmd_power(1, 0.5), 1, 0);
+}
+
+/* A link that hangs from a follower. */
+static const mmd_rigid_body bodies[] = {{.shape = 1, .size = {1, 1, 1}, .mask = 0xFFFF, .mode = 0},
+                                        {.shape = 2,
+                                         .size = {0.5f, 1, 0},
+                                         .position = {0, -2, 0},
+                                         .mask = 0xFFFF,
+                                         .mass = 1,
+                                         .mode = 1}};
+static const mmd_joint joints[] = {{.body_a = 0, .body_b = 1, .position = {0, -1, 0}}};
+
+static mmd_world_desc link_desc(void)
+{
+    return (mmd_world_desc){.body_count = 2,
+                            .bodies = bodies,
+                            .joint_count = 1,
+                            .joints = joints,
+                            .gravity = {0, -98, 0},
+                            .hz = 60,
+                            .iterations = 10};
+}
+
+static void a_locked_link_follows(void)
+{
+    mmd_world_desc desc = link_desc();
+    mmd_world *world = mmd_world_new(&desc, NULL);
+    if (!CHECK(world))
+        return;
+    CHECK_INT(mmd_world_follower_count(world), 1);
+    double place[] = {0, 0, 0, 0, 0, 0, 1}, state[26];
+    for (int i = 0; i < 120; i++) {
+        place[0] += 1 / 60.0;
+        CHECK(mmd_world_step(world, place, NULL));
+    }
+    mmd_world_state(world, state);
+    CHECK_NEAR(state[0], 2, 1e-12);
+    CHECK_NEAR(state[7], 1, 1e-12);
+    /* behind by what the joint gives */
+    CHECK_NEAR(state[13], 2, 0.1);
+    CHECK_NEAR(state[14], -2, 0.1);
+    CHECK_NEAR(state[20], 1, 0.1);
+    mmd_world_free(world);
+}
+
+static void a_world_survives_every_failing_allocation(void)
+{
+    mmd_world_desc desc = link_desc();
+    mmd_world *world = NULL;
+    for (long n = 0; !world; n++) {
+        mmd_error err = {0};
+        mmd_arena_fail_after(n);
+        world = mmd_world_new(&desc, &err);
+        if (!world)
+            CHECK_INT(err.code, MMD_E_MEMORY);
+    }
+    mmd_arena_fail_after(-1);
+    mmd_world_free(world);
+}
+
+void world_tests(void)
+{
+    RUN(elementary_functions_are_right);
+    RUN(a_locked_link_follows);
+    RUN(a_world_survives_every_failing_allocation);
+}

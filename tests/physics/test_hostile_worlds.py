@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Worlds that no sound file describes: an error that names the number, or a finite result."""
+
+import re
+
+import mmdskin
+import numpy as np
+import pytest
+from physics.rigs import body, joint
+
+PAIR = [body(), body(position=(0, 2, 0))]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "joints", "text"),
+    [
+        ([body(mass=np.nan)], [], "body 0: mass is NaN"),
+        ([body(), body(size=(1, np.inf, 1))], [], "body 1: size is infinite"),
+        ([body(size=(1, 1, 1e300))], [], "body 0: size is infinite"),
+        ([body(size=(-1, 1, 1))], [], "body 0: size -1 is negative"),
+        ([body(mass=-2)], [], "body 0: mass -2 is negative"),
+        ([body(group=16)], [], "body 0: group 16 of 16"),
+        ([body(group=-1)], [], "bodies[0].group: -1, expected 0 to 255"),
+        ([body(shape="cone")], [], "bodies[0].shape: 'cone' is none of its words"),
+        ([body(position=(1, 2))], [], "bodies[0].position: 2 numbers, expected 3"),
+        (PAIR, [joint(0, 2)], "joint 0: body 2 of 2"),
+        (PAIR, [joint(0, -2)], "joint 0: body -2 of 2"),
+        (PAIR, [joint(0, 1), joint(0, 1, rotation=(np.nan, 0, 0))], "joint 1: rotation is NaN"),
+    ],
+)
+def test_a_bad_number_is_named(bodies, joints, text):
+    with pytest.raises(ValueError, match=re.escape(text)):
+        mmdskin.World(bodies, joints)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"hz": 0}, "hz: 0, expected 1 to 100000"),
+        ({"hz": np.nan}, "hz: nan, expected 1 to 100000"),
+        ({"iterations": 0}, "iterations: 0, expected 1 to 1000"),
+        ({"gravity": (0, np.inf, 0)}, "gravity: inf"),
+        ({"gravity": (0, 1)}, "gravity: shape (2,), expected (3,)"),
+        ({"joint_order": [1]}, "joint_order[0]: joint 1 of 1"),
+        ({"joint_order": [0, 0]}, "joint_order[1]: joint 0 is there twice"),
+    ],
+)
+def test_a_bad_setting_is_named(settings, text):
+    with pytest.raises(ValueError, match=re.escape(text)):
+        mmdskin.World(PAIR, [joint(0, 1)], **settings)
+
+
+@pytest.mark.parametrize("records", [[1], 1, [None], [object()]])
+def test_what_is_no_record_is_a_type_error(records):
+    with pytest.raises(TypeError):
+        mmdskin.World(records, [])
+    with pytest.raises(TypeError):
+        mmdskin.World(PAIR, records)
+
+
+def test_bad_states_and_places_change_nothing():
+    world = mmdskin.World([body(mode="follow_bone"), body()], [])
+    before = world.state.tobytes()
+    bad = np.array(world.state)
+    bad[1, 8] = np.nan
+    with pytest.raises(ValueError, match=re.escape("state[1, 8]: nan, expected at most 1e6")):
+        world.state = bad
+    with pytest.raises(ValueError, match=re.escape("state: shape (1, 13), expected (2, 13)")):
+        world.state = bad[:1]
+    with pytest.raises(ValueError, match=re.escape("places[0]: a quaternion of length 0")):
+        world.step(np.zeros((1, 7)))
+    with pytest.raises(ValueError, match=re.escape("places: shape (2, 7), expected (1, 7)")):
+        world.step(np.ones((2, 7)))
+    with pytest.raises(ValueError):
+        world.state[0, 0] = 1  # a copy; assign the whole
+    assert world.state.tobytes() == before
+
+
+def run(bodies, joints, steps=30, **settings):
+    world = mmdskin.World(bodies, joints, **settings)
+    for _ in range(steps):
+        world.step()
+        assert np.isfinite(world.state).all()
+    return world.state
+
+
+@pytest.mark.parametrize("shape", ["sphere", "box", "capsule"])
+@pytest.mark.parametrize("size", [0, 1e-30, 1e30])
+@pytest.mark.parametrize("mass", [0, 1e-30, 1e30])
+def test_any_size_and_mass_stays_finite(shape, size, mass):
+    odd = {"shape": shape, "size": (size, size, size), "mass": mass}
+    bodies = [body(mode="follow_bone"), body(position=(0, -3, 0), **odd), body(position=(0, -6, 0))]
+    run(bodies, [joint(0, 1), joint(1, 2, position=(0, -4, 0), rotation_spring=(1e30, 5, 5))])
+
+
+def test_a_body_without_mass_stays():
+    state = run([body(mass=0, position=(0, 5, 0)), body()], [joint(0, 1)])
+    assert np.array_equal(state[0], [0, 5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])
+
+
+def test_joints_to_themselves_and_to_nothing_do_nothing():
+    odd = [joint(0, 0), joint(-1, 1), joint(1, -1), joint(-1, -1)]
+    assert run(PAIR, odd).tobytes() == run(PAIR, []).tobytes()
+
+
+def test_a_circle_of_joints_and_inverted_limits_stay_finite():
+    bodies = [body(position=(i, i % 2, 0)) for i in range(6)]
+    wild = {"rotation_lower": (3, -3, 9), "rotation_upper": (-3, 3, -9)}
+    run(bodies, [joint(i, (i + 1) % 6, **wild) for i in range(6)] * 3)
+
+
+def test_a_body_that_would_leave_the_numbers_rests():
+    world = mmdskin.World([body()], [], gravity=(1e6, 0, 0))
+    state = np.array(world.state)
+    state[0, 0], state[0, 7] = 999_999, 900_000
+    world.state = state
+    world.step()
+    assert np.array_equal(world.state[0, [0, 7]], [999_999, 0])
+
+
+def test_random_numbers_stay_finite():
+    random = np.random.default_rng(3)
+    for _ in range(100):
+        scale = 10.0 ** random.uniform(-6, 6, 3)
+        bodies = [
+            body(
+                shape=random.choice(["sphere", "box", "capsule"]),
+                mode=random.choice(["follow_bone", "physics", "physics_and_bone"]),
+                size=abs(random.normal(size=3)) * scale[0],
+                position=random.normal(size=3) * scale[1],
+                rotation=random.normal(size=3) * 9,
+                mass=random.choice([0, 1, scale[2]]),
+                linear_damping=random.normal() * 3,
+                angular_damping=random.normal() * 3,
+            )
+            for _ in range(5)
+        ]
+        joints = [
+            joint(
+                *random.integers(-1, 5, 2),
+                **{
+                    name: random.normal(size=3) * 10.0 ** random.uniform(-6, 6)
+                    for name in mmdskin.Joint._fields[5:]
+                },
+            )
+            for _ in range(6)
+        ]
+        run(bodies, joints, steps=10)
