@@ -5,8 +5,8 @@
    are those of skin_scalar.c under the same names; what belongs to a group of vertices with the
    same bones is worked out once per group, what remains runs on WIDTH vertices side by side. */
 
+#include "core/skin/skin_formulas.h"
 #include "core/skin/skin_lanes.h"
-#include "core/skin/skin_scalar.h"
 #include "core/skin/skin_vector.h"
 
 #include <float.h>

@@ -20,13 +20,15 @@
    slerp_shares          what slerp makes of two weights; nlerp takes them as is      all four
    quaternion_matrix     the rotation of a quaternion (shaders: rotate, without it)   C, twin
    linear_normal         inverse transpose by cofactors                               all four
-   precise_normal        the same in double, where float is not enough                here
+   precise_normal        the same in double, where float is not enough                C
    orthogonal_tangent    the turned tangent made orthogonal to the normal             all four
    unit_or               unit vector, or another where there is none                  all four
 
    Constants are in skin_frame.h. The twin, being of float64, has limits of its own, and so has
    slerp: below which angle it is nlerp depends on the arithmetic. */
 #include "core/skin/skin_scalar.h"
+
+#include "core/skin/skin_formulas.h"
 
 #define CGLM_ALL_UNALIGNED
 #include <cglm/cglm.h>
@@ -42,16 +44,6 @@ typedef struct placement {
     bool is_rotation;
     bool pulled; /* pull_to_segment follows */
 } placement;
-
-/* Unit `v`, or `otherwise` when v has no direction (or none that squares in float can tell). */
-static void unit_or(const float *v, const float *otherwise, float *out)
-{
-    float square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-    bool good = square >= FLT_MIN && square <= FLT_MAX;
-    float scale = good ? 1 / sqrtf(square) : 1;
-    for (int i = 0; i < 3; i++)
-        out[i] = good ? v[i] * scale : otherwise[i];
-}
 
 static void bone_linear(const mmd_skin_bone *bone, mat3 out)
 {
@@ -79,15 +71,6 @@ static void blend_linear(const mmd_vertex *vertex, const mmd_skin_bone *bones, p
             out->target[k] += weight * bone->rows[k][3];
         }
     }
-}
-
-double mmd_skin_arc(const float a[4], const float b[4])
-{
-    double chord = 0;
-    for (int i = 0; i < 4; i++)
-        chord += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
-    double angle = 2 * asin(fmin(sqrt(chord) / 2, 1));
-    return angle < 1e-5 ? 0 : angle; /* below, sin(w a) / sin(a) is w to 1e-10 */
 }
 
 static void slerp_shares(double angle, const float *weights, float shares[2])
@@ -173,29 +156,6 @@ static bool blend_center(const mmd_vertex *vertex, const mmd_skin_bone *bones, p
     return true;
 }
 
-void mmd_skin_outward(const float u0[3], const float u1[3], const float q0[4], const float q1[4],
-                      float out[3])
-{
-    versor a, b, between;
-    vec3 first, second, outside, axis;
-    memcpy(a, q0, sizeof a);
-    glm_quat_conjugate((float *)q1, b);
-    glm_quat_mul(a, b, between);
-    if (between[3] < 0)
-        glm_vec4_negate(between);
-    glm_quat_conjugate(b, b);
-    glm_quat_rotatev(a, (float *)u0, first);
-    glm_quat_rotatev(b, (float *)u1, second);
-    glm_vec3_add(first, second, outside);
-    const float none[3] = {0};
-    unit_or(outside, none, outside);
-    unit_or(between, none, axis);
-    /* 1 - w by the other parts: as it stands it loses half of the digits near rest. */
-    float reach = fminf(1, 2 * sqrtf(glm_vec3_norm2(between) / (1 + between[3])));
-    for (int i = 0; i < 3; i++)
-        out[i] = reach * (outside[i] - axis[i] * glm_vec3_dot(axis, outside));
-}
-
 /* The point of the segment from `head` along `along` that is nearest to p. */
 static void nearest_on_segment(float *p, float *head, float *along, float *out)
 {
@@ -204,18 +164,6 @@ static void nearest_on_segment(float *p, float *head, float *along, float *out)
     float x = glm_vec3_dot(away, along) / glm_vec3_norm2(along);
     glm_vec3_copy(head, out);
     glm_vec3_muladds(along, glm_clamp_zo(x), out);
-}
-
-void mmd_skin_segment(const float c[3], const float c0[3], const mmd_skin_bone *bone, float head[3],
-                      float along[3])
-{
-    versor q;
-    memcpy(q, bone->rotation, sizeof q);
-    glm_vec3_sub((float *)c0, (float *)c, along);
-    glm_quat_rotatev(q, along, along);
-    glm_quat_rotatev(q, (float *)c, head);
-    for (int i = 0; i < 3; i++)
-        head[i] += bone->rows[i][3];
 }
 
 /* Brings p, where dual quaternions have put the vertex, back to the distance that it has from its
@@ -249,6 +197,16 @@ static void compensate(const mmd_skin_frame *frame, const mmd_vertex *vertex, pl
     glm_vec3_muladds(away, frame->correction * vertex->factor, out->target);
 }
 
+static bool has_rotations(const mmd_vertex *vertex, const mmd_skin_bone *bones)
+{
+    for (int i = 0; i < vertex->count; i++) {
+        const float *q = bones[vertex->bones[i]].rotation;
+        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
+            return false;
+    }
+    return true;
+}
+
 static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *out)
 {
     memset(out, 0, sizeof *out);
@@ -258,11 +216,8 @@ static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placeme
         return;
     }
     mmd_skin_kind kind = mmd_skin_kind_of(frame->method, vertex->kind, vertex->count);
-    for (int i = 0; i < vertex->count; i++) {
-        const float *q = frame->bones[vertex->bones[i]].rotation;
-        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
-            kind = MMD_SKIN_LINEAR;
-    }
+    if (kind != MMD_SKIN_LINEAR && !has_rotations(vertex, frame->bones))
+        kind = MMD_SKIN_LINEAR;
     bool placed = false;
     switch (kind) {
     case MMD_SKIN_SDEF:
@@ -290,33 +245,6 @@ static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placeme
         blend_linear(vertex, frame->bones, out);
 }
 
-/* Inverse transpose, up to a positive factor: the cofactor matrix times the sign of the
- * determinant. */
-void mmd_skin_precise_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, float out[3])
-{
-    double m[3][3] = {{0}}, cofactors[3][3], n[3], square = 0;
-    for (int i = 0; i < vertex->count; i++)
-        for (int k = 0; k < 9; k++)
-            m[k / 3][k % 3] +=
-                (double)vertex->weights[i] * bones[vertex->bones[i]].rows[k / 3][k % 3];
-    for (int row = 0; row < 3; row++)
-        for (int column = 0; column < 3; column++) {
-            const double *a = m[(row + 1) % 3], *b = m[(row + 2) % 3];
-            int next = (column + 1) % 3, last = (column + 2) % 3;
-            cofactors[row][column] = a[next] * b[last] - a[last] * b[next];
-        }
-    double det = m[0][0] * cofactors[0][0] + m[0][1] * cofactors[0][1] + m[0][2] * cofactors[0][2];
-    for (int row = 0; row < 3; row++) {
-        n[row] = 0;
-        for (int column = 0; column < 3; column++)
-            n[row] += cofactors[row][column] * vertex->normal[column];
-        square += n[row] * n[row];
-    }
-    double scale = (det < 0 ? -1 : 1) / sqrt(square);
-    for (int row = 0; row < 3; row++)
-        out[row] = square > 0 ? (float)(n[row] * scale) : vertex->normal[row];
-}
-
 /* By the cofactors in float, where they are enough. */
 static void linear_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *placed,
                           float *out)
@@ -332,7 +260,7 @@ static void linear_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, 
     memcpy(n, vertex->normal, sizeof n);
     glm_mat3_mulv(cofactors, n, n);
     float square = glm_vec3_norm2(n);
-    if (square >= fmaxf(MMD_LEAST_NORMAL * size * size, FLT_MIN) && square <= FLT_MAX)
+    if (square >= MMD_LEAST_NORMAL * size * size && square >= FLT_MIN && square <= FLT_MAX)
         glm_vec3_scale(n, sign / sqrtf(square), out);
     else
         mmd_skin_precise_normal(vertex, bones, out);
@@ -343,7 +271,7 @@ static void rotated_normal(const mmd_vertex *vertex, placement *placed, float *o
     vec3 n;
     memcpy(n, vertex->normal, sizeof n);
     glm_mat3_mulv(placed->linear, n, n);
-    unit_or(n, vertex->normal, out);
+    mmd_skin_unit_or(n, vertex->normal, out);
 }
 
 static void orthogonal_tangent(const mmd_vertex *vertex, placement *placed, float *normal,
@@ -357,7 +285,7 @@ static void orthogonal_tangent(const mmd_vertex *vertex, placement *placed, floa
     /* Along the normal only rounding is left. */
     if (glm_vec3_norm2(across) <= MMD_LEAST_TANGENT * glm_vec3_norm2(t))
         glm_vec3_zero(across);
-    unit_or(across, vertex->tangent, out);
+    mmd_skin_unit_or(across, vertex->tangent, out);
 }
 
 static void morph_positions(const mmd_skin_frame *frame)
@@ -395,33 +323,40 @@ static void put_directions(const mmd_skin_frame *frame, size_t v, placement *pla
         tangent[3] = vertex->tangent[3];
 }
 
+static void put_position(const mmd_skin_frame *frame, size_t v, placement *placed)
+{
+    const mmd_vertex *vertex = &frame->mesh->vertices[v];
+    const float *position = frame->weights ? frame->scratch + 3 * v : vertex->position;
+    vec3 p;
+    for (int i = 0; i < 3; i++)
+        p[i] = position[i] - placed->center[i];
+    glm_mat3_mulv(placed->linear, p, p);
+    glm_vec3_add(p, placed->target, p);
+    if (placed->pulled)
+        pull_to_segment(vertex, &frame->bones[vertex->bones[0]], frame->correction, position, p);
+    memcpy(frame->positions + 3 * v, p, sizeof p);
+}
+
+static void skin_vertices(const mmd_skin_frame *frame, size_t first, size_t end)
+{
+    for (size_t v = first; v < end; v++) {
+        placement placed;
+        place(frame, &frame->mesh->vertices[v], &placed);
+        if (frame->positions)
+            put_position(frame, v, &placed);
+        if (frame->normals || frame->tangents)
+            put_directions(frame, v, &placed);
+    }
+}
+
 void mmd_skin_scalar_directions(const mmd_skin_frame *frame, size_t vertex)
 {
-    placement placed;
-    place(frame, &frame->mesh->vertices[vertex], &placed);
-    put_directions(frame, vertex, &placed);
+    skin_vertices(frame, vertex, vertex + 1);
 }
 
 void mmd_skin_scalar(const mmd_skin_frame *frame)
 {
-    const mmd_mesh *mesh = frame->mesh;
     if (frame->weights)
         morph_positions(frame);
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
-        const mmd_vertex *vertex = &mesh->vertices[v];
-        const float *position = frame->weights ? frame->scratch + 3 * v : vertex->position;
-        placement placed;
-        place(frame, vertex, &placed);
-        vec3 p;
-        for (int i = 0; i < 3; i++)
-            p[i] = position[i] - placed.center[i];
-        glm_mat3_mulv(placed.linear, p, p);
-        glm_vec3_add(p, placed.target, p);
-        if (placed.pulled)
-            pull_to_segment(vertex, &frame->bones[vertex->bones[0]], frame->correction, position,
-                            p);
-        memcpy(frame->positions + 3 * v, p, sizeof p);
-        if (frame->normals || frame->tangents)
-            put_directions(frame, v, &placed);
-    }
+    skin_vertices(frame, 0, frame->mesh->vertex_count);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/skin_vector.h"
 
-#include "core/skin/skin_scalar.h"
+#include "core/skin/skin_formulas.h"
 
 #include <float.h>
 #include <math.h>
