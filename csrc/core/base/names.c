@@ -34,7 +34,8 @@ static bool grow(mmd_arena *arena, mmd_names *names)
     size_t room = names->room ? 2 * names->room : 64;
     mmd_name *wider = mmd_arena_alloc(arena, room, sizeof *wider);
     mmd_name_branch *branches = mmd_arena_alloc(arena, room, sizeof *branches);
-    if (!wider || !branches)
+    uint32_t *recent = mmd_arena_alloc(arena, 4 * room, sizeof *recent);
+    if (!wider || !branches || !recent)
         return false;
     if (names->count) {
         memcpy(wider, names->names, names->count * sizeof *wider);
@@ -43,6 +44,7 @@ static bool grow(mmd_arena *arena, mmd_names *names)
     names->room = room;
     names->names = wider;
     names->branches = branches;
+    names->recent = recent;
     return true;
 }
 
@@ -91,15 +93,25 @@ static bool find_or_add(mmd_arena *arena, mmd_names *names, const mmd_name *name
     return true;
 }
 
+static size_t hash(const mmd_name *name, size_t room)
+{
+    uint64_t value = name->size;
+    for (size_t i = 0; i < name->size; i++)
+        value = (value << 5 | value >> 59) ^ name->bytes[i];
+    return (size_t)(value * 0x9e3779b97f4a7c15u >> 32) & (4 * room - 1);
+}
+
 bool mmd_names_add(mmd_arena *arena, mmd_names *names, const uint8_t *bytes, size_t size,
                    uint32_t *number)
 {
-    mmd_name name = {.bytes = bytes, .size = size};
-    *number = names->count ? names->names[names->last].follower : 0;
-    if ((*number >= names->count || !equal(&names->names[*number], &name)) &&
-        !find_or_add(arena, names, &name, number))
+    mmd_name name = {bytes, size};
+    if (names->count) {
+        *number = names->recent[hash(&name, names->room)];
+        if (equal(&names->names[*number], &name))
+            return true;
+    }
+    if (!find_or_add(arena, names, &name, number))
         return false;
-    names->names[names->last].follower = *number;
-    names->last = *number;
+    names->recent[hash(&name, names->room)] = *number;
     return true;
 }

@@ -9,7 +9,6 @@
 typedef struct mmd_name {
     const uint8_t *bytes;
     size_t size;
-    uint32_t follower; /* the name that came after this one last time, and is likely to again */
 } mmd_name;
 
 /* A branch of the tree in which names are looked up: at the first bit where those below it differ.
@@ -21,13 +20,14 @@ typedef struct mmd_name_branch {
 } mmd_name_branch;
 
 /* A zeroed one is empty. A look-up takes no more steps than the name has bits, whatever a file is
-   made of: a hash table could be filled with names that collide. */
+   made of: a hash table could be filled with names that collide. Most names come again and are
+   found in `recent` without a walk. */
 typedef struct mmd_names {
     size_t count, room;
     mmd_name *names;
     mmd_name_branch *branches; /* count - 1 */
     int32_t root;
-    uint32_t last; /* that was added or found */
+    uint32_t *recent; /* 4 room numbers: by a hash, the name that had it last, or any other */
 } mmd_names;
 
 /* The number of a name, new or known. False when memory is short. */

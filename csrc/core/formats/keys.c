@@ -4,6 +4,20 @@
 #include <math.h>
 #include <string.h>
 
+/* Files have most keys near their places. */
+enum { SORTED_BY_INSERTION = 16 };
+
+static void insert_all(uint64_t *keys, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        uint64_t key = keys[i];
+        size_t place = i;
+        for (; place > 0 && keys[place - 1] > key; place--)
+            keys[place] = keys[place - 1];
+        keys[place] = key;
+    }
+}
+
 static void merge(const uint64_t *from, uint64_t *to, size_t first, size_t middle, size_t end)
 {
     for (size_t a = first, b = middle, i = first; i < end; i++)
@@ -12,11 +26,13 @@ static void merge(const uint64_t *from, uint64_t *to, size_t first, size_t middl
 
 size_t mmd_keys_sort(uint64_t *keys, uint64_t *spare, size_t count)
 {
+    for (size_t i = 0; i < count; i += SORTED_BY_INSERTION)
+        insert_all(keys + i, count - i < SORTED_BY_INSERTION ? count - i : SORTED_BY_INSERTION);
     bool ordered = true;
     for (size_t i = 1; i < count && ordered; i++)
         ordered = keys[i - 1] < keys[i];
     uint64_t *from = keys, *to = spare;
-    for (size_t width = 1; width < count && !ordered; width *= 2) {
+    for (size_t width = SORTED_BY_INSERTION; width < count && !ordered; width *= 2) {
         for (size_t first = 0; first < count; first += 2 * width) {
             size_t middle = first + width < count ? first + width : count;
             size_t end = middle + width < count ? middle + width : count;
