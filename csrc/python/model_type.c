@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/base/arena.h"
 #include "core/base/error.h"
 #include "python/arrays.h"
 #include "python/records.h"

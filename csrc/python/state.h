@@ -5,8 +5,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "core/pose/rig.h"
-#include "core/skin/mesh.h"
 #include "mmdskin.h"
 #include "python/posers.h"
 #include "python/variants.h"

@@ -2,7 +2,7 @@
 #ifndef MMD_PY_VARIANTS_H
 #define MMD_PY_VARIANTS_H
 
-#include "core/skin/mesh.h"
+#include "mmdskin.h"
 
 #include <stdatomic.h>
 
