@@ -192,6 +192,14 @@ def _remove_layers(data, made):
 # Keyframes of one curve
 
 
+def new_curve(holder: Any, path: str, index: int = 0, group: str = "") -> bpy.types.FCurve:
+    """A curve among those of `channels`; the group is made where it is missing."""
+    curve = holder.fcurves.new(path, index=index)
+    if group:
+        curve.group = holder.groups.get(group) or holder.groups.new(group)
+    return curve
+
+
 def write(curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray) -> None:
     """Linear keyframes in place of those from the first of the frames on; earlier ones stay."""
     kept = before(curve, frames[0])

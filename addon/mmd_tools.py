@@ -25,6 +25,11 @@ SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
 # The key that its driver for SDEF writes, and the group of the vertices that the driver moves.
 SDEF_RESULT, SDEF_MASK = "mmd_sdef_skinning", "mmd_sdef_mask"
 NOT_MORPHS = frozenset((*SDEF_KEYS, SDEF_RESULT))
+# Custom properties of our own imports, called like its fields: of the root and of pose bones their
+# name in the file; of the root all morphs; of pose bones their number in the file, the record of
+# whose transformation they copy, and whether their direction shows nothing of the file.
+NAME, MORPHS = "mmd_name_j", "mmd_morphs"
+NUMBER, APPEND, TIP = "mmd_bone_id", "mmd_append", "mmd_tip"
 PHYSICS_CONSTRAINT = "mmd_tools_rigid_track"  # by which rigid bodies move bones
 _ROOT = 2  # 'ROOT' in the enumeration `mmd_type`
 _PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}
@@ -41,6 +46,8 @@ def is_root(obj: bpy.types.Object) -> bool:
 
 def bone_in_file(pose_bone: bpy.types.PoseBone) -> tuple[str | None, int]:
     """(name, number) that a bone had in the file, (None or empty, -1) where it has none."""
+    if NAME in pose_bone:
+        return pose_bone[NAME], pose_bone.get(NUMBER, -1)
     mmd_bone = getattr(pose_bone, "mmd_bone", None)
     if mmd_bone is not None:
         return mmd_bone.name_j, mmd_bone.bone_id

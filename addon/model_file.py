@@ -22,11 +22,6 @@ from .user_error import UserError
 if TYPE_CHECKING:
     import mmdskin
 
-NAME = "mmd_name_j"  # custom properties of a pose bone: its name in the file
-_NUMBER = "mmd_bone_id"  # and its number
-TIP = "mmd_tip"  # whether its direction shows nothing of the file
-_APPEND = "mmd_append"  # whose transformation it copies, as the file's record of it
-_MORPHS = "mmd_morphs"  # custom property of the root that our importer made
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
 _TOLERANCE = 2e-5  # of the armature's size
 
@@ -74,15 +69,15 @@ def rig(armature: bpy.types.Object, path: str = "") -> Rig:
 
 def is_tip(pose_bone: bpy.types.PoseBone) -> bool:
     """Whether the file gives a bone no length, and Blender one that its importer has made up."""
-    return bool(pose_bone.get(TIP, mmd_tools.is_tip(pose_bone)))
+    return bool(pose_bone.get(mmd_tools.TIP, mmd_tools.is_tip(pose_bone)))
 
 
 def rotation_sources(armature: bpy.types.Object) -> dict[str, str]:
     """Bone: the bone whose rotation it copies, as importers have noted it."""
-    numbers = {_kept(bone)[1]: bone.name for bone in armature.pose.bones}
+    numbers = {mmd_tools.bone_in_file(bone)[1]: bone.name for bone in armature.pose.bones}
     found = {}
     for bone in armature.pose.bones:
-        append = bone.get(_APPEND)
+        append = bone.get(mmd_tools.APPEND)
         if append is None:
             source = mmd_tools.rotation_source(bone)
         else:
@@ -95,8 +90,8 @@ def rotation_sources(armature: bpy.types.Object) -> dict[str, str]:
 def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
     """The shape key of each morph of the file, "" for none; () where our importer noted nothing."""
     for obj in _with_parents(armature):
-        if _MORPHS in obj:
-            return tuple(morph.get("key", "") for morph in obj[_MORPHS])
+        if mmd_tools.MORPHS in obj:
+            return tuple(morph.get("key", "") for morph in obj[mmd_tools.MORPHS])
     return ()
 
 
@@ -201,7 +196,7 @@ def match_bones(armature: bpy.types.Object, pmx: "mmdskin.Model") -> dict[str, i
     # A bone that was duplicated in Blender says the same of itself as the first.
     pose_bones = sorted(armature.pose.bones, key=lambda bone: _is_numbered(bone.name))
     for pose_bone in pose_bones:
-        kept, number = _kept(pose_bone)
+        kept, number = mmd_tools.bone_in_file(pose_bone)
         numbers = [number] if kept and _name_of(pmx.bones, number) == kept else []
         numbers += [by_name.get(kept), by_name.get(pose_bone.name)]
         numbers.append(by_side.get(_scene_side(pose_bone.name)))
@@ -211,13 +206,6 @@ def match_bones(armature: bpy.types.Object, pmx: "mmdskin.Model") -> dict[str, i
                 found[pose_bone.name] = number
                 break
     return found
-
-
-def _kept(pose_bone):
-    """Name and number in the file, as an importer has noted them."""
-    if NAME in pose_bone:
-        return pose_bone[NAME], pose_bone.get(_NUMBER, -1)
-    return mmd_tools.bone_in_file(pose_bone)
 
 
 def _name_of(bones, number):

@@ -21,7 +21,7 @@ def add_pulses(keys, names, frames, places):
         first, last = max(place - 1, 0), min(place + 1, len(frames) - 1)
         values = np.zeros(last - first + 1, np.float32)
         values[place - first] = 1
-        actions.write(holder.fcurves.new(path), times[first : last + 1], values)
+        actions.write(actions.new_curve(holder, path), times[first : last + 1], values)
     return state
 
 

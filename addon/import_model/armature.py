@@ -10,7 +10,7 @@ import math
 import bpy
 from mathutils import Vector
 
-from .. import blender_versions, model_file
+from .. import blender_versions, mmd_tools
 
 SHORTEST = 0.001  # Blender deletes bones that have no length
 _FARTHEST = 1e5  # of the file's units; beyond, head and tail would round to one point
@@ -39,7 +39,7 @@ def add_bones(context, obj, records, bone_names, scale):
         _lock(bone, record, number in tips)
         _describe(bone, record, number)
         if number in tips:
-            bone[model_file.TIP] = True
+            bone[mmd_tools.TIP] = True
 
 
 def _edit_bones(edit_bones, records, bone_names, scale):
@@ -131,9 +131,9 @@ def _lock(bone, record, is_tip):
 
 def _describe(bone, record, number):
     """What the file says of the bone, as custom properties; other bones go by their number."""
-    bone["mmd_name_j"] = record.name
+    bone[mmd_tools.NAME] = record.name
     bone["mmd_name_e"] = record.name_english
-    bone["mmd_bone_id"] = number
+    bone[mmd_tools.NUMBER] = number
     bone["mmd_layer"] = record.layer
     bone["mmd_flags"] = record.flags
     bone["mmd_position"] = record.position
@@ -142,7 +142,7 @@ def _describe(bone, record, number):
     else:
         bone["mmd_tail_offset"] = record.tail_offset
     if record.append:
-        bone["mmd_append"] = record.append._asdict()
+        bone[mmd_tools.APPEND] = record.append._asdict()
     if record.fixed_axis:
         bone["mmd_fixed_axis"] = record.fixed_axis
     if record.local_axes:

@@ -7,6 +7,7 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
+from .. import mmd_tools
 from ..blender_versions import HAS_FILE_HANDLERS
 from ..translations import tr
 from ..user_error import UserError
@@ -31,7 +32,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
     scale: FloatProperty(
         name="Scale",
         description="Size of one MMD unit; 0.08 makes the model life-size",
-        default=0.08,
+        default=mmd_tools.USUAL_SCALE,
         min=1e-4,
         max=1e4,
         soft_min=0.001,

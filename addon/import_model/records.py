@@ -9,12 +9,12 @@ from .. import blender_versions, mmd_tools
 
 def describe(root, pmx, key_names, options):
     """Describe the model; `key_names` are its shape keys by the number of their morph."""
-    root["mmd_name_j"], root["mmd_name_e"] = pmx.name, pmx.name_english
+    root[mmd_tools.NAME], root["mmd_name_e"] = pmx.name, pmx.name_english
     root["mmd_comment_j"], root["mmd_comment_e"] = pmx.comment, pmx.comment_english
     root["mmd_version"] = pmx.version
     root["mmd_scale"] = options.scale
     if "MORPHS" in options.parts:
-        root["mmd_morphs"] = [
+        root[mmd_tools.MORPHS] = [
             _morph(morph, key_names.get(number, "")) for number, morph in enumerate(pmx.morphs)
         ]
     if "DISPLAY" in options.parts:

@@ -39,7 +39,7 @@ def write_bones(record: Record, bones: list[Channels], frames: np.ndarray, repla
         for channel, values in zip(used, (bone.locations, bone.rotations), strict=True):
             path = paths[bone.name][channel]
             curves = [
-                known.get((path, index)) or _bone_curve(holder, path, index, bone.name)
+                known.get((path, index)) or actions.new_curve(holder, path, index, bone.name)
                 for index in range(values.shape[1])
             ]
             if channel == "rotation_quaternion":
@@ -58,7 +58,7 @@ def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool
     if replace:
         actions.drop(holder.fcurves, set(paths.values()))
     for name, column in values.items():
-        curve = holder.fcurves.find(paths[name]) or holder.fcurves.new(paths[name])
+        curve = holder.fcurves.find(paths[name]) or actions.new_curve(holder, paths[name])
         _write(curve, frames, column)
     return muted
 
@@ -111,12 +111,6 @@ def _unlock(record: Record, values: Values) -> int:
         key.slider_min = min(key.slider_min, float(column.min()))
         key.slider_max = max(key.slider_max, float(column.max()))
     return record.mute_drivers({actions.value_path(name) for name in values})
-
-
-def _bone_curve(holder, path, index, bone):
-    curve = holder.fcurves.new(path, index=index)
-    curve.group = holder.groups.get(bone) or holder.groups.new(bone)
-    return curve
 
 
 def _turned(rotations, curves, frame):

@@ -197,11 +197,11 @@ class Follows(MotionCase):
             self.assert_follows(self.open())
 
     def keep_ours(self, bone, name):
-        bone[addon().model_file.NAME] = name
+        bone[addon().mmd_tools.NAME] = name
 
     def keep_mmd_tools(self, bone, name):
-        if addon().model_file.NAME in bone:
-            del bone[addon().model_file.NAME]
+        if addon().mmd_tools.NAME in bone:
+            del bone[addon().mmd_tools.NAME]
         bone["mmd_bone"] = {"name_j": name}
 
     def test_bones_of_the_same_name(self):
@@ -216,14 +216,14 @@ class Follows(MotionCase):
         self.mesh, self.armature = self.scene.mesh, self.scene.armature
         for bone in self.armature.pose.bones:
             if bone.name.startswith("同じ"):
-                bone[addon().model_file.NAME] = "同じ"
+                bone[addon().mmd_tools.NAME] = "同じ"
         self.model_path = self.write("同じ.pmx", pmx_file.write(pmx))
 
     def test_bones_of_the_same_name_that_were_renamed(self):
         self.same_names()
         for number, name in enumerate(self.scene.bone_names):
             bone = self.armature.pose.bones[name]
-            bone[addon().model_file.NAME] = self.scene.pmx.bones[number].name
+            bone[addon().mmd_tools.NAME] = self.scene.pmx.bones[number].name
             bone["mmd_bone_id"] = number
             bone.name = self.scene.bone_names[number] = f"Bone {9 - number}"
         self.assert_follows(self.open())
