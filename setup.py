@@ -55,7 +55,7 @@ class EmbedShaders(Command):
 
     def run(self):
         parts = ["/* Made from shaders/ by setup.py. */"]
-        for path in map(Path, files("shaders/*.glsl", "shaders/*.vert")):
+        for path in map(Path, files("shaders/*.glsl", "shaders/*.vert", "shaders/*.frag")):
             name = "mmd_shader_" + path.name.replace(".", "_")
             text = c_string(path.read_text(encoding="utf-8"))
             parts.append(f"static const char {name}[] =\n{text};")

@@ -310,6 +310,16 @@ typedef struct mmd_motion {
 mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err);
 void mmd_motion_free(mmd_motion *motion);
 
+/* The place of a camera, which sees `target` in the middle of its picture with `up` upward. */
+typedef struct mmd_camera {
+    double position[3], target[3], up[3];
+    double fov; /* vertical, degrees */
+} mmd_camera;
+
+/* The camera at a frame, by MMD's curves: keys on neighbouring frames are a cut. Without keys MMD's
+   own, 45 units before (0, 10, 0). A key without perspective is taken as one with it. */
+void mmd_camera_at(const mmd_camera_track *track, double frame, mmd_camera *out);
+
 /* Poses */
 
 /* What posing needs of a model, which must outlive it: evaluation order, IK solvers. Fails only

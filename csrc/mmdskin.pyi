@@ -139,6 +139,18 @@ class Pose(NamedTuple):
     bone_matrices: NDArray[np.float32]
     morph_weights: NDArray[np.float32] | None
 
+class Rendered(NamedTuple):
+    image: NDArray[np.uint8] | None
+    depth: NDArray[np.float32] | None
+    normals: NDArray[np.float32] | None
+    triangles: NDArray[np.int32] | None
+
+class Camera(NamedTuple):
+    position: ArrayLike
+    target: ArrayLike
+    up: ArrayLike
+    fov: ArrayLike
+
 class BoneTrack(NamedTuple):
     name: str
     frames: NDArray[np.uint32]
@@ -289,6 +301,7 @@ class Motion:
     def shadow(self) -> ShadowTrack: ...
     @property
     def properties(self) -> PropertyTrack: ...
+    def camera_at(self, frames: ArrayLike, /) -> Camera: ...
     def unmatched(self, model: Model, /) -> Unmatched: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
@@ -356,5 +369,21 @@ def skin(
     out: Skinned | None = None,
     threads: int | None = None,
 ) -> Skinned: ...
+def render(
+    mesh: Model | Mesh,
+    skinned: Skinned,
+    *,
+    size: tuple[int, int] = (512, 512),
+    camera: Camera | None = None,
+    background: ArrayLike = (1, 1, 1, 0),
+    light: ArrayLike = (-0.5, -1, 0.5),
+    edges: bool = False,
+    want: Sequence[Literal["image", "depth", "normals", "triangles"]] = ("image",),
+    materials: Sequence[Material] | None = None,
+    uvs: ArrayLike | None = None,
+    textures: dict[int, NDArray[np.uint8]] | None = None,
+    samples: int = 1,
+    backend: Literal["auto", "gl"] = "auto",
+) -> Rendered: ...
 def backends() -> tuple[Backend, ...]: ...
 def shutdown() -> None: ...

@@ -72,6 +72,7 @@ void mmd_gl_close(mmd_gl_context *gl)
     mmd_arena_free(&gl->arena);
     gl->programs = NULL;
     gl->buffers = NULL;
+    gl->painters = NULL;
 }
 
 bool mmd_gl_check(const char *what, mmd_error *err)

@@ -17,7 +17,13 @@
 
 #define MMD_GL_1_1(X)                                                                              \
     X(void, BindTexture, (GLenum target, GLuint texture))                                          \
+    X(void, BlendFunc, (GLenum source, GLenum target))                                             \
+    X(void, CullFace, (GLenum side))                                                               \
     X(void, DeleteTextures, (GLsizei count, const GLuint *textures))                               \
+    X(void, DepthFunc, (GLenum comparison))                                                        \
+    X(void, Disable, (GLenum capability))                                                          \
+    X(void, DrawArrays, (GLenum mode, GLint first, GLsizei count))                                 \
+    X(void, DrawElements, (GLenum mode, GLsizei count, GLenum type, const void *offset))           \
     X(void, Enable, (GLenum capability))                                                           \
     X(void, Finish, (void))                                                                        \
     X(void, Flush, (void))                                                                         \
@@ -25,6 +31,13 @@
     X(GLenum, GetError, (void))                                                                    \
     X(void, GetIntegerv, (GLenum name, GLint * value))                                             \
     X(const GLubyte *, GetString, (GLenum name))                                                   \
+    X(void, ReadBuffer, (GLenum source))                                                           \
+    X(void, ReadPixels,                                                                            \
+      (GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, void *pixels)) \
+    X(void, TexImage2D,                                                                            \
+      (GLenum target, GLint level, GLint internal_format, GLsizei width, GLsizei height,           \
+       GLint border, GLenum format, GLenum type, const void *pixels))                              \
+    X(void, TexParameteri, (GLenum target, GLenum name, GLint value))                              \
     X(void, Viewport, (GLint x, GLint y, GLsizei width, GLsizei height))
 
 typedef struct mmd_gl_1_1 {
@@ -44,6 +57,7 @@ typedef struct mmd_gl_context {
     mmd_arena arena;
     struct mmd_gl_programs *programs; /* gl_program.c */
     struct mmd_gl_buffers *buffers;   /* gl_skin.c */
+    struct mmd_gl_painters *painters; /* gl_render.c */
 } mmd_gl_context;
 
 /* Opens a context and makes it current on the calling thread. Nothing stays open after a failure.

@@ -72,13 +72,11 @@ static void write_header(const mmd_gl_variant *v, char text[HEADER_SIZE])
                          floats[i].name, (double)floats[i].value);
 }
 
-static GLuint compile(const mmd_gl_variant *v, mmd_error *err)
+GLuint mmd_gl_compile(GLenum stage, const char *const *sources, GLsizei count, mmd_error *err)
 {
-    char header[HEADER_SIZE], log[512] = "no log";
-    write_header(v, header);
-    const char *source[] = {header, mmd_shader_skinning_glsl, mmd_shader_skin_vert};
-    GLuint shader = glCreateShader(GL_VERTEX_SHADER);
-    glShaderSource(shader, 3, source, NULL);
+    char log[512] = "no log";
+    GLuint shader = glCreateShader(stage);
+    glShaderSource(shader, count, sources, NULL);
     glCompileShader(shader);
     GLint ok = 0;
     glGetShaderiv(shader, GL_COMPILE_STATUS, &ok);
@@ -88,6 +86,26 @@ static GLuint compile(const mmd_gl_variant *v, mmd_error *err)
     glDeleteShader(shader);
     fail_with_log("shader does not compile", log, err);
     return 0;
+}
+
+bool mmd_gl_link(GLuint program, mmd_error *err)
+{
+    char log[512] = "no log";
+    glLinkProgram(program);
+    GLint ok = 0;
+    glGetProgramiv(program, GL_LINK_STATUS, &ok);
+    if (ok)
+        return true;
+    glGetProgramInfoLog(program, sizeof log, NULL, log);
+    return fail_with_log("program does not link", log, err);
+}
+
+static GLuint compile(const mmd_gl_variant *v, mmd_error *err)
+{
+    char header[HEADER_SIZE];
+    write_header(v, header);
+    const char *sources[] = {header, mmd_shader_skinning_glsl, mmd_shader_skin_vert};
+    return mmd_gl_compile(GL_VERTEX_SHADER, sources, 3, err);
 }
 
 static bool link_program(GLuint program, GLuint shader, const mmd_gl_variant *v, mmd_error *err)
@@ -105,15 +123,9 @@ static bool link_program(GLuint program, GLuint shader, const mmd_gl_variant *v,
         outputs[count++] = "out_tangent";
     glTransformFeedbackVaryings(program, count, outputs, GL_SEPARATE_ATTRIBS);
     glAttachShader(program, shader);
-    glLinkProgram(program);
+    bool ok = mmd_gl_link(program, err);
     glDetachShader(program, shader);
-    GLint ok = 0;
-    char log[512] = "no log";
-    glGetProgramiv(program, GL_LINK_STATUS, &ok);
-    if (ok)
-        return true;
-    glGetProgramInfoLog(program, sizeof log, NULL, log);
-    return fail_with_log("program does not link", log, err);
+    return ok;
 }
 
 static void find_uniforms(mmd_gl_program *program)

@@ -36,4 +36,8 @@ enum { MMD_GL_BONES, MMD_GL_MORPH_OFFSETS, MMD_GL_MORPH_WEIGHTS };
 const mmd_gl_program *mmd_gl_program_of(mmd_gl_context *context, const mmd_gl_variant *variant,
                                         mmd_error *err);
 
+/* Of any program: 0 or false when the driver refuses, `err` has its log. */
+GLuint mmd_gl_compile(GLenum stage, const char *const *sources, GLsizei count, mmd_error *err);
+bool mmd_gl_link(GLuint program, mmd_error *err);
+
 #endif

@@ -84,17 +84,22 @@ PyObject *mmd_array_view(mmd_dtype dtype, const void *data, int rank, const size
     return array;
 }
 
-bool mmd_array_new(int rank, const size_t *shape, mmd_array *out)
+bool mmd_array_new_of(mmd_dtype dtype, int rank, const size_t *shape, mmd_array *out)
 {
     npy_intp dims[MMD_MAX_RANK];
     for (int i = 0; i < rank; i++)
         dims[i] = (npy_intp)shape[i];
-    PyArrayObject *array = (PyArrayObject *)PyArray_SimpleNew(rank, dims, NPY_FLOAT32);
+    PyArrayObject *array = (PyArrayObject *)PyArray_SimpleNew(rank, dims, numpy_types[dtype]);
     if (!array)
         return false;
     describe(array, out);
     take(array, out);
     return true;
+}
+
+bool mmd_array_new(int rank, const size_t *shape, mmd_array *out)
+{
+    return mmd_array_new_of(MMD_FLOAT32, rank, shape, out);
 }
 
 /* The place of item `flat`: "[3, 1]". */

@@ -37,7 +37,8 @@ int mmd_arrays_init(void);
 PyObject *mmd_array_view(mmd_dtype dtype, const void *data, int rank, const size_t *shape,
                          PyObject *owner);
 
-/* A new array of uninitialised float32. */
+/* A new array, uninitialised; of float32. */
+bool mmd_array_new_of(mmd_dtype dtype, int rank, const size_t *shape, mmd_array *out);
 bool mmd_array_new(int rank, const size_t *shape, mmd_array *out);
 
 /* Converts an argument, or fails with a TypeError or ValueError that starts with `name`. Integers

@@ -9,6 +9,7 @@
     def load_model(source): ...            # model_type.c
     def load_motion(source): ...           # motion_type.c
     def skin(mesh, bone_matrices, ...): ...   # skin.c
+    def render(mesh, skinned, ...): ...       # render.c
     def backends(): ...
     def shutdown(): ...
     __version__
@@ -130,6 +131,8 @@ static PyMethodDef methods[] = {
     {"load_model", mmd_py_load_model, METH_O, mmd_load_model_doc},
     {"load_motion", mmd_py_load_motion, METH_O, mmd_load_motion_doc},
     {"skin", (PyCFunction)(void (*)(void))mmd_py_skin, METH_VARARGS | METH_KEYWORDS, mmd_skin_doc},
+    {"render", (PyCFunction)(void (*)(void))mmd_py_render, METH_VARARGS | METH_KEYWORDS,
+     mmd_render_doc},
     {"backends", backends, METH_NOARGS, backends_doc},
     {"shutdown", shutdown, METH_NOARGS, shutdown_doc},
     {0}};

@@ -218,6 +218,7 @@ static PyObject *unmatched(PyObject *self, PyObject *model)
 }
 
 static PyMethodDef motion_methods[] = {
+    {"camera_at", mmd_py_camera_at, METH_O, mmd_camera_at_doc},
     {"unmatched", unmatched, METH_O, unmatched_doc},
     {"__reduce__", motion_reduce, METH_NOARGS, "Pickles as the bytes of the file."},
     {0}};

@@ -51,6 +51,20 @@ static const mmd_field backend_fields[] = {
     VALUE("reason"),
 };
 
+static const mmd_field rendered_fields[] = {
+    VALUE("image"),
+    VALUE("depth"),
+    VALUE("normals"),
+    VALUE("triangles"),
+};
+
+static const mmd_field camera_fields[] = {
+    VALUE("position"),
+    VALUE("target"),
+    VALUE("up"),
+    VALUE("fov"),
+};
+
 static const mmd_field bone_fields[] = {
     TEXT(mmd_bone, name),
     TEXT(mmd_bone, name_english),
@@ -226,6 +240,21 @@ const mmd_record_type mmd_record_types[MMD_RECORD_COUNT] = {
          "What can compute: name (\"gl\" or \"cpu\"), whether it is available, the device's name\n"
          "(None when not available) and the reason why not (None when available).",
          0, FIELDS(backend_fields)},
+    [MMD_RECORD_RENDERED] =
+        {"Rendered",
+         "What render() returns; with an axis of frames in front for a batch, None what was not\n"
+         "wanted. image: (H,W,4) uint8 sRGB, straight alpha; depth: (H,W) float32, model units\n"
+         "along the view, infinite where nothing is; normals: (H,W,3) float32 in the model's\n"
+         "space, unit length, towards the camera's side, zero where nothing is; triangles: (H,W)\n"
+         "int32, row of the mesh's triangles, -1 where nothing is.",
+         0, FIELDS(rendered_fields)},
+    [MMD_RECORD_CAMERA] =
+        {"Camera",
+         "Where render() looks from: position, target (in the middle of the picture) and up, (3,)\n"
+         "each in MMD's left-handed space, and fov, the vertical field of view in degrees. A\n"
+         "member may have an axis of frames in front. MMD's own: Camera((0, 10, -45), (0, 10, 0),\n"
+         "(0, 1, 0), 30).",
+         0, FIELDS(camera_fields)},
     [MMD_RECORD_BONE] =
         {"Bone",
          "A bone of a model. position: (x, y, z) in model units; parent: index of a bone or -1;\n"

@@ -14,6 +14,8 @@ typedef enum mmd_record {
     MMD_RECORD_SKINNED,
     MMD_RECORD_POSE,
     MMD_RECORD_BACKEND,
+    MMD_RECORD_RENDERED,
+    MMD_RECORD_CAMERA,
     MMD_RECORD_BONE,
     MMD_RECORD_APPEND,
     MMD_RECORD_IK,
@@ -90,6 +92,10 @@ void mmd_object_free(PyObject *self);
 PyObject *mmd_py_load_model(PyObject *module, PyObject *source);
 PyObject *mmd_py_load_motion(PyObject *module, PyObject *source);
 PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_render(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* A method of Motion, in camera.c. */
+PyObject *mmd_py_camera_at(PyObject *motion, PyObject *frames);
 
 /* Methods of Model, in names.c. */
 PyObject *mmd_py_bone(PyObject *model, PyObject *name);
@@ -104,6 +110,7 @@ PyObject *mmd_py_materials_at(PyObject *model, PyObject *weights);
 
 extern const char mmd_load_model_doc[], mmd_load_motion_doc[], mmd_skin_doc[], mmd_centers_doc[];
 extern const char mmd_bone_doc[], mmd_morph_doc[], mmd_sliders_doc[];
+extern const char mmd_render_doc[], mmd_camera_at_doc[];
 extern const char mmd_pose_doc[], mmd_pose_from_doc[], mmd_uvs_at_doc[], mmd_materials_at_doc[];
 
 #endif

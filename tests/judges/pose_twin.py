@@ -102,6 +102,31 @@ def morph_at(track, frame):
     return w[a] + (w[b] - w[a]) * x
 
 
+def axis_turn(axis, angle):
+    """3x3 matrix of a turn about an axis of space, for column vectors."""
+    return matrix(about(np.eye(3)[axis], angle))
+
+
+def camera_at(track, frame):
+    """(position, target, up, fov) of a camera track, docs/mmd-behaviour.md#camera-light-shadow."""
+    target, rotation, distance, fov = np.array([0.0, 10, 0]), np.zeros(3), -45.0, 30.0
+    if len(track.frames):
+        a, b, x = segment(track.frames, frame)
+        if int(track.frames[b]) - int(track.frames[a]) <= 1:
+            x = 0.0  # a cut
+        h = [bezier(row, x) for row in track.interpolation[b]]
+        heights = np.array([*h[:3], h[3], h[3], h[3], h[4], h[5]])
+        rows = [track.targets, track.rotations, track.distances, track.view_angles]
+        values = np.column_stack([np.float64(v) for v in rows])
+        values = values[a] + (values[b] - values[a]) * heights
+        target, rotation, distance, fov = values[:3], values[3:6], values[6], values[7]
+    turn = axis_turn(2, rotation[2]) @ axis_turn(0, rotation[0]) @ axis_turn(1, rotation[1])
+    position = target + turn.T @ [0, 0, distance]
+    if distance >= 0:
+        target = position + turn[2]
+    return position, target, turn[1], fov
+
+
 def sample(model, motion, frame):
     """(translations (B,3), rotations (B,4), sliders (M,)) of a frame."""
     bones = {track.name: track for track in motion.bones}

@@ -21,9 +21,7 @@ double mmd_bezier(const uint8_t row[4], double x)
     return 3 * s * s * t * y1 + 3 * s * t * t * y2 + t * t * t;
 }
 
-/* Last key at or before the frame (0 when there is none before), starting where the last search
- * ended. */
-static size_t find_key(const uint32_t *frames, size_t count, double frame, size_t *cursor)
+size_t mmd_key_before(const uint32_t *frames, size_t count, double frame, size_t *cursor)
 {
     size_t low = 0, high = count, at = *cursor;
     if (at < count && frames[at] <= frame) {
@@ -42,8 +40,7 @@ static size_t find_key(const uint32_t *frames, size_t count, double frame, size_
     return *cursor = low;
 }
 
-/* Place between key `at` and the next one: 0 before the first key and from the last one on. */
-static double between(const uint32_t *frames, size_t count, size_t at, double frame)
+double mmd_key_share(const uint32_t *frames, size_t count, size_t at, double frame)
 {
     if (at + 1 >= count || frame <= frames[at])
         return 0;
@@ -53,8 +50,8 @@ static double between(const uint32_t *frames, size_t count, size_t at, double fr
 static void sample_bone(const mmd_bone_track *track, const float *rotations, double frame,
                         size_t *cursor, double translation[3], double rotation[4])
 {
-    size_t at = find_key(track->frames, track->key_count, frame, cursor);
-    double x = between(track->frames, track->key_count, at, frame), from[4], to[4];
+    size_t at = mmd_key_before(track->frames, track->key_count, frame, cursor);
+    double x = mmd_key_share(track->frames, track->key_count, at, frame), from[4], to[4];
     const float *a = track->translations + 3 * at;
     for (int i = 0; i < 4; i++)
         from[i] = rotations[4 * at + (size_t)i];
@@ -81,8 +78,8 @@ static void sample_bone(const mmd_bone_track *track, const float *rotations, dou
 
 static float sample_morph(const mmd_morph_track *track, double frame, size_t *cursor)
 {
-    size_t at = find_key(track->frames, track->key_count, frame, cursor);
-    double x = between(track->frames, track->key_count, at, frame), a = track->weights[at];
+    size_t at = mmd_key_before(track->frames, track->key_count, frame, cursor);
+    double x = mmd_key_share(track->frames, track->key_count, at, frame), a = track->weights[at];
     return (float)(x == 0 ? a : a + (track->weights[at + 1] - a) * x);
 }
 
@@ -110,7 +107,7 @@ void mmd_sample(const mmd_binding *binding, double frame, size_t *cursors, mmd_l
     const mmd_property_track *properties = &motion->properties;
     size_t at = 0;
     if (properties->key_count)
-        at = find_key(properties->frames, properties->key_count, frame, cursors);
+        at = mmd_key_before(properties->frames, properties->key_count, frame, cursors);
     for (size_t s = 0; s < rig->solver_count; s++) {
         int32_t column = binding->solver_property[s];
         locals->solvers_on[s] = column < 0 || !properties->key_count ||

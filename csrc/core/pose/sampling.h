@@ -18,6 +18,12 @@ size_t mmd_sample_cursors(const mmd_rig *rig);
 void mmd_sample(const mmd_binding *binding, double frame, size_t *cursors, mmd_locals *locals,
                 float *sliders);
 
+/* Of keys that ascend: the last one at or before the frame (0 when there is none before), searched
+   from where the cursor was left; and the place between that key and the next one, 0 to 1: 0 before
+   the first key and from the last one on. */
+size_t mmd_key_before(const uint32_t *frames, size_t count, double frame, size_t *cursor);
+double mmd_key_share(const uint32_t *frames, size_t count, size_t at, double frame);
+
 /* The curve of an interpolation row (x1 y1 x2 y2, bytes 0-127) at x in 0..1. */
 double mmd_bezier(const uint8_t row[4], double x);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/base/error.h"
+#include "gl/gl_render.h"
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
 
@@ -25,6 +26,18 @@ bool mmd_gl_skin(const mmd_skin_job *job, size_t *done, mmd_error *err)
 {
     (void)job;
     *done = 0;
+    return no_context(err);
+}
+
+bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *err)
+{
+    (void)width, (void)height, (void)samples;
+    return no_context(err);
+}
+
+bool mmd_gl_render(const mmd_render_job *job, mmd_error *err)
+{
+    (void)job;
     return no_context(err);
 }
 
