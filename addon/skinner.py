@@ -119,7 +119,8 @@ def key_values(
     mute = np.empty(len(blocks), bool)
     blocks.foreach_get("value", values)
     blocks.foreach_get("mute", mute)
-    order = [blocks.find(name) for name in names]
+    number = {name: i for i, name in enumerate(blocks.keys())}
+    order = [number[name] for name in names]
     values, mute = values[order], mute[order]
     if unmuted:
         mute &= ~np.isin(names, tuple(unmuted))

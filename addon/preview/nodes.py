@@ -15,8 +15,13 @@ _MARK = "mmdskin"  # ID property of that node group
 
 def are_on(obj):
     """Whether a mesh object has the modifier, with its nodes."""
+    return modifier_of(obj) is not None
+
+
+def modifier_of(obj):
+    """The modifier of a mesh object, None where it or its nodes are gone."""
     modifier = _modifier_of(obj)
-    return modifier is not None and modifier.node_group is not None
+    return modifier if modifier is not None and modifier.node_group is not None else None
 
 
 def put_on(obj, armature):

@@ -11,8 +11,16 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import deformation, motion_source, pose_source, rest_bones, scene_model, skinner
-from . import nodes
+from .. import (
+    deformation,
+    mmd_tools,
+    motion_source,
+    pose_source,
+    rest_bones,
+    scene_model,
+    skinner,
+)
+from . import bypass, nodes
 
 FUNCTION = "mmdskin_tick"
 PROPERTY = "mmdskin_live"  # of the mesh: has the driver
@@ -33,7 +41,7 @@ class _Ready(NamedTuple):
 
     original: int  # address of the mesh that the user sees
     skinner: skinner.Skinner
-    bones: list  # names of all pose bones
+    names: list  # of all pose bones and shape keys
     numbers: np.ndarray  # of the skinner's bones
     buffers: np.ndarray  # Blender evaluates a copy of a mesh on one thread at a time
     rest: np.ndarray  # of rest_bones.signature
@@ -76,44 +84,59 @@ def cost_of(model: scene_model.SceneModel) -> float | None:
 
 
 def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None = None) -> float:
-    """Write the positions of this evaluated mesh; never raises, as that would end the driver."""
+    """Write the positions of this evaluated mesh; never raises, as that would end the driver.
+
+    Returns whether it has written them: where not, the mesh is left to the armature's modifiers.
+    """
+    attribute = obj = None
     try:
         if not mesh.is_evaluated:
             return 0.0
         started = time.perf_counter()
         attribute = mesh.attributes.get(nodes.ATTRIBUTE)
-        if attribute is None or not len(attribute.data):  # in edit mode
-            return 0.0
         armature, obj = _targets(mesh)
-        if armature is None or obj is None:
-            return 0.0
-        settings = (
-            None
-            if frame is None
-            else motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
-        )
-        chosen = deformation.of(armature)
-        ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
-        if ready.skinner.vertex_count != len(attribute.data):
-            return 0.0
-        positions = _positions(ready, mesh, armature, obj, chosen, frame)
-        positions[:, 0] += _NOT_ZERO
-        attribute.data.foreach_set("vector", positions.ravel())
-        errors.pop(mesh.name, None)
-        cost[mesh.name] = 1000 * (time.perf_counter() - started)
-        return 1.0
+        if _show(mesh, attribute, armature, obj, depsgraph, frame):
+            bypass.bypass(obj, armature)
+            errors.pop(mesh.name, None)
+            cost[mesh.name] = 1000 * (time.perf_counter() - started)
+            return 1.0
     except Exception as error:
         errors[mesh.name] = str(error)
-        attribute = mesh.attributes.get(nodes.ATTRIBUTE)
-        if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
-            _leave_to_armature(attribute)
-        return 0.0
+    if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
+        _leave_to_armature(attribute)
+    if obj is not None:
+        bypass.undo(obj)
+    return 0.0
+
+
+def _show(mesh, attribute, armature, obj, depsgraph, frame):
+    """Write the attribute where that is possible and wanted; returns whether it is."""
+    if attribute is None or not len(attribute.data):  # in edit mode
+        return False
+    if armature is None or obj is None:
+        return False
+    # These hold SDEF's points; mmd_tools' export reads them off the mesh, one by one.
+    if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:
+        return False
+    settings = (
+        None
+        if frame is None
+        else motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
+    )
+    chosen = deformation.of(armature)
+    ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
+    if ready.skinner.vertex_count != len(attribute.data):
+        return False
+    positions = _positions(ready, mesh, armature, obj, chosen, frame)
+    positions[:, 0] += _NOT_ZERO
+    attribute.data.foreach_set("vector", positions.ravel())
+    return True
 
 
 def _targets(mesh):
     """The evaluated armature and mesh object that the driver waits for."""
     variables = _variables(mesh)
-    return (variables[name].targets[0].id for name in ("armature", "object"))
+    return [variables[name].targets[0].id for name in ("armature", "object")]
 
 
 def _variables(mesh):
@@ -155,9 +178,11 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
     address = mesh.as_pointer()
     ready = _ready.get(address)
     names = armature.pose.bones.keys()
+    if mesh.shape_keys:
+        names += mesh.shape_keys.key_blocks.keys()
     fresh = _is_fresh(attribute)
     rest = rest_bones.signature(armature, obj) if chosen.uses_rest_bones else None
-    same = ready and not fresh and (ready.bones, ready.settings) == (names, settings)
+    same = ready and not fresh and (ready.names, ready.settings) == (names, settings)
     if same and (rest is None or np.array_equal(rest, ready.rest)):
         return ready
     original = mesh.original.as_pointer()

@@ -99,6 +99,16 @@ class Viewport(Live):
             bpy.context.scene.frame_set(frame)
             self.assert_live()
 
+    def test_follows_a_renamed_key(self):
+        values = [0.25, 0.75]
+        self.key.id_data.animation_data_clear()
+        for self.key.value in values:
+            shown = scene.evaluated_positions(self.mesh)
+            self.key.name = "renamed"
+            self.assert_close(scene.evaluated_positions(self.mesh), shown, 0)
+            self.key.name = "ふくらみ"
+            self.assert_live()
+
     def test_does_not_depend_on_the_place_of_the_model(self):
         scene.transform(self.scene.root, (3, -2, 5), (0.3, 1.0, -2.0), (2, 2, 2))
         bpy.context.scene.frame_set(9)
@@ -198,6 +208,24 @@ class Editing(Live):
             self.mode(self.mesh, mode)
             bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
         self.assert_live()
+
+    def test_painting_finds_the_armatures_shape(self):
+        """Brushes work on what the modifiers before the nodes make of the mesh."""
+        for mode in ("SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "OBJECT"):
+            self.mode(self.mesh, mode)
+            bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+            evaluated = self.mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
+            acts = evaluated.modifiers["mmd_armature"].show_viewport
+            self.assertEqual(acts, mode != "OBJECT", mode)
+            self.assertTrue(self.mesh.modifiers["mmd_armature"].show_viewport)
+        self.assert_live()
+
+    def test_an_armature_modifier_that_is_off_stays_off(self):
+        modifier = self.mesh.modifiers["mmd_armature"]
+        modifier.show_render = False
+        self.assert_live()
+        self.armature.mmdskin.preview = False
+        self.assertEqual((modifier.show_viewport, modifier.show_render), (True, False))
 
     def test_armature_in_edit_mode_and_back(self):
         self.mode(self.armature, "EDIT")

@@ -26,7 +26,13 @@ class Truth(Live):
     """Whatever takes a part away switches off, and switching on again mends it."""
 
     def assert_mended(self, take_away):
+        self.armature.mmdskin.preview = False
+        plain = scene.evaluated_positions(self.mesh)
+        self.armature.mmdskin.preview = True
+        self.assert_live()
         take_away()
+        self.mesh.data.update_tag()  # the scripts of these tests tag nothing, unlike users
+        self.assert_close(scene.evaluated_positions(self.mesh), plain, 0)
         self.assertFalse(self.armature.mmdskin.preview)
         self.assertIn("is no longer live", trouble(self.mesh))
         self.assertTrue(any("is no longer live" in text for text in drawn_texts(self.mesh)))
@@ -48,8 +54,7 @@ class Truth(Live):
         self.assert_mended(lambda: self.mesh.data.driver_remove("mmdskin_live"))
 
     def test_driver_muted(self):
-        drivers = self.mesh.data.animation_data.drivers
-        self.assert_mended(lambda: setattr(drivers[0], "mute", True))
+        self.assert_mended(lambda: setattr(self.mesh.data.animation_data.drivers[0], "mute", True))
 
     def test_all_animation_data_deleted(self):
         self.assert_mended(lambda: self.mesh.data.animation_data_clear())
