@@ -31,7 +31,7 @@ MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
 	$$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench wheel wheels addon format check check-windows check-arm check-pythons fuzz clean help
+.PHONY: build demo test bench wheel wheels addon format check check-windows check-arm check-pythons check-same fuzz clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -42,3 +42,6 @@ build/arm/ready: tests/platforms/arm.sh build/packages-check .venv/ready
 
 check-pythons: build/wheels/linux-x64.ready ## Test the Linux wheel on every Python there is here
 	bash tests/platforms/pythons.sh build/wheels/linux-x64/*.whl
+
+check-same: wheels addon ## Make all that ships again, in another folder: the same bytes
+	bash tests/platforms/same.sh $(PLATFORMS:%=build/wheels/%/*.whl) dist/mmdskin-$(VERSION)*.zip

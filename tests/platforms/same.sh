@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Makes what ships a second time, from a clone in another folder and with nothing of the compiler's
+# kept, and compares the files: same.sh FILE...
+set -euo pipefail
+
+[[ -z $(git status --porcelain) ]] || {
+    echo "A clone has only what is committed: commit first" >&2
+    exit 1
+}
+folder=$(mktemp -d -t elsewhere.XXXXXX)
+trap 'rm -rf "$folder"' EXIT
+git clone --quiet --shared . "$folder/clone"
+ZIG_GLOBAL_CACHE_DIR=$folder/zig CCACHE_DISABLE=1 make -C "$folder/clone" wheels addon
+for file in "$@"; do
+    cmp "$file" "$folder/clone/$file"
+    sha256sum "$file"
+done
+echo "${#@} files are the same, byte for byte"
