@@ -48,6 +48,6 @@ if [[ $(id -u) -ne 0 ]]; then
     root=(sudo)
 fi
 echo "Installing ${missing[*]}"
-"${root[@]}" apt-get update -qq
+"${root[@]}" apt-get -o DPkg::Lock::Timeout=600 update -qq
 "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+    apt-get -o DPkg::Lock::Timeout=600 install -qq -y --no-install-recommends "${missing[@]}" >/dev/null

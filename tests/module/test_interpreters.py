@@ -37,13 +37,13 @@ motion = mmdskin.load_motion(sample_motion.build_motion())
 """
 
 
-def python(script, **environment):
+def python(script, timeout=120, **environment):
     """What the script prints."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         env={**os.environ, "PYTHONPATH": str(TESTS), **environment},
     )
     assert done.returncode == 0, done.stderr
@@ -135,9 +135,9 @@ else:
         print("worked", error.section)
 '''
 
-def run():
+def run(work=WORK):
     interpreter = interpreters.create()
-    failed = interpreters.run_string(interpreter, WORK)
+    failed = interpreters.run_string(interpreter, work)
     assert failed is None, failed
     interpreters.destroy(interpreter)
 """
@@ -153,6 +153,10 @@ def has_subinterpreters():
 )
 def test_a_subinterpreter_works_or_is_refused():
     """Whatever numpy allows: no crash, then or at the end."""
+    try:
+        python(SUBINTERPRETER + "run('try: import numpy\\nexcept ImportError: pass')", timeout=20)
+    except subprocess.TimeoutExpired:
+        pytest.skip("numpy itself hangs in a subinterpreter of this system")
     assert python(SUBINTERPRETER + "run()\n") == "worked header\n"
     after_main = "import mmdskin\n" + SUBINTERPRETER + "run()\nrun()\nmmdskin.backends()\n"
     assert set(python(after_main).split("\n")) <= {"refused", "worked header", ""}

@@ -15,6 +15,7 @@ check-windows: build/windows/ready build/c/windows/tests.exe build/wheels/window
 	@$(WINDOWS) run build/c/windows/tests.exe
 	$(WINDOWS) install build/wheels/windows-x64/*.whl
 	$(WINDOWS_PYTHON) -m pytest -q -p no:cacheprovider $(WINDOWS_TESTS)
+	$(BIN)/python tests/platforms/windows_gl.py
 	$(BIN)/python tests/platforms/windows_addon.py dist/mmdskin-$(VERSION).zip
 
 build/windows/ready: tests/platforms/windows.sh csrc/platforms/cross.py build/packages-windows .venv/ready

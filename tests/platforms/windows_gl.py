@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Drivers under Wine that are too old for us: a reason, and the processor does the work.
+
+What tests/skin/test_gl.py does by switches of Mesa in a child's environment: Wine's driver sees
+those only that were there before Wine.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/skin")]
+
+import test_gl  # noqa: E402
+
+DRIVERS = [
+    ({"MESA_GL_VERSION_OVERRIDE": version}, ["3.3", version]) for version in ("2.1", "3.0", "3.2")
+] + [
+    (
+        {
+            "MESA_GL_VERSION_OVERRIDE": "3.3",
+            "MESA_GLSL_VERSION_OVERRIDE": "110",
+            "MESA_SHADER_CACHE_DISABLE": "true",
+        },
+        ["does not compile", "GLSL 3.30 is not supported"],
+    )
+]
+
+
+def main():
+    command = ["bash", "tests/platforms/windows.sh", "run", "build/windows/python/python.exe", "-c"]
+    failed = 0
+    for switches, words in DRIVERS:
+        done = subprocess.run(
+            [*command, test_gl.PRELUDE + test_gl.WITHOUT_GL],
+            env=os.environ | switches | {"SECONDS_AT_MOST": "120"},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        if done.returncode or not all(word in done.stdout for word in words):
+            failed += 1
+            print(f"FAILED with {switches}: {done.stdout}")
+    print(f"drivers too old: {len(DRIVERS) - failed} passed, {failed} failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
