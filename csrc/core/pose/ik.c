@@ -2,140 +2,89 @@
 /* Solver M: what MMD 9.32 was seen to do; docs/mmd-behaviour.md#ik-solve and around it. */
 #include "core/pose/ik.h"
 
-static const double gimbal_limit = 1.535889; /* 88 degrees */
+static const double gimbal_sine = 0.9993908011319442; /* of 88 degrees */
 
 /* Axes (0 x, 1 y, 2 z) of the three rotations that make up a limited one, outermost first. */
 static const int euler_orders[3][3] = {{1, 0, 2}, {2, 1, 0}, {0, 2, 1}};
 
-static double clamp(double value, double least, double most)
+/* Half of atan2(y, x); `length` is that of (x, y). */
+static inline mmd_half_angle half_angle(double y, double x, double length)
 {
-    double above = value > least ? value : least;
-    return above < most ? above : most;
+    double side = length + fabs(x), square = side * side + y * y;
+    if (!(square > 0))
+        return (mmd_half_angle){0, 1};
+    double scale = 1 / sqrt(square);
+    if (x >= 0)
+        return (mmd_half_angle){y * scale, side * scale};
+    return (mmd_half_angle){copysign(side, y) * scale, fabs(y) * scale};
 }
 
-static void split(const double q[4], const int order[3], double angles[3])
+static double clamp(double value, double most)
 {
+    return value > most ? most : value < -most ? -most : value;
+}
+
+static double hypotenuse(double x, double y)
+{
+    return sqrt(x * x + y * y);
+}
+
+/* The angle about each axis that is not locked; the others are zero. */
+static void split(const double q[4], const mmd_rig_link *link, mmd_half_angle halves[3])
+{
+    const int *order = euler_orders[link->order];
     int a = order[0], b = order[1], c = order[2];
     double m[3][3];
     mmd_quaternion_matrix(q, m);
-    angles[a] = atan2(m[b][c], m[c][c]);
-    angles[b] = clamp(asin(clamp(-m[a][c], -1, 1)), -gimbal_limit, gimbal_limit);
-    angles[c] = atan2(m[a][b], m[a][a]);
+    if (!link->limits[a].locked)
+        halves[a] = half_angle(m[b][c], m[c][c], hypotenuse(m[b][c], m[c][c]));
+    if (!link->limits[b].locked) {
+        double sine = clamp(-m[a][c], gimbal_sine);
+        halves[b] = half_angle(sine, sqrt(1 - sine * sine), 1);
+    }
+    if (!link->limits[c].locked)
+        halves[c] = half_angle(m[a][b], m[a][a], hypotenuse(m[a][b], m[a][a]));
 }
 
-static void join(const double angles[3], const int order[3], double q[4])
+static void join(const mmd_half_angle halves[3], const int order[3], double q[4])
 {
     mmd_quaternion_identity(q);
     for (int i = 0; i < 3; i++) {
-        double axis[3] = {0}, turn[4];
-        axis[order[i]] = 1;
-        mmd_quaternion_about(axis, angles[order[i]], turn);
+        const mmd_half_angle *half = &halves[order[i]];
+        if (half->sine == 0)
+            continue;
+        double turn[4] = {0, 0, 0, half->cosine};
+        turn[order[i]] = half->sine;
         mmd_quaternion_multiply(q, turn, q);
     }
 }
 
+static void bring_back(const mmd_rig_bound *bound, bool mirror, mmd_half_angle *half)
+{
+    const mmd_half_angle from = *half, *twice = &bound->twice;
+    *half = bound->angle;
+    if (mirror) {
+        half->sine = twice->sine * from.cosine - twice->cosine * from.sine;
+        half->cosine = twice->cosine * from.cosine + twice->sine * from.sine;
+    }
+}
+
 /* Beyond a limit the angle comes back reflected as long as `reflect` holds and there is room. */
-static double limit(double angle, double lower, double upper, bool reflect)
+static bool limit(const mmd_rig_limit *limits, bool reflect, mmd_half_angle *half)
 {
-    if (angle < lower) {
-        double reflected = 2 * lower - angle;
-        angle = reflect && reflected <= upper ? reflected : lower;
-    }
-    if (angle > upper) {
-        double reflected = 2 * upper - angle;
-        angle = reflect && reflected >= lower ? reflected : upper;
-    }
-    return angle;
+    const mmd_rig_bound *lower = &limits->lower, *upper = &limits->upper;
+    bool below = half->sine < lower->sine;
+    if (below)
+        bring_back(lower, reflect && half->sine >= lower->room, half);
+    bool above = half->sine > upper->sine;
+    if (above)
+        bring_back(upper, reflect && half->sine <= upper->room, half);
+    return below || above;
 }
 
-static inline void refresh(mmd_frame *frame, const int32_t *bones, size_t count)
+static bool holds_zero(const mmd_rig_limit *limits)
 {
-    for (size_t i = 0; i < count; i++)
-        mmd_evaluate_bone(frame, bones[i]);
-}
-
-/* After a step of a link. Its own position depends on bones before it only, so that it is current
-   once the link was placed in this solve; and nothing reads the rotation of an effector that is the
-   last. */
-static inline void follow(mmd_frame *frame, const mmd_rig_solver *solver, const mmd_rig_link *link,
-                          bool placed)
-{
-    size_t first = link->first_follower, last = solver->inner_followers - 1;
-    if (!solver->plain) {
-        refresh(frame, solver->inner_follower + first, last + 1 - first);
-        return;
-    }
-    if (!placed)
-        mmd_move_bone(frame, link->bone);
-    mmd_turn_bone(frame, link->bone);
-    for (size_t i = first + 1; i < last; i++)
-        mmd_place_bone(frame, solver->inner_follower[i]);
-    mmd_move_bone(frame, solver->effector);
-}
-
-/* From the link to a point, as a direction. False when they coincide. */
-static inline bool direction(const mmd_frame *frame, int32_t link, int32_t point, double out[3])
-{
-    for (int i = 0; i < 3; i++)
-        out[i] = frame->bones[link].world_position[i] - frame->bones[point].world_position[i];
-    double square = mmd_dot3(out, out);
-    if (!(square >= 1.2e-7))
-        return false;
-    double scale = 1 / sqrt(square);
-    for (int i = 0; i < 3; i++)
-        out[i] *= scale;
-    return true;
-}
-
-/* Half of an angle of 0 to pi, from its sine and cosine. */
-static void halve(double sine, double cosine, double *half_sine, double *half_cosine)
-{
-    if (cosine >= 0) {
-        *half_cosine = sqrt((1 + cosine) / 2);
-        *half_sine = sine / (2 * *half_cosine);
-    } else {
-        *half_sine = sqrt((1 - cosine) / 2);
-        *half_cosine = sine / (2 * *half_sine);
-    }
-}
-
-/* The turn that brings the effector's direction toward the goal's, in the frame of the link's
-   parent. False: leave the link alone. */
-static bool step(const mmd_frame *frame, const mmd_rig_link *link, const double e[3],
-                 const double g[3], bool first_half, double turn[4])
-{
-    const mmd_rig_bone *bone = &frame->rig->bones[link->bone];
-    double n[3];
-    mmd_cross3(e, g, n);
-    if (bone->parent >= 0) {
-        const double *q = frame->bones[bone->parent].world_rotation;
-        const double inverse[4] = {-q[0], -q[1], -q[2], q[3]};
-        mmd_quaternion_rotate(inverse, n, n);
-    }
-    double sine = sqrt(mmd_dot3(n, n)), cosine = clamp(mmd_dot3(e, g), -1, 1);
-    bool single = link->limited && link->single_axis >= 0 && first_half;
-    if (bone->has_axis && !single) {
-        if (!(sine > 0))
-            return false;
-        double angle = atan2(sine, cosine) * mmd_dot3(bone->axis, n) / sine;
-        mmd_quaternion_about(bone->axis, clamp(angle, -link->most, link->most), turn);
-        return true;
-    }
-    double half_sine = link->half_sine, half_cosine = link->half_cosine;
-    if (cosine > link->least_cosine)
-        halve(sine, cosine, &half_sine, &half_cosine);
-    if (single) {
-        mmd_quaternion_identity(turn);
-        turn[link->single_axis] = n[link->single_axis] < 0 ? -half_sine : half_sine;
-        turn[3] = half_cosine;
-        return true;
-    }
-    if (!(sine * sine > 1e-10))
-        return false;
-    for (int i = 0; i < 3; i++)
-        turn[i] = n[i] * (half_sine / sine);
-    turn[3] = half_cosine;
-    return true;
+    return limits->lower.sine <= 0 && limits->upper.sine >= 0;
 }
 
 /* docs/mmd-behaviour.md#ik-euler-order and
@@ -144,23 +93,102 @@ static void limit_rotation(const mmd_rig_link *link, bool first_half, double own
 {
     const int *order = euler_orders[link->order];
     int u = order[2], v = order[0], w = order[1];
-    double angles[3] = {0};
-    if (own[v] == 0 && own[w] == 0 && link->lower[v] <= 0 && link->upper[v] >= 0 &&
-        link->lower[w] <= 0 && link->upper[w] >= 0) {
+    mmd_half_angle halves[3] = {{0, 1}, {0, 1}, {0, 1}};
+    if (own[v] == 0 && own[w] == 0 && holds_zero(&link->limits[v]) &&
+        holds_zero(&link->limits[w])) {
         /* About the inmost axis alone, as knees turn: the other two angles are zero. */
-        double angle = 2 * atan2(own[3] < 0 ? -own[u] : own[u], fabs(own[3]));
-        angles[u] = limit(angle, link->lower[u], link->upper[u], first_half);
-        if (angles[u] == angle)
+        halves[u] = (mmd_half_angle){own[3] < 0 ? -own[u] : own[u], fabs(own[3])};
+        if (!limit(&link->limits[u], first_half, &halves[u]))
             return;
-        double axis[3] = {0};
-        axis[u] = 1;
-        mmd_quaternion_about(axis, angles[u], own);
-        return;
+    } else {
+        split(own, link, halves);
+        for (int i = 0; i < 3; i++)
+            limit(&link->limits[i], first_half, &halves[i]);
     }
-    split(own, order, angles);
-    for (int i = 0; i < 3; i++)
-        angles[i] = limit(angles[i], link->lower[i], link->upper[i], first_half);
-    join(angles, order, own);
+    join(halves, order, own);
+}
+
+/* Where effector and goal are, as a link sees them. */
+typedef struct sight {
+    double normal[3], square; /* the cross product of both ways, its length squared */
+    double dot, length;       /* their dot product, the product of their lengths */
+} sight;
+
+/* False when one of them coincides with the link. */
+static inline bool take_aim(const mmd_frame *frame, const mmd_rig_solver *solver, int32_t link,
+                            sight *out)
+{
+    const double *at = frame->bones[link].world_position;
+    const double *effector = frame->bones[solver->effector].world_position;
+    const double *goal = frame->bones[solver->goal].world_position;
+    double e[3], g[3];
+    for (int i = 0; i < 3; i++) {
+        e[i] = at[i] - effector[i];
+        g[i] = at[i] - goal[i];
+    }
+    double e_square = mmd_dot3(e, e), g_square = mmd_dot3(g, g);
+    if (!(e_square >= 1.2e-7) || !(g_square >= 1.2e-7))
+        return false;
+    mmd_cross3(e, g, out->normal);
+    out->square = mmd_dot3(out->normal, out->normal);
+    out->dot = mmd_dot3(e, g);
+    out->length = sqrt(e_square * g_square);
+    return true;
+}
+
+/* The step about a given axis, on whose positive side the normal is or not. */
+static mmd_half_angle half_step(const mmd_rig_link *link, const sight *aim)
+{
+    if (aim->dot > link->least_cosine * aim->length)
+        return half_angle(sqrt(aim->square), aim->dot, aim->length);
+    return link->largest;
+}
+
+/* The turn that brings the effector's direction toward the goal's, in the frame of the link's
+   parent; `swing` is the same in model space where link and axis are free. False: leave the link
+   alone. */
+static inline bool step(const mmd_frame *frame, const mmd_rig_link *link, const sight *aim,
+                        bool first_half, double turn[4], double swing[4])
+{
+    const mmd_rig_bone *bone = &frame->rig->bones[link->bone];
+    double n[3];
+    memcpy(n, aim->normal, sizeof n);
+    if (bone->parent >= 0) {
+        const double *q = frame->bones[bone->parent].world_rotation;
+        const double inverse[4] = {-q[0], -q[1], -q[2], q[3]};
+        mmd_quaternion_rotate(inverse, n, n);
+    }
+    if (link->limited && link->single_axis >= 0 && first_half) {
+        mmd_half_angle half = half_step(link, aim);
+        mmd_quaternion_identity(turn);
+        turn[link->single_axis] = n[link->single_axis] < 0 ? -half.sine : half.sine;
+        turn[3] = half.cosine;
+        return true;
+    }
+    if (bone->has_axis) {
+        double sine = sqrt(aim->square);
+        if (!(sine > 0))
+            return false;
+        double angle = atan2(sine, aim->dot) * mmd_dot3(bone->axis, n) / sine;
+        mmd_quaternion_about(bone->axis, clamp(angle, link->most), turn);
+        return true;
+    }
+    if (!(aim->square > 1e-10 * aim->length * aim->length))
+        return false;
+    double scale, along = aim->length + aim->dot;
+    if (aim->dot > link->least_cosine * aim->length) {
+        scale = 1 / sqrt(aim->square + along * along);
+        turn[3] = along * scale;
+    } else {
+        scale = link->largest.sine / sqrt(aim->square);
+        turn[3] = link->largest.cosine;
+    }
+    for (int i = 0; i < 3; i++) {
+        turn[i] = n[i] * scale;
+        swing[i] = aim->normal[i] * scale;
+    }
+    swing[3] = turn[3];
+    return true;
 }
 
 static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double turn[4],
@@ -183,24 +211,78 @@ static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double t
         memcpy(posed->memory, own, sizeof posed->memory);
 }
 
-/* Turns one link. False when the whole solve is to end. */
-static bool solve_link(mmd_frame *frame, const mmd_rig_solver *solver, size_t k, bool first_half,
-                       bool *turned)
+/* A solve under way. Of a chain only the effector follows each step; the rest of it is placed when
+   a link that moves with it has its turn. */
+typedef struct solve {
+    mmd_frame *frame;
+    const mmd_rig_solver *solver;
+    size_t stale; /* the first inner follower that has turned since it was placed; or their count */
+    bool turned[MMD_MAX_LINKS];
+} solve;
+
+static inline void refresh(mmd_frame *frame, const int32_t *bones, size_t count)
 {
-    const mmd_rig_link *link = &solver->links[k];
-    double e[3], g[3], turn[4], chord = 0;
-    if (link->bone == solver->effector || !direction(frame, link->bone, solver->effector, e) ||
-        !direction(frame, link->bone, solver->goal, g))
-        return true;
+    for (size_t i = 0; i < count; i++)
+        mmd_evaluate_bone(frame, bones[i]);
+}
+
+/* From the follower `first` on, which has turned where it was. Nothing reads the effector's
+   rotation. */
+static void place_chain(solve *s, size_t first)
+{
+    const int32_t *bones = s->solver->inner_follower;
+    mmd_turn_bone(s->frame, bones[first]);
+    for (size_t i = first + 1; i + 1 < s->solver->inner_followers; i++)
+        mmd_place_bone(s->frame, bones[i]);
+    mmd_move_bone(s->frame, s->solver->effector);
+    s->stale = s->solver->inner_followers;
+}
+
+static void swing_bone(mmd_frame *frame, int32_t bone, int32_t link, const double swing[4])
+{
+    const double *centre = frame->bones[link].world_position;
+    double *position = frame->bones[bone].world_position, arm[3];
     for (int i = 0; i < 3; i++)
-        chord += (e[i] - g[i]) * (e[i] - g[i]);
-    if (chord < 1e-7)
+        arm[i] = position[i] - centre[i];
+    mmd_quaternion_rotate(swing, arm, arm);
+    for (int i = 0; i < 3; i++)
+        position[i] = centre[i] + arm[i];
+}
+
+/* Turns one link. False when the whole solve is to end. */
+static bool solve_link(solve *s, size_t k, bool first_half)
+{
+    const mmd_rig_solver *solver = s->solver;
+    const mmd_rig_link *link = &solver->links[k];
+    size_t first = link->first_follower;
+    mmd_frame *frame = s->frame;
+    double turn[4], swing[4];
+    sight aim;
+    if (first > s->stale)
+        place_chain(s, s->stale);
+    if (link->bone == solver->effector || !take_aim(frame, solver, link->bone, &aim))
+        return true;
+    /* The end of docs/mmd-behaviour.md#ik-solve: directions 1e-7 apart, squared. */
+    if (2 * (aim.length - aim.dot) < 1e-7 * aim.length)
         return false;
-    if (step(frame, link, e, g, first_half, turn)) {
-        turn_link(frame, link, turn, first_half, !*turned);
-        follow(frame, solver, link, *turned);
-        *turned = true;
+    if (!step(frame, link, &aim, first_half, turn, swing))
+        return true;
+    turn_link(frame, link, turn, first_half, !s->turned[k]);
+    if (!solver->chain) {
+        refresh(frame, solver->inner_follower + first, solver->inner_followers - first);
+    } else if (!s->turned[k]) {
+        /* Its own position depends on bones before it only: from here on it is current. */
+        mmd_move_bone(frame, link->bone);
+        place_chain(s, first);
+    } else if (solver->links[(k + 1) % solver->link_count].first_follower > first) {
+        s->stale = first; /* the next one has all placed */
+    } else if (link->limited || frame->rig->bones[link->bone].has_axis) {
+        place_chain(s, first);
+    } else {
+        swing_bone(frame, solver->effector, link->bone, swing);
+        s->stale = first;
     }
+    s->turned[k] = true;
     return true;
 }
 
@@ -212,9 +294,10 @@ void mmd_ik_solve(mmd_frame *frame, const mmd_rig_solver *solver)
     mmd_quaternion_identity(frame->bones[solver->effector].append_rotation);
     /* The first step measures the effector where it was left: it is not placed again before,
        docs/mmd-behaviour.md#ik-stale-effector. */
-    bool turned[MMD_MAX_LINKS] = {false}, going = true;
+    solve s = {.frame = frame, .solver = solver, .stale = solver->inner_followers};
+    bool going = true;
     for (int32_t i = 0; going && i < solver->iterations; i++)
         for (size_t k = 0; going && k < solver->link_count; k++)
-            going = solve_link(frame, solver, k, i < solver->iterations / 2, &turned[k]);
+            going = solve_link(&s, k, i < solver->iterations / 2);
     refresh(frame, solver->follower, solver->followers);
 }

@@ -27,6 +27,15 @@ static void rest(mmd_locals *locals, size_t bone_count)
     }
 }
 
+/* What only bones that append, and links that are fed, come to have. */
+static void forget(mmd_posed_bone *posed)
+{
+    memset(posed->append_translation, 0, sizeof posed->append_translation);
+    mmd_quaternion_identity(posed->append_rotation);
+    mmd_quaternion_identity(posed->memory);
+    posed->dropped = false;
+}
+
 static bool allocate(mmd_poser *poser, const mmd_rig *rig)
 {
     mmd_arena *arena = &poser->arena;
@@ -43,6 +52,8 @@ static bool allocate(mmd_poser *poser, const mmd_rig *rig)
         !poser->weights || !poser->frame.bones)
         return false;
     rest(locals, n);
+    for (size_t i = 0; i < n; i++)
+        forget(&poser->frame.bones[i]);
     memset(locals->solvers_on, 1, rig->solver_count);
     return true;
 }
@@ -174,10 +185,8 @@ static void reset(mmd_frame *frame, const mmd_locals *locals, const float *weigh
         mmd_posed_bone *posed = &frame->bones[i];
         memcpy(posed->own_translation, locals->translations[i], sizeof posed->own_translation);
         memcpy(posed->own_rotation, locals->rotations[i], sizeof posed->own_rotation);
-        memset(posed->append_translation, 0, sizeof posed->append_translation);
-        mmd_quaternion_identity(posed->append_rotation);
-        mmd_quaternion_identity(posed->memory);
-        posed->dropped = false;
+        if (rig->bones[i].source >= 0 || rig->bones[i].fed)
+            forget(posed);
     }
     for (size_t m = 0; m < rig->morph_count; m++)
         if (rig->model->morphs[m].kind == MMD_MORPH_BONE && weights[m] != 0)
@@ -202,10 +211,8 @@ static void evaluate_layer(mmd_frame *frame, const mmd_rig_layer *layer, const u
 
 static void store_matrix(const mmd_frame *frame, size_t bone, float *out)
 {
-    double m[3][3], q[4];
-    memcpy(q, frame->bones[bone].world_rotation, sizeof q);
-    mmd_quaternion_normalize(q);
-    mmd_quaternion_matrix(q, m);
+    double m[3][3];
+    mmd_quaternion_matrix(frame->bones[bone].world_rotation, m);
     const double *rest_position = frame->rig->bones[bone].position;
     const double *world = frame->bones[bone].world_position;
     for (int row = 0; row < 3; row++) {

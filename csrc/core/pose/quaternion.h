@@ -87,13 +87,14 @@ static inline void mmd_quaternion_slerp(const double a[4], const double b[4], do
     mmd_quaternion_normalize(out);
 }
 
-/* m: rows of a 3x3 matrix. */
+/* m: rows of a 3x3 matrix. The length of q is not zero, and does not matter. */
 static inline void mmd_quaternion_matrix(const double q[4], double m[3][3])
 {
-    double x = q[0], y = q[1], z = q[2], w = q[3];
-    m[0][0] = 1 - 2 * (y * y + z * z), m[0][1] = 2 * (x * y - z * w), m[0][2] = 2 * (x * z + y * w);
-    m[1][0] = 2 * (x * y + z * w), m[1][1] = 1 - 2 * (x * x + z * z), m[1][2] = 2 * (y * z - x * w);
-    m[2][0] = 2 * (x * z - y * w), m[2][1] = 2 * (y * z + x * w), m[2][2] = 1 - 2 * (x * x + y * y);
+    double x = q[0], y = q[1], z = q[2], w = q[3], s = 2 / (x * x + y * y + z * z + w * w);
+    double xs = x * s, ys = y * s, zs = z * s;
+    m[0][0] = 1 - (y * ys + z * zs), m[0][1] = y * xs - w * zs, m[0][2] = z * xs + w * ys;
+    m[1][0] = y * xs + w * zs, m[1][1] = 1 - (x * xs + z * zs), m[1][2] = z * ys - w * xs;
+    m[2][0] = z * xs - w * ys, m[2][1] = z * ys + w * xs, m[2][2] = 1 - (x * xs + y * ys);
 }
 
 #endif

@@ -28,16 +28,35 @@ typedef struct mmd_rig_bone {
     bool fed; /* by an IK link, as docs/mmd-behaviour.md#ik-deferred-append says */
 } mmd_rig_bone;
 
+/* An angle by sine and cosine of its half: a rotation about an axis is just that. */
+typedef struct mmd_half_angle {
+    double sine, cosine;
+} mmd_half_angle;
+
+/* A bound of an angle from -pi to pi, where the sine of the half grows with the angle; infinite
+   beyond. */
+typedef struct mmd_rig_bound {
+    double sine; /* the bound's */
+    double room; /* as far out as this, the angle mirrored at the bound is within the other */
+    mmd_half_angle angle; /* the bound */
+    mmd_half_angle twice; /* two times the bound */
+} mmd_rig_bound;
+
+typedef struct mmd_rig_limit {
+    mmd_rig_bound lower, upper;
+    bool locked; /* both are zero */
+} mmd_rig_limit;
+
 typedef struct mmd_rig_link {
     int32_t bone;
     bool limited;
     int32_t order;       /* row of the table at docs/mmd-behaviour.md#ik-euler-order */
     int32_t single_axis; /* the only axis in use of the limits, or -1 */
-    double lower[3], upper[3];
-    size_t first_follower;         /* of the solver's inner ones, that this link moves */
-    double most;                   /* angle of a step (docs/mmd-behaviour.md#ik-step) or infinite */
-    double least_cosine;           /* of a step below it; -2: every step */
-    double half_sine, half_cosine; /* of the largest step */
+    mmd_rig_limit limits[3];
+    size_t first_follower;  /* of the solver's inner ones, that this link moves */
+    double most;            /* angle of a step (docs/mmd-behaviour.md#ik-step) or infinite */
+    double least_cosine;    /* of a step below it; -2: every step */
+    mmd_half_angle largest; /* step */
 } mmd_rig_link;
 
 typedef struct mmd_rig_solver {
@@ -47,7 +66,7 @@ typedef struct mmd_rig_solver {
     mmd_rig_link *links;
     int32_t *follower;       /* the refresh set in evaluation order */
     int32_t *inner_follower; /* those that the solution depends on */
-    bool plain;              /* of those none appends, and the effector is the last */
+    bool chain;              /* those are, from a link to the effector, and none of them appends */
 } mmd_rig_solver;
 
 /* Bones and solvers of one layer, each a range of `order` and `solvers`. */

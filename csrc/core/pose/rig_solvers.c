@@ -13,27 +13,49 @@ enum {
     FOLLOWERS_OF_A_BONE = 64 /* and so many more for each bone of the model */
 };
 
-static const double four_pi = 12.566370614359172, right_angle = 1.570796;
+static const double pi = 3.141592653589793, four_pi = 12.566370614359172, right_angle = 1.570796;
+
+static mmd_half_angle half_of(double angle)
+{
+    return (mmd_half_angle){sin(angle / 2), cos(angle / 2)};
+}
+
+static double sine_of_half(double angle)
+{
+    return angle <= -pi ? -HUGE_VAL : angle >= pi ? HUGE_VAL : sin(angle / 2);
+}
+
+static mmd_rig_bound bound(double angle, double other)
+{
+    return (mmd_rig_bound){.sine = sine_of_half(angle),
+                           .room = sine_of_half(2 * angle - other),
+                           .angle = half_of(angle),
+                           .twice = half_of(2 * angle)};
+}
 
 static void copy_link(const mmd_ik_link *link, mmd_rig_link *out)
 {
+    double lower[3] = {0}, upper[3] = {0};
     out->bone = link->bone;
     out->limited = link->limited;
     out->single_axis = -1;
     int used = 0;
     for (int i = 0; i < 3 && link->limited; i++) {
-        out->lower[i] = link->lower[i];
-        out->upper[i] = link->upper[i];
-        if (link->lower[i] != 0 || link->upper[i] != 0) {
+        lower[i] = link->lower[i];
+        upper[i] = link->upper[i];
+        bool locked = lower[i] == 0 && upper[i] == 0;
+        out->limits[i] =
+            (mmd_rig_limit){bound(lower[i], upper[i]), bound(upper[i], lower[i]), locked};
+        if (!locked) {
             out->single_axis = i;
             used++;
         }
     }
     if (used != 1)
         out->single_axis = -1;
-    if (-right_angle < out->lower[0] && out->upper[0] < right_angle)
+    if (-right_angle < lower[0] && upper[0] < right_angle)
         out->order = 0;
-    else if (-right_angle < out->lower[1] && out->upper[1] < right_angle)
+    else if (-right_angle < lower[1] && upper[1] < right_angle)
         out->order = 1;
     else
         out->order = 2;
@@ -43,10 +65,8 @@ static void copy_link(const mmd_ik_link *link, mmd_rig_link *out)
 static void bound_step(mmd_rig_link *link, double unit_angle, size_t k)
 {
     link->most = unit_angle > 0 ? fmin(unit_angle, four_pi) * (double)(k + 1) : HUGE_VAL;
-    double half = fmin(link->most, four_pi / 4) / 2;
-    link->least_cosine = link->most < four_pi / 4 ? cos(link->most) : -2;
-    link->half_sine = sin(half);
-    link->half_cosine = cos(half);
+    link->least_cosine = link->most < pi ? cos(link->most) : -2;
+    link->largest = half_of(fmin(link->most, pi));
 }
 
 static bool copy_solver(mmd_rig *rig, int32_t goal, mmd_rig_solver *out)
@@ -272,6 +292,19 @@ static void find_needed(const mmd_rig *rig, const mmd_rig_solver *solver, const 
     }
 }
 
+/* Whether the inner followers lead from one link down to the effector, one the parent of the next,
+   so that a step turns the effector about its link and moves the goal not at all. */
+static bool is_chain(const mmd_rig *rig, const mmd_rig_solver *solver)
+{
+    for (size_t i = 0; i < solver->inner_followers; i++) {
+        int32_t bone = solver->inner_follower[i];
+        if (bone == solver->goal ||
+            (i > 0 && rig->bones[bone].parent != solver->inner_follower[i - 1]))
+            return false;
+    }
+    return solver->inner_follower[solver->inner_followers - 1] == solver->effector;
+}
+
 /* Bones before a link do not move with it, as long as none of them can append from it. */
 static void find_first_followers(const mmd_rig *rig, mmd_rig_solver *solver, const graph *g)
 {
@@ -282,7 +315,7 @@ static void find_first_followers(const mmd_rig *rig, mmd_rig_solver *solver, con
     }
     for (size_t k = 0; k < solver->link_count; k++)
         solver->links[k].first_follower = (size_t)g->at[solver->links[k].bone];
-    solver->plain = solver->inner_follower[solver->inner_followers - 1] == solver->effector;
+    solver->chain = is_chain(rig, solver);
 }
 
 /* The refresh set of docs/mmd-behaviour.md#ik-refresh-set: what moves, without other solvers'
