@@ -12,7 +12,7 @@ import numpy as np
 from .. import mesh_source
 from ..translations import tr
 from ..user_error import UserError
-from . import animation, joint_keys, linear_blend, record
+from . import animation, joint_keys, linear_blend, record, sliders
 
 _SMALL = 1e-6  # Blender units, times the model's size; less is the noise of float32
 
@@ -84,6 +84,7 @@ class Corrective:
     def write(self, state):
         obj = self.part.obj
         record.base_key(obj)
+        sliders.put_aside(obj, state)
         if self._joints:
             self._joints.write(state, self._add_key)
             return

@@ -13,7 +13,7 @@ from .. import pose_source, skinner
 from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError
-from . import animation, corrective, mesh_cache, record, shape_keys, sources
+from . import animation, corrective, mesh_cache, record, shape_keys, sliders, sources
 
 STATE = record.STATE
 clear = record.clear
@@ -99,7 +99,11 @@ class Job:
         try:
             for target in targets:
                 target.start()
-            with _Frames(self._context, options, groups) as frames:
+            parts = [target.part for target in targets]
+            with (
+                sliders.brought_back(parts),
+                _Frames(self._context, options, groups) as frames,
+            ):
                 for block in frames:
                     depsgraph = self._context.evaluated_depsgraph_get()
                     for group in groups:
@@ -226,6 +230,9 @@ def _check(model, depsgraph):
         skinner.check_editable(obj)
         _check_evaluated(obj, depsgraph)
         skinner.check_modifiers(obj, model.armature)
+        pose_source.mesh_from_armature(  # an error where one of them has no inverse
+            model.armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
+        )
         keys = obj.data.shape_keys
         if keys and keys.animation_data and keys.animation_data.use_tweak_mode:
             raise UserError(

@@ -7,7 +7,7 @@ The property is saved with the file, so a bake can be cleared in another session
 from .. import actions, blender_versions, mmd_tools, saved_state, scene_model, skinner
 from ..deformation import Deformation
 from ..preview import switch
-from . import animation
+from . import animation, sliders
 
 STATE = saved_state.BAKE
 
@@ -23,6 +23,8 @@ def _nothing_baked():
         "deformation": list(Deformation()),  # of `deformation.Deformation`
         "keys": [],  # names of the baked keys
         "muted": [],  # names of the keys muted since
+        # of `sliders.put_aside`: values of muted keys, data paths of their curves and drivers
+        "sliders": {"values": {}, "curves": [], "drivers": []},
         "modifiers": {},  # name: [show_viewport, show_render] of those switched off
         "added": "",  # name of the modifier added
         "active_modifier": "",
@@ -110,6 +112,8 @@ def clear_mesh(obj):
     for name in state["muted"]:
         if name in blocks:
             blocks[name].mute = False
+    sliders.bring_back(obj, state["sliders"])
+    sliders.give_action_back(obj, state["sliders"])
     if blocks:
         name, index = state["active"]
         obj.active_shape_key_index = blocks.find(name) if name and name in blocks else index

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Positions as shape keys, one per frame, in place of the armature modifier."""
 
-from . import animation, record
+from . import animation, record, sliders
 
 
 class ShapeKeys:
@@ -34,17 +34,18 @@ class ShapeKeys:
             for frame, positions in zip(self.options.frames, self.positions, strict=True)
         ]
         keys = obj.data.shape_keys
-        if self.options.moves:
-            places = range(len(names))
-            state["curves"] = animation.add_pulses(keys, names, self.options.times, places)
-        else:
-            keys.key_blocks[names[0]].value = 1.0
         shown = set(names)
         for key in keys.key_blocks:
             if key.name not in shown and key != keys.reference_key and not key.mute:
                 key.mute = True
                 if key.name not in state["keys"]:
                     state["muted"].append(key.name)
+        sliders.put_aside(obj, state)  # before there are curves, as it may copy their action
+        if self.options.moves:
+            places = range(len(names))
+            state["curves"] = animation.add_pulses(keys, names, self.options.times, places)
+        else:
+            keys.key_blocks[names[0]].value = 1.0
         obj.show_only_shape_key = False
         record.switch_armature_off(obj, self.part.armature, state)
 

@@ -4,6 +4,7 @@
 import os
 import shutil
 import sys
+import tempfile
 import unittest
 from types import SimpleNamespace
 from unittest import mock
@@ -326,6 +327,16 @@ class Frames(Stopped):
         with self.assertRaises(RuntimeError) as caught:
             bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
         self.assertIn("frame 6: the pose of bone", str(caught.exception))
+
+    def test_a_scale_of_zero(self):
+        for thing in (self.scene.armature, self.scene.root, self.mesh):
+            for target in ("SHAPE_KEYS", "CORRECTIVE", "MESH_CACHE"):
+                with self.subTest(thing=thing.name, target=target):
+                    scene.transform(thing, scale=(0, 0, 0))
+                    self.assert_refused(
+                        "has a scale of zero", target=target, folder=tempfile.gettempdir()
+                    )
+                    scene.transform(thing)
 
     def test_empty_range(self):
         self.assert_fails("There is no frame from 9 to 8", frame_start=9, frame_end=8)
