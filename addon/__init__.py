@@ -24,6 +24,7 @@ for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
 
 from . import (  # noqa: E402
     bake,
+    export,
     import_model,
     import_motion,
     menus,
@@ -41,6 +42,7 @@ _parts = (
     model_file,
     properties,
     bake,
+    export,
     import_model,
     import_motion,
     restore,

@@ -9,7 +9,7 @@ class MMDSKIN_MT_model(bpy.types.Menu):
     bl_label = "MMD Skin"
 
     def draw(self, context):
-        for name in ("preview", "bake", "clear_bake", "clear_motion", "load_deform_data"):
+        for name in ("preview", "bake", "clear_bake", "export", "clear_motion", "load_deform_data"):
             self.layout.operator(f"mmdskin.{name}")
 
 

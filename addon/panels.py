@@ -91,6 +91,7 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         column = layout.column(align=True)
         column.operator(operators.MMDSKIN_OT_bake.bl_idname, icon="SHAPEKEY_DATA")
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
+        layout.operator_menu_enum("mmdskin.export", "format", icon="EXPORT")
         if any(record.STATE in obj for obj in _drawn.meshes):
             layout.label(text="Baked", icon="CHECKMARK")
 

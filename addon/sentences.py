@@ -265,6 +265,83 @@ SENTENCES = {
         ),
         "第 {frame} 帧和第 {other} 帧中“{joint}”的旋转相同：只有第 {other} 帧是精确的",
     ),
+    # Export.
+    "'{name}' is neither baked nor live: bake it first": (
+        "「{name}」はベイクもライブ表示もされていません。先にベイクしてください",
+        "“{name}”既未烘焙也未实时显示：请先烘焙",
+    ),
+    "The models are baked in several ways: bake them alike, or export one alone": (
+        (
+            "モデルごとにベイクの種類が違います。同じ種類でベイクするか、"
+            "1 つずつエクスポートしてください"
+        ),
+        "各模型的烘焙方式不同：请以相同方式烘焙，或逐个导出",
+    ),
+    "{format} cannot hold a mesh cache: bake shape keys or corrective keys": (
+        (
+            "{format} にはメッシュキャッシュを保存できません。"
+            "シェイプキーか補正キーにベイクしてください"
+        ),
+        "{format} 无法保存网格缓存：请烘焙为形态键或矫正形态键",
+    ),
+    "{format} cannot hold live skinning: bake shape keys or corrective keys first": (
+        (
+            "{format} にはライブのスキニングを保存できません。"
+            "先にシェイプキーか補正キーにベイクしてください"
+        ),
+        "{format} 无法保存实时蒙皮：请先烘焙为形态键或矫正形态键",
+    ),
+    "{format} of this Blender holds corrective keys only where they and the armature"
+    " have keyframes: bake a range of them, keyed": (
+        (
+            "この Blender の {format} では、補正キーとアーマチュアの両方にキーフレームが必要です。"
+            "範囲を指定し、補正を「キー」にしてベイクしてください"
+        ),
+        (
+            "此 Blender 的 {format} 只能保存自身和骨架都有关键帧的矫正形态键："
+            "请烘焙一段范围，并选择“键控”"
+        ),
+    ),
+    "This Blender was built without {format}": (
+        "この Blender は {format} なしでビルドされています",
+        "此 Blender 在构建时未包含 {format}",
+    ),
+    "Blender's exporter for {format} is off: enable it in the preferences, Add-ons": (
+        (
+            "Blender の {format} エクスポーターがオフです。"
+            "プリファレンスの「アドオン」で有効にしてください"
+        ),
+        "Blender 的 {format} 导出器已关闭：请在偏好设置的“插件”中启用",
+    ),
+    "The collection of '{name}' is hidden: show it first": (
+        "「{name}」のコレクションが非表示です。先に表示してください",
+        "“{name}”所在的集合已隐藏：请先显示",
+    ),
+    "No file is chosen: give the path of the file to write": (
+        "ファイルが選択されていません。書き出すファイルのパスを指定してください",
+        "未选择文件：请指定要写入的文件路径",
+    ),
+    "'{file}' has no known ending: let it end in .glb, .fbx, .usdc or .abc": (
+        "「{file}」の拡張子が不明です。.glb、.fbx、.usdc、.abc のどれかにしてください",
+        "“{file}”的扩展名未知：请使用 .glb、.fbx、.usdc 或 .abc",
+    ),
+    "The folder '{folder}' does not exist: make it first": (
+        "フォルダー「{folder}」がありません。先に作成してください",
+        "文件夹“{folder}”不存在：请先创建",
+    ),
+    "'{file}' cannot be written: {reason}": (
+        "「{file}」に書き込めません: {reason}",
+        "无法写入“{file}”：{reason}",
+    ),
+    "Blender's exporter has failed": (
+        "Blender のエクスポーターが失敗しました",
+        "Blender 的导出器失败",
+    ),
+    "{format} holds shape keys only without modifiers: {modifiers} of '{name}' is left out": (
+        "{format} ではシェイプキーとモディファイアーを両立できません。「{name}」の {modifiers} は除外しました",
+        "{format} 的形态键无法与修改器并存：已略去“{name}”的 {modifiers}",
+    ),
+    "Exported '{file}'": ("「{file}」をエクスポートしました", "已导出“{file}”"),
     # Files of models and motions.
     "The file of '{name}' is not known: choose its .pmx or .pmd": (
         "「{name}」のファイルが不明です。.pmx または .pmd を選択してください",

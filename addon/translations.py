@@ -212,6 +212,28 @@ _DEFAULT = {
         "メッシュキャッシュの書き出し先。空欄の場合は .blend ファイルと同じフォルダー",
         "网格缓存的写入位置；留空则写在 .blend 文件旁边",
     ),
+    # Export.
+    "Export the model as it is baked, by Blender's exporter with the options that fit": (
+        "ベイクしたモデルを、Blender のエクスポーターで適切なオプションを使ってエクスポートします",
+        "用 Blender 的导出器和合适的选项，按烘焙结果导出模型",
+    ),
+    "Format": ("形式", "格式"),
+    "Of the file; the ending of the path tells it where it is not given": (
+        "ファイルの形式。指定しない場合はパスの拡張子で決まります",
+        "文件的格式；未指定时由路径的扩展名决定",
+    ),
+    "Shape keys and corrective keys, for game engines and the web": (
+        "シェイプキーと補正キー。ゲームエンジンやウェブ向け",
+        "形态键和矫正形态键，用于游戏引擎和网页",
+    ),
+    "Shape keys and corrective keys, for game engines and other programs": (
+        "シェイプキーと補正キー。ゲームエンジンや他のソフト向け",
+        "形态键和矫正形态键，用于游戏引擎和其他软件",
+    ),
+    "Every point of every frame, from any bake or live": (
+        "全フレームの全頂点。どのベイクでも、ライブ表示でも書き出せます",
+        "每一帧的所有顶点；任何烘焙或实时显示均可",
+    ),
     # Import of models.
     "MMD model": ("MMD モデル", "MMD 模型"),
     "Import models of MikuMikuDance with their exact deformation data": (
@@ -302,6 +324,11 @@ _OPERATORS = {
     "MMD Skinning": ("MMD スキニング", "MMD 蒙皮"),
     "Bake MMD Skin": ("MMD スキニングをベイク", "烘焙 MMD 蒙皮"),
     "Clear Bake": ("ベイクをクリア", "清除烘焙"),
+    "Export MMD Skin": ("MMD スキニングをエクスポート", "导出 MMD 蒙皮"),
+    "MMD model, as baked (.glb, .fbx, .usdc, .abc)": (
+        "MMD モデル（ベイク結果）(.glb, .fbx, .usdc, .abc)",
+        "MMD 模型（烘焙结果）(.glb, .fbx, .usdc, .abc)",
+    ),
     "Clear Motion": ("モーションをクリア", "清除动作"),
     "Import MMD Model": ("MMD モデルをインポート", "导入 MMD 模型"),
     "MMD model (.pmx, .pmd)": ("MMD モデル (.pmx, .pmd)", "MMD 模型 (.pmx, .pmd)"),

@@ -276,6 +276,7 @@ def _write(targets, options):
                 continue
             state = record.begin(obj, armature, live)
         state["target"], state["deformation"] = options.target, list(target.part.deformation)
+        state["frames"] = [options.frames[0], options.frames[-1]] if options.moves else None
         target.write(state)
         record.store(obj, state)
     baked = {target.part.armature for target in targets if STATE in target.part.obj}

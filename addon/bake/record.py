@@ -4,6 +4,8 @@
 The property is saved with the file, so a bake can be cleared in another session.
 """
 
+import bpy
+
 from .. import actions, blender_versions, mmd_tools, saved_state, scene_model, skinner
 from ..deformation import Deformation
 from ..preview import switch
@@ -12,7 +14,7 @@ from . import animation, sliders
 STATE = saved_state.BAKE
 
 
-def of(obj):
+def of(obj: bpy.types.Object) -> dict | None:
     """The state of a baked mesh object, or None."""
     return saved_state.load(obj, STATE, _nothing_baked) if STATE in obj else None
 
@@ -21,6 +23,7 @@ def _nothing_baked():
     return {
         "target": "",
         "deformation": list(Deformation()),  # of `deformation.Deformation`
+        "frames": None,  # the first and the last of a range
         "keys": [],  # names of the baked keys
         "muted": [],  # names of the keys muted since
         # of `sliders.put_aside`: values of muted keys, data paths of their curves and drivers

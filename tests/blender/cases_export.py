@@ -1,193 +1,471 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A baked model goes out by Blender's exporters, comes back, and stands where it stood.
+"""A model goes out by each exporter, comes back into an empty scene, and stands where it stood."""
 
-Only the mesh is exported: with its armature, exporters would let the bones act on the baked points
-once more.
-"""
-
+import errno
+import os
 import pathlib
+import sys
 import tempfile
 import unittest.mock
 
 import addon_utils
 import bpy
 import case
+import fingerprint
 import numpy as np
 import scene
 from mathutils.kdtree import KDTree
 
-FRAMES = range(1, 6)
+FRAMES = range(3, 8)
+SLIDER = "ふくらみ"
+
+
+def formats():
+    return sys.modules["addon_package"].export.formats.FORMATS
 
 
 class Exported(case.Case):
-    """Reads a file back into an empty scene and compares points in world space."""
+    """Compares points in world space."""
 
     def setUp(self):
         super().setUp()
         scene.transform(self.scene.root, (1, -2, 0.5), (0.3, 0.2, -1.0))
-        self.mesh.data.shape_keys.key_blocks["ふくらみ"].value = 0.5
+        self.slider.value = 0.5
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
+        for name in ("io_scene_fbx", "io_scene_gltf2"):
+            addon_utils.enable(name)
 
-    def through_fbx(self):
-        self.need_addon("io_scene_fbx")
-        path = self.path("fbx")
-        # By itself the exporter looks at the actions of objects, not at those of keys.
-        bpy.ops.export_scene.fbx(
-            filepath=path,
-            use_selection=True,
-            bake_anim_use_all_actions=False,
-            bake_anim_use_nla_strips=False,
-        )
-        scene.clear()
-        bpy.ops.import_scene.fbx(filepath=path, anim_offset=0)
-        return self.only_mesh()
+    @property
+    def slider(self):
+        return self.mesh.data.shape_keys.key_blocks[SLIDER]
 
-    def through_gltf(self):
-        self.need_addon("io_scene_gltf2")
-        if not hasattr(np, "bool"):  # which the importer of Debian's Blender asks for
-            patch = unittest.mock.patch.object(np, "bool", bool, create=True)
-            patch.start()
-            self.addCleanup(patch.stop)
-        path = self.path("glb")
-        bpy.ops.export_scene.gltf(filepath=path, use_selection=True, export_skins=False)
-        scene.clear()
-        bpy.ops.import_scene.gltf(filepath=path)
-        obj = self.only_mesh()
-        data = obj.data.shape_keys.animation_data
-        for track in data.nla_tracks if data else ():
-            track.mute = False  # the importer of 3.4 plays the first of several actions only
-        return obj
-
-    def through_alembic(self):
-        self.need_operator("alembic_export")
-        path = self.path("abc")
-        bpy.ops.wm.alembic_export(
-            filepath=path, selected=True, start=FRAMES[0], end=FRAMES[-1], as_background_job=False
-        )
-        scene.clear()
-        bpy.ops.wm.alembic_import(filepath=path, as_background_job=False)
-        return self.only_mesh()
-
-    def through_usd(self):
-        self.need_operator("usd_export")
-        path = self.path("usdc")
-        # As it is shown; the alternative, blend shapes, does not keep values that do not move.
-        bpy.ops.wm.usd_export(
-            filepath=path,
-            selected_objects_only=True,
-            export_animation=True,
-            export_armatures=False,
-            export_shapekeys=False,
-        )
-        scene.clear()
-        bpy.ops.wm.usd_import(filepath=path)
-        return self.only_mesh()
-
-    def need_addon(self, name):
-        if addon_utils.enable(name) is None:
-            self.skipTest(f"this Blender has no {name}")
-
-    def need_operator(self, name):
-        if name not in dir(bpy.ops.wm):
-            self.skipTest(f"this Blender is built without {name}")
-
-    def path(self, ending):
-        scene.select(self.mesh)
-        return str(self.folder / f"baked.{ending}")
-
-    def only_mesh(self):
-        meshes = [obj for obj in bpy.data.objects if obj.type == "MESH"]
-        self.assertEqual(len(meshes), 1)
-        return meshes[0]
-
-    def assert_in_place(self, obj, expected):
-        """Each point lies at an expected one and the other way round: files may split vertices."""
-        points = in_world(obj)
-        for here, there in ((points, expected), (expected, points)):
-            self.assertLessEqual(farthest(here, there), case.BAR * scene.SCALE)
-
-
-class Frame(Exported):
-    """A bake of the current frame."""
-
-    KEY = "MMD 0001"
-
-    def setUp(self):
-        super().setUp()
-        self.assertEqual(bpy.ops.mmdskin.bake(), {"FINISHED"})
-        self.baked = in_world(self.mesh)
-
-    def assert_keys_in_place(self, obj):
-        keys = obj.data.shape_keys.key_blocks
-        self.assertIn(self.KEY, keys)
-        self.assertEqual({key.name: key.value for key in keys[1:] if key.value}, {self.KEY: 1.0})
-        self.assert_in_place(obj, self.baked)
-        keys[self.KEY].value = 0
-        self.assertGreater(farthest(in_world(obj), self.baked), 0.01)
-
-    def test_fbx(self):
-        self.assert_keys_in_place(self.through_fbx())
-
-    def test_gltf(self):
-        self.assert_keys_in_place(self.through_gltf())
-
-    def test_alembic(self):
-        self.assert_in_place(self.through_alembic(), self.baked)
-
-    def test_usd(self):
-        self.assert_in_place(self.through_usd(), self.baked)
-
-
-class Range(Exported):
-    """A bake of some frames: every one of them comes back at its time."""
-
-    def setUp(self):
-        super().setUp()
+    def animate(self):
+        """Poses and a face that move in FRAMES, in a scene that is longer."""
         for frame in (FRAMES[0], FRAMES[-1]):
             scene.pose(self.scene, seed=frame)
             for bone in self.scene.armature.pose.bones:
                 bone.keyframe_insert("rotation_quaternion", frame=frame)
                 bone.keyframe_insert("location", frame=frame)
+            self.slider.value = frame / 10
+            self.slider.keyframe_insert("value", frame=frame)
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
+        bpy.context.scene.frame_set(FRAMES[0])
 
-    def bake(self, target):
-        done = bpy.ops.mmdskin.bake(target=target, range="SCENE", folder=str(self.folder))
-        self.assertEqual(done, {"FINISHED"})
-        self.baked = {}
-        for frame in FRAMES:
+    def bake(self, target, moves, **options):
+        if moves:
+            options.update(range="CUSTOM", frame_start=FRAMES[0], frame_end=FRAMES[-1])
+        options.setdefault("folder", str(self.folder))
+        self.assertEqual(bpy.ops.mmdskin.bake(target=target, **options), {"FINISHED"})
+
+    def note(self, frames):
+        """What is shown now is expected of the file."""
+        self.shown = {}
+        for frame in frames:
             bpy.context.scene.frame_set(frame)
-            self.baked[frame] = in_world(self.mesh)
+            self.shown[frame] = in_world(self.mesh)
 
-    def assert_frames_in_place(self, obj):
-        for frame, expected in self.baked.items():
+    def export(self, form, **options):
+        """Write a file; nothing in the scene changes."""
+        try:
+            formats()[form].exporter()
+        except Exception as error:
+            self.skipTest(str(error))
+        path = str(self.folder / f"baked{formats()[form].ending}")
+        before = everything()
+        self.assertEqual(bpy.ops.mmdskin.export(filepath=path, **options), {"FINISHED"})
+        self.assertEqual(fingerprint.differences(before, everything()), [])
+        return path
+
+    def assert_refused(self, words, file, **options):
+        """A sentence with `words`, no file, and nothing in the scene changes."""
+        before, files = everything(), set(self.folder.iterdir())
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.export(filepath=str(self.folder / file), **options)
+        self.assertIn(words, str(caught.exception))
+        self.assertEqual(len(str(caught.exception).strip().splitlines()), 1)
+        self.assertEqual(fingerprint.differences(before, everything()), [])
+        self.assertEqual({*self.folder.iterdir()} - files, set())
+
+    def read(self, path):
+        """The only mesh of a file, in an empty scene."""
+        scene.clear()
+        {".glb": read_gltf, ".fbx": read_fbx, ".usdc": read_usd, ".abc": read_alembic}[
+            os.path.splitext(path)[1]
+        ](self, path)
+        # The importer of glTF draws bones with a mesh of its own.
+        drawn = [
+            bone.custom_shape for obj in bpy.data.objects if obj.pose for bone in obj.pose.bones
+        ]
+        meshes = [obj for obj in bpy.data.objects if obj.type == "MESH" and obj not in drawn]
+        self.assertEqual(len(meshes), 1)
+        return meshes[0]
+
+    def assert_as_shown(self, obj):
+        """Each point lies at an expected one and the other way round: files may split vertices."""
+        for frame, expected in self.shown.items():
             bpy.context.scene.frame_set(frame)
-            self.assert_in_place(obj, expected)
+            points = in_world(obj)
+            for here, there in ((points, expected), (expected, points)):
+                self.assertLessEqual(farthest(here, there), case.BAR * scene.SCALE, frame)
 
-    def test_keys_by_fbx(self):
-        self.bake("SHAPE_KEYS")
-        self.assert_frames_in_place(self.through_fbx())
+    def assert_survives(self, form):
+        self.assert_as_shown(self.read(self.export(form)))
 
-    def test_keys_by_gltf(self):
-        self.bake("SHAPE_KEYS")
-        self.assert_frames_in_place(self.through_gltf())
 
-    def test_keys_by_alembic(self):
-        self.bake("SHAPE_KEYS")
-        self.assert_frames_in_place(self.through_alembic())
+def read_gltf(test, path):
+    if not hasattr(np, "bool"):  # which the importer of Debian's Blender asks for
+        patch = unittest.mock.patch.object(np, "bool", bool, create=True)
+        patch.start()
+        test.addCleanup(patch.stop)
+    bpy.ops.import_scene.gltf(filepath=path)
+    for block in (*bpy.data.objects, *bpy.data.shape_keys):
+        for track in block.animation_data.nla_tracks if block.animation_data else ():
+            # The importer of 3.4 plays the first of several actions only, and from frame 1 on.
+            track.mute = False
+            for strip in track.strips:
+                strip.frame_end += strip.action_frame_start - strip.frame_start
+                strip.frame_start = strip.action_frame_start
 
-    def test_keys_by_usd(self):
-        self.bake("SHAPE_KEYS")
-        self.assert_frames_in_place(self.through_usd())
 
-    def test_mesh_cache_by_alembic(self):
-        self.bake("MESH_CACHE")
-        self.assert_frames_in_place(self.through_alembic())
+def read_fbx(test, path):
+    bpy.ops.import_scene.fbx(filepath=path, anim_offset=0)
 
-    def test_mesh_cache_by_usd(self):
-        self.bake("MESH_CACHE")
-        self.assert_frames_in_place(self.through_usd())
+
+def read_usd(test, path):
+    bpy.ops.wm.usd_import(filepath=path)
+
+
+def read_alembic(test, path):
+    bpy.ops.wm.alembic_import(filepath=path, as_background_job=False)
+
+
+class Frame(Exported):
+    """A bake of the current frame as shape keys."""
+
+    KEY = "MMD 0001"
+
+    def setUp(self):
+        super().setUp()
+        self.bake("SHAPE_KEYS", False)
+        self.note([1])
+
+    def assert_keys_survive(self, path):
+        obj = self.read(path)
+        keys = obj.data.shape_keys.key_blocks
+        self.assertEqual({key.name: key.value for key in keys[1:] if key.value}, {self.KEY: 1.0})
+        self.assert_as_shown(obj)
+        keys[self.KEY].value = 0
+        self.assertGreater(farthest(in_world(obj), self.shown[1]), 0.01)
+
+    def test_gltf(self):
+        self.assert_keys_survive(self.export("GLTF"))
+
+    def test_fbx(self):
+        self.assert_keys_survive(self.export("FBX"))
+
+    def test_fbx_as_blender_exports_it_by_default(self):
+        path = str(self.folder / "default.fbx")
+        scene.select(self.mesh)
+        bpy.ops.export_scene.fbx(filepath=path, use_selection=True)
+        self.assert_keys_survive(path)
+
+    def test_usd(self):
+        self.assert_survives("USD")
+
+    def test_alembic(self):
+        self.assert_survives("ALEMBIC")
+
+
+class Keys(Exported):
+    """A bake of a range as shape keys."""
+
+    def setUp(self):
+        super().setUp()
+        self.animate()
+        self.bake("SHAPE_KEYS", True)
+        self.note(FRAMES)
+
+    def test_gltf(self):
+        self.assert_survives("GLTF")
+
+    def test_fbx(self):
+        self.assert_survives("FBX")
+
+    def test_usd(self):
+        self.assert_survives("USD")
+
+    def test_alembic(self):
+        self.assert_survives("ALEMBIC")
+
+
+class Cache(Exported):
+    """A bake of a range as a mesh cache."""
+
+    def setUp(self):
+        super().setUp()
+        self.animate()
+        self.bake("MESH_CACHE", True)
+        self.note(FRAMES)
+
+    def test_usd(self):
+        self.assert_survives("USD")
+
+    def test_alembic(self):
+        self.assert_survives("ALEMBIC")
+
+
+class Corrective(Exported):
+    """Keyed and driven corrective keys go out with their armature."""
+
+    def survive(self, form, corrective):
+        self.animate()
+        self.bake("CORRECTIVE", True, corrective=corrective)
+        self.note(FRAMES)
+        if form == "GLTF" and corrective == "DRIVEN":
+            self.need_scenes_in_gltf()
+        self.assert_survives(form)
+
+    def need_scenes_in_gltf(self):
+        """Before 3.6 its exporter looks at keyframes only: then it is refused."""
+        if bpy.app.version < (3, 6):
+            self.assert_refused("only where they and the armature have keyframes", "x.glb")
+            self.skipTest("glTF of this Blender holds keyed corrective keys only")
+
+    def test_keyed_by_gltf(self):
+        self.survive("GLTF", "KEYED")
+
+    def test_keyed_by_fbx(self):
+        self.survive("FBX", "KEYED")
+
+    def test_keyed_by_usd(self):
+        self.survive("USD", "KEYED")
+
+    def test_keyed_by_alembic(self):
+        self.survive("ALEMBIC", "KEYED")
+
+    def test_driven_by_gltf(self):
+        self.survive("GLTF", "DRIVEN")
+
+    def test_driven_by_fbx(self):
+        self.survive("FBX", "DRIVEN")
+
+    def test_driven_by_alembic(self):
+        self.survive("ALEMBIC", "DRIVEN")
+
+    def survive_posed(self, form):
+        self.bake("CORRECTIVE", False)
+        self.note([1])
+        if form == "GLTF":
+            self.need_scenes_in_gltf()
+        self.assert_survives(form)
+
+    def test_a_pose_by_gltf(self):
+        self.survive_posed("GLTF")
+
+    def test_a_pose_by_fbx(self):
+        self.survive_posed("FBX")
+
+    def test_a_pose_by_usd(self):
+        self.survive_posed("USD")
+
+
+class Live(Exported):
+    """What is live goes out point by point, without a bake."""
+
+    def setUp(self):
+        super().setUp()
+        self.animate()
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
+        bpy.ops.mmdskin.preview(action="ENABLE")
+        self.note(FRAMES)
+
+    def test_usd(self):
+        self.assert_survives("USD")
+
+    def test_alembic(self):
+        self.assert_survives("ALEMBIC")
+
+
+class Moved(Exported):
+    """Where the model moves as a whole, its root animated, what comes back moves too."""
+
+    def setUp(self):
+        super().setUp()
+        self.animate()
+        for frame in (FRAMES[0], FRAMES[-1]):
+            self.scene.root.location.x = frame
+            self.scene.root.keyframe_insert("location", frame=frame)
+
+    def survive(self, form, target="SHAPE_KEYS"):
+        self.bake(target, True)
+        self.note(FRAMES)
+        self.assert_survives(form)
+
+    def test_gltf(self):
+        self.survive("GLTF")
+
+    def test_fbx(self):
+        self.survive("FBX")
+
+    def test_usd(self):
+        self.survive("USD")
+
+    def test_alembic(self):
+        self.survive("ALEMBIC", "MESH_CACHE")
+
+
+class Refused(Exported):
+    """One sentence that says what to do; whatever happens, the scene stays as it was."""
+
+    def off(self, name):
+        addon_utils.disable(name)
+        self.addCleanup(addon_utils.enable, name)
+
+    def test_a_model_that_is_neither_baked_nor_live(self):
+        self.assert_refused("'model' is neither baked nor live: bake it first", "x.glb")
+
+    def test_a_mesh_cache_where_files_hold_keys(self):
+        self.bake("MESH_CACHE", False)
+        self.assert_refused("glTF cannot hold a mesh cache: bake shape keys", "x.glb")
+        self.assert_refused("FBX cannot hold a mesh cache: bake shape keys", "x.fbx")
+
+    def test_a_live_model_where_files_hold_keys(self):
+        bpy.ops.mmdskin.preview(action="ENABLE")
+        self.assert_refused("FBX cannot hold live skinning: bake shape keys", "x.fbx")
+
+    def test_an_exporter_that_is_off(self):
+        self.bake("SHAPE_KEYS", False)
+        self.off("io_scene_gltf2")
+        self.off("io_scene_fbx")
+        self.assert_refused("Blender's exporter for glTF is off: enable it", "x.glb")
+        self.assert_refused("Blender's exporter for FBX is off: enable it", "x.fbx")
+
+    def test_an_exporter_that_this_blender_lacks(self):
+        if "alembic_export" in dir(bpy.ops.wm):
+            self.skipTest("this Blender has all exporters")
+        self.bake("SHAPE_KEYS", False)
+        self.assert_refused("This Blender was built without Alembic", "x.abc")
+        self.assert_refused("This Blender was built without USD", "x.usda")
+
+    def test_no_path_no_ending_no_folder(self):
+        self.bake("SHAPE_KEYS", False)
+        self.assert_refused("'x.obj' has no known ending: let it end in .glb", "x.obj")
+        self.assert_refused("does not exist: make it first", "none/x.glb")
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.export()
+        self.assertIn("No file is chosen", str(caught.exception))
+
+    def test_a_file_that_cannot_be_written(self):
+        self.bake("SHAPE_KEYS", False)
+        for form in formats().values():
+            if form.operator.startswith("wm.") and form.operator[3:] not in dir(bpy.ops.wm):
+                continue
+            with self.subTest(form.name):
+                (self.folder / f"x{form.ending}").mkdir()
+                self.assert_refused("cannot be written: Is a directory", f"x{form.ending}")
+
+    def test_an_exporter_that_fails(self):
+        self.bake("SHAPE_KEYS", False)
+
+        def full(*_, **__):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        from io_scene_fbx import export_fbx_bin
+
+        with unittest.mock.patch.object(export_fbx_bin, "save", full):
+            self.assert_refused("'x.fbx' cannot be written: ", "x.fbx")
+
+    def test_models_that_are_baked_in_several_ways(self):
+        self.bake("SHAPE_KEYS", False)
+        scene.pose(scene.Scene(case.small_model(), "second"))
+        self.bake("CORRECTIVE", False)
+        self.assert_refused("baked in several ways", "x.glb", all_models=True)
+
+    def test_a_hidden_collection(self):
+        self.bake("SHAPE_KEYS", False)
+        collection = bpy.data.collections.new("hidden")
+        bpy.context.scene.collection.children.link(collection)
+        collection.objects.link(self.mesh)
+        bpy.context.scene.collection.objects.unlink(self.mesh)
+        bpy.context.view_layer.objects.active = self.scene.armature
+        collection.hide_viewport = True
+        bpy.context.view_layer.update()
+        self.assert_refused("The collection of 'model_mesh' is hidden: show it first", "x.glb")
+
+
+class Scenes(Exported):
+    """What else is in the scene, and how it stands, does not matter and does not change."""
+
+    def setUp(self):
+        super().setUp()
+        self.bake("CORRECTIVE", False)
+        self.note([1])
+
+    def test_only_the_model_goes_out(self):
+        other = scene.Scene(case.small_model(), "second")
+        other.mesh.select_set(True)
+        scene.select(self.scene.root)
+        other.mesh.select_set(True)
+        self.assert_survives("FBX")
+
+    def test_all_models(self):
+        scene.pose(scene.Scene(case.small_model(), "second"))
+        self.bake("CORRECTIVE", False)
+        path = self.export("FBX", all_models=True)
+        scene.clear()
+        read_fbx(self, path)
+        names = sorted(obj.name for obj in bpy.data.objects if obj.type == "MESH")
+        self.assertEqual(names, ["model_mesh", "second_mesh"])
+
+    def test_from_pose_mode(self):
+        scene.select(self.scene.armature)
+        bpy.ops.object.mode_set(mode="POSE")
+        self.assert_survives("FBX")
+
+    def test_from_weight_paint(self):
+        bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+        self.assert_survives("FBX")
+
+    def test_a_hidden_armature(self):
+        self.scene.armature.hide_set(True)
+        self.scene.armature.hide_select = True
+        self.assert_survives("FBX")
+
+    def test_an_armature_that_is_off_in_viewports(self):
+        self.scene.armature.hide_viewport = True
+        self.assert_survives("FBX")
+
+    def test_values_that_were_changed_without_a_keyframe_stay(self):
+        bone = self.scene.armature.pose.bones[1]
+        bone.keyframe_insert("location", frame=1)
+        bone.location.x = 0.25
+        bpy.context.view_layer.update()
+        self.export("FBX")
+        self.assertEqual(bone.location.x, 0.25)
+
+    def test_modifiers_that_a_file_of_keys_cannot_hold_are_told(self):
+        self.mesh.modifiers.new("smooth", "SUBSURF")
+        with case.reports() as said:
+            self.export("FBX")
+        self.assertIn("smooth of 'model_mesh' is left out", "".join(said))
+
+    def test_the_ending_of_another_format_gives_way(self):
+        bpy.ops.mmdskin.export(filepath=str(self.folder / "x.glb"), format="FBX")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["x.fbx"])
+
+
+def everything():
+    """The file's content, and what an export might change beside it."""
+    layer = bpy.context.view_layer
+    standing = {
+        "selected": sorted(obj.name for obj in layer.objects if obj.select_get()),
+        "active": layer.objects.active and layer.objects.active.name,
+        "modes": {obj.name: obj.mode for obj in layer.objects},
+        "hidden": {obj.name: obj.hide_get() for obj in layer.objects},
+    }
+    return {**fingerprint.of_file(), "view layer": "\n".join(map(str, standing.items()))}
 
 
 def in_world(obj):

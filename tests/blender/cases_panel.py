@@ -27,6 +27,9 @@ class Layout:
         self.drawn.append((name, options.get("depress")))
         return SimpleNamespace()
 
+    def operator_menu_enum(self, name, choice, **_):
+        self.drawn.append((name, choice))
+
     def prop(self, owner, name, **_):
         getattr(owner, name)
         self.drawn.append(f".{name}" if self.enabled else f"greyed .{name}")
@@ -110,6 +113,7 @@ class Panel(case.Case):
         count, drawn = self.count_searches(self.mesh)
         self.assertEqual(count, 1)
         self.assertIn(("mmdskin.bake", None), drawn)
+        self.assertIn(("mmdskin.export", "format"), drawn)
         self.assertIn(("mmdskin.import_motion", None), drawn)
         self.assertTrue(any("SDEF: " in str(text) for text in drawn))
 

@@ -12,7 +12,7 @@ import bpy
 import case
 
 # The same in every language.
-NAMES = {"MMD Skin", "MMD"}
+NAMES = {"MMD Skin", "MMD", "glTF", "FBX", "USD", "Alembic"}
 # Calls that take the English text.
 TRANSLATES = {"tr", "label", "UserError"}
 # Texts of Blender's, or of no one: file browser's fields and a property of drivers.

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scene as exporters want it: just what goes out is selected. Afterwards it is as it was."""
+
+import contextlib
+
+import bpy
+
+from .. import actions
+from ..bake import animation
+from ..user_error import UserError
+
+
+@contextlib.contextmanager
+def set_for(context, shown):
+    """In the block the objects of a Content are selected, and its frames are the scene's."""
+    layer, scene = context.view_layer, context.scene
+    objects = [obj for obj in layer.objects if obj]
+    selected = [obj for obj in objects if obj.select_get()]
+    modes = [(obj, obj.mode) for obj in objects if obj.mode != "OBJECT"]
+    active = layer.objects.active
+    hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in shown.objects]
+    blocks = [block for obj in shown.objects for block in (obj, _keys(obj)) if block]
+    held = [(block, *actions.held(block)) for block in blocks]
+    frames = scene.frame_start, scene.frame_end
+    place = scene.frame_current, scene.frame_subframe
+    values = animation.Values()
+    # Where a file has no action at all, glTF's exporter takes its poses for rest.
+    action = None if bpy.data.actions else bpy.data.actions.new("export")
+    try:
+        for obj, _ in modes:
+            _set_mode(layer, obj, "OBJECT")
+        for obj in objects:
+            obj.select_set(False)
+        for obj in shown.objects:
+            obj.hide_viewport = obj.hide_select = False
+            obj.hide_set(False)
+            obj.select_set(True)
+            if not obj.select_get():
+                raise UserError(
+                    "The collection of '{name}' is hidden: show it first", name=obj.name
+                )
+        layer.objects.active = shown.objects[0]
+        if shown.moves:
+            scene.frame_start, scene.frame_end = shown.frames
+        yield
+    finally:
+        scene.frame_start, scene.frame_end = frames
+        if action is not None:
+            bpy.data.actions.remove(action)
+        for block, action, slots in held:
+            if block.animation_data and actions.held(block) != (action, slots):
+                actions.hold(block, action, slots)
+        if (scene.frame_current, scene.frame_subframe) != place:
+            scene.frame_set(place[0], subframe=place[1])
+        values.restore()
+        for obj in objects:
+            obj.select_set(obj in selected)
+        for obj, eye, viewport, select in hidden:
+            obj.hide_set(eye)
+            obj.hide_viewport, obj.hide_select = viewport, select
+        for obj, mode in modes:
+            if obj.mode != mode:
+                _set_mode(layer, obj, mode)
+        layer.objects.active = active
+        layer.update()
+
+
+def _keys(obj):
+    return getattr(obj.data, "shape_keys", None)
+
+
+def _set_mode(layer, obj, mode):
+    layer.objects.active = obj
+    bpy.ops.object.mode_set(mode=mode)
