@@ -308,6 +308,22 @@ typedef struct mmd_motion {
 
 /* A VMD or VPD file, told apart by content. Fails with MMD_E_FORMAT or MMD_E_MEMORY. */
 mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err);
+
+/* A motion of these tracks, which it copies; what they own and the range of frames are not looked
+   at. Keys may come in any order; of equal frames the last stays, and tracks without keys are left
+   out. Rotations may have any length but zero. Pointers to translations, rotations and
+   interpolation of bones may be NULL (zero, identity, straight lines), so may the camera's
+   interpolation (straight lines) and perspective and the properties' visibility (1). Fails with
+   MMD_E_ARGUMENT, where two tracks have one name, too, or with MMD_E_MEMORY. */
+mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err);
+
+/* A motion as a VMD: the size of the file, and its bytes. Names are written in cp932; they have
+   room for 15 bytes (the motion's own for 20), and with `truncate` the characters that do not fit
+   are left out. Fails with MMD_E_ARGUMENT for what a VMD cannot hold, or with MMD_E_MEMORY; the
+   bytes mean nothing then. */
+size_t mmd_vmd_size(const mmd_motion *motion);
+bool mmd_vmd_write(const mmd_motion *motion, bool truncate, uint8_t *bytes, mmd_error *err);
+
 void mmd_motion_free(mmd_motion *motion);
 
 /* The place of a camera, which sees `target` in the middle of its picture with `up` upward. */

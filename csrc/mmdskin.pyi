@@ -2,8 +2,8 @@
 """The deformed mesh of an MMD model, as MMD computes it; docstrings are in the module."""
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, final, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import BinaryIO, Literal, NamedTuple, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,14 @@ __version__: str
 
 _Vector = tuple[float, float, float]
 _Color = tuple[float, float, float, float]
+_Target = str | os.PathLike[str] | os.PathLike[bytes] | BinaryIO
 _Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes]
+
+# What Motion.from_tracks takes: the tracks below, or plain tuples like them.
+_Optional = ArrayLike | None
+_BoneKeys = tuple[str, ArrayLike, _Optional, _Optional, _Optional]
+_CameraKeys = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, _Optional, ArrayLike, _Optional]
+_PropertyKeys = tuple[ArrayLike, _Optional, Sequence[str], ArrayLike]
 
 class FormatError(ValueError):
     offset: int | None
@@ -285,6 +292,17 @@ class Model:
 
 @final
 class Motion:
+    @classmethod
+    def from_tracks(
+        cls,
+        bones: Iterable[_BoneKeys] = (),
+        morphs: Iterable[tuple[str, ArrayLike, ArrayLike]] = (),
+        camera: _CameraKeys | None = None,
+        light: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        shadow: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        properties: _PropertyKeys | None = None,
+        name: str = "",
+    ) -> Motion: ...
     @property
     def name(self) -> str: ...
     @property
@@ -303,6 +321,7 @@ class Motion:
     def properties(self) -> PropertyTrack: ...
     def camera_at(self, frames: ArrayLike, /) -> Camera: ...
     def unmatched(self, model: Model, /) -> Unmatched: ...
+    def save(self, path: _Target, *, truncate: bool = False) -> None: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
 @final

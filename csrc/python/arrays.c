@@ -11,7 +11,13 @@
 static const int numpy_types[] = {
     [MMD_FLOAT32] = NPY_FLOAT32, [MMD_FLOAT64] = NPY_FLOAT64, [MMD_INT32] = NPY_INT32,
     [MMD_UINT32] = NPY_UINT32,   [MMD_UINT8] = NPY_UINT8,     [MMD_BOOL] = NPY_BOOL};
-static const char *const type_names[] = {[MMD_INT32] = "int32", [MMD_UINT8] = "uint8"};
+static const struct {
+    const char *name;
+    npy_int64 least, most;
+} integers[] = {[MMD_INT32] = {"int32", INT32_MIN, INT32_MAX},
+                [MMD_UINT32] = {"uint32", 0, UINT32_MAX},
+                [MMD_UINT8] = {"uint8", 0, UINT8_MAX},
+                [MMD_BOOL] = {"bool", 0, 1}};
 
 int mmd_arrays_init(void)
 {
@@ -141,11 +147,9 @@ static bool fill_integers(PyArrayObject *from, const char *name, mmd_dtype dtype
 {
     const npy_int64 *numbers = PyArray_DATA(from);
     npy_intp count = PyArray_SIZE(from);
-    npy_int64 least = dtype == MMD_UINT8 ? 0 : INT32_MIN;
-    npy_int64 most = dtype == MMD_UINT8 ? UINT8_MAX : INT32_MAX;
     for (npy_intp i = 0; i < count; i++) {
         bool wrapped = is_unsigned && numbers[i] < 0;
-        if (wrapped || numbers[i] < least || numbers[i] > most) {
+        if (wrapped || numbers[i] < integers[dtype].least || numbers[i] > integers[dtype].most) {
             char place[128], number[32];
             place_text(from, i, place, sizeof place);
             if (wrapped)
@@ -153,13 +157,15 @@ static bool fill_integers(PyArrayObject *from, const char *name, mmd_dtype dtype
             else
                 snprintf(number, sizeof number, "%lld", (long long)numbers[i]);
             PyErr_Format(PyExc_ValueError, "%s%s: %s is outside of %s", name, place, number,
-                         type_names[dtype]);
+                         integers[dtype].name);
             return false;
         }
-        if (dtype == MMD_UINT8)
-            ((uint8_t *)to)[i] = (uint8_t)numbers[i];
-        else
+        if (dtype == MMD_INT32)
             ((int32_t *)to)[i] = (int32_t)numbers[i];
+        else if (dtype == MMD_UINT32)
+            ((uint32_t *)to)[i] = (uint32_t)numbers[i];
+        else
+            ((uint8_t *)to)[i] = (uint8_t)numbers[i];
     }
     return true;
 }
@@ -174,7 +180,10 @@ static bool check_kind(PyArrayObject *array, const char *name, mmd_dtype dtype)
     int type = PyArray_TYPE(array);
     bool real = PyTypeNum_ISFLOAT(type), whole = PyTypeNum_ISINTEGER(type);
     bool boolean = PyTypeNum_ISBOOL(type);
-    if (is_real(dtype) ? real || whole || boolean : whole || (real && PyArray_SIZE(array) == 0))
+    bool fits = is_real(dtype)
+                    ? real || whole || boolean
+                    : whole || (real && PyArray_SIZE(array) == 0) || (boolean && dtype == MMD_BOOL);
+    if (fits)
         return true;
     PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name,
                  (PyObject *)PyArray_DESCR(array), is_real(dtype) ? "numbers" : "integers");

@@ -16,7 +16,7 @@ typedef enum mmd_dtype {
     MMD_FLOAT32,
     MMD_FLOAT64,
     MMD_INT32,
-    MMD_UINT32, /* views only, like bool */
+    MMD_UINT32,
     MMD_UINT8,
     MMD_BOOL
 } mmd_dtype;

@@ -4,7 +4,7 @@
     class FormatError(ValueError): offset, section   # errors.c
     class BackendError(RuntimeError)
     class Model                            # model_type.c, names.c and pose.c
-    class Mesh, Motion, World              # mesh_type.c, motion_type.c, world.c
+    class Mesh, Motion, World              # mesh_type.c, motion_type.c and tracks.c, world.c
     Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
     def load_model(source): ...            # model_type.c
     def load_motion(source): ...           # motion_type.c

@@ -2,6 +2,7 @@
 #include "core/pose/binding.h"
 #include "python/arrays.h"
 #include "python/records.h"
+#include "python/tracks.h"
 
 enum { BONES, MORPHS, SECTIONS };
 
@@ -9,7 +10,7 @@ enum { BONES, MORPHS, SECTIONS };
 typedef struct motion_object {
     PyObject_HEAD
     PyObject *owner;
-    PyObject *bytes;              /* the file, for pickling */
+    PyObject *bytes;              /* the file, for pickling; NULL: made of tracks */
     PyObject *sections[SECTIONS]; /* tuples of records, made when first asked for */
     const mmd_motion *motion;
     mmd_ring posers;
@@ -40,6 +41,25 @@ const char mmd_load_motion_doc[] =
     "Raises FormatError for contents that cannot be read, OSError for a file that cannot be\n"
     "opened, TypeError for any other source.";
 
+/* Takes the motion over, also when it fails. */
+static PyObject *wrap(mmd_state *state, mmd_motion *motion, PyObject *bytes)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(state->motion_type, Py_tp_alloc);
+    PyObject *owner = PyCapsule_New(motion, OWNER, free_owner);
+    motion_object *self = owner ? (motion_object *)alloc(state->motion_type, 0) : NULL;
+    if (!self) {
+        if (!owner)
+            mmd_motion_free(motion);
+        Py_XDECREF(owner);
+        return NULL;
+    }
+    self->owner = owner;
+    self->bytes = Py_XNewRef(bytes);
+    self->motion = motion;
+    mmd_ring_init(&self->posers);
+    return (PyObject *)self;
+}
+
 static PyObject *load(mmd_state *state, PyObject *bytes)
 {
     char *data;
@@ -51,22 +71,7 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
     Py_BEGIN_ALLOW_THREADS
     motion = mmd_motion_load((const uint8_t *)data, (size_t)size, &err);
     Py_END_ALLOW_THREADS
-    if (!motion)
-        return mmd_raise(state, &err);
-    allocfunc alloc = (allocfunc)PyType_GetSlot(state->motion_type, Py_tp_alloc);
-    PyObject *owner = PyCapsule_New(motion, OWNER, free_owner);
-    motion_object *self = owner ? (motion_object *)alloc(state->motion_type, 0) : NULL;
-    if (!self) {
-        if (!owner)
-            mmd_motion_free(motion);
-        Py_XDECREF(owner);
-        return NULL;
-    }
-    self->owner = owner;
-    self->bytes = Py_NewRef(bytes);
-    self->motion = motion;
-    mmd_ring_init(&self->posers);
-    return (PyObject *)self;
+    return motion ? wrap(state, motion, bytes) : mmd_raise(state, &err);
 }
 
 PyObject *mmd_py_load_motion(PyObject *module, PyObject *source)
@@ -78,6 +83,78 @@ PyObject *mmd_py_load_motion(PyObject *module, PyObject *source)
     Py_DECREF(bytes);
     return motion;
 }
+
+static PyObject *from_tracks(PyObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"bones",  "morphs",     "camera", "light",
+                            "shadow", "properties", "name",   NULL};
+    mmd_state *state = PyType_GetModuleState((PyTypeObject *)type);
+    PyObject *none = PyTuple_New(0), *nameless = PyUnicode_FromString(""), *made = NULL;
+    mmd_given_tracks given = {none, none, Py_None, Py_None, Py_None, Py_None, nameless};
+    if (none && nameless &&
+        PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOOOOO:from_tracks", names, &given.bones,
+                                    &given.morphs, &given.camera, &given.light, &given.shadow,
+                                    &given.properties, &given.name)) {
+        mmd_motion *motion = mmd_motion_of_tracks(state, &given);
+        made = motion ? wrap(state, motion, NULL) : NULL;
+    }
+    Py_XDECREF(none);
+    Py_XDECREF(nameless);
+    return made;
+}
+
+static const char from_tracks_doc[] =
+    "from_tracks($type, bones=(), morphs=(), camera=None, light=None, shadow=None,\n"
+    "            properties=None, name=\"\")\n--\n\n"
+    "A Motion of arrays: what the members of these names give, edited or made anew.\n\n"
+    "bones: sequence of BoneTrack, morphs: of MorphTrack; a track without keys is left out.\n"
+    "camera, light, shadow, properties: a CameraTrack, LightTrack, ShadowTrack, PropertyTrack, or\n"
+    "    None.\n"
+    "name: of the model that the motion is for.\n"
+    "Keys may come in any order; of equal frames the last stays, as in a file. Rotations of bones\n"
+    "may have any length but zero. None as translations, rotations or interpolation of a bone is\n"
+    "zero, no turn, straight lines; the camera's interpolation and perspective and the\n"
+    "properties' visible may be None, too. Arrays are copied.\n\n"
+    "Raises ValueError for numbers that are not finite, frames outside of uint32, curves outside "
+    "of\n"
+    "0 to 127, modes outside of 0 to 2 and two tracks of one name, TypeError for what is no "
+    "track;\n"
+    "the text names track and key.";
+
+static PyObject *save(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"path", "truncate", NULL};
+    PyObject *path;
+    int truncate = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:save", names, &path, &truncate))
+        return NULL;
+    const mmd_motion *motion = ((motion_object *)self)->motion;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mmd_vmd_size(motion));
+    if (!bytes)
+        return NULL;
+    uint8_t *out = (uint8_t *)PyBytes_AsString(bytes);
+    mmd_error err = {0};
+    bool written;
+    Py_BEGIN_ALLOW_THREADS
+    written = mmd_vmd_write(motion, truncate, out, &err);
+    Py_END_ALLOW_THREADS
+    if (!written)
+        mmd_raise(mmd_state_of(self), &err);
+    written = written && mmd_write_target(path, bytes);
+    Py_DECREF(bytes);
+    return written ? Py_NewRef(Py_None) : NULL;
+}
+
+static const char save_doc[] =
+    "save($self, path, *, truncate=False)\n--\n\n"
+    "Writes a VMD, which is read back with equal tracks. Physics stays on at every key.\n\n"
+    "path: a path (str or os.PathLike), or a binary file open for writing.\n"
+    "truncate: cuts names of more than 15 bytes in cp932 (the motion's own: 20) to the characters\n"
+    "    that fit. MMD moves nothing by a name that is cut.\n\n"
+    "Raises ValueError, before anything is written, for names that are too long, names that cut "
+    "are\n"
+    "equal, characters that cp932 lacks, and view angles that are no whole degrees; OSError for a\n"
+    "file that cannot be written.";
 
 static int motion_traverse(PyObject *self, visitproc visit, void *arg)
 {
@@ -116,11 +193,29 @@ static PyObject *motion_repr(PyObject *self)
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
+    static const char *const members[] = {"bones",  "morphs",     "camera", "light",
+                                          "shadow", "properties", "name",   NULL};
+    PyObject *bytes = ((motion_object *)self)->bytes;
     PyObject *module = PyType_GetModule(Py_TYPE(self));
-    PyObject *function = module ? PyObject_GetAttrString(module, "load_motion") : NULL;
-    if (!function)
-        return NULL;
-    return Py_BuildValue("N(O)", function, ((motion_object *)self)->bytes);
+    if (bytes) {
+        PyObject *function = module ? PyObject_GetAttrString(module, "load_motion") : NULL;
+        return function ? Py_BuildValue("N(O)", function, bytes) : NULL;
+    }
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && members[i]; i++) {
+        PyObject *member = PyObject_GetAttrString(self, members[i]);
+        if (!member || PyList_Append(list, member) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(member);
+    }
+    PyObject *arguments = list ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    PyObject *function = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "from_tracks");
+    if (function && arguments)
+        return Py_BuildValue("NN", function, arguments);
+    Py_XDECREF(function);
+    Py_XDECREF(arguments);
+    return NULL;
 }
 
 static PyObject *get_name(PyObject *self, void *unused)
@@ -219,8 +314,12 @@ static PyObject *unmatched(PyObject *self, PyObject *model)
 
 static PyMethodDef motion_methods[] = {
     {"camera_at", mmd_py_camera_at, METH_O, mmd_camera_at_doc},
+    {"from_tracks", (PyCFunction)(void (*)(void))from_tracks,
+     METH_VARARGS | METH_KEYWORDS | METH_CLASS, from_tracks_doc},
+    {"save", (PyCFunction)(void (*)(void))save, METH_VARARGS | METH_KEYWORDS, save_doc},
     {"unmatched", unmatched, METH_O, unmatched_doc},
-    {"__reduce__", motion_reduce, METH_NOARGS, "Pickles as the bytes of the file."},
+    {"__reduce__", motion_reduce, METH_NOARGS,
+     "Pickles as the bytes of the file, or as its tracks."},
     {0}};
 
 static PyGetSetDef motion_members[] = {
@@ -236,8 +335,8 @@ static PyGetSetDef motion_members[] = {
      (void *)&properties},
     {0}};
 
-static const char motion_doc[] = "A motion, as load_motion() returns it: immutable, picklable (as "
-                                 "the file's bytes), and safe to\n"
+static const char motion_doc[] = "A motion, as load_motion() and from_tracks() return it: "
+                                 "immutable, picklable, and safe to\n"
                                  "share between threads. Arrays are read-only views without a "
                                  "copy; a view keeps the data alive.";
 

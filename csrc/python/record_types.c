@@ -7,7 +7,8 @@
 /* clang-format off */
 #define MEMBER(field, type, member, show) \
     {.name = field, .make = show, .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)}
-#define TEXT(type, member) MEMBER(#member, type, member, mmd_show_text)
+#define TEXT(type, member) \
+    {.name = #member, .make = mmd_show_text, .take = mmd_take_text, .offset = offsetof(type, member)}
 #define INTEGER(type, member) MEMBER(#member, type, member, mmd_show_integer)
 #define NUMBER(type, member) MEMBER(#member, type, member, mmd_show_number)
 #define TRUTH(type, member) MEMBER(#member, type, member, mmd_show_truth)
@@ -16,7 +17,7 @@
     {.name = #member, .make = mmd_show_word, .offset = offsetof(type, member), \
      .size = sizeof(list) / sizeof *(list), .as.words = list}
 #define KEYS(type, member, number, width, height) \
-    {.name = #member, .make = mmd_show_keys, .offset = offsetof(type, member), \
+    {.name = #member, .make = mmd_show_keys, .take = mmd_take_keys, .offset = offsetof(type, member), \
      .as.keys = {MMD_##number, offsetof(type, key_count), width, height}}
 #define FLAG(field, bit) {.name = field, .make = mmd_show_bone_flag, .as.flag = bit}
 /* Made of the whole struct. */
@@ -211,8 +212,8 @@ static const mmd_field shadow_track_fields[] = {
 static const mmd_field property_track_fields[] = {
     KEYS(mmd_property_track, frames, UINT32, 0, 0),
     KEYS(mmd_property_track, visible, BOOL, 0, 0),
-    WHOLE("ik_names", mmd_show_ik_names),
-    WHOLE("ik_enabled", mmd_show_ik_enabled),
+    {.name = "ik_names", .make = mmd_show_ik_names, .take = mmd_take_ik_names},
+    {.name = "ik_enabled", .make = mmd_show_ik_enabled, .take = mmd_take_ik_enabled},
 };
 
 static const mmd_field unmatched_fields[] = {

@@ -15,9 +15,13 @@ typedef struct mmd_shown {
     PyObject *owner;
 } mmd_shown;
 
+/* Where a struct that is made of a record has its memory; of tracks.c. */
+typedef struct mmd_taking mmd_taking;
+
 typedef struct mmd_field {
     const char *name;
     PyObject *(*make)(const struct mmd_field *field, const mmd_shown *shown);
+    bool (*take)(const struct mmd_field *field, PyObject *value, mmd_taking *taking);
     size_t offset, size; /* of the struct's member; of a word: how many there are */
     union {
         const char *const *words; /* for 0, 1, 2, ... */

@@ -85,6 +85,9 @@ const mmd_motion *mmd_motion_data(PyObject *motion);
 /* The whole contents of a path or of a bytes-like object, as bytes. */
 PyObject *mmd_read_source(PyObject *source);
 
+/* Writes bytes to a path, or to an object with a write method. */
+bool mmd_write_target(PyObject *target, PyObject *bytes);
+
 /* Frees an object of a heap type of ours whose own references are gone. */
 void mmd_object_free(PyObject *self);
 

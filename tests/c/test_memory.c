@@ -141,6 +141,14 @@ static void motions_survive_every_failing_allocation(void)
     vmd_sample sample = vmd_sample_new();
     mmd_motion *motion = NULL;
     STARVE(15, err, (motion = mmd_motion_load(sample.bytes, sample.size, &err)) != NULL);
+    mmd_motion *made = NULL;
+    STARVE(15, err, (made = mmd_motion_new(motion, &err)) != NULL);
+    uint8_t bytes[sizeof sample.bytes];
+    bool written = false;
+    if (CHECK(made && mmd_vmd_size(made) <= sizeof bytes))
+        STARVE(3, err, (written = mmd_vmd_write(made, false, bytes, &err)));
+    CHECK(written);
+    mmd_motion_free(made);
     mmd_motion_free(motion);
     const uint8_t *pose = (const uint8_t *)vpd_sample;
     STARVE(5, err, (motion = mmd_motion_load(pose, strlen(vpd_sample), &err)) != NULL);

@@ -105,6 +105,91 @@ static void other_bytes_are_no_motion(void)
     CHECK(!load("", 0, NULL));
 }
 
+/* Its bytes, freed by free(); NULL when it cannot be written. */
+static uint8_t *write(const mmd_motion *motion, size_t *size, mmd_error *err)
+{
+    *size = mmd_vmd_size(motion);
+    uint8_t *bytes = malloc(*size);
+    if (bytes && mmd_vmd_write(motion, false, bytes, err))
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+static void tracks_make_a_motion_that_a_vmd_holds(void)
+{
+    vmd_sample sample = vmd_sample_new();
+    mmd_motion *first = load(sample.bytes, sample.size, NULL);
+    mmd_motion *second = first ? mmd_motion_new(first, NULL) : NULL;
+    size_t sizes[2] = {0};
+    uint8_t *bytes[2] = {NULL, NULL};
+    if (CHECK(first && second)) {
+        bytes[0] = write(first, &sizes[0], NULL);
+        bytes[1] = write(second, &sizes[1], NULL);
+    }
+    CHECK(bytes[0] && bytes[1] && sizes[0] == sizes[1]);
+    if (bytes[0] && bytes[1])
+        CHECK(memcmp(bytes[0], bytes[1], sizes[0]) == 0);
+    mmd_motion *third = bytes[1] ? load(bytes[1], sizes[1], NULL) : NULL;
+    if (CHECK(third)) {
+        CHECK_TEXT(third->name, "miku");
+        CHECK_INT(third->bone_tracks[0].key_count, 3);
+        CHECK_NEAR(third->camera.distances[0], -45, 0);
+        CHECK_INT(third->properties.ik_enabled[0], 0);
+    }
+    free(bytes[0]);
+    free(bytes[1]);
+    mmd_motion_free(first);
+    mmd_motion_free(second);
+    mmd_motion_free(third);
+}
+
+static void tracks_need_no_more_than_frames(void)
+{
+    uint32_t frames[] = {7, 3, 7};
+    mmd_bone_track track = {.name = {"a", 1}, .key_count = 3, .frames = frames};
+    mmd_motion *motion =
+        mmd_motion_new(&(mmd_motion){.bone_tracks = &track, .bone_track_count = 1}, NULL);
+    if (!CHECK(motion))
+        return;
+    CHECK_INT(motion->bone_tracks[0].key_count, 2);
+    CHECK_INT(motion->first_frame, 3);
+    CHECK_INT(motion->last_frame, 7);
+    CHECK_FLOATS(motion->bone_tracks[0].rotations, 0, 0, 0, 1);
+    CHECK_INT(motion->bone_tracks[0].interpolation[2], 107);
+    mmd_motion_free(motion);
+}
+
+static void unsound_tracks_are_refused(void)
+{
+    uint32_t frame = 0;
+    uint8_t curves[16] = {[5] = 200};
+    mmd_bone_track track = {
+        .name = {"a", 1}, .key_count = 1, .frames = &frame, .interpolation = curves};
+    mmd_error err = {0};
+    CHECK(!mmd_motion_new(&(mmd_motion){.bone_tracks = &track, .bone_track_count = 1}, &err));
+    CHECK_INT(err.code, MMD_E_ARGUMENT);
+    CHECK(strcmp(err.text, "bones[0].interpolation: key 0, component 5: 200, limit 127") == 0);
+}
+
+static void names_that_a_vmd_cannot_hold_are_refused(void)
+{
+    uint32_t frame = 0;
+    float weight = 1;
+    mmd_morph_track track = {.key_count = 1, .frames = &frame, .weights = &weight};
+    static const char *const names[] = {"sixteen letters!", "\xC3\x84"};
+    for (size_t i = 0; i < 2; i++) {
+        mmd_error err = {0};
+        size_t size;
+        track.name = (mmd_text){names[i], strlen(names[i])};
+        mmd_motion *motion =
+            mmd_motion_new(&(mmd_motion){.morph_tracks = &track, .morph_track_count = 1}, NULL);
+        CHECK(motion && !write(motion, &size, &err));
+        CHECK_INT(err.code, MMD_E_ARGUMENT);
+        mmd_motion_free(motion);
+    }
+}
+
 void motion_tests(void)
 {
     RUN(every_track_of_a_vmd_is_read);
@@ -113,4 +198,8 @@ void motion_tests(void)
     RUN(shortened_files_are_read_or_refused);
     RUN(a_vpd_is_a_motion_of_one_frame);
     RUN(other_bytes_are_no_motion);
+    RUN(tracks_make_a_motion_that_a_vmd_holds);
+    RUN(tracks_need_no_more_than_frames);
+    RUN(unsound_tracks_are_refused);
+    RUN(names_that_a_vmd_cannot_hold_are_refused);
 }

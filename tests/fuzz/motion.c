@@ -3,6 +3,8 @@
 #include "mmdskin.h"
 #include "target.h"
 
+#include <string.h>
+
 enum { MOST_BONES = 64, MOST_MORPHS = 16 };
 
 /* A chain of bones that are named after the motion's tracks, the goals of its IK among them. */
@@ -44,6 +46,30 @@ static mmd_model *model_for(const mmd_motion *motion)
     return model;
 }
 
+/* What is written is read as what it was, or refused for its names. */
+static void write_and_read(const mmd_motion *motion)
+{
+    mmd_error err = {0};
+    size_t size = mmd_vmd_size(motion);
+    uint8_t *bytes = malloc(2 * size);
+    PROMISE(bytes);
+    if (mmd_vmd_write(motion, true, bytes, &err)) {
+        mmd_motion *read = mmd_motion_load(bytes, size, NULL);
+        PROMISE(read && mmd_vmd_size(read) == size);
+        PROMISE(mmd_vmd_write(read, false, bytes + size, NULL));
+        PROMISE(memcmp(bytes, bytes + size, size) == 0);
+        mmd_motion *made = mmd_motion_new(read, NULL);
+        PROMISE(made && mmd_vmd_size(made) == size);
+        PROMISE(mmd_vmd_write(made, false, bytes + size, NULL));
+        PROMISE(memcmp(bytes, bytes + size, size) == 0);
+        mmd_motion_free(made);
+        mmd_motion_free(read);
+    } else {
+        PROMISE(err.code == MMD_E_ARGUMENT);
+    }
+    free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mmd_error err = {0};
@@ -53,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_refusal(&err, size);
         return 0;
     }
+    write_and_read(motion);
     mmd_model *model = model_for(motion);
     mmd_rig *rig = mmd_rig_new(model, NULL);
     PROMISE(rig);

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum { REPLACEMENT = 0xFFFD };
+enum { REPLACEMENT = 0xFFFD, NOTHING = 0x85 /* begins no character */ };
 
 static char *put(char *out, uint32_t c)
 {
@@ -132,4 +132,57 @@ mmd_text mmd_text_decode(mmd_arena *arena, mmd_encoding encoding, const uint8_t 
         return (mmd_text){0};
     decode(encoding, bytes, size, data);
     return (mmd_text){data, length};
+}
+
+static void add_code(uint16_t *codes, uint32_t c, unsigned code)
+{
+    if (c != REPLACEMENT && codes[c] == 0)
+        codes[c] = (uint16_t)code;
+}
+
+/* Of characters that stand twice, IBM's (FA to FC) come after all others and NEC's choice of IBM's
+   (ED and EE) last, as in Windows. */
+static void add_pairs(uint16_t *codes, unsigned first, unsigned last)
+{
+    for (unsigned lead = first; lead <= last; lead++)
+        for (unsigned trail = 0x40; trail <= 0xFC; trail++)
+            add_code(codes, cp932_pair((uint8_t)lead, (uint8_t)trail), lead << 8 | trail);
+}
+
+const uint16_t *mmd_cp932_codes(mmd_arena *arena)
+{
+    uint16_t *codes = mmd_arena_alloc(arena, 0x10000, sizeof *codes);
+    if (!codes)
+        return NULL;
+    for (unsigned byte = 0; byte <= 0xFF; byte++)
+        if (!is_lead((uint8_t)byte))
+            add_code(codes, cp932_single((uint8_t)byte), byte);
+    add_pairs(codes, 0x81, 0x9F);
+    add_pairs(codes, 0xE0, 0xEC);
+    add_pairs(codes, 0xEF, 0xFC);
+    add_pairs(codes, 0xED, 0xEE);
+    codes[REPLACEMENT] = NOTHING;
+    return codes;
+}
+
+bool mmd_cp932_encode(const uint16_t *codes, mmd_text text, uint8_t *out, size_t room, size_t *size,
+                      uint32_t *missing)
+{
+    *size = 0;
+    for (size_t at = 0; at < text.size;) {
+        uint32_t c = next_utf8((const uint8_t *)text.data, text.size, &at);
+        unsigned code = c < 0x10000 ? codes[c] : 0;
+        if (code == 0) {
+            *missing = c;
+            return false;
+        }
+        size_t used = *size, more = code > 0xFF ? 2 : 1;
+        *size += more;
+        if (*size > room)
+            continue;
+        if (more == 2)
+            out[used++] = (uint8_t)(code >> 8);
+        out[used] = (uint8_t)code;
+    }
+    return true;
 }

@@ -106,6 +106,8 @@ void mmd_property_track_alloc(mmd_reader *r, mmd_property_track *track, size_t c
 
 void mmd_rotation_sanitize(float rotation[4])
 {
+    /* What is left of the square's 1 when the four parts are rounded to float. */
+    static const double rounding = 1.2e-7;
     double square = 0;
     for (int i = 0; i < 4; i++)
         square += (double)rotation[i] * (double)rotation[i];
@@ -113,6 +115,8 @@ void mmd_rotation_sanitize(float rotation[4])
         memcpy(rotation, (float[4]){0, 0, 0, 1}, 4 * sizeof *rotation);
         return;
     }
+    if (fabs(square - 1) <= rounding)
+        return;
     double scale = 1 / sqrt(square);
     for (int i = 0; i < 4; i++)
         rotation[i] = (float)(rotation[i] * scale);

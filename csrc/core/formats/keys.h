@@ -29,7 +29,8 @@ void mmd_shadow_track_alloc(mmd_reader *r, mmd_shadow_track *track, size_t count
 void mmd_property_track_alloc(mmd_reader *r, mmd_property_track *track, size_t count,
                               size_t ik_count);
 
-/* Scales to length 1; a zero length, or a part that is not finite, gives the identity. */
+/* Scales to length 1; a zero length, or a part that is not finite, gives the identity. What has
+   been scaled stays as it is when it is scaled again. */
 void mmd_rotation_sanitize(float rotation[4]);
 
 #endif

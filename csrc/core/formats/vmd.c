@@ -8,19 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    BONE_SIZE = 111,
-    MORPH_SIZE = 23,
-    CAMERA_SIZE = 61,
-    LIGHT_SIZE = 28,
-    SHADOW_SIZE = 9,
-    PROPERTY_SIZE = 9,
-    IK_STATE_SIZE = 21,
-    NAME_SIZE = 15,
-    IK_NAME_SIZE = 20,
-    IK_NAME_USED = 15, /* MMD leaves anything behind it, docs/mmd-behaviour.md#vmd */
-};
-
 static const char signature[] = "Vocaloid Motion Data", first_version[] = " file";
 
 typedef struct vmd {
@@ -116,8 +103,9 @@ static bool group_by_name(vmd *v, const section *s, grouping *g)
         return sound(v);
     for (size_t i = 0; i < s->count && !v->spare.no_memory; i++) {
         const uint8_t *record = s->bytes + i * s->size;
-        if (i == 0 || memcmp(record, record - s->size, NAME_SIZE) != 0)
-            track = mmd_reader_number(&v->spare, &g->names, record, field_size(record, NAME_SIZE));
+        if (i == 0 || memcmp(record, record - s->size, MMD_VMD_NAME) != 0)
+            track =
+                mmd_reader_number(&v->spare, &g->names, record, field_size(record, MMD_VMD_NAME));
         tracks[i] = track;
     }
     g->first = mmd_reader_alloc(&v->spare, g->names.count + 2, sizeof *g->first);
@@ -130,7 +118,7 @@ static bool group_by_name(vmd *v, const section *s, grouping *g)
         g->first[t + 2] += g->first[t + 1];
     for (size_t i = 0; i < s->count; i++)
         g->keys[next[tracks[i]]++] =
-            (uint64_t)mmd_u32_at(s->bytes + i * s->size + NAME_SIZE) << 32 | i;
+            (uint64_t)mmd_u32_at(s->bytes + i * s->size + MMD_VMD_NAME) << 32 | i;
     return true;
 }
 
@@ -165,7 +153,7 @@ static void read_rotation(mmd_bytes *in, float rotation[4])
 
 static void read_bone_key(mmd_bytes in, mmd_bone_track *track, size_t k)
 {
-    mmd_bytes_take(&in, NAME_SIZE);
+    mmd_bytes_take(&in, MMD_VMD_NAME);
     track->frames[k] = mmd_bytes_u32(&in);
     mmd_bytes_f32s(&in, track->translations + 3 * k, 3);
     read_rotation(&in, track->rotations + 4 * k);
@@ -176,7 +164,7 @@ static bool read_bones(vmd *v)
 {
     section s;
     grouping g = {0};
-    if (!read_section(v, "bones", BONE_SIZE, false, &s) || !group_by_name(v, &s, &g))
+    if (!read_section(v, "bones", MMD_VMD_BONE, false, &s) || !group_by_name(v, &s, &g))
         return false;
     mmd_bone_track *tracks = mmd_reader_alloc(&v->r, g.names.count, sizeof *tracks);
     for (size_t t = 0; tracks && t < g.names.count; t++) {
@@ -195,10 +183,10 @@ static bool read_bones(vmd *v)
 
 static bool read_morphs(vmd *v)
 {
-    section s = {.size = MORPH_SIZE};
+    section s = {.size = MMD_VMD_MORPH};
     grouping g = {0};
     bool missing = mmd_bytes_left(&v->r.in) == 0;
-    if (!missing && !read_section(v, "morphs", MORPH_SIZE, false, &s))
+    if (!missing && !read_section(v, "morphs", MMD_VMD_MORPH, false, &s))
         return false;
     if (!group_by_name(v, &s, &g))
         return false;
@@ -211,7 +199,7 @@ static bool read_morphs(vmd *v)
             return false;
         for (size_t k = 0; k < tracks[t].key_count; k++) {
             mmd_bytes in = record_at(&s, mmd_key_place(keys[k]));
-            mmd_bytes_take(&in, NAME_SIZE);
+            mmd_bytes_take(&in, MMD_VMD_NAME);
             tracks[t].frames[k] = mmd_bytes_u32(&in);
             tracks[t].weights[k] = mmd_bytes_f32(&in, 0);
         }
@@ -256,7 +244,7 @@ static bool read_camera(vmd *v)
     section s;
     uint64_t *keys;
     size_t count;
-    if (!read_track(v, "camera", CAMERA_SIZE, &s, &keys, &count))
+    if (!read_track(v, "camera", MMD_VMD_CAMERA, &s, &keys, &count))
         return false;
     mmd_camera_track_alloc(&v->r, &v->motion->camera, count);
     for (size_t k = 0; k < count && !v->r.no_memory; k++)
@@ -270,7 +258,7 @@ static bool read_light(vmd *v)
     section s;
     uint64_t *keys;
     size_t count;
-    if (!read_track(v, "light", LIGHT_SIZE, &s, &keys, &count))
+    if (!read_track(v, "light", MMD_VMD_LIGHT, &s, &keys, &count))
         return false;
     mmd_light_track_alloc(&v->r, track, count);
     for (size_t k = 0; k < count && !v->r.no_memory; k++) {
@@ -288,7 +276,7 @@ static bool read_shadow(vmd *v)
     section s;
     uint64_t *keys;
     size_t count;
-    if (!read_track(v, "shadow", SHADOW_SIZE, &s, &keys, &count))
+    if (!read_track(v, "shadow", MMD_VMD_SHADOW, &s, &keys, &count))
         return false;
     mmd_shadow_track_alloc(&v->r, track, count);
     for (size_t k = 0; k < count && !v->r.no_memory; k++) {
@@ -318,10 +306,10 @@ static bool read_properties(mmd_reader *r, size_t extra, property *properties, s
         p->visible = mmd_bytes_u8(&r->in) != 0;
         mmd_bytes_take(&r->in, extra);
         uint32_t states = mmd_bytes_u32(&r->in);
-        if (!mmd_reader_believe(r, "IK states", states, IK_STATE_SIZE, MMD_MAX_RECORDS,
+        if (!mmd_reader_believe(r, "IK states", states, MMD_VMD_IK_STATE, MMD_MAX_RECORDS,
                                 &p->state_count))
             return false;
-        p->states = mmd_bytes_take(&r->in, p->state_count * IK_STATE_SIZE);
+        p->states = mmd_bytes_take(&r->in, p->state_count * MMD_VMD_IK_STATE);
     }
     return true;
 }
@@ -345,10 +333,10 @@ static void fill_properties(vmd *v, const property *properties, const uint64_t *
         track->frames[k] = p->frame;
         track->visible[k] = p->visible;
         for (size_t i = 0; i < p->state_count; i++) {
-            const uint8_t *state = p->states + i * IK_STATE_SIZE;
+            const uint8_t *state = p->states + i * MMD_VMD_IK_STATE;
             uint32_t ik =
-                mmd_reader_number(&v->spare, names, state, field_size(state, IK_NAME_USED));
-            track->ik_enabled[k * track->ik_count + ik] = state[IK_NAME_SIZE] != 0;
+                mmd_reader_number(&v->spare, names, state, field_size(state, MMD_VMD_NAME));
+            track->ik_enabled[k * track->ik_count + ik] = state[MMD_VMD_IK_NAME] != 0;
         }
     }
 }
@@ -358,7 +346,7 @@ static bool read_property_section(vmd *v)
     mmd_names names = {0};
     uint64_t *keys, *spare;
     size_t count;
-    if (!read_count(v, "properties", PROPERTY_SIZE, true, &count))
+    if (!read_count(v, "properties", MMD_VMD_PROPERTY, true, &count))
         return false;
     property *properties = mmd_reader_alloc(&v->spare, count, sizeof *properties);
     if (!properties || !allocate_keys(v, count, &keys, &spare))
@@ -372,8 +360,8 @@ static bool read_property_section(vmd *v)
     for (size_t i = 0; i < count; i++) {
         keys[i] = (uint64_t)properties[i].frame << 32 | i;
         for (size_t k = 0; k < properties[i].state_count; k++) {
-            const uint8_t *state = properties[i].states + k * IK_STATE_SIZE;
-            mmd_reader_number(&v->spare, &names, state, field_size(state, IK_NAME_USED));
+            const uint8_t *state = properties[i].states + k * MMD_VMD_IK_STATE;
+            mmd_reader_number(&v->spare, &names, state, field_size(state, MMD_VMD_NAME));
         }
         if (!sound(v))
             return false;
@@ -392,11 +380,11 @@ static bool read_property_section(vmd *v)
 static bool read_header(vmd *v)
 {
     mmd_reader *r = &v->r;
-    const uint8_t *head = mmd_bytes_take(&r->in, 30);
+    const uint8_t *head = mmd_bytes_take(&r->in, MMD_VMD_HEAD);
     if (!head)
         return mmd_reader_sound(r);
     bool first = memcmp(head + sizeof signature - 1, first_version, sizeof first_version - 1) == 0;
-    size_t size = first ? 10 : 20;
+    size_t size = first ? 10 : MMD_VMD_MODEL_NAME;
     const uint8_t *name = mmd_bytes_take(&r->in, size);
     if (!name)
         return mmd_reader_sound(r);
