@@ -98,10 +98,12 @@ build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/pac
 # The module
 
 include csrc/platforms/wheels.mk
+
+ADDON_SOURCES := $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py))
 include tests/platforms/check.mk
 
-build/addon: $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py)) $(WHEELS)
-	$(BIN)/python addon/package.py --split --output dist \
+build/addon: $(ADDON_SOURCES) $(WHEELS)
+	$(BIN)/python addon/package.py --split --output dist $(if $(WEBSITE),--website $(WEBSITE)) \
 		$(foreach name,$(PLATFORMS),--wheel build/wheels/$(name)/*.whl)
 	@touch $@
 

@@ -2,10 +2,12 @@
 """The native module `mmdskin`, imported at first use and never by register().
 
 Windows keeps a loaded library locked, so an add-on that imports it early cannot be updated. As an
-extension Blender has put the wheel on the path; as a classic add-on the wheel is unpacked here.
+extension Blender has put the wheel on the path; where it has not (it cannot replace a locked library,
+a virus scanner took it) and as a classic add-on the wheel is unpacked here.
 """
 
 import importlib
+import importlib.util
 import os
 import platform
 import shutil
@@ -30,7 +32,7 @@ def load() -> Any:
     """The module `mmdskin`; UserError when it is missing or too old."""
     global _module, _path
     if _module is None:
-        if not _is_extension() and "mmdskin" not in sys.modules:
+        if "mmdskin" not in sys.modules and not (_is_extension() and _is_installed()):
             _path = _unpacked()
             if _path and _path not in sys.path:
                 sys.path.insert(0, _path)
@@ -68,16 +70,16 @@ def _is_extension():
     return __package__.startswith("bl_ext.")
 
 
+def _is_installed():
+    importlib.invalidate_caches()
+    return importlib.util.find_spec("mmdskin") is not None
+
+
 def _import():
     try:
         importlib.invalidate_caches()
         module = importlib.import_module("mmdskin")
     except ModuleNotFoundError:
-        if _is_extension():
-            raise UserError(
-                "The native module of MMD Skin is missing, perhaps removed by a virus scanner:"
-                " disable and enable the add-on in Preferences, then restart Blender"
-            ) from None
         raise UserError(
             "The native module of MMD Skin is missing, perhaps removed by a virus scanner:"
             " install the add-on's zip again, then restart Blender"
@@ -136,7 +138,7 @@ def _unpacked():
     try:
         with open(wheel, "rb") as file:
             crc = zlib.crc32(file.read())
-        base = bpy.utils.user_resource("DATAFILES", path="mmdskin", create=True)
+        base = _user_folder()
         folder = os.path.join(base, f"{REQUIRED}-{crc:08x}")
         if os.path.isdir(folder) and not _has_module(folder):
             shutil.rmtree(folder)  # a virus scanner was there
@@ -156,6 +158,12 @@ def _unpacked():
             "The native module of MMD Skin cannot be unpacked: {reason}", reason=error
         ) from error
     return folder
+
+
+def _user_folder():
+    if _is_extension():
+        return bpy.utils.extension_path_user(__package__, create=True)
+    return bpy.utils.user_resource("DATAFILES", path="mmdskin", create=True)
 
 
 def _has_module(folder):

@@ -26,13 +26,15 @@ def main():
     )
     parser.add_argument("--output", type=pathlib.Path, required=True, help="folder of the zip")
     parser.add_argument("--split", action="store_true", help="also one zip for each wheel")
+    parser.add_argument("--website", help="for the manifest: where the add-on is at home")
     options = parser.parse_args()
-    print(build(options.wheel, options.output))
+    print(build(options.wheel, options.output, website=options.website))
     for wheel in options.wheel if options.split else ():
-        print(build([wheel], options.output, f"-{_platform(wheel).replace('-', '_')}"))
+        suffix = f"-{_platform(wheel).replace('-', '_')}"
+        print(build([wheel], options.output, suffix, options.website))
 
 
-def build(wheels, output, suffix=""):
+def build(wheels, output, suffix="", website=None):
     """Write mmdskin-<version><suffix>.zip into the folder `output` and return its path."""
     wheels = sorted(wheels, key=lambda wheel: wheel.name)
     version = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"][
@@ -41,7 +43,7 @@ def build(wheels, output, suffix=""):
     for wheel in wheels:
         if wheel.name.split("-")[:2] != ["mmdskin", version]:
             sys.exit(f"{wheel.name} is not a wheel of mmdskin {version}")
-    files = {f"{FOLDER}/{name}": data for name, data in _sources(version, wheels).items()}
+    files = {f"{FOLDER}/{name}": data for name, data in _sources(version, wheels, website).items()}
     files |= {f"{FOLDER}/wheels/{wheel.name}": wheel.read_bytes() for wheel in wheels}
     output.mkdir(parents=True, exist_ok=True)
     path = output / f"mmdskin-{version}{suffix}.zip"
@@ -56,7 +58,7 @@ def build(wheels, output, suffix=""):
     return path
 
 
-def _sources(version, wheels):
+def _sources(version, wheels, website):
     sources = sorted(HERE.rglob("*.py"))
     names = [path.relative_to(HERE).as_posix() for path in sources if path.name != "package.py"]
     texts = {
@@ -73,6 +75,14 @@ def _sources(version, wheels):
     added = "".join(
         f"{key} = [{', '.join(map(_quoted, values))}]\n" for key, values in lists.items()
     )
+    if website:
+        added += f"website = {_quoted(website)}\n"
+        _put(
+            texts,
+            "__init__.py",
+            '"version": (',
+            f'"doc_url": {_quoted(website)},\n    "version": (',
+        )
     _put(texts, "blender_manifest.toml", 'version = "0.0.0"\n', f'version = "{version}"\n{added}')
     return {name: text.encode("utf-8") for name, text in texts.items()}
 

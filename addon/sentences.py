@@ -501,14 +501,6 @@ SENTENCES = {
         ),
     ),
     "The native module of MMD Skin is missing, perhaps removed by a virus scanner:"
-    " disable and enable the add-on in Preferences, then restart Blender": (
-        (
-            "MMD Skin のネイティブモジュールがありません（ウイルス対策ソフトが削除した可能性があります）。"
-            "プリファレンスでアドオンを無効にしてから再度有効にし、Blender を再起動してください"
-        ),
-        "缺少 MMD Skin 的原生模块（可能被杀毒软件删除）：请在偏好设置中禁用再启用该插件，然后重启 Blender",
-    ),
-    "The native module of MMD Skin is missing, perhaps removed by a virus scanner:"
     " install the add-on's zip again, then restart Blender": (
         (
             "MMD Skin のネイティブモジュールがありません（ウイルス対策ソフトが削除した可能性があります）。"

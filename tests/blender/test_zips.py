@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The zips of a release: those of one system each beside the one of all.
+
+`make addon` makes them in dist; without it there are the two of the wheel that is installed here.
+"""
+
+import subprocess
+import sys
+import zipfile
+
+import addon_profile
+import pytest
+import test_blender
+import test_troubles
+import tomllib
+
+WEBSITE = "https://example.org/mmdskin"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Both zips of the wheel that is installed here, with the address of a website."""
+    wheel = test_blender.installed_wheel()
+    if wheel is None:
+        pytest.skip("the wheel that is installed here is not in dist/: run make build")
+    folder = tmp_path_factory.mktemp("zips")
+    command = [sys.executable, test_blender.ROOT / "addon/package.py", "--split"]
+    command += ["--website", WEBSITE, "--wheel", wheel, "--output", folder]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return sorted(folder.glob("*.zip"))
+
+
+def extension():
+    """The newest Blender of those that are asked for."""
+    if not test_blender.EXTENSIONS:
+        pytest.skip("MMDSKIN_BLENDERS has none that knows extensions")
+    test_blender.need(test_blender.EXTENSIONS[-1])
+    return test_blender.EXTENSIONS[-1]
+
+
+def manifest(path):
+    with zipfile.ZipFile(path) as archive:
+        return tomllib.loads(archive.read("mmdskin_addon/blender_manifest.toml").decode("utf-8"))
+
+
+def test_the_zips_of_all_systems_are_valid(made):
+    version = extension()
+    tool = test_blender.extension_tool(version)
+    zips = sorted((test_blender.ROOT / "dist").glob(f"mmdskin-{test_troubles.VERSION}*.zip"))
+    for path in (*made, *zips):
+        done = subprocess.run(
+            [*addon_profile.blender_command(version), tool, "validate", path],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{path.name}: {done.stdout}{done.stderr}"
+
+
+def test_a_zip_of_one_system_installs_and_bakes(made, tmp_path):
+    (split,) = (path for path in made if path.stem.count("-") == 2)
+    test_troubles.Blender(extension(), tmp_path).step("first_bake", split, split)
+
+
+def test_a_zip_of_one_system_holds_its_wheel_only(made):
+    for path in made:
+        found = manifest(path)
+        assert len(found["platforms"]) == len(found["wheels"]) == 1
+        with zipfile.ZipFile(path) as archive:
+            wheels = [name for name in archive.namelist() if name.endswith(".whl")]
+        assert wheels == [f"mmdskin_addon/{found['wheels'][0][2:]}"]
+
+
+def test_what_extensions_blender_org_asks_of_a_manifest(made):
+    """Its guidelines: website, tags of its list, a reason of 64 letters at most, no full stop."""
+    found = manifest(made[0])
+    assert found["website"] == WEBSITE
+    assert set(found["tags"]) == {"Animation", "Import-Export", "Mesh"}
+    assert set(found["permissions"]) == {"files"}
+    for text in (*found["permissions"].values(), found["tagline"]):
+        assert len(text) <= 64 and text[-1].isalnum()
+    assert found["license"] == ["SPDX:GPL-3.0-or-later"]
+    assert found["blender_version_min"] == "4.2.0"
