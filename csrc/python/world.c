@@ -72,17 +72,22 @@ static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObje
 
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"bodies",     "joints",        "gravity",     "hz",
-                            "iterations", "damping_extra", "joint_order", NULL};
+    static char *names[] = {"bodies",         "joints",      "gravity",  "hz",
+                            "iterations",     "ground",      "contacts", "damping_extra",
+                            "joined_collide", "joint_order", NULL};
     mmd_world_desc desc = {.gravity = {0, -98, 0}, .hz = 60, .iterations = 10};
     PyObject *bodies, *joints, *gravity = NULL, *order = NULL;
-    int damping_extra = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OdipO:World", names, &bodies, &joints,
-                                     &gravity, &desc.hz, &desc.iterations, &damping_extra, &order))
+    int ground = 1, contacts = 1, damping_extra = 1, joined_collide = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OdippppO:World", names, &bodies, &joints,
+                                     &gravity, &desc.hz, &desc.iterations, &ground, &contacts,
+                                     &damping_extra, &joined_collide, &order))
         return NULL;
     if (gravity && !take_gravity(gravity, desc.gravity))
         return NULL;
+    desc.ground = ground;
+    desc.contacts = contacts;
     desc.damping_extra = damping_extra;
+    desc.joined_collide = joined_collide;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     world_object *self = (world_object *)alloc(type, 0);
     if (!self)
@@ -110,21 +115,40 @@ static PyObject *world_repr(PyObject *self)
     return PyUnicode_FromFormat("<mmdskin.World: %zu bodies>", mmd_world_body_count(world));
 }
 
-static PyObject *get_state(PyObject *object, void *unused)
+static size_t state_rows(const mmd_world *world, double *state)
+{
+    if (state)
+        mmd_world_state(world, state);
+    return mmd_world_body_count(world);
+}
+
+/* A read-only array of what `fill` writes; without memory to write to, it counts the rows. */
+static PyObject *snapshot(world_object *self, size_t columns,
+                          size_t (*fill)(const mmd_world *world, double *numbers))
+{
+    take(self);
+    size_t shape[] = {fill(self->world, NULL), columns};
+    PyObject *bytes =
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shape[0] * columns * sizeof(double)));
+    if (bytes)
+        fill(self->world, (double *)PyBytes_AsString(bytes));
+    give(self);
+    PyObject *array =
+        bytes ? mmd_array_view(MMD_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes) : NULL;
+    Py_XDECREF(bytes);
+    return array;
+}
+
+static PyObject *get_state(PyObject *self, void *unused)
 {
     (void)unused;
-    world_object *self = (world_object *)object;
-    const size_t shape[] = {mmd_world_body_count(self->world), 13};
-    PyObject *bytes =
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shape[0] * shape[1] * sizeof(double)));
-    if (!bytes)
-        return NULL;
-    take(self);
-    mmd_world_state(self->world, (double *)PyBytes_AsString(bytes));
-    give(self);
-    PyObject *array = mmd_array_view(MMD_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes);
-    Py_DECREF(bytes);
-    return array;
+    return snapshot((world_object *)self, 13, state_rows);
+}
+
+static PyObject *get_points(PyObject *self, void *unused)
+{
+    (void)unused;
+    return snapshot((world_object *)self, 10, mmd_world_points);
 }
 
 static int set_state(PyObject *object, PyObject *value, void *unused)
@@ -193,13 +217,18 @@ static PyMethodDef world_methods[] = {
 static PyGetSetDef world_members[] = {
     {"state", get_state, set_state,
      "(N,13) float64 of all bodies: position, rotation x y z w, velocity and spin per second, in\n"
-     "the file's space. A copy, read-only; assigning an array sets it.",
+     "the file's space. A copy, read-only; assigning an array sets it, and forgets what touched.",
+     NULL},
+    {"points", get_points, NULL,
+     "(P,10) float64 of the contacts of the last step: bodies a and b (-1: the ground), a point on "
+     "b,\nthe direction from there to a, the distance along it (negative: they overlap), the "
+     "impulse.",
      NULL},
     {0}};
 
 static const char world_doc[] =
-    "World(bodies, joints, *, gravity=(0, -98, 0), hz=60, iterations=10, damping_extra=True,\n"
-    "      joint_order=None)\n--\n\n"
+    "World(bodies, joints, *, gravity=(0, -98, 0), hz=60, iterations=10, ground=True,\n"
+    "      contacts=True, damping_extra=True, joined_collide=True, joint_order=None)\n--\n\n"
     "Rigid bodies and their joints by the equations of Bullet 2.75, which MMD names. The same\n"
     "input gives the same bits in every run and on every system. Starts at rest.\n\n"
     "bodies, joints: RigidBody and Joint records, as in Model.rigid_bodies and Model.joints. "
@@ -207,8 +236,11 @@ static const char world_doc[] =
     "    of every kind are solved by their limits, springs are those of \"spring_6dof\".\n"
     "gravity: model units per second squared.\n"
     "hz: steps per second, 1 to 100000.\n"
-    "iterations: sweeps over all joints in a step, 1 to 1000.\n"
+    "iterations: sweeps over joints and contacts in a step, 1 to 1000.\n"
+    "ground: the plane y = 0 holds what falls.\n"
+    "contacts: bodies touch those of the groups in their masks, if each allows the other.\n"
     "damping_extra: slow bodies come to rest.\n"
+    "joined_collide: bodies that a joint holds together touch, too.\n"
     "joint_order: (n,) int32, the joints that are solved, in order; None: all, in theirs.\n\n"
     "Raises TypeError and ValueError; the text names the body or joint.";
 

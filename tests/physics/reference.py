@@ -80,11 +80,13 @@ class Scene:
 
     def world(self, **settings):
         """At the start, with the scene's own settings."""
-        _ground, _contacts, extra = self["flags"]
+        ground, contacts, extra = map(bool, self["flags"])
         world = mmdskin.World(
             self.bodies(),
             self.joints(),
-            damping_extra=bool(extra),
+            ground=ground,
+            contacts=contacts,
+            damping_extra=extra,
             joint_order=self.get("joint_order"),
             **settings,
         )

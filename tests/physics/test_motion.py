@@ -10,6 +10,12 @@ from physics.rigs import body, joint
 STEP = 1 / 60
 
 
+def free_world(bodies, joints, damping_extra=False):
+    """Without weight and contacts."""
+    settings = {"gravity": (0, 0, 0), "contacts": False, "damping_extra": damping_extra}
+    return mmdskin.World(bodies, joints, **settings)
+
+
 def rotation_matrix(q):
     x, y, z, w = q
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
@@ -19,7 +25,7 @@ def rotation_matrix(q):
 def test_free_fall_with_damping_is_the_closed_form():
     damping, start, speed = 0.3, np.array((1, 50, -2)), np.array((3, 7, 1))
     bodies = [body(position=start, linear_damping=damping, mass=2.5)]
-    world = mmdskin.World(bodies, [], damping_extra=False)
+    world = mmdskin.World(bodies, [], contacts=False, damping_extra=False)
     state = world.state.copy()
     state[0, 7:10] = speed
     world.state = state
@@ -53,7 +59,7 @@ def test_joints_keep_momentum_and_angular_momentum():
         joint(a, b, position=random.normal(size=3), rotation=random.normal(size=3))
         for a, b in links
     ]
-    world = mmdskin.World(bodies, joints, gravity=(0, 0, 0), damping_extra=False)
+    world = free_world(bodies, joints)
     state = world.state.copy()
     state[:, :3] += random.normal(size=(4, 3)) * 0.1
     state[:, 7:] = random.normal(size=(4, 6))
@@ -93,9 +99,7 @@ def test_a_spring_pulls_back_with_its_stiffness():
     """One step: velocity = force x time / mass, where the limiter leaves it."""
     free = {"translation_lower": (1, 0, 0), "translation_upper": (-1, 0, 0)}
     ties = [joint(0, 1, translation_spring=(5, 0, 0), **free)]
-    world = mmdskin.World(
-        [body(mode="follow_bone"), body(mass=4)], ties, gravity=(0, 0, 0), damping_extra=False
-    )
+    world = free_world([body(mode="follow_bone"), body(mass=4)], ties)
     state = world.state.copy()
     state[1, 0] = 0.5
     world.state = state
@@ -105,9 +109,7 @@ def test_a_spring_pulls_back_with_its_stiffness():
 
 def test_a_violated_limit_gives_back_half_of_its_error():
     ties = [joint(0, 1, translation_lower=(-0.5, 0, 0), translation_upper=(0.25, 0, 0))]
-    world = mmdskin.World(
-        [body(mode="follow_bone"), body()], ties, gravity=(0, 0, 0), damping_extra=False
-    )
+    world = free_world([body(mode="follow_bone"), body()], ties)
     state = world.state.copy()
     state[1, 0] = 1.25
     world.state = state
@@ -117,7 +119,7 @@ def test_a_violated_limit_gives_back_half_of_its_error():
 
 def test_slow_bodies_come_to_rest_by_extra_damping_alone():
     for extra in (True, False):
-        world = mmdskin.World([body()], [], gravity=(0, 0, 0), damping_extra=extra)
+        world = free_world([body()], [], damping_extra=extra)
         state = world.state.copy()
         state[0, 7], state[0, 11] = 0.05, 0.02
         world.state = state

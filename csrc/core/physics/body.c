@@ -79,7 +79,7 @@ void mmd_body_init(const mmd_rigid_body *source, double step, mmd_body *body)
 
 void mmd_body_placed(mmd_body *body)
 {
-    mmd_quaternion_matrix(body->state.rotation, body->axes);
+    mmd_unit_matrix(body->state.rotation, body->axes);
     double(*m)[3] = body->axes, *inverse = body->inverse_inertia;
     for (int i = 0; i < 3; i++)
         for (int k = i; k < 3; k++)

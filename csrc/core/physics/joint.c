@@ -40,7 +40,7 @@ void mmd_joint_init(const mmd_joint *source, const mmd_body *bodies, mmd_held_jo
     for (int i = 0; i < 3; i++)
         position[i] = (double)source->position[i];
     mmd_rest_rotation(source->rotation, rotation);
-    mmd_quaternion_matrix(rotation, axes);
+    mmd_unit_matrix(rotation, axes);
     frame_init(position, axes, &bodies[joint->a], &joint->frame_a);
     frame_init(position, axes, &bodies[joint->b], &joint->frame_b);
     bool sprung = source->kind == SPRING_6DOF;

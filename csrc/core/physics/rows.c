@@ -18,9 +18,20 @@ void mmd_row_aim(mmd_row *row, const mmd_body *bodies, double target)
     row->wanted = (target - number) * row->share;
 }
 
-void mmd_row_solve(mmd_row *row, mmd_change *changes)
+void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes)
 {
     mmd_change *a = &changes[row->a], *b = &changes[row->b];
+    mmd_add_scaled3(row->spin_a, impulse, a->spin);
+    mmd_add_scaled3(row->spin_b, impulse, b->spin);
+    if (!row->turns) {
+        mmd_add_scaled3(row->axis, impulse * a->inverse_mass, a->velocity);
+        mmd_add_scaled3(row->axis, -impulse * b->inverse_mass, b->velocity);
+    }
+}
+
+void mmd_row_solve(mmd_row *row, mmd_change *changes)
+{
+    const mmd_change *a = &changes[row->a], *b = &changes[row->b];
     double number = mmd_dot3(row->arm_a, a->spin) + mmd_dot3(row->arm_b, b->spin);
     if (!row->turns)
         number += mmd_dot3(row->axis, a->velocity) - mmd_dot3(row->axis, b->velocity);
@@ -28,10 +39,5 @@ void mmd_row_solve(mmd_row *row, mmd_change *changes)
     sum = sum < row->low ? row->low : sum > row->high ? row->high : sum;
     double impulse = sum - row->impulse;
     row->impulse = sum;
-    mmd_add_scaled3(row->spin_a, impulse, a->spin);
-    mmd_add_scaled3(row->spin_b, impulse, b->spin);
-    if (!row->turns) {
-        mmd_add_scaled3(row->axis, impulse * a->inverse_mass, a->velocity);
-        mmd_add_scaled3(row->axis, -impulse * b->inverse_mass, b->velocity);
-    }
+    mmd_row_push(row, impulse, changes);
 }

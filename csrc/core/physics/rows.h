@@ -27,6 +27,9 @@ typedef struct mmd_change {
    gets a share of zero. */
 void mmd_row_aim(mmd_row *row, const mmd_body *bodies, double target);
 
+/* What an impulse along the row does to its bodies. */
+void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes);
+
 /* Brings the row's number to its target, as far as its bounds allow. */
 void mmd_row_solve(mmd_row *row, mmd_change *changes);
 

@@ -44,6 +44,25 @@ static inline void mmd_normalize3(double a[3])
             a[i] /= length;
 }
 
+/* A direction across a unit vector: in the plane y z when that is steep along z, else in x y. */
+static inline void mmd_across3(const double v[3], double out[3])
+{
+    if (fabs(v[2]) > 0.70710678118654752440)
+        out[0] = 0, out[1] = -v[2], out[2] = v[1];
+    else
+        out[0] = -v[1], out[1] = v[0], out[2] = 0;
+    mmd_normalize3(out);
+}
+
+/* Rows of the matrix of a quaternion of unit length. */
+static inline void mmd_unit_matrix(const double q[4], double m[3][3])
+{
+    double x = q[0], y = q[1], z = q[2], w = q[3];
+    m[0][0] = 1 - 2 * (y * y + z * z), m[0][1] = 2 * (x * y - z * w), m[0][2] = 2 * (x * z + y * w);
+    m[1][0] = 2 * (x * y + z * w), m[1][1] = 1 - 2 * (x * x + z * z), m[1][2] = 2 * (y * z - x * w);
+    m[2][0] = 2 * (x * z - y * w), m[2][1] = 2 * (y * z + x * w), m[2][2] = 1 - 2 * (x * x + y * y);
+}
+
 static inline void mmd_column3(const double m[3][3], int column, double out[3])
 {
     for (int i = 0; i < 3; i++)

@@ -4,6 +4,7 @@
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/base/numbers.h"
+#include "core/physics/contacts.h"
 #include "core/physics/joint.h"
 #include "core/physics/vector.h"
 
@@ -14,13 +15,14 @@ enum { GROUPS = 16, SHAPES = 3, MODES = 3, KINDS = 6 };
 struct mmd_world {
     mmd_arena arena;
     size_t body_count, follower_count, joint_count;
-    mmd_body *bodies;
+    mmd_body *bodies;       /* the ground is behind the last one */
     mmd_held_joint *joints; /* those that are solved, in their order */
     mmd_row *rows;          /* room for all rows of the joints */
-    mmd_change *changes;    /* of bodies */
+    mmd_change *changes;    /* of bodies and the ground */
     double gravity[3], step;
     size_t iterations;
-    bool damping_extra;
+    bool damping_extra, contacts;
+    mmd_touch touch;
 };
 
 /* What a record may hold. */
@@ -168,17 +170,27 @@ static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *
     world->iterations = (size_t)desc->iterations;
     world->damping_extra = desc->damping_extra;
     mmd_copy3(desc->gravity, world->gravity);
-    world->bodies = mmd_arena_alloc(&world->arena, desc->body_count, sizeof *world->bodies);
-    world->changes = mmd_arena_alloc(&world->arena, desc->body_count, sizeof *world->changes);
+    world->contacts = desc->contacts;
+    world->bodies = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->bodies);
+    world->changes = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->changes);
     if (!world->bodies || !world->changes)
         return mmd_fail_memory(err);
     for (size_t i = 0; i < desc->body_count; i++) {
         mmd_body_init(&desc->bodies[i], world->step, &world->bodies[i]);
-        world->changes[i].inverse_mass = world->bodies[i].inverse_mass;
         world->follower_count += world->bodies[i].follows;
     }
+    const mmd_rigid_body ground = {0};
+    mmd_body_init(&ground, world->step, &world->bodies[desc->body_count]);
     if (!take_joints(desc, world, err))
         return false;
+    mmd_touch_desc touch = {.body_count = desc->body_count,
+                            .sources = desc->bodies,
+                            .bodies = world->bodies,
+                            .joint_count = desc->joint_count,
+                            .apart = desc->joined_collide ? NULL : desc->joints,
+                            .ground = desc->ground};
+    if (desc->contacts && !mmd_touch_init(&world->arena, &touch, &world->touch))
+        return mmd_fail_memory(err);
     world->rows =
         mmd_arena_alloc(&world->arena, world->joint_count, MMD_JOINT_ROWS * sizeof *world->rows);
     return world->rows || mmd_fail_memory(err);
@@ -216,7 +228,7 @@ size_t mmd_world_follower_count(const mmd_world *world)
 
 /* State from outside */
 
-enum { PLACE = 7, STATE = 13 };
+enum { PLACE = 7, STATE = 13, POINT = 10 };
 
 /* Rows of position, rotation x y z w and what follows. */
 static bool check_places(const char *name, const double *numbers, size_t rows, size_t columns,
@@ -250,7 +262,26 @@ bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err)
         mmd_quaternion_normalize(body->state.rotation);
         mmd_body_placed(body);
     }
+    mmd_touch_forget(&world->touch);
     return true;
+}
+
+size_t mmd_world_points(const mmd_world *world, double *points)
+{
+    const mmd_touch *touch = &world->touch;
+    for (size_t i = 0; points && i < touch->count; i++) {
+        const mmd_manifold *manifold = &touch->manifolds[i];
+        for (size_t k = 0; k < manifold->count; k++, points += POINT) {
+            const mmd_manifold_point *point = &manifold->points[k];
+            points[0] = (double)manifold->a;
+            points[1] = manifold->b == world->body_count ? -1 : (double)manifold->b;
+            mmd_copy3(point->contact.point, points + 2);
+            mmd_copy3(point->contact.normal, points + 5);
+            points[8] = point->contact.distance;
+            points[9] = point->impulse;
+        }
+    }
+    return touch->point_count;
 }
 
 /* A step */
@@ -279,11 +310,15 @@ static void solve(mmd_world *world)
     for (size_t i = 0; i < world->joint_count; i++)
         count += mmd_joint_rows(&world->joints[i], world->bodies, world->step, world->iterations,
                                 &world->rows[count]);
-    for (size_t i = 0; i < world->body_count; i++)
+    for (size_t i = 0; i <= world->body_count; i++)
         world->changes[i] = (mmd_change){.inverse_mass = world->bodies[i].inverse_mass};
-    for (size_t sweep = 0; sweep < world->iterations; sweep++)
+    mmd_touch_rows(&world->touch, world->bodies, world->step, world->changes);
+    for (size_t sweep = 0; sweep < world->iterations; sweep++) {
         for (size_t i = 0; i < count; i++)
             mmd_row_solve(&world->rows[i], world->changes);
+        mmd_touch_solve(&world->touch, world->changes);
+    }
+    mmd_touch_keep(&world->touch);
     for (size_t i = 0; i < world->body_count; i++) {
         mmd_add_scaled3(world->changes[i].velocity, 1, world->bodies[i].state.velocity);
         mmd_add_scaled3(world->changes[i].spin, 1, world->bodies[i].state.spin);
@@ -297,6 +332,8 @@ bool mmd_world_step(mmd_world *world, const double *places, mmd_error *err)
     follow(world, places);
     for (size_t i = 0; i < world->body_count; i++)
         mmd_body_accelerate(&world->bodies[i], world->gravity, world->step, world->damping_extra);
+    if (world->contacts)
+        mmd_touch_find(&world->touch, world->bodies);
     solve(world);
     for (size_t i = 0; i < world->body_count; i++)
         mmd_body_advance(&world->bodies[i], world->step);

@@ -17,7 +17,10 @@ typedef struct mmd_world_desc {
     double gravity[3]; /* units per second squared */
     double hz;         /* steps per second */
     int iterations;    /* sweeps per step */
+    bool ground;       /* the plane y = 0 holds what falls */
+    bool contacts;
     bool damping_extra;
+    bool joined_collide; /* bodies that a joint holds together touch each other */
 } mmd_world_desc;
 
 enum { MMD_WORLD_HZ = 100000, MMD_WORLD_ITERATIONS = 1000 }; /* at most */
@@ -33,9 +36,13 @@ size_t mmd_world_follower_count(const mmd_world *world);
 
 /* (N,13): position, rotation x y z w, velocity, spin of each body. */
 void mmd_world_state(const mmd_world *world, double *state);
-/* Rotations are normalised. Fails with MMD_E_ARGUMENT, and changes nothing, where a number is not
-   finite, is past 1e6 or a rotation has no length. */
+/* Rotations are normalised; what touched is forgotten. Fails with MMD_E_ARGUMENT, and changes
+   nothing, where a number is not finite, is past 1e6 or a rotation has no length. */
 bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err);
+
+/* What touched in the last step. (P,10): bodies a and b (-1: the ground), a point on b, the
+   direction from there to a, the distance along it, the impulse. NULL counts only. */
+size_t mmd_world_points(const mmd_world *world, double *points);
 
 /* One step. places: (K,7) position and rotation x y z w to which the bodies that follow bones go,
    in the order of bodies; NULL: they stay. Fails as mmd_world_set_state does. */

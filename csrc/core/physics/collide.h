@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_COLLIDE_H
+#define MMD_COLLIDE_H
+
+#include "core/physics/shape.h"
+
+enum { MMD_CONTACTS = 4 }; /* of two bodies, at most */
+
+/* Where two bodies touch: a point on B, the direction from there towards A, of unit length, and how
+   far A is along it; negative when they overlap. */
+typedef struct mmd_contact {
+    double point[3], normal[3], distance;
+} mmd_contact;
+
+/* One body of two. */
+typedef struct mmd_solid {
+    const mmd_body *body;
+    const mmd_shape *shape;
+} mmd_solid;
+
+/* Contacts with gaps up to `breaking`; returns their number. */
+size_t mmd_collide(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contacts);
+
+/* With the ground, the plane y = 0, as B. */
+size_t mmd_collide_ground(mmd_solid a, mmd_contact *contacts);
+
+/* In collide_boxes.c: of overlapping boxes. */
+size_t mmd_collide_boxes(mmd_solid a, mmd_solid b, mmd_contact *contacts);
+
+#endif

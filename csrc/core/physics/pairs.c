@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/physics/pairs.h"
+
+#include <string.h>
+
+/* The axis along which models have most bodies beside each other. */
+enum { SWEEP = 1 };
+
+/* A stable sort by counting, of one of the two members. */
+static void sort_pairs(const mmd_pair *from, size_t count, bool by_b, size_t body_count,
+                       size_t *starts, mmd_pair *to)
+{
+    memset(starts, 0, (body_count + 1) * sizeof *starts);
+    for (size_t i = 0; i < count; i++)
+        starts[(by_b ? from[i].b : from[i].a) + 1]++;
+    for (size_t i = 0; i < body_count; i++)
+        starts[i + 1] += starts[i];
+    for (size_t i = 0; i < count; i++)
+        to[starts[by_b ? from[i].b : from[i].a]++] = from[i];
+}
+
+static bool take_apart(mmd_arena *arena, const mmd_joint *joints, size_t joint_count,
+                       mmd_pairs *pairs)
+{
+    pairs->apart = mmd_arena_alloc(arena, joint_count, sizeof *pairs->apart);
+    mmd_pair *unsorted = mmd_arena_alloc(arena, joint_count, sizeof *unsorted);
+    if (!pairs->apart || !unsorted)
+        return false;
+    for (size_t i = 0; i < joint_count; i++) {
+        int32_t a = joints[i].body_a, b = joints[i].body_b;
+        if (a >= 0 && b >= 0 && a != b)
+            pairs->apart[pairs->apart_count++] =
+                (mmd_pair){(uint32_t)(a < b ? a : b), (uint32_t)(a < b ? b : a)};
+    }
+    sort_pairs(pairs->apart, pairs->apart_count, true, pairs->body_count, pairs->starts, unsorted);
+    sort_pairs(unsorted, pairs->apart_count, false, pairs->body_count, pairs->starts, pairs->apart);
+    return true;
+}
+
+bool mmd_pairs_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_body *bodies,
+                    size_t body_count, const mmd_joint *joints, size_t joint_count, size_t room,
+                    mmd_pairs *pairs)
+{
+    *pairs = (mmd_pairs){.body_count = body_count, .room = room};
+    pairs->sides = mmd_arena_alloc(arena, body_count, sizeof *pairs->sides);
+    pairs->extents = mmd_arena_alloc(arena, body_count, sizeof *pairs->extents);
+    pairs->order = mmd_arena_alloc(arena, body_count, sizeof *pairs->order);
+    pairs->starts = mmd_arena_alloc(arena, body_count + 1, sizeof *pairs->starts);
+    pairs->found = mmd_arena_alloc(arena, room, sizeof *pairs->found);
+    pairs->spare = mmd_arena_alloc(arena, room, sizeof *pairs->spare);
+    if (!pairs->sides || !pairs->extents || !pairs->order || !pairs->starts || !pairs->found ||
+        !pairs->spare)
+        return false;
+    for (size_t i = 0; i < body_count; i++) {
+        pairs->order[i] = (uint32_t)i;
+        pairs->sides[i] = (mmd_pair_side){.group = (uint16_t)(1u << sources[i].group),
+                                          .mask = sources[i].mask,
+                                          .moves = bodies[i].inverse_mass > 0};
+    }
+    return take_apart(arena, joints, joint_count, pairs);
+}
+
+/* By insertion, as the order hardly changes from step to step. */
+static void sort_order(mmd_pairs *pairs)
+{
+    uint32_t *order = pairs->order;
+    for (size_t i = 1; i < pairs->body_count; i++) {
+        uint32_t body = order[i];
+        double low = pairs->extents[body].low[SWEEP];
+        size_t k = i;
+        for (; k > 0 && pairs->extents[order[k - 1]].low[SWEEP] > low; k--)
+            order[k] = order[k - 1];
+        order[k] = body;
+    }
+}
+
+static bool may_touch(const mmd_pairs *pairs, uint32_t a, uint32_t b)
+{
+    const mmd_pair_side *x = &pairs->sides[a], *y = &pairs->sides[b];
+    if (!(x->mask & y->group) || !(y->mask & x->group) || !(x->moves || y->moves))
+        return false;
+    const mmd_extent *m = &pairs->extents[a], *n = &pairs->extents[b];
+    for (int i = 0; i < 3; i++)
+        if (m->low[i] > n->high[i] || n->low[i] > m->high[i])
+            return false;
+    return true;
+}
+
+static int pair_order(mmd_pair p, mmd_pair q)
+{
+    return p.a != q.a ? (p.a < q.a ? -1 : 1) : p.b != q.b ? (p.b < q.b ? -1 : 1) : 0;
+}
+
+/* Both lists are in order. */
+static void leave_out_apart(mmd_pairs *pairs)
+{
+    size_t kept = 0, next = 0;
+    for (size_t i = 0; i < pairs->count; i++) {
+        mmd_pair pair = pairs->found[i];
+        while (next < pairs->apart_count && pair_order(pairs->apart[next], pair) < 0)
+            next++;
+        if (next == pairs->apart_count || pair_order(pairs->apart[next], pair) != 0)
+            pairs->found[kept++] = pair;
+    }
+    pairs->count = kept;
+}
+
+void mmd_pairs_find(mmd_pairs *pairs, const mmd_body *bodies, const mmd_shape *shapes)
+{
+    for (size_t i = 0; i < pairs->body_count; i++) {
+        double half[3];
+        mmd_shape_extents(&shapes[i], &bodies[i], half);
+        for (int k = 0; k < 3; k++) {
+            double reach = half[k] + shapes[i].breaking;
+            pairs->extents[i].low[k] = bodies[i].state.position[k] - reach;
+            pairs->extents[i].high[k] = bodies[i].state.position[k] + reach;
+        }
+    }
+    sort_order(pairs);
+    pairs->count = 0;
+    for (size_t i = 0; i < pairs->body_count; i++) {
+        uint32_t a = pairs->order[i];
+        double high = pairs->extents[a].high[SWEEP];
+        for (size_t k = i + 1; k < pairs->body_count; k++) {
+            uint32_t b = pairs->order[k];
+            if (pairs->extents[b].low[SWEEP] > high)
+                break;
+            if (pairs->count < pairs->room && may_touch(pairs, a, b))
+                pairs->found[pairs->count++] = (mmd_pair){a < b ? a : b, a < b ? b : a};
+        }
+    }
+    sort_pairs(pairs->found, pairs->count, true, pairs->body_count, pairs->starts, pairs->spare);
+    sort_pairs(pairs->spare, pairs->count, false, pairs->body_count, pairs->starts, pairs->found);
+    leave_out_apart(pairs);
+}
