@@ -418,10 +418,11 @@ typedef enum mmd_method {
 
 typedef enum mmd_sdef_blend { MMD_SDEF_NLERP, MMD_SDEF_SLERP } mmd_sdef_blend;
 
-/* What the methods against bulges need beside a mesh; NULL where it is not known. */
+/* What the methods against bulges and tangents need beside a mesh; NULL where it is not known. */
 typedef struct mmd_mesh_extras {
     const int32_t *triangles; /* (T,3) */
     size_t triangle_count;
+    const float *uvs;       /* (V,2) texture coordinates */
     const float *centers;   /* (V,3): used as they are, instead of triangles */
     const float *segments;  /* (B,2,3): head and tail at rest, equal where a bone has none */
     const int32_t *parents; /* (B,), -1: none */
@@ -439,6 +440,12 @@ bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err)
    MMD_E_ARGUMENT where the extras lack what the method needs, or with MMD_E_MEMORY. */
 mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_mesh_extras *extras,
                            mmd_error *err);
+
+/* The mesh, or a variant of one, with tangents (x y z and handedness) made of triangles and uvs, by
+   docs/methods.md#tangents; the base must outlive it. Fails with MMD_E_ARGUMENT where no triangle
+   has an area of texture, or with MMD_E_MEMORY. */
+mmd_mesh *mmd_mesh_with_tangents(const mmd_mesh *base, const mmd_mesh_extras *extras,
+                                 mmd_error *err);
 
 /* Frames of one mesh. Of matrices the last row is not used.
    A single frame of matrices or of sliders serves all frames. Outputs are (F,V,3), tangents

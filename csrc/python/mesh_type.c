@@ -267,7 +267,7 @@ PyObject *mmd_centers_of_rotation(PyObject *self, const mmd_mesh *mesh, mmd_vari
     mmd_error err = {0};
     const mmd_mesh *made;
     Py_BEGIN_ALLOW_THREADS
-    made = mmd_variants_get(variants, mesh, MMD_METHOD_CENTERS_OF_ROTATION, &err);
+    made = mmd_variants_get(variants, mesh, MMD_METHOD_CENTERS_OF_ROTATION, false, &err);
     Py_END_ALLOW_THREADS
     if (!made)
         return mmd_raise(mmd_state_of(self), &err);

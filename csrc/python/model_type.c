@@ -85,6 +85,7 @@ static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extra
         parents[b] = model->bones[b].parent;
     *extras = (mmd_mesh_extras){.triangles = model->triangles,
                                 .triangle_count = model->triangle_count,
+                                .uvs = model->uvs,
                                 .segments = segments,
                                 .segment_count = model->bone_count,
                                 .parents = parents,

@@ -233,14 +233,22 @@ static bool make_outputs(skin_call *call)
     return true;
 }
 
-/* Without the interpreter lock from here on. */
-
-static bool prepare(skin_call *call, mmd_error *err)
+/* The mesh that the method takes, and with tangents where they are wanted. */
+static bool choose_mesh(skin_call *call)
 {
-    if (call->job.method >= MMD_METHOD_BULGE_FREE)
-        call->job.mesh = mmd_variants_get(call->variants, call->job.mesh, call->job.method, err);
-    return call->job.mesh && mmd_skin_check(&call->job, err);
+    mmd_error err = {0};
+    const mmd_mesh *mesh;
+    Py_BEGIN_ALLOW_THREADS
+    mesh = mmd_variants_get(call->variants, call->job.mesh, call->job.method,
+                            call->wanted[OUT_TANGENTS], &err);
+    Py_END_ALLOW_THREADS
+    if (!mesh)
+        mmd_raise(call->state, &err);
+    call->job.mesh = mesh;
+    return mesh != NULL;
 }
+
+/* Without the interpreter lock from here on. */
 
 static bool run_gl(const mmd_skin_job *slice, size_t first, mmd_error *err)
 {
@@ -313,7 +321,7 @@ static PyObject *execute(skin_call *call, PyObject *out)
     mmd_error err = {0};
     bool done;
     Py_BEGIN_ALLOW_THREADS
-    done = prepare(call, &err);
+    done = mmd_skin_check(&call->job, &err);
     if (done)
         choose_backend(call);
     Py_END_ALLOW_THREADS
@@ -349,10 +357,7 @@ PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
         call.wanted[OUT_POSITIONS] = true;
         call.wanted[OUT_NORMALS] = normals && call.job.mesh->has_normals;
         call.wanted[OUT_TANGENTS] = tangents;
-        if (tangents && !call.job.mesh->tangent_width)
-            PyErr_SetString(PyExc_ValueError, "tangents: wanted, but the mesh has none");
-        else
-            result = execute(&call, out);
+        result = choose_mesh(&call) ? execute(&call, out) : NULL;
     }
     mmd_array_clear(&call.matrices);
     mmd_array_clear(&call.weights);
@@ -382,7 +387,11 @@ const char mmd_skin_doc[] =
     "    need, a Mesh takes it as arguments.\n"
     "correction: 0 to 1, how much \"bulge_free\" and \"bulge_compensated\" correct.\n"
     "sdef_blend: how SDEF blends two rotations, \"nlerp\" or \"slerp\".\n"
-    "normals, tangents: whether to compute them; normals only when the mesh has some.\n"
+    "normals, tangents: whether to compute them; normals only when the mesh has some. Tangents of "
+    "a\n"
+    "    Model are made of its UVs at first use: along u, x y z of unit length and w of 1 or -1, "
+    "so\n"
+    "    that w (normal x tangent) goes along v; ValueError for a model without UVs.\n"
     "backend: \"gl\", \"cpu\" or \"auto\": gl on a hardware renderer, else cpu. \"cpu:scalar\",\n"
     "    \"cpu:sse2\", \"cpu:avx2\", \"cpu:avx512\", \"cpu:neon\" name one kernel.\n"
     "out: a Skinned of writable C-contiguous float32 arrays to fill, None where nothing is\n"

@@ -12,12 +12,14 @@ enum { MMD_VARIANTS = 3 }; /* methods from MMD_METHOD_BULGE_FREE on */
 typedef struct mmd_variants {
     mmd_mesh_extras extras; /* checked */
     _Atomic(mmd_mesh *) of[MMD_VARIANTS];
+    _Atomic(mmd_mesh *) with_tangents[1 + MMD_VARIANTS]; /* of the mesh itself, and of those */
 } mmd_variants;
 
-/* From any thread, without the interpreter's lock: threads that meet at the first use may all make
+/* What a method skins, the base itself where that will do; with tangents of the base's own or made.
+   From any thread, without the interpreter's lock: threads that meet at the first use may all make
    one, and one of them is kept. */
 const mmd_mesh *mmd_variants_get(mmd_variants *variants, const mmd_mesh *base, mmd_method method,
-                                 mmd_error *err);
+                                 bool tangents, mmd_error *err);
 void mmd_variants_free(mmd_variants *variants);
 
 #endif

@@ -300,6 +300,37 @@ def orthogonal_tangent(linear, given, normals):
     return np.concatenate([unit_or(straight, t), given[:, 3:]], 1)
 
 
+def uv_tangents(positions, normals, uvs, triangles):
+    """(V,4) tangents along u, w the handedness: unit directions of each triangle that has an area
+    of texture, weighted by its angle at the vertex; across the normal where nothing is left. None when no
+    triangle has one."""
+    p, uv = np.asarray(positions, np.float64), np.asarray(uvs, np.float64)
+    n = unit_or(np.asarray(normals, np.float64))
+    t = np.asarray(triangles)
+    edges, sides = p[t[:, 1:]] - p[t[:, :1]], uv[t[:, 1:]] - uv[t[:, :1]]
+    area = sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 1, 0] * sides[:, 0, 1]
+    inverse = np.stack([[sides[:, 1, 1], -sides[:, 0, 1]], [-sides[:, 1, 0], sides[:, 0, 0]]])
+    axes = np.einsum("ijt,tjk->itk", inverse * np.where(area < 0, -1, 1), edges)
+    used = (area != 0) & (np.linalg.norm(axes, axis=2) > 0).all(0)
+    if not used.any():
+        return None
+    axes = unit_or(axes)
+    sums, angles = np.zeros((2, len(p), 3)), np.zeros(len(p))
+    for corner in range(3):
+        a, b = (p[t[:, (corner + k) % 3]] - p[t[:, corner]] for k in (1, 2))
+        angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), (a * b).sum(1)) * used
+        np.add.at(angles, t[:, corner], angle)
+        for axis in range(2):
+            np.add.at(sums[axis], t[:, corner], axes[axis] * angle[:, None])
+    straight = sums[0] - n * (n * sums[0]).sum(1, keepdims=True)
+    found = np.linalg.norm(straight, axis=1) > 1e-6 * angles
+    least = np.eye(3)[abs(n).argmin(1)]
+    straight[~found] = (least - n * (n * least).sum(1, keepdims=True))[~found]
+    straight = unit_or(straight)
+    left = found & ((np.cross(n, straight) * sums[1]).sum(1) < 0)
+    return np.column_stack([straight, np.where(left, -1, 1)])
+
+
 def skin(mesh, matrices, weights=None, **options):
     """Like `mmdskin.skin`, also for batches: (F,V,·) arrays when either argument has frames."""
     batched_m, batched_w = np.ndim(matrices) == 4, np.ndim(weights) == 2
