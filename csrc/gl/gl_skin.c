@@ -16,6 +16,8 @@ enum {
     BUFFER_BYTES = 1 << 30, /* the largest output buffer asked of any driver */
 };
 
+static const GLuint64 WAIT_NANOSECONDS = 1000000000; /* at a time, as drivers bound it */
+
 /* A buffer that is read in shaders, with its texture. */
 typedef struct data_table {
     GLuint buffer, texture;
@@ -25,6 +27,7 @@ typedef struct data_table {
 typedef struct output_buffers {
     GLuint buffers[OUTPUTS];
     size_t sizes[OUTPUTS];
+    GLsync written; /* when the pass that was submitted last is done; NULL: none is under way */
 } output_buffers;
 
 /* What jobs share in one context. */
@@ -136,7 +139,9 @@ static bool plan_passes(pass_work *work, mmd_error *err)
         frames = at_most(frames, (size_t)limit, texels);
     if (job->slider_frames > 1)
         frames = at_most(frames, (size_t)limit, numbers);
-    work->pass_frames = frames ? frames : 1;
+    frames = frames ? frames : 1;
+    size_t passes = (job->frame_count + frames - 1) / frames;
+    work->pass_frames = (job->frame_count + passes - 1) / passes; /* all about as large */
     work->bones = calloc(work->pass_frames * job->mesh->bone_count + 1, sizeof *work->bones);
     work->weights = calloc(work->pass_frames * numbers + 1, sizeof *work->weights);
     return (work->bones && work->weights) || mmd_fail_memory(err);
@@ -229,8 +234,30 @@ static bool submit_pass(pass_work *work, output_buffers *slot, size_t first, siz
             return false;
         draw_batch(work, batch, program, slot, frames);
     }
+    slot->written = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
     gl1.Flush();
     return mmd_gl_check("transform feedback", err);
+}
+
+static void forget_fence(output_buffers *slot)
+{
+    glDeleteSync(slot->written);
+    slot->written = NULL;
+}
+
+/* Until this pass is done, whatever was submitted after it: to map a buffer would do, but some
+   drivers then wait for all. */
+static bool wait_for_pass(output_buffers *slot, mmd_error *err)
+{
+    GLenum state;
+    do
+        state = glClientWaitSync(slot->written, 0, WAIT_NANOSECONDS);
+    while (state == GL_TIMEOUT_EXPIRED);
+    forget_fence(slot);
+    if (state != GL_WAIT_FAILED)
+        return true;
+    mmd_gl_check("fence", NULL);
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: a pass cannot be waited for");
 }
 
 static void put_in_order(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, size_t width,
@@ -302,12 +329,12 @@ static bool map_outputs(const pass_work *work, const output_buffers *slot, size_
 }
 
 /* All outputs are at hand before the first is written. */
-static bool read_pass(const pass_work *work, const output_buffers *slot, size_t first,
-                      size_t frames, mmd_error *err)
+static bool read_pass(const pass_work *work, output_buffers *slot, size_t first, size_t frames,
+                      mmd_error *err)
 {
     const float *mapped[OUTPUTS];
     size_t vertices = work->job->mesh->vertex_count;
-    if (!map_outputs(work, slot, frames, mapped, err))
+    if (!wait_for_pass(slot, err) || !map_outputs(work, slot, frames, mapped, err))
         return false;
     bool kept = true;
     for (GLuint i = 0; i < work->output_count; i++) {
@@ -369,6 +396,8 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     bind_inputs(context->buffers, work.mesh);
     list_outputs(&work);
     bool ok = plan_passes(&work, err) && run_passes(&work, err);
+    for (size_t i = 0; i < RING; i++)
+        forget_fence(&context->buffers->ring[i]);
     request->done = work.done;
     free(work.bones);
     free(work.weights);

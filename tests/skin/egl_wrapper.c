@@ -9,14 +9,17 @@
 int texture_buffer_limit = -1; /* what the driver says from now on; -1: the truth */
 int crash = 0;                 /* whether it writes to where nothing is */
 int mappings_left = -1;        /* how many it still makes; -1: all */
+int waits_left = -1;           /* how often it still waits for a fence; -1: always */
+int waits_cut_short = 0;       /* how often it still returns too early */
 
-enum { GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B };
+enum { GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B, GL_TIMEOUT_EXPIRED = 0x911B, GL_WAIT_FAILED = 0x911D };
 
 typedef void (*function)(void);
 
 static void (*real_get_integerv)(unsigned name, int *value);
 static void *(*real_map_buffer_range)(unsigned target, ptrdiff_t first, ptrdiff_t size,
                                       unsigned access);
+static unsigned (*real_client_wait_sync)(void *sync, unsigned flags, unsigned long long timeout);
 
 static void get_integerv(unsigned name, int *value)
 {
@@ -35,6 +38,18 @@ static void *map_buffer_range(unsigned target, ptrdiff_t first, ptrdiff_t size, 
     return real_map_buffer_range(target, first, size, access);
 }
 
+static unsigned client_wait_sync(void *sync, unsigned flags, unsigned long long timeout)
+{
+    if (waits_left == 0)
+        return GL_WAIT_FAILED;
+    if (waits_cut_short > 0) {
+        waits_cut_short--;
+        return GL_TIMEOUT_EXPIRED;
+    }
+    waits_left -= waits_left > 0;
+    return real_client_wait_sync(sync, flags, timeout);
+}
+
 function eglGetProcAddress(const char *name)
 {
     static function (*real_get_proc_address)(const char *name);
@@ -48,6 +63,10 @@ function eglGetProcAddress(const char *name)
     if (strcmp(name, "glMapBufferRange") == 0) {
         *(function *)&real_map_buffer_range = real;
         return (function)map_buffer_range;
+    }
+    if (strcmp(name, "glClientWaitSync") == 0) {
+        *(function *)&real_client_wait_sync = real;
+        return (function)client_wait_sync;
     }
     return real;
 }

@@ -464,25 +464,48 @@ def test_a_mesh_may_die_after_an_upload_that_failed(wrapper):
     )
 
 
-def test_a_failure_between_passes_says_what_is_done(wrapper):
+@pytest.mark.parametrize(
+    "what, words",
+    [
+        ("mappings_left", "OpenGL: results cannot be mapped"),
+        ("waits_left", "OpenGL: a pass cannot be waited for"),
+    ],
+)
+def test_a_failure_between_passes_says_what_is_done(wrapper, what, words):
     python(
-        """
+        f"""
         moves = np.tile(np.eye(4, dtype="f4"), (1501, 1, 1, 1))
         moves[:, 0, 0, 3] = np.arange(1501)
         out = mmdskin.skin(mesh, moves, backend="gl")
         out.positions[:] = -1
-        tell("mappings_left", 1)
+        tell("{what}", 1)
         try:
             mmdskin.skin(mesh, moves, backend="gl", out=out)
             raise AssertionError("no BackendError")
         except mmdskin.BackendError as error:
             text = str(error)
-        assert text.startswith("OpenGL: results cannot be mapped; frames before "), text
+        assert text.startswith("{words}; frames before "), text
         done = int(text.split()[-3])
         assert 0 < done < 1501
         wanted = POINTS + moves[:, 0, None, :3, 3]
         assert abs(out.positions[:done] - wanted[:done]).max() <= 2e-4
         assert (out.positions[done:] == -1).all()
+        tell("{what}", -1)
+        mmdskin.skin(mesh, moves, backend="gl", out=out)
+        assert abs(out.positions - wanted).max() <= 2e-4
+        """,
+        **wrapper,
+    )
+
+
+def test_a_pass_is_waited_for_as_long_as_it_takes(wrapper):
+    python(
+        """
+        moves = np.tile(np.eye(4, dtype="f4"), (1501, 1, 1, 1))
+        moves[:, 0, 0, 3] = np.arange(1501)
+        tell("waits_cut_short", 5)
+        found = mmdskin.skin(mesh, moves, backend="gl").positions
+        assert abs(found - (POINTS + moves[:, 0, None, :3, 3])).max() <= 2e-4
         """,
         **wrapper,
     )
