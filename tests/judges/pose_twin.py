@@ -203,7 +203,7 @@ def scaled(q, ratio, pi=ROUNDED_PI):
     return np.append(v / length * math.sin(half * ratio), math.cos(half * ratio))
 
 
-class _Rig:
+class Rig:
     def __init__(self, bones, t, q, pi):
         self.bones, self.t, self.q, self.pi = bones, t, q, pi
         self.append_t = np.zeros_like(t)
@@ -238,7 +238,7 @@ class _Rig:
 
 def worlds(model, translations, rotations, sliders=None, pi=ROUNDED_PI):
     """World matrices (B,4,4) of local values, IK off."""
-    rig = _Rig(model.bones, *own_values(model, translations, rotations, sliders), pi)
+    rig = Rig(model.bones, *own_values(model, translations, rotations, sliders), pi)
     order = evaluation_order(model.bones)
     for i in order:
         rig.place(i)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from conftest import SHARED
 from files import motion_file as mf
+from judges import ik_twin
 from judges import pose_rigs as rigs
 from judges import pose_twin as twin
 from judges.pose_rigs import DEGREE, KNEE, bone, ik, model_of
@@ -271,6 +272,55 @@ def test_every_bone_stands_on_the_last_place_of_its_parent(seed):
         if i not in links:
             turn = twin.matrix(twin.normalised(q[i]))
             np.testing.assert_allclose(above[:3, :3].T @ worlds[i, :3, :3], turn, atol=1e-5)
+
+
+# Against the rules written a second time
+
+
+def random_chain(r):
+    """Bones in a row, some of them links in any order, and one beside the row."""
+    count = int(r.integers(2, 7))
+    bones = [bone("root", r.normal(size=3))]
+    for i in range(1, count + 2):
+        axis = tuple(r.normal(size=3)) if r.random() < 0.15 else None
+        place = np.add(bones[-1].position, r.normal(size=3))
+        bones.append(bone(str(i), place, i - 1, fixed_axis=axis))
+    bones.append(bone("beside", np.add(bones[1].position, r.normal(size=3)), 1))
+    links = list(range(count, 0, -1))
+    if r.random() < 0.3:
+        r.shuffle(links)
+    if r.random() < 0.3:
+        links.insert(int(r.integers(len(links))), int(r.choice([count + 1, count + 2, *links])))
+    links = [(i, random_limits(r)) for i in links if r.random() < 0.9]
+    goal = np.add(bones[0].position, r.normal(0, count / 2, 3))
+    solver = ik(count + 1, links, int(r.integers(1, 12)), r.choice([0, 0.7, 1.5, 4]))
+    return model_of(*bones, bone("goal", goal, 0, ik=solver))
+
+
+def random_limits(r):
+    kind = r.integers(6)
+    if kind < 2:
+        return None, None
+    if kind == 2:
+        return KNEE
+    lower, upper = np.sort(r.uniform(-4, 4, (2, 3)) * r.choice([0.2, 1]), axis=0)
+    if kind == 3:
+        lower[r.integers(3)] = upper[r.integers(3)] = 0
+        lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
+    if kind == 4:
+        one = np.arange(3) == r.integers(3)
+        lower, upper = lower * one, upper * one
+    return tuple(lower), tuple(upper)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_chains_turn_as_the_rules_say(seed):
+    r = np.random.default_rng(seed)
+    model = random_chain(r)
+    t = r.normal(0, 0.1, (len(model.bones), 3)).astype("f4")
+    q = np.float32([twin.about(r.normal(size=3), a) for a in r.normal(0, 0.5, len(model.bones))])
+    found = rigs.worlds(model, model.pose_from(t, q))
+    np.testing.assert_allclose(found, ik_twin.solve(model.bones, t, q), atol=1e-4)
 
 
 # Without a solution; each has a defined result
