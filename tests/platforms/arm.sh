@@ -1,39 +1,44 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Debian's Python 3.11 for ARM in QEMU: arm.sh setup | install WHEEL | run ARGUMENTS...
+# Debian's Python 3.11 and OpenGL for ARM in QEMU: arm.sh setup | install WHEEL | run ARGUMENTS...
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/mmdskin/arm
 folder=$PWD/build/arm
-packages=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 libgcc-s1 libstdc++6
-    zlib1g libexpat1 libssl3 libffi8 libbz2-1.0 liblzma5 libcrypt1 libuuid1)
+packages=(python3.11-minimal libpython3.11-stdlib libegl1 libegl-mesa0 libgl1-mesa-dri)
 
 # The lists of that architecture are apt's in a folder of ours: the system's stay as they are.
 apt_arm() {
     mkdir -p "$cache/apt/lists/partial" "$cache/apt/cache/archives/partial"
     : >"$cache/apt/status"
     apt-get -qq -o APT::Sandbox::User=root -o APT::Architecture=arm64 -o APT::Architectures=arm64 \
-        -o Dir::State::Lists="$cache/apt/lists" -o Dir::State::status="$cache/apt/status" \
+        -o Debug::NoLocking=true -o Dir::State::Lists="$cache/apt/lists" -o Dir::State::status="$cache/apt/status" \
         -o Dir::Cache="$cache/apt/cache" "$@"
 }
 
 setup() {
     local file
     mkdir -p "$cache/wheels"
-    if [[ ! -f $cache/ready ]]; then
+    if [[ ! -f $cache/ready-with-gl ]]; then
         apt_arm update
-        (cd "$cache" && apt_arm download "${packages[@]}")
+        apt_arm install -y --download-only --no-install-recommends "${packages[@]}"
         .venv/bin/pip download --quiet --dest "$cache/wheels" --only-binary=:all: \
             --python-version 3.11 --platform manylinux2014_aarch64 --platform manylinux_2_17_aarch64 \
             --platform manylinux_2_27_aarch64 --platform manylinux_2_28_aarch64 \
             "numpy>=2" pillow "pytest>=8,<10"
-        touch "$cache/ready"
+        touch "$cache/ready-with-gl"
     fi
     rm -rf "$folder"
     mkdir -p "$folder/root"
-    for file in "$cache"/*.deb; do
+    for file in "$cache"/apt/cache/archives/*.deb; do
         dpkg -x "$file" "$folder/root"
     done
+    # What the tests take for sys.executable and start again.
+    cat >"$folder/python" <<EOF
+#!/bin/bash
+exec qemu-aarch64-static -0 "\$0" -L "$folder/root" "$folder/root/usr/bin/python3.11" "\$@"
+EOF
+    chmod +x "$folder/python"
     for file in "$cache"/wheels/*.whl; do
         .venv/bin/python -m zipfile -e "$file" "$folder/site-packages"
     done
@@ -45,8 +50,7 @@ install() {
 }
 
 run() {
-    PYTHONPATH=$folder/site-packages PYTHONDONTWRITEBYTECODE=1 \
-        qemu-aarch64-static -L "$folder/root" "$folder/root/usr/bin/python3.11" "$@"
+    PYTHONPATH=$folder/site-packages PYTHONDONTWRITEBYTECODE=1 "$folder/python" "$@"
 }
 
 "$@"

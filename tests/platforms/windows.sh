@@ -14,8 +14,13 @@ export WINEPREFIX=$folder/prefix WINEARCH=win64 WINEDEBUG=-all
 export PYTHONUTF8=1 PYTHONDONTWRITEBYTECODE=1
 
 # A pipe as output, or Windows' Python cannot make its streams. The first call starts Wine's services,
-# which must not inherit that pipe: they live on, and whoever reads it would wait for them.
+# which must not inherit that pipe: they live on, and whoever reads it would wait for them. They are
+# ended for all at the end, so only one runs at a time.
 run() {
+    flock --close "$folder/lock" bash "$0" run_alone "$@"
+}
+
+run_alone() {
     local status=0
     # shellcheck disable=SC2016
     timeout "${SECONDS_AT_MOST:-1500}" xvfb-run -a bash -c '
