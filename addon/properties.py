@@ -226,11 +226,12 @@ def _deformation_changed(settings, context):
     settings.id_data.update_tag()  # drivers of live meshes wait for the armature
 
 
+_SETTING: dict[str, Any] = {"options": set(), "override": {"LIBRARY_OVERRIDABLE"}}
 _Deformation = declaring(
-    "_Deformation", deformation_properties(options=set(), update=_deformation_changed)
+    "_Deformation", deformation_properties(update=_deformation_changed, **_SETTING)
 )
-_Motion = declaring("_Motion", motion_properties(options=set(), update=_motion_changed))
-_Bake = declaring("_Bake", bake_properties(options=set()))
+_Motion = declaring("_Motion", motion_properties(update=_motion_changed, **_SETTING))
+_Bake = declaring("_Bake", bake_properties(**_SETTING))
 
 
 class MMDSKIN_PG_model(_Deformation, _Motion, _Bake, bpy.types.PropertyGroup):
@@ -246,7 +247,9 @@ class MMDSKIN_PG_model(_Deformation, _Motion, _Bake, bpy.types.PropertyGroup):
 def register():
     if not MMDSKIN_PG_model.is_registered:
         bpy.utils.register_class(MMDSKIN_PG_model)
-    bpy.types.Object.mmdskin = PointerProperty(type=MMDSKIN_PG_model)
+    bpy.types.Object.mmdskin = PointerProperty(
+        type=MMDSKIN_PG_model, override={"LIBRARY_OVERRIDABLE"}
+    )
     # The driver of the preview must sit on a property of Mesh itself: only there Blender runs it
     # before the geometry in every version.
     setattr(bpy.types.Mesh, tick.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"}))

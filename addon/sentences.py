@@ -68,6 +68,14 @@ SENTENCES = {
         ),
         "“{name}”是从其他文件关联的，无法实时显示：请为已启用的模型创建库重写，或追加该模型",
     ),
+    "'{name}' is a library override of a model that is not live in its own file:"
+    " switch MMD Skinning on there, or append the model": (
+        (
+            "「{name}」は、元のファイルでライブ表示がオフのモデルのライブラリオーバーライドです。"
+            "元のファイルで MMD スキニングをオンにするか、モデルをアペンドしてください"
+        ),
+        "“{name}”是库重写，而原文件中的模型未开启实时显示：请在原文件中开启 MMD 蒙皮，或追加该模型",
+    ),
     "'{name}' is no longer live: its driver, attribute or modifier is gone or off;"
     " switch MMD Skinning on again": (
         (

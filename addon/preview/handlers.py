@@ -8,18 +8,30 @@ from bpy.app.handlers import persistent
 
 from . import switch, tick
 
+# As a module, Blender 4.2 crashes at its exit and 4.5 hangs once drivers have had a function.
+_ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
+
 
 @persistent
 def revive(*_):
     """Make the drivers of a loaded file work: their function is looked up when compiled."""
     meshes = switch.live_meshes()
-    if meshes:
+    if meshes or not _ONLY_WHERE_LIVE:
         tick.install()
+    else:
+        tick.uninstall()
     for mesh in meshes:
         if not mesh.library:
             driver = switch.driver_of(mesh).driver
             driver.expression = driver.expression
             mesh.update_tag()
+
+
+@persistent
+def _welcome(*_):
+    """Before an evaluation: a live mesh may have come from another file."""
+    if not tick.is_installed() and switch.live_meshes():
+        tick.install()
 
 
 @persistent
@@ -44,6 +56,11 @@ _HANDLERS = (
     ("redo_post", _forget),
     # With a window frames change on the render thread too, where nothing may be edited.
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _catch_up),
+    *(
+        (name, _welcome)
+        for name in ("depsgraph_update_pre", "frame_change_pre")
+        if _ONLY_WHERE_LIVE
+    ),
 )
 
 
@@ -52,6 +69,8 @@ def register():
         handlers = getattr(bpy.app.handlers, name)
         if function not in handlers:
             handlers.append(function)
+    if not _ONLY_WHERE_LIVE:
+        tick.install()  # live meshes may come from any file
     # While an add-on is being enabled the file cannot be read.
     bpy.app.timers.register(revive, first_interval=0)
 

@@ -14,8 +14,15 @@ _MARK = "mmdskin"  # ID property of that node group
 
 
 def are_on(obj):
-    """Whether a mesh object has the modifier, with its nodes."""
-    return modifier_of(obj) is not None
+    """Whether a mesh object has the modifier, with its nodes, and shows it anywhere."""
+    modifier = modifier_of(obj)
+    return modifier is not None and (modifier.show_viewport or modifier.show_render)
+
+
+def show(obj, on):
+    """Show the modifier that a mesh object has, or hide it."""
+    modifier = modifier_of(obj)
+    modifier.show_viewport = modifier.show_render = on
 
 
 def modifier_of(obj):
@@ -28,6 +35,7 @@ def put_on(obj, armature):
     """Put the modifier behind the armature's, or its nodes back into it."""
     modifier = _modifier_of(obj) or obj.modifiers.new(_NAME, "NODES")
     modifier.node_group = next(_groups(), None) or _node_group()
+    modifier.show_viewport = modifier.show_render = True
     modifier.show_in_editmode = False
     modifier.show_expanded = False
     last = scene_model.armature_modifiers(obj, armature)[-1]

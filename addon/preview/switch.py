@@ -91,7 +91,7 @@ def trouble_of(model: scene_model.SceneModel) -> str | None:
                 " make a library override of a live model, or append it",
                 name=obj.name,
             )
-        if _has_parts(obj) and not is_live(obj):
+        if _has_parts(obj) and not is_live(obj) and not _is_override(obj):
             return tr(
                 "'{name}' is no longer live: its driver, attribute or modifier is gone or off;"
                 " switch MMD Skinning on again",
@@ -102,6 +102,9 @@ def trouble_of(model: scene_model.SceneModel) -> str | None:
 
 def enable(model: scene_model.SceneModel) -> None:
     """Switch the preview of a model on, or fit it to changed settings; nothing is done on failure."""
+    if any(_is_override(obj) for obj in model.meshes):
+        _enable_override(model)
+        return
     for obj in model.meshes:
         skinner.check_editable(obj)
         if saved_state.BAKE in obj:
@@ -136,12 +139,33 @@ def enable(model: scene_model.SceneModel) -> None:
     tick.errors.pop(model.armature.name, None)
 
 
+def _enable_override(model):
+    """Nothing can be added to the mesh of an override: what its own file has made live is shown."""
+    live = [obj for obj in model.meshes if _has_parts(obj) and nodes.modifier_of(obj)]
+    if not live:
+        raise UserError(
+            "'{name}' is a library override of a model that is not live in its own file:"
+            " switch MMD Skinning on there, or append the model",
+            name=model.name,
+        )
+    for obj in live:
+        nodes.show(obj, True)
+    tick.errors.pop(model.armature.name, None)
+
+
 def disable(armature: bpy.types.Object) -> None:
-    """Switch the preview of a model off, wherever its meshes are: every datablock is as before."""
+    """Switch the preview of a model off, wherever its meshes are: every datablock is as before.
+
+    Of a library override, whose mesh Blender lets nobody change, the modifier is hidden.
+    """
     objects = _objects_of(armature)
-    for obj in objects:
+    overrides = [obj for obj in objects if _is_override(obj)]
+    local = [obj for obj in objects if not _is_override(obj)]
+    for obj in local:
         skinner.check_writable(obj)
-    for obj in objects:
+    for obj in overrides:
+        nodes.show(obj, False)
+    for obj in local:
         _disable(obj)
     tick.errors.pop(armature.name, None)
 
@@ -166,6 +190,10 @@ def live_meshes() -> list[bpy.types.Mesh]:
 def _is_linked(obj):
     # Blender writes nothing to what is linked, and says nothing.
     return obj.library is not None or obj.data.library is not None
+
+
+def _is_override(obj):
+    return obj.override_library is not None or obj.data.override_library is not None
 
 
 def _has_parts(obj):

@@ -50,10 +50,14 @@ class _Ready(NamedTuple):
 
 
 def install() -> None:
-    """Give the function to the drivers; not before it is needed, as bpy 4.5 then hangs at exit."""
+    """Give the function to the drivers."""
     global _installed
     bpy.app.driver_namespace[FUNCTION] = tick
     _installed = True
+
+
+def is_installed() -> bool:
+    return _installed
 
 
 def uninstall() -> bool:
@@ -112,6 +116,8 @@ def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | No
 def _show(mesh, attribute, armature, obj, depsgraph, frame):
     """Write the attribute where that is possible and wanted; returns whether it is."""
     if attribute is None or not len(attribute.data):  # in edit mode
+        return False
+    if mesh.original.library is not None:  # Blender would write nothing, and say nothing
         return False
     if armature is None or obj is None:
         return False

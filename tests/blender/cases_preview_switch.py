@@ -67,49 +67,6 @@ class Files(Live):
             self.armature = self.scene.armature = bpy.data.objects["model_arm"]
             self.assert_live()
 
-    def test_linked_model_is_refused(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "library.blend")
-            self.armature.mmdskin.preview = False
-            bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
-            scene.clear()
-            with bpy.data.libraries.load(path, link=True) as (there, here):
-                here.objects = there.objects
-            for obj in here.objects:
-                bpy.context.scene.collection.objects.link(obj)
-            bpy.context.view_layer.update()
-            armature = next(obj for obj in here.objects if obj.type == "ARMATURE")
-            scene.select(armature)
-            with self.assertRaisesRegex(RuntimeError, "linked from another file"):
-                bpy.ops.mmdskin.preview(action="ENABLE")
-        scene.clear()
-
-    def test_library_override_is_live(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "library.blend")
-            bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
-            scene.clear()
-            with bpy.data.libraries.load(path, link=True) as (there, here):
-                here.objects = there.objects
-            for obj in here.objects:
-                bpy.context.scene.collection.objects.link(obj)
-            linked = next(obj for obj in here.objects if obj.type == "MESH")
-            root = next(obj for obj in here.objects if obj.parent is None)
-            root.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
-            mesh = next(o for o in bpy.data.objects if o.type == "MESH" and o.override_library)
-            armature = next(
-                o for o in bpy.data.objects if o.type == "ARMATURE" and o.override_library
-            )
-            linked.hide_viewport = False
-            self.mesh, self.armature, self.scene.armature = mesh, armature, armature
-            bpy.context.scene.frame_set(8)
-            self.assert_live()
-            self.assertTrue(armature.mmdskin.preview)
-            addon = sys.modules["addon_package"]
-            model = addon.scene_model.of_object(mesh, bpy.context.view_layer)
-            self.assertIsNone(addon.preview.switch.trouble_of(model))
-        scene.clear()
-
 
 class Registration(Live):
     def test_disabling_shows_the_armature_modifier_and_enabling_the_true_shape(self):

@@ -3,9 +3,7 @@
 
 import contextlib
 import io
-import os
 import sys
-import tempfile
 from unittest import mock
 
 import bpy
@@ -112,26 +110,6 @@ class Truth(Live):
         self.assertEqual(seen, [True] * 8)
         self.bones["腕.L"].rotation_quaternion = (1, 0.5, 0, 0)
         self.assert_live()
-
-
-class Linked(Live):
-    def test_a_linked_live_model_is_not_live_and_says_so(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "library.blend")
-            bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
-            scene.clear()
-            with bpy.data.libraries.load(path, link=True) as (there, here):
-                here.objects = there.objects
-            for obj in here.objects:
-                bpy.context.scene.collection.objects.link(obj)
-            bpy.context.view_layer.update()
-            mesh = next(obj for obj in here.objects if obj.type == "MESH")
-            armature = next(obj for obj in here.objects if obj.type == "ARMATURE")
-            scene.select(mesh)
-            self.assertFalse(armature.mmdskin.preview)
-            self.assertIn("is linked from another file and cannot be live", trouble(mesh))
-            self.assertTrue(any("cannot be live" in text for text in drawn_texts(mesh)))
-        scene.clear()
 
 
 class Operator(case.Case):
