@@ -5,6 +5,7 @@ from bpy.props import BoolProperty
 
 from . import scene_model
 from .translations import tr
+from .user_error import UserError
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
 
@@ -29,3 +30,14 @@ class ModelOperator:
         if self.all_models:
             return scene_model.all_of(context.view_layer)
         return [scene_model.of_object(context.active_object, context.view_layer)]
+
+    def models_to_clean(self, context):
+        """As `models`, and the meshes whose armature is gone."""
+        objects = context.view_layer.objects if self.all_models else [context.active_object]
+        stranded = scene_model.stranded(objects)
+        try:
+            return [*self.models(context), *stranded]
+        except UserError:
+            if not stranded:
+                raise
+            return stranded

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import deformation, mesh_source, native, scene_model, translations
+from . import deformation, mesh_source, native, saved_state, scene_model, translations
 from .bake import operators, record
 from .preview import switch, tick
 from .preview.operators import MMDSKIN_OT_preview
@@ -44,7 +44,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
             _drawn = None
             _drawn = model = scene_model.of_object(context.active_object, context.view_layer)
         except UserError as error:
-            _wrapped(layout, str(error), context.region.width)
+            _without_model(layout, context, error)
             return
         layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
         row = layout.row()
@@ -56,6 +56,22 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
             _wrapped(layout, trouble, context.region.width, alert=True)
         _deformation(layout, model.armature.mmdskin)
         _pose_source(layout, model.armature.mmdskin, context.scene)
+
+
+def _without_model(layout, context, error):
+    """A way to begin; and out, where only the armature is gone."""
+    stranded = scene_model.stranded([context.active_object])
+    if not stranded:
+        row = layout.row()
+        row.scale_y = 1.3
+        row.operator("mmdskin.import_model", icon="IMPORT")
+    _wrapped(layout, str(error), context.region.width)
+    for obj in (obj for model in stranded for obj in model.meshes):
+        if saved_state.PREVIEW in obj:
+            operator = layout.operator(MMDSKIN_OT_preview.bl_idname, icon="HIDE_OFF", depress=True)
+            operator.action = "DISABLE"
+        if saved_state.BAKE in obj:
+            layout.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
 
 
 class _Below(_Panel):

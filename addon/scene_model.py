@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which objects of the scene make up an MMD model."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import bpy
 
-from . import mmd_tools
+from . import mmd_tools, saved_state
 from .user_error import UserError
 
 
 class SceneModel(NamedTuple):
     name: str
-    armature: bpy.types.Object
+    armature: bpy.types.Object | None  # None only of what `stranded` gives
     meshes: tuple  # the mesh objects that the armature deforms
 
 
@@ -32,6 +33,21 @@ def of_object(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> 
             armature=armature.name,
         )
     return model
+
+
+def stranded(objects: Iterable[bpy.types.Object | None]) -> list[SceneModel]:
+    """Mesh objects on which something of ours is left though their armature is gone: each alone.
+
+    They are SceneModels whose armature is None.
+    """
+    return [
+        SceneModel(obj.name, None, (obj,))
+        for obj in objects
+        if obj is not None
+        and obj.type == "MESH"
+        and (saved_state.PREVIEW in obj or saved_state.BAKE in obj)
+        and not armature_modifiers(obj)
+    ]
 
 
 def all_of(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:

@@ -164,7 +164,7 @@ class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
 
     def execute(self, context):
         try:
-            count = job.clear(self.models(context))
+            count = job.clear(self.models_to_clean(context))
         except UserError as error:
             return cancelled(self, error)
         if not count:

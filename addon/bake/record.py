@@ -102,7 +102,7 @@ def clear(models):
         skinner.check_editable(obj)
     for model in baked:
         previews = [clear_mesh(obj) for obj in model.meshes if STATE in obj]
-        if any(previews):
+        if any(previews) and model.armature is not None:
             switch.switch_on_again(model.armature)
     return len(objects)
 

@@ -28,13 +28,17 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
 
     def execute(self, context):
         try:
-            for model in self.models(context):
+            find = self.models if self.action == "ENABLE" else self.models_to_clean
+            for model in find(context):
                 self._switch(model)
         except UserError as error:
             return cancelled(self, error)
         return {"FINISHED"}
 
     def _switch(self, model):
+        if model.armature is None:
+            switch.disable_meshes(model.meshes)
+            return
         on = switch.is_on(model.armature)
         try:
             if self.action == "ENABLE" or (self.action == "TOGGLE" and not on):

@@ -6,6 +6,7 @@ before; a mesh without it is switched off all the same.
 """
 
 import sys
+from collections.abc import Iterable
 
 import bpy
 
@@ -154,11 +155,17 @@ def _enable_override(model):
 
 
 def disable(armature: bpy.types.Object) -> None:
-    """Switch the preview of a model off, wherever its meshes are: every datablock is as before.
+    """Switch the preview of a model off, wherever its meshes are: every datablock is as before."""
+    disable_meshes(_objects_of(armature))
+    tick.errors.pop(armature.name, None)
+
+
+def disable_meshes(objects: Iterable[bpy.types.Object]) -> None:
+    """Switch the preview of mesh objects off.
 
     Of a library override, whose mesh Blender lets nobody change, the modifier is hidden.
     """
-    objects = _objects_of(armature)
+    objects = [obj for obj in objects if _has_parts(obj)]
     overrides = [obj for obj in objects if _is_override(obj)]
     local = [obj for obj in objects if not _is_override(obj)]
     for obj in local:
@@ -167,7 +174,6 @@ def disable(armature: bpy.types.Object) -> None:
         nodes.show(obj, False)
     for obj in local:
         _disable(obj)
-    tick.errors.pop(armature.name, None)
 
 
 def wait_for(obj: bpy.types.Object) -> None:

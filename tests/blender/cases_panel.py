@@ -123,7 +123,8 @@ class Panel(case.Case):
         bpy.context.scene.collection.objects.link(cup)
         count, drawn = self.count_searches(cup)
         self.assertEqual(count, 1)
-        self.assertIn("'cup' has no armature", drawn[0])
+        self.assertEqual(drawn[0], ("mmdskin.import_model", None))
+        self.assertIn("'cup' has no armature", drawn[1])
         self.assertNotIn(("mmdskin.bake", None), drawn)
 
     def test_the_button_shows_the_switch(self):
