@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bpy
 import numpy as np
 
-from . import mmd_tools, native
+from . import mmd_tools, native, reader_texts
 from .names import unique
 from .translations import tr
 from .user_error import UserError
@@ -117,7 +117,7 @@ def _load(kind, path):
             "'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error
         ) from error
     except (ValueError, MemoryError) as error:
-        reason = str(error) or tr("there is not enough memory")
+        reason = reader_texts.of(error) or tr("there is not enough memory")
         raise UserError("'{file}' cannot be read: {reason}", file=name, reason=reason) from error
 
 

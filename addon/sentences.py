@@ -1,6 +1,98 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What errors and reports say, in Japanese and Simplified Chinese; `translations.tr` looks here."""
 
+# What the native module says of files, which `reader_texts` recognises, and the parts of a file.
+READER = {
+    "{what} (byte {byte})": ("{what}（{byte} バイト目）", "{what}（第 {byte} 字节）"),
+    "{section}: {what}": ("{section}: {what}", "{section}：{what}"),
+    "not a {kind} file": ("{kind} ファイルではありません", "不是 {kind} 文件"),
+    "the file ends at byte {size}, in the middle of a record": (
+        "ファイルがデータの途中、{size} バイト目で終わっています",
+        "文件在第 {size} 字节处、数据中途结束",
+    ),
+    "the file ends at byte {size}, in record {record} of {count}": (
+        "ファイルが {size} バイト目、{count} 件中 {record} 件目の途中で終わっています",
+        "文件在第 {size} 字节处、共 {count} 条中的第 {record} 条结束",
+    ),
+    "{count} {things} need {size} bytes each, {left} bytes are left": (
+        "{things} {count} 個には 1 個あたり {size} バイト必要ですが、残りは {left} バイトです",
+        "{count} 个{things}各需要 {size} 字节，但只剩 {left} 字节",
+    ),
+    "{count} keys of {names} IK names, limit {limit} states": (
+        "IK 名 {names} 個のキーが {count} 個あり、状態数の上限 {limit} を超えています",
+        "{names} 个 IK 名称有 {count} 个关键帧，超过状态数上限 {limit}",
+    ),
+    "PMX version {version}, 2.0 and 2.1 can be read": (
+        "PMX バージョン {version} です。読み込めるのは 2.0 と 2.1 です",
+        "PMX 版本为 {version}，只能读取 2.0 和 2.1",
+    ),
+    "PMD version {version}, 1.0 can be read": (
+        "PMD バージョン {version} です。読み込めるのは 1.0 です",
+        "PMD 版本为 {version}，只能读取 1.0",
+    ),
+    "{count} settings, at least 8 are needed": (
+        "設定が {count} 個しかありません。8 個以上必要です",
+        "只有 {count} 项设置，至少需要 8 项",
+    ),
+    "text encoding {number}, known are 0 (UTF-16) and 1 (UTF-8)": (
+        "文字コード {number} は不明です。使えるのは 0 (UTF-16) と 1 (UTF-8) です",
+        "未知的文本编码 {number}，可用的是 0 (UTF-16) 和 1 (UTF-8)",
+    ),
+    "{count} additional UVs, limit 4": (
+        "追加 UV が {count} 個あり、上限の 4 を超えています",
+        "附加 UV 有 {count} 个，超过上限 4",
+    ),
+    "{count} {things}, limit {limit}": (
+        "{things}が {count} 個あり、上限の {limit} を超えています",
+        "{things}有 {count} 个，超过上限 {limit}",
+    ),
+    "index size {size}, known are 1, 2 and 4": (
+        "インデックスのサイズ {size} は不明です。使えるのは 1、2、4 です",
+        "未知的索引大小 {size}，可用的是 1、2 和 4",
+    ),
+    "deform type {number}, known are 0 to {last}": (
+        "変形方式 {number} は不明です。使えるのは 0 から {last} です",
+        "未知的变形类型 {number}，可用的是 0 到 {last}",
+    ),
+    "morph type {number}, known are 0 to {last}": (
+        "モーフの種類 {number} は不明です。使えるのは 0 から {last} です",
+        "未知的变形（表情）类型 {number}，可用的是 0 到 {last}",
+    ),
+    "a number is missing": ("数値がありません", "缺少数值"),
+    "the block's }} is missing": ("ブロックの }} がありません", "缺少块的 }}"),
+    "PMX or PMD": ("PMX または PMD", "PMX 或 PMD"),
+    "VMD or VPD": ("VMD または VPD", "VMD 或 VPD"),
+    "header": ("ヘッダー", "文件头"),
+    "vertices": ("頂点", "顶点"),
+    "faces": ("面", "面"),
+    "textures": ("テクスチャ", "纹理"),
+    "materials": ("材質", "材质"),
+    "bones": ("ボーン", "骨骼"),
+    "ik": ("IK", "IK"),
+    "IK links": ("IK リンク", "IK 链接"),
+    "IK states": ("IK の状態", "IK 状态"),
+    "morphs": ("モーフ", "表情"),
+    "morphs shown": ("表示するモーフ", "显示的表情"),
+    "offsets": ("オフセット", "偏移"),
+    "display_frames": ("表示枠", "显示枠"),
+    "frame names": ("表示枠の名前", "显示枠名称"),
+    "frame entries": ("表示枠の項目", "显示枠条目"),
+    "elements": ("要素", "元素"),
+    "english": ("英語名", "英文名"),
+    "toons": ("トゥーン", "卡通纹理"),
+    "rigid_bodies": ("剛体", "刚体"),
+    "rigid bodies": ("剛体", "刚体"),
+    "joints": ("Joint", "关节"),
+    "soft_bodies": ("ソフトボディ", "软体"),
+    "anchors": ("アンカー", "锚点"),
+    "pins": ("ピン", "固定点"),
+    "camera": ("カメラ", "镜头"),
+    "light": ("照明", "灯光"),
+    "shadow": ("影", "阴影"),
+    "properties": ("モデルのキー", "模型关键帧"),
+    "records": ("データ", "数据"),
+}
+
 # English: (Japanese, Chinese)
 SENTENCES = {
     # The model.

@@ -346,9 +346,14 @@ _locale = ""  # the user's, "" where sentences stay English
 
 def tr(sentence: str, /, **values: object) -> str:
     """The sentence in the user's language, its {places} filled; on any thread."""
+    return of_table(SENTENCES, sentence, **values)
+
+
+def of_table(table: dict, sentence: str, /, **values: object) -> str:
+    """As `tr`, of a table of its own."""
     follow()
     column = COLUMNS.get(_locale)
-    found = SENTENCES.get(sentence) if column is not None else None
+    found = table.get(sentence) if column is not None else None
     return (found[column] if found else sentence).format(**values)
 
 

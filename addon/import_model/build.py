@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
-from .. import mmd_tools, names, native
+from .. import mmd_tools, names, native, reader_texts
 from ..translations import tr
 from ..user_error import UserError
 from . import armature, keys, materials, mesh, records, weights
@@ -51,7 +51,7 @@ def read(path):
         return mmdskin.load_model(path)
     except mmdskin.FormatError as error:
         raise UserError(
-            "'{file}' is not a sound MMD model: {reason}", file=file, reason=error
+            "'{file}' is not a sound MMD model: {reason}", file=file, reason=reader_texts.of(error)
         ) from error
     except (OSError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or tr("there is not enough memory")

@@ -3,14 +3,18 @@
 
 import ast
 import pathlib
+import re
 import string
 import sys
+import tempfile
 import threading
 from unittest import mock
 
 import bpy
 import case
+from files import pmx_file
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The same in every language.
 NAMES = {"MMD Skin", "MMD", "glTF", "FBX", "USD", "Alembic"}
 # Calls that take the English text.
@@ -240,6 +244,66 @@ class Sentences(case.Case):
         before = translations()._locale
         in_thread("1 mesh")
         self.assertEqual(translations()._locale, before)
+
+
+class Reader(case.Case):
+    """What the module says of files, in its own sources: each is known, with its numbers."""
+
+    def setUp(self):
+        super().setUp()
+        module = translations()
+        module._locale = "ja_JP"
+        self.addCleanup(module.follow)
+        patch = mock.patch.object(module, "follow")
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def said(self):
+        """The formats of its sentences, and the names of sections and of what is counted."""
+        sentences, names = set(), set()
+        for path in sorted((ROOT / "csrc/core/formats").glob("*.c")):
+            code = path.read_text("utf-8")
+            sentences |= set(re.findall(r'fail\([^";]*"([^"%]*(?:%[^s"][^"]*|[^"]*))"', code))
+            names |= set(
+                re.findall(r'(?:open|believe|read_count|track|section)\([^";]*"(\w[^"]*)"', code)
+            )
+        return {text for text in sentences if text.strip("%s")}, names
+
+    def test_every_sentence_and_name_is_translated(self):
+        sentences, names = self.said()
+        self.assertGreater(len(sentences), 12)
+        self.assertGreater(len(names), 15)
+        of = addon().reader_texts.of
+        for text in sentences:
+            said = text.replace("%s", "bones")
+            said = re.sub(r"%\w*[dug]", "7", said)
+            self.assertNotRegex(of(ValueError(said)), r"[a-z]{5}", said)
+            self.assertEqual(of(ValueError(said)).count("7"), said.count("7"), said)
+        for name in names - {"ik", "Bone", "Morph"}:
+            self.assertNotRegex(of(ValueError(name)), r"[a-z]{5}", name)
+
+    def test_section_and_byte(self):
+        mmdskin = addon().native.load()
+        for data in (
+            b"",
+            b"PMX 0000",
+            b"Vocaloid Motion Data 0002",
+            pmx_file.write(case.small_model())[:-5],
+        ):
+            for load in (mmdskin.load_model, mmdskin.load_motion):
+                try:
+                    load(data)
+                except mmdskin.FormatError as error:
+                    text = addon().reader_texts.of(error)
+                    self.assertRegex(text, rf"^\w+(\[\d+\])?: .*（{error.offset} バイト目）$")
+
+    def test_of_a_file_that_is_imported(self):
+        with tempfile.NamedTemporaryFile(suffix=".pmx") as file:
+            file.write(pmx_file.write(case.small_model())[:-5])
+            file.flush()
+            with self.assertRaises(RuntimeError) as caught:
+                bpy.ops.mmdskin.import_model(filepath=file.name)
+        self.assertIn("Joint: Joint 1 個には 1 個あたり", str(caught.exception))
 
 
 def in_thread(*words, **values):
