@@ -16,6 +16,7 @@ from .translations import label, tr
 from .user_error import UserError
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
+_NAMES = 0.47  # of the width: for the names of settings
 _NOT_FIRST, _NOT_LAST = " 。、，：；）」”ー", "（「“"  # of a line
 _drawn = None  # the model of the redraw that is going on: finding it takes time in a large scene
 _summaries = {}  # name of a mesh object: (sizes, _Summary)
@@ -91,19 +92,19 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
     def draw(self, context):
         layout = self.layout
         settings = _drawn.armature.mmdskin
-        options = _column(layout)
-        options.prop(settings, "target")
+        options = layout.column()
+        _setting(options, settings, "target")
         if settings.target == "CORRECTIVE":
-            options.prop(settings, "corrective")
+            _setting(options, settings, "corrective")
         if settings.target == "MESH_CACHE":
-            options.prop(settings, "folder")
-        options.prop(settings, "range")
+            _setting(options, settings, "folder")
+        _setting(options, settings, "range")
         if settings.range == "CUSTOM":
             column = options.column(align=True)
-            column.prop(settings, "frame_start")
-            column.prop(settings, "frame_end")
+            _setting(column, settings, "frame_start")
+            _setting(column, settings, "frame_end")
         if settings.range != "CURRENT":
-            options.prop(settings, "step")
+            _setting(options, settings, "step")
         column = layout.column(align=True)
         column.operator(operators.MMDSKIN_OT_bake.bl_idname, icon="SHAPEKEY_DATA")
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
@@ -157,30 +158,32 @@ class MMDSKIN_PT_details(_Below, bpy.types.Panel):
                 layout.label(text=f"{name}: {text}", translate=False)
 
 
-def _column(layout):
-    column = layout.column()
-    column.use_property_split = True
-    column.use_property_decorate = False
-    return column
+def _setting(column, settings, name, enabled=True):
+    """A property beside its name, for which Blender's own division leaves too little room."""
+    place = column.split(factor=_NAMES)
+    place.enabled = enabled
+    words = place.row()
+    words.alignment = "RIGHT"
+    words.label(text=settings.bl_rna.properties[name].name)
+    place.prop(settings, name, text="")
 
 
 def _deformation(layout, settings):
-    column = _column(layout)
-    column.prop(settings, "deformation")
-    factor = column.row()
-    factor.enabled = deformation.is_corrected(settings.deformation)
-    factor.prop(settings, "correction", slider=True)
+    column = layout.column()
+    _setting(column, settings, "deformation")
+    corrected = deformation.is_corrected(settings.deformation)
+    _setting(column, settings, "correction", enabled=corrected)
 
 
 def _pose_source(layout, settings, scene):
-    column = _column(layout)
-    column.prop(settings, "source")
+    column = layout.column()
+    _setting(column, settings, "source")
     if settings.source == "MOTION":
-        column.prop(settings, "motion_path")
-        column.prop(settings, "model_path")
-        column.prop(settings, "motion_start")
+        _setting(column, settings, "motion_path")
+        _setting(column, settings, "model_path")
+        _setting(column, settings, "motion_start")
         if scene.render.fps / scene.render.fps_base != 30:
-            column.prop(settings, "motion_real_time")
+            _setting(column, settings, "motion_real_time")
 
 
 def _summary(obj, armature):

@@ -37,7 +37,7 @@ class Layout:
     def _inner(self, **_):
         return Layout(self.drawn)
 
-    row = column = grid_flow = _inner
+    row = column = split = grid_flow = _inner
 
 
 def redraw(obj):
