@@ -18,7 +18,7 @@ HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
 EXAMPLE := tests/c/example.c
 C_TESTS := $(filter-out $(EXAMPLE),$(wildcard tests/c/*.[ch]))
-FUZZERS := model motion pair rig
+FUZZERS := model motion pair rig world
 C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(C_TESTS) $(EXAMPLE) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \

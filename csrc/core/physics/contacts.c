@@ -106,6 +106,8 @@ void mmd_touch_find(mmd_touch *touch, const mmd_body *bodies)
 
 void mmd_touch_rows(mmd_touch *touch, const mmd_body *bodies, double step, mmd_change *changes)
 {
+    if (touch->count == 0)
+        return;
     mmd_row *contact = touch->rows, *friction = touch->rows + touch->point_count;
     for (size_t i = 0; i < touch->count; i++) {
         const mmd_manifold *manifold = &touch->manifolds[i];

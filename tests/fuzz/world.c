@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The input is a script of bodies, joints and settings, and of what happens to them: steps and
+   written states. Whatever was accepted stays finite. */
+#include "core/physics/world.h"
+#include "target.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BODIES = 24, JOINTS = 32, STEPS = 24, PLACE = 7, STATE = 13 };
+
+typedef struct script {
+    const uint8_t *data;
+    size_t size, at;
+} script;
+
+static uint8_t take(script *s)
+{
+    return s->at < s->size ? s->data[s->at++] : 0;
+}
+
+static float take_number(script *s)
+{
+    static const float hard[] = {0,           1,      -1,      0.5f,     1e-7f,      1e-30f,
+                                 1e10f,       -1e10f, 3.4e38f, -3.4e38f, 3.1415927f, 1.5707964f,
+                                 -1.5707964f, 100,    -0.01f,  1e-45f};
+    uint8_t byte = take(s);
+    return byte < 16 ? hard[byte] : (float)(byte - 136) / 16;
+}
+
+static void take_numbers(script *s, float *numbers, size_t count)
+{
+    while (count--)
+        *numbers++ = take_number(s);
+}
+
+static mmd_rigid_body take_body(script *s)
+{
+    uint8_t kinds = take(s);
+    mmd_rigid_body body = {.bone = -1,
+                           .shape = kinds % 3,
+                           .mode = kinds / 3 % 3,
+                           .group = kinds / 9 % 4,
+                           .mask = kinds < 128 ? 0xFFFF : 5};
+    take_numbers(s, body.size, 3);
+    take_numbers(s, body.position, 3);
+    take_numbers(s, body.rotation, 3);
+    for (int i = 0; i < 3; i++)
+        body.size[i] = fabsf(body.size[i]);
+    body.mass = fabsf(take_number(s));
+    body.linear_damping = take_number(s);
+    body.angular_damping = take_number(s);
+    body.restitution = take_number(s);
+    body.friction = take_number(s);
+    return body;
+}
+
+static mmd_joint take_joint(script *s, size_t body_count)
+{
+    mmd_joint joint = {.kind = take(s) % 6};
+    joint.body_a = (int32_t)(take(s) % (body_count + 1)) - 1;
+    joint.body_b = (int32_t)(take(s) % (body_count + 1)) - 1;
+    take_numbers(s, joint.position, 3);
+    take_numbers(s, joint.rotation, 3);
+    take_numbers(s, joint.translation_lower, 3);
+    take_numbers(s, joint.translation_upper, 3);
+    take_numbers(s, joint.rotation_lower, 3);
+    take_numbers(s, joint.rotation_upper, 3);
+    take_numbers(s, joint.translation_spring, 3);
+    take_numbers(s, joint.rotation_spring, 3);
+    return joint;
+}
+
+static void exercise(mmd_world *world, script *s)
+{
+    static double places[BODIES * PLACE], state[BODIES * STATE], points[10 * 2000];
+    size_t count = mmd_world_body_count(world);
+    for (int step = 0; step < STEPS; step++) {
+        uint8_t what = take(s);
+        if (what > 250) {
+            for (size_t i = 0; i < count * STATE; i++)
+                state[i] = (double)take_number(s);
+            mmd_world_set_state(world, state, NULL); /* or refuses */
+        }
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+            places[i] = what & 1 ? (double)take_number(s) : i % PLACE == 6;
+        if (!mmd_world_step(world, places, NULL))
+            mmd_world_step(world, NULL, NULL);
+        mmd_world_state(world, state);
+        for (size_t i = 0; i < count * STATE; i++)
+            PROMISE(isfinite(state[i]));
+        size_t touched = mmd_world_points(world, NULL);
+        PROMISE(touched <= sizeof points / sizeof *points / 10);
+        PROMISE(mmd_world_points(world, points) == touched);
+        for (size_t i = 0; i < touched * 10; i++)
+            PROMISE(!isnan(points[i]));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mmd_rigid_body bodies[BODIES];
+    mmd_joint joints[JOINTS];
+    script s = {data, size, 0};
+    mmd_world_desc desc = {.body_count = take(&s) % (BODIES + 1),
+                           .bodies = bodies,
+                           .joint_count = take(&s) % (JOINTS + 1),
+                           .joints = joints,
+                           .gravity = {(double)take_number(&s), -98, 0},
+                           .hz = 60,
+                           .iterations = 1 + take(&s) % 10};
+    uint8_t settings = take(&s);
+    desc.ground = settings & 1;
+    desc.contacts = settings & 2;
+    desc.damping_extra = settings & 4;
+    desc.joined_collide = settings & 8;
+    for (size_t i = 0; i < desc.body_count; i++)
+        bodies[i] = take_body(&s);
+    for (size_t i = 0; i < desc.joint_count; i++)
+        joints[i] = take_joint(&s, desc.body_count);
+    mmd_error err = {0};
+    mmd_world *world = mmd_world_new(&desc, &err);
+    PROMISE(world || err.text[0]);
+    if (world)
+        exercise(world, &s);
+    mmd_world_free(world);
+    return 0;
+}
