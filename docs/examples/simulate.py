@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""A dance with physics: hair and skirts moved by mmdskin.World, from the first frame on.
+
+    python simulate.py model.pmx dance.vmd dance.npz
+
+writes the Pose of all frames, bone_matrices and morph_weights, as mmdskin.skin() takes it. The world
+is stepped twice a frame; bodies that follow bones take the motion's pose of every half frame. Bones
+of other bodies then go where their bodies are (of "physics_and_bone": turn as they do), and what
+hangs from them goes along.
+"""
+
+import sys
+
+import mmdskin
+import numpy as np
+
+SETTLING = 60  # steps in the first pose, so that hair hangs before the dance begins
+FOLLOWS, TURNS = "follow_bone", "physics_and_bone"
+
+
+def rotation_matrices(q):
+    """Of quaternions x y z w (..., 4)."""
+    x, y, z, w = np.moveaxis(q, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def matrices(places):
+    """(..., 7), position and quaternion, as (..., 4, 4)."""
+    out = np.zeros((*places.shape[:-1], 4, 4))
+    out[..., :3, :3] = rotation_matrices(places[..., 3:7])
+    out[..., :3, 3], out[..., 3, 3] = places[..., :3], 1
+    return out
+
+
+def places(matrices):
+    """(..., 4, 4) as (..., 7)."""
+    m = matrices[..., :3, :3]
+    signs = np.array([(1, -1, -1), (-1, 1, -1), (-1, -1, 1), (1, 1, 1)])
+    squares = 1 + np.einsum("...ii,qi->...q", m, signs)
+    q = np.sqrt(np.maximum(squares, 0)) / 2
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        q[..., i] = np.copysign(q[..., i], m[..., k, j] - m[..., j, k])
+    half_turn = q[..., 3] < 1e-4  # signs come from the columns of the largest
+    if half_turn.any():
+        q[half_turn] = half_turn_quaternions(m[half_turn])
+    return np.concatenate([matrices[..., :3, 3], q], axis=-1)
+
+
+def half_turn_quaternions(m):
+    """The axis is the largest column of (m + 1) / 2."""
+    columns = (m + np.eye(3)) / 2
+    largest = np.argmax(np.einsum("nii->ni", columns), axis=1)
+    axis = columns[np.arange(len(m)), :, largest]
+    axis /= np.linalg.norm(axis, axis=1, keepdims=True)
+    return np.concatenate([axis, np.zeros((len(m), 1))], axis=1)
+
+
+def simulate(model, motion, last_frame):
+    """A Pose of frames 0 to last_frame."""
+    world = mmdskin.World(model.rigid_bodies, model.joints)
+    rest = matrices(world.state)
+    bones = np.array([body.bone for body in model.rigid_bodies], int)
+    follows = np.array([body.mode == FOLLOWS for body in model.rigid_bodies], bool)
+
+    pose = model.pose(motion, np.arange(2 * last_frame + 1) / 2)
+    posed = pose.bone_matrices.astype(float)
+    bodies = np.where((bones >= 0)[:, None, None], posed[:, bones] @ rest, rest)
+    paths = places(bodies)
+
+    state = np.array(world.state)
+    state[:, :7] = paths[0]
+    world.state = state
+    for _ in range(SETTLING):
+        world.step(paths[0, follows])
+    states = [world.state]
+    for path in paths[1:]:
+        world.step(path[follows])
+        states.append(world.state)
+    simulated = matrices(np.array(states)[::2]) @ np.linalg.inv(rest)
+    return mmdskin.Pose(
+        moved_bones(model, posed[::2], simulated).astype(np.float32), pose.morph_weights[::2]
+    )
+
+
+def moved_bones(model, posed, simulated):
+    """Skinning matrices (F, B, 4, 4) of the motion, with bones where bodies took them."""
+    moved = posed.copy()
+    body_of = {body.bone: i for i, body in enumerate(model.rigid_bodies) if body.mode != FOLLOWS}
+    for bone in parents_first(model.bones):
+        record = model.bones[bone]
+        if record.parent >= 0:
+            change = moved[:, record.parent] @ np.linalg.inv(posed[:, record.parent])
+            moved[:, bone] = change @ posed[:, bone]
+        if bone in body_of:
+            body, head = body_of[bone], np.array((*record.position, 1))
+            kept = moved[:, bone] @ head
+            moved[:, bone] = simulated[:, body]
+            if model.rigid_bodies[body].mode == TURNS:
+                moved[:, bone, :3, 3] += (kept - moved[:, bone] @ head)[:, :3]
+    return moved
+
+
+def parents_first(bones):
+    order = {}
+    for bone in range(len(bones)):
+        chain = []
+        while bone >= 0 and bone not in order:
+            chain.append(bone)
+            bone = bones[bone].parent
+        order.update(dict.fromkeys(reversed(chain)))
+    return order
+
+
+def main(model_path, motion_path, output):
+    model, motion = mmdskin.load_model(model_path), mmdskin.load_motion(motion_path)
+    pose = simulate(model, motion, motion.frame_range[1])
+    np.savez_compressed(output, **pose._asdict())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
