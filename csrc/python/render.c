@@ -265,8 +265,13 @@ static bool take_options(render_call *call, const render_options *given)
     memcpy(job->background, background, sizeof background);
     memcpy(job->light, light, sizeof light);
     job->width = job->height = 512;
-    job->samples = given->samples > 0 ? (size_t)given->samples : 0;
+    job->samples = (size_t)given->samples;
     call->wanted[IMAGE] = !given->want;
+    if (given->samples < 1 || given->samples > MMD_MOST_SAMPLES) {
+        PyErr_Format(PyExc_ValueError, "samples: %zd, expected 1 to %d", given->samples,
+                     (int)MMD_MOST_SAMPLES);
+        return false;
+    }
     return check_backend(given->backend) && (!given->size || take_size(call, given->size)) &&
            (!given->background ||
             take_floats(given->background, "background", 4, job->background)) &&

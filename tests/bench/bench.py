@@ -183,6 +183,23 @@ def gl_rows(model, rng):
     yield f"skin, gl, {GL_FRAMES} frames, read back", per_vertex, "ns/vertex", "<=", 45
 
 
+def render_rows(model, motion):
+    if not next(backend for backend in mmdskin.backends() if backend.name == "gl").available:
+        return
+    skinned = mmdskin.skin(model, model.pose(motion, np.arange(GL_FRAMES) * 30))
+    wanted = {
+        "image": {},
+        "image, edges, 2 x 2 samples": {"edges": True, "samples": 2},
+        "depth, normals, triangles": {"want": ("depth", "normals", "triangles")},
+    }
+    calls = {
+        what: (lambda options=options: mmdskin.render(model, skinned, **options))
+        for what, options in wanted.items()
+    }
+    for what, t in medians(calls, 5).items():
+        yield f"render, 512 x 512, {what}", GL_FRAMES / t, "frames/s", None, None
+
+
 def load_rows(data):
     t = medians({"load": lambda: mmdskin.load_model(data)}, 31)["load"]
     yield f"load_model, {len(data) / 1e6:.1f} MB", t * 1e3, "ms", "<=", 10
@@ -358,6 +375,7 @@ def main():
         method_rows(model, rng),
         copy_rows(model, rng),
         gl_rows(model, rng),
+        render_rows(model, motion),
         load_rows(data),
         motion_rows(dance),
         pose_rows(model, motion),

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from conftest import gl_reason
 from files import pmx_file as pmx
+from PIL import Image
 from sample.character import dance, model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,8 +37,21 @@ def test_readme_and_methods_have_examples():
     assert METHODS and len(EXAMPLES) > len(METHODS)
 
 
+def difference(path, other):
+    """Of two pictures before white, levels of 255 on average."""
+    shown = []
+    for one in (path, other):
+        image = Image.open(one).convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        shown.append(np.asarray(Image.alpha_composite(white, image), float))
+    assert shown[0].shape == shown[1].shape
+    return abs(shown[0] - shown[1]).mean()
+
+
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_example_runs_as_a_script(number, tmp_path):
+    if ".render(" in EXAMPLES[number] and gl_reason():
+        pytest.skip(f"no OpenGL here: {gl_reason()}")
     model.write_character(tmp_path)
     dance.write_dance(tmp_path)
     script = tmp_path / "example.py"
@@ -47,6 +63,8 @@ def test_example_runs_as_a_script(number, tmp_path):
     promised = re.findall(r"print\(.*# (\d+) %, (\d+) %", EXAMPLES[number])
     printed = re.findall(r"(\d+)%", result.stdout)
     assert printed == [share for shares in promised for share in shares]
+    for picture in tmp_path.glob("*.png"):  # shown beside the example
+        assert difference(picture, ROOT / "tests/sample/pictures" / picture.name) < 2
 
 
 @pytest.mark.parametrize("page", LANGUAGES)

@@ -90,12 +90,7 @@ def narrowest(positions, rest):
     return (areas[tube] / whole[tube]).min()
 
 
-def chequered(colour):
-    return partial(picture.chequer, colour=colour, squares=(8, 16))
-
-
 def draw(model, poses):
-    camera = picture.view(yaw=-18, pitch=12)
     rows, notes = [], []
     for (name, _, _), (centre, height, size) in zip(POSES, FRAMING, strict=True):
         rows.append([])
@@ -103,13 +98,11 @@ def draw(model, poses):
         for i, kind in enumerate(sample.LIMBS):
             v, triangles = sample.limb_vertices(kind), sample.limb_triangles(kind)
             positions, normals = poses[name].positions[v], poses[name].normals[v]
-            paint = chequered(sample.COLOURS[i])
-            part = picture.Part(positions, normals, model.uvs[v], triangles, paint)
-            rows[-1].append(
-                picture.render(
-                    [part], size, np.add(centre, [sample.limb_x(i), 0, 0]), height, camera
-                )
-            )
+            place = np.add(centre, [sample.limb_x(i), 0, 0])
+            camera = picture.camera(place, height, yaw=-18, pitch=12)
+            surface = positions, normals, model.uvs[v], triangles
+            texture = picture.chequer(sample.COLOURS[i])
+            rows[-1].append(picture.surface(*surface, texture, size, camera))
             notes[-1].append(f"narrowest section {narrowest(positions, model.positions[v]):.0%}")
     titles = [f"Elbow bent by {POSES[0][1]}°", f"Forearm twisted by {POSES[1][1]}°"]
     page = picture.sheet(rows, sample.LIMBS, titles, notes, "Five deform types, the same two poses")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The moving pictures of the README's first screen: the dancer, and her elbow before and after."""
 
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 
 import mmdskin
@@ -14,8 +13,8 @@ from sample.motion import turn
 FPS = 20
 COLOURS = 112
 
-DANCE = {"size": (400, 440), "centre": (0, 10.7, 0), "height": 24.6, "camera": picture.view(-12, 8)}
-ELBOW = {"size": (330, 250), "centre": (4.7, 14.1, 0), "height": 5.8, "camera": picture.view(-8, 6)}
+DANCE = {"size": (400, 440), "camera": picture.camera((0, 10.7, 0), 24.6, yaw=-12, pitch=8)}
+ELBOW = {"size": (330, 250), "camera": picture.camera((4.7, 14.1, 0), 5.8, yaw=-8, pitch=6)}
 LABELS = {"linear": "Armature modifier", "mmd": "mmdskin, as in MMD"}
 SIDEWAYS, UPWARDS = (0.99, -0.02, -0.1), (0, 1, -0.1)
 GAP, BAND = 6, 34
@@ -68,8 +67,7 @@ def _arm_pose(found, axis, degrees):
 
 def _animate(path, frames, draw):
     """A GIF of draw(frame) with one palette for all frames, so that what rests stays as it is."""
-    with ProcessPoolExecutor() as pool:
-        images = list(pool.map(draw, frames, chunksize=4))
+    images = [draw(frame) for frame in frames]
     strip = Image.new("RGB", (images[0].width, 8 * images[0].height))
     for i, image in enumerate(images[:: -(-len(images) // 8)]):
         strip.paste(image, (0, i * image.height))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One limb under every method that takes whole models: the picture and the measures of docs/methods.md."""
 
-from functools import partial
-
 import mmdskin
 import numpy as np
 from sample import model as sample
@@ -60,21 +58,21 @@ def measures(positions, model, matrices):
 
 def draw(model):
     """The page: a row for each pose, a column for each method."""
-    camera = picture.view(yaw=-18, pitch=12)
     v, triangles = (
         sample.limb_vertices(sample.LIMBS[LIMB]),
         sample.limb_triangles(sample.LIMBS[LIMB]),
     )
-    paint = partial(picture.chequer, colour=sample.COLOURS[LIMB], squares=(8, 16))
+    texture = picture.chequer(sample.COLOURS[LIMB])
     rows, notes = [], []
     for (_, angle, pose), (centre, height, size) in zip(POSES, FRAMING, strict=True):
         rows.append([])
         notes.append([])
         for method in METHODS:
             out = mmdskin.skin(model, pose(angle), method=method)
-            part = picture.Part(out.positions[v], out.normals[v], model.uvs[v], triangles, paint)
             place = np.add(centre, [sample.limb_x(LIMB), 0, 0])
-            rows[-1].append(picture.render([part], size, place, height, camera))
+            camera = picture.camera(place, height, yaw=-18, pitch=12)
+            surface = out.positions[v], out.normals[v], model.uvs[v], triangles
+            rows[-1].append(picture.surface(*surface, texture, size, camera))
             kept, narrowest, widest = measures(out.positions, model, pose(angle))
             notes[-1].append(
                 f"volume {100 * kept:.0f}, section {100 * narrowest:.0f}, radius {100 * widest:.0f} %"

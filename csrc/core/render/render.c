@@ -132,9 +132,6 @@ static bool check_scene(const mmd_render_job *job, mmd_error *err)
     if (!(length3(light) > 0) || !isfinite(length3(light)))
         return mmd_fail(err, MMD_E_ARGUMENT, "light: (%g, %g, %g) is no direction", light[0],
                         light[1], light[2]);
-    if (job->samples < 1 || job->samples > MMD_MOST_SAMPLES)
-        return mmd_fail(err, MMD_E_ARGUMENT, "samples: %zu, expected 1 to %d", job->samples,
-                        MMD_MOST_SAMPLES);
     return true;
 }
 

@@ -42,7 +42,7 @@ typedef struct mmd_render_job {
     float background[4];
     bool edges;
     size_t width, height;
-    size_t samples; /* of a pixel of the image: so many rows of so many */
+    size_t samples; /* of a pixel of the image: so many rows of so many, to MMD_MOST_SAMPLES */
 
     /* (frame_count,height,width,...), NULL: not wanted */
     uint8_t *image;          /* 4: sRGB, straight alpha */
