@@ -113,45 +113,51 @@ static bool direction(const float *segment, double out[3])
     return length * length >= FLT_MIN;
 }
 
-static void set_bulge_free(mmd_vertex *vertex, const mmd_mesh_extras *extras,
+/* `ranked` has its leading bone first, as vertices are that this corrects; the others stay in their
+   order, and in groups with more. */
+static void set_bulge_free(mmd_vertex *vertex, mmd_vertex ranked, const mmd_mesh_extras *extras,
                            const mmd_chains *chains)
 {
-    const float *segment = extras->segments + 6 * vertex->bones[0];
+    const float *segment = extras->segments + 6 * ranked.bones[0];
     double along[3];
-    vertex->factor = chain_share(vertex, chains);
-    if (vertex->factor == 0 || !direction(segment, along))
+    ranked.factor = chain_share(&ranked, chains);
+    if (ranked.factor == 0 || !direction(segment, along))
         return;
+    *vertex = ranked;
     vertex->kind = MMD_SKIN_BULGE_FREE;
     memcpy(vertex->c, segment, sizeof vertex->c);
     memcpy(vertex->c0, segment + 3, sizeof vertex->c0);
 }
 
-static void set_compensated(mmd_vertex *vertex, const mmd_mesh_extras *extras,
+/* `ranked` has its two leading bones first. What moves a vertex outward is the same for both orders
+   of the two, so that a vertex of two bones stays in its order, and in one group with more. */
+static void set_compensated(mmd_vertex *vertex, mmd_vertex ranked, const mmd_mesh_extras *extras,
                             const mmd_chains *chains)
 {
-    const float *first = extras->segments + 6 * vertex->bones[0];
-    const float *second = extras->segments + 6 * vertex->bones[1];
+    const float *first = extras->segments + 6 * ranked.bones[0];
+    const float *second = extras->segments + 6 * ranked.bones[1];
     double u0[3], u1[3], away[3], square = 0;
-    double w0 = vertex->weights[0], w1 = vertex->weights[1];
-    double w2 = fmax(vertex->weights[2], vertex->weights[3]);
-    if (vertex->count < 2 || !(w1 > 0) || !direction(first, u0) || !direction(second, u1))
+    double w0 = ranked.weights[0], w1 = ranked.weights[1];
+    double w2 = fmax(ranked.weights[2], ranked.weights[3]);
+    int side = mmd_chains_side(chains, ranked.bones[0], ranked.bones[1]);
+    if (ranked.count < 2 || side == 0 || !(w1 > 0) || !direction(first, u0) ||
+        !direction(second, u1))
         return;
     for (int i = 0; i < 3; i++)
-        away[i] = (double)vertex->position[i] - first[i];
+        away[i] = (double)ranked.position[i] - first[i];
     for (int i = 0; i < 3; i++) {
         int next = (i + 1) % 3, last = (i + 2) % 3;
         square += pow(away[next] * u0[last] - away[last] * u0[next], 2);
     }
     double x = w1 / (w0 + w1), profile = x * (2.2 + x * (-9.6 + x * 10.4));
-    double k = mmd_chains_side(chains, vertex->bones[0], vertex->bones[1]) * sqrt(square) *
-               profile * (1 - w2 / w1) * (w0 + w1);
-    if (k == 0)
-        return;
+    bool swapped = ranked.count == 2 && ranked.bones[0] != vertex->bones[0];
+    if (ranked.count > 2)
+        *vertex = ranked;
     vertex->kind = MMD_SKIN_COMPENSATED;
-    vertex->factor = (float)k;
+    vertex->factor = (float)(side * sqrt(square) * profile * (1 - w2 / w1) * (w0 + w1));
     for (int i = 0; i < 3; i++) {
-        vertex->c[i] = (float)u0[i];
-        vertex->c0[i] = (float)u1[i];
+        vertex->c[i] = (float)(swapped ? u1 : u0)[i];
+        vertex->c0[i] = (float)(swapped ? u0 : u1)[i];
     }
 }
 
@@ -162,12 +168,13 @@ static bool set_segments(mmd_mesh *mesh, mmd_method method, const mmd_mesh_extra
     bool known = mmd_chains_init(&chains, &temporary, extras->parents, extras->parent_count);
     for (size_t v = 0; known && v < mesh->vertex_count; v++) {
         mmd_vertex *vertex = &mesh->vertices[v];
-        sort_influences(vertex, method == MMD_METHOD_BULGE_FREE ? 1 : 2);
-        vertex->kind = vertex->count ? MMD_SKIN_QDEF : MMD_SKIN_LINEAR;
+        mmd_vertex ranked = *vertex;
+        sort_influences(&ranked, method == MMD_METHOD_BULGE_FREE ? 1 : 2);
+        vertex->kind = ranked.kind = vertex->count ? MMD_SKIN_QDEF : MMD_SKIN_LINEAR;
         if (vertex->count && method == MMD_METHOD_BULGE_FREE)
-            set_bulge_free(vertex, extras, &chains);
+            set_bulge_free(vertex, ranked, extras, &chains);
         else if (vertex->count)
-            set_compensated(vertex, extras, &chains);
+            set_compensated(vertex, ranked, extras, &chains);
     }
     mmd_arena_free(&temporary);
     return known;

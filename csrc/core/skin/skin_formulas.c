@@ -55,25 +55,34 @@ void mmd_skin_segment(const float c[3], const float c0[3], const mmd_skin_bone *
         head[i] += bone->rows[i][3];
 }
 
+/* By a unit quaternion; cglm's would make it one. */
+static void rotate(const float q[4], const float v[3], vec3 out)
+{
+    vec3 axis = {q[0], q[1], q[2]}, twice, across;
+    glm_vec3_cross(axis, (float *)v, twice);
+    glm_vec3_scale(twice, 2, twice);
+    glm_vec3_cross(axis, twice, across);
+    for (int i = 0; i < 3; i++)
+        out[i] = v[i] + q[3] * twice[i] + across[i];
+}
+
 void mmd_skin_outward(const float u0[3], const float u1[3], const float q0[4], const float q1[4],
                       float out[3])
 {
     versor a, b, between;
-    vec3 first, second, outside, axis;
+    vec3 first, second, outside;
+    const float none[3] = {0};
     memcpy(a, q0, sizeof a);
     glm_quat_conjugate((float *)q1, b);
     glm_quat_mul(a, b, between);
-    if (between[3] < 0)
-        glm_vec4_negate(between);
-    glm_quat_conjugate(b, b);
-    glm_quat_rotatev(a, (float *)u0, first);
-    glm_quat_rotatev(b, (float *)u1, second);
+    rotate(q0, u0, first);
+    rotate(q1, u1, second);
     glm_vec3_add(first, second, outside);
-    const float none[3] = {0};
     mmd_skin_unit_or(outside, none, outside);
-    mmd_skin_unit_or(between, none, axis);
     /* 1 - w by the other parts: as it stands it loses half of the digits near rest. */
-    float reach = fminf(1, 2 * sqrtf(glm_vec3_norm2(between) / (1 + between[3])));
+    float square = glm_vec3_norm2(between);
+    float reach = fminf(1, 2 * sqrtf(square / (1 + fabsf(between[3]))));
+    float along = square > 0 ? glm_vec3_dot(between, outside) / square : 0;
     for (int i = 0; i < 3; i++)
-        out[i] = reach * (outside[i] - axis[i] * glm_vec3_dot(axis, outside));
+        out[i] = reach * (outside[i] - along * between[i]);
 }

@@ -306,7 +306,7 @@ INLINE void skin_qdef(const mmd_skin_frame *frame, const batch *l, output wanted
     if (shape == MMD_SHAPE_BULGE_FREE)
         position = pull_to_segment(l, g, p, position);
     else if (shape == MMD_SHAPE_COMPENSATED)
-        position = add3(position, scale3(splat3(g->outward), load(l->own)));
+        position = add_scaled3(position, splat3(g->outward), load(l->own));
     vec blended[12];
     if (shape == MMD_SHAPE_CENTER) {
         lanes3 c = load3(l->own);

@@ -66,6 +66,12 @@ INLINE lanes3 add3(lanes3 a, lanes3 b)
     return (lanes3){a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
+/* a + b by */
+INLINE lanes3 add_scaled3(lanes3 a, lanes3 b, vec by)
+{
+    return (lanes3){FMA(b.x, by, a.x), FMA(b.y, by, a.y), FMA(b.z, by, a.z)};
+}
+
 INLINE lanes3 subtract3(lanes3 a, lanes3 b)
 {
     return (lanes3){a.x - b.x, a.y - b.y, a.z - b.z};

@@ -22,8 +22,8 @@ typedef enum mmd_skin_kind {
    exactly two influences and c0 = C + w1 (R0 - R1) / 2 (R0, R1 in the order of its bones).
    Of the methods against bulges (docs/methods.md) the first influence is the pivot: CENTER has its
    centre of rotation in c. BULGE_FREE has its leading bone first, c and c0 are head and tail of
-   that bone's segment, `factor` is the chain share. COMPENSATED has its two leading bones first, c
-   and c0 are the directions of their segments, `factor` is k. */
+   that bone's segment, `factor` is the chain share. COMPENSATED has its two leading bones first (of
+   two bones none is the first), c and c0 are the directions of their segments, `factor` is k. */
 typedef struct mmd_vertex {
     float position[3];
     float normal[3];  /* unit or zero */
