@@ -372,18 +372,37 @@ def test_views_of_centres_and_segments_keep_their_model():
     assert not centres.flags.writeable
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_hardly_an_edge_of_a_dance_grows_twice_as_long_as_under_dual_quaternions(shared, name):
-    """None under bulge_free, one of 80,000 under the others: docs/methods.md#method-measures."""
-    model = mmdskin.load_model(shared / "models/巡音ルカ.pmx")
+def edges(triangles):
+    pairs = np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)])
+    return np.unique(np.sort(pairs, 1), axis=0)
+
+
+# Edges a frame of a dance that are twice as long as under dual quaternions, which presses some; and
+# those of them that are twice as long as at rest, too: docs/methods.md#method-measures.
+TORN = {
+    "bulge_free": (0.1, 0),
+    "bulge_compensated": (1.1, 0),
+    "centers_of_rotation": (5, 0.05),
+}
+
+
+@pytest.mark.parametrize("name", ["巡音ルカ", "初音ミク"])
+def test_a_dance_tears_hardly_an_edge(shared, method, name):
+    model = mmdskin.load_model(shared / "models" / f"{name}.pmx")
     motion = mmdskin.load_motion(shared / "models/realize_motion.vmd")
-    pose = model.pose(motion, np.linspace(0, motion.frame_range[1], 23))
-    t = model.triangles
-    edges = np.unique(np.sort(np.concatenate([t[:, :2], t[:, 1:], t[:, ::2]]), 1), axis=0)
+    pose = model.pose(motion, np.linspace(*motion.frame_range, 50).round())
+    first, second = edges(model.triangles).T
 
-    def lengths(method):
-        p = mmdskin.skin(model, pose, method=method).positions.astype(np.float64)
-        return np.linalg.norm(p[:, edges[:, 0]] - p[:, edges[:, 1]], axis=-1)
+    def lengths(positions):
+        return np.linalg.norm(positions[..., first, :] - positions[..., second, :], axis=-1)
 
-    grown = (lengths(name) > 2 * lengths("dual_quaternion")).mean()
-    assert grown <= (0 if name == "bulge_free" else 2e-5)
+    rest = lengths(model.positions)
+    base, found = (
+        lengths(mmdskin.skin(model, pose, method=how).positions)
+        for how in ("dual_quaternion", method)
+    )
+    longer = (found > 2 * base) & (rest > 0)
+    torn = longer & (found > 2 * rest)
+    most = TORN[method]
+    assert longer.sum() <= most[0] * len(found)
+    assert torn.sum() <= most[1] * len(found)
