@@ -136,6 +136,32 @@ static void skinning_survives_every_failing_allocation(void)
         CHECK(count > (least));                                                                    \
     } while (0)
 
+static void variants_of_a_mesh_survive_every_failing_allocation(void)
+{
+    static const int32_t triangles[] = {0, 1, 2, 3, 4, 5};
+    static const float uvs[2 * 50] = {0, 0, 1, 0, 0, 1}, segments[6 * SAMPLE_BONES] = {1};
+    static const int32_t parents[SAMPLE_BONES] = {-1};
+    const mmd_mesh_extras extras = {.triangles = triangles,
+                                    .triangle_count = 2,
+                                    .uvs = uvs,
+                                    .segments = segments,
+                                    .segment_count = SAMPLE_BONES,
+                                    .parents = parents,
+                                    .parent_count = SAMPLE_BONES};
+    mesh_sample sample = mesh_sample_new(50, 0, true);
+    mmd_mesh *mesh = mmd_mesh_new(&sample.desc, NULL), *made = NULL;
+    for (int m = MMD_METHOD_BULGE_FREE; mesh && m <= MMD_METHOD_CENTERS_OF_ROTATION; m++) {
+        mmd_mesh *tangents = NULL;
+        STARVE(5, err, (made = mmd_mesh_variant(mesh, (mmd_method)m, &extras, &err)) != NULL);
+        STARVE(5, err, (tangents = mmd_mesh_with_tangents(made, &extras, &err)) != NULL);
+        mmd_mesh_free(tangents);
+        mmd_mesh_free(made);
+    }
+    CHECK(made);
+    mmd_mesh_free(mesh);
+    mesh_sample_free(&sample);
+}
+
 static void motions_survive_every_failing_allocation(void)
 {
     vmd_sample sample = vmd_sample_new();
@@ -194,6 +220,7 @@ static void material_morphs_survive_every_failing_allocation(void)
 void memory_tests(void)
 {
     RUN(loading_survives_every_failing_allocation);
+    RUN(variants_of_a_mesh_survive_every_failing_allocation);
     RUN(motions_survive_every_failing_allocation);
     RUN(posing_survives_every_failing_allocation);
     RUN(material_morphs_survive_every_failing_allocation);
