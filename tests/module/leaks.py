@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import mmdskin  # noqa: E402
 import numpy as np  # noqa: E402
+from physics import rigs  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
 
@@ -79,6 +80,26 @@ def arguments_refused():
     ):
         try:
             mmdskin.Mesh(np.zeros((1, 3)), [[0]], [[1]], **bad)
+        except (TypeError, ValueError):
+            continue
+        raise AssertionError(bad)
+
+
+def worlds_made_and_refused():
+    bodies = [rigs.body(position=(i, 0, 0)) for i in range(20)]
+    joints = [rigs.joint(i, i + 1) for i in range(19)]
+    world = mmdskin.World(bodies, joints, joint_order=range(19))
+    world.step()
+    world.state = world.state
+    repr(world.points)
+    for bad in (
+        ([rigs.body(mass="x")], []),
+        ([rigs.body(shape="cone")], []),
+        (bodies, [rigs.joint(0, 99)]),
+        (bodies, joints, (0, 1)),
+    ):
+        try:
+            mmdskin.World(bad[0], bad[1], gravity=(0, 0, 0) if len(bad) == 2 else bad[2])
         except (TypeError, ValueError):
             continue
         raise AssertionError(bad)

@@ -414,7 +414,7 @@ def test_every_public_name_has_a_docstring(name):
     assert getattr(mmdskin, name).__doc__
 
 
-@pytest.mark.parametrize("name", ["FormatError", "Model", "Motion"])
+@pytest.mark.parametrize("name", ["FormatError", "Model", "Motion", "World"])
 def test_every_attribute_of_a_class_of_ours_has_a_docstring(name):
     members = {k: v for k, v in vars(getattr(mmdskin, name)).items() if not k.startswith("_")}
     assert members
