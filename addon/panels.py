@@ -96,6 +96,9 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         _setting(options, settings, "target")
         if settings.target == "CORRECTIVE":
             _setting(options, settings, "corrective")
+            if settings.corrective == "DRIVEN":
+                _setting(options, settings, "most")
+                _setting(options, settings, "tolerance")
         if settings.target == "MESH_CACHE":
             _setting(options, settings, "folder")
         _setting(options, settings, "range")

@@ -358,6 +358,17 @@ SENTENCES = {
         ),
         "“{name}”的顶点有 {count} 次在没有关节旋转时需要矫正：已忽略",
     ),
+    "Corrective keys of '{name}': {before:.2g} -> {after:.2g} units with {count} keys": (
+        "「{name}」の補正キー: 誤差 {before:.2g} → {after:.2g}（{count} キー）",
+        "“{name}”的矫正形态键：误差 {before:.2g} → {after:.2g} 单位，{count} 个键",
+    ),
+    "Driven keys bring little to '{name}' in these frames: choose keyed ones, which are exact": (
+        (
+            "これらのフレームでは、関節で駆動するキーは「{name}」にほとんど効果がありません。"
+            "正確な「キー」を選んでください"
+        ),
+        "在这些帧中，由关节驱动的键对“{name}”几乎没有作用：请选择精确的“键控”",
+    ),
     "Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact": (
         (
             "フレーム {frame} と {other} では「{joint}」の回転が同じです。"

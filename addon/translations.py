@@ -207,6 +207,16 @@ _DEFAULT = {
         "キーフレームにより、該当するフレームでキーが働きます",
         "形态键在其所属的帧起作用",
     ),
+    "Most Keys": ("最大キー数", "最多键数"),
+    "No mesh gets more driven keys: those are made that take away most": (
+        "メッシュごとの駆動キーの上限。誤差を最も減らすキーから順に作成します",
+        "每个网格驱动键的上限：优先创建最能减小误差的键",
+    ),
+    "Tolerance": ("許容誤差", "容差"),
+    "No more driven keys are made where no vertex is farther off": (
+        "どの頂点の誤差もこれ以下になれば、駆動キーをそれ以上作成しません",
+        "当所有顶点的误差都不超过此值时，不再创建驱动键",
+    ),
     "Folder": ("フォルダー", "文件夹"),
     "Where mesh caches are written; beside the .blend where it is empty": (
         "メッシュキャッシュの書き出し先。空欄の場合は .blend ファイルと同じフォルダー",

@@ -15,6 +15,7 @@ from ..user_error import UserError
 from . import animation, joint_keys, linear_blend, record, sliders
 
 _SMALL = 1e-6  # Blender units, times the model's size; less is the noise of float32
+_LITTLE = 0.9  # of the error that stays under keys which are not worth it
 
 
 class Correction(NamedTuple):
@@ -22,7 +23,9 @@ class Correction(NamedTuple):
 
     frame: int
     vertices: np.ndarray  # (n,) that need anything
-    offsets: np.ndarray  # (n, 3) float32 for them
+    offsets: np.ndarray  # (n, 3) float32 for them, before the blend
+    wanted: np.ndarray  # (n, 3) float32, behind it
+    matrices: np.ndarray  # (B, 4, 4) float32 of the blend
 
 
 class Corrective:
@@ -30,7 +33,7 @@ class Corrective:
 
     def __init__(self, part, bones, options):
         self.part, self.options = part, options
-        self.warnings, self._found = [], []
+        self.warnings, self.notes, self._found = [], [], []
         obj, state = part.obj, part.state
         linear_blend.check(obj, part.armature, state["modifiers"] if state else {})
         if part.pinned is not None:
@@ -46,6 +49,8 @@ class Corrective:
 
     @property
     def needed(self):
+        if self._joints:
+            return bool(self._joints.count)
         return any(len(found.vertices) for found in self._found)
 
     def adds_to(self, state):
@@ -77,9 +82,7 @@ class Corrective:
                 )
             )
         if self._joints:
-            state = self.part.state
-            earlier = state if state is not None and self.adds_to(state) else None
-            self.warnings += self._joints.plan(self._found, earlier)
+            self._choose_keys()
 
     def write(self, state):
         obj = self.part.obj
@@ -90,7 +93,7 @@ class Corrective:
             return
         frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
         names = [
-            self._add_key(state, f"MMD {self._found[place].frame:04d}", *self._found[place][1:])
+            self._add_key(state, f"MMD {self._found[place].frame:04d}", *self._found[place][1:3])
             for place in frames
         ]
         keys = obj.data.shape_keys
@@ -111,9 +114,48 @@ class Corrective:
         chosen = np.flatnonzero(np.abs(wanted).max(axis=1, initial=0) > self._least)
         offsets, flat = linear_blend.offsets(maps[chosen], wanted[chosen])
         self._flat += flat
-        return Correction(frame, chosen, offsets.astype(np.float32))
+        offsets, wanted = offsets.astype(np.float32), wanted[chosen].astype(np.float32)
+        return Correction(frame, chosen, offsets, wanted, matrices)
+
+    def _choose_keys(self):
+        joints, options, state = self._joints, self.options, self.part.state
+        earlier = state if state is not None and self.adds_to(state) else None
+        self.warnings += joints.plan(
+            self._found, set(options.frames), earlier, options.most, options.tolerance
+        )
+        before = max(_longest(one.wanted) for one in self._found)
+        after = max(map(self._left, self._found, joints.added))
+        text = tr(
+            "Corrective keys of '{name}': {before:.2g} -> {after:.2g} units with {count} keys",
+            name=self.part.obj.name,
+            before=before,
+            after=after,
+            count=joints.count,
+        )
+        if before:
+            self.notes.append(text)
+        if after > _LITTLE * before:
+            self.warnings.append(
+                tr(
+                    "Driven keys bring little to '{name}' in these frames: choose keyed ones,"
+                    " which are exact",
+                    name=self.part.obj.name,
+                )
+            )
+
+    def _left(self, found, added):
+        """The largest error that stays in a frame."""
+        vertices = self._joints.vertices
+        maps = self._blend.maps(found.matrices, vertices)
+        left = -np.einsum("vij,vj->vi", maps[:, :, :3], added)
+        left[np.searchsorted(vertices, found.vertices)] += found.wanted
+        return _longest(left)
 
     def _add_key(self, state, name, vertices, offsets):
         positions = self._rest.copy()
         positions[vertices] += offsets
         return record.add_key(self.part.obj, state, name, positions).name
+
+
+def _longest(vectors):
+    return float(np.linalg.norm(vectors, axis=1).max(initial=0))

@@ -34,6 +34,13 @@ class Options(NamedTuple):
     step: int = 1
     folder: str = ""  # of mesh caches; empty is beside the .blend
     driven: bool = True  # corrective keys follow joints, not the time
+    most: int = 40  # driven keys of a mesh
+    tolerance: float = 0.0  # Blender units up to which an error needs no more of them
+    between: tuple = ()  # frames in which driven keys shall be good, too
+
+    @property
+    def visited(self):
+        return sorted({*self.frames, *self.between})
 
     @property
     def times(self):
@@ -55,6 +62,7 @@ class Result(NamedTuple):
     meshes: int
     vertices: int
     warnings: list
+    notes: list
 
 
 class Job:
@@ -66,7 +74,7 @@ class Job:
     """
 
     def __init__(self, context, models, motions, deformations, options):
-        self.options, self.total, self.result = options, len(options.frames), None
+        self.options, self.total, self.result = options, len(options.visited), None
         self._context = context
         self._steps = self._run(zip(models, motions, deformations, strict=True))
 
@@ -188,7 +196,7 @@ class _Frames:
         self._moves = options.moves and any(group.poses.moves_scene for group in groups)
         vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
         self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
-        self.done = 0
+        self.done, self._last = 0, None
 
     def __enter__(self):
         if self._moves:
@@ -205,7 +213,7 @@ class _Frames:
                     self._context.view_layer.update()
 
     def __iter__(self):
-        frames = self._options.frames
+        frames = self._options.visited
         for first in range(0, len(frames), self._size):
             block = frames[first : first + self._size]
             if self._moves:
@@ -215,10 +223,11 @@ class _Frames:
 
     def _go_to(self, frame):
         # Rigid bodies are simulated frame by frame.
-        world, before = self._scene.rigidbody_world, frame - self._options.step
-        if world and world.enabled and before == self._scene.frame_current:
-            for between in range(before + 1, frame):
+        world = self._scene.rigidbody_world
+        if world and world.enabled and self._last is not None:
+            for between in range(self._last + 1, frame):
                 self._scene.frame_set(between)
+        self._last = frame
         self._scene.frame_set(frame)
 
 
@@ -263,20 +272,22 @@ def _with_parents(armature, names):
 
 
 def _write(targets, options):
-    warnings, had_preview = [], []
+    warnings, notes, had_preview = [], [], []
     for target in targets:
         obj, armature, state = target.part.obj, target.part.armature, target.part.state
         live = False
         if state is not None and not target.adds_to(state):
             live, state = record.clear_mesh(obj), None
         warnings += target.warnings
+        notes += target.notes
         if state is None:
             if not target.needed:
                 had_preview += [armature] * live
                 continue
             state = record.begin(obj, armature, live)
         state["target"], state["deformation"] = options.target, list(target.part.deformation)
-        state["frames"] = [options.frames[0], options.frames[-1]] if options.moves else None
+        if options.moves:
+            state["frames"] = [options.frames[0], options.frames[-1]]
         target.write(state)
         record.store(obj, state)
     baked = {target.part.armature for target in targets if STATE in target.part.obj}
@@ -290,4 +301,5 @@ def _write(targets, options):
                 count=limited,
             )
         )
-    return Result(len(targets), sum(t.part.skinner.vertex_count for t in targets), warnings)
+    vertices = sum(target.part.skinner.vertex_count for target in targets)
+    return Result(len(targets), vertices, warnings, notes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a driver tells the poses of one joint apart: expressions that are 1 in a pose and 0 in others.
+"""How a driver tells the poses of one joint apart: hats, which are 1 in a pose and 0 in others.
 
 Where the angles of the poses differ the angle decides, with straight lines from each pose to the
 next one and to rest; beyond the greatest angle the value stays 1. Where poses turn a joint by the
@@ -10,6 +10,8 @@ Blender knows by itself occur: such drivers need no permission for scripts.
 """
 
 import math
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,65 +26,104 @@ def bend(rotation):
     return angle if angle > _APART else 0.0
 
 
-def expressions(poses, keyed, differ):
-    """({frame: expression} for the keyed frames, frames that had to give way as (frame, winner)).
+class ByAngle(NamedTuple):
+    """0 up to the angle `low`, 1 at `peak`, 0 again from `high` on, which None has never."""
 
-    `poses`: {frame: rotation} of all poses, the last wins where two are the same; `differ` says of
-    two frames whether it matters which of them wins.
+    low: float
+    peak: float
+    high: float | None
+
+    @property
+    def expression(self):
+        turned = "2*acos(min(1,abs(w)))"
+        rise = f"({turned}-{self.low:.9g})/{self.peak - self.low:.9g}"
+        fall = ""
+        if self.high is not None:
+            fall = f",({self.high:.9g}-{turned})/{self.high - self.peak:.9g}"
+        return f"max(0,min(1,{rise}{fall}))"
+
+    def values(self, rotations):
+        """What the expression gives for (n, 4) rotations."""
+        turned = _distances(rotations, _REST)
+        values = (turned - self.low) / (self.peak - self.low)
+        if self.high is not None:
+            values = np.minimum(values, (self.high - turned) / (self.high - self.peak))
+        return np.clip(values, 0, 1)
+
+
+class ByDistance(NamedTuple):
+    """1 at a rotation, 0 from the angle `reach` away from it."""
+
+    rotation: tuple
+    reach: float
+
+    @property
+    def expression(self):
+        dot = "+".join(f"{n}*({c:.9g})" for n, c in zip("wxyz", self.rotation, strict=True))
+        away = f"2*acos(min(1,abs({dot})))"
+        return f"max(0,min(1,({self.reach:.9g}-{away})/{self.reach - _FLAT:.9g}))"
+
+    def values(self, rotations):
+        away = _distances(rotations, self.rotation)
+        return np.clip((self.reach - away) / (self.reach - _FLAT), 0, 1)
+
+
+def by_angle(poses, keyed):
+    """{frame: hat} of the keyed frames; None where poses turn the joint by the same angle.
+
+    `poses`: {frame: rotation} where a value is 1 or must be 0; of those that are one to the joint
+    the last has the hat.
     """
-    kept, lost = _kept(poses, differ, lambda one, other: abs(_angle(one) - _angle(other)))
-    if not lost:
-        return _by_angle(poses, kept, keyed), lost
-    kept, lost = _kept(poses, differ, _distance)
-    return _by_distance(poses, kept, keyed), lost
+    still, kept = _still_and_kept(poses)
+    angles = sorted((bend(one), frame) for frame, one in kept.items())
+    if any(high - low <= _APART for (low, _), (high, _) in pairwise(angles)):
+        return None
+    lows = [max(map(_angle, still)), *(angle for angle, _ in angles)]
+    highs = [*(angle for angle, _ in angles[1:]), None]
+    shapes = zip(angles, lows, highs, strict=False)
+    found = {frame: ByAngle(low, angle, high) for (angle, frame), low, high in shapes}
+    return {frame: hat for frame, hat in found.items() if frame in keyed}
 
 
-def _kept(poses, differ, distance):
-    kept, lost = [], []
+def by_distance(poses, keyed):
+    """The same for any poses."""
+    still, kept = _still_and_kept(poses)
+    found = {}
+    for frame in sorted(keyed & kept.keys()):
+        others = still + [one for other, one in kept.items() if other != frame]
+        reach = max(_APART, _distances(np.array(others), kept[frame]).min())
+        found[frame] = ByDistance(kept[frame], reach)
+    return found
+
+
+def _still_and_kept(poses):
+    still = [_REST, *(one for one in poses.values() if not bend(one))]
+    lost = {frame for frame, _ in alike(poses)}
+    return still, {f: one for f, one in poses.items() if bend(one) and f not in lost}
+
+
+def alike(poses, differ=lambda one, other: True):
+    """Frames that no hat could tell from a later one, as (frame, later), where they differ."""
+    kept, rotations, lost = [], np.empty((0, 4)), []
     for frame in reversed(poses):
         if not bend(poses[frame]):
             continue
-        near = [one for one in kept if distance(poses[one], poses[frame]) <= _APART]
-        if not near:
+        near = np.flatnonzero(_distances(rotations, poses[frame]) <= _APART)
+        if not len(near):
             kept.append(frame)
-        elif differ(frame, near[0]):
-            lost.append((frame, near[0]))
-    return kept, lost
-
-
-def _by_angle(poses, kept, keyed):
-    rest = max((_angle(one) for one in poses.values() if not bend(one)), default=0.0)
-    angles = sorted((_angle(poses[frame]), frame) for frame in kept)
-    lows = [rest, *(angle for angle, _ in angles)]
-    highs = [*(angle for angle, _ in angles[1:]), None]
-    turned = "2*acos(min(1,abs(w)))"
-    found = {}
-    for (angle, frame), low, high in zip(angles, lows, highs, strict=False):
-        rise = f"({turned}-{low:.9g})/{angle - low:.9g}"
-        fall = "" if high is None else f",({high:.9g}-{turned})/{high - angle:.9g}"
-        if frame in keyed:
-            found[frame] = f"max(0,min(1,{rise}{fall}))"
-    return found
-
-
-def _by_distance(poses, kept, keyed):
-    still = [_REST, *(one for one in poses.values() if not bend(one))]
-    found = {}
-    for frame in keyed & set(kept):
-        others = still + [poses[one] for one in kept if one != frame]
-        reach = max(_APART, min(_distance(poses[frame], other) for other in others))
-        dot = "+".join(f"{n}*({c:.9g})" for n, c in zip("wxyz", poses[frame], strict=True))
-        away = f"2*acos(min(1,abs({dot})))"
-        found[frame] = f"max(0,min(1,({reach:.9g}-{away})/{reach - _FLAT:.9g}))"
-    return found
+            rotations = np.concatenate([rotations, [poses[frame]]])
+        elif differ(frame, kept[near[0]]):
+            lost.append((frame, kept[near[0]]))
+    return lost
 
 
 def _angle(rotation):
     return 2 * math.atan2(math.hypot(*rotation[1:]), abs(rotation[0]))
 
 
-def _distance(one, other):
-    """The angle of the rotation between two."""
-    one, other = np.array(one), np.array(other)
-    lengths = sorted((np.linalg.norm(one - other), np.linalg.norm(one + other)))
-    return 4 * math.atan2(*lengths)
+def _distances(rotations, other):
+    """The angles (n,) of the rotations between (n, 4) rotations and another."""
+    rotations, other = np.asarray(rotations, np.float64), np.array(other, np.float64)
+    lengths = np.stack([rotations - other, rotations + other])
+    lengths = np.sort(np.linalg.norm(lengths, axis=2), axis=0)
+    return 4 * np.arctan2(lengths[0], lengths[1])

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Corrective keys driven by joints: each acts as far as its joint is turned like in its pose.
 
-The joint of a vertex is the deepest bone that moves it, turned against its parent.
+The joint of a vertex is the deepest bone that moves it, turned against its parent. Of all joints and
+frames `joint_choice` takes those that are worth a key.
 """
 
 import numpy as np
 from mathutils import Matrix
 
 from ..translations import tr
-from . import animation, joint_hats
+from . import animation, joint_choice, joint_hats
 
 _SAME = 1e-5  # Blender units: offsets that nobody tells apart
 
@@ -44,35 +45,29 @@ class Joints:
             rotations[name] = tuple(local.to_quaternion())
         self._poses[frame] = rotations
 
-    def plan(self, found, state):
-        """Decide which key acts on what, from the corrections; returns warnings."""
-        unexplained = 0
-        for one in found:
-            joints = self._joint_of[one.vertices]
-            for joint in np.unique(joints):
-                chosen = joints == joint
-                bent = self._bent(one.frame, joint)
-                if bent is None:
-                    unexplained += int(chosen.sum())
-                    continue
-                key = (one.frame, bent)
-                held = self._keys.get(key, (one.vertices[:0], one.offsets[:0]))
-                self._keys[key] = tuple(
-                    np.concatenate(pair)
-                    for pair in zip(held, (one.vertices[chosen], one.offsets[chosen]), strict=True)
-                )
+    def plan(self, found, given, state, most, tolerance):
+        """Choose the keys from the corrections of all frames; `given` ones may have keys.
+
+        Returns warnings. `vertices` and `added` (F, n, 3) say what the keys will add to these.
+        """
+        warnings = self._assign([one for one in found if one.frame in given])
         self._take_over(state)
-        warnings = self._separate()
-        if unexplained:
-            warnings.append(
-                tr(
-                    "{count} times a vertex of '{name}' needs correction where no joint"
-                    " is turned: it is left out",
-                    count=unexplained,
-                    name=self._obj.name,
-                )
+        alike = self._drop_alike()
+        self._choose(found, most, tolerance)
+        return warnings + [
+            tr(
+                "Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact",
+                frame=frame,
+                other=other,
+                joint=joint,
             )
-        return warnings
+            for frame, other, joint in alike
+            if (other, joint) in self._keys
+        ]
+
+    @property
+    def count(self):
+        return len(self._keys)
 
     def write(self, state, add_key):
         names = state.get("joints", {}).get("names", [])
@@ -88,11 +83,41 @@ class Joints:
                 block.driver_remove("value")
                 self._obj.shape_key_remove(block)
         for key, name in names.items():
-            animation.drive_by_bone(keys, name, self._armature, key[1], self._expressions[key])
+            expression = self._hats[key].expression
+            animation.drive_by_bone(keys, name, self._armature, key[1], expression)
+        frames = {frame for frame, _ in self._keys}
         state["joints"] = {
-            "poses": list(self._poses.items()),
+            "poses": [(frame, pose) for frame, pose in self._poses.items() if frame in frames],
             "names": [[frame, joint, name] for (frame, joint), name in names.items()],
         }
+
+    def _assign(self, found):
+        """The keys that there could be: those vertices follow a joint that is turned."""
+        unexplained = 0
+        for one in found:
+            joints = self._joint_of[one.vertices]
+            for joint in np.unique(joints):
+                chosen = joints == joint
+                bent = self._bent(one.frame, joint)
+                if bent is None:
+                    unexplained += int(chosen.sum())
+                    continue
+                key = (one.frame, bent)
+                held = self._keys.get(key, (one.vertices[:0], one.offsets[:0]))
+                self._keys[key] = tuple(
+                    np.concatenate(pair)
+                    for pair in zip(held, (one.vertices[chosen], one.offsets[chosen]), strict=True)
+                )
+        if not unexplained:
+            return []
+        return [
+            tr(
+                "{count} times a vertex of '{name}' needs correction where no joint"
+                " is turned: it is left out",
+                count=unexplained,
+                name=self._obj.name,
+            )
+        ]
 
     def _take_over(self, state):
         """Keys of an earlier bake that stay, where no pose of now has their frame."""
@@ -105,29 +130,63 @@ class Joints:
                 self._keys[frame, joint] = None
         self._poses = {f: pose for f, pose in poses.items() if f not in self._poses} | self._poses
 
-    def _separate(self):
-        """Find a driver for each key; keys of poses that cannot be told from later ones go."""
-        self._expressions, warnings = {}, []
-        for joint in sorted({joint for _, joint in self._keys}):
-            poses = {frame: pose.get(joint, (1, 0, 0, 0)) for frame, pose in self._poses.items()}
-            keyed = {frame for frame, one in self._keys if one == joint}
+    def _drop_alike(self):
+        """Keys of poses that a joint cannot tell from a later one go: (frame, later, joint)."""
+        dropped = []
+        for joint in self._joints():
+            poses = {
+                frame: self._turned(frame, joint)
+                for frame in self._poses
+                if (frame, joint) in self._keys
+            }
 
             def differ(frame, other, joint=joint):
                 return self._differ((frame, joint), (other, joint))
 
-            found, lost = joint_hats.expressions(poses, keyed, differ)
-            self._expressions |= {(frame, joint): text for frame, text in found.items()}
-            warnings += [
-                tr(
-                    "Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact",
-                    frame=frame,
-                    other=other,
-                    joint=joint,
-                )
-                for frame, other in lost
-            ]
-        self._keys = {key: held for key, held in self._keys.items() if key in self._expressions}
-        return warnings
+            for frame, other in joint_hats.alike(poses, differ):
+                dropped.append((frame, other, joint))
+                del self._keys[frame, joint]
+        return dropped
+
+    def _choose(self, found, most, tolerance):
+        self.vertices = np.unique(np.concatenate([one.vertices for one in found]))
+        errors = np.zeros((len(found), len(self.vertices), 3), np.float32)
+        for row, one in zip(errors, found, strict=True):
+            row[np.searchsorted(self.vertices, one.vertices)] = one.offsets
+        before = errors.copy()
+        joints = {name: self._joint(name, [one.frame for one in found]) for name in self._joints()}
+        earlier = {key: None for key, held in self._keys.items() if held is None}
+        joint_choice.choose(list(joints.values()), errors, most - len(earlier), tolerance)
+        self.added = before - errors
+        chosen = {
+            (frame, name): self._keys[frame, name]
+            for name, joint in joints.items()
+            for frame in joint.chosen
+        }
+        self._hats = {
+            (frame, name): hat
+            for name, joint in joints.items()
+            for frame, hat in joint.hats(
+                joint.chosen, joint.kind, {*joint.chosen, *joint.earlier}
+            ).items()
+        }
+        self._keys = {key: held for key, held in (earlier | chosen).items() if key in self._hats}
+
+    def _joint(self, name, frames):
+        keys, earlier = {}, {}
+        for (frame, joint), held in self._keys.items():
+            if joint == name and held is None:
+                earlier[frame] = self._turned(frame, name)
+            elif joint == name:
+                keys[frame] = (np.searchsorted(self.vertices, held[0]), held[1])
+        turned = {frame: self._turned(frame, name) for frame in frames}
+        return joint_choice.Joint(turned, keys, earlier)
+
+    def _joints(self):
+        return sorted({joint for _, joint in self._keys})
+
+    def _turned(self, frame, joint):
+        return tuple(self._poses[frame].get(joint, (1, 0, 0, 0)))
 
     def _differ(self, one, other):
         pair = [self._keys.get(key, ((), ())) for key in (one, other)]

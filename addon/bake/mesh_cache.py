@@ -29,7 +29,7 @@ class MeshCache:
 
     def __init__(self, part, bones, options):
         self.part, self.options = part, options
-        self.warnings = []
+        self.warnings, self.notes = [], []
         self._path = cache_path(part.obj, options.folder)
         self._new, self._old = (f"{self._path}.{os.getpid()}.{end}" for end in ("new", "old"))
         self._file = self._writer = self._written = None

@@ -2,6 +2,7 @@
 """The operators that scripts and the panel call."""
 
 import time
+from itertools import pairwise
 
 import bpy
 from bpy.app.handlers import persistent
@@ -126,6 +127,8 @@ class MMDSKIN_OT_bake(_Deformation, _Motion, _Bake, ModelOperator, bpy.types.Ope
             frames = tuple(range(first, last + 1, self.step))
             if not frames:
                 raise UserError("There is no frame from {first} to {last}", first=first, last=last)
+        driven = self.target == "CORRECTIVE" and self.corrective == "DRIVEN"
+        middles = tuple((one + other) // 2 for one, other in pairwise(frames)) if driven else ()
         return job.Options(
             target=self.target,
             frames=frames,
@@ -133,13 +136,18 @@ class MMDSKIN_OT_bake(_Deformation, _Motion, _Bake, ModelOperator, bpy.types.Ope
             stretch=scene.render.frame_map_old / scene.render.frame_map_new,
             step=self.step,
             folder=self.folder,
-            driven=self.corrective == "DRIVEN",
+            driven=driven,
+            most=self.most,
+            tolerance=self.tolerance,
+            between=middles,
         )
 
     def _report(self, baking):
         native.remember_backends()
         for warning in baking.result.warnings:
             self.report({"WARNING"}, warning)
+        for note in baking.result.notes:
+            self.report({"INFO"}, note)
         frames = baking.options.frames
         if len(frames) == 1:
             what = tr("frame {frame}", frame=frames[0])

@@ -10,7 +10,7 @@ class ShapeKeys:
     def __init__(self, part, bones, options):
         self.part, self.options = part, options
         self.positions = []
-        self.warnings = []
+        self.warnings, self.notes = [], []
         self.needed = True
 
     def adds_to(self, state):

@@ -2,6 +2,7 @@
 """Corrective keys bring the armature modifier to MMD's result in the chosen poses."""
 
 import math
+import re
 
 import bpy
 import case
@@ -235,6 +236,82 @@ class Driven(Corrective):
         corrective = scene.evaluated_positions(self.mesh)
         bpy.ops.mmdskin.bake(target="SHAPE_KEYS")
         self.assert_close(corrective, scene.evaluated_positions(self.mesh))
+
+
+class Chosen(Corrective):
+    """Driven keys that earn their place."""
+
+    POSES = {
+        1: {"elbow": 0},
+        11: {"elbow": 30},
+        21: {"elbow": 90, "arm": 40},
+        31: {"elbow": 60, "arm": 10},
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.key_poses(self.POSES)
+        self.before = self.farthest_off()
+
+    def farthest_off(self):
+        """The largest distance from MMD's result, in the frames of a bake and between them."""
+        longest = []
+        for frame in range(1, 32, 5):
+            bpy.context.scene.frame_set(frame)
+            off = scene.evaluated_positions(self.mesh) - self.expected()
+            longest.append(np.linalg.norm(off, axis=1).max())
+        return max(longest)
+
+    def chosen(self, **options):
+        """Bake; returns the joints and frames with a key, and what was reported."""
+        with case.reports() as said:
+            self.bake_frames(1, 31, 10, **options)
+        return {tuple(key.name.split()[1:]) for key in self.baked_keys()}, "".join(said)
+
+    def test_the_one_that_takes_most_comes_first(self):
+        keys, _ = self.chosen(most=1)
+        self.assertEqual(keys, {("0021", "ひじ.L")})
+
+    def test_each_further_one_takes_more(self):
+        left = [self.before]
+        for most in (1, 2, 3):
+            keys, _ = self.chosen(most=most)
+            self.assertLessEqual(len(keys), most)
+            left.append(self.farthest_off())
+            bpy.ops.mmdskin.clear_bake()
+        self.assertEqual(left, sorted(left, reverse=True))
+        self.assertLess(left[-1], left[0] / 4)
+
+    def test_none_where_errors_are_within_the_tolerance(self):
+        before = fingerprint.of_file()
+        keys, _ = self.chosen(tolerance=2 * self.before)
+        self.assertEqual(keys, set())
+        bpy.context.scene.frame_set(31)
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_errors_end_within_the_tolerance(self):
+        keys, _ = self.chosen(tolerance=self.before / 2)
+        self.assertTrue(keys)
+        self.assertLess(self.farthest_off(), self.before / 2)
+
+    def test_what_they_bring_is_reported(self):
+        for most in (1, 40):
+            keys, said = self.chosen(most=most)
+            report = re.search(r"'model_mesh': (\S+) -> (\S+) units with (\d+) keys", said)
+            before, after, count = map(float, report.groups())
+            self.assertEqual(count, len(keys))
+            self.assertAlmostEqual(before / self.before, 1, delta=0.05)
+            self.assertAlmostEqual(after / self.farthest_off(), 1, delta=0.05)
+            bpy.ops.mmdskin.clear_bake()
+
+    def test_keyed_ones_are_offered_where_driven_ones_bring_little(self):
+        _, said = self.chosen(tolerance=2 * self.before)
+        self.assertIn("Driven keys bring little to 'model_mesh'", said)
+        self.assertIn("choose keyed ones", said)
+
+    def test_a_range_without_frames_between(self):
+        self.bake_frames(1, 31, corrective="DRIVEN", most=400)
+        self.assert_exact_at((11, 21, 31))
 
 
 class Keyed(Corrective):
