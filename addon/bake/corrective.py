@@ -125,6 +125,9 @@ class Corrective:
         )
         before = max(_longest(one.wanted) for one in self._found)
         after = max(map(self._left, self._found, joints.added))
+        if after > before and earlier is None:
+            joints.forget()
+            after = before
         text = tr(
             "Corrective keys of '{name}': {before:.2g} -> {after:.2g} units with {count} keys",
             name=self.part.obj.name,

@@ -65,6 +65,10 @@ class Joints:
             if (other, joint) in self._keys
         ]
 
+    def forget(self):
+        """Make no key after all."""
+        self._keys, self._hats = {}, {}
+
     @property
     def count(self):
         return len(self._keys)
