@@ -252,7 +252,19 @@ def _is_wide(letter):
 _classes = (MMDSKIN_PT_skin, MMDSKIN_PT_bake, MMDSKIN_PT_files, MMDSKIN_PT_details)
 
 
+def _others_in_tab(kind=bpy.types.Panel):
+    """The panels of other add-ons that are in our tab already."""
+    for panel in kind.__subclasses__():
+        in_tab = getattr(panel, "bl_category", "") == _Panel.bl_category
+        if in_tab and panel.is_registered and panel not in _classes:
+            yield panel
+        yield from _others_in_tab(panel)
+
+
 def register():
+    # Ours comes first among equals if it comes before them, else if it has no header.
+    follows = any(not getattr(panel, "bl_order", 0) for panel in _others_in_tab())
+    MMDSKIN_PT_skin.bl_options = {"HIDE_HEADER"} if follows else set()
     for cls in _classes:
         if not cls.is_registered:
             bpy.utils.register_class(cls)

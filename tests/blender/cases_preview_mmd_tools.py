@@ -63,3 +63,16 @@ class OfMmdTools(imported.Case):
                 mesh.modifiers["MMD Skin"].show_viewport = True
                 mesh.show_only_shape_key = False
         self.assertEqual(sys.modules["addon_package"].preview.tick.errors, {})
+
+    def test_our_panel_is_the_first_of_the_tab(self):
+        """2.10.3 gives its panels no order: of these only one without a header comes first."""
+        panels, skin = sys.modules["addon_package"].panels, bpy.types.MMDSKIN_PT_skin
+        self.assertNotIn("HIDE_HEADER", skin.bl_options)  # it was there before mmd_tools
+        self.addCleanup(panels.register)
+        self.addCleanup(panels.unregister)
+        panels.unregister()
+        panels.register()
+        orders = [getattr(panel, "bl_order", 0) for panel in panels._others_in_tab()]
+        self.assertGreater(len(orders), 3)
+        self.assertEqual("HIDE_HEADER" in panels.MMDSKIN_PT_skin.bl_options, 0 in orders)
+        self.assertEqual(0 in orders, bpy.app.version < (4, 2))
