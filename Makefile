@@ -171,8 +171,9 @@ build/c/example: $(EXAMPLE) $(CORE:csrc/%.c=build/c/sanitize/%.o)
 	@gcc $(CFLAGS) $(SANITIZE) $^ -lm -o $@
 
 build/c/example-c++: $(EXAMPLE) $(CORE:csrc/%.c=build/c/sanitize/%.o)
-	@g++ -std=c++11 -Wall -Wextra -Wpedantic -Wshadow -Werror -Icsrc $(SANITIZE) -xc++ $< -xnone \
-		$(filter %.o,$^) -lm -o $@
+	@g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -xc++ csrc/mmdskin.h
+	@g++ -std=c++20 -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Werror \
+		-Icsrc $(SANITIZE) -xc++ $< -xnone $(filter %.o,$^) -lm -o $@
 
 # The fuzz targets: one file each, and the core compiled once for all.
 

@@ -8,7 +8,7 @@
        mmd_model *model = mmd_model_load(bytes, size, &err);
        mmd_motion *motion = mmd_motion_load(more_bytes, more_size, &err);
        mmd_rig *rig = mmd_rig_new(model, &err);
-       mmd_poser *poser = mmd_poser_new(rig, motion, &err);   mmd_pose(poser, &pose_job);
+       mmd_poser *poser = mmd_poser_new(rig, motion, &err);   mmd_pose(poser, &pose_job, &err);
        mmd_mesh *mesh = mmd_mesh_of_model(model, &err);       mmd_skin(&skin_job, NULL, &err);
 
    tests/c/example.c is a whole program. Functions that take an mmd_error return false or NULL
@@ -139,11 +139,11 @@ typedef enum mmd_morph_kind {
 } mmd_morph_kind;
 
 /* Offset i names the element indices[i] (morph, vertex, bone, material or rigid body by kind) and
-   has mmd_morph_width(kind) numbers: ratio (group, flip) · x y z (vertex) · translation, rotation
-   xyzw (bone) · 4 numbers (UV) · op, diffuse 4, specular 3, specular power, ambient 3, edge colour
-   4, edge size, texture 4, sphere 4, toon 4 (material; op 0 multiplies, 1 adds; index -1: all
-   materials) · local, velocity 3, torque 3 (impulse). Offsets whose index points nowhere are left
-   out. */
+   has the numbers of its kind: 1 ratio (group, flip) · 3 x y z (vertex) · 7 translation, rotation
+   xyzw (bone) · 4 numbers (UV) · 29 op, diffuse 4, specular 3, specular power, ambient 3, edge
+   colour 4, edge size, texture 4, sphere 4, toon 4 (material; op 0 multiplies, 1 adds; index -1:
+   all materials) · 7 local, velocity 3, torque 3 (impulse). Offsets whose index points nowhere are
+   left out. */
 typedef struct mmd_morph {
     mmd_text name, name_english;
     uint8_t panel;
@@ -230,9 +230,6 @@ typedef struct mmd_model {
  */
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err);
 void mmd_model_free(mmd_model *model);
-
-/* Numbers per offset of a morph of this kind. */
-size_t mmd_morph_width(mmd_morph_kind kind);
 
 /* Motions */
 
@@ -371,12 +368,10 @@ typedef struct mmd_pose_job {
     float *sliders;  /* (frame_count,M) as the motion or the caller has them */
 } mmd_pose_job;
 
-/* What mmd_pose() takes for granted: numbers are finite, rotations have a length, counts of frames
-   fit. Fails with MMD_E_ARGUMENT. */
-bool mmd_pose_check(const mmd_rig *rig, const mmd_pose_job *job, mmd_error *err);
-
-/* Fills the outputs of a sound job. A frame depends on nothing that earlier ones left. */
-void mmd_pose(mmd_poser *poser, const mmd_pose_job *job);
+/* Checks the job and fills its outputs. A frame depends on nothing that earlier ones left. Nothing
+   is written when it fails: MMD_E_ARGUMENT, for numbers that are not finite, rotations without a
+   length, counts of frames that do not fit. */
+bool mmd_pose(mmd_poser *poser, const mmd_pose_job *job, mmd_error *err);
 
 /* Skinning */
 
@@ -429,15 +424,12 @@ typedef struct mmd_mesh_extras {
     size_t segment_count, parent_count; /* each the number of bones */
 } mmd_mesh_extras;
 
-/* Finite numbers and indices within their tables, which mmd_mesh_variant() takes for granted. Fails
-   with MMD_E_ARGUMENT. */
-bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err);
-
 /* (B,2,3): the segments of a model's bones. Fails only with MMD_E_MEMORY. */
 bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err);
 
 /* The mesh laid out for one of these methods, which the base must outlive. Fails with
-   MMD_E_ARGUMENT where the extras lack what the method needs, or with MMD_E_MEMORY. */
+   MMD_E_ARGUMENT where the extras lack what the method needs, where numbers are not finite or
+   indices are outside of their tables, or with MMD_E_MEMORY. */
 mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_mesh_extras *extras,
                            mmd_error *err);
 

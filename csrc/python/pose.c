@@ -72,7 +72,7 @@ static bool run_part(void *arg, size_t worker, size_t first, size_t count, mmd_e
     if (!kept->poser)
         return false;
     mmd_pose_job part = mmd_pose_slice(call->pair.rig, call->job, first, count);
-    mmd_pose(kept->poser, &part);
+    mmd_pose_run(kept->poser, &part);
     return true;
 }
 

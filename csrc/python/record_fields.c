@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/record_fields.h"
 
+#include "core/data/model.h"
+
 static const void *member(const mmd_field *field, const mmd_shown *shown)
 {
     return (const char *)shown->data + field->offset;

@@ -14,8 +14,8 @@ static void run(const mmd_rig *rig, const mmd_motion *motion, mmd_pose_job *job)
     if (!rig->morph_count)
         job->sliders = &none;
     job->frame_count = 1;
-    if (CHECK(poser) && CHECK(mmd_pose_check(rig, job, &err)))
-        mmd_pose(poser, job);
+    if (CHECK(poser))
+        CHECK(mmd_pose(poser, job, &err));
     mmd_poser_free(poser);
 }
 

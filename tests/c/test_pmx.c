@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/data/model.h"
 #include "pmx_sample.h"
 #include "test.h"
 

@@ -2,7 +2,7 @@
 /* The input is a script that writes a sound PMX file: bones with any parents, layers, appends, axes
    and IK, morphs that name one another at will, vertices of every type. No input is lost to a
    damaged file, so that all the work goes into posing and skinning. */
-#include "mmdskin.h"
+#include "core/data/model.h"
 #include "target.h"
 
 #include <math.h>

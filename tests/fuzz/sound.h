@@ -2,7 +2,7 @@
 #ifndef SOUND_H
 #define SOUND_H
 
-#include "mmdskin.h"
+#include "core/data/model.h"
 
 #include <math.h>
 

@@ -162,8 +162,7 @@ static void pose_and_skin(const mmd_rig *rig, const mmd_mesh *mesh, chance *c)
                             .slider_frames = 1,
                             .matrices = matrices,
                             .sliders = sliders};
-        PROMISE(mmd_pose_check(rig, &job, NULL));
-        mmd_pose(poser, &job);
+        PROMISE(mmd_pose(poser, &job, NULL));
         PROMISE(all_finite(matrices, 16 * b));
         skin(mesh, matrices, given, chance_below(c, WAYS), false);
     }
@@ -220,14 +219,13 @@ void exercise_motion(const mmd_rig *rig, const mmd_mesh *mesh, const mmd_motion 
                         .frames = frames,
                         .matrices = matrices,
                         .sliders = sliders};
-    PROMISE(mmd_pose_check(rig, &job, NULL));
-    mmd_pose(poser, &job);
+    PROMISE(mmd_pose(poser, &job, NULL));
     mmd_pose_job alone = {.frame_count = 1,
                           .ik = true,
                           .frames = frames + pick,
                           .matrices = matrices_alone,
                           .sliders = sliders_alone};
-    mmd_pose(poser, &alone);
+    PROMISE(mmd_pose(poser, &alone, NULL));
     mmd_poser_free(poser);
     PROMISE(all_finite(matrices, COUNT * 16 * b) && all_finite(sliders, COUNT * m));
     PROMISE(!memcmp(matrices_alone, matrices + pick * 16 * b, 16 * b * sizeof *matrices));

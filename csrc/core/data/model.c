@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/data/model.h"
+
 #include "core/base/arena.h"
 
 size_t mmd_morph_width(mmd_morph_kind kind)

@@ -8,4 +8,7 @@
 
 enum { MMD_MAX_VERTICES = 1 << 26 }; /* of a model or a mesh */
 
+/* Numbers per offset of a morph of this kind. */
+size_t mmd_morph_width(mmd_morph_kind kind);
+
 #endif

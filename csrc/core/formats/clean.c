@@ -3,6 +3,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
+#include "core/data/model.h"
 
 #include <string.h>
 

@@ -264,7 +264,7 @@ mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t 
     return slice;
 }
 
-void mmd_pose(mmd_poser *poser, const mmd_pose_job *job)
+void mmd_pose_run(mmd_poser *poser, const mmd_pose_job *job)
 {
     const mmd_rig *rig = poser->frame.rig;
     for (size_t f = 0; f < job->frame_count; f++) {
@@ -278,4 +278,14 @@ void mmd_pose(mmd_poser *poser, const mmd_pose_job *job)
                  job->ik ? poser->locals.solvers_on : NULL,
                  job->matrices + f * 16 * rig->bone_count);
     }
+}
+
+bool mmd_pose(mmd_poser *poser, const mmd_pose_job *job, mmd_error *err)
+{
+    if (poser->binding && !job->frames && job->frame_count)
+        return mmd_fail(err, MMD_E_ARGUMENT, "frames: none, and %zu wanted", job->frame_count);
+    if (!mmd_pose_check(poser->frame.rig, job, err))
+        return false;
+    mmd_pose_run(poser, job);
+    return true;
 }

@@ -34,6 +34,10 @@ struct mmd_mesh {
     mmd_device_slot *device;
 };
 
+/* What mmd_mesh_variant() asks of extras but for those that its method needs. Fails with
+   MMD_E_ARGUMENT. */
+bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err);
+
 /* Of mesh_variant.c: a copy with vertices of its own, which shares the base's morphs, and its
    layout once they are as they shall be. NULL and false when memory is short. */
 mmd_mesh *mmd_mesh_copy(const mmd_mesh *base);

@@ -220,7 +220,7 @@ static bool check_needs(mmd_method method, const mmd_mesh_extras *extras, mmd_er
 mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_mesh_extras *extras,
                            mmd_error *err)
 {
-    if (!check_needs(method, extras, err))
+    if (!mmd_mesh_extras_check(base, extras, err) || !check_needs(method, extras, err))
         return NULL;
     mmd_mesh *mesh = mmd_mesh_copy(base);
     if (mesh)
