@@ -17,9 +17,10 @@ ELSEWHERE := $(wildcard csrc/gl/none/*.c csrc/gl/wgl/*.c)
 HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
 EXAMPLE := tests/c/example.c
-C_TESTS := $(filter-out $(EXAMPLE),$(wildcard tests/c/*.[ch]))
+SHARING := tests/c/threads.c
+C_TESTS := $(filter-out $(EXAMPLE) $(SHARING),$(wildcard tests/c/*.[ch]))
 FUZZERS := model motion pair rig world
-C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(C_TESTS) $(EXAMPLE) $(wildcard tests/fuzz/*.[ch])
+C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(C_TESTS) $(EXAMPLE) $(SHARING) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
@@ -54,7 +55,7 @@ format: .venv/ready build/packages-check ## Format C and Python sources in place
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-check: check-format check-compile check-fuzz check-example build/c/tests build/c/arm/tests ## Format, warnings, C tests with sanitizers
+check: check-format check-compile check-fuzz check-threads check-example build/c/tests build/c/arm/tests ## Format, warnings, C tests with sanitizers
 	@echo C tests on ARM
 	@qemu-aarch64-static build/c/arm/tests
 	@echo C tests here
@@ -113,7 +114,7 @@ build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
 
 # C on its own: every compiler, and the core under the sanitizers
 
-.PHONY: check-format check-compile check-fuzz check-example
+.PHONY: check-format check-compile check-fuzz check-threads check-example
 
 check-format: .venv/ready build/packages-check
 	@echo clang-format, ruff, mypy
@@ -174,6 +175,27 @@ build/c/example-c++: $(EXAMPLE) $(CORE:csrc/%.c=build/c/sanitize/%.o)
 	@g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -xc++ csrc/mmdskin.h
 	@g++ -std=c++20 -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Werror \
 		-Icsrc $(SANITIZE) -xc++ $< -xnone $(filter %.o,$^) -lm -o $@
+
+# Threads that share what the core has made, and the OpenGL thread: ThreadSanitizer. Drivers are not
+# built with it, so that it cannot see how they lock.
+
+RACE := -O1 -g -fsanitize=thread
+export TSAN_OPTIONS := ignore_noninstrumented_modules=1
+
+check-threads: build/c/threads build/c/threads-gl build/fuzz/seeds
+	@for program in $(filter build/c/%,$^); do for model in small.pmx leg.pmd; do \
+		$$program build/fuzz/seeds/model/$$model build/fuzz/seeds/motion/leg.vmd || exit 1; done; done
+
+build/c/race/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew
+	@mkdir -p $(@D)
+	@echo gcc, threads $<
+	@gcc $(CFLAGS) $(RACE) $(GLEW_FLAGS) -c $< -o $@
+
+build/c/threads: $(SHARING) $(CORE:csrc/%.c=build/c/race/%.o)
+	@gcc $(CFLAGS) $(RACE) $^ -lm -o $@
+
+build/c/threads-gl: $(SHARING) $(patsubst csrc/%.c,build/c/race/%.o,$(CORE) $(wildcard csrc/gl/*.c csrc/gl/egl/*.c))
+	@gcc $(CFLAGS) $(RACE) -DMMD_TEST_GL $^ -ldl -lm -o $@
 
 # The fuzz targets: one file each, and the core compiled once for all.
 

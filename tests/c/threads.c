@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that share a model, its rig and its mesh, and a motion, while each also loads and frees
+   its own: for ThreadSanitizer. `threads MODEL MOTION`; built with MMD_TEST_GL they skin by OpenGL
+   too, which one of them shuts down again and again. */
+#define _POSIX_C_SOURCE 200809L
+#include "core/base/parallel.h"
+#include "core/pose/rig.h"
+#include "core/skin/skin.h"
+#ifdef MMD_TEST_GL
+#include "gl/gl_skin.h"
+#include "gl/gl_thread.h"
+#endif
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 8, ROUNDS = 24, FRAMES = 6, INNER_THREADS = 3 };
+
+typedef struct input_file {
+    uint8_t bytes[1 << 16];
+    size_t size;
+} input_file;
+
+static input_file model_file, motion_file;
+
+static struct shared {
+    mmd_model *model;
+    mmd_motion *motion;
+    mmd_rig *rig;
+    mmd_mesh *mesh;
+    float *wanted; /* (FRAMES,V,3) */
+} shared;
+
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static void read_input(const char *path, input_file *file)
+{
+    FILE *stream = fopen(path, "rb");
+    MUST(stream);
+    file->size = fread(file->bytes, 1, sizeof file->bytes, stream);
+    MUST(fclose(stream) == 0);
+}
+
+/* What a thread poses and skins with. */
+typedef struct bench {
+    mmd_poser *poser;
+    float *matrices, *sliders, *positions;
+} bench;
+
+static bench bench_new(void)
+{
+    bench own = {mmd_poser_new(shared.rig, shared.motion, NULL),
+                 calloc(FRAMES * 16 * shared.rig->bone_count + 1, sizeof(float)),
+                 calloc(FRAMES * shared.rig->morph_count + 1, sizeof(float)),
+                 calloc(FRAMES * 3 * shared.mesh->vertex_count + 1, sizeof(float))};
+    MUST(own.poser && own.matrices && own.sliders && own.positions);
+    return own;
+}
+
+static void bench_free(bench *own)
+{
+    mmd_poser_free(own->poser);
+    free(own->matrices);
+    free(own->sliders);
+    free(own->positions);
+}
+
+static mmd_skin_job posed(bench *own)
+{
+    static const double frames[FRAMES] = {0, 5, 10, 15.5, 30, 3};
+    mmd_pose_job job = {.frame_count = FRAMES,
+                        .ik = true,
+                        .frames = frames,
+                        .matrices = own->matrices,
+                        .sliders = own->sliders};
+    MUST(mmd_pose(own->poser, &job, NULL));
+    return (mmd_skin_job){.mesh = shared.mesh,
+                          .frame_count = FRAMES,
+                          .bone_count = shared.rig->bone_count,
+                          .matrices = own->matrices,
+                          .matrix_frames = FRAMES,
+                          .sliders = own->sliders,
+                          .slider_frames = FRAMES,
+                          .positions = own->positions};
+}
+
+static bool skin_part(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    (void)worker;
+    mmd_skin_job part = mmd_skin_slice(arg, first, count);
+    return mmd_skin_cpu(&part, NULL, err);
+}
+
+static void load_and_free(void)
+{
+    mmd_model *model = mmd_model_load(model_file.bytes, model_file.size, NULL);
+    mmd_motion *motion = mmd_motion_load(motion_file.bytes, motion_file.size, NULL);
+    MUST(model && motion);
+    mmd_rig *rig = mmd_rig_new(model, NULL);
+    mmd_mesh *mesh = mmd_mesh_of_model(model, NULL);
+    MUST(rig && mesh);
+    mmd_poser *poser = mmd_poser_new(rig, motion, NULL);
+    MUST(poser);
+    mmd_poser_free(poser);
+    mmd_mesh_free(mesh);
+    mmd_rig_free(rig);
+    mmd_motion_free(motion);
+    mmd_model_free(model);
+}
+
+#ifdef MMD_TEST_GL
+/* Only a shutdown may keep it from being done. */
+static void skin_by_gl(size_t thread, size_t round, const mmd_skin_job *job)
+{
+    size_t done;
+    mmd_error err = {0};
+    if (thread == 0 && round % 6 == 5)
+        mmd_gl_shutdown();
+    else if (!mmd_gl_skin(job, &done, &err))
+        printf("OpenGL: %s\n", err.text);
+}
+#endif
+
+static void *work(void *arg)
+{
+    size_t thread = (size_t)arg;
+    bench own = bench_new();
+    for (size_t round = 0; round < ROUNDS; round++) {
+        mmd_skin_job job = posed(&own);
+        MUST(mmd_parallel(0, FRAMES, INNER_THREADS, skin_part, &job, NULL));
+        MUST(!memcmp(own.positions, shared.wanted,
+                     FRAMES * 3 * shared.mesh->vertex_count * sizeof(float)));
+        if (round % THREADS == thread)
+            load_and_free();
+#ifdef MMD_TEST_GL
+        skin_by_gl(thread, round, &job);
+#endif
+    }
+    bench_free(&own);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    MUST(argc == 3);
+    read_input(argv[1], &model_file);
+    read_input(argv[2], &motion_file);
+    shared.model = mmd_model_load(model_file.bytes, model_file.size, NULL);
+    shared.motion = mmd_motion_load(motion_file.bytes, motion_file.size, NULL);
+    MUST(shared.model && shared.motion);
+    shared.rig = mmd_rig_new(shared.model, NULL);
+    shared.mesh = mmd_mesh_of_model(shared.model, NULL);
+    MUST(shared.rig && shared.mesh);
+    bench first = bench_new();
+    mmd_skin_job job = posed(&first);
+    MUST(mmd_skin_cpu(&job, NULL, NULL));
+    shared.wanted = first.positions;
+
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        MUST(pthread_create(&threads[i], NULL, work, (void *)i) == 0);
+    for (size_t i = 0; i < THREADS; i++)
+        MUST(pthread_join(threads[i], NULL) == 0);
+#ifdef MMD_TEST_GL
+    mmd_gl_shutdown();
+#endif
+    bench_free(&first);
+    mmd_mesh_free(shared.mesh);
+    mmd_rig_free(shared.rig);
+    mmd_motion_free(shared.motion);
+    mmd_model_free(shared.model);
+    printf("%d threads, %d rounds each: no race\n", THREADS, ROUNDS);
+    return 0;
+}
