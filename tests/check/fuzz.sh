@@ -9,7 +9,15 @@ name=$(basename "$program")
 corpus=$program-corpus
 mkdir -p "$corpus"
 shopt -s nullglob
-crashers=(tests/fuzz/crashers/"$name"/*)
+crashers=()
+for file in tests/fuzz/crashers/"$name"/*; do
+    if [[ $file == *.xz ]]; then
+        unpacked=build/fuzz/$(basename "$file" .xz)
+        xz --decompress --stdout "$file" >"$unpacked"
+        file=$unpacked
+    fi
+    crashers+=("$file")
+done
 log=$program.log
 limits=(-timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=256 -artifact_prefix=build/fuzz/)
 echo "fuzzing $program for $seconds seconds"

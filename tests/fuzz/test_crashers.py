@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Small files that once broke a promise; the fuzzer replays them too (tests/check/fuzz.sh)."""
 
+import lzma
 from pathlib import Path
 
 import mmdskin
@@ -27,3 +28,16 @@ def test_models_that_broke_a_promise_are_refused_or_sound(path):
     pose = model.pose(None, [0, 1])
     assert np.isfinite(pose.bone_matrices).all()
     assert np.isfinite(mmdskin.skin(model, pose, backend="cpu").positions).all()
+
+
+@of("motion")
+def test_motions_that_broke_a_promise_are_refused_or_sound(path):
+    """The names of vmd_hash_flood have one hash; how long they take, test_hostile_files.py says."""
+    data = lzma.open(path).read() if path.suffix == ".xz" else path.read_bytes()
+    try:
+        motion = mmdskin.load_motion(data)
+    except mmdskin.FormatError:
+        return
+    for track in motion.morphs:
+        assert track.frames.tolist() == sorted(set(track.frames)), track.name
+        assert np.isfinite(track.weights).all()
