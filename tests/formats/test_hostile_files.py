@@ -85,6 +85,32 @@ def test_names_that_begin_alike_take_time_in_proportion():
     assert growth(work, 1500, 3000) < MOST  # a file of four times the bytes
 
 
+def properties(keys, names):
+    """A file whose last key lists all the names."""
+    states = [(str(i), 0) for i in range(names)]
+    listed = [
+        mf.PropertyKey(frame, 1, states if frame == keys - 1 else []) for frame in range(keys)
+    ]
+    return mf.write_vmd(mf.Keys("", [], [], properties=listed))
+
+
+def test_states_of_ik_names_take_time_in_proportion():
+    """Each key has one of each name; so many names no model has."""
+
+    def work(n):
+        data = properties(n, 500)
+        return lambda: mmdskin.load_motion(data)
+
+    assert growth(work, 2000, 8000) < MOST
+
+
+def test_keys_times_names_out_of_proportion_to_the_file_are_refused():
+    message = r"4000 keys of 4000 IK names, limit \d+ states"
+    with pytest.raises(mmdskin.FormatError, match=message) as raised:
+        mmdskin.load_motion(properties(4000, 4000))
+    assert raised.value.section == "properties"
+
+
 def test_morphs_of_all_materials_take_time_in_proportion():
     def work(n):
         offsets = np.ones((n, 29), np.float32)

@@ -8,6 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+/* A key has a state of every name, listed or not; MMD lists all, which is 21 bytes a state. */
+enum { MAX_STATES_PER_BYTE = 64 };
+
 static const char signature[] = "Vocaloid Motion Data", first_version[] = " file";
 
 typedef struct vmd {
@@ -348,6 +351,7 @@ static bool read_property_section(vmd *v)
     size_t count;
     if (!read_count(v, "properties", MMD_VMD_PROPERTY, true, &count))
         return false;
+    size_t start = v->r.in.offset;
     property *properties = mmd_reader_alloc(&v->spare, count, sizeof *properties);
     if (!properties || !allocate_keys(v, count, &keys, &spare))
         return sound(v);
@@ -367,9 +371,10 @@ static bool read_property_section(vmd *v)
             return false;
     }
     count = mmd_keys_sort(keys, spare, count);
-    if (names.count && count > MMD_MAX_RECORDS / names.count)
-        return mmd_reader_fail(&v->r, "%zu keys of %zu IK names, limit %d states", count,
-                               names.count, MMD_MAX_RECORDS);
+    size_t most = MAX_STATES_PER_BYTE * (v->r.in.offset - start);
+    if (names.count && count > most / names.count)
+        return mmd_reader_fail(&v->r, "%zu keys of %zu IK names, limit %zu states", count,
+                               names.count, most);
     mmd_property_track_alloc(&v->r, &v->motion->properties, count, names.count);
     if (!sound(v))
         return false;
