@@ -263,7 +263,12 @@ class Reader(case.Case):
         sentences, names = set(), set()
         for path in sorted((ROOT / "csrc/core/formats").glob("*.c")):
             code = path.read_text("utf-8")
-            sentences |= set(re.findall(r'fail\([^";]*"([^"%]*(?:%[^s"][^"]*|[^"]*))"', code))
+            sentences |= set(
+                re.findall(
+                    r'(?:reader_fail|err, MMD_E_FORMAT)\b[^";]*"([^"%]*(?:%[^s"][^"]*|[^"]*))"',
+                    code,
+                )
+            )
             names |= set(
                 re.findall(r'(?:open|believe|read_count|track|section)\([^";]*"(\w[^"]*)"', code)
             )
