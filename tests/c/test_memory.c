@@ -217,6 +217,36 @@ static void material_morphs_survive_every_failing_allocation(void)
     pmx_sample_free(&sample);
 }
 
+static void methods_against_bulges_survive_every_failing_allocation(void)
+{
+    pmx_sample sample = pmx_sample_new(layout_of_blocks());
+    mmd_model *model = mmd_model_load(sample.data, sample.size, NULL);
+    mmd_mesh *mesh = model ? mmd_mesh_of_model(model, NULL) : NULL;
+    if (!CHECK(mesh))
+        return;
+    float *segments = calloc(6 * model->bone_count, sizeof *segments);
+    int32_t *parents = calloc(model->bone_count, sizeof *parents);
+    for (size_t b = 0; b < model->bone_count; b++)
+        parents[b] = model->bones[b].parent;
+    STARVE(2, err, mmd_model_segments(model, segments, &err));
+    mmd_mesh_extras extras = {.triangles = model->triangles,
+                              .triangle_count = model->triangle_count,
+                              .segments = segments,
+                              .parents = parents,
+                              .segment_count = model->bone_count,
+                              .parent_count = model->bone_count};
+    for (int method = MMD_METHOD_BULGE_FREE; method <= MMD_METHOD_CENTERS_OF_ROTATION; method++) {
+        mmd_mesh *variant;
+        STARVE(8, err, (variant = mmd_mesh_variant(mesh, (mmd_method)method, &extras, &err)));
+        mmd_mesh_free(variant);
+    }
+    free(parents);
+    free(segments);
+    mmd_mesh_free(mesh);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
 void memory_tests(void)
 {
     RUN(loading_survives_every_failing_allocation);
@@ -225,6 +255,7 @@ void memory_tests(void)
     RUN(posing_survives_every_failing_allocation);
     RUN(material_morphs_survive_every_failing_allocation);
     RUN(a_mesh_survives_every_failing_allocation);
+    RUN(methods_against_bulges_survive_every_failing_allocation);
     RUN(many_groups_survive_every_failing_allocation);
     RUN(skinning_survives_every_failing_allocation);
 }
