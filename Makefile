@@ -32,7 +32,7 @@ MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
 	$$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench wheel wheels addon format check check-windows check-arm check-pythons check-same fuzz clean help
+.PHONY: build demo test bench coverage wheel wheels addon format check check-windows check-arm check-pythons check-same fuzz clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -224,3 +224,32 @@ check-fuzz: $(FUZZERS:%=build/fuzz/%-run)
 
 build/fuzz/%-run: build/fuzz/% build/fuzz/seeds
 	bash tests/check/fuzz.sh $< $(FUZZ_SECONDS)
+
+# Which lines of the core run in the C tests, the fuzz targets and the tests of the module.
+
+COVER_CORE := $(CORE:csrc/core/%.c=build/coverage/core/%.o)
+COVER_FLAGS := -g -fprofile-instr-generate -fcoverage-mapping
+COVER := -O1 -DMMD_TEST_MEMORY $(COVER_FLAGS)
+
+coverage: build/coverage/tests $(FUZZERS:%=build/coverage/%) build/coverage/module build/fuzz/seeds ## Show the lines of the core that tests and fuzz targets run
+	@$(BIN)/python tests/check/coverage.py build/coverage $(FUZZERS)
+
+build/coverage/core/%.o: csrc/core/%.c $(HEADERS) build/packages-check
+	@mkdir -p $(@D)
+	@echo clang, coverage $<
+	@clang $(CFLAGS) $(COVER) -c $< -o $@
+
+build/coverage/tests: $(COVER_CORE) $(C_TESTS)
+	@echo clang, coverage $@
+	@clang $(CFLAGS) $(COVER) -Itests/c $(filter %.c %.o,$^) -lm -o $@
+
+$(FUZZERS:%=build/coverage/%): build/coverage/%: tests/fuzz/%.c tests/fuzz/target.c $(COVER_CORE) \
+		$(wildcard tests/fuzz/*.h)
+	@echo clang, coverage $@
+	@clang $(CFLAGS) $(COVER) -fsanitize=fuzzer $(filter %.c %.o,$^) -lm -o $@
+
+build/coverage/module: $(MODULE_SOURCES) build/installed
+	@echo clang, coverage $@
+	@CC=clang LDSHARED="clang -shared" CFLAGS="$(COVER_FLAGS)" LDFLAGS="$(COVER_FLAGS)" \
+		$(BIN)/python setup.py --quiet build_ext --build-lib $@ --build-temp build/coverage/temp
+	@touch $@

@@ -83,8 +83,9 @@ static void skin(const mmd_mesh *mesh, const float *matrices, const float *slide
                         .matrix_frames = 1,
                         .sliders = sliders,
                         .slider_frames = 1,
-                        .method = (mmd_method)(way % 3),
+                        .method = mesh->method ? mesh->method : (mmd_method)(way % 3),
                         .sdef_blend = way < 3 ? MMD_SDEF_NLERP : MMD_SDEF_SLERP,
+                        .correction = 1,
                         .positions = wanted,
                         .normals = mesh->has_normals ? normals : NULL};
     PROMISE(mmd_skin_check(&job, NULL));
@@ -174,6 +175,33 @@ static void pose_and_skin(const mmd_rig *rig, const mmd_mesh *mesh, chance *c)
     free(translations), free(rotations), free(given), free(sliders), free(matrices);
 }
 
+/* By the methods against bulges. */
+static void skin_variants(const mmd_model *model, const mmd_mesh *mesh)
+{
+    size_t b = model->bone_count;
+    float *segments = room_for(6 * b, sizeof *segments),
+          *matrices = room_for(16 * b, sizeof(float));
+    int32_t *parents = room_for(b, sizeof *parents);
+    for (size_t i = 0; i < b; i++)
+        parents[i] = model->bones[i].parent;
+    PROMISE(mmd_model_segments(model, segments, NULL));
+    PROMISE(all_finite(segments, 6 * b));
+    mmd_mesh_extras extras = {.triangles = model->triangles,
+                              .triangle_count = model->triangle_count,
+                              .segments = segments,
+                              .parents = parents,
+                              .segment_count = b,
+                              .parent_count = b};
+    gentle_matrices(b, matrices);
+    for (int method = MMD_METHOD_BULGE_FREE; method <= MMD_METHOD_CENTERS_OF_ROTATION; method++) {
+        mmd_mesh *variant = mmd_mesh_variant(mesh, (mmd_method)method, &extras, NULL);
+        PROMISE(variant);
+        skin(variant, matrices, NULL, 0, false);
+        mmd_mesh_free(variant);
+    }
+    free(segments), free(matrices), free(parents);
+}
+
 static void morph_everything(const mmd_model *model, chance *c)
 {
     size_t m = model->morph_count;
@@ -196,6 +224,7 @@ void exercise_model(const mmd_model *model, chance *c)
     mmd_rig *rig = mmd_rig_new(model, NULL);
     PROMISE(mesh && rig);
     pose_and_skin(rig, mesh, c);
+    skin_variants(model, mesh);
     morph_everything(model, c);
     mmd_rig_free(rig);
     mmd_mesh_free(mesh);
