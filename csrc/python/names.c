@@ -180,6 +180,21 @@ static bool number_items(PyObject *self, mmd_named kind, size_t limit, named_ite
     return good;
 }
 
+/* Whatever is no dict may give anything. */
+static bool check_pairs(const char *argument, named_items *items)
+{
+    items->count = (size_t)PyList_Size(items->pairs);
+    for (size_t i = 0; i < items->count; i++) {
+        PyObject *pair = PyList_GetItem(items->pairs, (Py_ssize_t)i);
+        if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+            PyErr_Format(PyExc_TypeError, "%s: its items are pairs of name and value, not %R",
+                         argument, pair);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool take_items(PyObject *self, mmd_named kind, size_t limit, PyObject *given,
                        const char *argument, named_items *items)
 {
@@ -189,10 +204,7 @@ static bool take_items(PyObject *self, mmd_named kind, size_t limit, PyObject *g
         return false;
     }
     items->pairs = PyMapping_Items(given);
-    if (!items->pairs)
-        return false;
-    items->count = (size_t)PyList_Size(items->pairs);
-    return number_items(self, kind, limit, items);
+    return items->pairs && check_pairs(argument, items) && number_items(self, kind, limit, items);
 }
 
 static PyObject *value_of(const named_items *items, size_t i)

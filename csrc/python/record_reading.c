@@ -120,9 +120,18 @@ static bool read_record(mmd_record kind, PyObject *record, const char *list, siz
     return true;
 }
 
+PyObject *mmd_record_sequence(PyObject *given, const char *place)
+{
+    PyObject *all = PySequence_Tuple(given);
+    if (!all && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: expected a sequence, not %R", place,
+                     (PyObject *)Py_TYPE(given));
+    return all;
+}
+
 void *mmd_records_read(mmd_record kind, PyObject *records, const char *list, size_t *count)
 {
-    PyObject *all = PySequence_Tuple(records);
+    PyObject *all = mmd_record_sequence(records, list);
     if (!all)
         return NULL;
     size_t size = mmd_record_types[kind].size;

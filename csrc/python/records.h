@@ -53,6 +53,9 @@ PyObject *mmd_records_of(mmd_state *state, mmd_record kind, const void *data, si
    kinds that are made of texts, integers, numbers, vectors and words. */
 void *mmd_records_read(mmd_record kind, PyObject *records, const char *list, size_t *count);
 
+/* A tuple of what is given; a TypeError names the place. */
+PyObject *mmd_record_sequence(PyObject *given, const char *place);
+
 PyObject *mmd_text_object(mmd_text text);
 PyObject *mmd_texts_object(const mmd_text *texts, size_t count);
 

@@ -31,8 +31,10 @@ static bool take_text(PyObject *value, const char *place, mmd_taking *taking, mm
                      (PyObject *)Py_TYPE(value));
         return false;
     }
-    Py_ssize_t size;
+    Py_ssize_t size = 0;
     const char *data = PyUnicode_AsUTF8AndSize(value, &size);
+    if (!data && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        PyErr_Format(PyExc_ValueError, "%s: half of a surrogate pair", place);
     *text = (mmd_text){data, (size_t)size};
     return data && PyList_Append(taking->held, value) == 0;
 }
@@ -77,7 +79,7 @@ bool mmd_take_ik_names(const mmd_field *field, PyObject *value, mmd_taking *taki
         PyErr_Format(PyExc_TypeError, "%s: expected a sequence of names, not a str", place);
         return false;
     }
-    PyObject *names = PySequence_Tuple(value);
+    PyObject *names = mmd_record_sequence(value, place);
     bool good = names != NULL;
     if (good) {
         track->ik_count = (size_t)PyTuple_Size(names);
@@ -131,7 +133,7 @@ static bool take_record(mmd_record kind, PyObject *record, mmd_taking *taking, v
 static bool take_records(mmd_record kind, PyObject *records, const char *name, mmd_taking *taking,
                          void **tracks, size_t *count)
 {
-    PyObject *all = PySequence_Tuple(records);
+    PyObject *all = mmd_record_sequence(records, name);
     if (!all)
         return false;
     size_t size = mmd_record_types[kind].size;

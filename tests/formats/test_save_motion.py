@@ -247,7 +247,8 @@ def test_a_bad_bone_track_is_refused_by_name(change, kind, text):
         ({"morphs": [("m", [0], None)]}, ValueError, "morphs[0].weights: not given"),
         ({"morphs": [("m", [0])]}, TypeError, "morphs[0]: expected a MorphTrack"),
         ({"bones": [7]}, TypeError, "bones[0]: expected a BoneTrack"),
-        ({"bones": 7}, TypeError, "'int' object is not iterable"),
+        ({"bones": 7}, TypeError, "bones: expected a sequence, not <class 'int'>"),
+        ({"name": "\ud800"}, ValueError, "name: half of a surrogate pair"),
         ({"name": None}, TypeError, "name: expected a str"),
         ({"light": ([0], [[1, 1, 1]], None)}, ValueError, "light.directions: not given"),
         ({"shadow": ([0], [3], [0])}, ValueError, "shadow.modes: key 0, component 0: 3, limit 2"),
@@ -272,6 +273,7 @@ def test_a_bad_bone_track_is_refused_by_name(change, kind, text):
             "properties.ik_names: expected a sequence of names",
         ),
         ({"properties": ([0], [1], (3,), [[1]])}, TypeError, "properties.ik_names[0]: expected a str"),
+        ({"properties": ([0], None, None, [[1]])}, TypeError, "properties.ik_names: expected a seq"),
         ({"camera": (1, 2)}, TypeError, "camera: expected a CameraTrack"),
     ],
 )  # fmt: skip

@@ -223,3 +223,23 @@ def test_bad_named_bones_are_refused_by_name(model, given, kind, text):
 def test_a_dict_of_bones_takes_no_rotations_beside_it(model):
     with pytest.raises(TypeError, match="translations"):
         model.pose_from({"左足": (None, None)}, np.tile(REST, (7, 1)))
+
+
+class Odd:
+    """A mapping by its methods alone."""
+
+    def __init__(self, items):
+        self.given = items
+
+    def __getitem__(self, name):
+        raise KeyError(name)
+
+    def items(self):
+        return self.given
+
+
+@pytest.mark.parametrize("item", [["root", (None, None)], None, (), ("root",), ("root", 1.0, 3)])
+@pytest.mark.parametrize("call", ["sliders", "pose_from"])
+def test_items_that_are_no_pairs_are_a_type_error(model, call, item):
+    with pytest.raises(TypeError, match="its items are pairs of name and value, not "):
+        getattr(model, call)(Odd([item]))

@@ -52,9 +52,9 @@ def test_a_bad_setting_is_named(settings, text):
 
 @pytest.mark.parametrize("records", [[1], 1, [None], [object()]])
 def test_what_is_no_record_is_a_type_error(records):
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="^bodies"):
         mmdskin.World(records, [])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="^joints"):
         mmdskin.World(PAIR, records)
 
 
