@@ -5,36 +5,33 @@
    each has some tenths of a millisecond to do then. */
 enum { THREADS_OF_SLICE = 16 };
 
-/* The number that a function of os returns, or of what it returns; 1 for None. 0 with an exception.
- */
-static size_t ask(PyObject *function, PyObject *argument)
+/* What a function of os counts; 0 where it does not know, with or without an exception. */
+static size_t ask(PyObject *os, const char *name, bool of_process)
 {
-    PyObject *answer = PyObject_CallFunctionObjArgs(function, argument, NULL);
-    Py_ssize_t count = !answer             ? -1
-                       : answer == Py_None ? 1
-                       : argument          ? PyObject_Size(answer)
-                                           : PyLong_AsSsize_t(answer);
+    PyObject *answer =
+        of_process ? PyObject_CallMethod(os, name, "i", 0) : PyObject_CallMethod(os, name, NULL);
+    Py_ssize_t count = !answer || answer == Py_None ? 0
+                       : of_process                 ? PyObject_Size(answer)
+                                                    : PyLong_AsSsize_t(answer);
     Py_XDECREF(answer);
-    Py_DECREF(function);
-    return count < 0 ? 0 : (size_t)count;
+    return count > 0 ? (size_t)count : 0;
 }
 
-/* Cores that this process may use, by the best that this Python and system know. 0 with an
-   exception. */
+/* Cores that this process may use, by the best that this Python and system know; 1 where they know
+   nothing. 0 with an exception that is no answer, as of Ctrl-C. */
 static size_t count_cores(void)
 {
     static const char *const names[] = {"process_cpu_count", "sched_getaffinity", "cpu_count"};
-    PyObject *os = PyImport_ImportModule("os"), *self = PyLong_FromLong(0), *function = NULL;
+    PyObject *os = PyImport_ImportModule("os");
     size_t count = 0;
-    for (int i = 0; os && self && !function && i < 3; i++) {
+    for (int i = 0; os && count == 0 && i < 3; i++) {
+        count = ask(os, names[i], i == 1);
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+            break;
         PyErr_Clear();
-        function = PyObject_GetAttrString(os, names[i]);
-        if (function)
-            count = ask(function, i == 1 ? self : NULL);
     }
-    Py_XDECREF(self);
     Py_XDECREF(os);
-    return count;
+    return count || PyErr_Occurred() ? count : 1;
 }
 
 static bool take_threads(PyObject *argument, size_t *threads)

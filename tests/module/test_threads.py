@@ -82,6 +82,39 @@ def test_a_number_of_threads_is_refused_by_name_and_nothing_is_written(model, th
         model.pose_from(np.zeros((bones, 3)), np.ones((bones, 4)), threads=threads)
 
 
+def no_answer(*_of):
+    raise PermissionError(1, "Operation not permitted")
+
+
+COUNTS = ("process_cpu_count", "sched_getaffinity", "cpu_count")
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        (no_answer, no_answer, no_answer),
+        (lambda: None, lambda _: set(), lambda: None),
+        (lambda: 0, lambda _: 3, lambda: -3),
+        (lambda: 10**30, no_answer, lambda: 2),
+    ],
+)
+def test_an_os_that_cannot_count_its_cores_is_no_error(model, motion, monkeypatch, answers):
+    for name, answer in zip(COUNTS, answers, strict=True):
+        monkeypatch.setattr(os, name, answer, raising=False)
+    frames = np.linspace(0, 60, 3000)
+    found, wanted = (model.pose(motion, frames, threads=n) for n in (None, 1))
+    assert np.array_equal(found.bone_matrices, wanted.bone_matrices)
+
+
+def test_an_interrupt_while_cores_are_counted_is_not_lost(model, motion, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "process_cpu_count", interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        model.pose(motion, np.linspace(0, 60, 3000))
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
 def test_no_thread_is_left_after_a_call(model, motion):
     mmdskin.skin(model, model.pose(motion, np.arange(70), threads=4), backend="cpu", threads=4)
