@@ -77,7 +77,9 @@ const char mmd_camera_at_doc[] =
     "cut,\n"
     "and nothing lies between them. A camera at its target or beyond it, looking away, has a "
     "target\n"
-    "one unit ahead. Without keys: MMD's own, (0, 10, -45) towards (0, 10, 0) with 30 degrees. "
+    "one unit ahead. None is nearer than a 4096th of how far out the camera is, so that float32 "
+    "still\n"
+    "has the way there. Without keys: MMD's own, (0, 10, -45) towards (0, 10, 0) with 30 degrees. "
     "Keys\n"
     "without perspective are taken as if they had it; Motion.camera.perspective tells.\n\n"
     "Raises ValueError for a frame that is not finite.";

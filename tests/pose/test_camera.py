@@ -62,6 +62,15 @@ def test_a_camera_at_its_target_or_beyond_looks_the_same_way(distance):
     assert camera.target.tolist() == [0, 0, distance + 1]
 
 
+@pytest.mark.parametrize("distance", [0, -1e-3, -45, 1e8])
+def test_far_away_the_target_is_still_ahead_of_the_camera(distance):
+    far = key(0, distance=distance, target=(0, -1e10, 0), rotation=(0.3, 0.5, 0))
+    camera = motion_of(far).camera_at(0)
+    way = np.float64(camera.target) - camera.position
+    ahead = [-math.cos(0.3) * math.sin(0.5), math.sin(0.3), math.cos(0.3) * math.cos(0.5)]
+    np.testing.assert_allclose(way / np.linalg.norm(way), ahead, atol=1 / 4096)
+
+
 def test_each_value_has_its_own_curve():
     for channel, member in enumerate(("x", "y", "z", "rotation", "distance", "view angle")):
         curves = bytearray(STRAIGHT * 6)

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* Of the way to the target, as a share of the position: rounding to float turns it little then. */
+static const double LEAST_REACH = 1.0 / 4096;
+
 /* What a key holds and what lies between keys. */
 typedef struct camera_key {
     double target[3], rotation[3], distance, view_angle;
@@ -63,11 +66,15 @@ void mmd_camera_at(const mmd_camera_track *track, double frame, mmd_camera *out)
     camera_key key = track->key_count ? sample(track, frame) : unset;
     double ahead[3];
     view_rows(key.rotation, out->up, ahead);
-    /* A camera on its target or beyond it looks away from it: then the target is a unit ahead. */
-    double reach = key.distance < 0 ? -key.distance : 1;
+    double farthest = 0;
     for (int i = 0; i < 3; i++) {
         out->position[i] = key.target[i] + key.distance * ahead[i];
-        out->target[i] = key.distance < 0 ? key.target[i] : out->position[i] + reach * ahead[i];
+        farthest = fmax(farthest, fabs(out->position[i]));
     }
+    /* A camera on its target or beyond it looks away from it: then the target is a unit ahead. */
+    double least = farthest * LEAST_REACH, reach = fmax(key.distance < 0 ? 0 : 1, least);
+    for (int i = 0; i < 3; i++)
+        out->target[i] =
+            -key.distance > least ? key.target[i] : out->position[i] + reach * ahead[i];
     out->fov = key.view_angle;
 }
