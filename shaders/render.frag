@@ -54,7 +54,7 @@ void main()
 
     vec3 a = corner(0), b = corner(1), c = corner(2);
     vec3 ray = vec3((gl_FragCoord.xy * pixel - 1.0) * vec2(reach.x, -reach.y), 1.0);
-    vec3 face = cross(b - a, c - a); // towards who sees the corners clockwise
+    vec3 face = scaled(cross(scaled(b - a), scaled(c - a))); // towards who sees the corners clockwise
     float along = dot(face, ray);
     float depth = a.z + dot(face, a - ray * a.z) / along;
     float least = min(min(a.z, b.z), c.z), most = max(max(a.z, b.z), c.z);
@@ -62,8 +62,9 @@ void main()
     gl_FragDepth = depth * depth_scale;
 
     vec3 n = face * view; // back from the view
-    if (has_normals && dot(given_normal, given_normal) > 0.0)
-        n = given_normal;
+    vec3 given = scaled(given_normal);
+    if (has_normals && dot(given, given) > 0.0)
+        n = given;
     n = normalize(along > 0.0 ? -n : n); // both sides face the camera
 
 #if PASS == COLOR

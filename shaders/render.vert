@@ -22,9 +22,10 @@ void main()
 {
     vec3 p = position.xyz;
 #if PASS == EDGE
-    float square = dot(normal, normal);
+    vec3 out_of = scaled(normal);
+    float square = dot(out_of, out_of);
     if (square > 0.0)
-        p += view * normal * (inversesqrt(square) * edge_size * edge_scale * max(p.z, 0.0));
+        p += view * out_of * (inversesqrt(square) * edge_size * edge_scale * max(p.z, 0.0));
     ahead = p.z;
 #else
     given_normal = normal;

@@ -102,8 +102,8 @@ typedef struct render_work {
 
 static GLuint compile_stage(GLenum stage, const char *header, const char *source, mmd_error *err)
 {
-    const char *sources[] = {header, source};
-    return mmd_gl_compile(stage, sources, 2, err);
+    const char *sources[] = {header, mmd_shader_scaled_glsl, source};
+    return mmd_gl_compile(stage, sources, 3, err);
 }
 
 static bool make_painter(painter *out, enum pass pass, mmd_error *err)
@@ -405,12 +405,14 @@ static void upload_frame(render_work *work, size_t frame)
 static void set_view(const render_work *work, const painter *with, const target *to)
 {
     const mmd_render_job *job = work->job;
-    float rows[9], length = 0;
+    float rows[9], to_light[3];
+    double square = 0; /* of the largest float too */
     for (int i = 0; i < 9; i++)
         rows[i] = (float)work->view.rows[i / 3][i % 3];
     for (int i = 0; i < 3; i++)
-        length += job->light[i] * job->light[i];
-    length = sqrtf(length);
+        square += (double)job->light[i] * (double)job->light[i];
+    for (int i = 0; i < 3; i++)
+        to_light[i] = (float)(-(double)job->light[i] / sqrt(square));
     glUseProgram(with->name);
     glUniformMatrix3fv(with->view, 1, GL_TRUE, rows);
     glUniform2f(with->reach, (float)work->view.reach[0], (float)work->view.reach[1]);
@@ -418,8 +420,7 @@ static void set_view(const render_work *work, const painter *with, const target 
     glUniform1f(with->depth_scale, work->depth_scale);
     glUniform2f(with->pixel, 2 / (float)to->width, 2 / (float)to->height);
     glUniform1i(with->has_normals, job->normals != NULL);
-    glUniform3f(with->to_light, -job->light[0] / length, -job->light[1] / length,
-                -job->light[2] / length);
+    glUniform3fv(with->to_light, 1, to_light);
     glBindFramebuffer(GL_FRAMEBUFFER, to->framebuffer);
     gl1.Viewport(0, 0, to->width, to->height);
 }

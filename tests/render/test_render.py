@@ -5,7 +5,7 @@ import mmdskin
 import numpy as np
 import pytest
 from files import pmx_file as pmx
-from render.scene import CAMERA, draw, material, squares
+from render.scene import CAMERA, PLAIN, draw, material, squares
 from sample import model as sample
 
 pytestmark = pytest.mark.usefixtures("gl")
@@ -208,6 +208,51 @@ def test_materials_take_their_triangles_in_turn_and_the_rest_is_not_drawn():
     seen = draw(mesh, skinned, materials=[material(RED), material(GREEN)]).image
     assert (seen[:4, :4] == [255, 0, 0, 255]).all() and (seen[:4, 4:] == [0, 255, 0, 255]).all()
     assert (seen[4:, :, 3] == 0).all()
+
+
+# Lengths that float cannot square
+
+
+@pytest.mark.parametrize("length", [1e-42, 1e-30, 1e20, 3e38])
+def test_light_is_a_direction_of_any_length(length):
+    wanted = draw(*squares((0, 0, 0)), light=(0, 0, 1), materials=[PLAIN])
+    found = draw(*squares((0, 0, 0)), light=(0, 0, length), materials=[PLAIN])
+    np.testing.assert_array_equal(found.image, wanted.image)
+    assert (found.image[4, 4] == 255).all()
+
+
+@pytest.mark.parametrize("length", [1e-30, 1e20, 1e38])
+def test_normals_are_directions_of_any_length(length):
+    mesh, skinned = squares((0, 0, 0))
+    normals = skinned.normals * np.float32(length)
+    seen = draw(mesh, skinned._replace(normals=normals), want=("normals",)).normals
+    np.testing.assert_allclose(seen, np.broadcast_to([0, 0, -1], seen.shape), atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [1e-30, 1e20, 1e38])
+def test_edges_do_not_depend_on_the_length_of_normals(length):
+    mesh, skinned = cube()
+    options = {"camera": FAR, "size": (64, 64), "materials": [outlined(index_count=36)]}
+    bare = draw(mesh, skinned, **options).image
+    wanted = draw(mesh, skinned, edges=True, **options).image
+    longer = skinned._replace(normals=skinned.normals * np.float32(length))
+    np.testing.assert_array_equal(draw(mesh, longer, edges=True, **options).image, wanted)
+    assert (wanted != bare).any()
+
+
+@pytest.mark.parametrize("side", [1e-5, 1e-10, 1e-15, 1e8])
+def test_triangles_have_normals_at_any_size(side):
+    mesh, skinned = squares((0, 0, 0), side=side)
+    seen = draw(mesh, skinned._replace(normals=None), camera=None, want=("normals",)).normals
+    np.testing.assert_allclose(seen[4, 4], [0, 0, -1], atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [1e-300, 1e-200, 1e9])
+def test_up_is_a_direction_of_any_length(length):
+    mesh, skinned = squares((0.25, 0.25, 0), side=0.5)
+    camera = CAMERA._replace(up=(0, length, 0))
+    seen = draw(mesh, skinned, camera=camera, want=("triangles",)).triangles
+    assert (seen[:4, 4:] >= 0).all() and (seen >= 0).sum() == 16
 
 
 # Textures

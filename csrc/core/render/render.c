@@ -52,6 +52,26 @@ static void cross3(const double a[3], const double b[3], double out[3])
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
+/* So that its square is neither 0 nor infinite. */
+static void scale3(double v[3])
+{
+    double most = fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2]));
+    for (int i = 0; most > 0 && i < 3; i++)
+        v[i] /= most;
+}
+
+/* Ways of lengths near 1: to the target, up, and, as far as these two differ, to the right. */
+static void camera_ways(const mmd_camera *camera, double ahead[3], double up[3], double side[3])
+{
+    for (int i = 0; i < 3; i++) {
+        ahead[i] = camera->target[i] - camera->position[i];
+        up[i] = camera->up[i];
+    }
+    scale3(ahead);
+    scale3(up);
+    cross3(up, ahead, side);
+}
+
 static bool check_point(const double point[3], const char *name, size_t frame, mmd_error *err)
 {
     for (int i = 0; i < 3; i++) {
@@ -71,14 +91,12 @@ static bool check_camera(const mmd_camera *camera, size_t frame, mmd_error *err)
         !check_point(camera->target, "target", frame, err) ||
         !check_point(camera->up, "up", frame, err))
         return false;
-    double ahead[3], side[3];
-    for (int i = 0; i < 3; i++)
-        ahead[i] = camera->target[i] - camera->position[i];
-    cross3(camera->up, ahead, side);
+    double ahead[3], up[3], side[3];
+    camera_ways(camera, ahead, up, side);
     if (!(length3(ahead) > 0))
         return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: the target is the position",
                         frame);
-    if (!(length3(side) > LEAST_SINE * length3(camera->up) * length3(ahead)))
+    if (!(length3(side) > LEAST_SINE * length3(up) * length3(ahead)))
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "camera: frame %zu: up is zero or the way to the target", frame);
     if (!(camera->fov >= LEAST_FOV && camera->fov <= 180 - LEAST_FOV))
@@ -220,12 +238,10 @@ void mmd_render_view(const mmd_render_job *job, size_t frame, mmd_view *out)
         camera = &job->cameras[job->camera_frames > 1 ? frame : 0];
     else
         fitting = fitting_camera(job, frame);
-    double(*rows)[3] = out->rows, lengths[3];
-    for (int i = 0; i < 3; i++) {
+    double(*rows)[3] = out->rows, up[3], lengths[3];
+    for (int i = 0; i < 3; i++)
         out->position[i] = camera->position[i];
-        rows[2][i] = camera->target[i] - camera->position[i];
-    }
-    cross3(camera->up, rows[2], rows[0]);
+    camera_ways(camera, rows[2], up, rows[0]);
     cross3(rows[2], rows[0], rows[1]);
     for (int r = 0; r < 3; r++)
         lengths[r] = length3(rows[r]);
