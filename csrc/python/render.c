@@ -97,18 +97,31 @@ static bool take_skinned(render_call *call, PyObject *skinned)
     return false;
 }
 
+/* False, with a TypeError of this text unless there is an exception of another kind. */
+static bool refuse_type(const char *text)
+{
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_SetString(PyExc_TypeError, text);
+    return false;
+}
+
 static bool take_size(render_call *call, PyObject *size)
 {
+    static const char text[] = "size: expected (width, height), two integers";
     PyObject *two = PySequence_Tuple(size);
+    if (!two)
+        return refuse_type(text);
     Py_ssize_t given[2] = {0, 0};
-    bool pair = two && PyTuple_Size(two) == 2;
-    if (two && !pair)
-        PyErr_SetString(PyExc_ValueError, "size: expected (width, height)");
-    for (int i = 0; pair && i < 2; i++)
+    bool pair = PyTuple_Size(two) == 2;
+    for (int i = 0; pair && !PyErr_Occurred() && i < 2; i++)
         given[i] = PyNumber_AsSsize_t(PyTuple_GetItem(two, i), NULL);
-    Py_XDECREF(two);
+    Py_DECREF(two);
     if (PyErr_Occurred())
+        return refuse_type(text);
+    if (!pair) {
+        PyErr_SetString(PyExc_ValueError, text);
         return false;
+    }
     if (given[0] < 1 || given[1] < 1) {
         PyErr_Format(PyExc_ValueError, "size: %zd x %zd, expected at least 1 x 1", given[0],
                      given[1]);
@@ -133,10 +146,8 @@ static bool take_floats(PyObject *argument, const char *name, size_t count, floa
 static bool take_wanted(render_call *call, PyObject *want)
 {
     PyObject *names = PyUnicode_Check(want) ? NULL : PySequence_Tuple(want);
-    if (!names) {
-        PyErr_SetString(PyExc_TypeError, "want: expected a tuple of names");
-        return false;
-    }
+    if (!names)
+        return refuse_type("want: expected a tuple of names");
     bool known = true;
     for (Py_ssize_t i = 0; known && i < PyTuple_Size(names); i++) {
         PyObject *name = PyTuple_GetItem(names, i);
@@ -238,7 +249,7 @@ static bool take_surface(render_call *call, PyObject *mesh, const render_options
             return false;
         job->uvs = call->uvs.data;
     }
-    size_t limit = is_model ? mmd_model_data(mesh)->texture_count : INT32_MAX;
+    size_t limit = is_model ? mmd_model_data(mesh)->texture_count : MMD_SCENE_ANY_TEXTURE;
     if (!mmd_scene_take_textures(&call->scene, given->textures, limit))
         return false;
     if (call->scene.texture_count && !job->uvs) {
@@ -346,7 +357,9 @@ const char mmd_render_doc[] =
     "textures: {index: (h,w,4) uint8 sRGB, straight alpha}, row 0 at v = 0, repeated; indices as\n"
     "    materials have them, for a Mesh without materials any one. What is missing is white. "
     "They\n"
-    "    go to the device in every call: draw batches.\n"
+    "    go to the device in every call, and again for every 2^24 samples or so of a batch (a "
+    "picture\n"
+    "    has width * height * samples * samples): draw batches of small pictures.\n"
     "samples: n by n samples a pixel of the image, 1 to 8, for smooth outlines.\n"
     "backend: \"auto\" or \"gl\", which are the same here; llvmpipe does on machines without a "
     "GPU.\n\n"

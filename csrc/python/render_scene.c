@@ -18,7 +18,11 @@ static bool take_texture(mmd_scene *scene, PyObject *item, size_t limit, int32_t
     int overflow;
     long number = PyLong_AsLongAndOverflow(key, &overflow);
     if (overflow || number < 0 || (size_t)number >= limit) {
-        PyErr_Format(PyExc_ValueError, "textures: key %S, the model has %zu textures", key, limit);
+        if (limit == MMD_SCENE_ANY_TEXTURE)
+            PyErr_Format(PyExc_ValueError, "textures: key %S, expected 0 to %zu", key, limit - 1);
+        else
+            PyErr_Format(PyExc_ValueError, "textures: key %S, the model has %zu textures", key,
+                         limit);
         return false;
     }
     char name[48];
@@ -84,15 +88,19 @@ static bool take_floats(PyObject *record, size_t index, const char *field, size_
 static bool take_integer(PyObject *record, size_t index, const char *field, long least, long *out)
 {
     PyObject *member = PyObject_GetAttrString(record, field);
-    *out = member ? PyLong_AsLong(member) : -1;
-    Py_XDECREF(member);
-    if (PyErr_Occurred())
+    if (!member)
         return false;
-    if (*out >= least && *out <= INT32_MAX)
-        return true;
-    PyErr_Format(PyExc_ValueError, "materials[%zu].%s: %ld, expected %ld or more", index, field,
-                 *out, least);
-    return false;
+    int overflow = 0;
+    if (!PyIndex_Check(member))
+        PyErr_Format(PyExc_TypeError, "materials[%zu].%s: expected an integer, not %R", index,
+                     field, (PyObject *)Py_TYPE(member));
+    else
+        *out = PyLong_AsLongAndOverflow(member, &overflow);
+    if (!PyErr_Occurred() && (overflow || *out < least || *out > INT32_MAX))
+        PyErr_Format(PyExc_ValueError, "materials[%zu].%s: %S, expected %ld to %ld", index, field,
+                     member, least, (long)INT32_MAX);
+    Py_DECREF(member);
+    return !PyErr_Occurred();
 }
 
 static bool take_material(mmd_scene *scene, mmd_state *state, PyObject *record, size_t index)
@@ -102,7 +110,7 @@ static bool take_material(mmd_scene *scene, mmd_state *state, PyObject *record, 
     if (is_material == 0)
         PyErr_Format(PyExc_TypeError, "materials[%zu]: expected a Material, not %R", index,
                      (PyObject *)Py_TYPE(record));
-    long flags, texture, corners;
+    long flags = 0, texture = 0, corners = 0;
     if (is_material <= 0 || !take_floats(record, index, "diffuse", 4, out->diffuse) ||
         !take_floats(record, index, "ambient", 3, out->ambient) ||
         !take_floats(record, index, "edge_color", 4, out->edge_color) ||
@@ -111,6 +119,11 @@ static bool take_material(mmd_scene *scene, mmd_state *state, PyObject *record, 
         !take_integer(record, index, "texture", -1, &texture) ||
         !take_integer(record, index, "index_count", 0, &corners))
         return false;
+    if (corners % 3) {
+        PyErr_Format(PyExc_ValueError, "materials[%zu].index_count: %ld, expected a multiple of 3",
+                     index, corners);
+        return false;
+    }
     out->both_sides = flags & BOTH_SIDES;
     out->has_edge = flags & EDGE;
     out->triangle_count = (size_t)corners / 3;

@@ -19,6 +19,9 @@ typedef struct mmd_scene {
     bool camera_batch; /* members have an axis of frames */
 } mmd_scene;
 
+/* The limit of a Mesh's textures, of which there is no list. */
+#define MMD_SCENE_ANY_TEXTURE ((size_t)INT32_MAX)
+
 /* Each takes one argument, or fails with an exception that names it. `textures` comes before
    materials, which refer to it; None for materials: one grey material of all triangles. */
 bool mmd_scene_take_textures(mmd_scene *scene, PyObject *textures, size_t limit);

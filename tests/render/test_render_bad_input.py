@@ -30,8 +30,9 @@ def with_number(array, index, value):
         ({"size": (8, -1)}, ValueError, "size: 8 x -1"),
         ({"size": (8,)}, ValueError, r"size: expected \(width, height\)"),
         ({"size": (8, 8, 8)}, ValueError, r"size: expected \(width, height\)"),
-        ({"size": (8.5, 8)}, TypeError, "integer"),
-        ({"size": 8}, TypeError, "iterable"),
+        ({"size": (8.5, 8)}, TypeError, r"size: expected \(width, height\), two integers"),
+        ({"size": ("a", 8.5)}, TypeError, r"size: expected \(width, height\), two integers"),
+        ({"size": 8}, TypeError, r"size: expected \(width, height\), two integers"),
         ({"samples": 0}, ValueError, "samples: 0, expected 1 to 8"),
         ({"samples": 9}, ValueError, "samples: 9, expected 1 to 8"),
         ({"samples": -(2**40)}, ValueError, "samples: -1099511627776, expected 1 to 8"),
@@ -41,6 +42,7 @@ def with_number(array, index, value):
         ({"light": (0, 0, 0)}, ValueError, r"light: \(0, 0, 0\) is no direction"),
         ({"light": (0, INF, 0)}, ValueError, r"light: \(0, inf, 0\) is no direction"),
         ({"want": "image"}, TypeError, "want: expected a tuple of names"),
+        ({"want": 1}, TypeError, "want: expected a tuple of names"),
         ({"want": ("image", "color")}, ValueError, "want: 'color' is unknown"),
         ({"want": (1,)}, ValueError, "want: 1 is unknown"),
         ({"backend": "cpu"}, ValueError, 'backend: "cpu", pictures are drawn by "gl" alone'),
@@ -48,17 +50,27 @@ def with_number(array, index, value):
         ({"materials": [1]}, TypeError, r"materials\[0\]: expected a Material"),
         ({"materials": [material(index_count=9)]}, ValueError,
          r"materials\[0\]: 3 triangles, of the mesh's 2 are left 2"),
-        ({"materials": [material(index_count=-3)]}, ValueError, "index_count: -3"),
+        ({"materials": [material(index_count=-3)]}, ValueError,
+         r"materials\[0\].index_count: -3, expected 0 to 2147483647"),
+        ({"materials": [material(index_count=5)]}, ValueError,
+         r"materials\[0\].index_count: 5, expected a multiple of 3"),
+        ({"materials": [material(flags=2**31)]}, ValueError,
+         r"materials\[0\].flags: 2147483648, expected 0 to 2147483647"),
+        ({"materials": [material(texture=-(2**70))]}, ValueError,
+         r"materials\[0\].texture: -1180591620717411303424, expected -1 to 2147483647"),
+        ({"materials": [material(texture=1.0)]}, TypeError,
+         r"materials\[0\].texture: expected an integer, not <class 'float'>"),
         ({"materials": [material((NAN, 0, 0, 1))]}, ValueError, r"materials\[0\].ambient is NaN"),
         ({"materials": [material(diffuse=(1, 1, 1))]}, ValueError, r"materials\[0\].diffuse: shape"),
         ({"materials": [material(edge_size="a")]}, TypeError, r"materials\[0\].edge_size: dtype"),
-        ({"materials": [material(flags=None)]}, TypeError, "integer"),
+        ({"materials": [material(flags=None)]}, TypeError,
+         r"materials\[0\].flags: expected an integer"),
         ({"uvs": np.zeros((3, 2))}, ValueError, r"uvs: shape \(3, 2\), expected \(4, 2\)"),
         ({"uvs": np.full((4, 2), INF)}, ValueError, "uvs: frame 0, vertex 0 is infinite"),
         ({"textures": {0: TEXTURE}}, ValueError, "textures: a Mesh has no texture coordinates"),
         ({"textures": [TEXTURE]}, TypeError, "textures: expected a dict"),
         ({"textures": {"a": TEXTURE}}, TypeError, "textures: key 'a'"),
-        ({"textures": {-1: TEXTURE}}, ValueError, "textures: key -1"),
+        ({"textures": {-1: TEXTURE}}, ValueError, "textures: key -1, expected 0 to 2147483646"),
         ({"textures": {0: TEXTURE[..., :3]}}, ValueError, r"textures\[0\]: shape \(2, 2, 3\)"),
         ({"textures": {0: TEXTURE / 2}}, TypeError, r"textures\[0\]: dtype float64"),
         ({"textures": {0: TEXTURE[:0]}}, ValueError, r"textures\[0\]: 2 x 0 pixels"),
@@ -67,6 +79,17 @@ def with_number(array, index, value):
 def test_options_that_make_no_sense_are_refused(options, error, text):
     with pytest.raises(error, match=text):
         draw(*squares((0, 0, 0)), **options)
+
+
+def interrupted():
+    raise KeyboardInterrupt
+    yield
+
+
+@pytest.mark.parametrize("name", ["want", "size"])
+def test_an_exception_of_an_argument_s_own_is_not_replaced(name):
+    with pytest.raises(KeyboardInterrupt):
+        draw(*squares((0, 0, 0)), **{name: interrupted()})
 
 
 @pytest.mark.parametrize(
