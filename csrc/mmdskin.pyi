@@ -275,6 +275,7 @@ class Model:
         morph_weights: ArrayLike | None = None,
         *,
         ik: bool = True,
+        threads: int | None = None,
     ) -> Pose: ...
     @overload
     def pose_from(

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Morph weights, batches, poses, `out`, words: the fine print of the interface, a test each."""
 
+import ast
+import inspect
+
 import mmdskin
 import numpy as np
 import pytest
+from conftest import ROOT
 from files import pmx_file as pmx
 from files.small import rigid_file, small_file
 
@@ -468,3 +472,17 @@ def test_the_best_cpu_kernel_is_what_cpu_means(kernels):
     out = mmdskin.skin(model, matrices, backend="cpu").positions
     named = [mmdskin.skin(model, matrices, backend=kernel).positions for kernel in kernels]
     assert any(np.array_equal(out, other) for other in named)
+
+
+def test_every_overload_of_the_stubs_has_the_keywords_of_its_function():
+    stubs = ast.parse((ROOT / "csrc" / "mmdskin.pyi").read_text(encoding="utf-8"))
+    model = next(node for node in stubs.body if getattr(node, "name", "") == "Model")
+    overloads = [
+        node
+        for node in model.body
+        if getattr(node, "decorator_list", ()) and ast.unparse(node.decorator_list[0]) == "overload"
+    ]
+    assert overloads
+    for node in overloads:
+        parameters = inspect.signature(getattr(mmdskin.Model, node.name)).parameters
+        assert [arg.arg for arg in node.args.args + node.args.kwonlyargs] == list(parameters)
