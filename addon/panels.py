@@ -190,7 +190,7 @@ def _pose_source(layout, settings, scene):
 
 
 def _summary(obj, armature):
-    """Counted again only when a size has changed, as counting is slow."""
+    """Counted again only when a size has changed, as counting is slow, and not in edit mode."""
     keys = obj.data.shape_keys
     sizes = (
         len(obj.data.vertices),
@@ -200,6 +200,8 @@ def _summary(obj, armature):
         len(armature.data.bones),
     )
     known = _summaries.get(obj.name_full)
+    if obj.data.is_editmode:  # attributes are empty meanwhile
+        return known[1] if known else _Summary(np.zeros(len(mesh_source.DEFORM_NAMES), int), 0)
     if known is None or known[0] != sizes:
         try:
             source = mesh_source.read(obj, armature)

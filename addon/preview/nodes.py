@@ -20,9 +20,10 @@ def are_on(obj):
 
 
 def show(obj, on):
-    """Show the modifier that a mesh object has, or hide it."""
+    """Show the modifier of a mesh object, or hide it, if it is there."""
     modifier = modifier_of(obj)
-    modifier.show_viewport = modifier.show_render = on
+    if modifier is not None:
+        modifier.show_viewport = modifier.show_render = on
 
 
 def modifier_of(obj):

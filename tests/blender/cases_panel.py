@@ -7,6 +7,7 @@ from unittest import mock
 
 import bpy
 import case
+import numpy as np
 import scene
 
 CHILDREN = ("MMDSKIN_PT_bake", "MMDSKIN_PT_files", "MMDSKIN_PT_details")
@@ -43,6 +44,10 @@ class Layout:
 def redraw(obj):
     """Everything that Blender draws of the panels, in its order: a panel, then those below it."""
     scene.select(obj)
+    return redraw_as_it_is(obj)
+
+
+def redraw_as_it_is(obj):
     drawn = []
     context = SimpleNamespace(
         active_object=obj,
@@ -116,6 +121,20 @@ class Panel(case.Case):
         self.assertIn(("mmdskin.export", "format"), drawn)
         self.assertIn(("mmdskin.import_motion", None), drawn)
         self.assertTrue(any("SDEF: " in str(text) for text in drawn))
+
+    def test_draws_in_edit_mode_what_it_knows_from_before(self):
+        deform_data = sys.modules["addon_package"].deform_data
+        count = len(self.mesh.data.vertices)
+        none = np.full((count, 4), -1, np.int32), np.zeros((count, 4), np.float32)
+        deform_data.store(self.mesh.data, np.full(count, 3), *none)
+        known = redraw(self.mesh)
+        scene.select(self.mesh)
+        bpy.ops.object.mode_set(mode="EDIT")
+        self.addCleanup(bpy.ops.object.mode_set, mode="OBJECT")
+        bpy.ops.object.vertex_group_add()  # a size has changed
+        self.assertEqual(redraw_as_it_is(self.mesh), known)
+        sys.modules["addon_package"].panels._summaries.clear()
+        self.assertNotEqual(redraw_as_it_is(self.mesh), known)
 
     def test_looks_once_where_there_is_no_model(self):
         redraw(self.mesh)

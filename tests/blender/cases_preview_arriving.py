@@ -119,6 +119,14 @@ class Arrives(Arriving):
             self.assertTrue(self.armature.mmdskin.preview)
             self.assert_live()
 
+    def test_an_override_without_its_nodes_is_switched_off(self):
+        self.override()
+        for group in list(bpy.data.node_groups):
+            bpy.data.node_groups.remove(group)
+        done = bpy.ops.mmdskin.preview(action="DISABLE")
+        self.assertEqual(done, {"FINISHED"})
+        self.assertFalse(self.armature.mmdskin.preview)
+
     def test_an_override_keeps_its_own_switch_and_deformation(self):
         self.override()
         self.armature.mmdskin.preview = False
