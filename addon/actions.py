@@ -70,7 +70,7 @@ def hold(block: Block, action: bpy.types.Action | None, slots: Sequence[str]) ->
 def own(block: Block) -> bpy.types.Action:
     """Give a datablock an action that is its alone: a copy of what it has, or a new one."""
     data = block.animation_data or block.animation_data_create()
-    slot = data.action_slot.identifier if _LAYERED and data.action_slot else ""
+    slot = slot_of(data)
     action = data.action.copy() if data.action else bpy.data.actions.new(block.name)
     data.action = action
     if _LAYERED:
@@ -78,6 +78,30 @@ def own(block: Block) -> bpy.types.Action:
             action.slots.remove(other)
         data.action_slot = action.slots.get(slot)
     return action
+
+
+def own_of_strip(strip: bpy.types.NlaStrip) -> None:
+    """Give a strip a copy of its action."""
+    _put_into(strip, strip.action.copy(), slot_of(strip))
+
+
+def share_with_strip(strip: bpy.types.NlaStrip, action: bpy.types.Action, slot: str) -> None:
+    """Give a strip an action; a copy that nothing plays any more goes."""
+    copy = strip.action
+    _put_into(strip, action, slot)
+    if copy is not None and not copy.users:
+        bpy.data.actions.remove(copy)
+
+
+def slot_of(player: bpy.types.AnimData | bpy.types.NlaStrip) -> str:
+    """The identifier of the slot that animation data or a strip plays, empty where there is none."""
+    return player.action_slot.identifier if _LAYERED and player.action_slot else ""
+
+
+def _put_into(strip, action, slot):
+    strip.action = action
+    if _LAYERED:
+        strip.action_slot = action.slots.get(slot)
 
 
 def clear_if_empty(block: Block) -> None:
@@ -146,14 +170,42 @@ def of_action(action: bpy.types.Action) -> list[bpy.types.FCurve]:
 
 def playing(data: bpy.types.AnimData) -> list:
     """Every collection of curves that acts on the owner of the animation data."""
-    found = []
-    if data.action is not None:
-        found += _of_slot(data.action, getattr(data, "action_slot", None))
-    for track in data.nla_tracks:
-        for strip in track.strips:
-            if strip.action is not None:
-                found += _of_slot(strip.action, getattr(strip, "action_slot", None))
-    return found
+    return [curves for player in (data, *strips(data)) for curves in played(player)]
+
+
+def strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
+    """Those with an action; their names differ."""
+    return [strip for track in data.nla_tracks for strip in track.strips if strip.action]
+
+
+def played(player: bpy.types.AnimData | bpy.types.NlaStrip) -> list:
+    """The collections of curves that animation data, without its strips, or a strip plays."""
+    if player.action is None:
+        return []
+    return _of_slot(player.action, getattr(player, "action_slot", None))
+
+
+def plays_like(
+    player: bpy.types.AnimData | bpy.types.NlaStrip, action: bpy.types.Action, slot: str
+) -> bool:
+    """Whether a player has the same curves as the action's slot, muted or not."""
+    slots = getattr(action, "slots", None)
+    others = _of_slot(action, slots.get(slot) if slots is not None else None)
+    return _content(played(player)) == _content(others)
+
+
+def _content(found):
+    return {
+        (curve.data_path, curve.array_index): (
+            curve.extrapolation,
+            [modifier.type for modifier in curve.modifiers],
+            [_member(curve, name).tobytes() for name in _POINT if name not in _ENUMS],
+            # One by one: 3.4 does not fill arrays of all enumerations.
+            [[getattr(point, name) for name in _ENUMS] for point in curve.keyframe_points],
+        )
+        for curves in found
+        for curve in curves
+    }
 
 
 def _of_slot(action, slot):

@@ -116,7 +116,7 @@ def clear_mesh(obj):
         if name in blocks:
             blocks[name].mute = False
     sliders.bring_back(obj, state["sliders"])
-    sliders.give_action_back(obj, state["sliders"])
+    sliders.give_actions_back(obj, state["sliders"])
     if blocks:
         name, index = state["active"]
         obj.active_shape_key_index = blocks.find(name) if name and name in blocks else index

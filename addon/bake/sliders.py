@@ -21,8 +21,7 @@ def put_aside(obj, state):
         if key.value and key.name not in state["keys"]:
             noted["values"][key.name] = key.value
     paths = {actions.value_path(key.name) for key in muted}
-    if any(not curve.mute for curve in _curves(keys, paths)):
-        _own_action(keys, noted)
+    _own_actions(keys, paths, noted)
     for kind, curves in (("curves", _curves(keys, paths)), ("drivers", _drivers(keys, paths))):
         for curve in curves:
             if not curve.mute:
@@ -46,16 +45,27 @@ def bring_back(obj, noted):
             curve.mute = False
 
 
-def give_action_back(obj, noted):
-    """Let the keys share the action again of which `put_aside` had to take a copy."""
+def give_actions_back(obj, noted):
+    """Let the keys share the actions again of which `put_aside` had to take copies.
+
+    A copy that was edited since stays.
+    """
     keys = obj.data.shape_keys
-    shared = bpy.data.actions.get(noted.get("shared", ""))
-    if keys is None or shared is None or keys.animation_data is None:
+    data = keys.animation_data if keys else None
+    if data is None:
         return
-    copy = keys.animation_data.action
-    actions.hold(keys, shared, noted["slots"])
-    if copy is not None and not copy.users:
-        bpy.data.actions.remove(copy)
+    shared = _named(noted.get("shared", ""), noted.get("library"))
+    slot = noted["slots"][0] or actions.slot_of(data) if shared is not None else ""
+    if shared is not None and actions.plays_like(data, shared, slot):
+        copy = data.action
+        actions.hold(keys, shared, noted["slots"])
+        if copy is not None and not copy.users:
+            bpy.data.actions.remove(copy)
+    for strip in actions.strips(data):
+        name, library, slot = noted.get("strips", {}).get(strip.name, ("", None, ""))
+        shared = _named(name, library)
+        if shared is not None and actions.plays_like(strip, shared, slot):
+            actions.share_with_strip(strip, shared, slot)
 
 
 @contextlib.contextmanager
@@ -105,9 +115,42 @@ def _drivers(keys, paths):
     return [curve for curve in data.drivers if curve.data_path in paths] if data else []
 
 
-def _own_action(keys, noted):
-    """Muting a curve must not reach others that play the same action."""
-    action, slots = actions.held(keys)
-    if action is not None and action.users - action.use_fake_user > 1:
-        actions.own(keys)
-        noted["shared"], noted["slots"] = action.name, slots
+def _own_actions(keys, paths, noted):
+    """Muting a curve must not reach others that play the same action, nor another file's."""
+    data = keys.animation_data
+    if data is None:
+        return
+    players = [data, *actions.strips(data)]
+    uses = [player.action for player in players]
+    for player in [p for p in players if _moves_any(p, paths) and _is_shared(p.action, uses)]:
+        action = player.action
+        library = _path(action.library)
+        if player == data:
+            noted["shared"], noted["library"] = action.name, library
+            noted["slots"] = actions.held(keys)[1]
+            actions.own(keys)
+        else:
+            copied = noted.setdefault("strips", {})
+            copied[player.name] = action.name, library, actions.slot_of(player)
+            actions.own_of_strip(player)
+
+
+def _is_shared(action, uses):
+    """Whether more than these uses know an action."""
+    return action.library is not None or action.users - action.use_fake_user > uses.count(action)
+
+
+def _moves_any(player, paths):
+    """Whether a curve that is not muted is played for any of the paths."""
+    found = (curve for curves in actions.played(player) for curve in curves)
+    return any(curve.data_path in paths and not curve.mute for curve in found)
+
+
+def _named(name, library):
+    """The action of this name from the library with that path, None being this file."""
+    found = (action for action in bpy.data.actions if action.name == name)
+    return next((one for one in found if _path(one.library) == library), None)
+
+
+def _path(library):
+    return library.filepath if library else None

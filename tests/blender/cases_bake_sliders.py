@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Sliders that a bake has swallowed stand at 0, as exporters want it, and lose nothing."""
 
+import os
 import sys
+import tempfile
 from unittest import mock
 
 import bpy
@@ -153,18 +155,66 @@ class Kept(Sliders):
         bpy.ops.mmdskin.clear_bake()
         self.assertEqual(self.slider.value, 0.25)
 
-    def test_others_that_play_the_same_action_go_on(self):
-        self.key({1: 0.2, 4: 0.8})
-        action = self.keys.animation_data.action
+    def share(self):
+        """Another mesh that plays the action of this one; its Key."""
         other = scene.Scene(case.small_model(), "second").mesh.data.shape_keys
-        data = other.animation_data_create()
-        data.action = action
+        data, mine = other.animation_data_create(), self.keys.animation_data
+        data.action = mine.action
         if hasattr(data, "action_slot"):
-            data.action_slot = self.keys.animation_data.action_slot
+            data.action_slot = mine.action_slot
         scene.select(self.mesh)
         bpy.context.scene.frame_set(1)
+        return other
+
+    def test_others_that_play_the_same_action_go_on(self):
+        self.key({1: 0.2, 4: 0.8})
+        other = self.share()
         before = fingerprint.of_file()
         self.bake(1, 4)
         self.assert_at_zero(range(1, 5))
         self.assertAlmostEqual(other.key_blocks[SLIDER].value, 0.8, places=5)
         self.assert_cleared(before)
+
+    def test_others_that_play_the_action_of_a_strip_go_on(self):
+        self.key({1: 0.2, 4: 0.8})
+        other = self.share()
+        self.put_in_a_strip()
+        before = fingerprint.of_file()
+        self.bake(1, 4)
+        self.assert_at_zero(range(1, 5))
+        self.assertAlmostEqual(other.key_blocks[SLIDER].value, 0.8, places=5)
+        self.assert_cleared(before)
+
+    def test_keyframes_made_on_the_copy_of_a_shared_action(self):
+        self.key({1: 0.2, 4: 0.8})
+        other = self.share()
+        bpy.ops.mmdskin.bake()
+        self.slider.value = 0.6
+        self.slider.keyframe_insert("value", frame=9)
+        bpy.ops.mmdskin.clear_bake()
+        bpy.context.scene.frame_set(9)
+        self.assertAlmostEqual(self.slider.value, 0.6, places=5)
+        self.assertAlmostEqual(other.key_blocks[SLIDER].value, 0.8, places=5)
+
+    def test_an_action_of_another_file_is_not_written(self):
+        self.key({1: 0.2, 4: 0.8})
+        data = self.keys.animation_data
+        name, slot = data.action.name, getattr(data, "action_slot", None)
+        slot = slot and slot.identifier
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "actions.blend")
+            bpy.data.libraries.write(path, {data.action})
+            bpy.data.actions.remove(data.action)
+            with bpy.data.libraries.load(path, link=True) as (_, linked):
+                linked.actions = [name]
+            self.addCleanup(bpy.data.libraries.remove, bpy.data.libraries[0])
+            data.action = linked.actions[0]
+            if slot:
+                data.action_slot = data.action.slots[slot]
+            bpy.context.scene.frame_set(1)
+            before = fingerprint.of_file()
+            self.bake(1, 4)
+            self.assert_at_zero(range(1, 5))
+            self.assertIsNone(self.keys.animation_data.action.library)
+            self.assert_cleared(before)
+            self.assertEqual(self.keys.animation_data.action, linked.actions[0])
