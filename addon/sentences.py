@@ -362,6 +362,10 @@ SENTENCES = {
         "「{name}」の補正キー: 誤差 {before:.2g} → {after:.2g}（{count} キー）",
         "“{name}”的矫正形态键：误差 {before:.2g} → {after:.2g} 单位，{count} 个键",
     ),
+    "'{name}' needs no corrective keys: the Armature modifier shows the same": (
+        "「{name}」に補正キーは不要です。アーマチュアモディファイアーだけで同じ形になります",
+        "“{name}”不需要矫正形态键：骨架修改器显示的结果相同",
+    ),
     "Driven keys bring little to '{name}' in these frames: choose keyed ones, which are exact": (
         (
             "これらのフレームでは、関節で駆動するキーは「{name}」にほとんど効果がありません。"
@@ -423,6 +427,10 @@ SENTENCES = {
             "プリファレンスの「アドオン」で有効にしてください"
         ),
         "Blender 的 {format} 导出器已关闭：请在偏好设置的“插件”中启用",
+    ),
+    "{format} begins at frame 0: bake from frame 0 on, or use Alembic": (
+        "{format} はフレーム 0 から始まります。フレーム 0 以降をベイクするか、Alembic を使ってください",
+        "{format} 从第 0 帧开始：请从第 0 帧起烘焙，或使用 Alembic",
     ),
     "The collection of '{name}' is hidden: show it first": (
         "「{name}」のコレクションが非表示です。先に表示してください",

@@ -47,12 +47,6 @@ class Corrective:
         self._flat = 0
         self._joints = joint_keys.Joints(part, bones, self._blend) if options.driven else None
 
-    @property
-    def needed(self):
-        if self._joints:
-            return bool(self._joints.count)
-        return any(len(found.vertices) for found in self._found)
-
     def adds_to(self, state):
         """Whether an earlier bake stays: single poses gather where joints tell them apart."""
         gathers = state["target"] == "CORRECTIVE" and "joints" in state
@@ -83,11 +77,18 @@ class Corrective:
             )
         if self._joints:
             self._choose_keys()
+        if not any(len(found.vertices) for found in self._found) and not self._has_joints():
+            self.notes.append(
+                tr(
+                    "'{name}' needs no corrective keys: the Armature modifier shows the same",
+                    name=self.part.obj.name,
+                )
+            )
 
     def write(self, state):
         obj = self.part.obj
-        record.base_key(obj)
-        sliders.put_aside(obj, state)
+        if obj.data.shape_keys:
+            sliders.put_aside(obj, state)
         if self._joints:
             self._joints.write(state, self._add_key)
             return
@@ -97,7 +98,7 @@ class Corrective:
             for place in frames
         ]
         keys = obj.data.shape_keys
-        if self.options.moves:
+        if self.options.moves and names:
             state["curves"] = animation.add_pulses(keys, names, self.options.times, frames)
         else:
             for name in names:
@@ -105,6 +106,9 @@ class Corrective:
 
     def close(self, done):
         self._found.clear()
+
+    def _has_joints(self):
+        return self._joints is not None and self._joints.count
 
     def _correction(self, frame, matrices, mixed, target):
         everything = np.arange(len(mixed))
@@ -155,6 +159,7 @@ class Corrective:
         return _longest(left)
 
     def _add_key(self, state, name, vertices, offsets):
+        record.base_key(self.part.obj)
         positions = self._rest.copy()
         positions[vertices] += offsets
         return record.add_key(self.part.obj, state, name, positions).name

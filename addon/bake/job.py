@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import pose_source, skinner
-from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError
 from . import animation, corrective, mesh_cache, record, shape_keys, sliders, sources
@@ -272,7 +271,7 @@ def _with_parents(armature, names):
 
 
 def _write(targets, options):
-    warnings, notes, had_preview = [], [], []
+    warnings, notes = [], []
     for target in targets:
         obj, armature, state = target.part.obj, target.part.armature, target.part.state
         live = False
@@ -281,18 +280,12 @@ def _write(targets, options):
         warnings += target.warnings
         notes += target.notes
         if state is None:
-            if not target.needed:
-                had_preview += [armature] * live
-                continue
             state = record.begin(obj, armature, live)
         state["target"], state["deformation"] = options.target, list(target.part.deformation)
         if options.moves:
             state["frames"] = [options.frames[0], options.frames[-1]]
         target.write(state)
         record.store(obj, state)
-    baked = {target.part.armature for target in targets if STATE in target.part.obj}
-    for armature in set(had_preview) - baked:
-        switch.switch_on_again(armature)
     limited = sum(target.part.skinner.source.limited for target in targets)
     if limited:
         warnings.append(

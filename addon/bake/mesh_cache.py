@@ -25,8 +25,6 @@ _FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32
 class MeshCache:
     """The cache of one mesh."""
 
-    needed = True
-
     def __init__(self, part, bones, options):
         self.part, self.options = part, options
         self.warnings, self.notes = [], []

@@ -11,7 +11,6 @@ class ShapeKeys:
         self.part, self.options = part, options
         self.positions = []
         self.warnings, self.notes = [], []
-        self.needed = True
 
     def adds_to(self, state):
         """Whether an earlier bake stays: single frames gather."""

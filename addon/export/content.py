@@ -51,7 +51,7 @@ def of(models, scene):
         ranges = [
             (scene.frame_current,) * 2
         ]  # files hold the armature at rest, and poses in frames
-    keyed = all("curves" in state for state in states)
+    keyed = all("curves" in state or not state["keys"] for state in states)
     keyed = keyed and all(actions.held(model.armature)[0] for model in models)
     if not ranges:
         return Content(kind, tuple(objects), (scene.frame_current,) * 2, False, keyed)

@@ -210,8 +210,18 @@ class Driven(Corrective):
 
     def test_a_model_at_rest_needs_none(self):
         before = fingerprint.of_file()
-        self.bake()
+        with case.reports() as said:
+            self.bake()
+        self.assertIn("'model_mesh' needs no corrective keys", "".join(said))
+        self.assertEqual(self.baked_keys(), [])
+        bpy.ops.mmdskin.clear_bake()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_single_poses_gather_behind_one_that_needs_none(self):
+        self.bake()
+        self.bend(elbow=70)
+        self.bake()
+        self.assert_exact()
 
     def test_a_vertex_group_of_the_modifier_is_respected(self):
         self.mesh.modifiers[0].vertex_group = "mmd_vertex_order"
@@ -286,6 +296,7 @@ class Chosen(Corrective):
         before = fingerprint.of_file()
         keys, _ = self.chosen(tolerance=2 * self.before)
         self.assertEqual(keys, set())
+        bpy.ops.mmdskin.clear_bake()
         bpy.context.scene.frame_set(31)
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
