@@ -31,6 +31,11 @@ class Format(NamedTuple):
 
     def check(self, shown):
         """UserError where the file would not show what Blender shows."""
+        if shown.moves and shown.frames[0] < 0 and "start" not in self.options(shown):
+            raise UserError(
+                "{format} begins at frame 0: bake from frame 0 on, or use Alembic",
+                format=self.name,
+            )
         if self.keys and shown.kind == "MESH_CACHE":
             raise UserError(
                 "{format} cannot hold a mesh cache: bake shape keys or corrective keys",
@@ -54,7 +59,11 @@ class Format(NamedTuple):
         exporter = self.exporter()
         known = _properties(exporter)
         options = {name: v for name, v in self.options(shown).items() if name in known}
-        return exporter(filepath=path, **options)
+        if path.lower().endswith(".gltf"):
+            options["export_format"] = "GLTF_SEPARATE"
+        # Some ask a viewport what is selected, and that leaves out what it does not show.
+        with bpy.context.temp_override(selected_objects=list(shown.objects)):
+            return exporter(filepath=path, **options)
 
 
 def _properties(exporter):
@@ -95,6 +104,7 @@ def _fbx(shown):
 def _usd(shown):
     return {
         "selected_objects_only": True,
+        "evaluation_mode": "VIEWPORT",  # also what is off in renders
         "export_animation": shown.moves,
         # As it is shown, point by point: blend shapes would not keep values that do not move.
         "export_armatures": False,
@@ -106,6 +116,7 @@ def _usd(shown):
 def _alembic(shown):
     return {
         "selected": True,
+        "evaluation_mode": "VIEWPORT",
         "start": shown.frames[0],
         "end": shown.frames[1],
         "as_background_job": False,

@@ -15,6 +15,9 @@ def set_for(context, shown):
     """In the block the objects of a Content are selected, and its frames are the scene's."""
     layer, scene = context.view_layer, context.scene
     objects = [obj for obj in layer.objects if obj]
+    for obj in shown.objects:
+        if obj not in objects:
+            raise _is_hidden(obj)
     selected = [obj for obj in objects if obj.select_get()]
     modes = [(obj, obj.mode) for obj in objects if obj.mode != "OBJECT"]
     active = layer.objects.active
@@ -36,9 +39,7 @@ def set_for(context, shown):
             obj.hide_set(False)
             obj.select_set(True)
             if not obj.select_get():
-                raise UserError(
-                    "The collection of '{name}' is hidden: show it first", name=obj.name
-                )
+                raise _is_hidden(obj)
         layer.objects.active = shown.objects[0]
         if shown.moves:
             scene.frame_start, scene.frame_end = shown.frames
@@ -53,16 +54,22 @@ def set_for(context, shown):
         if (scene.frame_current, scene.frame_subframe) != place:
             scene.frame_set(place[0], subframe=place[1])
         values.restore()
+        for obj, mode in modes:
+            if obj.mode != mode:  # into which all that are selected go
+                for other in objects:
+                    other.select_set((other, mode) in modes)
+                _set_mode(layer, obj, mode)
         for obj in objects:
             obj.select_set(obj in selected)
         for obj, eye, viewport, select in hidden:
             obj.hide_set(eye)
             obj.hide_viewport, obj.hide_select = viewport, select
-        for obj, mode in modes:
-            if obj.mode != mode:
-                _set_mode(layer, obj, mode)
         layer.objects.active = active
         layer.update()
+
+
+def _is_hidden(obj):
+    return UserError("The collection of '{name}' is hidden: show it first", name=obj.name)
 
 
 def _keys(obj):

@@ -2,6 +2,7 @@
 """A model goes out by each exporter, comes back into an empty scene, and stands where it stood."""
 
 import errno
+import json
 import os
 import pathlib
 import sys
@@ -394,6 +395,23 @@ class Refused(Exported):
         bpy.context.view_layer.update()
         self.assert_refused("The collection of 'model_mesh' is hidden: show it first", "x.glb")
 
+    def test_an_armature_that_is_not_in_the_view_layer(self):
+        self.bake("CORRECTIVE", False)
+        collection = bpy.data.collections.new("excluded")
+        bpy.context.scene.collection.children.link(collection)
+        collection.objects.link(self.scene.armature)
+        for other in self.scene.armature.users_collection:
+            if other != collection:
+                other.objects.unlink(self.scene.armature)
+        bpy.context.view_layer.layer_collection.children["excluded"].exclude = True
+        name = self.scene.armature.name
+        self.assert_refused(f"The collection of '{name}' is hidden: show it first", "x.fbx")
+
+    def test_frames_before_0_that_exporters_would_leave_out(self):
+        bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=-2, frame_end=2)
+        self.assert_refused("FBX begins at frame 0: bake from frame 0 on", "x.fbx")
+        self.assert_refused("glTF begins at frame 0: bake from frame 0 on", "x.glb")
+
 
 class Scenes(Exported):
     """What else is in the scene, and how it stands, does not matter and does not change."""
@@ -422,6 +440,44 @@ class Scenes(Exported):
     def test_from_pose_mode(self):
         scene.select(self.scene.armature)
         bpy.ops.object.mode_set(mode="POSE")
+        self.assert_survives("FBX")
+
+    def test_from_pose_mode_beside_an_armature_in_object_mode(self):
+        other = scene.Scene(case.small_model(), "second")
+        scene.select(self.scene.armature)
+        bpy.ops.object.mode_set(mode="POSE")
+        other.armature.select_set(True)
+        self.assert_survives("FBX")
+
+    def test_what_renders_leave_out(self):
+        self.mesh.hide_render = True
+        self.assert_survives("USD")
+
+    def test_what_renders_leave_out_by_alembic(self):
+        self.mesh.hide_render = True
+        self.assert_survives("ALEMBIC")
+
+    def test_what_no_viewport_has_selected(self):
+        with bpy.context.temp_override(selected_objects=[]):
+            self.assert_survives("FBX")
+
+    def test_gltf_as_a_file_with_others_beside_it(self):
+        if bpy.app.version < (3, 6):
+            self.skipTest("glTF of this Blender holds keyed corrective keys only")
+        neighbour = self.folder / "baked.glb"
+        neighbour.write_bytes(b"another")
+        path = self.folder / "baked.gltf"
+        self.assertEqual(bpy.ops.mmdskin.export(filepath=str(path)), {"FINISHED"})
+        self.assertEqual(json.loads(path.read_text("utf-8"))["asset"]["version"], "2.0")
+        self.assertEqual(neighbour.read_bytes(), b"another")
+
+    def test_a_model_that_needs_no_corrective_keys(self):
+        bpy.ops.mmdskin.clear_bake()
+        for bone in self.scene.armature.pose.bones:
+            bone.matrix_basis.identity()
+        bpy.context.view_layer.update()
+        self.bake("CORRECTIVE", False)
+        self.note([1])
         self.assert_survives("FBX")
 
     def test_from_weight_paint(self):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The input is a script of bodies, joints and settings, and of what happens to them: steps and
-   written states. Whatever was accepted stays finite, and can be written back. */
+   written states. Whatever was accepted stays finite. */
 #include "core/physics/world.h"
 #include "target.h"
 
@@ -28,13 +28,6 @@ static float take_number(script *s)
     return byte < 16 ? hard[byte] : (float)(byte - 136) / 16;
 }
 
-static const double farthest = 1e6;
-
-static double take_place(script *s)
-{
-    return fmax(-farthest, fmin((double)take_number(s), farthest));
-}
-
 static void take_numbers(script *s, float *numbers, size_t count)
 {
     while (count--)
@@ -50,11 +43,10 @@ static mmd_rigid_body take_body(script *s)
                            .group = kinds / 9 % 4,
                            .mask = kinds < 128 ? 0xFFFF : 5};
     take_numbers(s, body.size, 3);
+    take_numbers(s, body.position, 3);
     take_numbers(s, body.rotation, 3);
-    for (int i = 0; i < 3; i++) {
-        body.position[i] = (float)take_place(s);
+    for (int i = 0; i < 3; i++)
         body.size[i] = fabsf(body.size[i]);
-    }
     body.mass = fabsf(take_number(s));
     body.linear_damping = take_number(s);
     body.angular_damping = take_number(s);
@@ -87,11 +79,11 @@ static void exercise(mmd_world *world, script *s)
         uint8_t what = take(s);
         if (what > 250) {
             for (size_t i = 0; i < count * STATE; i++)
-                state[i] = take_place(s);
+                state[i] = (double)take_number(s);
             mmd_world_set_state(world, state, NULL); /* or refuses */
         }
         for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-            places[i] = what & 1 ? take_place(s) : i % PLACE == 6;
+            places[i] = what & 1 ? (double)take_number(s) : i % PLACE == 6;
         if (!mmd_world_step(world, places, NULL))
             mmd_world_step(world, NULL, NULL);
         mmd_world_state(world, state);
@@ -103,23 +95,20 @@ static void exercise(mmd_world *world, script *s)
         for (size_t i = 0; i < touched * 10; i++)
             PROMISE(!isnan(points[i]));
     }
-    PROMISE(mmd_world_set_state(world, state, NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mmd_rigid_body bodies[BODIES];
     mmd_joint joints[JOINTS];
-    static const double rates[] = {60, 1, 1e5};
     script s = {data, size, 0};
     mmd_world_desc desc = {.body_count = take(&s) % (BODIES + 1),
                            .bodies = bodies,
                            .joint_count = take(&s) % (JOINTS + 1),
                            .joints = joints,
                            .gravity = {(double)take_number(&s), -98, 0},
-                           .hz = rates[take(&s) % 3]};
-    uint8_t sweeps = take(&s);
-    desc.iterations = sweeps < 250 ? 1 + sweeps % 10 : MMD_WORLD_ITERATIONS;
+                           .hz = 60,
+                           .iterations = 1 + take(&s) % 10};
     uint8_t settings = take(&s);
     desc.ground = settings & 1;
     desc.contacts = settings & 2;

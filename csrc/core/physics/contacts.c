@@ -9,9 +9,6 @@ enum { PAIRS_PER_BODY = 8, PAIRS_AT_LEAST = 64 };
 
 #define MOST_FRICTION 10
 
-/* A larger impulse has left the numbers, and would come back in every step. */
-#define MOST_KEPT 1e12
-
 /* What a body of Bullet has when it is told nothing. */
 #define GROUND_FRICTION 0.5
 #define GROUND_RESTITUTION 0
@@ -147,6 +144,6 @@ void mmd_touch_keep(mmd_touch *touch)
 {
     const mmd_row *row = touch->rows;
     for (size_t i = 0; i < touch->count; i++)
-        for (size_t k = 0; k < touch->manifolds[i].count; k++, row++)
-            touch->manifolds[i].points[k].impulse = row->impulse <= MOST_KEPT ? row->impulse : 0;
+        for (size_t k = 0; k < touch->manifolds[i].count; k++)
+            touch->manifolds[i].points[k].impulse = (row++)->impulse;
 }
