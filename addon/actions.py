@@ -170,7 +170,7 @@ def of_action(action: bpy.types.Action) -> list[bpy.types.FCurve]:
 
 def playing(data: bpy.types.AnimData) -> list:
     """Every collection of curves that acts on the owner of the animation data."""
-    return [curves for player in (data, *strips(data)) for curves in played(player)]
+    return played(data) + [curves for strip in strips(data) for curves in played(strip)]
 
 
 def strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
