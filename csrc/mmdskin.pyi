@@ -403,7 +403,7 @@ def render(
     background: ArrayLike = (1, 1, 1, 0),
     light: ArrayLike = (-0.5, -1, 0.5),
     edges: bool = False,
-    want: Sequence[Literal["image", "depth", "normals", "triangles"]] = ("image",),
+    want: Sequence[Literal["image", "depth", "normals", "triangles"]] = ...,
     materials: Sequence[Material] | None = None,
     uvs: ArrayLike | None = None,
     textures: dict[int, NDArray[np.uint8]] | None = None,

@@ -329,7 +329,7 @@ PyObject *mmd_py_render(PyObject *module, PyObject *args, PyObject *kwargs)
 
 const char mmd_render_doc[] =
     "render($module, mesh, skinned, *, size=(512, 512), camera=None, background=(1, 1, 1, 0),\n"
-    "       light=(-0.5, -1, 0.5), edges=False, want=(\"image\",), materials=None, uvs=None,\n"
+    "       light=(-0.5, -1, 0.5), edges=False, want=[\"image\"], materials=None, uvs=None,\n"
     "       textures=None, samples=1, backend=\"auto\")\n--\n\n"
     "A picture without a window, drawn by OpenGL. Returns a Rendered.\n\n"
     "mesh: a Model, or a Mesh with triangles, whose corners go clockwise seen from outside.\n"

@@ -142,7 +142,6 @@ def calls_refused():
         ((good, [1, 2]), {}),
         ((good,), {"method": "nonsense"}),
         ((good,), {"out": bad_out}),
-        ((good,), {"tangents": True}),
     ):
         try:
             mmdskin.skin(model(), *arguments, **options)
