@@ -40,7 +40,9 @@ def main(arguments):
 
     importers = {"mmdskin": lambda path: bpy.ops.mmdskin.import_model(filepath=path)}
     package = addon_profile.install(options.zip)
-    tools = imported.MmdTools(options.mmd_tools) if options.mmd_tools else None
+    if options.mmd_tools:
+        os.environ["MMDSKIN_MMD_TOOLS"] = options.mmd_tools
+    tools = imported.MmdTools() if options.mmd_tools else None
     if tools:
         tools.__enter__()
         importers["mmd_tools"] = lambda path: bpy.ops.mmd_tools.import_model(filepath=path)
