@@ -3,20 +3,11 @@
    and IK, morphs that name one another at will, vertices of every type. No input is lost to a
    damaged file, so that all the work goes into posing and skinning. */
 #include "core/data/model.h"
+#include "script.h"
 #include "target.h"
 
 #include <math.h>
 #include <string.h>
-
-typedef struct script {
-    const uint8_t *data;
-    size_t size, at;
-} script;
-
-static uint8_t take(script *s)
-{
-    return s->at < s->size ? s->data[s->at++] : 0;
-}
 
 static size_t take_below(script *s, size_t end)
 {
@@ -28,15 +19,6 @@ static uint8_t take_index(script *s, size_t count)
 {
     uint8_t byte = take(s);
     return byte > 250 || count == 0 ? 0xFF : (uint8_t)(byte % count);
-}
-
-static float take_number(script *s)
-{
-    static const float hard[] = {0,           1,      -1,      0.5f,     1e-7f,      1e-30f,
-                                 1e10f,       -1e10f, 3.4e38f, -3.4e38f, 3.1415927f, 1.5707964f,
-                                 -1.5707964f, 100,    -0.01f,  1e-45f};
-    uint8_t byte = take(s);
-    return byte < 16 ? hard[byte] : (float)(byte - 136) / 16;
 }
 
 typedef struct writer {

@@ -2,31 +2,13 @@
 /* The input is a script of bodies, joints and settings, and of what happens to them: steps and
    written states. Whatever was accepted stays finite. */
 #include "core/physics/world.h"
+#include "script.h"
 #include "target.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { BODIES = 24, JOINTS = 32, STEPS = 24, PLACE = 7, STATE = 13 };
-
-typedef struct script {
-    const uint8_t *data;
-    size_t size, at;
-} script;
-
-static uint8_t take(script *s)
-{
-    return s->at < s->size ? s->data[s->at++] : 0;
-}
-
-static float take_number(script *s)
-{
-    static const float hard[] = {0,           1,      -1,      0.5f,     1e-7f,      1e-30f,
-                                 1e10f,       -1e10f, 3.4e38f, -3.4e38f, 3.1415927f, 1.5707964f,
-                                 -1.5707964f, 100,    -0.01f,  1e-45f};
-    uint8_t byte = take(s);
-    return byte < 16 ? hard[byte] : (float)(byte - 136) / 16;
-}
 
 static void take_numbers(script *s, float *numbers, size_t count)
 {
