@@ -2,14 +2,10 @@
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
-#include "gl/gl_job.h"
-#include "gl/gl_program.h"
-
-#include "shaders.h"
+#include "gl/gl_painter.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,55 +17,7 @@ static const double NEAREST = 1e-5;
 /* Of an edge of size 1: one pixel of a picture so high. */
 static const double EDGE_PICTURE = 512;
 
-/* Passes: the surfaces' colours, the hulls of edges behind them, what pixels show, and the samples'
-   mean. Their numbers are macros in the shaders. */
-#define PASSES(X)                                                                                  \
-    X(COLOR)                                                                                       \
-    X(EDGE)                                                                                        \
-    X(DATA)                                                                                        \
-    X(RESOLVE)
-#define PASS_NAME(name) name,
-enum pass { PASSES(PASS_NAME) PASS_COUNT };
-
-#define UNIFORMS(X)                                                                                \
-    X(ambient)                                                                                     \
-    X(background)                                                                                  \
-    X(color)                                                                                       \
-    X(depth_scale)                                                                                 \
-    X(diffuse)                                                                                     \
-    X(drawn)                                                                                       \
-    X(edge_size)                                                                                   \
-    X(first_triangle)                                                                              \
-    X(has_normals)                                                                                 \
-    X(image)                                                                                       \
-    X(nearest)                                                                                     \
-    X(pixel)                                                                                       \
-    X(positions)                                                                                   \
-    X(reach)                                                                                       \
-    X(samples)                                                                                     \
-    X(to_light)                                                                                    \
-    X(triangles)                                                                                   \
-    X(view)
-
-/* A program and the places of its uniforms, -1 where it has none. */
-typedef struct painter {
-    GLuint name;
-#define UNIFORM_MEMBER(name) GLint name;
-    UNIFORMS(UNIFORM_MEMBER)
-#undef UNIFORM_MEMBER
-} painter;
-
-struct mmd_gl_painters {
-    painter of[PASS_COUNT];
-};
-
-/* Inputs of render.vert, in the order of their locations. */
-enum input { POSITION, NORMAL, UV, EDGE_SCALE, INPUTS };
-static const char *const input_names[INPUTS] = {"position", "normal", "uv", "edge_scale"};
 static const GLint input_widths[INPUTS] = {4, 3, 2, 1};
-
-/* Texture units. */
-enum { IMAGE_UNIT, TRIANGLES_UNIT, POSITIONS_UNIT };
 
 /* What pixels can be asked for beside colour, in the order of the shader's outputs. */
 enum data { TRIANGLE, DEPTH, NORMAL_SEEN, DATA_COUNT };
@@ -97,74 +45,6 @@ typedef struct render_work {
     float depth_scale;
     bool visible;
 } render_work;
-
-/* Programs */
-
-static GLuint compile_stage(GLenum stage, const char *header, const char *source, mmd_error *err)
-{
-    const char *sources[] = {header, mmd_shader_scaled_glsl, source};
-    return mmd_gl_compile(stage, sources, 3, err);
-}
-
-static bool make_painter(painter *out, enum pass pass, mmd_error *err)
-{
-    char header[256];
-    int used = snprintf(header, sizeof header, "#version 330 core\n#define PASS %d\n", (int)pass);
-#define PASS_MACRO(name)                                                                           \
-    used += snprintf(header + used, sizeof header - (size_t)used, "#define " #name " %d\n",        \
-                     (int)(name));
-    PASSES(PASS_MACRO)
-#undef PASS_MACRO
-    bool resolves = pass == RESOLVE;
-    GLuint vertex = compile_stage(GL_VERTEX_SHADER, header,
-                                  resolves ? mmd_shader_resolve_vert : mmd_shader_render_vert, err);
-    GLuint fragment =
-        vertex ? compile_stage(GL_FRAGMENT_SHADER, header,
-                               resolves ? mmd_shader_resolve_frag : mmd_shader_render_frag, err)
-               : 0;
-    GLuint name = fragment ? glCreateProgram() : 0;
-    if (name) {
-        glAttachShader(name, vertex);
-        glAttachShader(name, fragment);
-        for (GLuint i = 0; !resolves && i < INPUTS; i++)
-            glBindAttribLocation(name, i, input_names[i]);
-    }
-    bool linked = name && mmd_gl_link(name, err);
-    glDeleteShader(vertex);
-    glDeleteShader(fragment);
-    if (!linked) {
-        glDeleteProgram(name);
-        return false;
-    }
-    out->name = name;
-#define FIND_UNIFORM(uniform) out->uniform = glGetUniformLocation(name, #uniform);
-    UNIFORMS(FIND_UNIFORM)
-#undef FIND_UNIFORM
-    glUseProgram(name);
-    glUniform1i(out->image, IMAGE_UNIT);
-    glUniform1i(out->drawn, IMAGE_UNIT);
-    glUniform1i(out->triangles, TRIANGLES_UNIT);
-    glUniform1i(out->positions, POSITIONS_UNIT);
-    return true;
-}
-
-static const struct mmd_gl_painters *painters_of(mmd_gl_context *context, mmd_error *err)
-{
-    if (context->painters)
-        return context->painters;
-    struct mmd_gl_painters *made = mmd_arena_alloc(&context->arena, 1, sizeof *made);
-    if (!made) {
-        mmd_fail_memory(err);
-        return NULL;
-    }
-    for (int pass = 0; pass < PASS_COUNT; pass++)
-        if (!make_painter(&made->of[pass], (enum pass)pass, err)) {
-            while (pass-- > 0)
-                glDeleteProgram(made->of[pass].name);
-            return NULL;
-        }
-    return context->painters = made;
-}
 
 /* What a job needs on the device */
 
@@ -402,7 +282,7 @@ static void upload_frame(render_work *work, size_t frame)
     work->depth_scale = (float)ldexp(1, -exponent - 1);
 }
 
-static void set_view(const render_work *work, const painter *with, const target *to)
+static void set_view(const render_work *work, const mmd_gl_painter *with, const target *to)
 {
     const mmd_render_job *job = work->job;
     float rows[9], to_light[3];
@@ -431,7 +311,7 @@ static void draw_triangles(size_t first, size_t count)
                      (const void *)(uintptr_t)(3 * first * sizeof(int32_t)));
 }
 
-static void draw_surfaces(const render_work *work, const painter *with)
+static void draw_surfaces(const render_work *work, const mmd_gl_painter *with)
 {
     const mmd_render_job *job = work->job;
     gl1.CullFace(GL_BACK);
@@ -452,7 +332,7 @@ static void draw_surfaces(const render_work *work, const painter *with)
     }
 }
 
-static void draw_edges(const render_work *work, const painter *with)
+static void draw_edges(const render_work *work, const mmd_gl_painter *with)
 {
     const mmd_render_job *job = work->job;
     double unit = 2 * work->view.reach[1] / EDGE_PICTURE;
@@ -482,7 +362,7 @@ static void draw_image(const render_work *work)
 {
     static const GLfloat nothing[4] = {0};
     const mmd_render_job *job = work->job;
-    const painter *painters = work->painters->of;
+    const mmd_gl_painter *painters = work->painters->of;
     set_view(work, &painters[COLOR], &work->drawn);
     glClearBufferfv(GL_COLOR, 0, nothing);
     clear_depth();
@@ -557,7 +437,7 @@ static bool draw_frame(render_work *work, size_t frame, mmd_error *err)
 /* Skinning draws into a framebuffer and with switches that are set once for the context. */
 static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
 {
-    render_work work = {.job = arg, .painters = painters_of(context, err)};
+    render_work work = {.job = arg, .painters = mmd_gl_painters_of(context, err)};
     if (!work.painters)
         return false;
     GLint framebuffer = 0;
