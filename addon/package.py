@@ -59,7 +59,7 @@ def build(wheels, output, suffix="", website=None):
 
 
 def _sources(version, wheels, website):
-    sources = sorted(HERE.rglob("*.py"))
+    sources = sorted([*HERE.rglob("*.py"), *HERE.rglob("*.po")])
     names = [path.relative_to(HERE).as_posix() for path in sources if path.name != "package.py"]
     texts = {
         name: (HERE / name).read_text("utf-8")

@@ -6,11 +6,9 @@ It speaks English: its sentences are recognised and their numbers put into the t
 
 import re
 
-from .sentences import READER
-from .translations import of_table
+from .translations import READER, texts
 
-_PLACES = ("{what} (byte {byte})", "{section}: {what}")
-_SENTENCES = [sentence for sentence in READER if sentence not in _PLACES]
+_AT_BYTE, _IN_SECTION = "{what} (byte {byte})", "{section}: {what}"
 
 
 def of(error: Exception) -> str:
@@ -20,21 +18,26 @@ def of(error: Exception) -> str:
     if offset is None:
         return _translated(text)
     what = text.removeprefix(f"{section}: ").removesuffix(f" (byte {offset})")
-    what = of_table(READER, "{what} (byte {byte})", what=_translated(what), byte=offset)
+    what = _filled(_AT_BYTE, what=_translated(what), byte=offset)
     if not section:
         return what
     name, bracket, record = section.partition("[")
-    section = _translated(name) + bracket + record
-    return of_table(READER, "{section}: {what}", section=section, what=what)
+    return _filled(_IN_SECTION, section=_translated(name) + bracket + record, what=what)
 
 
 def _translated(text):
-    for sentence in _SENTENCES:
+    for sentence in texts(READER):
+        if sentence in (_AT_BYTE, _IN_SECTION):
+            continue
         found = _pattern(sentence).fullmatch(text)
         if found is not None:
             values = {name: _translated(value) for name, value in found.groupdict().items()}
-            return of_table(READER, sentence, **values)
+            return _filled(sentence, **values)
     return text
+
+
+def _filled(sentence, **values):
+    return texts(READER).get(sentence, sentence).format(**values)
 
 
 def _pattern(sentence):

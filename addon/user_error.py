@@ -7,7 +7,7 @@ from .translations import tr
 
 
 class UserError(Exception):
-    """`sentence` is a key of SENTENCES, with values for its {places}, as `tr` takes them."""
+    """`sentence` is English, with values for its {places}, as `tr` takes them."""
 
     def __init__(self, sentence, /, **values):
         super().__init__(tr(sentence, **values))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every text that users read has its Japanese and Chinese, and they see them."""
+"""Every text that users read is in the file of every language, and they see it."""
 
 import ast
 import pathlib
@@ -31,13 +31,23 @@ def translations():
     return addon().translations
 
 
-def table():
-    """{(context, English): (Japanese, Chinese)}"""
+def languages():
+    return addon().languages.load()
+
+
+def entries(language, without=()):
+    """{(context, English): translation} of a language; context "*" where the file has none."""
     return {
-        (context, english): translated
-        for context, texts in translations().TEXTS.items()
-        for english, translated in texts.items()
+        (context or "*", english): translation
+        for context, texts in languages()[language].items()
+        for english, translation in texts.items()
+        if context not in without
     }
+
+
+def table(language="ja_JP"):
+    """Without what the native module says, which `Reader` tests."""
+    return entries(language, without={translations().READER})
 
 
 def classes():
@@ -52,6 +62,10 @@ def kinds():
 
 def _is_ours(cls):
     return cls.__module__.startswith(addon().__name__ + ".") and cls.is_registered
+
+
+def files():
+    return sorted((pathlib.Path(addon().__file__).parent / "languages").glob("*.po"))
 
 
 def rna_texts():
@@ -78,9 +92,9 @@ def rna_texts():
 
 def sources():
     folder = pathlib.Path(addon().__file__).parent
-    machinery = {"translations.py", "sentences.py", "user_error.py"}
+    machinery = {"translations.py", "user_error.py"}
     for path in sorted(folder.rglob("*.py")):
-        if path.name not in machinery and "wheels" not in path.parts:
+        if path.name not in machinery and not {"wheels", "languages"} & {*path.parts}:
             yield path, ast.parse(path.read_text("utf-8"))
 
 
@@ -152,9 +166,14 @@ class Table(case.Case):
                     wrong.append(f"{path.name}:{node.lineno}")
         self.assertEqual(wrong, [])
 
+    def test_languages_have_the_same_texts(self):
+        self.assertGreaterEqual(languages().keys(), {"ja_JP", "zh_HANS"})
+        for language in languages():
+            self.assertEqual(entries(language).keys(), entries("ja_JP").keys(), language)
+
     def test_placeholders_are_those_of_the_english(self):
-        for (_, english), translated in table().items():
-            for text in translated:
+        for language in languages():
+            for (_, english), text in entries(language).items():
                 with self.subTest(text):
                     self.assertEqual(fields(text), fields(english))
 
@@ -166,22 +185,63 @@ class Table(case.Case):
         return set() if hasattr(bpy.types, "FileHandler") else {("*", "MMD model")}
 
     def test_translations_are_written_as_such(self):
-        for (_, english), translated in table().items():
-            self.assertEqual(len(translated), 2, english)
-            for text in translated:
+        for language in languages():
+            for text in table(language).values():
                 with self.subTest(text):
-                    self.assertTrue(any(ord(letter) > 0x2E80 for letter in text))
+                    if language in {"ja_JP", "zh_HANS"}:
+                        self.assertTrue(any(ord(letter) > 0x2E80 for letter in text))
                     self.assertFalse(text.endswith(("。", ".")), "Blender adds the stop")
 
     def test_no_english_text_is_there_twice(self):
-        folder = pathlib.Path(addon().__file__).parent
-        for name in ("translations.py", "sentences.py"):
-            for node in ast.walk(ast.parse((folder / name).read_text("utf-8"))):
-                if isinstance(node, ast.Dict):
-                    keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
-                    self.assertEqual(len(keys), len(set(keys)), name)
-        default = translations()._DEFAULT.keys()
-        self.assertFalse(default & translations().SENTENCES.keys())
+        for path in files():
+            texts = re.findall(r'^msgid "(?!")', path.read_text("utf-8"), re.MULTILINE)
+            self.assertEqual(len(texts), len(entries(path.stem)), path.name)
+
+    def test_every_language_is_one_that_blender_knows(self):
+        known = set(bpy.app.translations.locales) | set(translations()._FORMER.values())
+        if len(known) > 10:  # else built without languages
+            self.assertLessEqual({path.stem for path in files()}, known)
+
+
+class File(case.Case):
+    """Files of languages as editors of translations write them."""
+
+    def read(self, po):
+        return addon().languages.read(po)
+
+    def test_contexts_and_texts_on_several_lines(self):
+        po = """# A comment: fuzzy
+msgid ""
+msgstr "Language: fr\\n"
+
+#. Of a button.
+#, python-brace-format
+msgctxt "Operator"
+msgid "a {b}"
+msgstr ""
+"un \\"{b}\\" "
+"et\\tdeux"
+"""
+        self.assertEqual(self.read(po), {"Operator": {"a {b}": 'un "{b}" et\tdeux'}})
+        self.assertEqual(self.read(po.replace("\n", "\r\n")), self.read(po))
+
+    def test_what_is_empty_fuzzy_or_obsolete_is_left_out(self):
+        po = """msgid "empty"
+msgstr ""
+
+#, fuzzy, python-brace-format
+msgid "guessed"
+msgstr "?"
+
+#~ msgid "gone"
+#~ msgstr "!"
+"""
+        self.assertEqual(self.read(po), {})
+
+    def test_a_line_that_is_none_is_named(self):
+        for line in ("msgstr: no", 'msgid "open', '"alone"'):
+            with self.assertRaisesRegex(ValueError, re.escape(line)):
+                self.read(f'{line}\nmsgstr "a"')
 
 
 def _says(call):
@@ -353,7 +413,7 @@ class Language(case.Case):
     def setUp(self):
         super().setUp()
         locales = set(bpy.app.translations.locales)
-        if not locales.intersection(translations().COLUMNS):
+        if not locales.intersection({"ja_JP"}):
             self.skipTest("this Blender was built without languages")
         view = bpy.context.preferences.view
         names = ("language", "use_translate_interface", "use_translate_tooltips")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The texts of each language: a gettext .po file named as Blender names the language.
+
+A new language is a new file: copy one of these and translate its `msgstr` lines, in any editor or
+in Poedit and the like. What is empty or marked fuzzy stays English; `{places}` keep their names.
+"""
+
+import json
+import pathlib
+import re
+
+Texts = dict[str, dict[str, str]]  # context ("" where there is none): English: translation
+_PART = re.compile(r'(msgctxt|msgid|msgstr)?\s*(".*")')
+
+
+def load() -> dict[str, Texts]:
+    """The texts of every language by its name."""
+    files = sorted(pathlib.Path(__file__).parent.glob("*.po"))
+    return {file.stem: read(file.read_text("utf-8")) for file in files}
+
+
+def read(po: str) -> Texts:
+    """The translations of a .po file; ValueError names the line that is none."""
+    texts: Texts = {}
+    for paragraph in re.split(r"\n\s*\n", po):
+        lines = [line.strip() for line in paragraph.splitlines()]
+        parts = _parts(line for line in lines if line and not line.startswith("#"))
+        fuzzy = any(line.startswith("#,") and "fuzzy" in line for line in lines)
+        if parts.get("msgid") and parts.get("msgstr") and not fuzzy:
+            texts.setdefault(parts.get("msgctxt", ""), {})[parts["msgid"]] = parts["msgstr"]
+    return texts
+
+
+def _parts(lines):
+    """Each keyword's text, whose pieces may stand on several lines."""
+    parts, keyword = {}, ""
+    for line in lines:
+        found = _PART.fullmatch(line)
+        keyword = (found and found[1]) or keyword
+        if not found or not keyword:
+            raise ValueError(f"not a line of a .po file: {line}")
+        # The escapes are those of JSON.
+        parts[keyword] = parts.get(keyword, "") + json.loads(found[2])
+    return parts
