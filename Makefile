@@ -5,6 +5,7 @@ PYTHON ?= /usr/bin/python3
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BIN := .venv/bin
 FUZZ_SECONDS ?= 20
+FUZZ_SEED ?= 1
 # Of 3.4 4.2 4.5 5.0 5.2; .ci/run takes them all.
 BLENDERS ?= 3.4 4.5
 MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
@@ -61,6 +62,7 @@ check: check-format check-compile check-fuzz check-threads check-example build/c
 	@echo C tests here
 	@$(BIN)/python tests/check/run_tests.py --c-only
 
+fuzz: FUZZ_SEED = 0
 fuzz: check-fuzz ## Feed the core hostile files and rigs for FUZZ_SECONDS a target
 
 clean: ## Remove everything that was made
@@ -223,7 +225,7 @@ build/fuzz/seeds: tests/fuzz/seeds.py $(wildcard tests/files/*.py) .venv/ready
 check-fuzz: $(FUZZERS:%=build/fuzz/%-run)
 
 build/fuzz/%-run: build/fuzz/% build/fuzz/seeds
-	bash tests/check/fuzz.sh $< $(FUZZ_SECONDS)
+	bash tests/check/fuzz.sh $< $(FUZZ_SECONDS) $(FUZZ_SEED)
 
 # Which lines of the core run in the C tests, the fuzz targets and the tests of the module.
 

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# fuzz.sh <program> <seconds>: known crashers once, then a libFuzzer run from the seeds; what fails
-# stays in build/fuzz.
+# fuzz.sh <program> <seconds> <seed>: known crashers once, then a libFuzzer run from the seeds; what
+# fails stays in build/fuzz. The same seed tries the same inputs again, 0 is another one each time.
 set -euo pipefail
 program=$1
 seconds=$2
+seed=$3
 name=$(basename "$program")
 corpus=$program-corpus
 mkdir -p "$corpus"
@@ -28,5 +29,5 @@ run() {
     }
 }
 ((${#crashers[@]} == 0)) || run "${crashers[@]}"
-run -max_total_time="$seconds" -max_len=200000 "$corpus" "build/fuzz/seeds/$name"
+run -seed="$seed" -max_total_time="$seconds" -max_len=200000 "$corpus" "build/fuzz/seeds/$name"
 tail -2 "$log"

@@ -140,10 +140,16 @@ void mmd_touch_solve(mmd_touch *touch, mmd_change *changes)
     }
 }
 
+/* Numbers that overflowed stop their bodies in this step, and not in all that follow. */
+static double kept_impulse(const mmd_row *row)
+{
+    return isfinite(row->impulse) ? row->impulse : 0;
+}
+
 void mmd_touch_keep(mmd_touch *touch)
 {
     const mmd_row *row = touch->rows;
     for (size_t i = 0; i < touch->count; i++)
         for (size_t k = 0; k < touch->manifolds[i].count; k++)
-            touch->manifolds[i].points[k].impulse = (row++)->impulse;
+            touch->manifolds[i].points[k].impulse = kept_impulse(row++);
 }

@@ -320,6 +320,8 @@ static void solve(mmd_world *world)
     }
     mmd_touch_keep(&world->touch);
     for (size_t i = 0; i < world->body_count; i++) {
+        if (world->bodies[i].inverse_mass == 0) /* its change may be 0 x infinite */
+            continue;
         mmd_add_scaled3(world->changes[i].velocity, 1, world->bodies[i].state.velocity);
         mmd_add_scaled3(world->changes[i].spin, 1, world->bodies[i].state.spin);
     }
