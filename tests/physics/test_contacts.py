@@ -46,6 +46,14 @@ def test_two_bodies_that_touch(kind):
         assert len(world.points) == np.sum(~np.isnan(wanted[:, 0]))
 
 
+@pytest.mark.parametrize("kind", SOUGHT)
+def test_what_bullet_seeks_is_never_nearer_than_the_exact_gap(kind):
+    for scene in pair_scenes(kind, SHALLOW):
+        [point], wanted = stepped(scene).points, scene["contacts_double"][0]
+        more = wanted[8] - point[8]
+        assert -1e-12 < more < 4e-4
+
+
 @pytest.mark.parametrize("kind", ["capsule_capsule", "box_box"])
 def test_two_bodies_deep_in_each_other(kind):
     for scene in pair_scenes(kind, slice(60, -15)):
