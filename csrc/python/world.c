@@ -35,6 +35,22 @@ static bool take_gravity(PyObject *argument, double gravity[3])
     return fits;
 }
 
+/* The core refuses the same, but only what fits an int. */
+static int take_iterations(PyObject *argument, void *iterations)
+{
+    int overflow = 0;
+    long number = PyLong_AsLongAndOverflow(argument, &overflow);
+    if (number == -1 && PyErr_Occurred())
+        return 0;
+    if (overflow || number < 1 || number > MMD_WORLD_ITERATIONS) {
+        PyErr_Format(PyExc_ValueError, "iterations: %S, expected 1 to %d", argument,
+                     MMD_WORLD_ITERATIONS);
+        return 0;
+    }
+    *(int *)iterations = (int)number;
+    return 1;
+}
+
 static bool take_order(PyObject *argument, mmd_array *array, mmd_world_desc *desc)
 {
     if (!argument || argument == Py_None)
@@ -78,9 +94,9 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     mmd_world_desc desc = {.gravity = {0, -98, 0}, .hz = 60, .iterations = 10};
     PyObject *bodies, *joints, *gravity = NULL, *order = NULL;
     int ground = 1, contacts = 1, damping_extra = 1, joined_collide = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OdippppO:World", names, &bodies, &joints,
-                                     &gravity, &desc.hz, &desc.iterations, &ground, &contacts,
-                                     &damping_extra, &joined_collide, &order))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OdO&ppppO:World", names, &bodies, &joints,
+                                     &gravity, &desc.hz, take_iterations, &desc.iterations, &ground,
+                                     &contacts, &damping_extra, &joined_collide, &order))
         return NULL;
     if (gravity && !take_gravity(gravity, desc.gravity))
         return NULL;

@@ -40,25 +40,18 @@ def matrices(places):
 def places(matrices):
     """(..., 4, 4) as (..., 7)."""
     m = matrices[..., :3, :3]
-    signs = np.array([(1, -1, -1), (-1, 1, -1), (-1, -1, 1), (1, 1, 1)])
-    squares = 1 + np.einsum("...ii,qi->...q", m, signs)
-    q = np.sqrt(np.maximum(squares, 0)) / 2
+    trace = np.einsum("...ii", m)
+    products = np.empty((*m.shape[:-2], 4, 4))  # 4 times those of the quaternion's numbers
+    products[..., :3, :3] = m + m.swapaxes(-1, -2) + (1 - trace)[..., None, None] * np.eye(3)
+    products[..., 3, 3] = 1 + trace
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        q[..., i] = np.copysign(q[..., i], m[..., k, j] - m[..., j, k])
-    half_turn = q[..., 3] < 1e-4  # signs come from the columns of the largest
-    if half_turn.any():
-        q[half_turn] = half_turn_quaternions(m[half_turn])
+        products[..., i, 3] = products[..., 3, i] = m[..., k, j] - m[..., j, k]
+    # each row is a multiple of it; that of the largest number keeps all digits
+    largest = np.argmax(np.einsum("...ii->...i", products), axis=-1)[..., None, None]
+    q = np.take_along_axis(products, largest, axis=-2)[..., 0, :]
+    q /= np.copysign(np.linalg.norm(q, axis=-1), q[..., 3])[..., None]
     return np.concatenate([matrices[..., :3, 3], q], axis=-1)
-
-
-def half_turn_quaternions(m):
-    """The axis is the largest column of (m + 1) / 2."""
-    columns = (m + np.eye(3)) / 2
-    largest = np.argmax(np.einsum("nii->ni", columns), axis=1)
-    axis = columns[np.arange(len(m)), :, largest]
-    axis /= np.linalg.norm(axis, axis=1, keepdims=True)
-    return np.concatenate([axis, np.zeros((len(m), 1))], axis=1)
 
 
 def simulate(model, motion, last_frame):

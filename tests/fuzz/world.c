@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The input is a script of bodies, joints and settings, and of what happens to them: steps and
-   written states. Whatever was accepted stays finite. */
+   written states. Whatever was accepted stays finite, and can be written back. */
 #include "core/physics/world.h"
 #include "script.h"
 #include "target.h"
@@ -9,6 +9,11 @@
 #include <string.h>
 
 enum { BODIES = 24, JOINTS = 32, STEPS = 24, PLACE = 7, STATE = 13 };
+
+static double take_place(script *s)
+{
+    return fmax(-MMD_FARTHEST, fmin((double)take_number(s), MMD_FARTHEST));
+}
 
 static void take_numbers(script *s, float *numbers, size_t count)
 {
@@ -25,10 +30,11 @@ static mmd_rigid_body take_body(script *s)
                            .group = kinds / 9 % 4,
                            .mask = kinds < 128 ? 0xFFFF : 5};
     take_numbers(s, body.size, 3);
-    take_numbers(s, body.position, 3);
     take_numbers(s, body.rotation, 3);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        body.position[i] = (float)take_place(s);
         body.size[i] = fabsf(body.size[i]);
+    }
     body.mass = fabsf(take_number(s));
     body.linear_damping = take_number(s);
     body.angular_damping = take_number(s);
@@ -61,11 +67,11 @@ static void exercise(mmd_world *world, script *s)
         uint8_t what = take(s);
         if (what > 250) {
             for (size_t i = 0; i < count * STATE; i++)
-                state[i] = (double)take_number(s);
+                state[i] = take_place(s);
             mmd_world_set_state(world, state, NULL); /* or refuses */
         }
         for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-            places[i] = what & 1 ? (double)take_number(s) : i % PLACE == 6;
+            places[i] = what & 1 ? take_place(s) : i % PLACE == 6;
         if (!mmd_world_step(world, places, NULL))
             mmd_world_step(world, NULL, NULL);
         mmd_world_state(world, state);
@@ -77,20 +83,23 @@ static void exercise(mmd_world *world, script *s)
         for (size_t i = 0; i < touched * 10; i++)
             PROMISE(!isnan(points[i]));
     }
+    PROMISE(mmd_world_set_state(world, state, NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mmd_rigid_body bodies[BODIES];
     mmd_joint joints[JOINTS];
+    static const double rates[] = {60, 1, 1e5};
     script s = {data, size, 0};
     mmd_world_desc desc = {.body_count = take(&s) % (BODIES + 1),
                            .bodies = bodies,
                            .joint_count = take(&s) % (JOINTS + 1),
                            .joints = joints,
                            .gravity = {(double)take_number(&s), -98, 0},
-                           .hz = 60,
-                           .iterations = 1 + take(&s) % 10};
+                           .hz = rates[take(&s) % 3]};
+    uint8_t sweeps = take(&s);
+    desc.iterations = sweeps < 250 ? 1 + sweeps % 10 : MMD_WORLD_ITERATIONS;
     uint8_t settings = take(&s);
     desc.ground = settings & 1;
     desc.contacts = settings & 2;

@@ -230,3 +230,47 @@ def test_a_step_from_a_written_state_does_not_know_the_past():
         w.step()
     assert world.state.tobytes() == other.state.tobytes()
     assert world.points.tobytes() == other.points.tobytes()
+
+
+def test_the_past_does_not_choose_who_touches_in_a_crowd():
+    """Thirty bodies in one place are more pairs than a world has room for."""
+    bodies = [body(position=(0, 50, 0), shape="box") for _ in range(30)]
+    fresh, old = mmdskin.World(bodies, []), mmdskin.World(bodies, [])
+    start = np.array(fresh.state)
+    other = start.copy()
+    other[:, 1] += 9 * np.arange(30)[::-1]
+    old.state = other
+    old.step()
+    for world in (fresh, old):
+        world.state = start
+        world.step()
+    assert fresh.points.tobytes() == old.points.tobytes()
+    assert fresh.state.tobytes() == old.state.tobytes()
+
+
+def test_those_that_touch_are_all_that_overlap_and_may():
+    random = np.random.default_rng(6)
+    for _ in range(20):
+        bodies = [
+            body(
+                group=int(random.integers(4)),
+                mask=int(random.integers(16)),
+                mode=str(random.choice(["follow_bone", "physics"])),
+                position=random.normal(size=3) * 1.5 + (0, 50, 0),
+            )
+            for _ in range(20)
+        ]
+        world = mmdskin.World(bodies, [], gravity=(0, 0, 0))
+        places = world.state[:, :3]
+        world.step()
+        wanted = {
+            (i, k)
+            for k, b in enumerate(bodies)
+            for i, a in enumerate(bodies[:k])
+            if np.linalg.norm(places[i] - places[k]) < 2
+            and a.mask >> b.group & 1
+            and b.mask >> a.group & 1
+            and "physics" in (a.mode, b.mode)
+        }
+        touching = world.points[world.points[:, 8] <= 0]
+        assert {tuple(pair) for pair in touching[:, :2].astype(int)} == wanted

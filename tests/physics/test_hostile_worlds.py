@@ -19,6 +19,7 @@ PAIR = [body(), body(position=(0, 2, 0))]
         ([body(size=(1, 1, 1e300))], [], "body 0: size is infinite"),
         ([body(size=(-1, 1, 1))], [], "body 0: size -1 is negative"),
         ([body(mass=-2)], [], "body 0: mass -2 is negative"),
+        ([*PAIR, body(position=(0, -2e6, 0))], [], "body 2: position -2e+06, expected at most 1e6"),
         ([body(group=16)], [], "body 0: group 16 of 16"),
         ([body(group=-1)], [], "bodies[0].group: -1, expected 0 to 255"),
         ([body(shape="cone")], [], "bodies[0].shape: 'cone' is none of its words"),
@@ -39,6 +40,8 @@ def test_a_bad_number_is_named(bodies, joints, text):
         ({"hz": 0}, "hz: 0, expected 1 to 100000"),
         ({"hz": np.nan}, "hz: nan, expected 1 to 100000"),
         ({"iterations": 0}, "iterations: 0, expected 1 to 1000"),
+        ({"iterations": 2**40}, "iterations: 1099511627776, expected 1 to 1000"),
+        ({"iterations": -(2**70)}, f"iterations: {-(2**70)}, expected 1 to 1000"),
         ({"gravity": (0, np.inf, 0)}, "gravity: inf"),
         ({"gravity": (0, 1)}, "gravity: shape (2,), expected (3,)"),
         ({"joint_order": [1]}, "joint_order[0]: joint 1 of 1"),
@@ -77,10 +80,13 @@ def test_bad_states_and_places_change_nothing():
 
 
 def run(bodies, joints, steps=30, **settings):
+    """The state, which could be written back after each step."""
     world = mmdskin.World(bodies, joints, **settings)
     for _ in range(steps):
         world.step()
         assert np.isfinite(world.state).all()
+        assert not np.isnan(world.points).any()
+        mmdskin.World(bodies, joints).state = world.state
     return world.state
 
 
@@ -118,6 +124,30 @@ def test_a_body_that_would_leave_the_numbers_rests():
     assert np.array_equal(world.state[0, [0, 7]], [999_999, 0])
 
 
+def test_a_follower_that_leaps_has_a_speed_that_can_be_written_back():
+    world = mmdskin.World([body(mode="follow_bone")], [], hz=65536)
+    world.step([[1e6, -1e6, 0.5, 0, 0, 0, 1]])
+    assert np.array_equal(world.state[0, 7:10], [1e6, -1e6, 32768])
+    world.state = world.state
+
+
+def test_an_impulse_past_the_numbers_stays_with_its_body():
+    """A capsule of endless height, in a follower from which another body hangs."""
+    follower = body(mode="follow_bone", position=(-0.004507475243870346, 1, -0.9745324444382996))
+    endless = body(
+        shape="capsule",
+        size=(2.1532179163586935, 3.4e38, 0.6),
+        rotation=(-2.2342186946199236, 1.277510326835054, -0.338674151058376),
+        mass=1.8859538639189053,
+        group=1,
+    )
+    hanging = body(position=(0, 30, 0), group=2, mask=0)
+    reach = {"translation_lower": (-9, -9, -9), "translation_upper": (9, 9, 9)}
+    alone = run([follower, hanging], [joint(0, 1, **reach)])
+    beside = run([follower, endless, hanging], [joint(0, 2, **reach)])
+    assert beside[[0, 2]].tobytes() == alone.tobytes()
+
+
 def test_random_numbers_stay_finite():
     random = np.random.default_rng(3)
     for _ in range(100):
@@ -127,7 +157,7 @@ def test_random_numbers_stay_finite():
                 shape=random.choice(["sphere", "box", "capsule"]),
                 mode=random.choice(["follow_bone", "physics", "physics_and_bone"]),
                 size=abs(random.normal(size=3)) * scale[0],
-                position=random.normal(size=3) * scale[1],
+                position=np.clip(random.normal(size=3) * scale[1], -1e6, 1e6),
                 rotation=random.normal(size=3) * 9,
                 mass=random.choice([0, 1, scale[2]]),
                 linear_damping=random.normal() * 3,

@@ -55,7 +55,16 @@ def test_matrices_and_quaternions_are_two_forms_of_one_turn(example):
     places = np.hstack([np.arange(600).reshape(200, 3), q])
     back = example.places(example.matrices(places))
     assert np.array_equal(back[:, :3], places[:, :3])
-    assert np.allclose(np.abs(np.sum(back[:, 3:] * q, axis=1)), 1, rtol=0, atol=1e-12)
+    q *= np.sign(np.sum(back[:, 3:] * q, axis=1))[:, None]
+    assert np.allclose(back[:, 3:], q, rtol=0, atol=1e-15)
+
+
+def test_small_turns_keep_their_digits(example):
+    q = np.zeros((15, 4))
+    q[:, :3] = 10.0 ** -np.arange(1, 16)[:, None] * (0.6, -0.8, 0.5)
+    q[:, 3] = np.sqrt(1 - np.sum(q[:, :3] ** 2, axis=1))
+    places = np.hstack([np.zeros((15, 3)), q])
+    assert np.allclose(example.places(example.matrices(places)), places, rtol=1e-15, atol=1e-16)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ enum { SPHERE, BOX, CAPSULE };
 #define SLOW_KEPT 0.005
 #define CREEP 0.005
 
-#define FARTHEST 1e6
-
 void mmd_rest_rotation(const float angles[3], double rotation[4])
 {
     double x[4] = {0}, y[4] = {0}, z[4] = {0};
@@ -94,6 +92,11 @@ void mmd_body_rest(mmd_body *body)
     memset(body->state.spin, 0, sizeof body->state.spin);
 }
 
+static double clamped_speed(double speed)
+{
+    return fmax(-MMD_FARTHEST, fmin(speed, MMD_FARTHEST));
+}
+
 void mmd_body_follow(mmd_body *body, const double position[3], const double rotation[4],
                      double step)
 {
@@ -105,7 +108,7 @@ void mmd_body_follow(mmd_body *body, const double position[3], const double rota
     double length = mmd_length3(turn), sign = turn[3] < 0 ? -1 : 1;
     double angle = 2 * mmd_atan2(length, sign * turn[3]);
     for (int i = 0; i < 3; i++) {
-        state->velocity[i] = (position[i] - state->position[i]) / step;
+        state->velocity[i] = clamped_speed((position[i] - state->position[i]) / step);
         state->spin[i] = length > 0 ? sign * turn[i] / length * angle / step : 0;
     }
     mmd_copy3(position, state->position);
@@ -144,8 +147,8 @@ void mmd_body_accelerate(mmd_body *body, const double gravity[3], double step, b
 
 static bool within_reach(const double numbers[3])
 {
-    return fabs(numbers[0]) <= FARTHEST && fabs(numbers[1]) <= FARTHEST &&
-           fabs(numbers[2]) <= FARTHEST; /* and no NaN */
+    return fabs(numbers[0]) <= MMD_FARTHEST && fabs(numbers[1]) <= MMD_FARTHEST &&
+           fabs(numbers[2]) <= MMD_FARTHEST; /* and no NaN */
 }
 
 void mmd_body_advance(mmd_body *body, double step)

@@ -9,6 +9,10 @@
 
 typedef enum mmd_body_mode { MMD_FOLLOWS_BONE, MMD_PHYSICS, MMD_PHYSICS_AND_BONE } mmd_body_mode;
 
+enum { MMD_BODY_GROUPS = 16 };
+
+#define MMD_FARTHEST 1e6 /* of places and speeds, along each axis */
+
 /* Where a body is and how it moves: (position 3, quaternion x y z w, velocity 3, spin 3). */
 typedef struct mmd_body_state {
     double position[3], rotation[4];
@@ -38,7 +42,8 @@ void mmd_body_placed(mmd_body *body);
 /* Takes its speed. */
 void mmd_body_rest(mmd_body *body);
 
-/* Stands at a new place from here on; its motion is the way from the old one. */
+/* Stands at a new place from here on; its motion is the way from the old one, as far as
+   MMD_FARTHEST allows. */
 void mmd_body_follow(mmd_body *body, const double position[3], const double rotation[4],
                      double step);
 

@@ -9,6 +9,9 @@ enum { PAIRS_PER_BODY = 8, PAIRS_AT_LEAST = 64 };
 
 #define MOST_FRICTION 10
 
+/* A larger impulse has left the numbers, and would come back in every step. */
+#define MOST_KEPT 1e12
+
 /* What a body of Bullet has when it is told nothing. */
 #define GROUND_FRICTION 0.5
 #define GROUND_RESTITUTION 0
@@ -140,16 +143,10 @@ void mmd_touch_solve(mmd_touch *touch, mmd_change *changes)
     }
 }
 
-/* Numbers that overflowed stop their bodies in this step, and not in all that follow. */
-static double kept_impulse(const mmd_row *row)
-{
-    return isfinite(row->impulse) ? row->impulse : 0;
-}
-
 void mmd_touch_keep(mmd_touch *touch)
 {
     const mmd_row *row = touch->rows;
     for (size_t i = 0; i < touch->count; i++)
-        for (size_t k = 0; k < touch->manifolds[i].count; k++)
-            touch->manifolds[i].points[k].impulse = kept_impulse(row++);
+        for (size_t k = 0; k < touch->manifolds[i].count; k++, row++)
+            touch->manifolds[i].points[k].impulse = row->impulse <= MOST_KEPT ? row->impulse : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/physics/pairs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The axis along which models have most bodies beside each other. */
@@ -37,6 +38,29 @@ static bool take_apart(mmd_arena *arena, const mmd_joint *joints, size_t joint_c
     return true;
 }
 
+/* Masks of all bodies of each group, or of those that move. */
+static void join_masks(const mmd_pairs *pairs, bool moving, uint16_t masks[MMD_BODY_GROUPS])
+{
+    memset(masks, 0, MMD_BODY_GROUPS * sizeof *masks);
+    for (size_t i = 0; i < pairs->body_count; i++)
+        for (int group = 0; group < MMD_BODY_GROUPS; group++)
+            if (pairs->sides[i].group >> group & 1 && (pairs->sides[i].moves || !moving))
+                masks[group] |= pairs->sides[i].mask;
+}
+
+static void find_touching(mmd_pairs *pairs)
+{
+    uint16_t of_all[MMD_BODY_GROUPS], of_moving[MMD_BODY_GROUPS];
+    join_masks(pairs, false, of_all);
+    join_masks(pairs, true, of_moving);
+    for (size_t i = 0; i < pairs->body_count; i++) {
+        mmd_pair_side *side = &pairs->sides[i];
+        const uint16_t *masks = side->moves ? of_all : of_moving;
+        for (int group = 0; group < MMD_BODY_GROUPS; group++)
+            side->touches |= side->mask >> group & 1 && masks[group] & side->group;
+    }
+}
+
 bool mmd_pairs_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_body *bodies,
                     size_t body_count, const mmd_joint *joints, size_t joint_count, size_t room,
                     mmd_pairs *pairs)
@@ -52,26 +76,31 @@ bool mmd_pairs_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_b
         !pairs->spare)
         return false;
     for (size_t i = 0; i < body_count; i++) {
-        pairs->order[i] = (uint32_t)i;
         pairs->sides[i] = (mmd_pair_side){.group = (uint16_t)(1u << sources[i].group),
                                           .mask = sources[i].mask,
                                           .moves = bodies[i].inverse_mass > 0};
     }
+    find_touching(pairs);
     return take_apart(arena, joints, joint_count, pairs);
 }
 
-/* By insertion, as the order hardly changes from step to step. */
-static void sort_order(mmd_pairs *pairs)
+/* Those at one height by their index, so that the order knows nothing of the steps before. */
+static int compare_lower_ends(const void *one, const void *other)
 {
-    uint32_t *order = pairs->order;
-    for (size_t i = 1; i < pairs->body_count; i++) {
-        uint32_t body = order[i];
-        double low = pairs->extents[body].low[SWEEP];
-        size_t k = i;
-        for (; k > 0 && pairs->extents[order[k - 1]].low[SWEEP] > low; k--)
-            order[k] = order[k - 1];
-        order[k] = body;
-    }
+    const mmd_lower_end *a = one, *b = other;
+    return a->low != b->low ? (a->low < b->low ? -1 : 1)
+                            : (a->body > b->body) - (a->body < b->body);
+}
+
+/* Returns how many there are. */
+static size_t sort_lower_ends(mmd_pairs *pairs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pairs->body_count; i++)
+        if (pairs->sides[i].touches)
+            pairs->order[count++] = (mmd_lower_end){pairs->extents[i].low[SWEEP], (uint32_t)i};
+    qsort(pairs->order, count, sizeof *pairs->order, compare_lower_ends);
+    return count;
 }
 
 static bool may_touch(const mmd_pairs *pairs, uint32_t a, uint32_t b)
@@ -116,16 +145,16 @@ void mmd_pairs_find(mmd_pairs *pairs, const mmd_body *bodies, const mmd_shape *s
             pairs->extents[i].high[k] = bodies[i].state.position[k] + reach;
         }
     }
-    sort_order(pairs);
+    size_t count = sort_lower_ends(pairs);
     pairs->count = 0;
-    for (size_t i = 0; i < pairs->body_count; i++) {
-        uint32_t a = pairs->order[i];
+    for (size_t i = 0; i < count; i++) {
+        uint32_t a = pairs->order[i].body;
         double high = pairs->extents[a].high[SWEEP];
-        for (size_t k = i + 1; k < pairs->body_count; k++) {
-            uint32_t b = pairs->order[k];
-            if (pairs->extents[b].low[SWEEP] > high)
+        for (size_t k = i + 1; k < count && pairs->order[k].low <= high; k++) {
+            uint32_t b = pairs->order[k].body;
+            if (pairs->count == pairs->room)
                 break;
-            if (pairs->count < pairs->room && may_touch(pairs, a, b))
+            if (may_touch(pairs, a, b))
                 pairs->found[pairs->count++] = (mmd_pair){a < b ? a : b, a < b ? b : a};
         }
     }

@@ -13,18 +13,24 @@ typedef struct mmd_pair {
 typedef struct mmd_pair_side {
     uint16_t group, mask; /* both as bits of groups */
     bool moves;
+    bool touches; /* there is a group of bodies that it may touch */
 } mmd_pair_side;
 
 typedef struct mmd_extent {
     double low[3], high[3];
 } mmd_extent;
 
+typedef struct mmd_lower_end {
+    double low;
+    uint32_t body;
+} mmd_lower_end;
+
 /* Bodies that may touch and whose boxes along the axes of space meet. */
 typedef struct mmd_pairs {
     size_t body_count, room, apart_count, count;
     mmd_pair_side *sides;
     mmd_extent *extents;
-    uint32_t *order; /* bodies by their lower end */
+    mmd_lower_end *order; /* of the bodies that may touch any */
     size_t *starts;
     mmd_pair *apart; /* pairs that never touch, in order */
     mmd_pair *found; /* `count`, in order of a, then b */

@@ -4,6 +4,7 @@
 #include "core/physics/vector.h"
 
 #include <float.h>
+#include <math.h>
 
 void mmd_row_aim(mmd_row *row, const mmd_body *bodies, double target)
 {
@@ -18,15 +19,21 @@ void mmd_row_aim(mmd_row *row, const mmd_body *bodies, double target)
     row->wanted = (target - number) * row->share;
 }
 
+/* What nothing moves takes no part: 0 times an impulse that has overflown is no number. */
+static void push_body(const mmd_row *row, const double spin[3], double impulse, double sign,
+                      mmd_change *change)
+{
+    if (change->inverse_mass == 0)
+        return;
+    mmd_add_scaled3(spin, impulse, change->spin);
+    if (!row->turns)
+        mmd_add_scaled3(row->axis, sign * impulse * change->inverse_mass, change->velocity);
+}
+
 void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes)
 {
-    mmd_change *a = &changes[row->a], *b = &changes[row->b];
-    mmd_add_scaled3(row->spin_a, impulse, a->spin);
-    mmd_add_scaled3(row->spin_b, impulse, b->spin);
-    if (!row->turns) {
-        mmd_add_scaled3(row->axis, impulse * a->inverse_mass, a->velocity);
-        mmd_add_scaled3(row->axis, -impulse * b->inverse_mass, b->velocity);
-    }
+    push_body(row, row->spin_a, impulse, 1, &changes[row->a]);
+    push_body(row, row->spin_b, impulse, -1, &changes[row->b]);
 }
 
 void mmd_row_solve(mmd_row *row, mmd_change *changes)
@@ -36,6 +43,8 @@ void mmd_row_solve(mmd_row *row, mmd_change *changes)
     if (!row->turns)
         number += mmd_dot3(row->axis, a->velocity) - mmd_dot3(row->axis, b->velocity);
     double sum = row->impulse + row->wanted - number * row->share;
+    if (isnan(sum)) /* of bodies whose numbers have overflown, which this step puts to rest */
+        return;
     sum = sum < row->low ? row->low : sum > row->high ? row->high : sum;
     double impulse = sum - row->impulse;
     row->impulse = sum;

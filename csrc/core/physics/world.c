@@ -8,9 +8,7 @@
 #include "core/physics/joint.h"
 #include "core/physics/vector.h"
 
-enum { GROUPS = 16, SHAPES = 3, MODES = 3, KINDS = 6 };
-
-#define FARTHEST 1e6
+enum { SHAPES = 3, MODES = 3, KINDS = 6 };
 
 struct mmd_world {
     mmd_arena arena;
@@ -64,12 +62,16 @@ static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
         if (body->size[i] < 0)
             return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: size %g is negative", index,
                             (double)body->size[i]);
+    for (int i = 0; i < 3; i++)
+        if (fabs((double)body->position[i]) > MMD_FARTHEST)
+            return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: position %g, expected at most 1e6",
+                            index, (double)body->position[i]);
     if (body->mass < 0)
         return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: mass %g is negative", index,
                         (double)body->mass);
     return check_below("body", index, "shape", body->shape, SHAPES, err) &&
            check_below("body", index, "mode", body->mode, MODES, err) &&
-           check_below("body", index, "group", body->group, GROUPS, err);
+           check_below("body", index, "group", body->group, MMD_BODY_GROUPS, err);
 }
 
 static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count, mmd_error *err)
@@ -114,7 +116,7 @@ static bool check_order(const mmd_world_desc *desc, bool *seen, mmd_error *err)
 static bool check_settings(const mmd_world_desc *desc, mmd_error *err)
 {
     for (int i = 0; i < 3; i++)
-        if (!(fabs(desc->gravity[i]) <= FARTHEST))
+        if (!(fabs(desc->gravity[i]) <= MMD_FARTHEST))
             return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6",
                             desc->gravity[i]);
     if (!(desc->hz >= 1 && desc->hz <= MMD_WORLD_HZ))
@@ -237,7 +239,7 @@ static bool check_places(const char *name, const double *numbers, size_t rows, s
     for (size_t i = 0; i < rows; i++) {
         const double *row = numbers + i * columns;
         for (size_t k = 0; k < columns; k++)
-            if (!(fabs(row[k]) <= FARTHEST))
+            if (!(fabs(row[k]) <= MMD_FARTHEST))
                 return mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu, %zu]: %g, expected at most 1e6", name,
                                 i, k, row[k]);
         if (mmd_dot3(row + 3, row + 3) + row[6] * row[6] < 1e-12)
