@@ -158,6 +158,17 @@ class Camera(NamedTuple):
     up: ArrayLike
     fov: ArrayLike
 
+class Physics(NamedTuple):
+    gravity: ArrayLike = (0.0, -98.0, 0.0)
+    hz: float = 60.0
+    iterations: int = 10
+    ground: bool | float = True
+    damping_extra: bool = True
+    joined_collide: bool = True
+    start: float | None = None
+    settle: int = 60
+    teleport: float = 0.0
+
 class BoneTrack(NamedTuple):
     name: str
     frames: NDArray[np.uint32]
@@ -266,6 +277,7 @@ class Model:
         *,
         ik: bool = True,
         threads: int | None = None,
+        physics: Physics | bool | None = None,
     ) -> Pose: ...
     @overload
     def pose_from(
@@ -370,6 +382,19 @@ class World:
     @property
     def points(self) -> NDArray[np.float64]: ...
     def step(self, places: ArrayLike | None = None) -> None: ...
+
+@final
+class Simulation:
+    def __new__(
+        cls,
+        model: Model,
+        motion: Motion | None = None,
+        physics: Physics | bool = True,
+        *,
+        ik: bool = True,
+    ) -> Simulation: ...
+    def pose(self, frame: ArrayLike, /) -> Pose: ...
+    def reset(self) -> None: ...
 
 def load_model(source: _Source, /) -> Model: ...
 def load_motion(source: _Source, /) -> Motion: ...

@@ -5,6 +5,7 @@
     class BackendError(RuntimeError)
     class Model                            # model_type.c, names.c and pose.c
     class Mesh, Motion, World              # mesh_type.c, motion_type.c and tracks.c, world.c
+    class Simulation                       # simulation.c; Physics in physics.c
     Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
     def load_model(source): ...            # model_type.c
     def load_motion(source): ...           # motion_type.c
@@ -156,7 +157,9 @@ static int module_exec(PyObject *module)
     state->mesh_type = add_type(module, &mmd_mesh_spec);
     state->motion_type = add_type(module, &mmd_motion_spec);
     state->world_type = add_type(module, &mmd_world_spec);
-    if (!state->model_type || !state->mesh_type || !state->motion_type || !state->world_type)
+    state->simulation_type = add_type(module, &mmd_simulation_spec);
+    if (!state->model_type || !state->mesh_type || !state->motion_type || !state->world_type ||
+        !state->simulation_type)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", mmd_version());
 }
@@ -168,6 +171,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->mesh_type);
     Py_VISIT(state->motion_type);
     Py_VISIT(state->world_type);
+    Py_VISIT(state->simulation_type);
     Py_VISIT(state->format_error);
     Py_VISIT(state->backend_error);
     for (int i = 0; i < MMD_RECORD_COUNT; i++)
@@ -182,6 +186,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->mesh_type);
     Py_CLEAR(state->motion_type);
     Py_CLEAR(state->world_type);
+    Py_CLEAR(state->simulation_type);
     Py_CLEAR(state->format_error);
     Py_CLEAR(state->backend_error);
     for (int i = 0; i < MMD_RECORD_COUNT; i++)

@@ -7,6 +7,7 @@
 #include "python/arrays.h"
 #include "python/names.h"
 #include "python/records.h"
+#include "python/simulation.h"
 #include "python/slices.h"
 
 /* Arrays (...) or (F, ...): the number of frames, 1 without that axis, and whether it is there. */
@@ -45,8 +46,8 @@ static bool take_checked_weights(PyObject *self, PyObject *argument, mmd_array *
     return false;
 }
 
-static bool make_pose(const mmd_model *model, bool batch, size_t frames, mmd_array *matrices,
-                      mmd_array *weights)
+bool mmd_pose_arrays(const mmd_model *model, bool batch, size_t frames, mmd_array *matrices,
+                     mmd_array *weights)
 {
     const size_t matrix_shape[] = {frames, model->bone_count, 4, 4};
     const size_t weight_shape[] = {frames, model->morph_count};
@@ -111,7 +112,8 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
         mmd_raise(state, &err);
     } else if (mmd_slices_plan(threads, job->frame_count, mmd_model_data(self)->bone_count,
                                SLICE_BONES, &slices) &&
-               make_pose(mmd_model_data(self), batch, job->frame_count, &matrices, &sliders)) {
+               mmd_pose_arrays(mmd_model_data(self), batch, job->frame_count, &matrices,
+                               &sliders)) {
         job->matrices = matrices.data;
         job->sliders = sliders.data;
         if (run_frames(state, &call, &slices))
@@ -123,32 +125,44 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
     return pose;
 }
 
+bool mmd_motion_check(mmd_state *state, PyObject *motion)
+{
+    if (motion == Py_None || Py_TYPE(motion) == state->motion_type)
+        return true;
+    PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R",
+                 (PyObject *)Py_TYPE(motion));
+    return false;
+}
+
+bool mmd_frames_take(PyObject *frame, mmd_array *frames)
+{
+    PyObject *given = frame ? Py_NewRef(frame) : PyFloat_FromDouble(0);
+    bool taken = given && mmd_array_from(given, "frame", MMD_FLOAT64, false, frames);
+    Py_XDECREF(given);
+    if (taken && frames->rank > 1)
+        PyErr_Format(PyExc_ValueError, "frame: %d dimensions, expected a number or (F,)",
+                     frames->rank);
+    return taken && frames->rank <= 1;
+}
+
 PyObject *mmd_py_pose(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"motion", "frame", "ik", "threads", NULL};
-    PyObject *motion = Py_None, *frame = NULL, *threads = Py_None;
+    static char *names[] = {"motion", "frame", "ik", "threads", "physics", NULL};
+    PyObject *motion = Py_None, *frame = NULL, *threads = Py_None, *given_physics = Py_None;
     int ik = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$pO:pose", names, &motion, &frame, &ik,
-                                     &threads))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$pOO:pose", names, &motion, &frame, &ik,
+                                     &threads, &given_physics))
         return NULL;
     mmd_state *state = mmd_state_of(self);
-    if (motion != Py_None && Py_TYPE(motion) != state->motion_type) {
-        PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R",
-                     (PyObject *)Py_TYPE(motion));
-        return NULL;
-    }
-    PyObject *zero = frame ? Py_NewRef(frame) : PyFloat_FromDouble(0);
+    mmd_physics physics;
+    int simulates = mmd_physics_take(state, given_physics, &physics);
     mmd_array frames = {0};
     PyObject *pose = NULL;
-    bool taken = zero && mmd_array_from(zero, "frame", MMD_FLOAT64, false, &frames);
-    Py_XDECREF(zero);
-    if (taken && frames.rank > 1) {
-        PyErr_Format(PyExc_ValueError, "frame: %d dimensions, expected a number or (F,)",
-                     frames.rank);
-    } else if (taken) {
+    if (simulates >= 0 && mmd_motion_check(state, motion) && mmd_frames_take(frame, &frames)) {
         mmd_pose_job job = {
             .frame_count = frames.rank ? frames.shape[0] : 1, .ik = ik, .frames = frames.data};
-        pose = run(self, motion, &job, frames.rank == 1, threads);
+        pose = simulates ? mmd_simulate(self, motion, ik, &physics, &frames)
+                         : run(self, motion, &job, frames.rank == 1, threads);
     }
     mmd_array_clear(&frames);
     return pose;
@@ -304,7 +318,7 @@ PyObject *mmd_py_materials_at(PyObject *self, PyObject *given)
 }
 
 const char mmd_pose_doc[] =
-    "pose($self, motion=None, frame=0.0, *, ik=True, threads=None)\n--\n\n"
+    "pose($self, motion=None, frame=0.0, *, ik=True, threads=None, physics=None)\n--\n\n"
     "The pose of a motion as MMD has it: keys by their curves, bone morphs, append, IK. Returns a\n"
     "Pose of skinning matrices and of morph weights as the motion sets them.\n\n"
     "motion: a Motion, or None: all bones at rest, then IK.\n"
@@ -314,7 +328,11 @@ const char mmd_pose_doc[] =
     "    track its first key holds, after the last its last.\n"
     "ik: whether IK runs; the motion's IK switches act then.\n"
     "threads: how many the frames are shared among, at least 1; no more are used than there are\n"
-    "    frames, nor than 256. None: all cores where they are worth it. Results do not differ.\n\n"
+    "    frames, nor than 256. None: all cores where they are worth it. Results do not differ.\n"
+    "physics: True or a Physics moves the bones of rigid bodies, from the start of the run on, "
+    "which\n"
+    "    takes time with the frames before; a Simulation keeps its place. One thread does it "
+    "all.\n\n"
     "Matrices are float32, row-major for column vectors, translations in model units. A frame "
     "does\n"
     "not depend on the others of a batch. Raises ValueError for a frame that is not finite.\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The records: their fields in order, here only; mmdskin.pyi is tested to say the same. */
 #include "python/record_fields.h"
+#include "python/simulation.h"
 
 #include <stddef.h>
 
@@ -64,6 +65,14 @@ static const mmd_field camera_fields[] = {
     VALUE("target"),
     VALUE("up"),
     VALUE("fov"),
+};
+
+static const mmd_field physics_fields[] = {
+    VALUE("gravity"),       VALUE("hz"),
+    VALUE("iterations"),    VALUE("ground"),
+    VALUE("damping_extra"), VALUE("joined_collide"),
+    VALUE("start"),         VALUE("settle"),
+    VALUE("teleport"),
 };
 
 static const mmd_field bone_fields[] = {
@@ -256,6 +265,16 @@ const mmd_record_type mmd_record_types[MMD_RECORD_COUNT] = {
          "member may have an axis of frames in front. MMD's own: Camera((0, 10, -45), (0, 10, 0),\n"
          "(0, 1, 0), 30).",
          0, FIELDS(camera_fields)},
+    [MMD_RECORD_PHYSICS] =
+        {"Physics",
+         "How rigid bodies move; what MMD sets is not public, defaults follow its peers.\n"
+         "gravity: (x, y, z), model units per second squared; hz: steps per second, 1 to 100000;\n"
+         "iterations: sweeps over joints and contacts in a step, 1 to 1000; ground: whether the\n"
+         "plane y = 0 holds what falls, or its height; damping_extra: slow bodies come to rest;\n"
+         "joined_collide: bodies that a joint holds together touch; start: frame at which the run\n"
+         "begins, None: the first of the motion; settle: steps that are held there before it;\n"
+         "teleport: units in a frame beyond which bodies begin anew, 0: never.",
+         0, FIELDS(physics_fields), mmd_physics_defaults},
     [MMD_RECORD_BONE] =
         {"Bone",
          "A bone of a model. position: (x, y, z) in model units; parent: index of a bone or -1;\n"
@@ -368,7 +387,9 @@ static PyObject *make_class(PyObject *namedtuple, const mmd_record_type *type)
             PyTuple_SetItem(fields, (Py_ssize_t)i, name);
     }
     PyObject *arguments = fields ? Py_BuildValue("(sN)", type->name, fields) : NULL;
-    PyObject *keywords = Py_BuildValue("{ss}", "module", "mmdskin");
+    PyObject *defaults = type->defaults ? type->defaults() : Py_NewRef(Py_None);
+    PyObject *keywords =
+        defaults ? Py_BuildValue("{sssN}", "module", "mmdskin", "defaults", defaults) : NULL;
     PyObject *class = arguments && keywords ? PyObject_Call(namedtuple, arguments, keywords) : NULL;
     Py_XDECREF(arguments);
     Py_XDECREF(keywords);

@@ -39,6 +39,7 @@ typedef struct mmd_record_type {
     size_t size; /* of the struct; 0: made of values by a call of the class */
     size_t field_count;
     const mmd_field *fields;
+    PyObject *(*defaults)(void); /* a tuple of what the class takes for values that are left out */
 } mmd_record_type;
 
 extern const mmd_record_type mmd_record_types[MMD_RECORD_COUNT];

@@ -16,6 +16,7 @@ typedef enum mmd_record {
     MMD_RECORD_BACKEND,
     MMD_RECORD_RENDERED,
     MMD_RECORD_CAMERA,
+    MMD_RECORD_PHYSICS,
     MMD_RECORD_BONE,
     MMD_RECORD_APPEND,
     MMD_RECORD_IK,
@@ -42,7 +43,7 @@ typedef enum mmd_named { MMD_NAMED_BONES, MMD_NAMED_MORPHS, MMD_NAMED_COUNT } mm
 typedef enum mmd_choice { MMD_CHOICE_OPEN, MMD_CHOICE_GL, MMD_CHOICE_CPU } mmd_choice;
 
 typedef struct mmd_state {
-    PyTypeObject *model_type, *mesh_type, *motion_type, *world_type;
+    PyTypeObject *model_type, *mesh_type, *motion_type, *world_type, *simulation_type;
     PyObject *format_error, *backend_error;
     PyObject *records[MMD_RECORD_COUNT];
     mmd_choice choice;
@@ -66,6 +67,7 @@ PyObject *mmd_loose_text(const char *text);
 bool mmd_records_add(PyObject *module, mmd_state *state);
 
 extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec, mmd_world_spec;
+extern PyType_Spec mmd_simulation_spec;
 
 /* The mesh of a Model or a Mesh, borrowed. */
 const mmd_mesh *mmd_model_mesh(PyObject *model);

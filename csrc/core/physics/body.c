@@ -63,8 +63,7 @@ void mmd_body_init(const mmd_rigid_body *source, double step, mmd_body *body)
     for (int i = 0; i < 3; i++)
         body->state.position[i] = (double)source->position[i];
     mmd_rest_rotation(source->rotation, body->state.rotation);
-    body->velocity_kept = mmd_power(1 - body->linear_damping, step);
-    body->spin_kept = mmd_power(1 - body->angular_damping, step);
+    mmd_body_set_period(body, step);
     if (!body->follows && source->mass > 0) {
         double inertia[3];
         shape_inertia(source, inertia);
@@ -73,6 +72,12 @@ void mmd_body_init(const mmd_rigid_body *source, double step, mmd_body *body)
             body->inverse_inertia[i] = inertia[i] > 0 ? 1 / inertia[i] : 0;
     }
     mmd_body_placed(body);
+}
+
+void mmd_body_set_period(mmd_body *body, double step)
+{
+    body->velocity_kept = mmd_power(1 - body->linear_damping, step);
+    body->spin_kept = mmd_power(1 - body->angular_damping, step);
 }
 
 void mmd_body_placed(mmd_body *body)
@@ -162,6 +167,7 @@ void mmd_body_advance(mmd_body *body, double step)
         !within_reach(state->spin)) {
         *state = before;
         mmd_body_rest(body);
+        body->lost = true;
         return;
     }
     /* Turned by spin x step; Bullet ends the half angle at an eighth of pi but not the axis, which

@@ -28,6 +28,7 @@ typedef struct mmd_body {
     double velocity_kept, spin_kept; /* by damping, in one step */
     double linear_damping, angular_damping;
     bool follows; /* its places are given */
+    bool lost;    /* has left the numbers since this was last set to false */
 } mmd_body;
 
 /* T(position) Ry Rx Rz: how PMX writes the rest place of bodies and joints. */
@@ -38,6 +39,9 @@ void mmd_body_init(const mmd_rigid_body *source, double step, mmd_body *body);
 
 /* What follows from the state: axes, inverse_tensor. */
 void mmd_body_placed(mmd_body *body);
+
+/* The length of the steps from here on, in seconds. */
+void mmd_body_set_period(mmd_body *body, double step);
 
 /* Takes its speed. */
 void mmd_body_rest(mmd_body *body);
@@ -50,7 +54,8 @@ void mmd_body_follow(mmd_body *body, const double position[3], const double rota
 /* A step's acceleration and damping; `extra` brings slow bodies to rest. */
 void mmd_body_accelerate(mmd_body *body, const double gravity[3], double step, bool extra);
 
-/* Moves by its velocities. A body that would leave the numbers stays where it is, at rest. */
+/* Moves by its velocities. A body that would leave the numbers stays where it is, at rest, and is
+   lost. */
 void mmd_body_advance(mmd_body *body, double step);
 
 #endif

@@ -208,11 +208,11 @@ size_t mmd_collide(mmd_solid a, mmd_solid b, double breaking, mmd_contact *conta
     return collide_lines(a, b, spheres ? 0 : breaking, contacts);
 }
 
-size_t mmd_collide_ground(mmd_solid a, mmd_contact *contacts)
+size_t mmd_collide_ground(mmd_solid a, double height, mmd_contact *contacts)
 {
     mmd_shape_lowest(a.shape, a.body, contacts->point);
-    contacts->distance = contacts->point[1];
-    contacts->point[1] = 0;
+    contacts->distance = contacts->point[1] - height;
+    contacts->point[1] = height;
     mmd_copy3((const double[]){0, 1, 0}, contacts->normal);
     return contacts->distance < a.shape->breaking;
 }

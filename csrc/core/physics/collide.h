@@ -21,8 +21,8 @@ typedef struct mmd_solid {
 /* Contacts with gaps up to `breaking`; returns their number. */
 size_t mmd_collide(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contacts);
 
-/* With the ground, the plane y = 0, as B. */
-size_t mmd_collide_ground(mmd_solid a, mmd_contact *contacts);
+/* With the ground, a plane y = height, as B. */
+size_t mmd_collide_ground(mmd_solid a, double height, mmd_contact *contacts);
 
 /* In collide_boxes.c: of overlapping boxes. */
 size_t mmd_collide_boxes(mmd_solid a, mmd_solid b, mmd_contact *contacts);

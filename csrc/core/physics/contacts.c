@@ -19,7 +19,10 @@ enum { PAIRS_PER_BODY = 8, PAIRS_AT_LEAST = 64 };
 bool mmd_touch_init(mmd_arena *arena, const mmd_touch_desc *desc, mmd_touch *touch)
 {
     size_t count = desc->body_count, room = PAIRS_PER_BODY * count + PAIRS_AT_LEAST;
-    *touch = (mmd_touch){.body_count = count, .room = room, .ground = desc->ground};
+    *touch = (mmd_touch){.body_count = count,
+                         .room = room,
+                         .ground = desc->ground,
+                         .ground_height = desc->ground_height};
     touch->shapes = mmd_arena_alloc(arena, count, sizeof *touch->shapes);
     touch->frictions = mmd_arena_alloc(arena, count + 1, sizeof *touch->frictions);
     touch->restitutions = mmd_arena_alloc(arena, count + 1, sizeof *touch->restitutions);
@@ -82,7 +85,7 @@ static void find_pair(mmd_touch *touch, const mmd_body *bodies, size_t a, size_t
     mmd_solid solid = {&bodies[a], &touch->shapes[a]};
     size_t count =
         b == touch->body_count
-            ? mmd_collide_ground(solid, contacts)
+            ? mmd_collide_ground(solid, touch->ground_height, contacts)
             : mmd_collide(solid, (mmd_solid){&bodies[b], &touch->shapes[b]}, breaking, contacts);
     mmd_manifold_update(manifold, bodies, breaking, contacts, count);
     touch->count += manifold->count > 0;
@@ -98,7 +101,7 @@ void mmd_touch_find(mmd_touch *touch, const mmd_body *bodies)
     mmd_pairs_find(&touch->pairs, bodies, touch->shapes);
     size_t next = 0;
     for (size_t i = 0; touch->ground && i < touch->body_count; i++)
-        if (touch->pairs.sides[i].moves && touch->pairs.extents[i].low[1] <= 0)
+        if (touch->pairs.sides[i].moves && touch->pairs.extents[i].low[1] <= touch->ground_height)
             find_pair(touch, bodies, i, touch->body_count, &next);
     for (size_t i = 0; i < touch->pairs.count; i++)
         find_pair(touch, bodies, touch->pairs.found[i].a, touch->pairs.found[i].b, &next);

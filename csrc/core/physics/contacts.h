@@ -9,6 +9,7 @@
 typedef struct mmd_touch {
     size_t body_count, room;
     bool ground;
+    double ground_height;
     mmd_shape *shapes;
     double *frictions, *restitutions; /* of bodies and the ground */
     mmd_pairs pairs;
@@ -24,6 +25,7 @@ typedef struct mmd_touch_desc {
     const mmd_body *bodies;
     const mmd_joint *apart; /* what these join does not touch */
     bool ground;
+    double ground_height;
 } mmd_touch_desc;
 
 /* False when memory is short. */

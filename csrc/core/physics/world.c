@@ -119,6 +119,9 @@ static bool check_settings(const mmd_world_desc *desc, mmd_error *err)
         if (!(fabs(desc->gravity[i]) <= MMD_FARTHEST))
             return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6",
                             desc->gravity[i]);
+    if (!(fabs(desc->ground_height) <= MMD_FARTHEST))
+        return mmd_fail(err, MMD_E_ARGUMENT, "ground: height %g, expected at most 1e6",
+                        desc->ground_height);
     if (!(desc->hz >= 1 && desc->hz <= MMD_WORLD_HZ))
         return mmd_fail(err, MMD_E_ARGUMENT, "hz: %g, expected 1 to %d", desc->hz, MMD_WORLD_HZ);
     if (desc->iterations < 1 || desc->iterations > MMD_WORLD_ITERATIONS)
@@ -181,7 +184,7 @@ static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *
         mmd_body_init(&desc->bodies[i], world->step, &world->bodies[i]);
         world->follower_count += world->bodies[i].follows;
     }
-    const mmd_rigid_body ground = {0};
+    const mmd_rigid_body ground = {.position = {0, (float)desc->ground_height, 0}};
     mmd_body_init(&ground, world->step, &world->bodies[desc->body_count]);
     if (!take_joints(desc, world, err))
         return false;
@@ -190,7 +193,8 @@ static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *
                             .bodies = world->bodies,
                             .joint_count = desc->joint_count,
                             .apart = desc->joined_collide ? NULL : desc->joints,
-                            .ground = desc->ground};
+                            .ground = desc->ground,
+                            .ground_height = desc->ground_height};
     if (desc->contacts && !mmd_touch_init(&world->arena, &touch, &world->touch))
         return mmd_fail_memory(err);
     world->rows =
@@ -286,6 +290,55 @@ size_t mmd_world_points(const mmd_world *world, double *points)
     return touch->point_count;
 }
 
+mmd_body *mmd_world_bodies(mmd_world *world)
+{
+    return world->bodies;
+}
+
+void mmd_world_forget(mmd_world *world)
+{
+    mmd_touch_forget(&world->touch);
+}
+
+void mmd_world_set_period(mmd_world *world, double seconds)
+{
+    for (size_t i = 0; world->step != seconds && i < world->body_count; i++)
+        mmd_body_set_period(&world->bodies[i], seconds);
+    world->step = seconds;
+}
+
+size_t mmd_world_save(const mmd_world *world, void *bytes)
+{
+    const mmd_touch *touch = &world->touch;
+    size_t states = world->body_count * sizeof(mmd_body_state), count = touch->count;
+    char *out = bytes;
+    if (!out)
+        return states + sizeof count + count * sizeof *touch->manifolds;
+    for (size_t i = 0; i < world->body_count; i++, out += sizeof(mmd_body_state))
+        memcpy(out, &world->bodies[i].state, sizeof(mmd_body_state));
+    memcpy(out, &count, sizeof count);
+    out += sizeof count;
+    if (count)
+        memcpy(out, touch->manifolds, count * sizeof *touch->manifolds);
+    return states + sizeof count + count * sizeof *touch->manifolds;
+}
+
+void mmd_world_restore(mmd_world *world, const void *bytes)
+{
+    mmd_touch *touch = &world->touch;
+    const char *in = bytes;
+    for (size_t i = 0; i < world->body_count; i++, in += sizeof(mmd_body_state)) {
+        memcpy(&world->bodies[i].state, in, sizeof(mmd_body_state));
+        mmd_body_placed(&world->bodies[i]);
+    }
+    mmd_touch_forget(touch);
+    memcpy(&touch->count, in, sizeof touch->count);
+    if (touch->count)
+        memcpy(touch->manifolds, in + sizeof touch->count, touch->count * sizeof *touch->manifolds);
+    for (size_t i = 0; i < touch->count; i++)
+        touch->point_count += touch->manifolds[i].count;
+}
+
 /* A step */
 
 static void follow(mmd_world *world, const double *places)
@@ -329,11 +382,8 @@ static void solve(mmd_world *world)
     }
 }
 
-bool mmd_world_step(mmd_world *world, const double *places, mmd_error *err)
+void mmd_world_advance(mmd_world *world)
 {
-    if (places && !check_places("places", places, world->follower_count, PLACE, err))
-        return false;
-    follow(world, places);
     for (size_t i = 0; i < world->body_count; i++)
         mmd_body_accelerate(&world->bodies[i], world->gravity, world->step, world->damping_extra);
     if (world->contacts)
@@ -341,5 +391,13 @@ bool mmd_world_step(mmd_world *world, const double *places, mmd_error *err)
     solve(world);
     for (size_t i = 0; i < world->body_count; i++)
         mmd_body_advance(&world->bodies[i], world->step);
+}
+
+bool mmd_world_step(mmd_world *world, const double *places, mmd_error *err)
+{
+    if (places && !check_places("places", places, world->follower_count, PLACE, err))
+        return false;
+    follow(world, places);
+    mmd_world_advance(world);
     return true;
 }

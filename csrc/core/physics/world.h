@@ -17,7 +17,8 @@ typedef struct mmd_world_desc {
     double gravity[3]; /* units per second squared */
     double hz;         /* steps per second */
     int iterations;    /* sweeps per step */
-    bool ground;       /* the plane y = 0 holds what falls */
+    bool ground;       /* the plane y = ground_height holds what falls */
+    double ground_height;
     bool contacts;
     bool damping_extra;
     bool joined_collide; /* bodies that a joint holds together touch each other */
@@ -43,6 +44,19 @@ bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err);
 /* What touched in the last step. (P,10): bodies a and b (-1: the ground), a point on b, the
    direction from there to a, the distance along it, the impulse. NULL counts only. */
 size_t mmd_world_points(const mmd_world *world, double *points);
+
+/* For a simulation, which keeps what it writes finite. Bodies in their order, to be read and moved
+   between steps; a step with the bodies as they are; contacts forgotten; another length of the
+   steps, in seconds. */
+mmd_body *mmd_world_bodies(mmd_world *world);
+void mmd_world_advance(mmd_world *world);
+void mmd_world_forget(mmd_world *world);
+void mmd_world_set_period(mmd_world *world, double seconds);
+
+/* All that later steps depend on but masses: writes so many bytes, or counts them for NULL, to
+   which the same world may go back. */
+size_t mmd_world_save(const mmd_world *world, void *bytes);
+void mmd_world_restore(mmd_world *world, const void *bytes);
 
 /* One step. places: (K,7) position and rotation x y z w to which the bodies that follow bones go,
    in the order of bodies; NULL: they stay. Fails as mmd_world_set_state does. */

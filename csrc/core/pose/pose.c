@@ -193,16 +193,16 @@ static void reset(mmd_frame *frame, const mmd_locals *locals, const float *weigh
             apply_morph(frame, &rig->model->morphs[m], weights[m]);
 }
 
-/* The three sweeps of docs/mmd-behaviour.md#bone-sweeps. */
-static void evaluate_layer(mmd_frame *frame, const mmd_rig_layer *layer, const uint8_t *solvers_on)
+/* The three sweeps of docs/mmd-behaviour.md#bone-sweeps. `on` NULL: no solver is. */
+static void evaluate_layer(mmd_frame *frame, const mmd_rig_layer *layer, const uint8_t *on)
 {
     const mmd_rig *rig = frame->rig;
     for (size_t i = 0; i < layer->bone_count; i++)
         mmd_evaluate_bone(frame, rig->order[layer->first_bone + i]);
-    for (size_t i = 0; solvers_on && i < layer->solver_count; i++)
-        if (solvers_on[layer->first_solver + i])
+    for (size_t i = 0; on && i < layer->solver_count; i++)
+        if (on[layer->first_solver + i])
             mmd_ik_solve(frame, &rig->solvers[layer->first_solver + i]);
-    for (size_t i = 0; solvers_on && i < layer->deferred_count; i++) {
+    for (size_t i = 0; on && i < layer->deferred_count; i++) {
         int32_t bone = rig->deferred[layer->first_deferred + i];
         frame->bones[bone].dropped = false;
         mmd_evaluate_bone(frame, bone);
@@ -224,21 +224,53 @@ static void store_matrix(const mmd_frame *frame, size_t bone, float *out)
     out[15] = 1;
 }
 
-/* `solvers_on` NULL: none is. */
-static void evaluate(mmd_frame *frame, const mmd_locals *locals, const float *weights,
-                     const uint8_t *solvers_on, float *matrices)
+static const uint8_t *solvers_on(const mmd_poser *poser, const mmd_pose_job *job)
 {
+    return job->ik ? poser->locals.solvers_on : NULL;
+}
+
+void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f)
+{
+    mmd_frame *frame = &poser->frame;
     const mmd_rig *rig = frame->rig;
-    reset(frame, locals, weights);
+    float *sliders = job->sliders + f * rig->morph_count;
+    if (poser->binding)
+        mmd_sample(poser->binding, job->frames[f], poser->cursors, &poser->locals, sliders);
+    else
+        take_locals(job, rig, f, &poser->locals, sliders);
+    mmd_morph_weights(rig->model->morphs, rig->morph_count, sliders, poser->weights);
+    reset(frame, &poser->locals, poser->weights);
     for (size_t i = 0; rig->reads_ahead && i < rig->bone_count; i++)
         mmd_place_bone(frame, rig->order[i]);
-    for (size_t i = 0; i < rig->layer_count; i++)
-        evaluate_layer(frame, &rig->layers[i], solvers_on);
+    for (size_t i = 0; i < rig->layers_before_physics; i++)
+        evaluate_layer(frame, &rig->layers[i], solvers_on(poser, job));
+}
+
+void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job)
+{
+    mmd_frame *frame = &poser->frame;
+    const mmd_rig *rig = frame->rig;
+    for (size_t i = rig->layers_before_physics; i < rig->layer_count; i++)
+        evaluate_layer(frame, &rig->layers[i], solvers_on(poser, job));
     /* docs/mmd-behaviour.md#ik-settle: no append again, but all on its parent's last place. */
-    for (size_t i = 0; solvers_on && i < rig->settled_count; i++)
+    for (size_t i = 0; job->ik && i < rig->settled_count; i++)
         mmd_place_bone(frame, rig->settled[i]);
-    for (size_t i = 0; i < rig->bone_count; i++)
-        store_matrix(frame, i, matrices + 16 * i);
+}
+
+void mmd_pose_store(const mmd_poser *poser, float *matrices)
+{
+    for (size_t i = 0; i < poser->frame.rig->bone_count; i++)
+        store_matrix(&poser->frame, i, matrices + 16 * i);
+}
+
+mmd_frame *mmd_poser_frame(mmd_poser *poser)
+{
+    return &poser->frame;
+}
+
+const float *mmd_poser_weights(const mmd_poser *poser)
+{
+    return poser->weights;
 }
 
 mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t first, size_t count)
@@ -266,17 +298,10 @@ mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t 
 
 void mmd_pose_run(mmd_poser *poser, const mmd_pose_job *job)
 {
-    const mmd_rig *rig = poser->frame.rig;
     for (size_t f = 0; f < job->frame_count; f++) {
-        float *sliders = job->sliders + f * rig->morph_count;
-        if (poser->binding)
-            mmd_sample(poser->binding, job->frames[f], poser->cursors, &poser->locals, sliders);
-        else
-            take_locals(job, rig, f, &poser->locals, sliders);
-        mmd_morph_weights(rig->model->morphs, rig->morph_count, sliders, poser->weights);
-        evaluate(&poser->frame, &poser->locals, poser->weights,
-                 job->ik ? poser->locals.solvers_on : NULL,
-                 job->matrices + f * 16 * rig->bone_count);
+        mmd_pose_before_physics(poser, job, f);
+        mmd_pose_after_physics(poser, job);
+        mmd_pose_store(poser, job->matrices + f * 16 * poser->frame.rig->bone_count);
     }
 }
 

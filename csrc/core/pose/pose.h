@@ -2,7 +2,7 @@
 #ifndef MMD_POSE_H
 #define MMD_POSE_H
 
-#include "mmdskin.h"
+#include "core/pose/place.h"
 
 /* What mmd_pose_run() takes for granted: numbers are finite, rotations have a length, counts of
    frames fit. Fails with MMD_E_ARGUMENT. */
@@ -14,5 +14,16 @@ void mmd_pose_run(mmd_poser *poser, const mmd_pose_job *job);
 /* The job of `count` of the frames, from `first` on. */
 mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t first,
                             size_t count);
+
+/* A frame of a checked job in parts, between which physics moves bones: samples frame `f`, whose
+   sliders it writes, and places the bones that come before physics; places those that come after
+   it; writes (B,4,4) of all. */
+void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f);
+void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job);
+void mmd_pose_store(const mmd_poser *poser, float *matrices);
+
+/* The bones between those parts, and (M,) the weights of morphs after groups and flips. */
+mmd_frame *mmd_poser_frame(mmd_poser *poser);
+const float *mmd_poser_weights(const mmd_poser *poser);
 
 #endif

@@ -146,6 +146,8 @@ static bool find_order(mmd_rig *rig, mmd_arena *temporary)
         if (i == 0 || !same_layer(&places[rig->order[i - 1]], &places[rig->order[i]]))
             rig->layers[rig->layer_count++].first_bone = i;
         rig->layers[rig->layer_count - 1].bone_count++;
+        if (!places[rig->order[i]].after_physics)
+            rig->layers_before_physics = rig->layer_count;
     }
     find_local_reads(rig, places);
     return true;

@@ -83,7 +83,8 @@ struct mmd_rig {
     mmd_rig_bone *bones; /* by index in the model */
     int32_t *order;      /* evaluation order: parents first, layer by layer */
     mmd_rig_layer *layers;
-    mmd_rig_solver *solvers; /* in order of evaluation */
+    size_t layers_before_physics; /* the first ones */
+    mmd_rig_solver *solvers;      /* in order of evaluation */
     int32_t *deferred;
     size_t settled_count;
     int32_t *settled; /* in evaluation order: what may stand on an old place of its parent */

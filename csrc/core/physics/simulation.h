@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_SIMULATION_H
+#define MMD_SIMULATION_H
+
+#include "core/physics/world.h"
+
+/* A model whose bones are moved by a motion and by the rigid bodies that hang on them. The run
+   begins at one frame and goes on in equal steps, so that what it comes to at a frame depends on
+   model, motion, settings and that frame alone. One thread at a time may use it. */
+typedef struct mmd_simulation mmd_simulation;
+
+typedef struct mmd_physics {
+    double gravity[3]; /* units per second squared */
+    double hz;         /* steps per second */
+    int iterations;    /* sweeps per step */
+    bool ground;       /* the plane y = ground_height holds what falls */
+    double ground_height;
+    bool damping_extra;
+    bool joined_collide;
+    bool starts; /* at `start`; else at the motion's first frame */
+    double start;
+    int settle;      /* steps that are held at the start */
+    double teleport; /* units in a frame beyond which bodies begin anew; 0: never */
+} mmd_physics;
+
+enum {
+    MMD_SIMULATION_FRAMES = 10000000, /* from the start on, at most */
+    MMD_SIMULATION_SETTLE = 100000
+};
+
+extern const mmd_physics mmd_physics_default;
+
+/* `motion` NULL: the model at rest. Rig and motion must outlive it. Fails with MMD_E_ARGUMENT,
+   which names the setting, the body or the joint, or with MMD_E_MEMORY. */
+mmd_simulation *mmd_simulation_new(const mmd_rig *rig, const mmd_motion *motion, bool ik,
+                                   const mmd_physics *physics, mmd_error *err);
+void mmd_simulation_free(mmd_simulation *simulation);
+
+/* Fails with MMD_E_ARGUMENT for frames that are not finite or too far from the start. */
+bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames, size_t count,
+                          mmd_error *err);
+
+/* Goes to a frame that was checked, forward or from the nearest place that it remembers; each step
+   takes one from `steps`, and with none left it stops. Whether it has got there. Frames before the
+   start have no physics. */
+bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps);
+
+/* The pose of the frame that has been got to: (B,4,4) and (M,) as mmd_pose() writes them. */
+void mmd_simulation_pose(mmd_simulation *simulation, double frame, float *matrices, float *sliders);
+
+/* Back to before the start; what it remembers is kept. */
+void mmd_simulation_reset(mmd_simulation *simulation);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/simulation.h"
+
+#include <stdlib.h>
+
+typedef struct simulation_object {
+    PyObject_HEAD
+    PyObject *model, *motion; /* what the simulation points to; None: no motion */
+    mmd_simulation *simulation;
+    PyThread_type_lock lock; /* held while the simulation is read or changed */
+    unsigned long holder;    /* the thread that holds it, 0: none */
+} simulation_object;
+
+/* Bodies and bones times steps between two looks at signals: about a hundredth of a second. */
+enum { SLICE_WORK = 1 << 14 };
+
+typedef struct wanted_frame {
+    double frame;
+    size_t place; /* in the result */
+} wanted_frame;
+
+static int compare_frames(const void *one, const void *other)
+{
+    const wanted_frame *a = one, *b = other;
+    return a->frame != b->frame ? (a->frame < b->frame ? -1 : 1)
+                                : (a->place > b->place) - (a->place < b->place);
+}
+
+typedef struct simulation_call {
+    const mmd_model *model;
+    wanted_frame *wanted; /* in the order of frames */
+    size_t count, next;
+    float *matrices, *sliders;
+} simulation_call;
+
+/* Whether all is done; each frame is worth a step. */
+static bool run_slice(mmd_simulation *simulation, simulation_call *call)
+{
+    size_t bones = call->model->bone_count, morphs = call->model->morph_count;
+    size_t steps = SLICE_WORK / (bones + call->model->rigid_body_count + 1) + 1;
+    for (; call->next < call->count && steps > 0; call->next++) {
+        const wanted_frame *wanted = &call->wanted[call->next];
+        if (!mmd_simulation_seek(simulation, wanted->frame, &steps))
+            return false;
+        mmd_simulation_pose(simulation, wanted->frame, call->matrices + wanted->place * 16 * bones,
+                            call->sliders + wanted->place * morphs);
+        steps -= steps > 0;
+    }
+    return call->next == call->count;
+}
+
+static bool run(mmd_simulation *simulation, simulation_call *call)
+{
+    bool done = false;
+    while (!done) {
+        Py_BEGIN_ALLOW_THREADS
+        done = run_slice(simulation, call);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0)
+            return false;
+    }
+    return true;
+}
+
+/* The Pose of frames, by a simulation that nobody else uses meanwhile. */
+static PyObject *pose_frames(PyObject *model, mmd_simulation *simulation, const mmd_array *frames)
+{
+    mmd_state *state = mmd_state_of(model);
+    size_t count = frames->rank ? frames->shape[0] : 1;
+    simulation_call call = {.model = mmd_model_data(model), .count = count};
+    mmd_error err = {0};
+    if (!mmd_simulation_check(simulation, frames->data, count, &err))
+        return mmd_raise(state, &err);
+    call.wanted = PyMem_Calloc(count + 1, sizeof *call.wanted);
+    if (!call.wanted)
+        return PyErr_NoMemory();
+    for (size_t i = 0; i < count; i++)
+        call.wanted[i] = (wanted_frame){((const double *)frames->data)[i], i};
+    qsort(call.wanted, count, sizeof *call.wanted, compare_frames);
+    mmd_array matrices = {0}, sliders = {0};
+    PyObject *pose = NULL;
+    if (mmd_pose_arrays(call.model, frames->rank == 1, count, &matrices, &sliders)) {
+        call.matrices = matrices.data;
+        call.sliders = sliders.data;
+        if (run(simulation, &call))
+            pose = PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE], matrices.object,
+                                                sliders.object, NULL);
+    }
+    mmd_array_clear(&matrices);
+    mmd_array_clear(&sliders);
+    PyMem_Free(call.wanted);
+    return pose;
+}
+
+static mmd_simulation *make(PyObject *model, PyObject *motion, bool ik, const mmd_physics *physics)
+{
+    mmd_error err = {0};
+    mmd_simulation *simulation;
+    const mmd_rig *rig = mmd_model_rig(model);
+    const mmd_motion *data = motion == Py_None ? NULL : mmd_motion_data(motion);
+    Py_BEGIN_ALLOW_THREADS
+    simulation = mmd_simulation_new(rig, data, ik, physics, &err);
+    Py_END_ALLOW_THREADS
+    if (!simulation)
+        mmd_raise(mmd_state_of(model), &err);
+    return simulation;
+}
+
+PyObject *mmd_simulate(PyObject *model, PyObject *motion, bool ik, const mmd_physics *physics,
+                       const mmd_array *frames)
+{
+    mmd_simulation *simulation = make(model, motion, ik, physics);
+    PyObject *pose = simulation ? pose_frames(model, simulation, frames) : NULL;
+    mmd_simulation_free(simulation);
+    return pose;
+}
+
+/* The type */
+
+/* Waits without the interpreter lock, which the holder may want. A thread that holds it already
+   would wait for itself: it is in a handler of a signal that came while it ran. */
+static bool take(simulation_object *self)
+{
+    unsigned long thread = PyThread_get_thread_ident();
+    if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
+        if (self->holder == thread) {
+            PyErr_SetString(PyExc_RuntimeError, "the simulation is at work in this thread");
+            return false;
+        }
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(self->lock, WAIT_LOCK);
+        Py_END_ALLOW_THREADS
+    }
+    self->holder = thread;
+    return true;
+}
+
+static void give(simulation_object *self)
+{
+    self->holder = 0;
+    PyThread_release_lock(self->lock);
+}
+
+static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"model", "motion", "physics", "ik", NULL};
+    mmd_state *state = PyType_GetModuleState(type);
+    PyObject *model, *motion = Py_None, *given = Py_True;
+    int ik = 1;
+    mmd_physics physics;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OO$p:Simulation", names, state->model_type,
+                                     &model, &motion, &given, &ik))
+        return NULL;
+    int simulates = mmd_physics_take(state, given, &physics);
+    if (simulates < 0 || !mmd_motion_check(state, motion))
+        return NULL;
+    if (!simulates) {
+        PyErr_SetString(PyExc_TypeError, "physics: expected True or a Physics");
+        return NULL;
+    }
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    simulation_object *self = (simulation_object *)alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->model = Py_NewRef(model);
+    self->motion = Py_NewRef(motion);
+    self->lock = PyThread_allocate_lock();
+    if (!self->lock)
+        PyErr_NoMemory();
+    else
+        self->simulation = make(model, motion, ik, &physics);
+    if (!self->simulation)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void simulation_dealloc(PyObject *object)
+{
+    simulation_object *self = (simulation_object *)object;
+    mmd_simulation_free(self->simulation);
+    if (self->lock)
+        PyThread_free_lock(self->lock);
+    Py_CLEAR(self->motion);
+    Py_CLEAR(self->model);
+    mmd_object_free(object);
+}
+
+static PyObject *pose(PyObject *object, PyObject *frame)
+{
+    simulation_object *self = (simulation_object *)object;
+    mmd_array frames = {0};
+    PyObject *result = NULL;
+    if (mmd_frames_take(frame, &frames) && take(self)) {
+        result = pose_frames(self->model, self->simulation, &frames);
+        give(self);
+    }
+    mmd_array_clear(&frames);
+    return result;
+}
+
+static const char pose_doc[] =
+    "pose($self, frame, /)\n--\n\n"
+    "The Pose of a frame, a number, or of (F,) frames in any order, as Model.pose() has it with\n"
+    "physics. Forward of the last frame it goes on from there. What a frame comes to does not\n"
+    "depend on those that were asked for before. Raises ValueError for a frame that is not finite\n"
+    "or more than 10,000,000 behind the start. Frames before the start have no physics.";
+
+static PyObject *reset(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    simulation_object *self = (simulation_object *)object;
+    if (!take(self))
+        return NULL;
+    mmd_simulation_reset(self->simulation);
+    give(self);
+    Py_RETURN_NONE;
+}
+
+static const char reset_doc[] = "reset($self, /)\n--\n\nBack to before the start of the run.";
+
+static PyMethodDef simulation_methods[] = {
+    {"pose", pose, METH_O, pose_doc}, {"reset", reset, METH_NOARGS, reset_doc}, {0}};
+
+static const char simulation_doc[] =
+    "Simulation(model, motion=None, physics=True, *, ik=True)\n--\n\n"
+    "A model whose hair and clothes move: a run of its rigid bodies along a motion, by the\n"
+    "equations of Bullet 2.75, which MMD names. It keeps its place, so that frames one after the\n"
+    "other are cheap. The same model, motion, settings and frame give the same bytes, whatever "
+    "was\n"
+    "asked for before.\n\n"
+    "motion: a Motion, or None: the model at rest.\n"
+    "physics: True or a Physics.\n"
+    "ik: as of Model.pose().\n\n"
+    "Threads may share one, and wait for each other; one each runs side by side. Raises "
+    "ValueError\n"
+    "for settings, bodies and joints that cannot be; the text names them.";
+
+static PyType_Slot simulation_slots[] = {{Py_tp_doc, (void *)simulation_doc},
+                                         {Py_tp_new, simulation_new},
+                                         {Py_tp_dealloc, simulation_dealloc},
+                                         {Py_tp_methods, simulation_methods},
+                                         {0, NULL}};
+
+PyType_Spec mmd_simulation_spec = {.name = "mmdskin.Simulation",
+                                   .basicsize = sizeof(simulation_object),
+                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                                   .slots = simulation_slots};
