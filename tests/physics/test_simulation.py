@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Simulation and Model.pose(physics=): frames, order, threads, settings."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import mmdskin
+import numpy as np
+import pytest
+from conftest import SHARED
+from physics import hanging
+from physics.hanging import FOLLOWS, LINKS, PHYSICS, heads, same
+
+RUN = range(61)
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return hanging.load(hanging.chain_file())
+
+
+@pytest.fixture(scope="module")
+def swing():
+    return hanging.swing()
+
+
+@pytest.fixture(scope="module")
+def run(chain, swing):
+    return chain.pose(swing, RUN, physics=True)
+
+
+def frame_of(pose, frame):
+    return [array[frame] for array in pose]
+
+
+def test_links_move_and_the_root_does_not(chain, swing, run):
+    still = heads(chain, chain.pose(swing, RUN))
+    moved = np.abs(heads(chain, run) - still).max(axis=(0, 2))
+    assert moved[0] == 0
+    assert (moved[1:] > 0.02).all()
+    assert (moved < 10).all()
+
+
+def test_a_frame_alone_is_that_of_a_run(chain, swing, run):
+    assert same(chain.pose(swing, 47, physics=True), frame_of(run, 47))
+
+
+def test_frames_come_in_any_order(chain, swing, run):
+    order = np.random.default_rng(1).permutation(len(RUN))
+    mixed = chain.pose(swing, order, physics=True)
+    assert same(mixed, [array[order] for array in run])
+
+
+def test_a_simulation_goes_forward_and_back(chain, swing, run):
+    simulation = mmdskin.Simulation(chain, swing)
+    for frame in (30, 31, 60, 0, 59, 12):
+        assert same(simulation.pose(frame), frame_of(run, frame))
+    simulation.reset()
+    assert same(simulation.pose(RUN), run)
+
+
+def test_frames_between_steps_lie_between_them(chain, swing):
+    """Centres of bodies go straight from step to step."""
+    between = chain.pose(swing, np.arange(80, 91) / 4, physics=True)
+    bodies = chain.rigid_bodies[1:]
+    centers = np.array([(*body.position, 1) for body in bodies])
+    matrices = between.bone_matrices[:, [body.bone for body in bodies]].astype(float)
+    places = np.einsum("fbij,bj->fbi", matrices, centers)
+    middle = (places[2::2] + places[:-2:2]) / 2
+    assert np.abs(places[1::2] - middle).max() < 5e-6
+    assert np.abs(places[1::2] - places[:-1:2]).max() > 0.01
+
+
+@pytest.mark.parametrize("name", ["初音ミク.pmx", "巡音ルカ.pmx", "miku_v2.pmd"])
+def test_a_dance_is_the_same_in_slices_and_threads(name):
+    path, dance = SHARED / f"models/{name}", SHARED / "models/realize_motion.vmd"
+    if not path.is_file() or not dance.is_file():
+        pytest.skip(f"{path} or {dance} is not there")
+    model, motion = mmdskin.load_model(path), mmdskin.load_motion(dance)
+    whole = model.pose(motion, np.arange(40), physics=True)
+
+    def slices(length):
+        simulation = mmdskin.Simulation(model, motion)
+        parts = [
+            simulation.pose(np.arange(at, min(at + length, 40))) for at in range(0, 40, length)
+        ]
+        return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+
+    with ThreadPoolExecutor(3) as pool:
+        for made in pool.map(slices, (1, 7, 40)):
+            assert same(made, whole)
+    assert np.isfinite(whole.bone_matrices).all()
+    assert np.abs(whole.bone_matrices - model.pose(motion, np.arange(40)).bone_matrices).max() > 0.1
+
+
+@pytest.mark.parametrize("physics", [None, False])
+def test_without_physics_nothing_has_changed(chain, swing, physics):
+    assert same(chain.pose(swing, RUN, physics=physics), chain.pose(swing, RUN))
+
+
+def test_bodies_that_follow_bones_move_none(swing):
+    model = hanging.load(hanging.chain_file((FOLLOWS,) * LINKS))
+    assert same(model.pose(swing, RUN, physics=True), model.pose(swing, RUN))
+
+
+def test_before_the_start_there_is_no_physics(chain, swing):
+    late = mmdskin.Physics(start=20)
+    frames = [-5, 10, 19.75]
+    assert same(chain.pose(swing, frames, physics=late), chain.pose(swing, frames))
+    assert not same(chain.pose(swing, 20, physics=late), chain.pose(swing, 20))
+
+
+def test_settling_goes_before_the_start(chain, swing):
+    """Steps that are held at a start are those of a motion that stands still before it."""
+    settled = chain.pose(swing, 0, physics=mmdskin.Physics(settle=120))
+    waited = chain.pose(swing, 0, physics=mmdskin.Physics(settle=0, start=-60))
+    assert same(settled, waited)
+    at_once = chain.pose(swing, 0, physics=mmdskin.Physics(settle=0))
+    assert np.allclose(at_once.bone_matrices, chain.pose(swing, 0).bone_matrices, atol=1e-6)
+
+
+def test_the_links_come_to_hang(chain):
+    """Locked joints at rest: the centre of the chain goes below the root."""
+    rest = chain.pose(physics=mmdskin.Physics(settle=2000))
+    places = heads(chain, rest)
+    assert np.isfinite(places).all()
+    assert places[-1, 1] < places[1, 1] - 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"hz": 0}, "hz: 0, expected 1 to 100000"),
+        ({"hz": float("nan")}, "hz: nan"),
+        ({"iterations": 0}, "Physics.iterations: 0, expected 1 to 1000"),
+        ({"gravity": (0, float("inf"), 0)}, "gravity: inf"),
+        ({"gravity": (0, 1)}, "Physics.gravity: shape"),
+        ({"ground": float("nan")}, "ground: height nan"),
+        ({"settle": -1}, "Physics.settle: -1, expected 0 to 100000"),
+        ({"start": float("nan")}, "start: nan"),
+        ({"teleport": -1}, "teleport: -1"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(chain, fields, words):
+    with pytest.raises(ValueError, match=words):
+        mmdskin.Simulation(chain, None, mmdskin.Physics(**fields))
+
+
+@pytest.mark.parametrize("given", [1, "yes", (0, 1)])
+def test_physics_is_a_physics(chain, given):
+    with pytest.raises(TypeError, match="physics: expected"):
+        chain.pose(physics=given)
+
+
+@pytest.mark.parametrize("frame", [float("nan"), float("inf"), 1e7 + 1])
+def test_frames_that_cannot_be_are_refused(chain, frame):
+    with pytest.raises(ValueError, match="frame: number 1"):
+        chain.pose(None, [0, frame], physics=True)
+
+
+def test_physics_is_pickled_as_it_is():
+    physics = mmdskin.Physics(hz=120, ground=False)
+    assert pickle.loads(pickle.dumps(physics)) == physics
+    assert physics._replace(hz=60, ground=True) == mmdskin.Physics()
+
+
+def test_a_bad_body_is_named(swing):
+    file = hanging.chain_file()
+    file.rigid_bodies[2].size = (-1, 0, 0)
+    with pytest.raises(ValueError, match="body 2: size -1 is negative"):
+        hanging.load(file).pose(swing, physics=True)
+
+
+def test_what_flies_off_comes_back_to_its_bones(swing):
+    """A spring without measure throws its body out of the numbers."""
+    file = hanging.chain_file()
+    file.rigid_bodies[3].mass = 1e-30
+    file.joints[2].translation_lower, file.joints[2].translation_upper = (1, 1, 1), (-1, -1, -1)
+    file.joints[2].translation_spring = (1e38,) * 3
+    model = hanging.load(file)
+    pose = model.pose(swing, RUN, physics=True)
+    assert np.isfinite(pose.bone_matrices).all()
+    assert np.abs(pose.bone_matrices).max() < 2e6
+
+
+def test_a_model_without_bodies_has_the_pose_of_today(swing):
+    file = hanging.chain_file()
+    file.rigid_bodies, file.joints = [], []
+    model = hanging.load(file)
+    assert same(model.pose(swing, RUN, physics=True), model.pose(swing, RUN))
+
+
+def test_bodies_fall_by_gravity():
+    """1 / 2 g t squared, by steps of 1 / 60 s that gain speed first."""
+    file = hanging.chain_file((PHYSICS,))
+    file.joints = []
+    file.rigid_bodies[1].linear_damping = 0
+    model = hanging.load(file)
+    physics = mmdskin.Physics(gravity=(0, -9, 0), settle=0, damping_extra=False)
+    frames = np.arange(10)
+    fallen = heads(model, model.pose(None, frames, physics=physics))[:, 1, 1] - 20
+    steps = 2 * frames
+    assert np.allclose(fallen, -9 * steps * (steps + 1) / 2 / 60**2, rtol=0, atol=2e-6)
