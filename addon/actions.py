@@ -5,15 +5,19 @@ Until 4.3 an action has F-curves; from 4.4 on layers, strips and slots hold them
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
-Block = bpy.types.Object | bpy.types.Key  # what the add-on animates
+Block = bpy.types.Object | bpy.types.Key | bpy.types.Camera  # what the add-on animates
 
 _LAYERED = bpy.app.version >= (4, 4)
-_LINEAR = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
+_ITEMS = {  # of members of keyframes: the number of each
+    member: {item.identifier: item.value for item in property.enum_items}
+    for member, property in bpy.types.Keyframe.bl_rna.properties.items()
+    if property.type == "ENUM"
+}
 _POINT = {  # members of a keyframe and their numbers; of enumerations the number of the item
     "co": 2,
     "handle_left": 2,
@@ -28,6 +32,8 @@ _POINT = {  # members of a keyframe and their numbers; of enumerations the numbe
     "period": 1,
 }
 _ENUMS = ("handle_left_type", "handle_right_type", "interpolation", "easing", "type")
+# What foreach_get and foreach_set pass over, so that it takes a loop.
+_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else ("handle_left_type", "handle_right_type")
 
 
 def value_path(name: str) -> str:
@@ -199,9 +205,7 @@ def _content(found):
         (curve.data_path, curve.array_index): (
             curve.extrapolation,
             [modifier.type for modifier in curve.modifiers],
-            [_member(curve, name).tobytes() for name in _POINT if name not in _ENUMS],
-            # One by one: 3.4 does not fill arrays of all enumerations.
-            [[getattr(point, name) for name in _ENUMS] for point in curve.keyframe_points],
+            [_member(curve, name).tobytes() for name in _POINT],
         )
         for curves in found
         for curve in curves
@@ -252,8 +256,24 @@ def new_curve(holder: Any, path: str, index: int = 0, group: str = "") -> bpy.ty
     return curve
 
 
-def write(curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray) -> None:
-    """Linear keyframes in place of those from the first of the frames on; earlier ones stay."""
+class Handles(NamedTuple):
+    """Of keyframes whose curves a user may bend: frame and value of both handles of each."""
+
+    left: np.ndarray  # (K, 2)
+    right: np.ndarray  # (K, 2)
+    holds: np.ndarray  # (K,) bool: the value stays until the next keyframe
+
+
+def write(
+    curve: bpy.types.FCurve,
+    frames: np.ndarray,
+    values: np.ndarray,
+    handles: Handles | None = None,
+) -> None:
+    """Keyframes in place of those from the first of the frames on; earlier ones stay.
+
+    Linear without handles.
+    """
     kept = before(curve, frames[0])
     early = len(kept.get("co", ()))
     curve.keyframe_points.clear()
@@ -262,9 +282,19 @@ def write(curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray) -> No
     for name, column in kept.items():
         points[name][:early] = column
     points["co"][early:] = np.stack([frames, values], axis=1)
-    points["interpolation"][early:] = _LINEAR
-    for name, column in points.items():
-        curve.keyframe_points.foreach_set(name, column.ravel())
+    ways = _ITEMS["interpolation"]
+    points["interpolation"][early:] = ways["LINEAR"]
+    if handles is not None:
+        points["interpolation"][early:, 0] = np.where(
+            handles.holds, ways["CONSTANT"], ways["BEZIER"]
+        )
+        for side, column in (("handle_left", handles.left), ("handle_right", handles.right)):
+            points.setdefault(side, _member(curve, side))[early:] = column
+            types = points.setdefault(f"{side}_type", _member(curve, f"{side}_type"))
+            types[early:] = _ITEMS[f"{side}_type"]["FREE"]
+    # The types first: a handle that is not free follows from its neighbours.
+    for name in sorted(points, key=lambda name: name not in _ENUMS):
+        _set_member(curve, name, points[name])
     curve.update()
 
 
@@ -275,7 +305,19 @@ def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
 
 
 def _member(curve, name):
+    if name in _ONE_BY_ONE:
+        numbers = [_ITEMS[name][getattr(point, name)] for point in curve.keyframe_points]
+        return np.array(numbers, np.int32).reshape(-1, 1)
     dtype = np.int32 if name in _ENUMS else np.float32
     flat = np.empty(_POINT[name] * len(curve.keyframe_points), dtype)
     curve.keyframe_points.foreach_get(name, flat)
     return flat.reshape(-1, _POINT[name])
+
+
+def _set_member(curve, name, column):
+    if name in _ONE_BY_ONE:
+        names = {number: item for item, number in _ITEMS[name].items()}
+        for point, number in zip(curve.keyframe_points, column.ravel().tolist(), strict=True):
+            setattr(point, name, names[number])
+    else:
+        curve.keyframe_points.foreach_set(name, column.ravel())

@@ -48,8 +48,7 @@ def open(armature: bpy.types.Object, settings: Settings) -> "Motion":
     """The Motion that Settings mean for an armature object."""
     if not settings.motion_path:
         raise UserError("No motion is chosen: choose a .vmd or .vpd")
-    if settings.real_time and not settings.fps > 0:
-        raise UserError("The scene has {fps} frames per second", fps=settings.fps)
+    rate = speed(settings)
     path = bpy.path.abspath(settings.motion_path)
     rig = model_file.rig(armature, settings.model_path)
     motion = model_file.load_motion(path)
@@ -64,8 +63,16 @@ def open(armature: bpy.types.Object, settings: Settings) -> "Motion":
                 name=armature.name,
             )
         raise UserError("'{file}' moves no model: it has no key of a bone or morph", file=name)
-    speed = _FRAMES_PER_SECOND / settings.fps if settings.real_time else 1.0
-    return Motion(rig, motion, path, armature, settings.start, speed)
+    return Motion(rig, motion, path, armature, settings.start, rate)
+
+
+def speed(settings: Settings) -> float:
+    """Frames of the motion for one of the scene."""
+    if not settings.real_time:
+        return 1.0
+    if not settings.fps > 0:
+        raise UserError("The scene has {fps} frames per second", fps=settings.fps)
+    return _FRAMES_PER_SECOND / settings.fps
 
 
 class Motion:

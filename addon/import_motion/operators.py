@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """File > Import > MMD motion: keyframes of the pose that mmdskin computes, or its motion source.
 
-And Clear Motion, the way back.
+Also the camera of a file, and Clear Motion, the way back from what has moved a model.
 """
 
 import math
@@ -9,15 +9,15 @@ import os
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model_file, motion_source, properties, scene_model
+from .. import mmd_tools, model_file, motion_source, properties, scene_model
 from ..model_operator import ModelOperator
 from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError, cancelled
-from . import channels, keyframes, layers, record
+from . import camera, channels, keyframes, layers, record
 
 _MOST = 100_000  # frames, near an hour; a stray key far out would take all memory
 
@@ -34,7 +34,7 @@ _Motion = properties.declaring(
 
 
 class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
-    """Move the active MMD model by a motion or pose file, as MMD plays it"""
+    """Move the active MMD model by a motion or pose file, as MMD plays it, or add its camera"""
 
     bl_idname = "mmdskin.import_motion"
     bl_label = "Import MMD Motion"
@@ -42,6 +42,16 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
 
     filename_ext = ".vmd"
     filter_glob: StringProperty(default="*.vmd;*.vpd", options={"HIDDEN"})
+    types: EnumProperty(
+        name="Import",
+        description="The parts of the file to import",
+        options={"ENUM_FLAG"},
+        items=[
+            ("MODEL", "Model Motion", "Bones and morphs, for the active model"),
+            ("CAMERA", "Camera", "A camera with the keys of MMD's; the scene is seen through it"),
+        ],
+        default={"MODEL", "CAMERA"},
+    )
     mode: EnumProperty(
         name="As",
         items=[
@@ -67,6 +77,16 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
         description="Let the scene end no earlier than the motion",
         default=True,
     )
+    scale: FloatProperty(
+        name="Camera Scale",
+        description="Size of one MMD unit for the camera: that of the models of the scene",
+        default=mmd_tools.USUAL_SCALE,
+        min=1e-4,
+        max=1e4,
+        soft_min=0.001,
+        soft_max=10.0,
+        precision=3,
+    )
 
     @classmethod
     def poll(cls, context):
@@ -77,30 +97,64 @@ class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
 
     def execute(self, context):
         try:
-            model = _model(context)
-            source = self._open(model.armature, context.scene)
-            if self.mode == "SOURCE":
-                self._import_source(model, source, context.scene)
-            elif source.is_pose:
-                self._import_pose(model, source)
-            else:
-                self._import_keyframes(model, source, context.scene)
+            if not self.types:
+                raise UserError("Nothing to import: choose the motion of the model or the camera")
+            camera_keys = self._camera_keys()
+            if camera_keys is None or self._has_model_motion():
+                self._move_model(context)
+            if camera_keys is not None:
+                self._add_camera(context, camera_keys)
             return {"FINISHED"}
         except UserError as error:
             return cancelled(self, error)
 
+    def _camera_keys(self):
+        """The camera's track, None where none is to be imported."""
+        if "CAMERA" not in self.types or not self.filepath:
+            return None
+        track = self._file().camera
+        return track if len(track.frames) else None
+
+    def _has_model_motion(self):
+        motion = self._file()
+        return "MODEL" in self.types and bool(motion.bones or motion.morphs)
+
+    def _file(self):
+        return model_file.load_motion(bpy.path.abspath(self.filepath))
+
+    def _add_camera(self, context, track):
+        scene = context.scene
+        frames = self.frame_start + track.frames / motion_source.speed(self._settings(scene))
+        camera.add(context, track, frames, self.scale)
+        if self.extend_range:
+            last = min(math.floor(frames[-1]), properties.FRAMES["max"])
+            scene.frame_end = max(scene.frame_end, last)
+        self.report({"INFO"}, tr("Added a camera with {count} keys", count=len(frames)))
+
+    def _move_model(self, context):
+        if "MODEL" not in self.types:
+            raise UserError("'{file}' has no key of a camera", file=os.path.basename(self.filepath))
+        model = _model(context)
+        source = self._open(model.armature, context.scene)
+        if self.mode == "SOURCE":
+            self._import_source(model, source, context.scene)
+        elif source.is_pose:
+            self._import_pose(model, source)
+        else:
+            self._import_keyframes(model, source, context.scene)
+
+    def _settings(self, scene):
+        return motion_source.Settings(
+            self.model_path,
+            self.filepath,
+            self.frame_start,
+            self.real_time,
+            scene.render.fps / scene.render.fps_base,
+        )
+
     def _open(self, armature, scene):
         _check_editable(armature)
-        source = motion_source.open(
-            armature,
-            motion_source.Settings(
-                self.model_path,
-                self.filepath,
-                self.frame_start,
-                self.real_time,
-                scene.render.fps / scene.render.fps_base,
-            ),
-        )
+        source = motion_source.open(armature, self._settings(scene))
         if source.unmatched.bones:
             self.report(
                 {"WARNING"},
@@ -301,7 +355,9 @@ def _check_not_tweaked(model):
 
 
 def _menu(self, context):
-    self.layout.operator(MMDSKIN_OT_import_motion.bl_idname, text="MMD motion (.vmd, .vpd)")
+    self.layout.operator(
+        MMDSKIN_OT_import_motion.bl_idname, text="MMD motion or camera (.vmd, .vpd)"
+    )
 
 
 _classes = (MMDSKIN_OT_import_motion, MMDSKIN_OT_clear_motion)

@@ -107,14 +107,17 @@ def axis_turn(axis, angle):
     return matrix(about(np.eye(3)[axis], angle))
 
 
-def camera_at(track, frame):
-    """(position, target, up, fov) of a camera track, docs/mmd-behaviour.md#camera-light-shadow."""
+def camera_at(track, frame, steps=12):
+    """(position, target, up, fov) of a camera track, docs/mmd-behaviour.md#camera-light-shadow.
+
+    MMD takes twelve `steps` along its curves, many steps are the curve itself.
+    """
     target, rotation, distance, fov = np.array([0.0, 10, 0]), np.zeros(3), -45.0, 30.0
     if len(track.frames):
         a, b, x = segment(track.frames, frame)
         if int(track.frames[b]) - int(track.frames[a]) <= 1:
             x = 0.0  # a cut
-        h = [bezier(row, x) for row in track.interpolation[b]]
+        h = [bezier(row, x, steps) for row in track.interpolation[b]]
         heights = np.array([*h[:3], h[3], h[3], h[3], h[4], h[5]])
         rows = [track.targets, track.rotations, track.distances, track.view_angles]
         values = np.column_stack([np.float64(v) for v in rows])
