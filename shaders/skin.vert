@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One vertex of one frame (the instance). Inputs are those of mmd_vertex; gl_mesh.h gives them their places.
+// One vertex in FRAMES frames that follow each other (the instance): software takes longer to write outputs than to work
+// them out, and fewer but larger ones are cheaper. Inputs are those of mmd_vertex; gl_mesh.h gives them their places.
 
 in vec3 position;
 in vec3 normal;
@@ -11,6 +12,7 @@ in ivec4 bone_indices;
 in int pivot;
 in ivec2 morph_range; // of the vertex in `morph_offsets`: first, end
 
+uniform int last_frame;
 uniform int bone_stride;  // texels from one frame's bones to the next
 uniform int morph_stride; // the same for weights
 uniform float correction; // 0 to 1, of BULGE_FREE and COMPENSATED
@@ -18,38 +20,49 @@ uniform isamplerBuffer morph_offsets; // bits of x y z; index of the morph's wei
 uniform samplerBuffer morph_weights;
 uniform int most_offsets; // of any vertex: software renderers run lanes without a vertex, whose range is anything
 
-out vec3 out_position;
-#if NORMALS
-out vec3 out_normal;
-#endif
-#if TANGENTS == 3
-out vec3 out_tangent;
-#elif TANGENTS == 4
-out vec4 out_tangent;
+// A vector of each frame, one after the other in memory.
+#if FRAMES == 1
+#define THREES vec3
+#define FOURS vec4
+#define JOIN(vectors) vectors[0]
+#else
+#define THREES mat3x4
+#define FOURS mat4
+#define JOIN(vectors) vectors[0], vectors[1], vectors[2], vectors[3]
 #endif
 
-vec3 morph_positions()
+out THREES out_position;
+#if NORMALS
+out THREES out_normal;
+#endif
+#if TANGENTS == 3
+out THREES out_tangent;
+#elif TANGENTS == 4
+out FOURS out_tangent;
+#endif
+
+vec3 morph_positions(int frame)
 {
     vec3 p = position;
 #if MORPHED
-    int frame = gl_InstanceID * morph_stride;
+    int weights = frame * morph_stride;
     int count = min(morph_range.y - morph_range.x, most_offsets);
     for (int i = 0; i < count; i++) {
         ivec4 offset = texelFetch(morph_offsets, morph_range.x + i);
-        p += texelFetch(morph_weights, frame + offset.w).x * intBitsToFloat(offset.xyz);
+        p += texelFetch(morph_weights, weights + offset.w).x * intBitsToFloat(offset.xyz);
     }
 #endif
     return p;
 }
 
-void main()
+void skin(int frame, out vec3 p, out vec3 n, out vec3 t)
 {
-    vec3 p = morph_positions();
-    vec3 n = normal;
-    vec3 t = tangent.xyz;
+    p = morph_positions(frame);
+    n = normal;
+    t = tangent.xyz;
 
 #if INFLUENCES > 0
-    ivec4 bone = bone_indices * BONE_TEXELS + gl_InstanceID * bone_stride;
+    ivec4 bone = bone_indices * BONE_TEXELS + frame * bone_stride;
     transform m = blend_linear(bone, weights);
 #if KIND == LINEAR
     p = apply(m, vec4(p, 1.0));
@@ -82,16 +95,28 @@ void main()
 #endif
 #endif
 
-    out_position = p;
-#if NORMALS
-    out_normal = wants_precise_normal ? vec3(MARK) : n;
-#endif
 #if TANGENTS
-    t = wants_precise_normal ? vec3(MARK) : orthogonal_tangent(t, n, tangent.xyz);
+    t = orthogonal_tangent(t, n, tangent.xyz);
+#endif
+    if (wants_precise_normal)
+        n = t = vec3(MARK);
+}
+
+void main()
+{
+    vec3 p[FRAMES], n[FRAMES], t[FRAMES];
+    for (int i = 0; i < FRAMES; i++)
+        skin(min(gl_InstanceID * FRAMES + i, last_frame), p[i], n[i], t[i]);
+    out_position = THREES(JOIN(p));
+#if NORMALS
+    out_normal = THREES(JOIN(n));
 #endif
 #if TANGENTS == 3
-    out_tangent = t;
+    out_tangent = THREES(JOIN(t));
 #elif TANGENTS == 4
-    out_tangent = vec4(t, tangent.w);
+    vec4 signed_t[FRAMES];
+    for (int i = 0; i < FRAMES; i++)
+        signed_t[i] = vec4(t[i], tangent.w);
+    out_tangent = FOURS(JOIN(signed_t));
 #endif
 }

@@ -12,7 +12,7 @@
 enum {
     COUNTS = 5,
     TANGENTS = 5,
-    VARIANTS = MMD_SKIN_KIND_COUNT * COUNTS * TANGENTS * 8,
+    VARIANTS = MMD_SKIN_KIND_COUNT * COUNTS * TANGENTS * 16,
     HEADER_SIZE = 2048
 };
 
@@ -24,7 +24,7 @@ static size_t variant_number(const mmd_gl_variant *v)
 {
     size_t number =
         ((size_t)v->kind * COUNTS + (size_t)v->influences) * TANGENTS + v->tangent_width;
-    return ((number * 2 + v->morphed) * 2 + v->slerp) * 2 + v->normals;
+    return (((number * 2 + v->morphed) * 2 + v->slerp) * 2 + v->normals) * 2 + v->single;
 }
 
 /* The driver's log, without its last line break. */
@@ -51,6 +51,7 @@ static void write_header(const mmd_gl_variant *v, char text[HEADER_SIZE])
                     {"SLERP", v->slerp},
                     {"NORMALS", v->normals},
                     {"TANGENTS", (int)v->tangent_width},
+                    {"FRAMES", v->single ? 1 : MMD_GL_FRAMES},
                     {"BONE_TEXELS", MMD_GL_BONE_TEXELS},
                     {"ROTATION_TEXEL", offsetof(mmd_skin_bone, rotation) / 16},
                     {"DUAL_TEXEL", offsetof(mmd_skin_bone, dual) / 16}};
@@ -134,6 +135,7 @@ static void find_uniforms(mmd_gl_program *program)
     glUniform1i(glGetUniformLocation(program->name, "bones"), MMD_GL_BONES);
     glUniform1i(glGetUniformLocation(program->name, "morph_offsets"), MMD_GL_MORPH_OFFSETS);
     glUniform1i(glGetUniformLocation(program->name, "morph_weights"), MMD_GL_MORPH_WEIGHTS);
+    program->last_frame = glGetUniformLocation(program->name, "last_frame");
     program->bone_stride = glGetUniformLocation(program->name, "bone_stride");
     program->morph_stride = glGetUniformLocation(program->name, "morph_stride");
     program->most_offsets = glGetUniformLocation(program->name, "most_offsets");

@@ -14,11 +14,15 @@ typedef struct mmd_gl_variant {
     int32_t influences; /* 0, 1, 2 or 4 */
     bool morphed, slerp, normals;
     size_t tangent_width; /* 0: no tangents */
+    bool single;          /* of one frame an instance, else of MMD_GL_FRAMES */
 } mmd_gl_variant;
+
+/* Frames that an instance makes when there are several: four vec3 fill three vec4. */
+enum { MMD_GL_FRAMES = 4 };
 
 typedef struct mmd_gl_program {
     GLuint name; /* 0: not made yet */
-    GLint bone_stride, morph_stride, most_offsets, correction;
+    GLint last_frame, bone_stride, morph_stride, most_offsets, correction;
 } mmd_gl_program;
 
 /* A mmd_skin_bone in a buffer of RGBA32F texels. */

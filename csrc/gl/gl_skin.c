@@ -49,6 +49,7 @@ typedef struct pass_work {
     output outputs[OUTPUTS];
     GLuint output_count;
     size_t pass_frames;
+    size_t instance_frames;
     mmd_skin_bone *bones; /* of a pass */
     float *weights;
     bool morphs_act;
@@ -117,6 +118,13 @@ static size_t at_most(size_t frames, size_t room, size_t of_frame)
     return of_frame == 0 || room / of_frame >= frames ? frames : room / of_frame;
 }
 
+/* Frames that as many take on the device, where each vertex has those of an instance together. */
+static size_t whole_instances(const pass_work *work, size_t frames)
+{
+    size_t step = work->instance_frames;
+    return (frames + step - 1) / step * step;
+}
+
 static bool plan_passes(pass_work *work, mmd_error *err)
 {
     const mmd_skin_job *job = work->job;
@@ -139,9 +147,12 @@ static bool plan_passes(pass_work *work, mmd_error *err)
         frames = at_most(frames, (size_t)limit, texels);
     if (job->slider_frames > 1)
         frames = at_most(frames, (size_t)limit, numbers);
-    frames = frames ? frames : 1;
+    size_t step = frames < MMD_GL_FRAMES ? 1 : MMD_GL_FRAMES;
+    frames = frames ? frames / step * step : 1;
     size_t passes = (job->frame_count + frames - 1) / frames;
-    work->pass_frames = (job->frame_count + passes - 1) / passes; /* all about as large */
+    work->instance_frames = step;
+    /* all about as large */
+    work->pass_frames = whole_instances(work, (job->frame_count + passes - 1) / passes);
     work->bones = calloc(work->pass_frames * job->mesh->bone_count + 1, sizeof *work->bones);
     work->weights = calloc(work->pass_frames * numbers + 1, sizeof *work->weights);
     return (work->bones && work->weights) || mmd_fail_memory(err);
@@ -177,7 +188,8 @@ static mmd_gl_variant variant_for(const pass_work *work, const mmd_gl_batch *bat
                             .morphed = batch->morphed && work->morphs_act,
                             .slerp = kind == MMD_SKIN_SDEF && job->sdef_blend == MMD_SDEF_SLERP,
                             .normals = job->normals != NULL,
-                            .tangent_width = job->tangents ? job->mesh->tangent_width : 0};
+                            .tangent_width = job->tangents ? job->mesh->tangent_width : 0,
+                            .single = work->instance_frames == 1};
 }
 
 static bool reserve_outputs(const pass_work *work, output_buffers *slot, mmd_error *err)
@@ -197,26 +209,28 @@ static bool reserve_outputs(const pass_work *work, output_buffers *slot, mmd_err
     return true;
 }
 
-/* Results of a pass lie batch after batch, inside a batch frame after frame. */
+/* Results of a pass lie batch after batch, inside a batch instance after instance. */
 static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
                        const mmd_gl_program *program, output_buffers *slot, size_t frames)
 {
     const mmd_skin_job *job = work->job;
+    size_t room = whole_instances(work, frames);
     glUseProgram(program->name);
+    glUniform1i(program->last_frame, (GLint)frames - 1);
     glUniform1i(program->bone_stride,
                 job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
     glUniform1i(program->most_offsets, (GLint)work->mesh->most_offsets);
     glUniform1i(program->morph_stride, job->slider_frames > 1 ? (GLint)job->mesh->morph_count : 0);
     glUniform1f(program->correction, job->correction);
     for (GLuint i = 0; i < work->output_count; i++) {
-        size_t bytes = frames * work->outputs[i].width * sizeof(float);
+        size_t bytes = room * work->outputs[i].width * sizeof(float);
         glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, slot->buffers[i],
                           (GLintptr)(batch->first * bytes),
                           (GLsizeiptr)(batch->vertex_count * bytes));
     }
     glBeginTransformFeedback(GL_POINTS);
     glDrawArraysInstanced(GL_POINTS, (GLint)batch->first, (GLsizei)batch->vertex_count,
-                          (GLsizei)frames);
+                          (GLsizei)(room / work->instance_frames));
     glEndTransformFeedback();
 }
 
@@ -270,6 +284,32 @@ static void put_in_order(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, 
     }
 }
 
+/* Of an instance of several frames the first `frames`, which lie `stride` floats apart in `first`.
+ */
+static inline void take_apart(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, size_t width,
+                              const float *from, float *first, size_t frames, size_t stride)
+{
+    for (size_t r = batch->first_run; r < batch->first_run + batch->run_count; r++) {
+        float *to = first + runs[r].target * width;
+        for (size_t v = 0; v < runs[r].length; v++, to += width, from += MMD_GL_FRAMES * width)
+            for (size_t f = 0; f < frames; f++)
+                memcpy(to + f * stride, from + f * width, width * sizeof(float));
+    }
+}
+
+static void read_instance(const pass_work *work, const mmd_gl_batch *batch, size_t width,
+                          const float *from, float *first, size_t frames)
+{
+    const mmd_gl_stretch *runs = work->mesh->runs;
+    size_t stride = work->job->mesh->vertex_count * width;
+    if (work->instance_frames == 1)
+        put_in_order(batch, runs, width, from, first);
+    else if (width == 3) /* a number that the compiler knows */
+        take_apart(batch, runs, 3, from, first, frames, stride);
+    else
+        take_apart(batch, runs, 4, from, first, frames, stride);
+}
+
 static bool is_marked(const mmd_skin_job *job, size_t vertex)
 {
     return job->normals ? job->normals[3 * vertex] == MMD_GL_MARK
@@ -312,7 +352,8 @@ static bool map_outputs(const pass_work *work, const output_buffers *slot, size_
                         const float *mapped[OUTPUTS], mmd_error *err)
 {
     for (GLuint i = 0; i < work->output_count; i++) {
-        size_t floats = frames * work->job->mesh->vertex_count * work->outputs[i].width;
+        size_t vertices = whole_instances(work, frames) * work->job->mesh->vertex_count;
+        size_t floats = vertices * work->outputs[i].width;
         glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
         mapped[i] = glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0,
                                      (GLsizeiptr)(floats * sizeof(float)), GL_MAP_READ_BIT);
@@ -333,7 +374,8 @@ static bool read_pass(const pass_work *work, output_buffers *slot, size_t first,
                       mmd_error *err)
 {
     const float *mapped[OUTPUTS];
-    size_t vertices = work->job->mesh->vertex_count;
+    size_t vertices = work->job->mesh->vertex_count, step = work->instance_frames;
+    size_t room = whole_instances(work, frames);
     if (!wait_for_pass(slot, err) || !map_outputs(work, slot, frames, mapped, err))
         return false;
     bool kept = true;
@@ -341,11 +383,11 @@ static bool read_pass(const pass_work *work, output_buffers *slot, size_t first,
         const output *out = &work->outputs[i];
         for (size_t b = 0; b < work->mesh->batch_count; b++) {
             const mmd_gl_batch *batch = &work->mesh->batches[b];
-            for (size_t f = 0; f < frames; f++)
-                put_in_order(batch, work->mesh->runs, out->width,
-                             mapped[i] +
-                                 (frames * batch->first + f * batch->vertex_count) * out->width,
-                             out->memory + (first + f) * vertices * out->width);
+            const float *from = mapped[i] + room * batch->first * out->width;
+            for (size_t f = 0; f < frames; f += step)
+                read_instance(work, batch, out->width, from + f * batch->vertex_count * out->width,
+                              out->memory + (first + f) * vertices * out->width,
+                              frames - f < step ? frames - f : step);
         }
         glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
         kept &= glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);

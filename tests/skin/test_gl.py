@@ -270,6 +270,42 @@ def test_one_pose_for_many_passes_of_morphs(gl):
     )
 
 
+def test_instances_that_batches_do_not_fill(gl):
+    """Every frame has bones and a weight of its own, of every type, with tangents three and four wide."""
+    python(
+        """
+        rng = np.random.default_rng(3)
+        n, count = 60, 11
+        turns, _ = np.linalg.qr(rng.normal(size=(count, 6, 3, 3)))
+        bones = np.tile(np.eye(4), (count, 6, 1, 1))
+        bones[..., :3, :3] = turns * np.linalg.det(turns)[..., None, None]
+        bones[..., :3, 3] = rng.normal(size=(count, 6, 3))
+        weights = rng.random((count, 1))
+        for width in (3, 4):
+            tangents = rng.normal(size=(n, width))
+            tangents[:, 3:] = 1
+            mixed = mmdskin.Mesh(
+                rng.normal(size=(n, 3)),
+                rng.integers(0, 6, (n, 4)),
+                rng.random((n, 4)),
+                deform=rng.integers(0, 5, n),
+                sdef=rng.normal(size=(n, 3, 3)),
+                normals=rng.normal(size=(n, 3)),
+                tangents=tangents,
+                morphs=[(np.arange(0, n, 3), rng.normal(size=(20, 3)))],
+            )
+            want = mmdskin.skin(mixed, bones, weights, tangents=True, backend="cpu:scalar")
+            for frames in range(1, count + 1):
+                found = mmdskin.skin(
+                    mixed, bones[:frames], weights[:frames], tangents=True, backend="gl"
+                )
+                for name in ("positions", "normals", "tangents"):
+                    off = abs(getattr(found, name) - getattr(want, name)[:frames]).max()
+                    assert off <= 4e-5, (width, frames, name, off)
+        """
+    )
+
+
 def test_nothing_to_do(gl):
     python(
         """
