@@ -16,6 +16,8 @@ material    mmd_name_j, mmd_name_e, mmd_material_id, and one for each other fiel
             mmd_diffuse to mmd_index_count; textures as paths
 mesh        the attributes of `deform_data`
 
+Constraints with mmd_tools' names let bones follow IK and appends (`rig_constraints`).
+
 Bones, morphs, materials and bodies refer to each other by their numbers in the file, positions are
 in the file's units and axes. Every `mmd_morphs` entry has `key`, its shape key's name if it has one.
 """

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The armature in mmd_tools' conventions: rest matrices, names, locks, hidden bones.
 
-No constraint is made: mmdskin evaluates append, fixed axes and IK itself, as MMD does, and bones
-that carry constraints would be solved a second time. What the file says about them is kept.
+What the file says about append, fixed axes and IK is kept; `constraints` makes them act.
 """
 
 import math
@@ -24,25 +23,29 @@ _ARMS = {
 _FINGERS = ("親指", "人指", "中指", "薬指", "小指")
 
 
-def add_bones(context, obj, records, bone_names, scale):
-    """Fill the armature object `obj`, which is in the view layer."""
+def add_bones(context, obj, records, bone_names, scale, constrained):
+    """Fill the armature object `obj`, which is in the view layer.
+
+    Bones that will be `constrained` point where Blender's constraints need it: the first link of a
+    chain to the effector, bones with a fixed axis along it.
+    """
     if not records:
         return
     context.view_layer.objects.active = obj
     bpy.ops.object.mode_set(mode="EDIT")
     try:
-        tips = _edit_bones(obj.data.edit_bones, records, bone_names, scale)
+        tips = _edit_bones(obj.data.edit_bones, records, bone_names, scale, constrained)
     finally:
         bpy.ops.object.mode_set(mode="OBJECT")
     for number, (name, record) in enumerate(zip(bone_names, records, strict=True)):
         bone = obj.pose.bones[name]
-        _lock(bone, record, number in tips)
+        _lock(bone, record, number in tips or constrained)
         _describe(bone, record, number)
         if number in tips:
             bone[mmd_tools.TIP] = True
 
 
-def _edit_bones(edit_bones, records, bone_names, scale):
+def _edit_bones(edit_bones, records, bone_names, scale, constrained):
     """Create the bones; returns the numbers of those whose direction shows nothing."""
     bones = [edit_bones.new(name) for name in bone_names]
     for bone, record in zip(bones, records, strict=True):
@@ -54,7 +57,7 @@ def _edit_bones(edit_bones, records, bone_names, scale):
             bone.tail = bones[record.tail_bone].head
         else:
             bone.tail = bone.head + _place(record.tail_offset, scale)
-    _point_ik_links(bones, records)
+    _point_ik_links(bones, records, constrained)
     tips = {i for i, record in enumerate(records) if _has_no_tail(record)}
     for number, (bone, record) in enumerate(zip(bones, records, strict=True)):
         if bone.length < SHORTEST:
@@ -62,6 +65,8 @@ def _edit_bones(edit_bones, records, bone_names, scale):
             direction = axis.xzy.normalized() if axis.length else Vector((0, 0, 1))
             bone.tail = bone.head + direction * scale
             tips.add(number)
+        elif constrained and record.fixed_axis:
+            _turn(bone, Vector(record.fixed_axis).xzy)
     for bone, record in zip(bones, records, strict=True):
         _roll(bone, record)
     return tips
@@ -75,8 +80,18 @@ def _has_no_tail(record):
     return record.tail_bone < 0 and not any(record.tail_offset)
 
 
-def _point_ik_links(bones, records):
-    """A link without a length looks at the next link, or at the effector."""
+def _turn(bone, axis):
+    """Lay a bone along an axis, the way round that is closer."""
+    if axis.length:
+        sign = -1 if bone.vector.dot(axis) < 0 else 1
+        bone.tail = bone.head + sign * bone.length * axis.normalized()
+
+
+def _point_ik_links(bones, records, constrained):
+    """A link without a length looks at the next link, or at the effector.
+
+    What Blender's solver brings to the goal is the tail of the first.
+    """
     for record in records:
         if not record.ik or record.ik.target < 0:
             continue
@@ -86,8 +101,9 @@ def _point_ik_links(bones, records):
                 continue
             bone = bones[link.bone]
             offset = following.head - bone.head
+            is_led = constrained and following == bones[record.ik.target]
             if (
-                bone.length < SHORTEST
+                (bone.length < SHORTEST or is_led)
                 and offset.length >= SHORTEST
                 and following.parent == bone
                 and (bone.tail - following.head).length > 1e-4
@@ -118,14 +134,15 @@ def _align(bone, x, z):
     bone.align_roll(axes[(best - 1) % 3 if along[best] < 0 else (best + 1) % 3])
 
 
-def _lock(bone, record, is_tip):
+def _lock(bone, record, lies_on_axis):
     blender_versions.hide_bone(bone, not record.flags & VISIBLE)
     if not record.flags & ROTATABLE:
         bone.lock_rotation = (True, True, True)
     if not record.flags & MOVABLE:
         bone.lock_location = (True, True, True)
-    if record.fixed_axis and is_tip:
+    if record.fixed_axis and lies_on_axis:
         bone.lock_rotation = (True, False, True)
+        bone.lock_ik_x = bone.lock_ik_z = True
         bone.lock_location = bone.lock_scale = (True, True, True)
 
 

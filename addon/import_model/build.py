@@ -11,7 +11,7 @@ import bpy
 from .. import mmd_tools, names, native, reader_texts
 from ..translations import tr
 from ..user_error import UserError
-from . import armature, keys, materials, mesh, records, weights
+from . import armature, bone_shapes, constraints, keys, materials, mesh, records, weights
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
 
@@ -20,6 +20,7 @@ class Options(NamedTuple):
     scale: float = mmd_tools.USUAL_SCALE
     parts: frozenset = frozenset({"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"})
     pack: bool = False
+    constraints: bool = True
 
 
 class Report:
@@ -72,7 +73,11 @@ def _build(context, pmx, path, options, report):
 
     bone_names = names.bones(pmx.bones)
     if "ARMATURE" in options.parts:
-        armature.add_bones(context, rig, pmx.bones, bone_names, options.scale)
+        constrained = options.constraints
+        armature.add_bones(context, rig, pmx.bones, bone_names, options.scale, constrained)
+        bone_shapes.add(rig, pmx.bones, bone_names)
+        if constrained:
+            _constrain(rig, pmx, bone_names, report)
     if "DISPLAY" in options.parts:
         records.group_bones(rig, pmx.display_frames, bone_names)
     key_names = {}
@@ -88,6 +93,18 @@ def _build(context, pmx, path, options, report):
     root.select_set(True)
     context.view_layer.objects.active = root
     return root
+
+
+def _constrain(rig, pmx, bone_names, report):
+    missing = constraints.add(rig, pmx.bones, bone_names)
+    if missing:
+        report.warn(
+            tr(
+                "{count} IK bones move nothing in Blender, whose chains go from bone to parent: {names}",
+                count=len(missing),
+                names=", ".join(missing),
+            )
+        )
 
 
 def _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report):

@@ -57,6 +57,12 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         description="Keep the texture images inside the .blend file",
         default=False,
     )
+    constraints: BoolProperty(
+        name="Constraints",
+        description="Let IK, append and fixed axes act while bones are posed by hand; else they act"
+        " only where the pose comes from a motion file or by MMD's IK",
+        default=True,
+    )
 
     @classmethod
     def poll(cls, context):
@@ -79,7 +85,7 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         if not self.types:
             self.report({"ERROR"}, tr("Nothing to import: choose at least one part of the model"))
             return {"CANCELLED"}
-        options = build.Options(self.scale, self._parts(), self.pack_textures)
+        options = build.Options(self.scale, self._parts(), self.pack_textures, self.constraints)
         failures = []
         for path in paths:
             try:

@@ -270,9 +270,6 @@ class Bones(imported.Case):
         self.assertEqual((tuple(tip.lock_location), tuple(wrist.lock_location)), (LOCKED, FREE))
         self.assertEqual(tuple(twist.lock_rotation), (True, False, True))
 
-    def test_no_constraints(self):
-        self.assertFalse([bone for bone in self.bones.values() if bone.constraints])
-
     def test_what_is_kept(self):
         ik = self.bones[8]["mmd_ik"].to_dict()
         self.assertEqual((ik["target"], ik["loop_count"], ik["unit_angle"]), (3, 40, 2.0))

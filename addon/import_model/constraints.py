@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Constraints by which Blender shows a model's IK and append while it is posed by hand.
+
+They have mmd_tools' names and forms. Appends do what docs/mmd-behaviour.md#append says, but for
+those marked local; Blender's IK solver is not MMD's, so chains come close.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from ..rig_constraints import IK_LIMIT, LOCATION, ROTATION
+
+_MOST_TURNS = 8  # by which a bone follows another
+_LEAST_LOOPS = 50  # MMD's solver takes larger steps
+
+
+def add(armature, records, bone_names):
+    """Make the constraints; returns the names of the IK bones that Blender has no chain for."""
+    bones = [armature.pose.bones[name] for name in bone_names]
+    for number, record in enumerate(records):
+        append = record.append
+        if append and append.ratio and not _is_above(records, number, append.source):
+            _append(bones[number], bones[append.source], append)
+    missing = []
+    for number, record in enumerate(records):
+        if not record.ik:
+            continue
+        numbers = chain(record.ik, records)
+        if not numbers or any(_is_above(records, above, number) for above in numbers):
+            missing.append(bone_names[number])
+        else:
+            _solve(bones[number], [bones[i] for i in numbers], record.ik, bones)
+    return missing
+
+
+def chain(ik, records):
+    """Numbers of the bones from the effector's parent to the last link, () where links lie apart."""
+    links = [link.bone for link in ik.links if link.bone != ik.target]
+    found, bone = [], records[ik.target].parent if ik.target >= 0 else -1
+    while links and bone >= 0:
+        found.append(bone)
+        if bone == links[0]:
+            links.pop(0)
+        bone = records[bone].parent
+    return () if links else tuple(found)
+
+
+def _is_above(records, bone, other):
+    """Whether a bone is the other or one of its ancestors: Blender cannot let it wait for the other."""
+    while other >= 0 and other != bone:
+        other = records[other].parent
+    return other == bone
+
+
+def _append(bone, source, append):
+    """What the source is turned and moved from its rest place, by the factor of the file."""
+    rest = abs(append.ratio) if append.rotation else 0.0
+    while rest > 0 and len(bone.constraints) < _MOST_TURNS:  # whole turns, then a part of one
+        constraint = _transform(bone, source, ROTATION, "ROTATION")
+        # The same angles with the other sign, in the opposite order, are the inverse.
+        constraint.from_rotation_mode = "XYZ"
+        constraint.to_euler_order = "XYZ" if append.ratio > 0 else "ZYX"
+        constraint.mix_mode_rot = "AFTER"
+        constraint.influence = min(rest, 1.0)
+        _map(constraint, "_rot", math.pi, math.copysign(1.0, append.ratio))
+        rest -= 1.0
+    if append.translation:
+        _map(_transform(bone, source, LOCATION, "LOCATION"), "", 1.0, append.ratio)
+
+
+def _transform(bone, source, name, kind):
+    constraint = bone.constraints.new("TRANSFORM")
+    constraint.name = name
+    constraint.target, constraint.subtarget = bone.id_data, source.name
+    # Turned into the axes of the bone that follows, whatever its own are.
+    constraint.target_space, constraint.owner_space = "LOCAL_OWNER_ORIENT", "LOCAL"
+    constraint.use_motion_extrapolate = True
+    constraint.map_from = constraint.map_to = kind
+    constraint.map_to_x_from, constraint.map_to_y_from, constraint.map_to_z_from = "XYZ"
+    return constraint
+
+
+def _map(constraint, suffix, whole, factor):
+    for axis, (side, sign) in itertools.product("xyz", (("min", -1), ("max", 1))):
+        setattr(constraint, f"from_{side}_{axis}{suffix}", sign * whole)
+        setattr(constraint, f"to_{side}_{axis}{suffix}", sign * whole * factor)
+
+
+def _solve(goal, chained, ik, bones):
+    """Let the chain, effector's end first, reach for the goal."""
+    constraint = chained[0].constraints.new("IK")
+    constraint.target, constraint.subtarget = goal.id_data, goal.name
+    constraint.chain_count = len(chained)
+    constraint.iterations = max(ik.loop_count, _LEAST_LOOPS)
+    links = {bones[link.bone]: link for link in ik.links if link.bone >= 0}
+    for bone in chained:
+        link = links.get(bone)
+        if link is None:  # MMD does not turn what is not listed
+            bone.lock_ik_x = bone.lock_ik_y = bone.lock_ik_z = True
+        elif link.lower is not None:
+            _limit(bone, link)
+
+
+def _limit(bone, link):
+    """Limits of the file's axes at those axes of the bone that are closest to them."""
+    turn = np.array(bone.bone.matrix_local)[:3, :3][[0, 2, 1]]  # rows in the file's order
+    orders = list(itertools.permutations(range(3)))
+    order = max(orders, key=lambda order: sum(abs(turn[i, k]) for k, i in enumerate(order)))
+    limit = None
+    for k, axis in enumerate("xyz"):
+        lower, upper = link.lower[order[k]], link.upper[order[k]]
+        if turn[order[k], k] > 0:  # exchanging y and z turns the other way round
+            lower, upper = -upper, -lower
+        lower, upper = max(lower, -math.pi), min(upper, math.pi)
+        if lower >= upper:
+            setattr(bone, f"lock_ik_{axis}", True)
+        setattr(bone, f"use_ik_limit_{axis}", True)
+        setattr(bone, f"ik_min_{axis}", lower)
+        setattr(bone, f"ik_max_{axis}", upper)
+        if lower <= 0 <= upper:
+            continue
+        # Blender's limits include zero. Bent beforehand by another constraint the solver
+        # knows which way a straight knee goes.
+        if limit is None:
+            limit = bone.constraints.new("LIMIT_ROTATION")
+            limit.name, limit.owner_space = IK_LIMIT, "LOCAL"
+        setattr(limit, f"use_limit_{axis}", True)
+        setattr(limit, f"min_{axis}", lower)
+        setattr(limit, f"max_{axis}", upper)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The constraints that stand for MMD's IK and append in Blender, of our imports and of mmd_tools'.
+
+They are for posing by hand. Where bones are keyed as MMD solves them they must rest, or all would
+be solved twice.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import bpy
+
+# mmd_tools' names: its operators find, replace and export what they are given to.
+ROTATION, LOCATION = "mmd_additional_rotation", "mmd_additional_location"
+IK_LIMIT = "mmd_ik_limit_override"
+
+Muted = list[list[str]]  # bone and constraint, JSON-like
+
+
+def of(
+    armature: bpy.types.Object,
+) -> Iterator[tuple[bpy.types.PoseBone, bpy.types.Constraint]]:
+    """Each constraint by which Blender solves the model's IK, append and limits, and its bone."""
+    for bone in armature.pose.bones:
+        for constraint in bone.constraints:
+            if is_ik(constraint, armature) or constraint.name.startswith(
+                (ROTATION, LOCATION, IK_LIMIT)
+            ):
+                yield bone, constraint
+
+
+def is_ik(constraint: bpy.types.Constraint, armature: bpy.types.Object) -> bool:
+    """Whether a constraint leads a chain of bones to a bone of the same armature."""
+    return constraint.type == "IK" and constraint.target == armature and bool(constraint.subtarget)
+
+
+def mute(armature: bpy.types.Object) -> Muted:
+    """Let all of them rest; what `unmute` needs: those that were muted before are not in it."""
+    muted = []
+    for bone, constraint in of(armature):
+        if not constraint.mute:
+            constraint.mute = True
+            muted.append([bone.name, constraint.name])
+    return muted
+
+
+def unmute(armature: bpy.types.Object, muted: Iterable[Iterable[str]]) -> None:
+    """Let those act again that `mute` has told, where they are still there."""
+    for name, constraint in muted:
+        bone = armature.pose.bones.get(name)
+        if bone is not None and constraint in bone.constraints:
+            bone.constraints[constraint].mute = False
