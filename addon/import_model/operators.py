@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operator, its menu entry, and drag and drop where Blender has it (4.1)."""
+"""The operator and its menu entry."""
 
 import os
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
-from bpy_extras.io_utils import ImportHelper
 
 from .. import mmd_tools
-from ..blender_versions import HAS_FILE_HANDLERS
+from ..importing import Importer
 from ..translations import tr
 from ..user_error import UserError
 from . import build
@@ -16,12 +15,14 @@ from . import build
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
 
 
-class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
+class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     """Import models of MikuMikuDance with their exact deformation data"""
 
     bl_idname = "mmdskin.import_model"
     bl_label = "Import MMD Model"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
+
+    preferred = ("scale", "types", "pack_textures")
 
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
@@ -71,12 +72,6 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
             return False
         return True
 
-    def invoke(self, context, event):
-        # Files that were dropped on the window need no file browser.
-        if self.directory and self.files:
-            return self.execute(context)
-        return ImportHelper.invoke(self, context, event)
-
     def execute(self, context):
         paths = self._paths()
         if not paths:
@@ -118,38 +113,17 @@ class MMDSKIN_OT_import_model(bpy.types.Operator, ImportHelper):
         return [bpy.path.abspath(self.filepath)] if self.filepath else []
 
 
-_classes: list[type] = [MMDSKIN_OT_import_model]
-
-if HAS_FILE_HANDLERS:
-
-    class MMDSKIN_FH_model(bpy.types.FileHandler):
-        bl_idname = "MMDSKIN_FH_model"
-        bl_label = "MMD model"
-        bl_import_operator = "mmdskin.import_model"
-        bl_file_extensions = ".pmx;.pmd"
-
-        @classmethod
-        def poll_drop(cls, context):
-            return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
-
-    _classes.append(MMDSKIN_FH_model)
-
-
 def _menu(self, context):
     self.layout.operator(MMDSKIN_OT_import_model.bl_idname, text="MMD model (.pmx, .pmd)")
 
 
 def register():
-    for cls in _classes:
-        if not cls.is_registered:
-            bpy.utils.register_class(cls)
-            if cls is MMDSKIN_OT_import_model:
-                bpy.types.TOPBAR_MT_file_import.append(_menu)  # type: ignore[arg-type]
+    if not MMDSKIN_OT_import_model.is_registered:
+        bpy.utils.register_class(MMDSKIN_OT_import_model)
+        bpy.types.TOPBAR_MT_file_import.append(_menu)  # type: ignore[arg-type]
 
 
 def unregister():
-    for cls in reversed(_classes):
-        if cls.is_registered:
-            if cls is MMDSKIN_OT_import_model:
-                bpy.types.TOPBAR_MT_file_import.remove(_menu)  # type: ignore[arg-type]
-            bpy.utils.unregister_class(cls)
+    if MMDSKIN_OT_import_model.is_registered:
+        bpy.types.TOPBAR_MT_file_import.remove(_menu)  # type: ignore[arg-type]
+        bpy.utils.unregister_class(MMDSKIN_OT_import_model)

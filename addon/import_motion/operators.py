@@ -10,9 +10,9 @@ import os
 import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
-from bpy_extras.io_utils import ImportHelper
 
 from .. import mmd_tools, model_file, motion_source, properties, scene_model
+from ..importing import Importer
 from ..model_operator import ModelOperator
 from ..preview import switch
 from ..translations import tr
@@ -33,12 +33,14 @@ _Motion = properties.declaring(
 )
 
 
-class MMDSKIN_OT_import_motion(_Motion, bpy.types.Operator, ImportHelper):
+class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     """Move the active MMD model by a motion or pose file, as MMD plays it, or add its camera"""
 
     bl_idname = "mmdskin.import_motion"
     bl_label = "Import MMD Motion"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
+
+    preferred = ("types", "mode", "step", "real_time", "replace", "extend_range", "scale")
 
     filename_ext = ".vmd"
     filter_glob: StringProperty(default="*.vmd;*.vpd", options={"HIDDEN"})

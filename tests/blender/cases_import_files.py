@@ -93,16 +93,6 @@ class Options(imported.Case):
         bpy.ops.ed.undo()
         self.assertEqual(imported.everything(), before)
 
-    def test_dropped_files_need_no_dialog(self):
-        if not hasattr(bpy.types, "FileHandler"):
-            self.skipTest("this Blender has no FileHandler")
-        self.assertTrue(bpy.types.FileHandler.bl_rna_get_subclass_py("MMDSKIN_FH_model"))
-        self.write(case.small_model())
-        bpy.ops.mmdskin.import_model(
-            "INVOKE_DEFAULT", directory=self.folder, files=[{"name": "見本.pmx"}]
-        )
-        self.assertIn("見本", bpy.data.objects)
-
 
 class Refused(imported.Case):
     """One sentence, and nothing of the model stays."""

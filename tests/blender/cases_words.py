@@ -56,7 +56,7 @@ def classes():
 
 
 def kinds():
-    names = ("Operator", "Panel", "PropertyGroup", "FileHandler")
+    names = ("Operator", "Panel", "PropertyGroup", "AddonPreferences", "FileHandler")
     return [getattr(bpy.types, name) for name in names if hasattr(bpy.types, name)]
 
 
@@ -76,7 +76,7 @@ def rna_texts():
         if issubclass(cls, bpy.types.Operator):
             rna = getattr(bpy.ops.mmdskin, cls.bl_idname.partition(".")[2]).get_rna_type()
             found |= {("Operator", cls.bl_label), ("*", rna.description)}
-        elif not issubclass(cls, bpy.types.PropertyGroup):
+        elif not issubclass(cls, (bpy.types.PropertyGroup, bpy.types.AddonPreferences)):
             found.add(("*", cls.bl_label))
         kind = next(kind for kind in kinds() if issubclass(cls, kind))
         base = INHERITED.union(kind.bl_rna.properties.keys())
@@ -182,7 +182,8 @@ class Table(case.Case):
 
     def unseen(self):
         """What is drawn in other versions only."""
-        return set() if hasattr(bpy.types, "FileHandler") else {("*", "MMD model")}
+        handlers = {("*", "MMD model"), ("*", "MMD motion")}
+        return set() if hasattr(bpy.types, "FileHandler") else handlers
 
     def test_translations_are_written_as_such(self):
         for language in languages():

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How files come in: by the file browser, or dropped on the window (4.1), which asks for options."""
+
+import os
+from typing import Any
+
+import bpy
+from bpy_extras.io_utils import ImportHelper
+
+from .blender_versions import HAS_FILE_HANDLERS
+from .translations import label
+
+
+class Importer(ImportHelper):
+    """What an operator inherits from to read files."""
+
+    # The options that are the same from file to file: dialogs begin with those of the preferences.
+    preferred: tuple[str, ...] = ()
+
+    def invoke(self, context, event):
+        self._prefer(context)
+        if HAS_FILE_HANDLERS and self.properties.is_property_set("filepath"):
+            return context.window_manager.invoke_props_dialog(
+                self,
+                width=400,
+                title=self._title(),
+                confirm_text=bpy.app.translations.pgettext_iface(self.bl_label, "Operator"),
+            )
+        return super().invoke(context, event)
+
+    def _title(self):
+        files = getattr(self, "files", ())
+        if len(files) > 1:
+            return label("Import {count} files", count=len(files))
+        return os.path.basename(self.filepath)
+
+    def _prefer(self, context):
+        addon = context.preferences.addons.get(__package__)
+        if addon is None:  # registered by a script
+            return
+        for option in self.preferred:
+            if not self.properties.is_property_set(option):
+                setattr(self, option, getattr(addon.preferences, preference(self, option)))
+
+
+def preference(operator: Any, option: str) -> str:
+    """The name in the preferences of an operator's option."""
+    return f"{operator.bl_idname.rpartition('.')[2]}_{option}"
+
+
+_classes: list[type] = []
+
+if HAS_FILE_HANDLERS:
+
+    class MMDSKIN_FH_model(bpy.types.FileHandler):
+        bl_idname = "MMDSKIN_FH_model"
+        bl_label = "MMD model"
+        bl_import_operator = "mmdskin.import_model"
+        bl_file_extensions = ".pmx;.pmd"
+
+        @classmethod
+        def poll_drop(cls, context):
+            return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
+
+    class MMDSKIN_FH_motion(bpy.types.FileHandler):
+        bl_idname = "MMDSKIN_FH_motion"
+        bl_label = "MMD motion"
+        bl_import_operator = "mmdskin.import_motion"
+        bl_file_extensions = ".vmd;.vpd"
+
+        @classmethod
+        def poll_drop(cls, context):
+            animation = {"DOPESHEET_EDITOR", "GRAPH_EDITOR", "NLA_EDITOR"}
+            places = {"VIEW_3D", "OUTLINER", *animation}
+            return context.area is not None and context.area.type in places
+
+    _classes += [MMDSKIN_FH_model, MMDSKIN_FH_motion]
+
+
+def register():
+    for cls in _classes:
+        if not cls.is_registered:
+            bpy.utils.register_class(cls)
+
+
+def unregister():
+    for cls in reversed(_classes):
+        if cls.is_registered:
+            bpy.utils.unregister_class(cls)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Imports begin as users expect it of Blender: preferences, dropped files, redo panel, search."""
+
+import os
+import sys
+from types import SimpleNamespace
+
+import bpy
+import case
+import imported
+
+# Not for users: what the file browser hands over.
+HIDDEN = {"filepath", "filter_glob", "files", "directory"}
+
+
+def addon():
+    return sys.modules["addon_package"]
+
+
+def preferences():
+    return bpy.context.preferences.addons[addon().__name__].preferences
+
+
+def operators():
+    """(class, RNA) of every operator of the add-on."""
+    for cls in bpy.types.Operator.__subclasses__():
+        if cls.__module__.startswith(addon().__name__ + ".") and cls.is_registered:
+            rna = getattr(bpy.ops.mmdskin, cls.bl_idname.partition(".")[2]).get_rna_type()
+            yield cls, rna
+
+
+def own_properties(rna, base):
+    return set(rna.properties.keys()).difference(base.bl_rna.properties.keys())
+
+
+def importers():
+    return [cls for cls, _ in operators() if getattr(cls, "preferred", ())]
+
+
+class Dialog(imported.Case):
+    def setUp(self):
+        super().setUp()
+        self.shown = []
+        self.manager = SimpleNamespace(
+            fileselect_add=lambda _: self.shown.append("file browser"),
+            invoke_props_dialog=lambda _, **options: self.shown.append(options) or {"CANCELLED"},
+        )
+
+    def invoke(self, cls, **given):
+        """What the operator has when its dialog opens, after Blender has set what is `given`."""
+        context = SimpleNamespace(preferences=bpy.context.preferences, window_manager=self.manager)
+        members = {name: getattr(cls, name) for name in ("bl_idname", "bl_label", "preferred")}
+        members["properties"] = SimpleNamespace(is_property_set=given.__contains__)
+        operator = type("Fake", (addon().importing.Importer,), {**members, **given})()
+        operator.invoke(context, None)
+        return operator
+
+    def set(self, name, value):
+        before = getattr(preferences(), name)
+        self.addCleanup(setattr, preferences(), name, before)
+        setattr(preferences(), name, value)
+
+
+class Preferences(Dialog):
+    def test_are_the_operators_defaults_at_first(self):
+        checked = 0
+        for cls, rna in operators():
+            for option in getattr(cls, "preferred", ()):
+                name = addon().importing.preference(cls, option)
+                prop = rna.properties[option]
+                is_flag = prop.type == "ENUM" and prop.is_enum_flag
+                default = prop.default_flag if is_flag else prop.default
+                self.assertEqual(getattr(preferences(), name), default, name)
+                checked += 1
+        self.assertGreater(checked, 7)
+
+    def test_a_dialog_begins_with_them(self):
+        self.set("import_model_scale", 0.5)
+        self.set("import_motion_step", 3)
+        model, motion = importers()
+        self.assertEqual(self.invoke(model).scale, 0.5)
+        self.assertEqual(self.invoke(motion).step, 3)
+        self.assertEqual(self.shown, ["file browser"] * 2)
+
+    def test_what_is_given_goes_first(self):
+        self.set("import_model_scale", 0.5)
+        self.assertEqual(self.invoke(importers()[0], scale=2.0).scale, 2.0)
+
+    def test_a_script_gets_the_operators_own(self):
+        self.set("import_model_scale", 0.5)
+        model = self.load(self.write(case.small_model()))
+        self.assertAlmostEqual(model.root["mmd_scale"], 0.08)
+
+    def test_every_one_is_drawn(self):
+        drawn = []
+        layout = SimpleNamespace(
+            label=lambda **_: None, prop=lambda owner, name: drawn.append(name)
+        )
+        layout.box = layout.column = lambda: layout
+        kind = type(preferences())
+        kind.draw(SimpleNamespace(layout=layout), bpy.context)
+        self.assertEqual(set(drawn), own_properties(kind.bl_rna, bpy.types.AddonPreferences))
+
+
+class Dropped(Dialog):
+    """Files on the window, which Blender hands to the operator (4.1)."""
+
+    def setUp(self):
+        super().setUp()
+        if not hasattr(bpy.types, "FileHandler"):
+            self.skipTest("this Blender has no FileHandler")
+
+    def test_handlers_are_there(self):
+        taken = {}
+        for name in ("MMDSKIN_FH_model", "MMDSKIN_FH_motion"):
+            handler = bpy.types.FileHandler.bl_rna_get_subclass_py(name)
+            taken |= dict.fromkeys(handler.bl_file_extensions.split(";"), handler)
+        self.assertEqual(taken.keys(), {".pmx", ".pmd", ".vmd", ".vpd"})
+        known = {cls.bl_idname for cls, _ in operators()}
+        for handler in taken.values():
+            self.assertIn(handler.bl_import_operator, known)
+            for place, wanted in (("VIEW_3D", True), ("TEXT_EDITOR", False), (None, False)):
+                area = place and SimpleNamespace(type=place)
+                self.assertEqual(handler.poll_drop(SimpleNamespace(area=area)), wanted)
+
+    def test_a_dialog_asks_for_the_options(self):
+        self.set("import_model_scale", 0.5)
+        for cls in importers():
+            operator = self.invoke(cls, filepath="/a/model.pmx")
+            (options,) = self.shown
+            self.assertEqual(options["title"], "model.pmx")
+            self.shown.clear()
+        self.assertEqual(self.invoke(importers()[0], filepath="/a").scale, 0.5)
+        files = [SimpleNamespace(name=name) for name in "ab"]
+        operator = self.invoke(importers()[0], filepath="/a", files=files)
+        self.assertEqual(self.shown[-1]["title"], "Import 2 files")
+        self.assertIsNotNone(operator)
+
+    def test_all_files_are_imported(self):
+        for name in ("a.pmx", "b.pmx"):
+            self.write(case.small_model(), name)
+        bpy.ops.mmdskin.import_model(
+            filepath=os.path.join(self.folder, "a.pmx"),
+            directory=self.folder,
+            files=[{"name": "a.pmx"}, {"name": "b.pmx"}],
+        )
+        self.assertLessEqual({"a", "b"}, set(bpy.data.objects.keys()))
+
+
+class Operators(case.Case):
+    def test_can_be_undone_and_repeated_with_other_options(self):
+        for cls, _ in operators():
+            if cls.bl_idname != "mmdskin.export":
+                self.assertLessEqual({"REGISTER", "UNDO"}, cls.bl_options, cls.bl_idname)
+
+    def test_the_redo_panel_has_every_option_of_imports(self):
+        for cls, rna in operators():
+            if cls in importers():
+                self.assertNotIn("draw", vars(cls))
+                for name in own_properties(rna, bpy.types.Operator) - HIDDEN:
+                    self.assertFalse(rna.properties[name].is_hidden, name)
+
+    def test_the_search_finds_every_one(self):
+        """It looks through menus."""
+        found = []
+        layout = SimpleNamespace(operator=lambda name, **_: found.append(name))
+        menus = (bpy.types.MMDSKIN_MT_model, bpy.types.TOPBAR_MT_file_import)
+        for menu in (*menus, bpy.types.TOPBAR_MT_file_export):
+            for draw in getattr(menu.draw, "_draw_funcs", [menu.draw]):
+                if draw.__module__.startswith(addon().__name__):
+                    draw(SimpleNamespace(layout=layout), bpy.context)
+        self.assertEqual({cls.bl_idname for cls, _ in operators()} - set(found), set())
