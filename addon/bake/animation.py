@@ -103,19 +103,3 @@ def _write(block, path, index, value):
         owner[name] = value
     else:
         setattr(owner, name, value)
-
-
-def drive_by_bone(keys, name, armature, bone, expression):
-    """Drive a key's value by the rotation w, x, y, z of a bone against its parent."""
-    path = actions.value_path(name)
-    keys.driver_remove(path)
-    driver = keys.driver_add(path).driver
-    for letter in "wxyz":
-        if f"{letter}*" in expression or f"({letter})" in expression:
-            variable = driver.variables.new()
-            variable.name, variable.type = letter, "TRANSFORMS"
-            target = variable.targets[0]
-            target.id, target.bone_target = armature, bone
-            target.transform_type, target.transform_space = f"ROT_{letter.upper()}", "LOCAL_SPACE"
-            target.rotation_mode = "QUATERNION"
-    driver.expression = expression

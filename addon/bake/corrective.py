@@ -5,27 +5,16 @@ The modifier stays on and so do the user's keys: a key holds what must be added 
 that MMD's result comes out behind it. Keys follow the time, or the bend of joints (`joint_keys`).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .. import mesh_source
 from ..translations import tr
 from ..user_error import UserError
 from . import animation, joint_keys, linear_blend, record, sliders
+from .joint_keys import Correction
 
 _SMALL = 1e-6  # Blender units, times the model's size; less is the noise of float32
 _LITTLE = 0.9  # of the error that stays under keys which are not worth it
-
-
-class Correction(NamedTuple):
-    """What a mesh needs in one frame."""
-
-    frame: int
-    vertices: np.ndarray  # (n,) that need anything
-    offsets: np.ndarray  # (n, 3) float32 for them, before the blend
-    wanted: np.ndarray  # (n, 3) float32, behind it
-    matrices: np.ndarray  # (B, 4, 4) float32 of the blend
 
 
 class Corrective:
@@ -46,12 +35,12 @@ class Corrective:
         self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))
         self._flat = 0
         self._joints = joint_keys.Joints(part, bones, self._blend) if options.driven else None
+        self._gathers = options.driven and not options.moves
 
     def adds_to(self, state):
         """Whether an earlier bake stays: single poses gather where joints tell them apart."""
-        gathers = state["target"] == "CORRECTIVE" and "joints" in state
-        gathers = gathers and state["deformation"] == list(self.part.deformation)
-        return gathers and self.options.driven and not self.options.moves
+        alike = state["target"] == "CORRECTIVE" and joint_keys.STATE in state
+        return self._gathers and alike and state["deformation"] == list(self.part.deformation)
 
     def start(self):
         pass
@@ -59,11 +48,10 @@ class Corrective:
     def add(self, block):
         mixed = self.part.positions(self._still, block.values)
         for i, frame in enumerate(block.frames):
-            self._found.append(
-                self._correction(frame, block.matrices[i], mixed[i], block.positions[i])
-            )
+            found = self._correction(frame, block.matrices[i], mixed[i], block.positions[i])
+            self._found.append(found)
             if self._joints:
-                self._joints.add(frame, block.pose[i])
+                self._joints.add(found, block.pose[i])
 
     def finish(self):
         if self._flat:
@@ -76,7 +64,7 @@ class Corrective:
                 )
             )
         if self._joints:
-            self._choose_keys()
+            yield from self._choose_keys()
         if not any(len(found.vertices) for found in self._found) and not self._has_joints():
             self.notes.append(
                 tr(
@@ -90,7 +78,8 @@ class Corrective:
         if obj.data.shape_keys:
             sliders.put_aside(obj, state)
         if self._joints:
-            self._joints.write(state, self._add_key)
+            record.remove_keys(obj, state)  # of earlier poses, which these stand for too
+            self._joints.write(state, self._add_key, self._gathers)
             return
         frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
         names = [
@@ -123,13 +112,18 @@ class Corrective:
 
     def _choose_keys(self):
         joints, options, state = self._joints, self.options, self.part.state
-        earlier = state if state is not None and self.adds_to(state) else None
-        self.warnings += joints.plan(
-            self._found, set(options.frames), earlier, options.most, options.tolerance
-        )
-        before = max(_longest(one.wanted) for one in self._found)
-        after = max(map(self._left, self._found, joints.added))
-        if after > before and earlier is None:
+        gathered = state is not None and self.adds_to(state)
+        if gathered:
+            joints.remember(state, self._rest)
+        tolerance = max(options.tolerance, self._least)
+        for count in joints.plan(options.most, tolerance):
+            yield count / options.most
+        before = after = 0.0
+        for place, one in enumerate(self._found):
+            before = max(before, _longest(one.wanted))
+            after = max(after, self._left(one, joints.added(place - len(self._found))))
+            yield 1.0
+        if after >= before and not gathered:
             joints.forget()
             after = before
         text = tr(
@@ -152,10 +146,11 @@ class Corrective:
 
     def _left(self, found, added):
         """The largest error that stays in a frame."""
-        vertices = self._joints.vertices
+        vertices = np.flatnonzero(added.any(axis=1))
         maps = self._blend.maps(found.matrices, vertices)
-        left = -np.einsum("vij,vj->vi", maps[:, :, :3], added)
-        left[np.searchsorted(vertices, found.vertices)] += found.wanted
+        left = np.zeros_like(added)
+        left[found.vertices] = found.wanted
+        left[vertices] -= np.einsum("vij,vj->vi", maps[:, :, :3], added[vertices])
         return _longest(left)
 
     def _add_key(self, state, name, vertices, offsets):

@@ -57,6 +57,11 @@ class Block(NamedTuple):
     positions: np.ndarray  # (F, V, 3) float32 in mesh space
 
 
+class Progress(NamedTuple):
+    share: float  # from 0 to 1
+    text: str
+
+
 class Result(NamedTuple):
     meshes: int
     vertices: int
@@ -65,7 +70,7 @@ class Result(NamedTuple):
 
 
 class Job:
-    """Iterate to bake: each step does a few frames and gives how many are done.
+    """Iterate to bake: each step works for a moment and gives the Progress.
 
     Dropping it half-way (`close`) leaves everything as it was. Afterwards `result` says what was
     done. `motions` has, for each model, None or settings of a motion file; `deformations` has one
@@ -73,7 +78,7 @@ class Job:
     """
 
     def __init__(self, context, models, motions, deformations, options):
-        self.options, self.total, self.result = options, len(options.visited), None
+        self.options, self.result = options, None
         self._context = context
         self._steps = self._run(zip(models, motions, deformations, strict=True))
 
@@ -87,7 +92,7 @@ class Job:
             raise UserError("The model was removed during the bake") from error
         except MemoryError as error:
             raise UserError(
-                "There is not enough memory for {count} frames", count=self.total
+                "There is not enough memory for {count} frames", count=len(self.options.visited)
             ) from error
 
     def close(self):
@@ -115,15 +120,29 @@ class Job:
                     depsgraph = self._context.evaluated_depsgraph_get()
                     for group in groups:
                         group.add(block, depsgraph)
-                    yield frames.done
+                    yield _frames_done(frames.done, options)
             for target in targets:
                 _check_unchanged(target.part)
-                target.finish()
+                for share in target.finish():
+                    yield _finishing(target, share)
+            for target in targets:
+                _check_unchanged(target.part)
             done = True
             self.result = _write(targets, options)
         finally:
             for target in targets:
                 target.close(done)
+
+
+def _frames_done(done, options):
+    total = len(options.visited)
+    text = tr("MMD Skin: frame {done} of {total}   Esc: cancel", done=done, total=total)
+    return Progress(done / total, text)
+
+
+def _finishing(target, share):
+    text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=target.part.obj.name)
+    return Progress(share, text)
 
 
 class _Group:

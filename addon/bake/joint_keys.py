@@ -1,236 +1,208 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Corrective keys driven by joints: each acts as far as its joint is turned like in its pose.
+"""Corrective keys of one mesh that are driven by the turns of joints.
 
-The joint of a vertex is the deepest bone that moves it, turned against its parent. Of all joints and
-frames `joint_choice` takes those that are worth a key.
+A joint is a pair of bones that move a vertex together: the one of its largest weight and another.
+`joint_fit` finds which joints get how many keys; here their shapes are made for all vertices.
 """
 
+import collections
+from typing import NamedTuple
+
 import numpy as np
-from mathutils import Matrix
+from mathutils import Matrix, Quaternion
 
-from ..translations import tr
-from . import animation, joint_choice, joint_hats
+from .. import blender_versions
+from . import joint_fit, joint_functions, joint_turns
+from .joint_functions import Function
 
-_SAME = 1e-5  # Blender units: offsets that nobody tells apart
+STATE = "single_poses"  # what a bake's state keeps here: poses, and the keys that gather
+_RANGE = 2.0  # of values, which reach 1 or -1 in the frames of the bake
+_LOOKED_AT = 160  # vertices of a joint by which its functions are chosen
+
+
+class Correction(NamedTuple):
+    """What a mesh needs in one frame."""
+
+    frame: int
+    vertices: np.ndarray  # (n,) that need anything
+    offsets: np.ndarray  # (n, 3) float32 for them, before the blend
+    wanted: np.ndarray  # (n, 3) float32, behind it
+    matrices: np.ndarray  # (B, 4, 4) float32 of the blend
+
+
+class _Key(NamedTuple):
+    pair: tuple[str, str]
+    function: Function
+    values: np.ndarray  # (F,) in all frames
+    vertices: np.ndarray  # (n,)
+    offsets: np.ndarray  # (n, 3) float32 before the blend
 
 
 class Joints:
-    """The keys of one mesh."""
+    """The joints of one mesh, how they turn in the frames of a bake, and the keys they get."""
 
     def __init__(self, part, bones, blend):
-        self._obj, self._armature, self._bones = part.obj, part.armature, bones
-        number = {name: i for i, name in enumerate(bones)}
-        self._parents, self._depth = [], []
-        for name in bones:
-            bone = part.armature.data.bones[name]
-            parent = number[bone.parent.name] if bone.parent else -1
-            self._depth.append(self._depth[parent] + 1 if parent >= 0 else 0)
-            self._parents.append(parent if bone.use_inherit_rotation else -1)
-        self._above = [self._chain(name) for name in bones]
-        self._joint_of = self._deepest(blend, [number[name] for name in part.bones], part)
-        self._moving = set(self._joint_of[self._joint_of >= 0].tolist())
-        self._moving.update(above for joint in list(self._moving) for above in self._above[joint])
-        self._poses = {}  # frame: {joint: rotation against its parent, w x y z}
-        self._keys = {}  # (frame, joint): (vertices, offsets), None of an earlier bake
-
-    def add(self, frame, pose):
-        """Note how each joint is turned in a pose, (B, 4, 4) in armature space."""
-        turned, bones = _rotations(pose), self._armature.data.bones
-        rotations = {}
-        for joint in self._moving:
-            parent, name = self._parents[joint], self._bones[joint]
-            local = turned[parent].T @ turned[joint] if parent >= 0 else turned[joint]
-            rest = bones[name].matrix_local.to_3x3()
-            local = rest.inverted() @ Matrix(local.tolist()) @ rest
-            rotations[name] = tuple(local.to_quaternion())
-        self._poses[frame] = rotations
-
-    def plan(self, found, given, state, most, tolerance):
-        """Choose the keys from the corrections of all frames; `given` ones may have keys.
-
-        Returns warnings. `vertices` and `added` (F, n, 3) say what the keys will add to these.
-        """
-        warnings = self._assign([one for one in found if one.frame in given])
-        self._take_over(state)
-        alike = self._drop_alike()
-        self._choose(found, most, tolerance)
-        return warnings + [
-            tr(
-                "Frames {frame} and {other} turn '{joint}' alike: only frame {other} is exact",
-                frame=frame,
-                other=other,
-                joint=joint,
-            )
-            for frame, other, joint in alike
-            if (other, joint) in self._keys
-        ]
-
-    def forget(self):
-        """Make no key after all."""
-        self._keys, self._hats = {}, {}
+        self._part, self._blend = part, blend
+        self._places = [bones.index(name) for name in part.bones]
+        self._vertices = _pairs(part, blend)
+        self._found: list[Correction] = []
+        self._rotations: list[np.ndarray] = []  # (B, 3, 3) of each frame, in armature space
+        self._keys: list[_Key] = []
 
     @property
     def count(self):
         return len(self._keys)
 
-    def write(self, state, add_key):
-        names = state.get("joints", {}).get("names", [])
-        names = {(frame, joint): name for frame, joint, name in names}
-        for (frame, joint), offsets in self._keys.items():
-            if offsets is not None:
-                names[frame, joint] = add_key(state, f"MMD {frame:04d} {joint}", *offsets)
-        keys = self._obj.data.shape_keys
-        for key in names.keys() - self._keys.keys():
-            block = keys.key_blocks.get(names.pop(key))
-            if block is not None:
-                state["keys"].remove(block.name)
-                block.driver_remove("value")
-                self._obj.shape_key_remove(block)
-        for key, name in names.items():
-            expression = self._hats[key].expression
-            animation.drive_by_bone(keys, name, self._armature, key[1], expression)
-        frames = {frame for frame, _ in self._keys}
-        state["joints"] = {
-            "poses": [(frame, pose) for frame, pose in self._poses.items() if frame in frames],
-            "names": [[frame, joint, name] for (frame, joint), name in names.items()],
-        }
+    def add(self, correction, pose):
+        """Note what a frame needs and how bones are posed there, (B, 4, 4) in armature space."""
+        self._found.append(correction)
+        self._rotations.append(_rotations(pose[self._places]))
 
-    def _assign(self, found):
-        """The keys that there could be: those vertices follow a joint that is turned."""
-        unexplained = 0
-        for one in found:
-            joints = self._joint_of[one.vertices]
-            for joint in np.unique(joints):
-                chosen = joints == joint
-                bent = self._bent(one.frame, joint)
-                if bent is None:
-                    unexplained += int(chosen.sum())
-                    continue
-                key = (one.frame, bent)
-                held = self._keys.get(key, (one.vertices[:0], one.offsets[:0]))
-                self._keys[key] = tuple(
-                    np.concatenate(pair)
-                    for pair in zip(held, (one.vertices[chosen], one.offsets[chosen]), strict=True)
-                )
-        if not unexplained:
-            return []
-        return [
-            tr(
-                "{count} times a vertex of '{name}' needs correction where no joint"
-                " is turned: it is left out",
-                count=unexplained,
-                name=self._obj.name,
+    def remember(self, state, rest):
+        """Let the keys to come add what those of earlier single poses add in their poses.
+
+        A pose of now takes the place of an earlier one in its frame.
+        """
+        found, rotations = [], []
+        still = np.tile(np.eye(4, dtype=np.float32), (len(self._part.bones), 1, 1))
+        now = {one.frame for one in self._found}
+        for frame, turns in state[STATE]["poses"]:
+            if frame not in now:
+                rotations.append(_turned(turns, self._part.bones))
+                offsets = self._shown(state, rotations[-1], rest)
+                vertices = np.flatnonzero(offsets.any(axis=1))
+                offsets = offsets[vertices]
+                found.append(Correction(frame, vertices, offsets, offsets, still))
+        self._found, self._rotations = found + self._found, rotations + self._rotations
+
+    def plan(self, most, tolerance):
+        """Choose the keys; yields how many there are so far."""
+        farthest = np.zeros(self._part.skinner.vertex_count, np.float32)
+        for one in self._found:
+            lengths = np.linalg.norm(one.wanted, axis=1)
+            farthest[one.vertices] = np.maximum(farthest[one.vertices], lengths)
+        needed = np.flatnonzero(farthest)
+        offsets = np.zeros((len(self._found), len(needed), 3), np.float32)
+        for one, row in zip(self._found, offsets, strict=True):
+            row[np.searchsorted(needed, one.vertices)] = one.offsets
+            yield 0
+        some = {pair: _some(held, farthest) for pair, held in self._vertices.items()}
+        some = {pair: held for pair, held in some.items() if len(held)}
+        looked_at = np.unique(np.concatenate([np.empty(0, int), *some.values()]))
+        maps = np.empty((len(self._found), len(looked_at), 3, 3), np.float32)
+        for one, row in zip(self._found, maps, strict=True):
+            row[:] = self._blend.maps(one.matrices, looked_at)[:, :, :3]
+            yield 0
+        joints, rotations = {}, np.array(self._rotations)
+        for pair, held in some.items():
+            turns = self._turns(pair, rotations)
+            joints[pair] = joint_fit.Joint(turns, np.searchsorted(looked_at, held))
+            yield 0
+        left = offsets[:, np.searchsorted(needed, looked_at)]
+        yield from joint_fit.choose(list(joints.values()), left, maps, most, tolerance)
+        joints = {pair: joint for pair, joint in joints.items() if joint.count}
+        if joints:
+            yield from self._shape(joints, needed, offsets)
+
+    def added(self, place):
+        """(V, 3) float32 that the keys add in a frame, `place` in the order of `add` or from its end."""
+        result = np.zeros((self._part.skinner.vertex_count, 3), np.float32)
+        for key in self._keys:
+            result[key.vertices] += key.values[place] * key.offsets
+        return result
+
+    def forget(self):
+        """Make no key after all."""
+        self._keys.clear()
+
+    def write(self, state, add_key, gathers):
+        """Add the keys with their drivers; `gathers` to `remember` their poses."""
+        obj, armature = self._part.obj, self._part.armature
+        kept, numbers, drivers = [], collections.Counter(), None
+        for key in self._keys:
+            numbers[key.pair] += 1
+            label = " ".join(key.pair[joint_turns.is_child(armature, key.pair) :])
+            name = f"MMD {label} {numbers[key.pair]}"
+            name = add_key(state, name, key.vertices, key.offsets)
+            drivers = drivers or joint_turns.Drivers(obj.data.shape_keys, armature)
+            drivers.drive(name, key.pair, key.function.expression)
+            block = obj.data.shape_keys.key_blocks[name]
+            block.slider_min, block.slider_max = -_RANGE, _RANGE
+            kept.append([name, key.pair, key.function])
+        state["turns"] = list(drivers.properties.values()) if drivers else []
+        if gathers:
+            poses = [
+                [one.frame, _turns_of_bones(rotations, self._part.bones)]
+                for one, rotations in zip(self._found, self._rotations, strict=True)
+            ]
+            state[STATE] = {"poses": poses, "keys": kept}
+
+    def _turns(self, pair, rotations):
+        first, second = (rotations[:, self._part.bones.index(name)] for name in pair)
+        return joint_turns.computed(self._part.armature, pair, first, second)
+
+    def _shown(self, state, rotations, rest):
+        """(V, 3) float32 that the keys of an earlier bake add in a pose."""
+        blocks, result = self._part.obj.data.shape_keys.key_blocks, np.zeros_like(rest)
+        for name, pair, function in state[STATE]["keys"]:
+            if name in blocks and set(pair) <= set(self._part.bones):
+                turns = self._turns(pair, rotations[None])
+                value = Function(*function).values(joint_functions.terms(turns))[0]
+                positions = np.empty_like(rest)
+                points, co = blender_versions.key_positions(blocks[name])
+                points.foreach_get(co, positions.ravel())
+                result += np.float32(value) * (positions - rest)
+        return result
+
+    def _shape(self, joints, needed, offsets):
+        """Make the keys: each vertex is fitted to the functions of all its joints at once."""
+        functions = [(pair, one) for pair, joint in joints.items() for one in joint.functions()]
+        values = np.array([one.values(joints[pair].terms) for pair, one in functions])
+        holds = {pair: np.isin(needed, self._vertices[pair]) for pair in joints}
+        held = np.array([holds[pair] for pair, _ in functions])
+        shapes = np.zeros((len(functions), len(needed), 3), np.float32)
+        for own in np.unique(held, axis=1).T:
+            if not own.any():
+                continue
+            chosen = np.flatnonzero((own == held.T).all(axis=1))
+            pairs = {pair for (pair, _), used in zip(functions, own, strict=True) if used}
+            weights = np.mean([joints[pair].weights for pair in pairs], axis=0)
+            solution = joint_fit.solution(values[own].T, weights)
+            shapes[np.ix_(own, chosen)] = np.tensordot(solution, offsets[:, chosen], 1)
+            yield len(functions)
+        self._keys = [
+            _Key(pair, function, value, needed[used], shape[used])
+            for (pair, function), value, used, shape in zip(
+                functions, values, held, shapes, strict=True
             )
         ]
 
-    def _take_over(self, state):
-        """Keys of an earlier bake that stay, where no pose of now has their frame."""
-        earlier = (state or {}).get("joints")
-        if not earlier:
-            return
-        poses = dict(earlier["poses"])
-        for frame, joint, _ in earlier["names"]:
-            if frame not in self._poses:
-                self._keys[frame, joint] = None
-        self._poses = {f: pose for f, pose in poses.items() if f not in self._poses} | self._poses
 
-    def _drop_alike(self):
-        """Keys of poses that a joint cannot tell from a later one go: (frame, later, joint)."""
-        dropped = []
-        for joint in self._joints():
-            poses = {
-                frame: self._turned(frame, joint)
-                for frame in self._poses
-                if (frame, joint) in self._keys
-            }
+def _pairs(part, blend):
+    """{(bone, other): vertices}, of which the first is the parent if one is."""
+    bones = part.armature.data.bones
+    heaviest = np.full(part.skinner.vertex_count, -1)
+    order = np.argsort(blend.weight, kind="stable")  # of several entries the last one stays
+    heaviest[blend.vertex[order]] = blend.bone[order]
+    others = (blend.bone != heaviest[blend.vertex]) & (blend.weight > 0)
+    vertices = blend.vertex[others]
+    both = np.stack([heaviest[vertices], blend.bone[others]])
+    low, high = both.min(axis=0), both.max(axis=0)
+    result = {}
+    for one, other in sorted(set(zip(low.tolist(), high.tolist(), strict=True))):
+        pair = part.bones[one], part.bones[other]
+        parent = bones[pair[0]].parent
+        if parent is not None and parent.name == pair[1]:
+            pair = pair[::-1]
+        result[pair] = np.unique(vertices[(low == one) & (high == other)])
+    return result
 
-            def differ(frame, other, joint=joint):
-                return self._differ((frame, joint), (other, joint))
 
-            for frame, other in joint_hats.alike(poses, differ):
-                dropped.append((frame, other, joint))
-                del self._keys[frame, joint]
-        return dropped
-
-    def _choose(self, found, most, tolerance):
-        self.vertices = np.unique(np.concatenate([one.vertices for one in found]))
-        errors = np.zeros((len(found), len(self.vertices), 3), np.float32)
-        for row, one in zip(errors, found, strict=True):
-            row[np.searchsorted(self.vertices, one.vertices)] = one.offsets
-        before = errors.copy()
-        joints = {name: self._joint(name, [one.frame for one in found]) for name in self._joints()}
-        earlier = {key: None for key, held in self._keys.items() if held is None}
-        joint_choice.choose(list(joints.values()), errors, most - len(earlier), tolerance)
-        self.added = before - errors
-        chosen = {
-            (frame, name): self._keys[frame, name]
-            for name, joint in joints.items()
-            for frame in joint.chosen
-        }
-        self._hats = {
-            (frame, name): hat
-            for name, joint in joints.items()
-            for frame, hat in joint.hats(
-                joint.chosen, joint.kind, {*joint.chosen, *joint.earlier}
-            ).items()
-        }
-        self._keys = {key: held for key, held in (earlier | chosen).items() if key in self._hats}
-
-    def _joint(self, name, frames):
-        keys, earlier = {}, {}
-        for (frame, joint), held in self._keys.items():
-            if joint == name and held is None:
-                earlier[frame] = self._turned(frame, name)
-            elif joint == name:
-                keys[frame] = (np.searchsorted(self.vertices, held[0]), held[1])
-        turned = {frame: self._turned(frame, name) for frame in frames}
-        return joint_choice.Joint(turned, keys, earlier)
-
-    def _joints(self):
-        return sorted({joint for _, joint in self._keys})
-
-    def _turned(self, frame, joint):
-        return tuple(self._poses[frame].get(joint, (1, 0, 0, 0)))
-
-    def _differ(self, one, other):
-        pair = [self._keys.get(key, ((), ())) for key in (one, other)]
-        if None in pair:
-            return True
-        dense = np.zeros((2, len(self._joint_of), 3), np.float32)
-        for row, (vertices, offsets) in zip(dense, pair, strict=True):
-            if len(vertices):
-                row[vertices] = offsets
-        return np.abs(dense[0] - dense[1]).max(initial=0) > _SAME
-
-    def _bent(self, frame, joint):
-        """Name of the nearest joint that is turned in the pose: itself, one above or one below."""
-        rotations = self._poses[frame]
-        for nearby in ((joint, *self._above[joint]), self._below(joint)):
-            for one in nearby:
-                if joint_hats.bend(rotations.get(self._bones[one], (1, 0, 0, 0))):
-                    return self._bones[one]
-        return None
-
-    def _below(self, joint):
-        below = (one for one, above in enumerate(self._above) if joint in above)
-        return sorted(below, key=self._depth.__getitem__)
-
-    def _chain(self, name):
-        """Numbers of the bones above one, the nearest first."""
-        above, bone = [], self._armature.data.bones[name].parent
-        while bone is not None:
-            above.append(self._bones.index(bone.name))
-            bone = bone.parent
-        return above
-
-    def _deepest(self, blend, numbers, part):
-        """(V,) number of the deepest bone of each vertex, -1 without any."""
-        result = np.full(part.skinner.vertex_count, -1)
-        depth = np.array(self._depth)[numbers]
-        order = np.argsort(depth[blend.bone], kind="stable")
-        # Of several entries of a vertex the last one stays.
-        result[blend.vertex[order]] = np.array(numbers)[blend.bone[order]]
-        return result
+def _some(vertices, farthest):
+    """Those of the vertices that need most, and some that need less, down to the least."""
+    vertices = vertices[farthest[vertices] > 0]
+    vertices = vertices[np.argsort(-farthest[vertices], kind="stable")]
+    return np.sort(vertices[:: -(-len(vertices) // _LOOKED_AT) or 1])
 
 
 def _rotations(pose):
@@ -238,3 +210,17 @@ def _rotations(pose):
     axes = pose[:, :3, :3].astype(np.float64)
     lengths = np.linalg.norm(axes, axis=1, keepdims=True)
     return axes / np.where(lengths > 0, lengths, 1)
+
+
+def _turns_of_bones(rotations, bones):
+    """{bone: w x y z} of the bones that are turned."""
+    turns = {
+        name: [round(part, 7) for part in Matrix(rotation).to_quaternion()]
+        for name, rotation in zip(bones, rotations.tolist(), strict=True)
+    }
+    return {name: turn for name, turn in turns.items() if abs(turn[0]) < 1}
+
+
+def _turned(turns, bones):
+    """The opposite: (B, 3, 3) rotations."""
+    return np.array([Quaternion(turns.get(name, (1, 0, 0, 0))).to_matrix() for name in bones])

@@ -73,8 +73,8 @@ class LinearBlend:
         weight[total[self.vertex] <= _ENOUGH] = 0
         if skinner.share is not None:
             weight = weight * skinner.share[self.vertex]
-        self._weight = weight
-        self._rest = 1 - np.bincount(self.vertex, self._weight, count)
+        self.weight = weight
+        self._rest = 1 - np.bincount(self.vertex, self.weight, count)
 
     def maps(self, matrices, chosen):
         """(n, 3, 4) float64 of the chosen vertices for (B, 4, 4) matrices in mesh space."""
@@ -83,7 +83,7 @@ class LinearBlend:
         used = place[self.vertex] >= 0
         rows = place[self.vertex[used]]
         parts = matrices[self.bone[used], :3].astype(np.float64).reshape(-1, 12)
-        parts *= self._weight[used, None]
+        parts *= self.weight[used, None]
         flat = np.zeros((len(chosen), 12))
         for column in range(12):
             flat[:, column] = np.bincount(rows, parts[:, column], len(chosen))

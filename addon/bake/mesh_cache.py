@@ -63,6 +63,7 @@ class MeshCache:
             self._placed = True
         except OSError as error:
             raise self._error(error) from error
+        return ()
 
     def write(self, state):
         obj, options = self.part.obj, self.options

@@ -14,6 +14,7 @@ from ..user_error import UserError, cancelled
 from . import job
 
 _TICK = 0.02  # seconds between steps, and at least so long a step works, in a window
+_STEPS = 1000  # of the progress that is shown
 
 
 _running = {}  # job of each bake in a window: its timer
@@ -54,7 +55,7 @@ class MMDSKIN_OT_bake(_Deformation, _Motion, _Bake, ModelOperator, bpy.types.Ope
             return cancelled(self, error)
         manager = context.window_manager
         _running[self._job] = manager.event_timer_add(_TICK, window=context.window)
-        manager.progress_begin(0, self._job.total)
+        manager.progress_begin(0, _STEPS)
         manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
@@ -69,23 +70,20 @@ class MMDSKIN_OT_bake(_Deformation, _Motion, _Bake, ModelOperator, bpy.types.Ope
             return {"RUNNING_MODAL"}
         end = time.perf_counter() + _TICK
         try:
-            done = next(self._job, None)
-            while done is not None and time.perf_counter() < end:
-                done = next(self._job, None)
+            progress = next(self._job, None)
+            while progress is not None and time.perf_counter() < end:
+                progress = next(self._job, None)
         except UserError as error:
             self.cancel(context)
             return cancelled(self, error)
         except BaseException:
             self.cancel(context)
             raise
-        if done is None:
+        if progress is None:
             _leave(self._job, context)
             return self._report(self._job)
-        total = self._job.total
-        context.window_manager.progress_update(done)
-        context.workspace.status_text_set(
-            tr("MMD Skin: frame {done} of {total}   Esc: cancel", done=done, total=total)
-        )
+        context.window_manager.progress_update(int(progress.share * _STEPS))
+        context.workspace.status_text_set(progress.text)
         return {"RUNNING_MODAL"}
 
     def cancel(self, context):

@@ -9,7 +9,7 @@ import bpy
 from .. import actions, blender_versions, mmd_tools, saved_state, scene_model, skinner
 from ..deformation import Deformation
 from ..preview import switch
-from . import animation, sliders
+from . import animation, joint_turns, sliders
 
 STATE = saved_state.BAKE
 
@@ -25,6 +25,7 @@ def _nothing_baked():
         "deformation": list(Deformation()),  # of `deformation.Deformation`
         "frames": None,  # the first and the last of a range
         "keys": [],  # names of the baked keys
+        "turns": [],  # of `joint_turns.Drivers`: names of properties of the Key datablock
         "muted": [],  # names of the keys muted since
         # of `sliders.put_aside`: values of muted keys, data paths of their curves and drivers
         "sliders": {"values": {}, "curves": [], "drivers": []},
@@ -110,7 +111,7 @@ def clear(models):
 def clear_mesh(obj):
     """Bring one mesh object back; returns whether it had the live preview."""
     state = of(obj)
-    _remove_keys(obj, state)
+    _clear_keys(obj, state)
     blocks = _key_blocks(obj)
     for name in state["muted"]:
         if name in blocks:
@@ -136,15 +137,23 @@ def clear_mesh(obj):
     return state["preview"]
 
 
-def _remove_keys(obj, state):
-    blocks = _key_blocks(obj)
-    if blocks and "curves" in state:
-        animation.remove_curves(obj.data.shape_keys, state["keys"], state["curves"])
+def remove_keys(obj, state):
+    """Take the baked keys away again, with their drivers."""
     for name in state["keys"]:
         if name in _key_blocks(obj):
             key = _key_blocks(obj)[name]
             key.driver_remove("value")
             obj.shape_key_remove(key)
+    if obj.data.shape_keys:
+        joint_turns.remove(obj.data.shape_keys, state["turns"])
+    state["keys"], state["turns"] = [], []
+
+
+def _clear_keys(obj, state):
+    blocks = _key_blocks(obj)
+    if blocks and "curves" in state:
+        animation.remove_curves(obj.data.shape_keys, state["keys"], state["curves"])
+    remove_keys(obj, state)
     if _key_blocks(obj) and not state["animated"]:
         actions.clear_if_empty(obj.data.shape_keys)
     if not state["had_keys"] and len(_key_blocks(obj)) == 1:

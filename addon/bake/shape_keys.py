@@ -23,7 +23,7 @@ class ShapeKeys:
         self.positions += list(block.positions)
 
     def finish(self):
-        pass
+        return ()
 
     def write(self, state):
         obj = self.part.obj

@@ -88,6 +88,23 @@ class Cancelled(Stopped):
     def test_after_the_last_frame(self):
         self.assert_cancelled_after(21)
 
+    def test_while_keys_are_chosen(self):
+        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        before = fingerprint.of_file()
+        for ahead in (0, 5, 40, 60):
+            job = addon().bake.job.Job(
+                bpy.context,
+                [model],
+                [None],
+                [addon().deformation.Deformation()],
+                self.options("CORRECTIVE", {}),
+            )
+            choosing = (step for step in job if "choosing keys of 'model_mesh'" in step.text)
+            for _ in range(ahead + 1):
+                next(choosing)
+            job.close()
+            self.assert_untouched(before)
+
     def test_over_an_earlier_bake_keeps_that(self):
         for target, more in Playback.TARGETS:
             self.bake(target, **more)
@@ -169,6 +186,16 @@ class Operator(Stopped):
         self.assertEqual(self.shown[-2:], ["timer", None])
         self.assertEqual(self.reports[-1][0], "INFO")
         self.assert_plays(expected)
+
+    def test_escape_cancels_while_keys_are_chosen(self):
+        self.operator.target = "CORRECTIVE"
+        before = fingerprint.of_file()
+        self.operator.invoke(self.context, None)
+        while "MMD Skin: choosing keys of 'model_mesh'   Esc: cancel" not in self.shown:
+            self.assertEqual(self.event("TIMER"), {"RUNNING_MODAL"})
+        self.assertEqual(self.event("ESC"), {"CANCELLED"})
+        self.assertEqual(self.shown[-2:], ["timer", None])
+        self.assert_untouched(before)
 
     def test_other_events_do_nothing(self):
         self.operator.invoke(self.context, None)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which functions of which joints earn a corrective key, and the shapes of those keys.
+
+The joint whose vertices are farthest off gets the next key, as long as that takes enough from it.
+A joint's functions are found all at once: those few whose keys explain most of what its vertices
+need in all frames (least squares, then the main axes of the solution). Frames with larger errors
+count more in each further round, so that the largest error falls and not only the sum.
+"""
+
+import numpy as np
+
+from . import joint_functions
+from .joint_functions import Function
+
+_WORTH = 0.97  # of its largest error that a joint may keep when it gets more keys
+_AHEAD = 3  # keys of a joint that are tried together where fewer bring nothing
+_ROUNDS = 6
+_LEAST_WEIGHT = 0.02  # of a frame without error, against that of the worst one
+_SMOOTH = 1e-5  # keeps functions of little data small elsewhere, against the terms' own size
+_STABLE = 1e-9
+
+
+class Joint:
+    """The functions of one joint."""
+
+    def __init__(self, turns, vertices):
+        """`turns` (F, 4); `vertices` (n,) are numbers in what `choose` is given."""
+        self.terms = joint_functions.terms(turns)
+        self.vertices = vertices
+        self.coefficients = np.zeros((joint_functions.COUNT, 0))
+        self.weights = np.ones(len(turns))  # (F,) of frames
+        self.error = 0.0
+        self.added = 0.0  # (F, n, 3) offsets of its keys
+
+    @property
+    def count(self):
+        return self.coefficients.shape[1]
+
+    def take(self, fit):
+        self.coefficients, self.weights, self.added, self.error = fit
+
+    def functions(self):
+        """Those of the driver, which reach 1 or -1 in the frames."""
+        reached = np.abs(self.terms @ self.coefficients).max(axis=0)
+        return [Function.near(one) for one in (self.coefficients / reached).T]
+
+
+def choose(joints, left, maps, most, tolerance):
+    """Give the joints functions for `most` keys in all; yields how many there are so far.
+
+    `left` (F, V, 3) offsets before the maps (F, V, 3, 3) of the blend that are needed; what keys add
+    is taken from it. No more keys where no error is above `tolerance`.
+    """
+    for joint in joints:
+        joint.error = _errors(maps, left, joint.vertices).max(initial=0)
+    waiting, used = list(joints), 0
+    while waiting and used < most:
+        joint = max(waiting, key=lambda one: one.error)
+        if joint.error <= tolerance:
+            return
+        before = left[:, joint.vertices] + joint.added
+        for more in range(1, min(_AHEAD, most - used) + 1):
+            fit = _fit(joint, before, maps[:, joint.vertices], joint.count + more)
+            yield used
+            if fit[-1] <= _WORTH * joint.error:
+                break
+        else:
+            waiting.remove(joint)
+            continue
+        used += more
+        joint.take(fit)
+        left[:, joint.vertices] = before - joint.added
+        for other in joints:
+            if other is not joint and np.isin(other.vertices, joint.vertices).any():
+                other.error = _errors(maps, left, other.vertices).max(initial=0)
+
+
+def solution(values, weights):
+    """(n, F) float32 that makes of what is needed in F frames the shapes of n keys.
+
+    `values` (F, n) of the keys.
+    """
+    weighted = values * np.square(weights)[:, None]
+    return np.linalg.solve(_steady(values.T @ weighted, _STABLE), weighted.T).astype(np.float32)
+
+
+def _fit(joint, needed, maps, count):
+    """(coefficients, weights, added, error) of a joint with this many functions."""
+    weights, best = np.ones(len(needed)), None
+    flat = needed.reshape(len(needed), -1)
+    for _ in range(_ROUNDS):
+        coefficients = _main_functions(joint.terms, flat, weights, count)
+        values = joint.terms @ coefficients
+        shapes = solution(values, weights) @ flat
+        added = (values.astype(np.float32) @ shapes).reshape(needed.shape)
+        errors = _errors(maps, needed - added)
+        error = float(errors.max(initial=0))
+        if best is None or error < best[-1]:
+            best = coefficients, weights, added, error
+        if not error:
+            break
+        weights = weights * np.sqrt(errors.max(axis=1) / error + _LEAST_WEIGHT)
+    return best
+
+
+def _main_functions(terms, flat, weights, count):
+    """(COUNT, n) coefficients of the functions, at most `count`, whose keys explain most."""
+    weighted = terms * np.square(weights)[:, None]
+    gram = _steady(terms.T @ weighted, _SMOOTH)
+    solved = np.linalg.solve(gram, (weighted.astype(np.float32).T @ flat).astype(np.float64))
+    root = np.linalg.cholesky(gram).T
+    explained = root @ solved
+    axes = np.linalg.eigh(explained @ explained.T)[1][:, ::-1]
+    return np.linalg.solve(root, axes[:, :count])
+
+
+def _steady(gram, share):
+    """A matrix of products that can be solved whatever the frames are."""
+    least = share * np.trace(gram) / len(gram) + np.finfo(np.float64).tiny
+    return gram + least * np.eye(len(gram))
+
+
+def _errors(maps, offsets, chosen=slice(None)):
+    """(F, n) lengths of offsets behind the maps."""
+    moved = np.einsum("fvij,fvj->fvi", maps[:, chosen], offsets[:, chosen])
+    return np.sqrt(np.einsum("fvi,fvi->fv", moved, moved))
