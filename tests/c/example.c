@@ -25,7 +25,6 @@ int main(int argc, char **argv)
     size_t bones = model->bone_count, morphs = model->morph_count, count = 3 * model->vertex_count;
     float *matrices = (float *)malloc((16 * bones + morphs + count) * sizeof *matrices);
     float *sliders = matrices + 16 * bones, *positions = sliders + morphs;
-
     mmd_pose_job pose = {.frame_count = 1, .ik = true, .frames = &frame, .matrices = matrices};
     mmd_skin_job skin = {.mesh = mesh, .frame_count = 1, .bone_count = bones, .matrices = matrices};
     skin.matrix_frames = skin.slider_frames = 1;
@@ -35,12 +34,7 @@ int main(int argc, char **argv)
         return fprintf(stderr, "%s\n", err.text);
     for (size_t i = 0; i < count; i += 3)
         printf("v %.9g %.9g %.9g\n", positions[i], positions[i + 1], positions[i + 2]);
-
-    free(matrices);
-    mmd_mesh_free(mesh);
-    mmd_poser_free(poser);
-    mmd_rig_free(rig);
-    mmd_motion_free(motion);
-    mmd_model_free(model);
+    mmd_mesh_free(mesh), mmd_poser_free(poser), mmd_rig_free(rig);
+    mmd_motion_free(motion), mmd_model_free(model), free(matrices);
     return 0;
 }
