@@ -35,6 +35,7 @@ from . import (  # noqa: E402
     preferences,
     preview,
     properties,
+    rename,
     restore,
     translations,
 )
@@ -50,6 +51,7 @@ _parts = (
     importing,
     preferences,
     restore,
+    rename,
     preview,
     panels,
     menus,

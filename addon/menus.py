@@ -9,7 +9,15 @@ class MMDSKIN_MT_model(bpy.types.Menu):
     bl_label = "MMD Skin"
 
     def draw(self, context):
-        for name in ("preview", "bake", "clear_bake", "export", "clear_motion", "load_deform_data"):
+        for name in (
+            "preview",
+            "bake",
+            "clear_bake",
+            "export",
+            "clear_motion",
+            "load_deform_data",
+            "switch_names",
+        ):
             self.layout.operator(f"mmdskin.{name}")
 
 

@@ -25,6 +25,7 @@ SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
 # The key that its driver for SDEF writes, and the group of the vertices that the driver moves.
 SDEF_RESULT, SDEF_MASK = "mmd_sdef_skinning", "mmd_sdef_mask"
 NOT_MORPHS = frozenset((*SDEF_KEYS, SDEF_RESULT))
+RESERVED_KEYS = ("Basis", *NOT_MORPHS)
 # Custom properties of our own imports, called like its fields: of the root and of pose bones their
 # name in the file; of the root all morphs; of pose bones their number in the file, the record of
 # whose transformation they copy, and whether their direction shows nothing of the file.
@@ -83,6 +84,13 @@ def vertex_morphs(root: bpy.types.Object) -> Any:
         return [(item.name, item.name_e) for item in listed.vertex_morphs]
     stored = blender_versions.stored_group(root, "mmd_root").get("vertex_morphs", ())
     return [(item.get("name", ""), item.get("name_e", "")) for item in stored]
+
+
+def rename_morphs(root: bpy.types.Object, changed: dict[str, str]) -> None:
+    """Tell its list that shape keys have other names."""
+    listed = getattr(root, "mmd_root", None)
+    for item in listed.vertex_morphs if listed is not None else ():
+        item.name = changed.get(item.name, item.name)
 
 
 def users_group(modifier: bpy.types.ArmatureModifier) -> str:

@@ -2,14 +2,21 @@
 """Names of the file as Blender can hold them: short enough, unique, sides where Blender looks.
 
 Whole names stay in custom properties (`mmd_name_j`, `mmd_name_e`); see the table in
-`import_model/__init__.py`.
+`import_model/__init__.py`. What has no English name keeps its Japanese one.
 """
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
+
+
+class Named(NamedTuple):
+    """What the functions here need of a record of the file."""
+
+    name: str
+    name_english: str
 
 
 def cut(name: str, limit: int = LIMIT) -> str:
@@ -19,7 +26,7 @@ def cut(name: str, limit: int = LIMIT) -> str:
 
 def unique(name: str, taken: set[str]) -> str:
     """`name` or `name.001` and so on, and a member of the set `taken` from now on."""
-    result, base, number = cut(name), re.sub(r"\.\d+$", "", name), 0
+    result, base, number = cut(name), without_number(name), 0
     while result in taken:
         number += 1
         suffix = f".{number:03d}"
@@ -37,15 +44,29 @@ def with_side(name: str) -> str:
     return name
 
 
-def bones(records: Iterable[Any]) -> list[str]:
+def bones(records: Iterable[Any], english: bool = False) -> list[str]:
     """A name for each bone; duplicates get their number before the side, as with mmd_tools."""
     taken = set()
-    numbered = [unique(record.name or "Bone", taken) for record in records]
+    numbered = [unique(_chosen(record, english) or "Bone", taken) for record in records]
     taken = set()
     return [unique(with_side(name), taken) for name in numbered]
 
 
-def morphs(records: Iterable[Any], reserved: Iterable[str]) -> list[str]:
+def morphs(records: Iterable[Any], reserved: Iterable[str], english: bool = False) -> list[str]:
     """A name for each morph of the file, whatever its kind; none is in `reserved`."""
     taken = set(reserved)
-    return [unique(record.name or "Morph", taken) for record in records]
+    return [unique(_chosen(record, english) or "Morph", taken) for record in records]
+
+
+def material(record: Any, english: bool = False) -> str:
+    """A name for a material, which Blender numbers where another has it."""
+    return cut(_chosen(record, english)) or "Material"
+
+
+def without_number(name: str) -> str:
+    """`name` without the .001 and so on that Blender has added."""
+    return re.sub(r"\.\d+$", "", name)
+
+
+def _chosen(record, english):
+    return (record.name_english.strip() if english else "") or record.name

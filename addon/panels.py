@@ -129,6 +129,7 @@ class MMDSKIN_PT_files(_Panel, bpy.types.Panel):
             column.operator("mmdskin.import_motion", icon="ANIM")
             column.operator("mmdskin.clear_motion", icon="LOOP_BACK")
             column.operator("mmdskin.load_deform_data", icon="FILE_REFRESH")
+            column.operator("mmdskin.switch_names", icon="SORTALPHA")
 
 
 class MMDSKIN_PT_details(_Below, bpy.types.Panel):

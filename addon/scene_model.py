@@ -63,6 +63,11 @@ def all_of(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:
     return [_described(armature, root, view_layer) for armature, root in pairs]
 
 
+def bearer(obj: bpy.types.Object, name: str) -> bpy.types.Object | None:
+    """The object or the nearest of its parents that has a custom property."""
+    return next((above for above in _ancestors(obj) if name in above), None)
+
+
 def armature_modifiers(
     obj: bpy.types.Object, armature: bpy.types.Object | None = None
 ) -> list[bpy.types.ArmatureModifier]:

@@ -6,7 +6,8 @@
 The scene looks as mmd_tools leaves it (root › armature › mesh, the names, the rest pose), and what
 has no place in Blender stays as custom properties, with the file's words and numbers:
 
-root        mmd_type, mmd_name_j, mmd_name_e, mmd_comment_j, mmd_comment_e, mmd_version, mmd_scale, and
+root        mmd_type, mmd_name_j, mmd_name_e, mmd_names (JAPANESE or ENGLISH: those that things have),
+            mmd_comment_j, mmd_comment_e, mmd_version, mmd_scale, and
             as lists of groups: mmd_morphs, mmd_display_frames, mmd_rigid_bodies, mmd_joints
 armature    mmdskin.model_path (a setting of the add-on): the absolute path of the file
 pose bone   mmd_name_j, mmd_name_e, mmd_bone_id (its number), mmd_position, mmd_layer, mmd_flags, and

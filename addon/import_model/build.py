@@ -21,6 +21,7 @@ class Options(NamedTuple):
     parts: frozenset = frozenset({"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"})
     pack: bool = False
     constraints: bool = True
+    english: bool = False  # the names of bones, shape keys and materials
 
 
 class Report:
@@ -71,7 +72,7 @@ def _build(context, pmx, path, options, report):
     rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)
     root.empty_display_size = options.scale / 0.2
 
-    bone_names = names.bones(pmx.bones)
+    bone_names = names.bones(pmx.bones, options.english)
     if "ARMATURE" in options.parts:
         constrained = options.constraints
         armature.add_bones(context, rig, pmx.bones, bone_names, options.scale, constrained)
@@ -86,7 +87,7 @@ def _build(context, pmx, path, options, report):
         if len(pmx.positions):
             keys.add_sdef(obj, pmx, options.scale)
             if "MORPHS" in options.parts:
-                key_names = keys.add_morphs(obj, pmx, options.scale)
+                key_names = keys.add_morphs(obj, pmx, options.scale, options.english)
     records.describe(root, pmx, key_names, options)
     mmd_tools.introduce(root, rig, pmx, bone_names, key_names)
     _deselect_all(context)
@@ -112,7 +113,7 @@ def _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report):
     obj = _object(collection, f"{stem}_mesh", data, rig)
     weights.fill(obj, pmx, bone_names)
     weights.add_helpers(obj, pmx)
-    materials.add(data, pmx, kept, os.path.dirname(path), options.pack, report)
+    materials.add(data, pmx, kept, os.path.dirname(path), options, report)
     modifier = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
     modifier.object = rig
     return obj

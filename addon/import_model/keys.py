@@ -6,12 +6,10 @@ Groups move vertices linearly, so a key that holds the sum acts exactly as MMD's
 
 import numpy as np
 
-from .. import blender_versions, mmd_tools, names
+from .. import blender_versions, names
 from ..mesh_source import SDEF, key_positions
-from ..mmd_tools import SDEF_KEYS
+from ..mmd_tools import RESERVED_KEYS, SDEF_KEYS
 from .mesh import put, to_blender
-
-RESERVED = ("Basis", *mmd_tools.NOT_MORPHS)
 
 
 def add_sdef(obj, pmx, scale):
@@ -30,10 +28,10 @@ def add_sdef(obj, pmx, scale):
         _add(obj, name, positions).mute = True
 
 
-def add_morphs(obj, pmx, scale):
+def add_morphs(obj, pmx, scale, english):
     """Keys for the morphs that move vertices; returns their names by the morph's number."""
     basis, made = _basis(obj), {}
-    for number, name in enumerate(names.morphs(pmx.morphs, RESERVED)):
+    for number, name in enumerate(names.morphs(pmx.morphs, RESERVED_KEYS, english)):
         parts = _vertex_parts(pmx.morphs, number)
         if not parts:
             continue

@@ -18,11 +18,11 @@ DOUBLE_SIDED = 0x1
 _DEFAULT_LIGHT = 154 / 255
 
 
-def add(mesh, pmx, kept, folder, pack, report):
+def add(mesh, pmx, kept, folder, options, report):
     """Give the mesh its materials, in the file's order; `kept` are its triangles' numbers."""
-    textures = Textures(pmx.textures, folder, pack, report)
+    textures = Textures(pmx.textures, folder, options.pack, report)
     for number, record in enumerate(pmx.materials):
-        mesh.materials.append(_material(record, number, textures))
+        mesh.materials.append(_material(record, number, textures, options.english))
     _assign(mesh, pmx, kept, report)
 
 
@@ -42,8 +42,8 @@ def _assign(mesh, pmx, kept, report):
     put(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
 
 
-def _material(record, number, textures):
-    material = bpy.data.materials.new(names.cut(record.name) or "Material")
+def _material(record, number, textures, english):
+    material = bpy.data.materials.new(names.material(record, english))
     material.use_backface_culling = not record.flags & DOUBLE_SIDED
     _shade(material, record, textures.image(record.texture))
     _describe(material, record, number, textures)

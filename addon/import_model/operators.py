@@ -6,7 +6,7 @@ import os
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
 
-from .. import mmd_tools
+from .. import mmd_tools, rename
 from ..importing import Importer
 from ..translations import tr
 from ..user_error import UserError
@@ -22,7 +22,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     bl_label = "Import MMD Model"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    preferred = ("scale", "types", "pack_textures")
+    preferred = ("scale", "types", "names", "constraints", "pack_textures")
 
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
@@ -58,6 +58,12 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         description="Keep the texture images inside the .blend file",
         default=False,
     )
+    names: EnumProperty(
+        name="Names",
+        description="The language of the names of bones, shape keys and materials",
+        items=rename.LANGUAGES,
+        default="JAPANESE",
+    )
     constraints: BoolProperty(
         name="Constraints",
         description="Let IK, append and fixed axes act while bones are posed by hand; else they act"
@@ -80,7 +86,9 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         if not self.types:
             self.report({"ERROR"}, tr("Nothing to import: choose at least one part of the model"))
             return {"CANCELLED"}
-        options = build.Options(self.scale, self._parts(), self.pack_textures, self.constraints)
+        options = build.Options(
+            self.scale, self._parts(), self.pack_textures, self.constraints, self.names == "ENGLISH"
+        )
         failures = []
         for path in paths:
             try:

@@ -4,7 +4,7 @@
 Also the display frames, which Blender knows as groups (up to 3.6) or collections (4.0) of bones.
 """
 
-from .. import blender_versions, mmd_tools
+from .. import blender_versions, mmd_tools, rename
 
 
 def describe(root, pmx, key_names, options):
@@ -13,6 +13,7 @@ def describe(root, pmx, key_names, options):
     root["mmd_comment_j"], root["mmd_comment_e"] = pmx.comment, pmx.comment_english
     root["mmd_version"] = pmx.version
     root["mmd_scale"] = options.scale
+    root[rename.LANGUAGE] = rename.language(options.english)
     if "MORPHS" in options.parts:
         root[mmd_tools.MORPHS] = [
             _morph(morph, key_names.get(number, "")) for number, morph in enumerate(pmx.morphs)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Japanese and English names: at import, by the operator, and that everything follows them."""
+
+import bpy
+import fingerprint
+import imported
+import scene
+from cases_motion import addon, dance, rig
+from files import motion_file, pmx_file
+
+ENGLISH = ["center", "arm_L", "", "wrist_L", "arm_R", "leg", "leg", "ankle", "leg IK"]
+SHOWN = ["center", "arm_L", "ひじ.L", "wrist_L", "arm_R", "leg", "leg.001", "ankle", "leg IK"]
+
+
+class Case(imported.Case):
+    def setUp(self):
+        super().setUp()
+        self.pmx = rig()
+        for bone, english in zip(self.pmx.bones, ENGLISH, strict=True):
+            bone.name_english = english
+        for morph, english in zip(self.pmx.morphs, ("a", "sum", "", "a", " ", "x"), strict=True):
+            morph.name_english = english
+        self.pmx.materials = [
+            pmx_file.Material("肌", name_english="skin", index_count=3 * len(self.pmx.triangles))
+        ]
+
+    def load_model(self, **options):
+        self.model = self.load(self.write(self.pmx), constraints=False, **options)
+        self.armature, self.mesh = self.model.armature, self.model.mesh
+        return self.model
+
+    def bones(self):
+        bones = sorted(self.armature.pose.bones, key=lambda bone: bone["mmd_bone_id"])
+        return [bone.name for bone in bones]
+
+    def keys(self):
+        names = self.mesh.data.shape_keys.key_blocks.keys()
+        return [name for name in names if not name.startswith(("Basis", "mmd_"))]
+
+    def switch(self, **options):
+        scene.select(self.mesh)
+        self.assertEqual(bpy.ops.mmdskin.switch_names(**options), {"FINISHED"})
+
+    def write_motion(self):
+        return self.write(motion_file.write_vmd(dance(self.pmx)), "踊り.vmd")
+
+
+class AtImport(Case):
+    def test_english(self):
+        self.load_model(names="ENGLISH")
+        self.assertEqual(self.bones(), SHOWN)
+        self.assertEqual(self.keys(), ["a", "sum", "い", "a.001", "中のまとめ"])
+        self.assertEqual([m.name for m in self.mesh.data.materials], ["skin"])
+        groups = {group.name for group in self.mesh.vertex_groups}
+        self.assertLessEqual(set(SHOWN), groups)
+
+    def test_long_names_are_cut_and_numbered(self):
+        self.pmx.bones[0].name_english = self.pmx.bones[1].name_english = "x" * 90
+        self.load_model(names="ENGLISH")
+        self.assertEqual(self.bones()[:2], ["x" * 63, "x" * 59 + ".001"])
+
+    def test_is_what_the_operator_makes(self):
+        self.load_model(names="ENGLISH")
+        names = self.bones(), self.keys()
+        self.switch()
+        japanese = self.bones(), self.keys()
+        self.assertNotEqual(japanese, names)
+        self.switch()
+        self.assertEqual((self.bones(), self.keys()), names)
+        scene.clear()
+        self.load_model()
+        self.assertEqual((self.bones(), self.keys()), japanese)
+
+
+class Switch(Case):
+    def setUp(self):
+        super().setUp()
+        self.load_model()
+
+    def animate(self):
+        """Something of each kind that speaks of bones and keys by name."""
+        arm = self.armature.pose.bones["腕.L"]
+        for frame, x in ((1, 0.0), (9, 0.5)):
+            arm.location.x = x
+            arm.keyframe_insert("location", frame=frame)
+            key = self.mesh.data.shape_keys.key_blocks["あ"]
+            key.value = x
+            key.keyframe_insert("value", frame=frame)
+        copy = self.armature.pose.bones["足.R"].constraints.new("COPY_ROTATION")
+        copy.target, copy.subtarget = self.armature, "腕.L"
+        driver = self.mesh.data.shape_keys.key_blocks["い"].driver_add("value").driver
+        variable = driver.variables.new()
+        variable.name, variable.type = "v", "TRANSFORMS"
+        variable.targets[0].id, variable.targets[0].bone_target = self.armature, "腕.L"
+        variable.targets[0].transform_type, driver.expression = "LOC_X", "v"
+        bpy.context.scene.frame_set(5)
+
+    def test_there_and_back_changes_nothing(self):
+        self.animate()
+        self.armature.mmdskin.preview = True
+        bpy.context.view_layer.update()
+        before = fingerprint.of_file()
+        self.switch()
+        self.assertEqual(self.bones(), SHOWN)
+        self.assertTrue(fingerprint.differences(before, fingerprint.of_file()))
+        self.switch(language="ENGLISH")
+        self.switch()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_everything_follows_and_live_stays(self):
+        self.animate()
+        bpy.ops.mmdskin.preview(action="ENABLE")
+        before = scene.evaluated_positions(self.mesh)
+        self.switch()
+        for frame in (9, 5):
+            bpy.context.scene.frame_set(frame)
+        self.assert_close(scene.evaluated_positions(self.mesh), before)
+        self.assertTrue(self.armature.mmdskin.preview)
+        self.assertEqual(self.armature.pose.bones["leg"].constraints[0].subtarget, "arm_L")
+        self.assertEqual(addon().preview.tick.errors, {})
+
+    def test_names_that_change_places(self):
+        for bone, english in zip(self.pmx.bones, ("左腕", "センター"), strict=False):
+            bone.name_english = english
+        self.load_model()
+        self.assertEqual(self.bones()[:2], ["センター", "腕.L"])
+        self.pmx.bones[1].name_english = "センター"
+        self.switch()
+        self.assertEqual(self.bones()[:2], ["腕.L", "センター"])
+        self.switch()
+        self.assertEqual(self.bones()[:2], ["センター", "腕.L"])
+
+    def test_what_a_user_has_named_stays(self):
+        self.armature.data.bones["腕.L"].name = "mine"
+        self.mesh.data.shape_keys.key_blocks["あ"].name = "my key"
+        self.mesh.data.materials[0].name = "my skin"
+        self.switch()
+        self.assertEqual(self.bones()[:2], ["center", "mine"])
+        self.assertEqual(self.keys()[:2], ["my key", "sum"])
+        self.assertEqual(self.mesh.data.materials[0].name, "my skin")
+
+    def test_in_pose_mode(self):
+        scene.select(self.armature)
+        bpy.ops.object.mode_set(mode="POSE")
+        self.addCleanup(bpy.ops.object.mode_set, mode="OBJECT")
+        bpy.ops.mmdskin.switch_names(language="ENGLISH")
+        self.assertEqual(self.bones(), SHOWN)
+
+    def test_a_bake_can_be_cleared_afterwards(self):
+        self.animate()
+        before = fingerprint.of_file()
+        scene.select(self.mesh)
+        bpy.ops.mmdskin.bake()
+        shown = scene.evaluated_positions(self.mesh)
+        self.switch()
+        self.assert_close(scene.evaluated_positions(self.mesh), shown)
+        bpy.ops.mmdskin.clear_bake()
+        self.switch()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_the_list_of_mmd_tools_follows(self):
+        with imported.MmdTools():
+            self.load_model()
+            listed = self.model.root.mmd_root.vertex_morphs
+            before = [item.name for item in listed]
+            self.switch()
+            self.assertEqual([item.name for item in listed], ["a", "い", "a.001"])
+            self.assertEqual(self.keys(), ["a", "sum", "い", "a.001", "中のまとめ"])
+            self.switch()
+            self.assertEqual([item.name for item in listed], before)
+
+    def test_other_models_are_refused(self):
+        scene.clear()
+        other = scene.Scene(rig())
+        scene.select(other.mesh)
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.switch_names()
+        self.assertIn("was not imported by MMD Skin", str(caught.exception))
+
+
+class Motions(Case):
+    def pose(self):
+        """What stands in the middle of the dance."""
+        bpy.context.scene.frame_set(8)
+        return scene.evaluated_positions(self.mesh)
+
+    def test_find_their_tracks_either_way(self):
+        shown = []
+        for names in ("JAPANESE", "ENGLISH"):
+            self.load_model(names=names)
+            scene.select(self.mesh)
+            bpy.ops.mmdskin.import_motion(filepath=self.write_motion())
+            shown.append(self.pose())
+            scene.clear()
+        self.assert_close(*shown)
+
+    def test_play_on_and_can_be_cleared(self):
+        self.load_model()
+        scene.select(self.mesh)
+        bone = self.armature.pose.bones["腕.L"]
+        bone.rotation_mode = "XYZ"
+        bone.keyframe_insert("rotation_euler", frame=3)
+        self.armature.animation_data.action.name = "mine"
+        before = fingerprint.of_file()
+        bpy.ops.mmdskin.import_motion(filepath=self.write_motion(), extend_range=False)
+        bpy.context.scene.frame_set(1)
+        shown = self.pose()
+        self.switch()
+        bpy.context.scene.frame_set(1)
+        self.assert_close(self.pose(), shown)
+        bpy.ops.mmdskin.clear_motion()
+        self.switch()
+        bpy.context.scene.frame_set(1)
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
