@@ -12,6 +12,8 @@ import bpy
 import numpy as np
 
 HAS_FILE_HANDLERS = hasattr(bpy.types, "FileHandler")  # 4.1
+# Whether nodes can give a mesh any normals; before 4.5 they turn with the faces around them.
+HAS_FREE_NORMALS = hasattr(bpy.types, "GeometryNodeSetMeshNormal")
 
 
 # Meshes. A place is a collection and the attribute of its elements, for foreach_get and _set.

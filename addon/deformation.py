@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 import bpy
 
+from . import blender_versions
+
 # The properties of a model, and of operators, that a Deformation is read from.
 PROPERTIES = ("deformation", "correction")
+NORMALS = "use_mmd_normals"  # the property by which normals are turned as MMD turns them
 _CORRECTED = {"BULGE_FREE", "BULGE_COMPENSATED"}
 
 
@@ -25,6 +28,12 @@ class Deformation(NamedTuple):
 def is_corrected(name: str) -> bool:
     """Whether `correction` means anything under an item of the property `deformation`."""
     return name in _CORRECTED
+
+
+def gives_normals(armature: bpy.types.Object, given: dict | None = None) -> bool:
+    """Whether a model shows MMD's normals, too; `given` as in `of`."""
+    wanted = (given or {}).get(NORMALS, armature.mmdskin.use_mmd_normals)
+    return wanted and blender_versions.HAS_FREE_NORMALS
 
 
 def of(armature: bpy.types.Object, given: dict | None = None) -> Deformation:

@@ -14,6 +14,8 @@ from . import blender_versions, deform_data, mmd_tools
 from .user_error import UserError
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
+# Blender keeps normals with 16 bits by angles: those of one vertex differ by up to 0.2 degrees.
+_SAME_NORMAL = np.cos(np.radians(0.5))
 DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
 
 
@@ -23,6 +25,19 @@ class Weights(NamedTuple):
     vertex: np.ndarray
     group: np.ndarray
     weight: np.ndarray
+
+
+class Normals(NamedTuple):
+    """One or more for each vertex: the first V are those of the vertices themselves."""
+
+    values: np.ndarray  # (N, 3) float32
+    vertices: np.ndarray  # (N,) the vertex that each turns with
+    corners: np.ndarray | None  # (C,) that of each face's corner; None where it is its vertex's
+
+    @property
+    def domain(self):
+        """That of an attribute which can hold them."""
+        return "POINT" if self.corners is None else "CORNER"
 
 
 class Source(NamedTuple):
@@ -85,6 +100,29 @@ def rest_positions(mesh: bpy.types.ID) -> np.ndarray:
 def key_positions(key: bpy.types.ShapeKey) -> np.ndarray:
     """(V, 3) float32 of one shape key."""
     return _read(*blender_versions.key_positions(key))
+
+
+def normals(mesh: bpy.types.Mesh) -> Normals:
+    """What the mesh shows at rest, of Blender 4.1 and later.
+
+    A model's file has one normal for each vertex, and so have most meshes; at sharp edges and flat
+    faces there are more.
+    """
+    shown = _read(mesh.corner_normals, "vector")
+    vertex = np.empty(len(shown), np.int32)
+    collection, attribute = blender_versions.corner_vertices(mesh)
+    collection.foreach_get(attribute, vertex)
+    count = len(mesh.vertices)
+    values = np.zeros((count, 3), np.float32)
+    values[:, 2] = 1  # of vertices without a face
+    values[vertex[::-1]] = shown[::-1]
+    own = np.flatnonzero((values[vertex] * shown).sum(axis=1) < _SAME_NORMAL)
+    if not len(own):
+        return Normals(values, np.arange(count), None)
+    corners = vertex.copy()
+    corners[own] = count + np.arange(len(own))
+    vertices = np.concatenate([np.arange(count), vertex[own]])
+    return Normals(np.concatenate([values, shown[own]]), vertices, corners)
 
 
 def morphs(

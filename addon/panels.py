@@ -8,7 +8,15 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import deformation, mesh_source, native, saved_state, scene_model, translations
+from . import (
+    blender_versions,
+    deformation,
+    mesh_source,
+    native,
+    saved_state,
+    scene_model,
+    translations,
+)
 from .bake import operators, record
 from .preview import switch, tick
 from .preview.operators import MMDSKIN_OT_preview
@@ -55,7 +63,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
         trouble = switch.trouble_of(model)
         if trouble:
             _wrapped(layout, trouble, context.region.width, alert=True)
-        _deformation(layout, model.armature.mmdskin)
+        _deformation(layout, model.armature.mmdskin, context.region.width)
         _pose_source(layout, model.armature.mmdskin, context.scene)
 
 
@@ -172,11 +180,15 @@ def _setting(column, settings, name, enabled=True):
     place.prop(settings, name, text="")
 
 
-def _deformation(layout, settings):
+def _deformation(layout, settings, width):
     column = layout.column()
     _setting(column, settings, "deformation")
     corrected = deformation.is_corrected(settings.deformation)
     _setting(column, settings, "correction", enabled=corrected)
+    if blender_versions.HAS_FREE_NORMALS:
+        _setting(column, settings, deformation.NORMALS)
+    else:
+        _wrapped(layout, tr("MMD Normals need Blender 4.5 or later"), width)
 
 
 def _pose_source(layout, settings, scene):

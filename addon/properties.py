@@ -17,6 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
+from . import deformation
 from .preview import switch, tick
 
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # the frames that Blender has
@@ -90,6 +91,19 @@ def deformation_properties(**more: Any) -> dict[str, Any]:
             subtype="FACTOR",
             **more,
         ),
+    }
+
+
+def normals_properties(**more: Any) -> dict[str, Any]:
+    """Whether normals are MMD's, as an annotation; `more` goes to each property."""
+    return {
+        deformation.NORMALS: BoolProperty(
+            name="MMD Normals",
+            description="Turn normals as MMD does, too, while live: Blender's own differ"
+            " where SDEF vertices are bent",
+            default=False,
+            **more,
+        )
     }
 
 
@@ -244,15 +258,21 @@ def _deformation_changed(settings, context):
     settings.id_data.update_tag()  # drivers of live meshes wait for the armature
 
 
+def _normals_changed(settings, context):
+    switch.refresh(settings.id_data)
+    settings.id_data.update_tag()
+
+
 _SETTING: dict[str, Any] = {"options": set(), "override": {"LIBRARY_OVERRIDABLE"}}
 _Deformation = declaring(
     "_Deformation", deformation_properties(update=_deformation_changed, **_SETTING)
 )
+_Normals = declaring("_Normals", normals_properties(update=_normals_changed, **_SETTING))
 _Motion = declaring("_Motion", motion_properties(update=_motion_changed, **_SETTING))
 _Bake = declaring("_Bake", bake_properties(**_SETTING))
 
 
-class MMDSKIN_PG_model(_Deformation, _Motion, _Bake, bpy.types.PropertyGroup):
+class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Bake, bpy.types.PropertyGroup):
     preview: BoolProperty(
         name="MMD Skinning",
         description="Show the deformation that MMD computes, in the viewport and in renders",

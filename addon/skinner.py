@@ -37,22 +37,29 @@ _AS_IN_MMD = Deformation()
 class Skinner:
     """Immutable, and safe to use from several threads at once."""
 
-    def __init__(self, obj, armature, absent=()):
-        """Read the mesh object; shape keys named in `absent` count as not there."""
+    def __init__(self, obj, armature, absent=(), normals=False):
+        """Read the mesh object; shape keys named in `absent` count as not there.
+
+        `normals`: whether `positions_and_normals` will be asked for.
+        """
         mmdskin = native.load()
         self.source = source = mesh_source.read(obj, armature)
         self.bones = source.bones
         morphs = mesh_source.morphs(obj, source.weights, absent)
         self.keys = tuple(name for name, _, _ in morphs)
+        self.normals = mesh_source.normals(obj.data) if normals else None
+        # What has a normal; the vertices come first, with their triangles and morphs.
+        each = self._each = self.normals.vertices if self.normals else slice(None)
         self.share = _share(obj, armature, source)
         self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
         try:
             self._mesh = mmdskin.Mesh(
-                _swapped(mesh_source.rest_positions(obj.data)),
-                source.bone_indices,
-                source.bone_weights,
-                deform=source.deform,
-                sdef=None if source.sdef is None else _swapped(source.sdef),
+                _swapped(mesh_source.rest_positions(obj.data)[each]),
+                source.bone_indices[each],
+                source.bone_weights[each],
+                normals=_swapped(self.normals.values) if self.normals else None,
+                deform=source.deform[each],
+                sdef=None if source.sdef is None else _swapped(source.sdef[each]),
                 morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
                 triangles=blender_versions.triangles(obj.data),
                 segments=_swapped(_segments(obj, armature, self.bones)),
@@ -69,26 +76,52 @@ class Skinner:
 
     def buffers(self):
         """What `positions` writes to if it is given: new memory for each frame costs time."""
-        return np.empty((2, self.vertex_count, 3), np.float32)
+        if self.normals is None:
+            return np.empty((2, self.vertex_count, 3), np.float32)
+        return np.empty((4, len(self.normals.values), 3), np.float32)
 
     def positions(self, matrices, key_values, deformation=_AS_IN_MMD, buffers=None):
         """(V, 3) or (F, V, 3) float32 for skinning matrices (…, B, 4, 4) and key values (…, K).
 
         Works on the calling thread only. ValueError for NaN or infinity.
         """
+        return self.positions_and_normals(matrices, key_values, deformation, buffers)[0]
+
+    def positions_and_normals(self, matrices, key_values, deformation=_AS_IN_MMD, buffers=None):
+        """As `positions`, and the normals in `normals.domain`: (…, V, 3) or (…, C, 3) float32.
+
+        They are None where the Skinner was made without.
+        """
         # Not on a graphics card: there and back costs more than one mesh does here.
-        options = {"normals": False, "backend": "cpu", **deformation._asdict()}
+        options = {
+            "normals": self.normals is not None,
+            "backend": "cpu",
+            **deformation._asdict(),
+        }
         flat = matrices.reshape(*matrices.shape[:-2], 16)
         matrices = flat[..., _FILE_ELEMENTS].reshape(matrices.shape)
-        if buffers is not None:
-            options["out"] = self._skinned(buffers[0], None, None)
-        skinned = self._skin(self._mesh, matrices, key_values, **options).positions
-        if self.share is None:
-            return _swapped(skinned, None if buffers is None else buffers[1])
-        options["out"] = None
-        still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
-        mixed = self._skin(self._mesh, still, key_values, **options).positions
-        return _swapped(mixed + self.share[:, None] * (skinned - mixed))
+        out, swapped = (None, (None, None)) if buffers is None else (buffers[::2], buffers[1::2])
+        skinned = self._run(matrices, key_values, options, out)
+        if self.share is not None:
+            still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
+            mixed = self._run(still, key_values, options)
+            share = self.share[self._each, None]
+            skinned = [a + share * (b - a) for a, b in zip(mixed, skinned, strict=True)]
+        found = list(map(_swapped, skinned, swapped))
+        positions = found[0][..., : self.vertex_count, :]
+        if self.normals is None:
+            return positions, None
+        normals, corners = found[1], self.normals.corners
+        if self.share is not None:
+            normals /= np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
+        return positions, normals if corners is None else normals[..., corners, :]
+
+    def _run(self, matrices, key_values, options, out=None):
+        """Positions, and normals where they are wanted; `out` has room for them."""
+        if out is not None:
+            options = {**options, "out": self._skinned(*out, *(None,) * (3 - len(out)))}
+        skinned = self._skin(self._mesh, matrices, key_values, **options)
+        return [one for one in skinned if one is not None]
 
 
 def _swapped(points, result=None):

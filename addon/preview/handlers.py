@@ -6,7 +6,7 @@ add-on that is disabled must let go.
 import bpy
 from bpy.app.handlers import persistent
 
-from . import switch, tick
+from . import nodes, switch, tick
 
 # As a module, Blender 4.2 crashes at its exit and 4.5 hangs once drivers have had a function.
 _ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
@@ -15,6 +15,7 @@ _ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0
 @persistent
 def revive(*_):
     """Make the drivers of a loaded file work: their function is looked up when compiled."""
+    nodes.mend()
     meshes = switch.live_meshes()
     if meshes or not _ONLY_WHERE_LIVE:
         tick.install()

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import bpy
 
 from .. import (
+    deformation,
     mesh_source,
     mmd_tools,
     motion_source,
@@ -98,6 +99,13 @@ def trouble_of(model: scene_model.SceneModel) -> str | None:
                 " switch MMD Skinning on again",
                 name=obj.name,
             )
+        lacks_normals = is_live(obj) and nodes.NORMALS not in obj.data.attributes
+        if lacks_normals and deformation.gives_normals(model.armature):
+            return tr(
+                "'{name}' is live without MMD Normals: switch MMD Skinning off and on again,"
+                " in its own file where it is a library override",
+                name=obj.name,
+            )
     return None
 
 
@@ -111,7 +119,7 @@ def enable(model: scene_model.SceneModel) -> None:
         if saved_state.BAKE in obj:
             raise UserError("'{name}' is baked: clear the bake first", name=model.name)
         skinner.check_modifiers(obj, model.armature)
-        _check_attribute(obj)
+        _check_attributes(obj)
     for obj in model.meshes:
         mesh_source.check_counts(obj)
     if not any(len(obj.data.vertices) for obj in model.meshes):
@@ -179,6 +187,7 @@ def disable_meshes(objects: Iterable[bpy.types.Object]) -> None:
 def wait_for(obj: bpy.types.Object) -> None:
     """Let the driver of a live mesh wait for the bones and keys that have come since."""
     armature = _armature_of(obj)
+    _fit_normals(obj, armature)
     _drive(obj, armature, mesh_source.deforming_bones(obj, armature), False)
 
 
@@ -227,18 +236,20 @@ def _target(curve, name):
     return variable.targets[0].id if variable else None
 
 
-def _check_attribute(obj):
-    if nodes.ATTRIBUTE in obj.data.attributes and not _has_parts(obj):
-        raise UserError(
-            "'{name}' has an attribute named '{attribute}': rename or remove it first",
-            name=obj.name,
-            attribute=nodes.ATTRIBUTE,
-        )
+def _check_attributes(obj):
+    for name in (nodes.ATTRIBUTE, nodes.NORMALS):
+        if name in obj.data.attributes and not _has_parts(obj):
+            raise UserError(
+                "'{name}' has an attribute named '{attribute}': rename or remove it first",
+                name=obj.name,
+                attribute=name,
+            )
 
 
 def _enable(obj, armature, bones, by_motion):
     if not is_live(obj):
         _prepare(obj, armature)
+    _fit_normals(obj, armature)
     _drive(obj, armature, bones, by_motion)
 
 
@@ -295,6 +306,20 @@ def _prepare(obj, armature):
     nodes.put_on(obj, armature)
 
 
+def _fit_normals(obj, armature):
+    """Let attribute and nodes for normals be there where they are wanted, and only there."""
+    attributes, domain = obj.data.attributes, None
+    if deformation.gives_normals(armature):
+        domain = mesh_source.normals(obj.data).domain
+    room = attributes.get(nodes.NORMALS)
+    if room is not None and room.domain != domain:
+        attributes.remove(room)
+        room = None
+    if room is None and domain is not None:
+        attributes.new(nodes.NORMALS, "FLOAT_VECTOR", domain)
+    nodes.set_normals(nodes.modifier_of(obj), domain)
+
+
 def _disable(obj):
     mesh, state = obj.data, saved_state.load(obj, STATE, _nothing_noted)
     mesh.driver_remove(tick.PROPERTY)
@@ -303,8 +328,9 @@ def _disable(obj):
         mesh.animation_data_clear()
     mesh.property_unset(tick.PROPERTY)
     nodes.take_off(obj)
-    if nodes.ATTRIBUTE in mesh.attributes:
-        mesh.attributes.remove(mesh.attributes[nodes.ATTRIBUTE])
+    for name in (nodes.ATTRIBUTE, nodes.NORMALS):
+        if name in mesh.attributes:
+            mesh.attributes.remove(mesh.attributes[name])
     if state["attribute"] is not None:
         mesh.attributes.active_index = state["attribute"]
     active = obj.modifiers.get(state["active"] or "")

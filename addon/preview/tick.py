@@ -31,7 +31,7 @@ _NOT_ZERO = np.float32(1e-20)
 
 errors = {}  # name of a mesh, or of an armature that could not be switched: a sentence
 cost = {}  # name of a mesh: ms of its last evaluation
-outgrown = set()  # names of meshes whose driver no longer waits for all that it reads
+outgrown = set()  # names of meshes whose driver or attributes no longer fit what they show
 _ready = {}  # address of the evaluated mesh: _Ready
 _installed = False  # whether the driver namespace has our function
 
@@ -47,6 +47,7 @@ class _Ready(NamedTuple):
     rest: np.ndarray  # of rest_bones.signature
     settings: motion_source.Settings  # None where the pose is the armature's
     motion: motion_source.Motion
+    normals: bool  # whether they are shown, too
 
 
 def install() -> None:
@@ -107,7 +108,7 @@ def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | No
     except Exception as error:
         errors[mesh.name] = str(error)
     if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
-        _leave_to_armature(attribute)
+        _leave_to_armature(mesh)
     if obj is not None:
         bypass.undo(obj)
     return 0.0
@@ -133,9 +134,11 @@ def _show(mesh, attribute, armature, obj, depsgraph, frame):
     ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
-    positions = _positions(ready, mesh, armature, obj, chosen, frame)
+    positions, normals = _skinned(ready, mesh, armature, obj, chosen, frame)
     positions[:, 0] += _NOT_ZERO
     attribute.data.foreach_set("vector", positions.ravel())
+    if normals is not None and _normals_of(mesh).domain == ready.skinner.normals.domain:
+        _normals_of(mesh).data.foreach_set("vector", normals.ravel())
     return True
 
 
@@ -149,11 +152,18 @@ def _variables(mesh):
     return mesh.animation_data.drivers.find(PROPERTY).driver.variables
 
 
-def _leave_to_armature(attribute):
-    """All zeros; the sign of the first tells that this copy has been read."""
-    values = np.zeros(3 * len(attribute.data), np.float32)
-    values[0] = -0.0
-    attribute.data.foreach_set("vector", values)
+def _leave_to_armature(mesh):
+    """All zeros; the sign of the first position tells that this copy has been read."""
+    for attribute in (mesh.attributes[nodes.ATTRIBUTE], _normals_of(mesh)):
+        if attribute is not None:
+            values = np.zeros(3 * len(attribute.data), np.float32)
+            values[0] = -0.0
+            attribute.data.foreach_set("vector", values)
+
+
+def _normals_of(mesh):
+    """The attribute for normals, or None."""
+    return mesh.attributes.get(nodes.NORMALS)
 
 
 def _is_fresh(attribute):
@@ -161,7 +171,7 @@ def _is_fresh(attribute):
     return not (x or y or z) and math.copysign(1, x) > 0
 
 
-def _positions(ready, mesh, armature, obj, chosen, frame):
+def _skinned(ready, mesh, armature, obj, chosen, frame):
     pinned = skinner.pinned_key(obj)
     values = skinner.key_values(obj, ready.skinner.keys, mesh.shape_keys, pinned=pinned)
     if frame is None:
@@ -173,7 +183,7 @@ def _positions(ready, mesh, armature, obj, chosen, frame):
         if pinned is None:
             known = ready.motion.known_keys(keys)
             values = np.where(known, ready.motion.key_values(keys, frames)[0], values)
-    return ready.skinner.positions(matrices, values, chosen, ready.buffers)
+    return ready.skinner.positions_and_normals(matrices, values, chosen, ready.buffers)
 
 
 def _prepared(mesh, armature, obj, attribute, chosen, settings):
@@ -188,23 +198,29 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
         names += mesh.shape_keys.key_blocks.keys()
     fresh = _is_fresh(attribute)
     rest = rest_bones.signature(armature, obj) if chosen.uses_rest_bones else None
-    same = ready and not fresh and (ready.names, ready.settings) == (names, settings)
+    normals = deformation.gives_normals(armature)
+    same = ready and not fresh
+    same = same and (ready.names, ready.settings, ready.normals) == (names, settings, normals)
     if same and (rest is None or np.array_equal(rest, ready.rest)):
         return ready
     original = mesh.original.as_pointer()
-    reader = skinner.Skinner(obj, armature)
+    room = _normals_of(mesh)
+    reader = skinner.Skinner(obj, armature, normals=normals and room is not None)
     numbers = pose_source.numbers(armature, reader.bones)
     motion = motion_source.open(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
-    ready = _Ready(original, reader, names, numbers, reader.buffers(), rest, settings, motion)
-    if settings is None and not _waits_for(mesh, reader.bones):
+    ready = _Ready(
+        original, reader, names, numbers, reader.buffers(), rest, settings, motion, normals
+    )
+    waits = settings is not None or _waits_for(mesh, reader.bones)
+    if not waits or (reader.normals and reader.normals.domain != room.domain):
         outgrown.add(mesh.name)
     same = [key for key, value in list(_ready.items()) if value.original == original]
     for key in same[: max(0, len(same) + 1 - _COPIES)]:
         _ready.pop(key, None)
     _ready.pop(address, None)
     _ready[address] = ready
-    _leave_to_armature(attribute)
+    _leave_to_armature(mesh)
     return ready
 
 
