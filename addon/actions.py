@@ -48,6 +48,12 @@ def bone_paths(name: str) -> dict[str, str]:
     return {channel: f"{path}.{channel}" for channel in channels}
 
 
+def influence_path(bone: str, constraint: str) -> str:
+    """Of how much a pose bone's constraint acts, from the armature object."""
+    bone, constraint = (bpy.utils.escape_identifier(name) for name in (bone, constraint))
+    return f'pose.bones["{bone}"].constraints["{constraint}"].influence'
+
+
 # Which action and slot a datablock has
 
 

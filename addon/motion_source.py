@@ -117,11 +117,15 @@ class Motion:
     @property
     def scene_range(self):
         """(first, last) scene frame of the motion, floats."""
-        return tuple(self.start + frame / self.speed for frame in self.motion.frame_range)
+        return tuple(self.scene_frames(self.motion.frame_range).tolist())
 
     def motion_frames(self, frames):
         """(F,) float64 of the motion for frames of the scene."""
         return (np.atleast_1d(np.asarray(frames, np.float64)) - self.start) * self.speed
+
+    def scene_frames(self, frames):
+        """(F,) float64 of the scene for frames of the motion."""
+        return self.start + np.asarray(frames, np.float64) / self.speed
 
     def matrices(self, bones, frames):
         """(F, B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
@@ -159,6 +163,27 @@ class Motion:
         """Whether the motion has keys for the morph of the named shape key."""
         number = self._keys.get(name, -1)
         return number >= 0 and self.rig.pmx.morphs[number].name in self._morph_tracks
+
+    def key_times(self):
+        """{shape key: (K,) frames of the scene at which the motion has keys for what moves it}.
+
+        Its value goes straight between them; only a flip (PMX 2.1) may jump there.
+        """
+        morphs = self.rig.pmx.morphs
+        tracks = {track.name: track.frames for track in self.motion.morphs}
+        movers = [{morph.name} for morph in morphs]
+        for group, ratios in zip(self._groups, self._ratios, strict=True):
+            for child in np.flatnonzero(ratios):
+                movers[child].add(morphs[group].name)
+        for slider, _, children, _ in self._flips:
+            for child in children:
+                movers[child].add(morphs[slider].name)
+        result = {}
+        for key, number in self._keys.items():
+            found = [tracks[name] for name in movers[number] if name in tracks]
+            if number >= 0 and found:
+                result[key] = self.scene_frames(np.unique(np.concatenate(found)))
+        return result
 
     def _mixed(self, weights):
         """(F, M) sliders as the weights by which vertex morphs act.

@@ -95,8 +95,4 @@ def _key_type(data, frames, perspective):
     numbers = data.bl_rna.properties["type"].enum_items
     values = np.array([numbers[_TYPES[bool(perspective[i])]].value for i in changes], np.float64)
     curve = actions.new_curve(actions.channels(data)[0], "type")
-    straight = np.zeros((len(changes), 4))
-    holds = np.ones(len(changes), bool)
-    actions.write(
-        curve, frames[changes], values, bezier.handles(frames[changes], values, straight, holds)
-    )
+    actions.write(curve, frames[changes], values, bezier.steps(frames[changes], values))

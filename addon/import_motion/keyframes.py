@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Channels as keyframes, or as the pose that stands.
+"""Channels as keyframes, or as the pose that stands; so also the keys of a file.
 
-Constraints and drivers that would move the bones once more are muted; simulated bones stay with the
-physics. `Record` keeps what was there.
+Constraints and drivers that would move solved bones once more are muted; simulated bones stay with
+the physics. `Record` keeps what was there.
 """
 
 from collections.abc import Iterable
@@ -11,10 +11,13 @@ import bpy
 import numpy as np
 
 from .. import actions, mmd_tools
+from . import bezier
 from .channels import Channels
 from .record import Record
+from .tracks import Switch, Track
 
 Values = dict[str, np.ndarray]  # of shape keys, (F,) each
+_USED = ("location", "rotation_quaternion")
 
 
 def write_bones(record: Record, bones: list[Channels], frames: np.ndarray, replace: bool) -> int:
@@ -26,17 +29,16 @@ def write_bones(record: Record, bones: list[Channels], frames: np.ndarray, repla
     record.own_action()
     holder, _ = actions.channels(record.block)
     paths = {bone.name: actions.bone_paths(bone.name) for bone in bones}
-    used = ("location", "rotation_quaternion")
     gone = {
         path
         for of_bone in paths.values()
         for channel, path in of_bone.items()
-        if replace or channel not in used
+        if replace or channel not in _USED
     }
     actions.drop(holder.fcurves, gone)
     known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
     for bone in bones:
-        for channel, values in zip(used, (bone.locations, bone.rotations), strict=True):
+        for channel, values in zip(_USED, (bone.locations, bone.rotations), strict=True):
             path = paths[bone.name][channel]
             curves = [
                 known.get((path, index)) or actions.new_curve(holder, path, index, bone.name)
@@ -60,6 +62,76 @@ def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool
     for name, column in values.items():
         curve = holder.fcurves.find(paths[name]) or actions.new_curve(holder, paths[name])
         _write(curve, frames, column)
+    return muted
+
+
+def write_tracks(record: Record, tracks: list[Track]) -> int:
+    """Key bones as the file does, from each one's first key on; how many drivers were muted."""
+    muted = _free(record, tracks)
+    record.own_action()
+    holder, _ = actions.channels(record.block)
+    paths = {track.name: actions.bone_paths(track.name) for track in tracks}
+    unused = {
+        path
+        for of_bone in paths.values()
+        for channel, path in of_bone.items()
+        if "euler" in channel
+    }
+    actions.drop(holder.fcurves, unused)
+    known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
+    for track in tracks:
+        location, rotation = (
+            [
+                known.get((path, index)) or actions.new_curve(holder, path, index, track.name)
+                for index in range(size)
+            ]
+            for path, size in zip((paths[track.name][name] for name in _USED), (3, 4), strict=True)
+        )
+        _write_locations(location, track)
+        _write_rotations(rotation, track)
+    return muted
+
+
+def drop_bones(record: Record, names: Iterable[str]) -> None:
+    """Remove all keyframes of bones."""
+    record.own_action()
+    for name in names:
+        record.note_bone(record.block.pose.bones[name])
+    paths = {path for name in names for path in actions.bone_paths(name).values()}
+    actions.drop(actions.channels(record.block)[0].fcurves, paths)
+
+
+def write_switches(record: Record, switches: list[Switch]) -> None:
+    """Key how much the constraints act by which Blender solves the chains of IK bones."""
+    led = _led(record.block)
+    for switch in switches:
+        for bone, constraint in led.get(switch.name, ()):
+            record.note_influence(bone, constraint)
+            record.own_action()
+            holder, _ = actions.channels(record.block)
+            path = actions.influence_path(bone.name, constraint.name)
+            curve = holder.fcurves.find(path) or actions.new_curve(holder, path, 0, bone.name)
+            values = switch.enabled.astype(np.float64)
+            actions.write(curve, switch.frames, values, bezier.steps(switch.frames, values))
+
+
+def write_own_keys(record: Record, keys: dict[str, tuple[np.ndarray, np.ndarray]]) -> int:
+    """Key the values of shape keys at frames of their own; how many drivers were muted."""
+    muted = _unlock(record, {name: values for name, (_, values) in keys.items()})
+    record.own_action()
+    holder, _ = actions.channels(record.block)
+    for name, (frames, values) in keys.items():
+        path = actions.value_path(name)
+        actions.write(holder.fcurves.find(path) or actions.new_curve(holder, path), frames, values)
+    return muted
+
+
+def pose_tracks(record: Record, tracks: list[Track]) -> int:
+    """Set bones to their first keys; how many drivers were muted."""
+    muted = _free(record, tracks)
+    for track in tracks:
+        bone = record.block.pose.bones[track.name]
+        bone.location, bone.rotation_quaternion = track.locations[0], track.rotations[0]
     return muted
 
 
@@ -103,6 +175,35 @@ def _release(record: Record, bones: Iterable[Channels]) -> int:
     return muted + record.mute_drivers(paths)
 
 
+def _free(record: Record, tracks: Iterable[Track]) -> int:
+    """Let bones take their keys; what acts on them afterwards goes on."""
+    paths = set[str]()
+    for track in tracks:
+        bone = record.block.pose.bones[track.name]
+        record.note_bone(bone)
+        bone.rotation_mode = "QUATERNION"
+        paths.update(actions.bone_paths(track.name)[name] for name in _USED)
+    return record.mute_drivers(paths)
+
+
+def _led(armature):
+    """{IK bone: [(bone, constraint)] by which Blender solves its chain}."""
+    found: dict[str, list] = {}
+    for bone in armature.pose.bones:
+        for constraint in bone.constraints:
+            if constraint.type != "IK" or constraint.target != armature:
+                continue
+            chain = [bone, *bone.parent_recursive][: constraint.chain_count or None]
+            limits = [
+                (link, other)
+                for link in chain
+                for other in link.constraints
+                if other.name.startswith(mmd_tools.LIMIT_CONSTRAINT)
+            ]
+            found.setdefault(constraint.subtarget, []).extend([(bone, constraint), *limits])
+    return found
+
+
 def _unlock(record: Record, values: Values) -> int:
     """Let the keys take the values."""
     for name, column in values.items():
@@ -120,6 +221,44 @@ def _turned(rotations, curves, frame):
         return rotations
     last = np.array([points["co"][-1, 1] for points in earlier])
     return -rotations if rotations[0] @ last < 0 else rotations
+
+
+def _write_locations(curves, track):
+    frames, values, bends = _joined(curves, track.frames, track.locations, track.location_curves)
+    if not np.ptp(values, axis=0).any():
+        frames, values, bends = frames[:1], values[:1], bends[:1]
+    for index, curve in enumerate(curves):
+        handles = bezier.handles(frames, values[:, index], bends[:, index])
+        _write_bent(curve, frames, values[:, index], handles)
+
+
+def _write_rotations(curves, track):
+    rotations = _turned(track.rotations, curves, track.frames[0])
+    frames, values, bends = _joined(curves, track.frames, rotations, track.rotation_curves)
+    if not np.ptp(values, axis=0).any():
+        frames, values, bends = frames[:1], values[:1], bends[:1]
+    for index, handles in enumerate(bezier.rotation_handles(frames, values, bends)):
+        _write_bent(curves[index], frames, values[:, index], handles)
+
+
+def _joined(curves, frames, values, bends):
+    """Keys and the keyframe before them, where the curve to the first of them begins."""
+    earlier = [actions.before(curve, frames[0]) for curve in curves]
+    if not all(earlier):
+        return frames, values, bends
+    last = np.array([points["co"][-1] for points in earlier], np.float64)
+    if np.ptp(last[:, 0]):  # of channels that were keyed by hand
+        return frames, values, bends
+    frames = np.append(last[:1, 0], frames)
+    return frames, np.vstack([last[:, 1], values]), np.concatenate([bends[:1], bends])
+
+
+def _write_bent(curve, frames, values, handles):
+    """Keyframes with handles; one that stands already keeps that to its left."""
+    kept = actions.before(curve, np.nextafter(frames[0], np.inf))
+    if len(kept) and kept["co"][-1, 0] == frames[0]:
+        handles.left[0] = kept["handle_left"][-1]
+    actions.write(curve, frames, values, handles)
 
 
 def _write(curve, frames, values):

@@ -17,7 +17,7 @@ from ..model_operator import ModelOperator
 from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError, cancelled
-from . import camera, channels, keyframes, layers, record
+from . import camera, channels, keyframes, layers, record, tracks
 
 _MOST = 100_000  # frames, near an hour; a stray key far out would take all memory
 
@@ -57,10 +57,19 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     mode: EnumProperty(
         name="As",
         items=[
-            ("BAKED", "Keyframes", "Key bones and shape keys as MMD plays the motion, IK solved"),
+            (
+                record.SOLVED,
+                "Keys as MMD Solves Them",
+                "Key all bones that move on every frame: they stand where MMD puts them, constraints rest",
+            ),
+            (
+                record.OWN,
+                "MMD's Own Keys",
+                "Only the keys of the file with its curves, to be edited; constraints solve IK and append",
+            ),
             ("SOURCE", "Motion Source", "Let the preview and the bake read the motion file"),
         ],
-        default="BAKED",
+        default=record.SOLVED,
     )
     step: IntProperty(
         name="Step",
@@ -142,6 +151,8 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             self._import_source(model, source, context.scene)
         elif source.is_pose:
             self._import_pose(model, source)
+        elif self.mode == record.OWN:
+            self._import_own_keys(model, source, context.scene)
         else:
             self._import_keyframes(model, source, context.scene)
 
@@ -168,21 +179,27 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         return source
 
     def _import_pose(self, model, source):
-        bones = [
-            bone
-            for bone in channels.of_bones(model.armature, source, np.zeros(1))
-            if bone.moves or source.has_bone_track(bone.name)
-        ]
         keys = channels.moved_keys(channels.of_keys(model, source, np.zeros(1)), {}, source)
-        muted = 0
         with record.of(model.armature) as noted:
-            muted += keyframes.pose_bones(noted, bones)
+            count, muted = self._pose_bones(noted, source)
             self._show_armature(noted, model)
         for block, values in keys.items():
             with record.of(block) as noted:
                 muted += keyframes.set_keys(noted, values)
-        self.report({"INFO"}, tr("Posed {count} bones", count=len(bones)))
+        self.report({"INFO"}, tr("Posed {count} bones", count=count))
         self._tell_muted(muted)
+
+    def _pose_bones(self, noted, source):
+        """How many bones were posed, and things muted."""
+        if self.mode == record.OWN:
+            own = tracks.of_bones(noted.block, source)
+            return len(own), keyframes.pose_tracks(noted, own)
+        bones = [
+            bone
+            for bone in channels.of_bones(noted.block, source, np.zeros(1))
+            if bone.moves or source.has_bone_track(bone.name)
+        ]
+        return len(bones), keyframes.pose_bones(noted, bones)
 
     def _import_source(self, model, source, scene):
         with record.of(model.armature) as noted:
@@ -203,17 +220,52 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 tr("'{file}' will move '{name}' when MMD Skinning is on or baked", **names),
             )
 
-    def _import_keyframes(self, model, newest, scene):
+    def _import_own_keys(self, model, newest, scene):
         _check_not_tweaked(model)
-        earlier = [] if self.replace else self._earlier(model.armature, newest)
-        source = layers.joined([*earlier, newest])
-        frames = self._frames(newest, source)
-        bones, keys = self._moved(model, newest, source, earlier, frames)
-        if self.replace:
-            record.clear([model])
+        earlier, anew = self._earlier(model.armature, newest)
+        played = [*earlier, newest] if anew else [newest]
+        bones = [tracks.of_bones(model.armature, one) for one in played]
+        keys = [tracks.of_keys(model, one) for one in played]
+        if self.replace or anew:
+            self._clear(model)
         muted = 0
         with record.of(model.armature) as noted:
-            noted.note_files(layers.needed([*earlier, newest]))
+            noted.note_files(layers.needed([*earlier, newest]), record.OWN)
+            if self.replace:
+                keyframes.drop_bones(noted, newest.rig.bones)
+            for one, of_one in zip(played, bones, strict=True):
+                muted += keyframes.write_tracks(noted, of_one)
+                keyframes.write_switches(noted, tracks.of_switches(one))
+                self._extend(noted, one, scene)
+            self._show_armature(noted, model)
+        for block, values in (item for of_one in keys for item in of_one.items()):
+            with record.of(block) as noted:
+                muted += keyframes.write_own_keys(noted, values)
+        self.report(
+            {"INFO"},
+            tr(
+                "Keyed {bones} bones and {keys} shape keys by {count} keys of the file",
+                bones=len(bones[-1]),
+                keys=sum(map(len, keys[-1].values())),
+                count=sum(len(track.frames) for track in bones[-1]),
+            ),
+        )
+        self._tell_muted(muted)
+
+    def _import_keyframes(self, model, newest, scene):
+        _check_not_tweaked(model)
+        earlier, anew = self._earlier(model.armature, newest)
+        source = layers.joined([*earlier, newest])
+        frames = self._frames(source if anew else newest, source)
+        if anew:
+            bones, keys = self._moved(model, source, source, [], frames)
+        else:
+            bones, keys = self._moved(model, newest, source, earlier, frames)
+        if self.replace or anew:
+            self._clear(model)
+        muted = 0
+        with record.of(model.armature) as noted:
+            noted.note_files(layers.needed([*earlier, newest]), record.SOLVED)
             if bones:
                 muted += keyframes.write_bones(noted, bones, frames, self.replace)
             self._extend(noted, source, scene)
@@ -233,9 +285,14 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         self._tell_muted(muted)
 
     def _earlier(self, armature, newest):
-        """The motions that the armature's keyframes play already."""
-        motions = []
-        for path, start, speed in record.Record(armature).state["files"]:
+        """The motions that stay below the newest, and whether their keyframes have another form.
+
+        Then all is keyed anew.
+        """
+        if self.replace:
+            return [], False
+        state, motions = record.Record(armature).state, []
+        for path, start, speed in state["files"]:
             try:
                 motion = model_file.load_motion(path)
             except UserError as error:
@@ -245,7 +302,11 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 )
                 continue
             motions.append(newest.with_motion(motion, path, start, speed))
-        return motions
+        return motions, bool(motions) and state["form"] != self.mode
+
+    def _clear(self, model):
+        for name in record.clear([model])[1]:
+            self.report({"WARNING"}, tr("Other keyframes are kept in action '{name}'", name=name))
 
     def _frames(self, newest, source):
         """The frames of the scene to key: from where the motion begins to where all have ended."""
@@ -279,7 +340,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         return bones, channels.moved_keys(keys, keys_before, newest)
 
     def _show_armature(self, noted, model):
-        """Keyframes are seen where the pose is the armature's."""
+        """Keyframes are seen where the pose is not a file's, solved ones where nothing is solved."""
         if model.armature.mmdskin.source != "ARMATURE":
             noted.set_settings(source="ARMATURE")
             self.report(

@@ -18,13 +18,19 @@ from ..saved_state import MOTION
 _BEFORE, _WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
 
 
+# Forms of keyframes, as the operator's modes are called: IK solved, or those of the file.
+SOLVED, OWN = "BAKED", "KEYS"
+
+
 def _nothing_noted():
     return {
         "files": [],  # path, start and speed of each motion that the keyframes play, oldest first
+        "form": SOLVED,  # of those keyframes
         "slots": [],  # as `actions.hold` takes them
         "bones": {},  # name: channels of the bone, as in _CHANNELS
         "keys": {},  # name: members of the shape key, as in _MEMBERS
         "constraints": [],  # bone and name of each one muted
+        "influences": [],  # bone, name and influence of each constraint that was keyed
         "drivers": [],  # path and index of each one muted
         "settings": {},  # name: value before the first import, value since the last
         "scene": [],  # name, last frame before the first import, last frame since the last
@@ -69,9 +75,10 @@ class Record:
             elif name in self.block:
                 del self.block[name]
 
-    def note_files(self, motions: Sequence[motion_source.Motion]) -> None:
+    def note_files(self, motions: Sequence[motion_source.Motion], form: str) -> None:
         """The motions that the keyframes play."""
         self.state["files"] = [[one.path, one.start, one.speed] for one in motions]
+        self.state["form"] = form
 
     def own_action(self) -> None:
         """Let the datablock have an action that imports may write into."""
@@ -93,6 +100,11 @@ class Record:
         constraint.mute = True
         self.state["constraints"].append([bone.name, constraint.name])
         return 1
+
+    def note_influence(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> None:
+        noted = self.state["influences"]
+        if not any(found[:2] == [bone.name, constraint.name] for found in noted):
+            noted.append([bone.name, constraint.name, constraint.influence])
 
     def mute_drivers(self, paths: set[str]) -> int:
         """How many were muted."""
@@ -145,15 +157,19 @@ class Record:
             # The value last: the other two are its limits.
             _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
         for name, constraint in state["constraints"]:
-            bone = block.pose.bones.get(name)
-            if bone is not None and constraint in bone.constraints:
-                bone.constraints[constraint].mute = False
+            _put(self._constraint(name, constraint), ("mute",), (False,))
+        for name, constraint, influence in state["influences"]:
+            _put(self._constraint(name, constraint), ("influence",), (influence,))
         for name, (before, since) in state["settings"].items():
             if getattr(block.mmdskin, name) == since:
                 setattr(block.mmdskin, name, before)
         self._restore_range()
         block.update_tag()
         return kept
+
+    def _constraint(self, bone, name):
+        owner = self.block.pose.bones.get(bone)
+        return owner.constraints.get(name) if owner is not None else None
 
     def _restore_action(self):
         written = self._written
@@ -173,6 +189,8 @@ class Record:
         known = {actions.value_path(name) for name in self.state["keys"]}
         for name in self.state["bones"]:
             known.update(actions.bone_paths(name).values())
+        for name, constraint, _ in self.state["influences"]:
+            known.add(actions.influence_path(name, constraint))
         if self._before is not None:
             known.update(curve.data_path for curve in actions.of_action(self._before))
         return any(curve.data_path not in known for curve in actions.of_action(self._written))

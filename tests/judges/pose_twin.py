@@ -86,12 +86,12 @@ def projected(q, axis):
     return np.append(axis / length * np.linalg.norm(q[:3]) * side, q[3])
 
 
-def bone_at(track, frame, axis=None):
+def bone_at(track, frame, axis=None, steps=12):
     """(translation, rotation) of a bone track."""
     a, b, x = segment(track.frames, frame)
     q = np.asarray(track.rotations, np.float64)
     ends = [normalised(q[k] if axis is None else projected(q[k], axis)) for k in (a, b)]
-    heights = [bezier(row, x) for row in track.interpolation[b]]
+    heights = [bezier(row, x, steps) for row in track.interpolation[b]]
     t = np.asarray(track.translations, np.float64)
     return t[a] + (t[b] - t[a]) * heights[:3], slerp(*ends, heights[3])
 
@@ -130,7 +130,7 @@ def camera_at(track, frame, steps=12):
     return position, target, turn[1], fov
 
 
-def sample(model, motion, frame):
+def sample(model, motion, frame, steps=12):
     """(translations (B,3), rotations (B,4), sliders (M,)) of a frame."""
     bones = {track.name: track for track in motion.bones}
     morphs = {track.name: track for track in motion.morphs}
@@ -139,7 +139,7 @@ def sample(model, motion, frame):
     taken = set()
     for i, bone in enumerate(model.bones):
         if bone.name in bones and bone.name not in taken:
-            found = bone_at(bones[bone.name], frame, bone.fixed_axis)
+            found = bone_at(bones[bone.name], frame, bone.fixed_axis, steps)
             translations[i], rotations[i] = found
             taken.add(bone.name)
     sliders = [morph_at(morphs[m.name], frame) if m.name in morphs else 0.0 for m in model.morphs]

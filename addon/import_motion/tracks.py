@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keys of a motion's file in Blender's terms: whose channels they are, when, and how they bend.
+
+Nothing is solved: what a bone is keyed with is its own, and IK and appends act on it afterwards.
+"""
+
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+from .. import scene_model
+from ..motion_source import Motion
+from . import record
+
+
+class Track(NamedTuple):
+    """The keys of one bone, in its own space."""
+
+    name: str
+    frames: np.ndarray  # (K,) float64 of the scene
+    locations: np.ndarray  # (K, 3) float64
+    rotations: np.ndarray  # (K, 4) float64 w x y z, without sudden changes of sign
+    location_curves: np.ndarray  # (K, 3, 4) uint8 that lead to each key, x1 y1 x2 y2
+    rotation_curves: np.ndarray  # (K, 4) uint8
+
+
+class Switch(NamedTuple):
+    """When an IK bone leads its chain."""
+
+    name: str
+    frames: np.ndarray  # (K,) float64 of the scene, the first and where it changes
+    enabled: np.ndarray  # (K,) bool
+
+
+def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
+    """Of the bones that the motion has keys for, in its order; of bones of one name the first's."""
+    scene_bones = {number: name for name, number in source.rig.bones.items()}
+    numbers: dict[str, int] = {}
+    for number, bone in enumerate(source.rig.pmx.bones):
+        numbers.setdefault(bone.name, number)
+    linear = source.rig.to_armature[:3, :3]
+    turn = _nearest_rotation(linear)
+    found = []
+    for track in source.motion.bones:
+        number = numbers.get(track.name)
+        if number is None or number not in scene_bones:
+            continue
+        name = scene_bones[number]
+        rest = np.array(armature.data.bones[name].matrix_local, np.float64)[:3, :3]
+        to_bone = np.linalg.solve(rest, linear)
+        rotations = _about_axis(track.rotations, source.rig.pmx.bones[number].fixed_axis)
+        found.append(
+            Track(
+                name,
+                source.scene_frames(track.frames),
+                track.translations @ to_bone.T,
+                _continuous(_turned(rotations, np.linalg.solve(rest, turn))),
+                _curves(track, to_bone),
+                track.interpolation[:, 3],
+            )
+        )
+    return found
+
+
+def of_switches(source: Motion) -> list[Switch]:
+    scene_bones = {source.rig.pmx.bones[i].name: name for name, i in source.rig.bones.items()}
+    keys = source.motion.properties
+    found = []
+    for column, name in enumerate(keys.ik_names if len(keys.frames) else ()):
+        enabled = keys.ik_enabled[:, column]
+        changes = np.flatnonzero(np.append(True, enabled[1:] != enabled[:-1]))
+        if name in scene_bones:
+            frames = source.scene_frames(keys.frames[changes])
+            found.append(Switch(scene_bones[name], frames, enabled[changes]))
+    return found
+
+
+def of_keys(
+    model: scene_model.SceneModel, source: Motion
+) -> dict[bpy.types.Key, dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """{Key datablock: {shape key: ((K,) frames of the scene, (K,) values)}}.
+
+    Groups and flips have acted.
+    """
+    times = source.key_times()
+    result = {}
+    for block in record.shape_keys(model):
+        names = [key.name for key in block.key_blocks if key.name in times]
+        if not names:
+            continue
+        frames = np.unique(np.concatenate([times[name] for name in names]))
+        values = source.key_values(names, frames)
+        result[block] = {
+            name: (times[name], values[np.searchsorted(frames, times[name]), column])
+            for column, name in enumerate(names)
+        }
+    return result
+
+
+def _nearest_rotation(linear):
+    """The orthogonal part of a map (3, 3), which may be a mirror."""
+    u, _, v = np.linalg.svd(linear)
+    return u @ v
+
+
+def _about_axis(rotations, axis):
+    """Keys x y z w as MMD takes them for a bone: docs/mmd-behaviour.md#fixed-axis."""
+    length = np.linalg.norm(axis) if axis else 0.0
+    if not length:
+        return rotations
+    axis = np.asarray(axis, np.float64) / length
+    sides = np.where(rotations[:, :3] @ axis < 0, -1, 1)
+    sines = sides * np.linalg.norm(rotations[:, :3], axis=1)
+    return np.column_stack([sines[:, None] * axis, rotations[:, 3]])
+
+
+def _turned(rotations, turn):
+    """Rotations x y z w in other axes, as w x y z; a mirror turns them the other way round."""
+    axes = np.linalg.det(turn) * rotations[:, :3] @ turn.T
+    return np.column_stack([rotations[:, 3], axes])
+
+
+def _continuous(rotations):
+    turns = (rotations[1:] * rotations[:-1]).sum(axis=1) < 0
+    signs = np.cumprod(np.append(1 if rotations[0, 0] >= 0 else -1, np.where(turns, -1, 1)))
+    return rotations * signs[:, None]
+
+
+def _curves(track, to_bone):
+    """(K, 3, 4): of each channel the curve of the file's axis that moves it most on the way.
+
+    Where a bone's axes are the file's, as at the bones that usually move, there is no other.
+    """
+    steps = np.abs(np.diff(track.translations, axis=0, prepend=track.translations[:1]))
+    shares = steps[:, None] * np.abs(to_bone)
+    axes = np.where(shares.any(axis=2), shares.argmax(axis=2), np.abs(to_bone).argmax(axis=1))
+    return np.take_along_axis(track.interpolation, axes[:, :, None], axis=1)
