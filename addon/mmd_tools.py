@@ -31,7 +31,6 @@ RESERVED_KEYS = ("Basis", *NOT_MORPHS)
 # whose transformation they copy, and whether their direction shows nothing of the file.
 NAME, MORPHS = "mmd_name_j", "mmd_morphs"
 NUMBER, APPEND, TIP = "mmd_bone_id", "mmd_append", "mmd_tip"
-LIMIT_CONSTRAINT = "mmd_ik_limit_override"  # what the name of a link's limits begins with
 PHYSICS_CONSTRAINT = "mmd_tools_rigid_track"  # by which rigid bodies move bones
 _ROOT = 2  # 'ROOT' in the enumeration `mmd_type`
 _PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}

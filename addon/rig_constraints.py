@@ -33,6 +33,25 @@ def is_ik(constraint: bpy.types.Constraint, armature: bpy.types.Object) -> bool:
     return constraint.type == "IK" and constraint.target == armature and bool(constraint.subtarget)
 
 
+def by_goal(
+    armature: bpy.types.Object,
+) -> dict[str, list[tuple[bpy.types.PoseBone, bpy.types.Constraint]]]:
+    """{IK bone: the constraints, each with its bone, by which Blender solves its chain}."""
+    found: dict[str, list] = {}
+    for bone in armature.pose.bones:
+        for constraint in bone.constraints:
+            if is_ik(constraint, armature):
+                chain = [bone, *bone.parent_recursive][: constraint.chain_count or None]
+                limits = [
+                    (link, limit)
+                    for link in chain
+                    for limit in link.constraints
+                    if limit.name.startswith(IK_LIMIT)
+                ]
+                found.setdefault(constraint.subtarget, []).extend([(bone, constraint), *limits])
+    return found
+
+
 def mute(armature: bpy.types.Object) -> Muted:
     """Let all of them rest; what `unmute` needs: those that were muted before are not in it."""
     muted = []

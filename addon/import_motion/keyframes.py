@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from .. import actions, mmd_tools
+from .. import actions, mmd_tools, rig_constraints
 from . import bezier
 from .channels import Channels
 from .record import Record
@@ -26,6 +26,9 @@ def write_bones(record: Record, bones: list[Channels], frames: np.ndarray, repla
     With `replace` their earlier keyframes go too.
     """
     muted = _release(record, bones)
+    # Also of bones that stay: Blender's solver may not let them.
+    for owner, constraint in rig_constraints.of(record.armature):
+        muted += record.mute_constraint(owner, constraint)
     record.own_action()
     holder, _ = actions.channels(record.block)
     paths = {bone.name: actions.bone_paths(bone.name) for bone in bones}
@@ -103,7 +106,7 @@ def drop_bones(record: Record, names: Iterable[str]) -> None:
 
 def write_switches(record: Record, switches: list[Switch]) -> None:
     """Key how much the constraints act by which Blender solves the chains of IK bones."""
-    led = _led(record.block)
+    led = rig_constraints.by_goal(record.armature)
     for switch in switches:
         for bone, constraint in led.get(switch.name, ()):
             record.note_influence(bone, constraint)
@@ -176,7 +179,8 @@ def _release(record: Record, bones: Iterable[Channels]) -> int:
 
 
 def _free(record: Record, tracks: Iterable[Track]) -> int:
-    """Let bones take their keys; what acts on them afterwards goes on."""
+    """Let bones take their keys, and all constraints act on them afterwards."""
+    record.unmute_constraints()
     paths = set[str]()
     for track in tracks:
         bone = record.block.pose.bones[track.name]
@@ -184,24 +188,6 @@ def _free(record: Record, tracks: Iterable[Track]) -> int:
         bone.rotation_mode = "QUATERNION"
         paths.update(actions.bone_paths(track.name)[name] for name in _USED)
     return record.mute_drivers(paths)
-
-
-def _led(armature):
-    """{IK bone: [(bone, constraint)] by which Blender solves its chain}."""
-    found: dict[str, list] = {}
-    for bone in armature.pose.bones:
-        for constraint in bone.constraints:
-            if constraint.type != "IK" or constraint.target != armature:
-                continue
-            chain = [bone, *bone.parent_recursive][: constraint.chain_count or None]
-            limits = [
-                (link, other)
-                for link in chain
-                for other in link.constraints
-                if other.name.startswith(mmd_tools.LIMIT_CONSTRAINT)
-            ]
-            found.setdefault(constraint.subtarget, []).extend([(bone, constraint), *limits])
-    return found
 
 
 def _unlock(record: Record, values: Values) -> int:

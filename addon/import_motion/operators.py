@@ -302,7 +302,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 )
                 continue
             motions.append(newest.with_motion(motion, path, start, speed))
-        return motions, bool(motions) and state["form"] != self.mode
+        return motions, bool(state["files"]) and state["form"] != self.mode
 
     def _clear(self, model):
         for name in record.clear([model])[1]:

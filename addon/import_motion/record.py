@@ -67,6 +67,12 @@ class Record:
         self.state = saved_state.load(block, MOTION, _nothing_noted)
         self._before, self._written = block.get(_BEFORE), block.get(_WRITTEN)
 
+    @property
+    def armature(self) -> bpy.types.Object:
+        """The datablock of a model's bones."""
+        assert isinstance(self.block, bpy.types.Object)
+        return self.block
+
     def store(self) -> None:
         saved_state.store(self.block, MOTION, self.state)
         for name, action in ((_BEFORE, self._before), (_WRITTEN, self._written)):
@@ -100,6 +106,12 @@ class Record:
         constraint.mute = True
         self.state["constraints"].append([bone.name, constraint.name])
         return 1
+
+    def unmute_constraints(self) -> None:
+        """Let those act again that were muted."""
+        for bone, constraint in self.state["constraints"]:
+            _put(self._constraint(bone, constraint), ("mute",), (False,))
+        self.state["constraints"] = []
 
     def note_influence(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> None:
         noted = self.state["influences"]
@@ -156,8 +168,7 @@ class Record:
         for name, values in state["keys"].items():
             # The value last: the other two are its limits.
             _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
-        for name, constraint in state["constraints"]:
-            _put(self._constraint(name, constraint), ("mute",), (False,))
+        self.unmute_constraints()
         for name, constraint, influence in state["influences"]:
             _put(self._constraint(name, constraint), ("influence",), (influence,))
         for name, (before, since) in state["settings"].items():
