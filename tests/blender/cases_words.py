@@ -364,11 +364,11 @@ class Reader(case.Case):
                     self.assertRegex(text, rf"^\w+(\[\d+\])?: .*（{error.offset} バイト目）$")
 
     def test_of_a_file_that_is_imported(self):
-        with tempfile.NamedTemporaryFile(suffix=".pmx") as file:
-            file.write(pmx_file.write(case.small_model())[:-5])
-            file.flush()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "cut.pmx")
+            path.write_bytes(pmx_file.write(case.small_model())[:-5])
             with self.assertRaises(RuntimeError) as caught:
-                bpy.ops.mmdskin.import_model(filepath=file.name)
+                bpy.ops.mmdskin.import_model(filepath=str(path))
         self.assertIn("Joint: Joint 1 個には 1 個あたり", str(caught.exception))
 
 
