@@ -29,16 +29,17 @@ class Corrective:
             raise UserError(
                 "'{name}' shows only its active shape key: unpin it first", name=obj.name
             )
-        self._blend = linear_blend.LinearBlend(obj, part.skinner)
+        self._blend = linear_blend.LinearBlend.read(obj, part.skinner)
         self._still = np.tile(np.eye(4, dtype=np.float32), (len(part.bones), 1, 1))
         self._rest = mesh_source.rest_positions(obj.data)
         self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))
-        self._flat = 0
+        self._before = 0.0  # the largest error without keys
+        self._flat, self._lost = 0, 0.0  # vertices no offset brings back, what they lack at most
         self._joints = joint_keys.Joints(part, bones, self._blend) if options.driven else None
         self._gathers = options.driven and not options.moves
 
     def adds_to(self, state):
-        """Whether an earlier bake stays: single poses gather where joints tell them apart."""
+        """Whether an earlier bake stays: single poses gather."""
         alike = state["target"] == "CORRECTIVE" and joint_keys.STATE in state
         return self._gathers and alike and state["deformation"] == list(self.part.deformation)
 
@@ -50,6 +51,7 @@ class Corrective:
         for i, frame in enumerate(block.frames):
             found = self._correction(frame, block.matrices[i], mixed[i], block.positions[i])
             self._found.append(found)
+            self._before = max(self._before, _longest(found.wanted))
             if self._joints:
                 self._joints.add(found, block.pose[i])
 
@@ -100,13 +102,14 @@ class Corrective:
         return self._joints is not None and self._joints.count
 
     def _correction(self, frame, matrices, mixed, target):
-        everything = np.arange(len(mixed))
-        maps = self._blend.maps(matrices, everything)
-        shown = np.einsum("vij,vj->vi", maps[:, :, :3], mixed) + maps[:, :, 3]
+        maps = self._blend.maps(matrices)
+        shown = linear_blend.moved(maps, mixed) + maps[:, :, 3]
         wanted = target - shown
         chosen = np.flatnonzero(np.abs(wanted).max(axis=1, initial=0) > self._least)
         offsets, flat = linear_blend.offsets(maps[chosen], wanted[chosen])
-        self._flat += flat
+        self._flat += len(flat)
+        lacks = wanted[chosen][flat] - linear_blend.moved(maps[chosen][flat], offsets[flat])
+        self._lost = max(self._lost, _longest(lacks))
         offsets, wanted = offsets.astype(np.float32), wanted[chosen].astype(np.float32)
         return Correction(frame, chosen, offsets, wanted, matrices)
 
@@ -118,10 +121,9 @@ class Corrective:
         tolerance = max(options.tolerance, self._least)
         for count in joints.plan(options.most, tolerance):
             yield count / options.most
-        before = after = 0.0
-        for place, one in enumerate(self._found):
-            before = max(before, _longest(one.wanted))
-            after = max(after, self._left(one, joints.added(place - len(self._found))))
+        before, after = self._before, 0.0
+        for error in joints.errors(len(self._found)):
+            after = max(error, self._lost)
             yield 1.0
         if after >= before and not gathered:
             joints.forget()
@@ -143,15 +145,6 @@ class Corrective:
                     name=self.part.obj.name,
                 )
             )
-
-    def _left(self, found, added):
-        """The largest error that stays in a frame."""
-        vertices = np.flatnonzero(added.any(axis=1))
-        maps = self._blend.maps(found.matrices, vertices)
-        left = np.zeros_like(added)
-        left[found.vertices] = found.wanted
-        left[vertices] -= np.einsum("vij,vj->vi", maps[:, :, :3], added[vertices])
-        return _longest(left)
 
     def _add_key(self, state, name, vertices, offsets):
         record.base_key(self.part.obj)

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import joint_functions
 from .joint_functions import Function
+from .linear_blend import moved
 
 _WORTH = 0.97  # of its largest error that a joint may keep when it gets more keys
 _AHEAD = 3  # keys of a joint that are tried together where fewer bring nothing
@@ -46,13 +47,14 @@ class Joint:
 
 
 def choose(joints, left, maps, most, tolerance):
-    """Give the joints functions for `most` keys in all; yields how many there are so far.
+    """Give the joints functions for `most` keys in all; yields often.
 
     `left` (F, V, 3) offsets before the maps (F, V, 3, 3) of the blend that are needed; what keys add
     is taken from it. No more keys where no error is above `tolerance`.
     """
     for joint in joints:
         joint.error = _errors(maps, left, joint.vertices).max(initial=0)
+        yield
     waiting, used = list(joints), 0
     while waiting and used < most:
         joint = max(waiting, key=lambda one: one.error)
@@ -60,8 +62,7 @@ def choose(joints, left, maps, most, tolerance):
             return
         before = left[:, joint.vertices] + joint.added
         for more in range(1, min(_AHEAD, most - used) + 1):
-            fit = _fit(joint, before, maps[:, joint.vertices], joint.count + more)
-            yield used
+            fit = yield from _fit(joint, before, maps[:, joint.vertices], joint.count + more)
             if fit[-1] <= _WORTH * joint.error:
                 break
         else:
@@ -85,7 +86,7 @@ def solution(values, weights):
 
 
 def _fit(joint, needed, maps, count):
-    """(coefficients, weights, added, error) of a joint with this many functions."""
+    """Returns (coefficients, weights, added, error) of a joint with this many functions."""
     weights, best = np.ones(len(needed)), None
     flat = needed.reshape(len(needed), -1)
     for _ in range(_ROUNDS):
@@ -97,6 +98,7 @@ def _fit(joint, needed, maps, count):
         error = float(errors.max(initial=0))
         if best is None or error < best[-1]:
             best = coefficients, weights, added, error
+        yield
         if not error:
             break
         weights = weights * np.sqrt(errors.max(axis=1) / error + _LEAST_WEIGHT)
@@ -122,5 +124,4 @@ def _steady(gram, share):
 
 def _errors(maps, offsets, chosen=slice(None)):
     """(F, n) lengths of offsets behind the maps."""
-    moved = np.einsum("fvij,fvj->fvi", maps[:, chosen], offsets[:, chosen])
-    return np.sqrt(np.einsum("fvi,fvi->fv", moved, moved))
+    return np.linalg.norm(moved(maps[:, chosen], offsets[:, chosen]), axis=2)

@@ -14,10 +14,12 @@ from mathutils import Matrix, Quaternion
 from .. import blender_versions
 from . import joint_fit, joint_functions, joint_turns
 from .joint_functions import Function
+from .linear_blend import moved
 
 STATE = "single_poses"  # what a bake's state keeps here: poses, and the keys that gather
 _RANGE = 2.0  # of values, which reach 1 or -1 in the frames of the bake
 _LOOKED_AT = 160  # vertices of a joint by which its functions are chosen
+_AT_ONCE = 500  # vertices whose shapes are made in one step
 
 
 class Correction(NamedTuple):
@@ -47,6 +49,7 @@ class Joints:
         self._vertices = _pairs(part, blend)
         self._found: list[Correction] = []
         self._rotations: list[np.ndarray] = []  # (B, 3, 3) of each frame, in armature space
+        self._farthest = np.zeros(part.skinner.vertex_count, np.float32)  # in any frame
         self._keys: list[_Key] = []
 
     @property
@@ -57,6 +60,7 @@ class Joints:
         """Note what a frame needs and how bones are posed there, (B, 4, 4) in armature space."""
         self._found.append(correction)
         self._rotations.append(_rotations(pose[self._places]))
+        self._note_farthest(correction)
 
     def remember(self, state, rest):
         """Let the keys to come add what those of earlier single poses add in their poses.
@@ -73,15 +77,13 @@ class Joints:
                 vertices = np.flatnonzero(offsets.any(axis=1))
                 offsets = offsets[vertices]
                 found.append(Correction(frame, vertices, offsets, offsets, still))
+                self._note_farthest(found[-1])
         self._found, self._rotations = found + self._found, rotations + self._rotations
 
     def plan(self, most, tolerance):
         """Choose the keys; yields how many there are so far."""
-        farthest = np.zeros(self._part.skinner.vertex_count, np.float32)
-        for one in self._found:
-            lengths = np.linalg.norm(one.wanted, axis=1)
-            farthest[one.vertices] = np.maximum(farthest[one.vertices], lengths)
-        needed = np.flatnonzero(farthest)
+        farthest = self._farthest
+        needed = self._needed = np.flatnonzero(farthest)
         offsets = np.zeros((len(self._found), len(needed), 3), np.float32)
         for one, row in zip(self._found, offsets, strict=True):
             row[np.searchsorted(needed, one.vertices)] = one.offsets
@@ -90,8 +92,9 @@ class Joints:
         some = {pair: held for pair, held in some.items() if len(held)}
         looked_at = np.unique(np.concatenate([np.empty(0, int), *some.values()]))
         maps = np.empty((len(self._found), len(looked_at), 3, 3), np.float32)
+        blend = self._blend.of(looked_at)
         for one, row in zip(self._found, maps, strict=True):
-            row[:] = self._blend.maps(one.matrices, looked_at)[:, :, :3]
+            row[:] = blend.maps(one.matrices)[:, :, :3]
             yield 0
         joints, rotations = {}, np.array(self._rotations)
         for pair, held in some.items():
@@ -99,17 +102,25 @@ class Joints:
             joints[pair] = joint_fit.Joint(turns, np.searchsorted(looked_at, held))
             yield 0
         left = offsets[:, np.searchsorted(needed, looked_at)]
-        yield from joint_fit.choose(list(joints.values()), left, maps, most, tolerance)
+        for _ in joint_fit.choose(list(joints.values()), left, maps, most, tolerance):
+            yield sum(joint.count for joint in joints.values())
         joints = {pair: joint for pair, joint in joints.items() if joint.count}
         if joints:
             yield from self._shape(joints, needed, offsets)
+        self._left = offsets
 
-    def added(self, place):
-        """(V, 3) float32 that the keys add in a frame, `place` in the order of `add` or from its end."""
-        result = np.zeros((self._part.skinner.vertex_count, 3), np.float32)
-        for key in self._keys:
-            result[key.vertices] += key.values[place] * key.offsets
-        return result
+    def errors(self, count):
+        """Yields the largest error that stays in the last `count` frames, as far as is known."""
+        error = 0.0
+        for one, left in zip(self._found[-count:], self._left[-count:], strict=True):
+            stretch = np.linalg.norm(one.matrices[:, :3, :3], 2, axis=(1, 2)).max(initial=1)
+            # A blend stretches no vector more than the most stretched of its bones.
+            large = np.linalg.norm(left, axis=1) * stretch > error
+            if large.any():
+                maps = self._blend.of(self._needed[large]).maps(one.matrices)
+                lengths = np.linalg.norm(moved(maps, left[large]), axis=1)
+                error = max(error, float(lengths.max()))
+            yield error
 
     def forget(self):
         """Make no key after all."""
@@ -137,6 +148,10 @@ class Joints:
             ]
             state[STATE] = {"poses": poses, "keys": kept}
 
+    def _note_farthest(self, found):
+        lengths = np.linalg.norm(found.wanted, axis=1)
+        self._farthest[found.vertices] = np.maximum(self._farthest[found.vertices], lengths)
+
     def _turns(self, pair, rotations):
         first, second = (rotations[:, self._part.bones.index(name)] for name in pair)
         return joint_turns.computed(self._part.armature, pair, first, second)
@@ -154,22 +169,34 @@ class Joints:
                 result += np.float32(value) * (positions - rest)
         return result
 
-    def _shape(self, joints, needed, offsets):
-        """Make the keys: each vertex is fitted to the functions of all its joints at once."""
+    def _shape(self, joints, needed, left):
+        """Make the keys: each vertex is fitted to the functions of all its joints at once.
+
+        What they add is taken from what is `left` (F, n, 3).
+        """
         functions = [(pair, one) for pair, joint in joints.items() for one in joint.functions()]
         values = np.array([one.values(joints[pair].terms) for pair, one in functions])
         holds = {pair: np.isin(needed, self._vertices[pair]) for pair in joints}
         held = np.array([holds[pair] for pair, _ in functions])
+        alike = np.zeros(len(needed), int)  # a number for each set of joints
+        for one in holds.values():
+            alike = np.unique(2 * alike + one, return_inverse=True)[1]
         shapes = np.zeros((len(functions), len(needed), 3), np.float32)
-        for own in np.unique(held, axis=1).T:
+        for number in range(alike.max() + 1):
+            members = np.flatnonzero(alike == number)
+            own = held[:, members[0]]
             if not own.any():
                 continue
-            chosen = np.flatnonzero((own == held.T).all(axis=1))
             pairs = {pair for (pair, _), used in zip(functions, own, strict=True) if used}
             weights = np.mean([joints[pair].weights for pair in pairs], axis=0)
             solution = joint_fit.solution(values[own].T, weights)
-            shapes[np.ix_(own, chosen)] = np.tensordot(solution, offsets[:, chosen], 1)
-            yield len(functions)
+            shown = values[own].T.astype(np.float32)
+            for chosen in np.array_split(members, -(-len(members) // _AT_ONCE)):
+                needs = left[:, chosen]
+                solved = np.tensordot(solution, needs, 1)
+                left[:, chosen] = needs - np.tensordot(shown, solved, 1)
+                shapes[np.ix_(own, chosen)] = solved
+                yield len(functions)
         self._keys = [
             _Key(pair, function, value, needed[used], shape[used])
             for (pair, function), value, used, shape in zip(
