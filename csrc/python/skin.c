@@ -28,6 +28,7 @@ typedef struct skin_call {
     backend_kind backend;
     const mmd_kernel *kernel; /* the one that "cpu:..." names; NULL: the best */
     PyObject *threads;        /* as given */
+    mmd_skin_space *spaces;   /* of each thread */
     mmd_error gl_failure;     /* of OpenGL, when "auto" has gone on without it */
     mmd_choice choice;        /* of "auto" */
 } skin_call;
@@ -274,7 +275,6 @@ static void choose_backend(skin_call *call)
 
 static bool run_part(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    (void)worker;
     skin_call *call = arg;
     mmd_skin_job part = mmd_skin_slice(&call->job, first, count);
     if (call->backend == BACKEND_GL)
@@ -284,7 +284,7 @@ static bool run_part(void *arg, size_t worker, size_t first, size_t count, mmd_e
             return true;
         call->choice = MMD_CHOICE_CPU; /* for good: a device that failed is not asked again */
     }
-    return mmd_skin_cpu(&part, call->kernel, err);
+    return mmd_skin_part(&call->job, first, count, call->kernel, &call->spaces[worker], err);
 }
 
 static PyObject *skinned(skin_call *call)
@@ -309,6 +309,18 @@ static bool plan_slices(const skin_call *call, mmd_slices *slices)
     return true;
 }
 
+static bool run_slices(skin_call *call, const mmd_slices *slices)
+{
+    mmd_skin_space spaces[MMD_MOST_THREADS];
+    call->spaces = spaces;
+    for (size_t i = 0; i < slices->threads; i++)
+        spaces[i] = (mmd_skin_space){0};
+    bool done = mmd_slices_run(call->state, slices, run_part, call);
+    for (size_t i = 0; i < slices->threads; i++)
+        mmd_skin_space_free(&spaces[i]);
+    return done;
+}
+
 static PyObject *execute(skin_call *call, PyObject *out)
 {
     mmd_skin_job *job = &call->job;
@@ -328,7 +340,7 @@ static PyObject *execute(skin_call *call, PyObject *out)
     if (!done)
         return mmd_raise(call->state, &err);
     mmd_slices slices;
-    done = plan_slices(call, &slices) && mmd_slices_run(call->state, &slices, run_part, call);
+    done = plan_slices(call, &slices) && run_slices(call, &slices);
     call->state->choice = call->choice;
     if (call->gl_failure.code != MMD_E_NONE)
         call->state->gl_failure = call->gl_failure;

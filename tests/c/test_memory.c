@@ -91,7 +91,8 @@ static void many_groups_survive_every_failing_allocation(void)
     mmd_mesh_free(mesh);
 }
 
-static void skinning_survives_every_failing_allocation(void)
+/* A frame, or so many that their results outgrow the caches. */
+static void skinning_survives(size_t frames, long allocations)
 {
     mesh_sample sample = mesh_sample_new(50, 4, true);
     sample.desc.morph_count = SAMPLE_MORPHS;
@@ -99,7 +100,7 @@ static void skinning_survives_every_failing_allocation(void)
     mmd_mesh *mesh = mmd_mesh_new(&sample.desc, NULL);
     float *matrices = sample_matrices(1, MATRICES_RIGID, 1);
     mmd_skin_job job = {.mesh = mesh,
-                        .frame_count = 1,
+                        .frame_count = frames,
                         .bone_count = SAMPLE_BONES,
                         .matrices = matrices,
                         .matrix_frames = 1};
@@ -113,11 +114,17 @@ static void skinning_survives_every_failing_allocation(void)
             check_memory_error(&err);
     }
     mmd_arena_fail_after(-1);
-    CHECK(n > 3);
+    CHECK(n > allocations);
     skin_outputs_free(&job);
     free(matrices);
     mmd_mesh_free(mesh);
     mesh_sample_free(&sample);
+}
+
+static void skinning_survives_every_failing_allocation(void)
+{
+    skinning_survives(1, 3);
+    skinning_survives(15000, 4);
 }
 
 /* Runs `attempt`, an expression that is true once it has enough memory, with each allocation

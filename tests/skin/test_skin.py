@@ -268,6 +268,32 @@ def test_many_frames_agree_with_single_ones(backend):
         assert np.array_equal(out.positions[i], alone.positions)
 
 
+def unaligned(*shape):
+    """Results in the middle of a line of the cache."""
+    return np.full(np.prod(shape) + 1, np.nan, np.float32)[1:].reshape(shape)
+
+
+@pytest.mark.parametrize("width", [0, 3, 4])
+def test_results_that_outgrow_the_caches_are_those_of_single_frames(backend, width):
+    rng = np.random.default_rng(9)
+    n, count = 40003, 20  # of 24 bytes at least, and an odd number of vertices
+    blend = mmdskin.Mesh(
+        rng.normal(size=(n, 3)),
+        rng.integers(0, 5, (n, 2)),
+        rng.random((n, 2)),
+        normals=rng.normal(size=(n, 3)),
+        tangents=rng.normal(size=(n, width)) if width else None,
+    )
+    frames = np.stack([near_rest(rng, 5) for _ in range(count)])
+    shapes = [(count, n, 3), (count, n, 3), *([(count, n, width)] if width else [])]
+    out = mmdskin.Skinned(*(unaligned(*shape) for shape in shapes), *[None] * (not width))
+    mmdskin.skin(blend, frames, tangents=bool(width), backend=backend, out=out)
+    for i in (0, 11, count - 1):
+        alone = mmdskin.skin(blend, frames[i], tangents=bool(width), backend=backend)
+        for whole, single in zip(out, alone, strict=True):
+            assert single is None or np.array_equal(whole[i], single)
+
+
 @pytest.mark.parametrize("kind, blend, position, normal", CHECKS)
 def test_check_values(backend, kind, blend, position, normal):
     mesh = mmdskin.Mesh(

@@ -4,9 +4,14 @@
 #include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/data/morph.h"
+#include "core/skin/stream.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Results of a job larger than this push each other out of the caches: a share of the last level
+   that a core may count on. Those of one frame are to stay there beside the mesh. */
+static const size_t CACHED_BYTES = 16 << 20, CACHED_FRAME_BYTES = 4 << 20;
 
 static bool check_frames(const char *what, size_t given, size_t wanted, mmd_error *err)
 {
@@ -172,43 +177,105 @@ mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count)
     return slice;
 }
 
-bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err)
+static size_t floats_of_frame(const mmd_skin_job *job)
+{
+    size_t width = 3;
+    if (job->normals)
+        width += 3;
+    if (job->tangents)
+        width += job->mesh->tangent_width;
+    return job->mesh->vertex_count * width;
+}
+
+static bool make_space(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_skin_space *space,
+                       mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
+    size_t floats = floats_of_frame(job), bytes = floats * sizeof(float);
+    bool streams =
+        MMD_STREAMS && bytes <= CACHED_FRAME_BYTES && bytes * job->frame_count > CACHED_BYTES;
+    mmd_arena *arena = &space->arena;
+    space->bones = mmd_arena_alloc(arena, mesh->bone_count, sizeof *space->bones);
+    space->weights = mmd_arena_alloc(arena, mesh->morph_count, sizeof *space->weights);
+    space->scratch =
+        mmd_arena_alloc(arena, job->sliders ? kernel->scratch(mesh) : 0, sizeof *space->scratch);
+    space->stage = streams ? mmd_arena_alloc(arena, floats, sizeof *space->stage) : NULL;
+    if (space->bones && space->weights && space->scratch && (space->stage || !streams))
+        return true;
+    mmd_skin_space_free(space);
+    return mmd_fail_memory(err);
+}
+
+void mmd_skin_space_free(mmd_skin_space *space)
+{
+    mmd_arena_free(&space->arena);
+    *space = (mmd_skin_space){0};
+}
+
+/* Outputs of frame f of the job. */
+static void aim(mmd_skin_frame *frame, const mmd_skin_job *job, size_t f)
+{
+    size_t n = f * job->mesh->vertex_count;
+    frame->positions = job->positions + 3 * n;
+    frame->normals = job->normals ? job->normals + 3 * n : NULL;
+    frame->tangents = job->tangents ? job->tangents + job->mesh->tangent_width * n : NULL;
+}
+
+static void aim_at_stage(mmd_skin_frame *frame, float *stage)
+{
+    size_t n = frame->mesh->vertex_count;
+    float *behind = stage + (frame->normals ? 6 * n : 3 * n);
+    frame->positions = stage;
+    frame->normals = frame->normals ? stage + 3 * n : NULL;
+    frame->tangents = frame->tangents ? behind : NULL;
+}
+
+static void stream_frame(const mmd_skin_frame *staged, const mmd_skin_frame *to)
+{
+    size_t n = staged->mesh->vertex_count;
+    mmd_stream(to->positions, staged->positions, 3 * n);
+    if (to->normals)
+        mmd_stream(to->normals, staged->normals, 3 * n);
+    if (to->tangents)
+        mmd_stream(to->tangents, staged->tangents, staged->mesh->tangent_width * n);
+}
+
+bool mmd_skin_part(const mmd_skin_job *job, size_t first, size_t count, const mmd_kernel *kernel,
+                   mmd_skin_space *space, mmd_error *err)
+{
     if (!kernel)
         kernel = mmd_kernel_best();
-    mmd_arena arena = {0};
-    mmd_skin_bone *bones = mmd_arena_alloc(&arena, mesh->bone_count, sizeof *bones);
-    float *weights = mmd_arena_alloc(&arena, mesh->morph_count, sizeof *weights);
-    float *scratch =
-        mmd_arena_alloc(&arena, job->sliders ? kernel->scratch(mesh) : 0, sizeof *scratch);
-    if (!bones || !weights || !scratch) {
-        mmd_arena_free(&arena);
-        return mmd_fail_memory(err);
-    }
-    mmd_skin_frame frame = {.mesh = mesh,
+    if (!space->bones && !make_space(job, kernel, space, err))
+        return false;
+    mmd_skin_frame frame = {.mesh = job->mesh,
                             .method = job->method,
                             .sdef_blend = job->sdef_blend,
                             .correction = job->correction,
-                            .bones = bones,
-                            .scratch = scratch,
-                            .positions = job->positions,
-                            .normals = job->normals,
-                            .tangents = job->tangents};
-    for (size_t f = 0; f < job->frame_count; f++) {
-        if (f == 0 || job->matrix_frames > 1)
-            mmd_skin_bones(job, f, bones);
-        if (f == 0 || job->slider_frames > 1)
-            frame.weights = mmd_skin_weights(job, f, weights) ? weights : NULL;
+                            .bones = space->bones,
+                            .scratch = space->scratch};
+    for (size_t f = first; f < first + count; f++) {
+        if (f == first || job->matrix_frames > 1)
+            mmd_skin_bones(job, f, space->bones);
+        if (f == first || job->slider_frames > 1)
+            frame.weights = mmd_skin_weights(job, f, space->weights) ? space->weights : NULL;
+        aim(&frame, job, f);
+        mmd_skin_frame wanted = frame;
+        if (space->stage)
+            aim_at_stage(&frame, space->stage);
         kernel->run(&frame);
-        frame.positions += 3 * mesh->vertex_count;
-        if (frame.normals)
-            frame.normals += 3 * mesh->vertex_count;
-        if (frame.tangents)
-            frame.tangents += mesh->tangent_width * mesh->vertex_count;
+        if (space->stage)
+            stream_frame(&frame, &wanted);
     }
-    mmd_arena_free(&arena);
+    mmd_stream_end();
     return true;
+}
+
+bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err)
+{
+    mmd_skin_space space = {0};
+    bool done = mmd_skin_part(job, 0, job->frame_count, kernel, &space, err);
+    mmd_skin_space_free(&space);
+    return done;
 }
 
 bool mmd_skin(const mmd_skin_job *job, const char *kernel_name, mmd_error *err)
