@@ -246,6 +246,7 @@ typedef struct mmd_bone_track {
     float *translations;    /* (n,3) */
     float *rotations;       /* (n,4) */
     uint8_t *interpolation; /* (n,4,4): rows x, y, z, rotation, columns x1 y1 x2 y2 */
+    uint8_t *physics; /* (n,) 0: from this key to the next the bone's rigid bodies follow it */
 } mmd_bone_track;
 
 typedef struct mmd_morph_track {
@@ -308,8 +309,8 @@ mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err);
 
 /* A motion of these tracks, which it copies; what they own and the range of frames are not looked
    at. Keys may come in any order; of equal frames the last stays, and tracks without keys are left
-   out. Rotations may have any length but zero. Pointers to translations, rotations and
-   interpolation of bones may be NULL (zero, identity, straight lines), so may the camera's
+   out. Rotations may have any length but zero. Pointers to translations, rotations, interpolation
+   and physics of bones may be NULL (zero, identity, straight lines, 1), so may the camera's
    interpolation (straight lines) and perspective and the properties' visibility (1). Fails with
    MMD_E_ARGUMENT, where two tracks have one name, too, or with MMD_E_MEMORY. */
 mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err);

@@ -17,7 +17,10 @@ _Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[
 
 # What Motion.from_tracks takes: the tracks below, or plain tuples like them.
 _Optional = ArrayLike | None
-_BoneKeys = tuple[str, ArrayLike, _Optional, _Optional, _Optional]
+_BoneKeys = (
+    tuple[str, ArrayLike, _Optional, _Optional, _Optional]
+    | tuple[str, ArrayLike, _Optional, _Optional, _Optional, _Optional]
+)
 _CameraKeys = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, _Optional, ArrayLike, _Optional]
 _PropertyKeys = tuple[ArrayLike, _Optional, Sequence[str], ArrayLike]
 
@@ -175,6 +178,7 @@ class BoneTrack(NamedTuple):
     translations: NDArray[np.float32]
     rotations: NDArray[np.float32]
     interpolation: NDArray[np.uint8]
+    physics: NDArray[np.bool_] | None = None
 
 class MorphTrack(NamedTuple):
     name: str
@@ -393,7 +397,28 @@ class Simulation:
         *,
         ik: bool = True,
     ) -> Simulation: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def motion(self) -> Motion | None: ...
+    @property
+    def physics(self) -> Physics: ...
+    @property
+    def frame(self) -> float: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def strain(self) -> NDArray[np.float64]: ...
     def pose(self, frame: ArrayLike, /) -> Pose: ...
+    def step(
+        self,
+        translations: ArrayLike
+        | Mapping[str, tuple[ArrayLike | None, ArrayLike | None]]
+        | None = None,
+        rotations: ArrayLike | None = None,
+        morph_weights: ArrayLike | None = None,
+        seconds: float = ...,
+    ) -> Pose: ...
     def reset(self) -> None: ...
 
 def load_model(source: _Source, /) -> Model: ...

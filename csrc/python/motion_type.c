@@ -112,9 +112,10 @@ static const char from_tracks_doc[] =
     "    None.\n"
     "name: of the model that the motion is for.\n"
     "Keys may come in any order; of equal frames the last stays, as in a file. Rotations of bones\n"
-    "may have any length but zero. None as translations, rotations or interpolation of a bone is\n"
-    "zero, no turn, straight lines; the camera's interpolation and perspective and the\n"
-    "properties' visible may be None, too. Arrays are copied.\n\n"
+    "may have any length but zero. None as translations, rotations, interpolation or physics of a\n"
+    "bone is zero, no turn, straight lines, on, and physics may be left out; the camera's\n"
+    "interpolation and perspective and the properties' visible may be None, too. Arrays are\n"
+    "copied.\n\n"
     "Raises ValueError for numbers that are not finite, frames outside of uint32, curves outside "
     "of\n"
     "0 to 127, modes outside of 0 to 2 and two tracks of one name, TypeError for what is no "
@@ -147,7 +148,7 @@ static PyObject *save(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static const char save_doc[] =
     "save($self, path, *, truncate=False)\n--\n\n"
-    "Writes a VMD, which is read back with equal tracks. Physics stays on at every key.\n\n"
+    "Writes a VMD, which is read back with equal tracks.\n\n"
     "path: a path (str or os.PathLike), or a binary file open for writing.\n"
     "truncate: cuts names of more than 15 bytes in cp932 (the motion's own: 20) to the characters\n"
     "    that fit. MMD moves nothing by a name that is cut.\n\n"

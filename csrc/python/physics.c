@@ -4,13 +4,34 @@
 
 #include <math.h>
 
+/* The values of a Physics. */
+static PyObject *values_of(const mmd_physics *p)
+{
+    PyObject *ground = p->ground && p->ground_height != 0 ? PyFloat_FromDouble(p->ground_height)
+                                                          : PyBool_FromLong(p->ground);
+    PyObject *start = p->starts ? PyFloat_FromDouble(p->start) : Py_NewRef(Py_None);
+    if (!ground || !start) {
+        Py_XDECREF(ground);
+        Py_XDECREF(start);
+        return NULL;
+    }
+    return Py_BuildValue("((ddd)diNOONid)", p->gravity[0], p->gravity[1], p->gravity[2], p->hz,
+                         p->iterations, ground, p->damping_extra ? Py_True : Py_False,
+                         p->joined_collide ? Py_True : Py_False, start, p->settle, p->teleport);
+}
+
 PyObject *mmd_physics_defaults(void)
 {
-    const mmd_physics *p = &mmd_physics_default;
-    return Py_BuildValue("((ddd)diOOOOid)", p->gravity[0], p->gravity[1], p->gravity[2], p->hz,
-                         p->iterations, p->ground ? Py_True : Py_False,
-                         p->damping_extra ? Py_True : Py_False,
-                         p->joined_collide ? Py_True : Py_False, Py_None, p->settle, p->teleport);
+    return values_of(&mmd_physics_default);
+}
+
+PyObject *mmd_physics_object(mmd_state *state, const mmd_physics *physics)
+{
+    PyObject *values = values_of(physics);
+    PyObject *object =
+        values ? PyObject_CallObject(state->records[MMD_RECORD_PHYSICS], values) : NULL;
+    Py_XDECREF(values);
+    return object;
 }
 
 /* Of a number that the core checks: a NaN stands for what no double holds. */

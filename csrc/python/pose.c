@@ -173,6 +173,10 @@ static bool take_locals(PyObject *self, PyObject *given_translations, PyObject *
                         mmd_array *translations, mmd_array *rotations, mmd_pose_job *job,
                         bool *batch)
 {
+    if (given_translations == Py_None && given_rotations == Py_None) {
+        job->translation_frames = job->rotation_frames = 1;
+        return true;
+    }
     const size_t bones = mmd_model_data(self)->bone_count;
     const size_t vectors[] = {MMD_ANY, bones, 3}, quaternions[] = {MMD_ANY, bones, 4};
     if (given_rotations == Py_None) {
@@ -191,6 +195,30 @@ static bool take_locals(PyObject *self, PyObject *given_translations, PyObject *
     return true;
 }
 
+bool mmd_given_take(PyObject *model, mmd_given_pose *given)
+{
+    mmd_pose_job *job = &given->job;
+    job->slider_frames = 1;
+    if (!take_locals(model, given->translations, given->rotations, &given->arrays[0],
+                     &given->arrays[1], job, &given->batch))
+        return false;
+    if (given->weights != Py_None &&
+        !take_weights(given->weights, mmd_model_data(model), &given->arrays[2], &job->slider_frames,
+                      &given->batch))
+        return false;
+    job->given_sliders = given->arrays[2].data;
+    job->frame_count = job->translation_frames != 1 ? job->translation_frames
+                       : job->rotation_frames != 1  ? job->rotation_frames
+                                                    : job->slider_frames;
+    return true;
+}
+
+void mmd_given_clear(mmd_given_pose *given)
+{
+    for (int i = 0; i < 3; i++)
+        mmd_array_clear(&given->arrays[i]);
+}
+
 PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"translations", "rotations", "morph_weights", "ik", "threads", NULL};
@@ -200,23 +228,16 @@ PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$pO:pose_from", names, &given_translations,
                                      &given_rotations, &given_weights, &ik, &threads))
         return NULL;
-    mmd_array translations = {0}, rotations = {0}, weights = {0};
-    mmd_pose_job job = {.slider_frames = 1, .ik = ik};
-    bool batch = false;
+    mmd_given_pose given = {
+        .translations = given_translations, .rotations = given_rotations, .weights = given_weights};
     PyObject *pose = NULL;
-    if (take_locals(self, given_translations, given_rotations, &translations, &rotations, &job,
-                    &batch) &&
-        (given_weights == Py_None ||
-         take_weights(given_weights, mmd_model_data(self), &weights, &job.slider_frames, &batch))) {
-        job.given_sliders = weights.data;
-        job.frame_count = job.translation_frames != 1 ? job.translation_frames
-                          : job.rotation_frames != 1  ? job.rotation_frames
-                                                      : job.slider_frames;
-        pose = run(self, Py_None, &job, batch, threads);
+    if (given_translations == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "translations: expected an array or a dict, not None");
+    } else if (mmd_given_take(self, &given)) {
+        given.job.ik = ik;
+        pose = run(self, Py_None, &given.job, given.batch, threads);
     }
-    mmd_array_clear(&translations);
-    mmd_array_clear(&rotations);
-    mmd_array_clear(&weights);
+    mmd_given_clear(&given);
     return pose;
 }
 

@@ -188,6 +188,7 @@ static const mmd_field bone_track_fields[] = {
     KEYS(mmd_bone_track, translations, FLOAT32, 3, 0),
     KEYS(mmd_bone_track, rotations, FLOAT32, 4, 0),
     KEYS(mmd_bone_track, interpolation, UINT8, 4, 4),
+    KEYS(mmd_bone_track, physics, BOOL, 0, 0),
 };
 
 static const mmd_field morph_track_fields[] = {
@@ -232,6 +233,12 @@ static const mmd_field unmatched_fields[] = {
 };
 
 #define FIELDS(list) sizeof(list) / sizeof *(list), (list)
+
+/* Tracks are also made of tuples that know nothing of physics. */
+static PyObject *one_none(void)
+{
+    return PyTuple_Pack(1, Py_None);
+}
 
 const mmd_record_type mmd_record_types[MMD_RECORD_COUNT] = {
     [MMD_RECORD_SKINNED] =
@@ -340,8 +347,10 @@ const mmd_record_type mmd_record_types[MMD_RECORD_COUNT] = {
          "model\n"
          "units, from the rest place; rotations: (n,4) float32 x y z w; interpolation: (n,4,4) "
          "uint8,\n"
-         "rows x, y, z, rotation, columns x1 y1 x2 y2 of 0 to 127, for the way to this key.",
-         sizeof(mmd_bone_track), FIELDS(bone_track_fields)},
+         "rows x, y, z, rotation, columns x1 y1 x2 y2 of 0 to 127, for the way to this key; "
+         "physics:\n"
+         "(n,) bool, False: from this key to the next the bone's rigid bodies follow it.",
+         sizeof(mmd_bone_track), FIELDS(bone_track_fields), one_none},
     [MMD_RECORD_MORPH_TRACK] = {"MorphTrack",
                                 "Keys of a morph. frames: (n,) uint32; weights: (n,) float32.",
                                 sizeof(mmd_morph_track), FIELDS(morph_track_fields)},

@@ -111,19 +111,30 @@ bool mmd_take_ik_enabled(const mmd_field *field, PyObject *value, mmd_taking *ta
     return good;
 }
 
+/* How many values at its end a record may lack. */
+static size_t optional_count(const mmd_record_type *type)
+{
+    PyObject *defaults = type->defaults ? type->defaults() : NULL;
+    size_t count = defaults ? (size_t)PyTuple_Size(defaults) : 0;
+    Py_XDECREF(defaults);
+    return count;
+}
+
 static bool take_record(mmd_record kind, PyObject *record, mmd_taking *taking, void *track)
 {
     const mmd_record_type *type = &mmd_record_types[kind];
     PyObject *values = PySequence_Tuple(record);
     if (!values && !PyErr_ExceptionMatches(PyExc_TypeError))
         return false;
-    bool good = values && (size_t)PyTuple_Size(values) == type->field_count;
+    size_t given = values ? (size_t)PyTuple_Size(values) : 0;
+    bool good =
+        values && given <= type->field_count && given + optional_count(type) >= type->field_count;
     if (!good)
         PyErr_Format(PyExc_TypeError, "%s: expected a %s, not %R", taking->place, type->name,
                      (PyObject *)Py_TYPE(record));
     taking->track = track;
     taking->counted = false;
-    for (size_t i = 0; good && i < type->field_count; i++)
+    for (size_t i = 0; good && i < given; i++)
         good =
             type->fields[i].take(&type->fields[i], PyTuple_GetItem(values, (Py_ssize_t)i), taking);
     Py_XDECREF(values);

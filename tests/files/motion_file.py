@@ -23,7 +23,7 @@ LightKey = namedtuple("LightKey", "frame color direction")
 ShadowKey = namedtuple("ShadowKey", "frame mode distance")
 PropertyKey = namedtuple("PropertyKey", "frame visible states")  # states: (name, on) each
 
-BoneTrack = namedtuple("BoneTrack", "name frames translations rotations interpolation")
+BoneTrack = namedtuple("BoneTrack", "name frames translations rotations interpolation physics")
 MorphTrack = namedtuple("MorphTrack", "name frames weights")
 Camera = namedtuple(
     "Camera", "frames distances targets rotations interpolation view_angles perspective"
@@ -164,6 +164,7 @@ def _bone_track(name, group):
         _floats([k.translation for k in group], 3),
         _rotations([k.rotation for k in group]),
         np.array([_curves(k.block) for k in group], np.uint8).reshape(-1, 4, 4),
+        np.array([k.block[2:4] != b"\x63\x0f" for k in group], bool),
     )
 
 

@@ -8,6 +8,7 @@ import mmdskin
 import numpy as np
 import pytest
 from conftest import SHARED
+from files import pmx_file as pmx
 from physics import hanging
 from physics.hanging import FOLLOWS, LINKS, PHYSICS, heads, same
 
@@ -201,3 +202,189 @@ def test_bodies_fall_by_gravity():
     fallen = heads(model, model.pose(None, frames, physics=physics))[:, 1, 1] - 20
     steps = 2 * frames
     assert np.allclose(fallen, -9 * steps * (steps + 1) / 2 / 60**2, rtol=0, atol=2e-6)
+
+
+# Seeking
+
+
+def test_places_are_remembered(chain):
+    """Ten and a half minutes; every frame as a run of its own has it, however it was come to."""
+    swing = hanging.swing(1500)
+    frames = [1400, 300, 299.75, 310.25, 600, 1199.5, 1200]
+    simulation = mmdskin.Simulation(chain, swing)
+    alone = {frame: chain.pose(swing, frame, physics=True) for frame in frames}
+    for frame in frames:
+        assert same(simulation.pose(frame), alone[frame]), frame
+
+
+def test_half_a_step_before_a_remembered_place(chain):
+    swing = hanging.swing(700)
+    simulation = mmdskin.Simulation(chain, swing)
+    simulation.pose(650)
+    simulation.pose(300)  # goes back to just there
+    assert same(simulation.pose(299.75), chain.pose(swing, 299.75, physics=True))
+
+
+def test_a_switched_off_body_is_remembered_as_such(chain):
+    root = hanging.swing(900).bones[0]
+    link = ("link1", [0, 250, 350], None, None, None, [True, False, True])
+    motion = mmdskin.Motion.from_tracks([root, link])
+    simulation = mmdskin.Simulation(chain, motion)
+    simulation.pose(800)
+    for frame in (320, 360, 305.25):
+        assert same(simulation.pose(frame), chain.pose(motion, frame, physics=True))
+
+
+# Poses of one's own
+
+
+def test_steps_go_where_a_motion_goes(chain):
+    """Keys at every frame on straight lines are what step() makes of poses."""
+    frames = np.arange(40)
+    moves = np.stack([frames / 9, np.sin(frames / 5), 0 * frames], axis=1)
+    motion = mmdskin.Motion.from_tracks([("root", frames, moves, None, None)])
+    wanted = chain.pose(motion, frames, physics=True)
+    simulation = mmdskin.Simulation(chain)
+    for frame in frames:
+        pose = simulation.step({"root": (moves[frame], None)})
+        assert np.allclose(pose.bone_matrices, wanted.bone_matrices[frame], rtol=0, atol=1e-3)
+        assert np.isclose(simulation.frame, frame)
+
+
+def test_bones_turn_the_short_way_in_a_step(chain):
+    turn = {"root": (None, (0, 0, -np.sin(0.2), -np.cos(0.2)))}
+    other = {"root": (None, (0, 0, np.sin(0.2), np.cos(0.2)))}
+    physics = mmdskin.Physics(hz=240)
+    ways = []
+    for given in (turn, other):
+        simulation = mmdskin.Simulation(chain, None, physics)
+        simulation.step()
+        ways.append(simulation.step(given))
+    assert np.allclose(ways[0].bone_matrices, ways[1].bone_matrices, rtol=0, atol=1e-5)
+
+
+def test_any_length_of_step_takes_its_time():
+    """Free fall without damping in time t, whatever the rate: 1 / 2 g t squared."""
+    file = hanging.chain_file((PHYSICS,))
+    file.joints = []
+    file.rigid_bodies[1].linear_damping = 0
+    model = hanging.load(file)
+    settings = mmdskin.Physics(hz=20000, gravity=(0, -9, 0), settle=0, damping_extra=False)
+    for rate in (24, 25, 30, 59.94, 144):
+        simulation = mmdskin.Simulation(model, None, settings)
+        simulation.step()
+        for _ in range(12):
+            pose = simulation.step(seconds=1 / rate)
+        fall = heads(model, pose)[1, 1] - 20
+        assert np.isclose(fall, -4.5 * (12 / rate) ** 2, rtol=5e-3)
+        assert np.isclose(simulation.frame, 12 * 30 / rate)
+
+
+def test_a_step_of_no_time_moves_no_body(chain):
+    simulation = mmdskin.Simulation(chain)
+    first = simulation.step()
+    assert same(simulation.step(seconds=0), first)
+
+
+def test_after_a_reset_steps_begin_anew(chain):
+    simulation = mmdskin.Simulation(chain)
+    first = simulation.step()
+    simulation.step({"root": ((3, 0, 0), None)})
+    simulation.reset()
+    assert same(simulation.step(), first)
+    simulation.step({"root": ((3, 0, 0), None)})
+    assert same(simulation.pose(30), chain.pose(None, 30, physics=True))
+    assert same(simulation.step(), first)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"seconds": -1}, "seconds: -1, expected 0 to 3600"),
+        ({"seconds": float("nan")}, "seconds: nan"),
+        ({"rotations": np.zeros((6, 4)), "translations": np.zeros((6, 3))}, "has no length"),
+        ({"translations": np.zeros((2, 6, 3)), "rotations": np.ones((6, 4))}, "expected one pose"),
+    ],
+)
+def test_a_refused_step_changes_nothing(chain, given, words):
+    one, other = mmdskin.Simulation(chain), mmdskin.Simulation(chain)
+    one.step(), other.step()
+    with pytest.raises(ValueError, match=words):
+        one.step(**given)
+    move = {"root": ((1, 0, 0), None)}
+    assert same(one.step(move), other.step(move))
+
+
+def test_a_simulation_of_a_motion_is_not_stepped(chain, swing):
+    with pytest.raises(ValueError, match="posed by its frames"):
+        mmdskin.Simulation(chain, swing).step()
+
+
+# What a simulation tells
+
+
+def test_notes_name_what_is_odd(swing):
+    file = hanging.chain_file()
+    file.version = 2.1
+    file.joints[1].kind = file.joints[2].kind = 5
+    file.joints.append(pmx.Joint("nowhere", body_a=2, body_b=2))
+    file.rigid_bodies[3].mass = 0.0
+    notes = mmdskin.Simulation(hanging.load(file), swing).notes
+    assert notes == (
+        'joint 1 "j12" is solved by its limits, as 6dof (and 1 more)',
+        'joint 4 "nowhere" does not join two bodies, and does nothing',
+        'body 3 "b3" has no mass, so that nothing moves it',
+    )
+
+
+def test_a_sound_model_has_no_notes(chain, swing):
+    simulation = mmdskin.Simulation(chain, swing)
+    simulation.pose(90)
+    assert simulation.notes == ()
+
+
+def test_strain_is_how_far_joints_stand_beyond_their_limits():
+    """A ball in the middle of two roots that go apart by 16 units, locked to both."""
+    file = hanging.chain_file((PHYSICS,))
+    file.bones.append(pmx.Bone("other", position=(0, 20, 0)))
+    file.rigid_bodies.append(hanging.ball(3, (0, 20, 0), FOLLOWS))
+    at = file.rigid_bodies[1].position
+    file.joints = [hanging.joint(0, 1, at), hanging.joint(2, 1, at)]
+    keys = [("root", [0, 30], [(0, 0, 0), (0, 8, 0)]), ("other", [0, 30], [(0, 0, 0), (0, -8, 0)])]
+    motion = mmdskin.Motion.from_tracks([(*track, None, None) for track in keys])
+    still = mmdskin.Physics(gravity=(0, 0, 0))
+    simulation = mmdskin.Simulation(hanging.load(file), motion, still)
+    assert simulation.strain.shape == (2, 2)
+    simulation.pose(0)
+    assert np.allclose(simulation.strain, 0)
+    simulation.pose(60)
+    # the joint that is solved last has its way
+    assert np.allclose(simulation.strain, [(16, 0), (0, 0)], rtol=0, atol=1e-5)
+    # seen twice a second; 6 units apart is the bar
+    (note,) = simulation.notes
+    assert note.startswith('joint 0 "j01" stands 8.')
+    assert note.endswith(" units beyond its limits at frame 15")
+
+
+def test_members_say_what_it_was_made_of(chain, swing):
+    physics = mmdskin.Physics(gravity=[0, -9.8, 0], ground=-2)
+    simulation = mmdskin.Simulation(chain, swing, physics)
+    assert simulation.model is chain
+    assert simulation.motion is swing
+    assert simulation.physics == physics._replace(gravity=(0, -9.8, 0))
+    assert simulation.frame == 0
+    simulation.pose(12.5)
+    assert simulation.frame == 12.5
+
+
+def test_the_ground_may_be_anywhere():
+    file = hanging.chain_file((PHYSICS,), height=5.0)
+    file.joints = []
+    file.rigid_bodies[1].mask = 0xFFFF
+    model = hanging.load(file)
+    for ground, lowest in ((True, 0), (0, 0), (-3, -3), (1.5, 1.5)):
+        pose = model.pose(None, 200, physics=mmdskin.Physics(ground=ground))
+        body = np.array((*model.rigid_bodies[1].position, 1))
+        assert np.isclose((pose.bone_matrices[1] @ body)[1], lowest + 0.2, atol=2e-3)
+    gone = model.pose(None, 200, physics=mmdskin.Physics(ground=False))
+    assert heads(model, gone)[1, 1] < -100

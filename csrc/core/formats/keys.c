@@ -56,6 +56,7 @@ void mmd_bone_track_alloc(mmd_reader *r, mmd_bone_track *track, size_t count)
     track->translations = mmd_reader_alloc(r, count, 3 * sizeof *track->translations);
     track->rotations = mmd_reader_alloc(r, count, 4 * sizeof *track->rotations);
     track->interpolation = mmd_reader_alloc(r, count, 16);
+    track->physics = mmd_reader_alloc(r, count, 1);
 }
 
 void mmd_morph_track_alloc(mmd_reader *r, mmd_morph_track *track, size_t count)

@@ -161,6 +161,7 @@ static bool take_bone(builder *b, const mmd_bone_track *given, mmd_bone_track *t
         {"translations", NUMBERS, 3, 0, given->translations, zeros, track->translations},
         {"rotations", ROTATIONS, 4, 0, given->rotations, identity, track->rotations},
         {"interpolation", SMALL, 16, 127, given->interpolation, straight, track->interpolation},
+        {"physics", SMALL, 1, 1, given->physics, &yes, track->physics},
     };
     return take_columns(b, columns, sizeof columns / sizeof *columns, track->frames);
 }

@@ -160,7 +160,9 @@ static void read_bone_key(mmd_bytes in, mmd_bone_track *track, size_t k)
     track->frames[k] = mmd_bytes_u32(&in);
     mmd_bytes_f32s(&in, track->translations + 3 * k, 3);
     read_rotation(&in, track->rotations + 4 * k);
-    read_interpolation(mmd_bytes_take(&in, 64), track->interpolation + 16 * k);
+    const uint8_t *block = mmd_bytes_take(&in, 64);
+    read_interpolation(block, track->interpolation + 16 * k);
+    track->physics[k] = memcmp(block + 2, mmd_vmd_physics_off, sizeof mmd_vmd_physics_off) != 0;
 }
 
 static bool read_bones(vmd *v)

@@ -19,6 +19,9 @@ enum {
     MMD_VMD_IK_NAME = 20, /* MMD leaves anything behind the first 15 */
 };
 
+/* The third and fourth byte of a bone key's curves where physics is off; zeros: on. */
+static const uint8_t mmd_vmd_physics_off[2] = {0x63, 0x0F};
+
 bool mmd_vmd_is(const uint8_t *bytes, size_t size);
 bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err);
 

@@ -106,14 +106,15 @@ static bool put_header(writer *w, const mmd_motion *motion)
 }
 
 /* Four rows of the same sixteen numbers, each one place on, with zeros behind them: a reader finds
-   channel c from the beginning of row c on. Two of the first row are the switch of physics, zero
-   for on. */
-static void put_interpolation(writer *w, const uint8_t curves[16])
+   channel c from the beginning of row c on. Two of the first row are the switch of physics. */
+static void put_curves(writer *w, const uint8_t curves[16], bool physics)
 {
     for (int row = 0; row < 4; row++)
         for (int i = row; i < 16 + row; i++) {
-            bool physics = row == 0 && (i == 2 || i == 3);
-            put_u8(w, i < 16 && !physics ? curves[4 * (i % 4) + i / 4] : 0);
+            if (row == 0 && (i == 2 || i == 3))
+                put_u8(w, physics ? 0 : mmd_vmd_physics_off[i - 2]);
+            else
+                put_u8(w, i < 16 ? curves[4 * (i % 4) + i / 4] : 0);
         }
 }
 
@@ -146,7 +147,7 @@ static bool put_bones(writer *w, const mmd_motion *motion)
             put_u32(w, tracks[t].frames[k]);
             put_f32s(w, tracks[t].translations + 3 * k, 3);
             put_f32s(w, tracks[t].rotations + 4 * k, 4);
-            put_interpolation(w, tracks[t].interpolation + 16 * k);
+            put_curves(w, tracks[t].interpolation + 16 * k, tracks[t].physics[k]);
         }
     return true;
 }

@@ -305,6 +305,7 @@ static bool fill_motion(vpd *v)
         memcpy(track->rotations, v->poses[i].rotation, sizeof v->poses[i].rotation);
         for (int k = 0; k < 4; k++)
             memcpy(track->interpolation + 4 * k, straight, sizeof straight);
+        track->physics[0] = 1;
     }
     motion->morph_tracks = mmd_reader_alloc(r, v->morphs.count, sizeof *motion->morph_tracks);
     for (size_t i = 0; i < v->morphs.count && !r->no_memory; i++) {

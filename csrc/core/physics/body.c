@@ -64,13 +64,18 @@ void mmd_body_init(const mmd_rigid_body *source, double step, mmd_body *body)
         body->state.position[i] = (double)source->position[i];
     mmd_rest_rotation(source->rotation, body->state.rotation);
     mmd_body_set_period(body, step);
-    if (!body->follows && source->mass > 0) {
-        double inertia[3];
+    mmd_body_hold(body, source, body->follows);
+}
+
+void mmd_body_hold(mmd_body *body, const mmd_rigid_body *source, bool held)
+{
+    bool moves = !held && source->mass > 0;
+    double inertia[3] = {0};
+    if (moves)
         shape_inertia(source, inertia);
-        body->inverse_mass = 1 / (double)source->mass;
-        for (int i = 0; i < 3; i++)
-            body->inverse_inertia[i] = inertia[i] > 0 ? 1 / inertia[i] : 0;
-    }
+    body->inverse_mass = moves ? 1 / (double)source->mass : 0;
+    for (int i = 0; i < 3; i++)
+        body->inverse_inertia[i] = inertia[i] > 0 ? 1 / inertia[i] : 0;
     mmd_body_placed(body);
 }
 

@@ -43,6 +43,9 @@ void mmd_body_placed(mmd_body *body);
 /* The length of the steps from here on, in seconds. */
 void mmd_body_set_period(mmd_body *body, double step);
 
+/* While it is held nothing moves it, and its places are given. `source` is what it was made of. */
+void mmd_body_hold(mmd_body *body, const mmd_rigid_body *source, bool held);
+
 /* Takes its speed. */
 void mmd_body_rest(mmd_body *body);
 

@@ -181,6 +181,38 @@ static void angular_row(const mmd_held_joint *joint, const mmd_body *bodies, con
     mmd_row_aim(row, bodies, held.target);
 }
 
+static double excess(const mmd_joint_axis axes[3], const double places[3])
+{
+    double beyond[3] = {0};
+    for (int i = 0; i < 3; i++)
+        if (axes[i].lower <= axes[i].upper)
+            beyond[i] = fmax(0, fmax(axes[i].lower - places[i], places[i] - axes[i].upper));
+    return mmd_length3(beyond);
+}
+
+double mmd_joint_stretch(const mmd_held_joint *joint, const mmd_body *bodies)
+{
+    mmd_joint_frame a, b;
+    double apart[3], places[3];
+    frame_place(&joint->frame_a, &bodies[joint->a], &a);
+    frame_place(&joint->frame_b, &bodies[joint->b], &b);
+    mmd_subtract3(b.position, a.position, apart);
+    mmd_untransform3(a.axes, apart, places);
+    return excess(joint->along, places);
+}
+
+double mmd_joint_twist(const mmd_held_joint *joint, const mmd_body *bodies)
+{
+    mmd_joint_frame a, b;
+    double angles[3], axes[3][3];
+    frame_place(&joint->frame_a, &bodies[joint->a], &a);
+    frame_place(&joint->frame_b, &bodies[joint->b], &b);
+    euler_angles(&a, &b, angles, axes);
+    for (int i = 0; i < 3; i++)
+        angles[i] = nearer_angle(angles[i], &joint->about[i]);
+    return excess(joint->about, angles);
+}
+
 size_t mmd_joint_rows(const mmd_held_joint *joint, const mmd_body *bodies, double step,
                       size_t iterations, mmd_row *rows)
 {

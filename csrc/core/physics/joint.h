@@ -18,6 +18,7 @@ typedef struct mmd_joint_frame {
 } mmd_joint_frame;
 
 typedef struct mmd_held_joint {
+    size_t number; /* among all joints of the world's desc */
     size_t a, b;
     mmd_joint_frame frame_a, frame_b;
     mmd_joint_axis along[3], about[3];
@@ -25,6 +26,12 @@ typedef struct mmd_held_joint {
 
 /* `source` names two of the bodies, which are at rest. */
 void mmd_joint_init(const mmd_joint *source, const mmd_body *bodies, mmd_held_joint *joint);
+
+/* How far it stands beyond its limits, along its axes: units. */
+double mmd_joint_stretch(const mmd_held_joint *joint, const mmd_body *bodies);
+
+/* The same about them, Euler angles: radians. */
+double mmd_joint_twist(const mmd_held_joint *joint, const mmd_body *bodies);
 
 /* The rows of this step, at most MMD_JOINT_ROWS; returns their number. */
 size_t mmd_joint_rows(const mmd_held_joint *joint, const mmd_body *bodies, double step,

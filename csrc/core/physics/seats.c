@@ -45,8 +45,9 @@ bool mmd_seats_init(mmd_arena *arena, const mmd_rig *rig, const mmd_body *bodies
         seats->drivers[b] = -1;
     for (size_t i = 0; i < count; i++) {
         int32_t bone = model->rigid_bodies[i].bone;
-        seat_init(rig, &bodies[i], bone, &seats->seats[i]);
-        if (bone >= 0 && !bodies[i].follows)
+        bool hangs = bone >= 0, begins = !hangs && !bodies[i].follows && rig->bone_count > 0;
+        seat_init(rig, &bodies[i], begins ? 0 : bone, &seats->seats[i]);
+        if (hangs && !bodies[i].follows)
             seats->drivers[bone] = (int32_t)i;
     }
     /* What hangs on a bone that physics moves goes all the way with physics. */

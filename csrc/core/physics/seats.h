@@ -12,7 +12,7 @@ typedef struct mmd_stand {
 
 /* A body in the axes of its bone, whose rest axes are those of the model. */
 typedef struct mmd_seat {
-    int32_t bone;     /* -1: none */
+    int32_t bone;     /* -1: none; bodies of no bone that move begin under the first one */
     bool turns;       /* of the bone it only sets the rotation */
     double offset[3]; /* from the bone */
     double turn[4];

@@ -25,7 +25,8 @@ typedef struct mmd_physics {
 
 enum {
     MMD_SIMULATION_FRAMES = 10000000, /* from the start on, at most */
-    MMD_SIMULATION_SETTLE = 100000
+    MMD_SIMULATION_SETTLE = 100000,
+    MMD_SIMULATION_SECONDS = 3600 /* of a way, at most */
 };
 
 extern const mmd_physics mmd_physics_default;
@@ -45,10 +46,30 @@ bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames
    start have no physics. */
 bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps);
 
-/* The pose of the frame that has been got to: (B,4,4) and (M,) as mmd_pose() writes them. */
+/* The pose of the frame, or of the way, that has been got to the end of: (B,4,4) and (M,) as
+   mmd_pose() writes them. */
 void mmd_simulation_pose(mmd_simulation *simulation, double frame, float *matrices, float *sliders);
+void mmd_simulation_pose_given(mmd_simulation *simulation, float *matrices, float *sliders);
 
-/* Back to before the start; what it remembers is kept. */
+/* Without a motion, by poses that are given: a way of `seconds` to the local values of a job of one
+   frame. The first one after a reset, or after a frame was sought, is the start. Fails with
+   MMD_E_ARGUMENT, and changes nothing. */
+bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, double seconds,
+                        mmd_error *err);
+/* Goes that way, as mmd_simulation_seek() does. */
+bool mmd_simulation_walk(mmd_simulation *simulation, size_t *steps);
+
+/* Back to before the start. */
 void mmd_simulation_reset(mmd_simulation *simulation);
+
+/* Where it is: of the last frame that was posed, or of given poses 30 times the seconds. */
+double mmd_simulation_frame(const mmd_simulation *simulation);
+
+/* (J,2) of the model's joints, as mmd_world_strain() has it. */
+void mmd_simulation_strain(const mmd_simulation *simulation, double *strain);
+
+/* What a user should know of the model and of what has been run; false when there are not as
+   many. */
+bool mmd_simulation_note(const mmd_simulation *simulation, size_t index, char text[256]);
 
 #endif

@@ -12,7 +12,7 @@ enum { SHAPES = 3, MODES = 3, KINDS = 6 };
 
 struct mmd_world {
     mmd_arena arena;
-    size_t body_count, follower_count, joint_count;
+    size_t body_count, follower_count, joint_count, given_joints;
     mmd_body *bodies;       /* the ground is behind the last one */
     mmd_held_joint *joints; /* those that are solved, in their order */
     mmd_row *rows;          /* room for all rows of the joints */
@@ -159,11 +159,15 @@ static bool take_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error 
     world->joints = mmd_arena_alloc(&world->arena, count, sizeof *world->joints);
     if (!world->joints)
         return mmd_fail_memory(err);
+    world->given_joints = desc->joint_count;
     for (size_t i = 0; i < count; i++) {
-        const mmd_joint *joint =
-            &desc->joints[desc->joint_order ? (size_t)desc->joint_order[i] : i];
-        if (is_solved(joint, world->bodies))
-            mmd_joint_init(joint, world->bodies, &world->joints[world->joint_count++]);
+        size_t number = desc->joint_order ? (size_t)desc->joint_order[i] : i;
+        mmd_held_joint *joint = &world->joints[world->joint_count];
+        if (!is_solved(&desc->joints[number], world->bodies))
+            continue;
+        mmd_joint_init(&desc->joints[number], world->bodies, joint);
+        joint->number = number;
+        world->joint_count++;
     }
     return true;
 }
@@ -288,6 +292,31 @@ size_t mmd_world_points(const mmd_world *world, double *points)
         }
     }
     return touch->point_count;
+}
+
+void mmd_world_strain(const mmd_world *world, double *strain)
+{
+    if (world->given_joints)
+        memset(strain, 0, 2 * world->given_joints * sizeof *strain);
+    for (size_t i = 0; i < world->joint_count; i++) {
+        const mmd_held_joint *joint = &world->joints[i];
+        strain[2 * joint->number] = mmd_joint_stretch(joint, world->bodies);
+        strain[2 * joint->number + 1] = mmd_joint_twist(joint, world->bodies);
+    }
+}
+
+double mmd_world_stretch(const mmd_world *world, size_t *joint)
+{
+    double most = 0;
+    *joint = 0;
+    for (size_t i = 0; i < world->joint_count; i++) {
+        double stretch = mmd_joint_stretch(&world->joints[i], world->bodies);
+        if (stretch > most) {
+            most = stretch;
+            *joint = world->joints[i].number;
+        }
+    }
+    return most;
 }
 
 mmd_body *mmd_world_bodies(mmd_world *world)

@@ -45,6 +45,14 @@ bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err);
    direction from there to a, the distance along it, the impulse. NULL counts only. */
 size_t mmd_world_points(const mmd_world *world, double *points);
 
+/* (J,2) how far each joint of the desc stands beyond its limits: units along its axes, radians
+   about them. 0 for those that are not solved. */
+void mmd_world_strain(const mmd_world *world, double *strain);
+
+/* The joint that stands farthest beyond its limits along its axes, and how far; 0 without joints.
+ */
+double mmd_world_stretch(const mmd_world *world, size_t *joint);
+
 /* For a simulation, which keeps what it writes finite. Bodies in their order, to be read and moved
    between steps; a step with the bodies as they are; contacts forgotten; another length of the
    steps, in seconds. */

@@ -273,6 +273,11 @@ const float *mmd_poser_weights(const mmd_poser *poser)
     return poser->weights;
 }
 
+const mmd_binding *mmd_poser_binding(const mmd_poser *poser)
+{
+    return poser->binding;
+}
+
 mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t first, size_t count)
 {
     mmd_pose_job slice = *job;

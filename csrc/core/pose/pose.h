@@ -2,6 +2,7 @@
 #ifndef MMD_POSE_H
 #define MMD_POSE_H
 
+#include "core/pose/binding.h"
 #include "core/pose/place.h"
 
 /* What mmd_pose_run() takes for granted: numbers are finite, rotations have a length, counts of
@@ -22,8 +23,10 @@ void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f
 void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job);
 void mmd_pose_store(const mmd_poser *poser, float *matrices);
 
-/* The bones between those parts, and (M,) the weights of morphs after groups and flips. */
+/* The bones between those parts, (M,) the weights of morphs after groups and flips, and the tracks
+   of the motion, NULL without one. */
 mmd_frame *mmd_poser_frame(mmd_poser *poser);
 const float *mmd_poser_weights(const mmd_poser *poser);
+const mmd_binding *mmd_poser_binding(const mmd_poser *poser);
 
 #endif

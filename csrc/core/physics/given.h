@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_GIVEN_H
+#define MMD_GIVEN_H
+
+#include "core/base/arena.h"
+
+/* Local values of one pose, as a mmd_pose_job has them. */
+typedef struct mmd_locals_given {
+    float *translations, *rotations, *sliders; /* (B,3), (B,4), (M,) */
+} mmd_locals_given;
+
+/* The way from one given pose to the next. */
+typedef struct mmd_given {
+    size_t bone_count, morph_count;
+    mmd_locals_given from, to, now;
+} mmd_given;
+
+/* At rest. False when memory is short. */
+bool mmd_given_init(mmd_arena *arena, size_t bone_count, size_t morph_count, mmd_given *given);
+
+/* The way from where it is now to the values of a job of one frame, which was checked. */
+void mmd_given_aim(mmd_given *given, const mmd_pose_job *job);
+
+/* A share of the way, 0 to 1: straight, and by the shorter turn. */
+void mmd_given_go(mmd_given *given, double share);
+
+#endif
