@@ -282,12 +282,14 @@ def write(
     """
     kept = before(curve, frames[0])
     early = len(kept.get("co", ()))
+    count = early + len(frames)
     curve.keyframe_points.clear()
-    curve.keyframe_points.add(early + len(frames))
-    points = {name: _member(curve, name) for name in (kept or ("co", "interpolation"))}
+    curve.keyframe_points.add(count)
+    points = {"co": np.empty((count, 2), np.float32), "interpolation": np.empty((count, 1), "i4")}
     for name, column in kept.items():
+        points[name] = _member(curve, name)  # of new keyframes: Blender's defaults
         points[name][:early] = column
-    points["co"][early:] = np.stack([frames, values], axis=1)
+    points["co"][early:, 0], points["co"][early:, 1] = frames, values
     ways = _ITEMS["interpolation"]
     points["interpolation"][early:] = ways["LINEAR"]
     if handles is not None:
@@ -295,9 +297,9 @@ def write(
             handles.holds, ways["CONSTANT"], ways["BEZIER"]
         )
         for side, column in (("handle_left", handles.left), ("handle_right", handles.right)):
-            points.setdefault(side, _member(curve, side))[early:] = column
-            types = points.setdefault(f"{side}_type", _member(curve, f"{side}_type"))
-            types[early:] = _ITEMS[f"{side}_type"]["FREE"]
+            types = f"{side}_type"
+            points.setdefault(side, np.empty((count, 2), np.float32))[early:] = column
+            points.setdefault(types, np.empty((count, 1), "i4"))[early:] = _ITEMS[types]["FREE"]
     # The types first: a handle that is not free follows from its neighbours.
     for name in sorted(points, key=lambda name: name not in _ENUMS):
         _set_member(curve, name, points[name])

@@ -5,6 +5,7 @@ Every bone of the file gets the channels that make it stand where MMD puts it, I
 motion solved.
 """
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -40,19 +41,23 @@ def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> 
     rests = np.array([bone.matrix_local for bone in bones], np.float64).reshape(-1, 4, 4)
     inverse_rests = np.linalg.inv(rests)
     # What Blender will make of the parents' channels, so that no rounding is passed on.
-    channels, shown = [], {}
+    channels: list[Channels] = []
+    shown: dict[str, np.ndarray] = {}
+    inverse = functools.cache(lambda name: _inverses(shown[name]))
     for bone, rest, inverse_rest in zip(bones, rests, inverse_rests, strict=True):
         wanted = matrices[:, number[bone.name]].astype(np.float64)
         if bone.name not in source.rig.bones:
             shown[bone.name] = wanted
             continue
-        parent = shown[bone.parent.name] if bone.parent else np.eye(4)[None]
-        basis = inverse_rest @ _inverses(parent) @ wanted @ rest
+        above = bone.parent.name if bone.parent else None
+        basis = inverse_rest @ (inverse(above) @ wanted if above else wanted) @ rest
         locations, rotations = basis[:, :3, 3], _quaternions(basis[:, :3, :3])
         _settle(locations, _STILL * size)
         _settle(rotations, _STILL)
         basis[:, :3, :3] = _matrices(rotations)
-        shown[bone.name] = parent @ rest @ basis @ inverse_rest
+        shown[bone.name] = rest @ basis @ inverse_rest
+        if above:
+            shown[bone.name] = shown[above] @ shown[bone.name]
         moves = bool(locations.any() or (np.abs(rotations[:, 1:]) > _STILL).any())
         channels.append(Channels(bone.name, locations.copy(), rotations, moves))
     return channels
@@ -106,11 +111,19 @@ def _differ(values, others):
 
 def _inverses(matrices):
     """(F, 4, 4) of affine matrices; `np.linalg.inv` takes ten times as long for many small ones."""
-    a, b, c = matrices[:, :3, :3].transpose(1, 0, 2)
-    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=2)
-    result = np.tile(np.eye(4), (len(matrices), 1, 1))
-    result[:, :3, :3] = cofactors / (a * cofactors[:, :, 0]).sum(axis=1)[:, None, None]
-    result[:, :3, 3:] = -result[:, :3, :3] @ matrices[:, :3, 3:]
+    # Members before matrices, so that each product is one of long rows.
+    rows = np.ascontiguousarray(matrices[:, :3].transpose(1, 2, 0))
+    linear, offset = rows[:, :3], rows[:, 3]
+    cofactors = np.empty_like(linear)
+    for i in range(3):
+        b, c = linear[i - 2], linear[i - 1]
+        for k in range(3):
+            cofactors[i, k] = b[k - 2] * c[k - 1] - b[k - 1] * c[k - 2]
+    inverse = cofactors.transpose(1, 0, 2) / (linear[0] * cofactors[0]).sum(axis=0)
+    result = np.zeros_like(matrices)
+    result[:, :3, :3] = inverse.transpose(2, 0, 1)
+    result[:, :3, 3] = -np.einsum("ikf,kf->fi", inverse, offset)
+    result[:, 3, 3] = 1
     return result
 
 
@@ -147,6 +160,8 @@ def _matrices(quaternions):
 
 def _settle(values, tolerance):
     """Give channels (F, n) that do not change one value, and zero where that is meant."""
-    still = np.ptp(values, axis=0) <= tolerance
-    values[:, still] = np.median(values[:, still], axis=0)
-    values[:, still & (np.abs(values[0]) <= tolerance)] = 0
+    columns = np.ascontiguousarray(values.T)
+    low, high = columns.min(axis=1), columns.max(axis=1)
+    still = high - low <= tolerance
+    middle = (low + high) / 2
+    values[:, still] = np.where(np.abs(middle) <= tolerance, 0, middle)[still]
