@@ -11,6 +11,15 @@ from ..actions import Handles
 _END = 127  # of both axes of a curve in the file
 _THIRDS = np.array([[1.0, 1.0], [2.0, 2.0]]) / 3  # a straight line at an even pace
 _SAMPLES = np.linspace(0, 1, 17)[1:-1]
+# Of a cubic from 0 to 1 at the samples: what its inner points and its end add.
+_FIRST, _SECOND, _LAST = (
+    3 * (1 - _SAMPLES) ** 2 * _SAMPLES,
+    3 * (1 - _SAMPLES) * _SAMPLES**2,
+    _SAMPLES**3,
+)
+_FIT = np.linalg.pinv(np.stack([_FIRST, _SECOND], axis=1))  # inner points of what is sampled
+_BISECTIONS = 24
+_LEAST_PART = 1e-4  # of a channel's way that counts
 _STIFFNESS = 1e-3  # of handles against leaving the chord; without it they can pass through zero
 
 
@@ -22,6 +31,50 @@ def handles(frames: np.ndarray, values: np.ndarray, curves: np.ndarray, holds=No
     points = curves[1:].reshape(-1, 2, 2) / _END
     heights = np.diff(values)[:, None] * points[..., 1] + values[:-1, None]
     return _handles(frames, values, points[..., 0], heights, holds)
+
+
+def location_handles(
+    frames: np.ndarray, locations: np.ndarray, curves: np.ndarray, axes: np.ndarray
+) -> list[Handles]:
+    """Of the three channels of a bone whose axes are others than the file's.
+
+    (K, 3, 4) `curves` are the file's, `axes` (3, 3) takes its translations to locations. A channel
+    that mixes axes has the curve of the one that moves it most, its handles as high as the others
+    make it go, by least squares.
+    """
+    parts = np.diff(locations @ np.linalg.inv(axes).T, axis=0)[:, None] * axes
+    points = curves[1:].reshape(-1, 3, 2, 2) / _END
+    most = np.abs(parts).argmax(axis=2)
+    lead = np.take_along_axis(points, most[:, :, None, None], axis=1)
+    heights = np.diff(locations, axis=0)[..., None] * lead[..., 1] + locations[:-1, :, None]
+    bends = (points[..., 0] != points[..., 1]).any(axis=-1)
+    for axis in range(3):
+        part, other = parts[..., axis], np.broadcast_to(points[:, None, axis], lead.shape)
+        lead_bends = np.take_along_axis(bends, most, axis=1)
+        differs = (other != lead).any(axis=(2, 3)) & (bends[:, None, axis] | lead_bends)
+        mixed = differs & (np.abs(part) > _LEAST_PART * np.abs(parts).max(axis=2))
+        way = _along(other[mixed], lead[mixed]) - _heights(lead[mixed][..., 1])
+        heights[mixed] += part[mixed][:, None] * (way @ _FIT.T)
+    return [_handles(frames, locations[:, i], lead[:, i, :, 0], heights[:, i]) for i in range(3)]
+
+
+def _along(points, lead):
+    """(N, T) heights of curves where the curves of `lead` are at the samples; (N, 2, 2) each."""
+    wanted = _heights(lead[..., 0])
+    low, high = np.zeros_like(wanted), np.ones_like(wanted)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        is_before = _cubic(points[..., 0], middle) < wanted
+        low, high = np.where(is_before, middle, low), np.where(is_before, high, middle)
+    return _cubic(points[..., 1], low)
+
+
+def _heights(points):
+    return points[:, :1] * _FIRST + points[:, 1:] * _SECOND + _LAST
+
+
+def _cubic(points, t):
+    return 3 * (1 - t) ** 2 * t * points[:, :1] + 3 * (1 - t) * t**2 * points[:, 1:] + t**3
 
 
 def steps(frames: np.ndarray, values: np.ndarray) -> Handles:
@@ -62,15 +115,14 @@ def _arc_points(angles, paces):
 
     Least squares of how far their directions are from those of the pace.
     """
-    t = _SAMPLES
-    first, second, third, last = (1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3
-    turned = angles[:, None] * (second * paces[:, :1] + third * paces[:, 1:] + last)
+    start = (1 - _SAMPLES) ** 3
+    turned = angles[:, None] * _heights(paces)
     sine, cosine = np.sin(turned), np.cos(turned)
     ends = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     chord = np.array([1.0, 0]) + (ends - (1, 0))[:, None] * paces[..., None]
     # Of a point (x, y) of the cubic x sine - y cosine is zero where its direction is right.
-    rows = np.stack([second * sine, -second * cosine, third * sine, -third * cosine], axis=-1)
-    known = first * sine + last * (ends[:, :1] * sine - ends[:, 1:] * cosine)
+    rows = np.stack([_FIRST * sine, -_FIRST * cosine, _SECOND * sine, -_SECOND * cosine], axis=-1)
+    known = start * sine + _LAST * (ends[:, :1] * sine - ends[:, 1:] * cosine)
     left = -known - np.einsum("snp,sp->sn", rows, chord.reshape(-1, 4))
     normal = np.einsum("snp,snq->spq", rows, rows) + _STIFFNESS * np.eye(4)
     shift = np.linalg.solve(normal, np.einsum("snp,sn->sp", rows, left)[..., None])

@@ -210,21 +210,15 @@ def _turned(rotations, curves, frame):
 
 
 def _write_locations(curves, track):
-    frames, values, bends = _joined(curves, track.frames, track.locations, track.location_curves)
-    if not np.ptp(values, axis=0).any():
-        frames, values, bends = frames[:1], values[:1], bends[:1]
-    for index, curve in enumerate(curves):
-        handles = bezier.handles(frames, values[:, index], bends[:, index])
-        _write_bent(curve, frames, values[:, index], handles)
+    frames, values, bends = _joined(curves, track.frames, track.locations, track.curves[:, :3])
+    handles = bezier.location_handles(frames, values, bends, track.axes)
+    _write_bent(curves, frames, values, handles)
 
 
 def _write_rotations(curves, track):
     rotations = _turned(track.rotations, curves, track.frames[0])
-    frames, values, bends = _joined(curves, track.frames, rotations, track.rotation_curves)
-    if not np.ptp(values, axis=0).any():
-        frames, values, bends = frames[:1], values[:1], bends[:1]
-    for index, handles in enumerate(bezier.rotation_handles(frames, values, bends)):
-        _write_bent(curves[index], frames, values[:, index], handles)
+    frames, values, bends = _joined(curves, track.frames, rotations, track.curves[:, 3])
+    _write_bent(curves, frames, values, bezier.rotation_handles(frames, values, bends))
 
 
 def _joined(curves, frames, values, bends):
@@ -239,12 +233,15 @@ def _joined(curves, frames, values, bends):
     return frames, np.vstack([last[:, 1], values]), np.concatenate([bends[:1], bends])
 
 
-def _write_bent(curve, frames, values, handles):
-    """Keyframes with handles; one that stands already keeps that to its left."""
-    kept = actions.before(curve, np.nextafter(frames[0], np.inf))
-    if len(kept) and kept["co"][-1, 0] == frames[0]:
-        handles.left[0] = kept["handle_left"][-1]
-    actions.write(curve, frames, values, handles)
+def _write_bent(curves, frames, values, handles):
+    """Keyframes with handles; a single one where the values never change."""
+    count = len(frames) if np.ptp(values, axis=0).any() else 1
+    for curve, column, (left, right, holds) in zip(curves, values.T, handles, strict=True):
+        kept = actions.before(curve, np.nextafter(frames[0], np.inf))
+        if kept and kept["co"][-1, 0] == frames[0]:  # where an earlier curve ends
+            left[0] = kept["handle_left"][-1]
+        bent = actions.Handles(left[:count], right[:count], holds[:count])
+        actions.write(curve, frames[:count], column[:count], bent)
 
 
 def _write(curve, frames, values):

@@ -21,8 +21,8 @@ class Track(NamedTuple):
     frames: np.ndarray  # (K,) float64 of the scene
     locations: np.ndarray  # (K, 3) float64
     rotations: np.ndarray  # (K, 4) float64 w x y z, without sudden changes of sign
-    location_curves: np.ndarray  # (K, 3, 4) uint8 that lead to each key, x1 y1 x2 y2
-    rotation_curves: np.ndarray  # (K, 4) uint8
+    curves: np.ndarray  # (K, 4, 4) uint8 that lead to each key, of the file's axes and rotation
+    axes: np.ndarray  # (3, 3) float64: from the file's translations to locations
 
 
 class Switch(NamedTuple):
@@ -56,8 +56,8 @@ def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
                 source.scene_frames(track.frames),
                 track.translations @ to_bone.T,
                 _continuous(_turned(rotations, np.linalg.solve(rest, turn))),
-                _curves(track, to_bone),
-                track.interpolation[:, 3],
+                track.interpolation,
+                to_bone,
             )
         )
     return found
@@ -125,14 +125,3 @@ def _continuous(rotations):
     turns = (rotations[1:] * rotations[:-1]).sum(axis=1) < 0
     signs = np.cumprod(np.append(1 if rotations[0, 0] >= 0 else -1, np.where(turns, -1, 1)))
     return rotations * signs[:, None]
-
-
-def _curves(track, to_bone):
-    """(K, 3, 4): of each channel the curve of the file's axis that moves it most on the way.
-
-    Where a bone's axes are the file's, as at the bones that usually move, there is no other.
-    """
-    steps = np.abs(np.diff(track.translations, axis=0, prepend=track.translations[:1]))
-    shares = steps[:, None] * np.abs(to_bone)
-    axes = np.where(shares.any(axis=2), shares.argmax(axis=2), np.abs(to_bone).argmax(axis=1))
-    return np.take_along_axis(track.interpolation, axes[:, :, None], axis=1)

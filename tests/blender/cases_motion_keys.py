@@ -182,15 +182,26 @@ class OwnKeys(OwnCase):
         for frame in FRAMES:
             self.assert_keys_stand(self.keys, frame)
 
-    def test_although_bones_were_rolled_and_the_model_is_mirrored(self):
+    def roll(self):
         scene.select(self.armature)
         bpy.ops.object.mode_set(mode="EDIT")
         for bone in self.armature.data.edit_bones:
             bone.roll += 1.0
         bpy.ops.object.mode_set(mode="OBJECT")
+
+    def test_bones_that_lie_across_stand_at_the_keys(self):
+        self.roll()
         self.imported(frame_start=0)
         for frame in FRAMES:
             self.assert_keys_stand(self.keys, frame)
+
+    def test_places_of_bones_that_lie_across_are_close_between_the_keys(self):
+        self.roll()
+        bones = [k for k in self.keys.bones if k.name == "左腕"]
+        keys = motion_file.Keys(bones=[k._replace(rotation=(0, 0, 0, 1)) for k in bones])
+        self.imported(self.write("moved.vmd", motion_file.write_vmd(keys)), frame_start=0)
+        for frame in range(31):
+            self.assert_keys_stand(keys, frame, moved=0.1)
 
     def test_mirrored(self):
         mirror = Matrix.Diagonal((-1, 1, 1, 1))
