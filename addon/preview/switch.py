@@ -25,6 +25,7 @@ from ..user_error import UserError
 from . import nodes, tick
 
 STATE = saved_state.PREVIEW
+_BY_MOTION = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it wait for time
 
 
 def is_on(armature: bpy.types.Object) -> bool:
@@ -97,6 +98,13 @@ def trouble_of(model: scene_model.SceneModel) -> str | None:
             return tr(
                 "'{name}' is no longer live: its driver, attribute or modifier is gone or off;"
                 " switch MMD Skinning on again",
+                name=obj.name,
+            )
+        by_motion = model.armature.mmdskin.source == "MOTION"
+        if is_live(obj) and _is_override(obj) and _follows_motion(obj) != by_motion:
+            return tr(
+                "'{name}' is a library override and keeps the pose source of its own file:"
+                " choose it there, or append the model",
                 name=obj.name,
             )
         lacks_normals = is_live(obj) and nodes.NORMALS not in obj.data.attributes
@@ -211,6 +219,11 @@ def _is_override(obj):
     return obj.override_library is not None or obj.data.override_library is not None
 
 
+def _follows_motion(obj):
+    """Whether a live mesh takes its pose from a motion file."""
+    return driver_of(obj.data).driver.expression == _BY_MOTION
+
+
 def _has_parts(obj):
     return STATE in obj or driver_of(obj.data) is not None
 
@@ -261,7 +274,7 @@ def _drive(obj, armature, bones, by_motion):
     _add_transform(driver, "armature", armature)
     _add_transform(driver, "object", obj)
     if by_motion:
-        expression = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it wait for time
+        expression = _BY_MOTION
     else:
         expression = f"{tick.FUNCTION}(self, depsgraph)"
         for number, name in enumerate(bones):

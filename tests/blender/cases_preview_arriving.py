@@ -148,6 +148,14 @@ class Arrives(Arriving):
         self.armature.mmdskin.deformation = "DUAL_QUATERNION"
         self.assertGreater(np.abs(scene.evaluated_positions(self.mesh) - shown).max(), 1e-4)
 
+    def test_an_override_says_that_it_keeps_the_pose_source_of_its_file(self):
+        self.override()
+        self.armature.mmdskin.source = "MOTION"
+        self.assert_live()
+        self.assertIn("keeps the pose source of its own file: choose it there", trouble(self.mesh))
+        self.armature.mmdskin.source = "ARMATURE"
+        self.assertIsNone(trouble(self.mesh))
+
 
 class NotLiveInItsFile(Arriving):
     live = False
