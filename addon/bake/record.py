@@ -27,7 +27,8 @@ def _nothing_baked():
         "keys": [],  # names of the baked keys
         "turns": [],  # of `joint_turns.Drivers`: names of properties of the Key datablock
         "muted": [],  # names of the keys muted since
-        # of `sliders.put_aside`: values of muted keys, data paths of their curves and drivers
+        # of `sliders.put_aside`: values of muted keys, data paths of their curves and drivers, and
+        # where there are such: ranges without 0, actions taken from others
         "sliders": {"values": {}, "curves": [], "drivers": []},
         "modifiers": {},  # name: [show_viewport, show_render] of those switched off
         "added": "",  # name of the modifier added

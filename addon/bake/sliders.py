@@ -28,6 +28,9 @@ def put_aside(obj, state):
                 curve.mute = True
                 noted[kind].append(curve.data_path)
     for key in muted:
+        if key.slider_min > 0 or key.slider_max < 0:  # such a slider cannot stand at 0
+            noted.setdefault("ranges", {})[key.name] = key.slider_min, key.slider_max
+            _set_range(key, min(key.slider_min, 0.0), max(key.slider_max, 0.0))
         key.value = 0.0
 
 
@@ -40,6 +43,9 @@ def bring_back(obj, noted):
         key = keys.key_blocks.get(name)
         if key is not None and not key.value:
             key.value = value
+    for name, limits in noted.get("ranges", {}).items():
+        if name in keys.key_blocks:
+            _set_range(keys.key_blocks[name], *limits)
     for kind, found in (("curves", _curves), ("drivers", _drivers)):
         for curve in found(keys, set(noted[kind])):
             curve.mute = False
@@ -83,19 +89,28 @@ def brought_back(parts):
                 _stand(obj, *standing)
 
 
+def _set_range(key, least, most):
+    # Blender keeps the one below the other, whichever is set first.
+    key.slider_min, key.slider_max, key.slider_min = least, most, least
+
+
 def _standing(obj):
-    """What `_stand` needs: values of the sliders by name, and what is mute of what moves them."""
+    """What `_stand` needs: the sliders by name, and what is mute of what moves them."""
     keys = obj.data.shape_keys
     blocks = keys.key_blocks if keys else ()
-    return {key.name: key.value for key in blocks}, [curve.mute for curve in _movers(keys)]
+    sliders = {key.name: (key.slider_min, key.slider_max, key.value) for key in blocks}
+    return sliders, [curve.mute for curve in _movers(keys)]
 
 
-def _stand(obj, values, mutes):
+def _stand(obj, sliders, mutes):
     keys = obj.data.shape_keys
     for curve, mute in zip(_movers(keys), mutes, strict=False):
         curve.mute = mute
     for key in keys.key_blocks if keys else ():
-        key.value = values.get(key.name, key.value)
+        if key.name in sliders:
+            *limits, value = sliders[key.name]
+            _set_range(key, *limits)
+            key.value = value
 
 
 def _movers(keys):

@@ -100,6 +100,28 @@ class AtZero(Sliders):
         self.assert_at_zero([1])
         self.assert_cleared(before)
 
+    def test_whose_range_has_no_zero(self):
+        for limits in ((0.2, 0.8), (-0.9, -0.1), (0.3, 10.0)):
+            with self.subTest(limits):
+                self.slider.slider_min = -10.0
+                self.slider.slider_max = limits[1]
+                self.slider.slider_min = limits[0]
+                self.slider.value = sum(limits) / 2
+                before = fingerprint.of_file()
+                self.bake()
+                self.assert_at_zero([1])
+                self.bake()
+                self.assert_at_zero([1])
+                self.assert_cleared(before)
+
+    def test_with_keyframes_and_a_range_without_zero(self):
+        self.key({1: 0.2, 4: 0.8})
+        self.slider.slider_min = 0.1
+        before = fingerprint.of_file()
+        self.bake(1, 4)
+        self.assert_at_zero(range(1, 5))
+        self.assert_cleared(before)
+
     def test_of_an_earlier_frame(self):
         self.bake()
         bpy.context.scene.frame_set(2)
