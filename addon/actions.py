@@ -32,8 +32,9 @@ _POINT = {  # members of a keyframe and their numbers; of enumerations the numbe
     "period": 1,
 }
 _ENUMS = ("handle_left_type", "handle_right_type", "interpolation", "easing", "type")
-# What foreach_get and foreach_set pass over, so that it takes a loop.
-_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else ("handle_left_type", "handle_right_type")
+# What foreach_set passes over, so that it takes a loop; and foreach_get, at least in linked actions.
+_SET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else ("handle_left_type", "handle_right_type")
+_GET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _ENUMS
 
 
 def value_path(name: str) -> str:
@@ -313,7 +314,7 @@ def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
 
 
 def _member(curve, name):
-    if name in _ONE_BY_ONE:
+    if name in _GET_ONE_BY_ONE:
         numbers = [_ITEMS[name][getattr(point, name)] for point in curve.keyframe_points]
         return np.array(numbers, np.int32).reshape(-1, 1)
     dtype = np.int32 if name in _ENUMS else np.float32
@@ -323,7 +324,7 @@ def _member(curve, name):
 
 
 def _set_member(curve, name, column):
-    if name in _ONE_BY_ONE:
+    if name in _SET_ONE_BY_ONE:
         names = {number: item for item, number in _ITEMS[name].items()}
         for point, number in zip(curve.keyframe_points, column.ravel().tolist(), strict=True):
             setattr(point, name, names[number])
