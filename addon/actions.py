@@ -153,6 +153,17 @@ def channels(block: Block) -> tuple[Any, dict[str, Any]]:
     return bag or strip.channelbags.new(data.action_slot), made
 
 
+def made(name: str) -> tuple[bpy.types.Action, Any, Any]:
+    """A new action for objects that nothing plays yet, its slot or None, and what has `fcurves`."""
+    action = bpy.data.actions.new(name)
+    if not _LAYERED:
+        action.id_root = "OBJECT"  # else constraints do not take it
+        return action, None, action
+    slot = action.slots.new(id_type="OBJECT", name=name)
+    strip = action.layers.new("Layer").strips.new(type="KEYFRAME")
+    return action, slot, strip.channelbags.new(slot)
+
+
 def take_back(block: Block, paths: Iterable[str], made: dict[str, Any]) -> None:
     """Remove the curves of these paths, and what `channels` has made to hold them."""
     data = block.animation_data

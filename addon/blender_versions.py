@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 
 HAS_FILE_HANDLERS = hasattr(bpy.types, "FileHandler")  # 4.1
+NODES_WRITE_UVS = bpy.app.version >= (3, 5)
 # Whether nodes can give a mesh any normals; before 4.5 they turn with the faces around them.
 HAS_FREE_NORMALS = hasattr(bpy.types, "GeometryNodeSetMeshNormal")
 

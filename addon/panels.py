@@ -15,6 +15,7 @@ from . import (
     native,
     saved_state,
     scene_model,
+    sliders,
     translations,
 )
 from .bake import operators, record
@@ -27,6 +28,7 @@ _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _NAMES = 0.47  # of the width: for the names of settings
 _NOT_FIRST, _NOT_LAST = " 。、，：；）」”ー", "（「“"  # of a line
 _drawn = None  # the model of the redraw that is going on: finding it takes time in a large scene
+_found = None  # its sliders
 _summaries = {}  # name of a mesh object: (sizes, _Summary)
 
 
@@ -46,11 +48,11 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
     bl_label = "MMD Skin"
 
     def draw(self, context):
-        global _drawn
+        global _drawn, _found
         layout = self.layout
         translations.follow()
         try:
-            _drawn = None
+            _drawn = _found = None
             _drawn = model = scene_model.of_object(context.active_object, context.view_layer)
         except UserError as error:
             _without_model(layout, context, error)
@@ -122,6 +124,59 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         layout.operator_menu_enum("mmdskin.export", "format", icon="EXPORT")
         if any(record.STATE in obj for obj in _drawn.meshes):
             layout.label(text="Baked", icon="CHECKMARK")
+
+
+def _sliders():
+    """Those of the drawn model, looked for once per redraw."""
+    global _found
+    if _found is None:
+        _found = sliders.of(_drawn) if _drawn is not None else {}
+    return _found
+
+
+class MMDSKIN_PT_morphs(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_morphs"
+    bl_label = "Morphs"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return any(_sliders().values())
+
+    def draw(self, context):
+        pass
+
+
+class _Sliders(_Panel):
+    """One of MMD's panels of morphs."""
+
+    bl_parent_id = MMDSKIN_PT_morphs.bl_idname
+    panel = ""
+
+    @classmethod
+    def poll(cls, context):
+        return bool(_sliders().get(cls.panel))
+
+    def draw(self, context):
+        column = self.layout.column(align=True)
+        for slider in _sliders()[self.panel]:
+            column.prop(slider.owner, slider.path, text=slider.label, translate=False, slider=True)
+
+
+class MMDSKIN_PT_eyes(_Sliders, bpy.types.Panel):
+    bl_idname, bl_label, panel = "MMDSKIN_PT_eyes", "Eyes", "EYE"
+
+
+class MMDSKIN_PT_mouth(_Sliders, bpy.types.Panel):
+    bl_idname, bl_label, panel = "MMDSKIN_PT_mouth", "Mouth", "MOUTH"
+
+
+class MMDSKIN_PT_brows(_Sliders, bpy.types.Panel):
+    bl_idname, bl_label, panel = "MMDSKIN_PT_brows", "Brows", "EYEBROW"
+
+
+class MMDSKIN_PT_others(_Sliders, bpy.types.Panel):
+    bl_idname, bl_label, panel = "MMDSKIN_PT_others", "Other", "OTHER"
 
 
 class MMDSKIN_PT_files(_Panel, bpy.types.Panel):
@@ -264,7 +319,17 @@ def _is_wide(letter):
     return unicodedata.east_asian_width(letter) in "WFA"
 
 
-_classes = (MMDSKIN_PT_skin, MMDSKIN_PT_bake, MMDSKIN_PT_files, MMDSKIN_PT_details)
+_classes = (
+    MMDSKIN_PT_skin,
+    MMDSKIN_PT_bake,
+    MMDSKIN_PT_morphs,
+    MMDSKIN_PT_eyes,
+    MMDSKIN_PT_mouth,
+    MMDSKIN_PT_brows,
+    MMDSKIN_PT_others,
+    MMDSKIN_PT_files,
+    MMDSKIN_PT_details,
+)
 
 
 def _others_in_tab(kind=bpy.types.Panel):
@@ -286,8 +351,8 @@ def register():
 
 
 def unregister():
-    global _drawn
-    _drawn = None
+    global _drawn, _found
+    _drawn = _found = None
     _summaries.clear()
     for cls in reversed(_classes):
         if cls.is_registered:

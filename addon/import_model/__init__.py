@@ -20,7 +20,8 @@ mesh        the attributes of `deform_data`
 Constraints with mmd_tools' names let bones follow IK and appends (`rig_constraints`).
 
 Bones, morphs, materials and bodies refer to each other by their numbers in the file, positions are
-in the file's units and axes. Every `mmd_morphs` entry has `key`, its shape key's name if it has one.
+in the file's units and axes. Every `mmd_morphs` entry has `key`, its shape key's name if it has one,
+and `slider`, the name of its custom property of the armature if it has one (`morphs`).
 """
 
 from . import operators

@@ -11,7 +11,7 @@ import bpy
 from .. import mmd_tools, names, native, reader_texts
 from ..translations import tr
 from ..user_error import UserError
-from . import armature, bone_shapes, constraints, keys, materials, mesh, records, weights
+from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, records, weights
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
 
@@ -81,14 +81,17 @@ def _build(context, pmx, path, options, report):
             _constrain(rig, pmx, bone_names, report)
     if "DISPLAY" in options.parts:
         records.group_bones(rig, pmx.display_frames, bone_names)
-    key_names = {}
+    key_names, slider_names = {}, {}
     if "MESH" in options.parts:
         obj = _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report)
         if len(pmx.positions):
             keys.add_sdef(obj, pmx, options.scale)
             if "MORPHS" in options.parts:
                 key_names = keys.add_morphs(obj, pmx, options.scale, options.english)
-    records.describe(root, pmx, key_names, options)
+                slider_names = morphs.add(
+                    rig, obj, pmx, key_names, bone_names, options.scale, report
+                )
+    records.describe(root, pmx, key_names, slider_names, options)
     mmd_tools.introduce(root, rig, pmx, bone_names, key_names)
     _deselect_all(context)
     root.select_set(True)
@@ -141,7 +144,16 @@ def _object(collection, name, data, parent):
 @contextlib.contextmanager
 def _removed_on_failure(context):
     """When an exception leaves the block, what was created in it goes, and the selection is back."""
-    kinds = ("objects", "meshes", "shape_keys", "armatures", "materials", "images")
+    kinds = (
+        "objects",
+        "meshes",
+        "shape_keys",
+        "armatures",
+        "materials",
+        "images",
+        "actions",
+        "node_groups",
+    )
     before = {kind: set(getattr(bpy.data, kind)) for kind in kinds}
     layer_objects = context.view_layer.objects
     active, selected = layer_objects.active, layer_objects.selected[:]

@@ -5,6 +5,8 @@ The nodes are few and plain, so that every exporter understands them: the textur
 the colour MMD shows under its default light. Nothing of the file's record is lost (`mmd_…`).
 """
 
+from collections.abc import Sequence
+
 import bpy
 from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
@@ -15,7 +17,8 @@ from .mesh import materials_of, put
 from .textures import Textures
 
 DOUBLE_SIDED = 0x1
-_DEFAULT_LIGHT = 154 / 255
+DEFAULT_LIGHT = 154 / 255
+_ALPHA = "Material alpha"  # label of a node
 
 
 def add(mesh, pmx, kept, folder, options, report):
@@ -51,11 +54,7 @@ def _material(record, number, textures, english):
 
 
 def _shade(material, record, image):
-    color = [
-        min(ambient + diffuse * _DEFAULT_LIGHT, 1)
-        for ambient, diffuse in zip(record.ambient, record.diffuse[:3], strict=True)
-    ]
-    linear = Color(color).from_srgb_to_scene_linear()
+    linear = Color(_lit(record.ambient, record.diffuse)).from_srgb_to_scene_linear()
     alpha = min(max(record.diffuse[3], 0.0), 1.0)
     shader = PrincipledBSDFWrapper(material, is_readonly=False)  # type: ignore[call-arg]
     shader.base_color, shader.alpha = linear[:], alpha
@@ -76,16 +75,66 @@ def _has_alpha(image):
 
 
 def _link_alpha(material, shader, alpha):
-    tree = material.node_tree
-    source = shader.base_color_texture.node_image.outputs["Alpha"]
+    tree, target = material.node_tree, shader.node_principled_bsdf.inputs["Alpha"]
+    tree.links.new(shader.base_color_texture.node_image.outputs["Alpha"], target)
     if alpha < 1:
-        factor = tree.nodes.new("ShaderNodeMath")
-        factor.operation, factor.label = "MULTIPLY", "Material alpha"
-        factor.location = (-200, -100)
-        factor.inputs[1].default_value = alpha
-        tree.links.new(source, factor.inputs[0])
-        source = factor.outputs[0]
-    tree.links.new(source, shader.node_principled_bsdf.inputs["Alpha"])
+        _multiply_alpha(tree, target).default_value = alpha
+
+
+def _multiply_alpha(tree, target):
+    """The factor of a node that is put in front of a socket with a link."""
+    node = tree.nodes.new("ShaderNodeMath")
+    node.operation, node.label = "MULTIPLY", _ALPHA
+    node.location = (-200, -100)
+    node.inputs[1].default_value = 1.0
+    tree.links.new(target.links[0].from_socket, node.inputs[0])
+    tree.links.new(node.outputs[0], target)
+    return node.inputs[1]
+
+
+def color_of(
+    material: bpy.types.Material,
+) -> tuple[bpy.types.NodeSocket, Sequence[float]]:
+    """The socket that a colour may be written to, and what the file's stands for 1 there, or 0.
+
+    A texture is multiplied by it.
+    """
+    tree = material.node_tree
+    target = _principled(tree).inputs["Base Color"]
+    if not target.is_linked:
+        return target, (0.0, 0.0, 0.0)
+    node = tree.nodes.new("ShaderNodeMix")
+    node.data_type, node.blend_type, node.label = "RGBA", "MULTIPLY", "Material colour"
+    node.location = (-200, 100)
+    node.inputs[0].default_value = 1.0
+    texture, color = [s for s in node.inputs if s.enabled and s.type == "RGBA"]
+    color.default_value = (1.0, 1.0, 1.0, 1.0)
+    tree.links.new(target.links[0].from_socket, texture)
+    tree.links.new(next(s for s in node.outputs if s.enabled), target)
+    return color, _lit(material["mmd_ambient"], material["mmd_diffuse"])
+
+
+def alpha_of(material: bpy.types.Material) -> bpy.types.NodeSocket:
+    """The socket that the alpha of the file's material may be written to."""
+    blender_versions.dither_transparency(material)
+    tree = material.node_tree
+    target = _principled(tree).inputs["Alpha"]
+    if not target.is_linked:
+        return target
+    node = target.links[0].from_node
+    return node.inputs[1] if node.label == _ALPHA else _multiply_alpha(tree, target)
+
+
+def _principled(tree):
+    return next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
+
+
+def _lit(ambient, diffuse):
+    """The colour under MMD's default light."""
+    return [
+        min(dark + light * DEFAULT_LIGHT, 1)
+        for dark, light in zip(ambient, list(diffuse)[:3], strict=True)
+    ]
 
 
 def _describe(material, record, number, textures):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The mesh: vertices in the order of the file, triangles, UV maps and the file's normals."""
 
+from typing import Any
+
 import bpy
 import numpy as np
 
@@ -26,7 +28,7 @@ def create(name, pmx, scale, report):
     return mesh, kept
 
 
-def put(collection, name, values):
+def put(collection: Any, name: str, values: np.ndarray) -> None:
     """Write all values of one attribute; fast where `values` has the type Blender stores."""
     collection.foreach_set(name, np.ascontiguousarray(values).ravel())
 

@@ -4,11 +4,11 @@
 Also the display frames, which Blender knows as groups (up to 3.6) or collections (4.0) of bones.
 """
 
-from .. import blender_versions, mmd_tools, rename
+from .. import blender_versions, mmd_tools, rename, sliders
 
 
-def describe(root, pmx, key_names, options):
-    """Describe the model; `key_names` are its shape keys by the number of their morph."""
+def describe(root, pmx, key_names, slider_names, options):
+    """Describe the model; the names are of shape keys and properties by the number of their morph."""
     root[mmd_tools.NAME], root["mmd_name_e"] = pmx.name, pmx.name_english
     root["mmd_comment_j"], root["mmd_comment_e"] = pmx.comment, pmx.comment_english
     root["mmd_version"] = pmx.version
@@ -16,7 +16,8 @@ def describe(root, pmx, key_names, options):
     root[rename.LANGUAGE] = rename.language(options.english)
     if "MORPHS" in options.parts:
         root[mmd_tools.MORPHS] = [
-            _morph(morph, key_names.get(number, "")) for number, morph in enumerate(pmx.morphs)
+            _morph(morph, key_names.get(number, ""), slider_names.get(number, ""))
+            for number, morph in enumerate(pmx.morphs)
         ]
     if "DISPLAY" in options.parts:
         root["mmd_display_frames"] = [_frame(frame) for frame in pmx.display_frames]
@@ -39,8 +40,8 @@ def group_bones(armature, frames, bone_names):
             mmd_tools.keep_in_step(collection)
 
 
-def _morph(morph, key):
-    fields = {**morph._asdict(), "key": key}
+def _morph(morph, key, slider):
+    fields = {**morph._asdict(), "key": key, sliders.SLIDER: slider}
     if morph.kind == "vertex" and key:
         # The offsets are the shape key.
         del fields["indices"], fields["values"]

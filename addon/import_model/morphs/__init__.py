@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Morphs that do not move vertices: sliders on the armature, and what they act on.
+
+Bone morphs are Action constraints in front of the others, material and UV morphs are drivers of
+materials and nodes. A group's slider acts on all of its children; where one of them moves vertices,
+the slider is the group's shape key. Flips and impulses have no slider.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ... import blender_versions, names, sliders
+from ...translations import tr
+from . import bone, material, uv
+from .weights import Weights
+
+if TYPE_CHECKING:
+    import mmdskin
+
+_ACTING = {"bone", "material", *(uv.KINDS if blender_versions.NODES_WRITE_UVS else ())}
+
+
+def add(
+    rig: bpy.types.Object,
+    obj: bpy.types.Object,
+    pmx: "mmdskin.Model",
+    key_names: dict[int, str],
+    bone_names: Sequence[str],
+    scale: float,
+    report: Any,
+) -> dict[int, str]:
+    """Make all of them act; returns the names of the custom properties by the number of the morph.
+
+    `key_names` are the shape keys, by the same numbers.
+    """
+    made = {
+        number: name
+        for number, name in enumerate(names.morphs(pmx.morphs, rig.keys()))
+        if number not in key_names and _acts(pmx.morphs, number)
+    }
+    for name in made.values():
+        rig[name] = 0.0
+        rig.id_properties_ui(name).update(min=0.0, max=1.0, soft_min=0.0, soft_max=1.0)
+        rig.property_overridable_library_set(sliders.path(name), True)
+    weights = Weights(rig, obj.data.shape_keys, pmx.morphs, made, key_names, report)
+    bone.add(rig, pmx, bone_names, weights, scale)
+    material.add(obj.data, pmx, weights)
+    if blender_versions.NODES_WRITE_UVS:
+        uv.add(obj, pmx, weights)
+    elif any(morph.kind in uv.KINDS for morph in pmx.morphs):
+        report.warn(tr("UV morphs do not act in this Blender: they need 3.5 or newer"))
+    return made
+
+
+def _acts(morphs, number):
+    morph = morphs[number]
+    if morph.kind == "group":
+        return any(child >= 0 and morphs[child].kind in _ACTING for child in morph.indices)
+    return morph.kind in _ACTING and len(morph.indices) > 0

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bone morphs: an Action constraint for each bone that one moves, in front of all others.
+
+Translations add and the morph's rotation stands outside the bone's own, as in
+docs/mmd-behaviour.md#bone-morphs. All morphs share one action, one after the other.
+"""
+
+from typing import Any
+
+import numpy as np
+from mathutils import Matrix, Quaternion, Vector
+
+from ... import actions
+
+NAME = "mmd_bone_morph"  # what the name of such a constraint begins with
+_STEPS = 10  # frames of the action for a morph: straight ways between its rotations
+_STRIDE = 2 * _STEPS
+_SWAP = Matrix(((1, 0, 0), (0, 0, 1), (0, 1, 0)))  # the file's axes in Blender
+
+
+def add(rig, pmx, bone_names, weights, scale):
+    acting = [
+        (number, morph)
+        for number, morph in enumerate(pmx.morphs)
+        if morph.kind == "bone" and _moved(morph, len(bone_names))
+    ]
+    if not acting or not rig.pose.bones:
+        return
+    action, slot, holder = actions.made(f"{rig.name}_morphs")
+    keys: dict = {}
+    for place, (number, morph) in enumerate(acting):
+        for bone_index, (translation, rotation) in _moved(morph, len(bone_names)).items():
+            bone = rig.pose.bones[bone_names[bone_index]]
+            rest = bone.bone.matrix_local.to_3x3()
+            moved = rest.transposed() @ Vector(translation).xzy * scale
+            turn = rest.transposed() @ _SWAP @ rotation.to_matrix() @ _SWAP @ rest
+            _key(keys, bone.name, place * _STRIDE, moved, turn.to_quaternion())
+            _constrain(bone, action, slot, number, place * _STRIDE, weights)
+    for (path, index, name), points in keys.items():
+        frames, values = np.array(points).T
+        actions.write(actions.new_curve(holder, path, index, name), frames, values)
+
+
+def _moved(morph, count):
+    """{bone: (translation, rotation)} of the file; of several entries of a bone the sum."""
+    found: dict = {}
+    for index, values in zip(morph.indices.tolist(), morph.values.tolist(), strict=True):
+        x, y, z, w = values[3:]
+        if 0 <= index < count:
+            before, turned = found.get(index, ((0.0, 0.0, 0.0), Quaternion()))
+            moved = tuple(a + b for a, b in zip(before, values[:3], strict=True))
+            found[index] = moved, Quaternion((w, x, y, z)).normalized() @ turned
+    return found
+
+
+def _key(keys, name, start, moved, turn):
+    """Add what a bone does from a frame on: {(path, index, bone): [(frame, value)]}."""
+    paths = actions.bone_paths(name)
+    for step in range(_STEPS + 1):
+        share = step / _STEPS
+        rotation: Any = Quaternion().slerp(turn, share)
+        for channel, values in (
+            ("location", list(moved * share)),
+            ("rotation_quaternion", list(rotation)),
+        ):
+            for index, value in enumerate(values):
+                points = keys.setdefault((paths[channel], index, name), [])
+                points.append((start + step, value))
+
+
+def _constrain(bone, action, slot, number, start, weights):
+    constraint = bone.constraints.new("ACTION")
+    constraint.name = f"{NAME}_{number}"
+    constraint.action = action
+    if slot is not None:
+        constraint.action_slot = slot
+    constraint.owner_space, constraint.mix_mode = "LOCAL", "BEFORE_SPLIT"
+    constraint.frame_start, constraint.frame_end = start, start + _STEPS
+    constraint.use_eval_time, constraint.show_expanded = True, False
+    # Behind the morphs before it and in front of all else: what follows takes the bone as it moves.
+    places = [
+        place for place, other in enumerate(bone.constraints) if not other.name.startswith(NAME)
+    ]
+    if places:
+        bone.constraints.move(len(bone.constraints) - 1, places[0])
+    weights.drive(constraint, "eval_time", [number], lambda expressions: expressions[0])
