@@ -3,12 +3,13 @@
 
 import copy
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
 import bpy
 import numpy as np
 
-from . import model_file
+from . import model_file, physics_settings
 from .user_error import UserError
 
 # The properties of a model, and of operators, that Settings are read from.
@@ -24,6 +25,7 @@ class Settings(NamedTuple):
     start: float = 1.0  # frame of the scene that shows frame 0
     real_time: bool = True  # 30 frames of the motion a second, else one per frame of the scene
     fps: float = 30.0  # of the scene
+    physics: physics_settings.Settings | None = None  # None where nothing is simulated
 
 
 def settings_of(
@@ -41,7 +43,8 @@ def settings_of(
         return None
     fps = scene.render.fps / scene.render.fps_base
     paths = bpy.path.abspath(model_path), bpy.path.abspath(motion_path)
-    return Settings(*paths, start, real_time, fps)
+    physics = physics_settings.of(own, given)
+    return Settings(*paths, start, real_time, fps, physics)
 
 
 def open(armature: bpy.types.Object, settings: Settings) -> "Motion":
@@ -88,6 +91,12 @@ class Motion:
         to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
         self._conjugate = np.kron(to_armature, to_file.T).T
 
+    def with_poses(self, poses: Callable[[np.ndarray], np.ndarray]) -> "Motion":
+        """The same with bones elsewhere: `poses` is as `posed`."""
+        other = copy.copy(self)
+        other._poses = poses
+        return other
+
     def with_motion(self, motion, path, start, speed):
         """The same model moved by another `mmdskin.Motion`."""
         other = copy.copy(self)
@@ -99,6 +108,7 @@ class Motion:
         self.start, self.speed = float(start), float(speed)
         self._bone_tracks = {track.name for track in motion.bones}
         self._morph_tracks = {track.name for track in motion.morphs}
+        self._poses = None
 
     @property
     def unmatched(self):
@@ -132,12 +142,18 @@ class Motion:
 
         A bone that the file does not know moves with its parent.
         """
-        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames))
-        chosen = pose.bone_matrices[:, [self._bones.get(name, -1) for name in bones]]
+        posed = self.posed(self.motion_frames(frames))
+        chosen = posed[:, [self._bones.get(name, -1) for name in bones]]
         still = [i for i, name in enumerate(bones) if self._bones.get(name, -1) < 0]
         chosen[:, still] = np.eye(4, dtype=np.float32)
         moved = chosen.reshape(-1, 16) @ self._conjugate
         return moved.reshape(chosen.shape).astype(np.float32)
+
+    def posed(self, frames):
+        """(F, B, 4, 4) float32 of all bones, for frames of the motion, in the file's space."""
+        if self._poses is not None:
+            return self._poses(frames)
+        return self.rig.pmx.pose(self.motion, frames).bone_matrices
 
     def known_keys(self, names):
         """(K,) bool: whether the model has a morph of this name that shape keys stand for."""

@@ -13,12 +13,14 @@ from . import (
     deformation,
     mesh_source,
     native,
+    physics_settings,
     saved_state,
     scene_model,
     sliders,
     translations,
 )
 from .bake import operators, record
+from .physics import cache
 from .preview import switch, tick
 from .preview.operators import MMDSKIN_OT_preview
 from .translations import label, tr
@@ -66,7 +68,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
         if trouble:
             _wrapped(layout, trouble, context.region.width, alert=True)
         _deformation(layout, model.armature.mmdskin, context.region.width)
-        _pose_source(layout, model.armature.mmdskin, context.scene)
+        _pose_source(layout, model.armature, context.scene, context.region.width)
 
 
 def _without_model(layout, context, error):
@@ -246,8 +248,8 @@ def _deformation(layout, settings, width):
         _wrapped(layout, tr("MMD Normals need Blender 4.5 or later"), width)
 
 
-def _pose_source(layout, settings, scene):
-    column = layout.column()
+def _pose_source(layout, armature, scene, width):
+    column, settings = layout.column(), armature.mmdskin
     _setting(column, settings, "source")
     if settings.source == "MOTION":
         _setting(column, settings, "motion_path")
@@ -255,6 +257,17 @@ def _pose_source(layout, settings, scene):
         _setting(column, settings, "motion_start")
         if scene.render.fps / scene.render.fps_base != 30:
             _setting(column, settings, "motion_real_time")
+        _physics(column, settings, armature, width)
+
+
+def _physics(column, settings, armature, width):
+    _setting(column, settings, "physics")
+    if settings.physics:
+        for name in physics_settings.PROPERTIES[1:]:
+            _setting(column, settings, name)
+        column.operator("mmdskin.simulate", icon="PHYSICS")
+        if switch.is_on(armature) and armature.name in cache.troubles:
+            _wrapped(column, cache.troubles[armature.name], width)
 
 
 def _summary(obj, armature):

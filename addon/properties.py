@@ -158,6 +158,50 @@ def motion_properties(**more: Any) -> dict[str, Any]:
     }
 
 
+def physics_properties(**more: Any) -> dict[str, Any]:
+    """What moves hair and clothes, as annotations; `more` goes to each property."""
+    return {
+        "physics": BoolProperty(
+            name="Physics",
+            description="Let the rigid bodies of the model file move hair and clothes,"
+            " as MMD does while it plays the motion",
+            default=False,
+            **more,
+        ),
+        "physics_ground": BoolProperty(
+            name="Ground",
+            description="Let the ground hold what falls: the plane on which the model stands",
+            default=True,
+            **more,
+        ),
+        "physics_settle": IntProperty(
+            name="Settling",
+            description="Steps in the first pose before the motion begins, so that hair hangs",
+            default=60,
+            min=0,
+            max=100_000,
+            soft_max=600,
+            **more,
+        ),
+        "physics_hz": IntProperty(
+            name="Steps per Second",
+            description="How often the bodies are computed: joints give less with more steps;"
+            " players of MMD files take 60",
+            default=60,
+            min=30,
+            max=960,
+            **more,
+        ),
+        "physics_start": IntProperty(
+            name="Physics Start",
+            description="Frame of the motion at which the physics begins",
+            default=0,
+            **FRAMES,
+            **more,
+        ),
+    }
+
+
 def bake_properties(**more: Any) -> dict[str, Any]:
     """What a bake makes of which frames, as annotations; `more` goes to each property."""
     return {
@@ -269,10 +313,17 @@ _Deformation = declaring(
 )
 _Normals = declaring("_Normals", normals_properties(update=_normals_changed, **_SETTING))
 _Motion = declaring("_Motion", motion_properties(update=_motion_changed, **_SETTING))
+_Physics = declaring("_Physics", physics_properties(update=_motion_changed, **_SETTING))
 _Bake = declaring("_Bake", bake_properties(**_SETTING))
 
 
-class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Bake, bpy.types.PropertyGroup):
+class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Physics, _Bake, bpy.types.PropertyGroup):
+    physics_cache: StringProperty(
+        name="Simulation",
+        description="The file that Simulate has written, which the preview plays",
+        update=_motion_changed,
+        **_SETTING,
+    )
     preview: BoolProperty(
         name="MMD Skinning",
         description="Show the deformation that MMD computes, in the viewport and in renders",

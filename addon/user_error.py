@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one exception of the add-on: what a user can mend, as one sentence in the user's language."""
 
-import bpy
+from typing import Any
 
 from .translations import tr
 
@@ -13,7 +13,7 @@ class UserError(Exception):
         super().__init__(tr(sentence, **values))
 
 
-def cancelled(operator: bpy.types.Operator, error: UserError) -> set[str]:
+def cancelled(operator: Any, error: UserError) -> set[str]:
     """End an operator by the error: a report in a window, a RuntimeError in a script."""
     operator.report({"ERROR"}, str(error))
     return {"CANCELLED"}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import pose_source, skinner
+from .. import modal_job, pose_source, skinner
 from ..translations import tr
 from ..user_error import UserError
 from . import animation, corrective, mesh_cache, record, shape_keys, sliders, sources
@@ -55,11 +55,6 @@ class Block(NamedTuple):
     matrices: np.ndarray  # (F, B, 4, 4) in mesh space, bones as in Part.bones
     values: np.ndarray  # (F, K)
     positions: np.ndarray  # (F, V, 3) float32 in mesh space
-
-
-class Progress(NamedTuple):
-    share: float  # from 0 to 1
-    text: str
 
 
 class Result(NamedTuple):
@@ -120,7 +115,7 @@ class Job:
                     depsgraph = self._context.evaluated_depsgraph_get()
                     for group in groups:
                         group.add(block, depsgraph)
-                    yield _frames_done(frames.done, options)
+                    yield modal_job.frames_done(frames.done, len(options.visited))
             for target in targets:
                 _check_unchanged(target.part)
                 for share in target.finish():
@@ -134,15 +129,9 @@ class Job:
                 target.close(done)
 
 
-def _frames_done(done, options):
-    total = len(options.visited)
-    text = tr("MMD Skin: frame {done} of {total}   Esc: cancel", done=done, total=total)
-    return Progress(done / total, text)
-
-
 def _finishing(target, share):
     text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=target.part.obj.name)
-    return Progress(share, text)
+    return modal_job.Progress(share, text)
 
 
 class _Group:

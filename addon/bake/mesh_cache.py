@@ -11,15 +11,12 @@ import errno
 import os
 import struct
 
-import bpy
 import numpy as np
 
-from .. import blender_versions, scene_model
-from ..user_error import UserError
+from .. import blender_versions, cache_files, scene_model
 from . import record
 
 _HEADER = struct.Struct("<12siiffi")
-_FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
 
 
 class MeshCache:
@@ -28,7 +25,7 @@ class MeshCache:
     def __init__(self, part, bones, options):
         self.part, self.options = part, options
         self.warnings, self.notes = [], []
-        self._path = cache_path(part.obj, options.folder)
+        self._path = cache_files.path(part.obj, ".pc2", options.folder)
         self._new, self._old = (f"{self._path}.{os.getpid()}.{end}" for end in ("new", "old"))
         self._file = self._writer = self._written = None
         self._saved = self._placed = False
@@ -70,7 +67,7 @@ class MeshCache:
         modifier = obj.modifiers.new("MMD Skin Cache", "MESH_CACHE")
         state["added"] = modifier.name
         modifier.cache_format = "PC2"
-        modifier.filepath = _shown_path(self._path)
+        modifier.filepath = cache_files.shown(self._path)
         modifier.deform_mode, modifier.interpolation = "OVERWRITE", "LINEAR"
         modifier.play_mode, modifier.time_mode = "SCENE", "FRAME"
         modifier.forward_axis, modifier.up_axis = "POS_Y", "POS_Z"
@@ -106,31 +103,4 @@ class MeshCache:
         self._written = self._writer.submit(self._file.write, data)
 
     def _error(self, error):
-        reason = error.strerror or str(error)
-        return UserError(
-            "The cache '{path}' cannot be written: {reason}", path=self._path, reason=reason
-        )
-
-
-def cache_path(obj, folder):
-    """Where the cache of a mesh object goes."""
-    blend = bpy.data.filepath
-    if not blend and (not folder or folder.startswith("//")):
-        raise UserError("This file is not saved yet: save it, or choose a folder for the cache")
-    folder = bpy.path.abspath(folder) if folder else os.path.dirname(blend)
-    if not os.path.isdir(folder):
-        raise UserError(
-            "The folder '{folder}' for the cache does not exist: make it first", folder=folder
-        )
-    stem = os.path.splitext(os.path.basename(blend))[0] or "untitled"
-    return os.path.join(folder, f"{stem}_{obj.name}".translate(_FORBIDDEN) + ".pc2")
-
-
-def _shown_path(path):
-    """The path as the modifier keeps it: relative to the .blend where that is possible."""
-    if not bpy.data.filepath:
-        return path
-    try:
-        return bpy.path.relpath(path)
-    except ValueError:  # another drive
-        return path
+        return cache_files.unwritable(self._path, error)

@@ -8,6 +8,7 @@ stands at, so `moves_scene` poses come one frame at a time.
 import numpy as np
 
 from .. import motion_source, pose_source, skinner
+from ..physics import simulation
 from . import animation
 
 
@@ -29,7 +30,7 @@ class ArmaturePoses:
 class MotionPoses:
     def __init__(self, armature, bones, settings):
         self._bones = bones
-        self._motion = motion_source.open(armature, settings)
+        self._motion = simulation.of(motion_source.open(armature, settings), settings.physics)
         self.moves_scene = False
 
     def prepare(self, parts):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Channels as keyframes, or as the pose that stands; so also the keys of a file.
 
-Constraints and drivers that would move solved bones once more are muted; simulated bones stay with
-the physics. `Record` keeps what was there.
+Constraints and drivers that would move solved bones once more are muted; those of Blender's physics
+only where the channels have physics of their own. `Record` keeps what was there.
 """
 
 from collections.abc import Iterable
@@ -20,12 +20,14 @@ Values = dict[str, np.ndarray]  # of shape keys, (F,) each
 _USED = ("location", "rotation_quaternion")
 
 
-def write_bones(record: Record, bones: list[Channels], frames: np.ndarray, replace: bool) -> int:
+def write_bones(
+    record: Record, bones: list[Channels], frames: np.ndarray, replace: bool, simulated: bool
+) -> int:
     """Key the bones of an armature from the first of the frames on; how many things were muted.
 
-    With `replace` their earlier keyframes go too.
+    With `replace` their earlier keyframes go too. `simulated`: the channels have physics.
     """
-    muted = _release(record, bones)
+    muted = _release(record, bones, simulated)
     # Also of bones that stay: Blender's solver may not let them.
     for owner, constraint in rig_constraints.of(record.armature):
         muted += record.mute_constraint(owner, constraint)
@@ -138,9 +140,9 @@ def pose_tracks(record: Record, tracks: list[Track]) -> int:
     return muted
 
 
-def pose_bones(record: Record, bones: list[Channels]) -> int:
+def pose_bones(record: Record, bones: list[Channels], simulated: bool) -> int:
     """Set bones to the first frame of their channels; how many things were muted."""
-    muted = _release(record, bones)
+    muted = _release(record, bones, simulated)
     for channels in bones:
         bone = record.block.pose.bones[channels.name]
         bone.location, bone.rotation_quaternion = channels.locations[0], channels.rotations[0]
@@ -164,15 +166,15 @@ def keyed_bones(armature: bpy.types.Object) -> set[str]:
     return {name for name in names if not paths.isdisjoint(actions.bone_paths(name).values())}
 
 
-def _release(record: Record, bones: Iterable[Channels]) -> int:
-    """Let nothing but the bones' own channels move them."""
+def _release(record: Record, bones: Iterable[Channels], simulated: bool) -> int:
+    """Let nothing but the bones' own channels move them, and Blender's physics unless `simulated`."""
     muted, paths = 0, set[str]()
     for channels in bones:
         bone = record.block.pose.bones[channels.name]
         record.note_bone(bone)
         bone.rotation_mode, bone.scale = "QUATERNION", (1, 1, 1)
         for constraint in bone.constraints:
-            if constraint.name != mmd_tools.PHYSICS_CONSTRAINT:
+            if simulated or constraint.name != mmd_tools.PHYSICS_CONSTRAINT:
                 muted += record.mute_constraint(bone, constraint)
         paths.update(actions.bone_paths(bone.name).values())
     return muted + record.mute_drivers(paths)

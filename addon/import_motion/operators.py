@@ -11,9 +11,10 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from .. import mmd_tools, model_file, motion_source, properties, scene_model
+from .. import mmd_tools, model_file, motion_source, physics_settings, properties, scene_model
 from ..importing import Importer
 from ..model_operator import ModelOperator
+from ..physics import simulation
 from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError, cancelled
@@ -23,12 +24,15 @@ _MOST = 100_000  # frames, near an hour; a stray key far out would take all memo
 
 
 _declared = properties.motion_properties()
+_physics = properties.physics_properties()
+del _physics["physics_start"]  # it begins with the motion
 _Motion = properties.declaring(
     "_Motion",
     {
         "model_path": properties.motion_properties(options={"SKIP_SAVE"})["model_path"],
         "frame_start": _declared["motion_start"],
         "real_time": _declared["motion_real_time"],
+        **_physics,
     },
 )
 
@@ -156,6 +160,23 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         else:
             self._import_keyframes(model, source, context.scene)
 
+    def _simulated(self, source, newest):
+        """The motion with physics, where that is wanted."""
+        if not self.physics:
+            return source
+        if source.speed != newest.speed:
+            raise UserError(
+                "Motions cannot be merged with physics at this frame rate:"
+                " choose Replace, or 30 frames per second"
+            )
+        settings = physics_settings.Settings(
+            self.physics_ground, self.physics_settle, self.physics_hz
+        )
+        return simulation.of(source, settings)
+
+    def _by_bodies(self, source):
+        return simulation.bones(source) if self.physics else set()
+
     def _settings(self, scene):
         return motion_source.Settings(
             self.model_path,
@@ -179,9 +200,10 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         return source
 
     def _import_pose(self, model, source):
-        keys = channels.moved_keys(channels.of_keys(model, source, np.zeros(1)), {}, source)
+        frames = np.array([source.start])
+        keys = channels.moved_keys(channels.of_keys(model, source, frames), {}, source)
         with record.of(model.armature) as noted:
-            count, muted = self._pose_bones(noted, source)
+            count, muted = self._pose_bones(noted, source, frames)
             self._show_armature(noted, model)
         for block, values in keys.items():
             with record.of(block) as noted:
@@ -189,17 +211,15 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         self.report({"INFO"}, tr("Posed {count} bones", count=count))
         self._tell_muted(muted)
 
-    def _pose_bones(self, noted, source):
+    def _pose_bones(self, noted, source, frames):
         """How many bones were posed, and things muted."""
         if self.mode == record.OWN:
             own = tracks.of_bones(noted.block, source)
             return len(own), keyframes.pose_tracks(noted, own)
-        bones = [
-            bone
-            for bone in channels.of_bones(noted.block, source, np.zeros(1))
-            if bone.moves or source.has_bone_track(bone.name)
-        ]
-        return len(bones), keyframes.pose_bones(noted, bones)
+        bones = channels.of_bones(noted.block, self._simulated(source, source), frames)
+        moved = channels.moved_bones(bones, None, source) | self._by_bodies(source)
+        bones = [bone for bone in bones if bone.name in moved]
+        return len(bones), keyframes.pose_bones(noted, bones, self.physics)
 
     def _import_source(self, model, source, scene):
         with record.of(model.armature) as noted:
@@ -208,6 +228,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 motion_path=source.path,
                 motion_start=self.frame_start,
                 motion_real_time=self.real_time,
+                **{name: getattr(self, name) for name in _physics},
                 source="MOTION",
             )
             self._extend(noted, source, scene)
@@ -257,17 +278,18 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         earlier, anew = self._earlier(model.armature, newest)
         source = layers.joined([*earlier, newest])
         frames = self._frames(source if anew else newest, source)
+        simulated = self._simulated(source, newest)
         if anew:
-            bones, keys = self._moved(model, source, source, [], frames)
+            bones, keys = self._moved(model, source, simulated, [], frames)
         else:
-            bones, keys = self._moved(model, newest, source, earlier, frames)
+            bones, keys = self._moved(model, newest, simulated, earlier, frames)
         if self.replace or anew:
             self._clear(model)
         muted = 0
         with record.of(model.armature) as noted:
             noted.note_files(layers.needed([*earlier, newest]), record.SOLVED)
             if bones:
-                muted += keyframes.write_bones(noted, bones, frames, self.replace)
+                muted += keyframes.write_bones(noted, bones, frames, self.replace, self.physics)
             self._extend(noted, source, scene)
             self._show_armature(noted, model)
         for block, values in keys.items():
@@ -332,7 +354,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         if newest.moves_bones:
             bones = channels.of_bones(model.armature, source, frames)
             others = channels.of_bones(model.armature, was, frames) if was else None
-            moved = channels.moved_bones(bones, others, newest)
+            moved = channels.moved_bones(bones, others, newest) | self._by_bodies(source)
             keyed = keyframes.keyed_bones(model.armature)
             stays = set() if self.replace else keyed - moved
             bones = [bone for bone in bones if bone.name not in stays]

@@ -20,6 +20,7 @@ from .. import (
     scene_model,
     skinner,
 )
+from ..physics import cache
 from . import bypass, nodes
 
 FUNCTION = "mmdskin_tick"
@@ -207,7 +208,7 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
     room = _normals_of(mesh)
     reader = skinner.Skinner(obj, armature, normals=normals and room is not None)
     numbers = pose_source.numbers(armature, reader.bones)
-    motion = motion_source.open(armature, settings) if settings else None
+    motion = _motion(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
     ready = _Ready(
         original, reader, names, numbers, reader.buffers(), rest, settings, motion, normals
@@ -222,6 +223,10 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
     _ready[address] = ready
     _leave_to_armature(mesh)
     return ready
+
+
+def _motion(armature, settings):
+    return cache.played(motion_source.open(armature, settings), armature, settings)
 
 
 def _waits_for(mesh, bones):

@@ -153,7 +153,7 @@ class Operator(Stopped):
         self.reports = []
         kind = operators.MMDSKIN_OT_bake
         names = ("invoke", "execute", "modal", "cancel", "models")
-        names += ("_taken_up", "_start", "_options", "_report")
+        names += ("_taken_up", "_start", "_options", "_report", "_begin", "_stopped")
         members = {name: getattr(kind, name) for name in names}
         given = {"target": "MESH_CACHE", "range": "CUSTOM", "folder": self.folder}
         given |= {"frame_start": 1, "frame_end": 21, "step": 1}
@@ -161,7 +161,7 @@ class Operator(Stopped):
         members["report"] = lambda _, level, text: self.reports.append((min(level), text))
         members["properties"] = SimpleNamespace(is_property_set=given.__contains__)
         self.operator = type("Fake", (), members)()
-        patch = mock.patch.object(operators, "_TICK", 0.0)
+        patch = mock.patch.object(addon().modal_job, "_TICK", 0.0)
         patch.start()
         self.addCleanup(patch.stop)
         window = SimpleNamespace(
@@ -169,7 +169,7 @@ class Operator(Stopped):
             context=self.context,
             data=SimpleNamespace(workspaces=[self.context.workspace]),
         )
-        background = mock.patch.object(operators, "bpy", window)
+        background = mock.patch.object(addon().modal_job, "bpy", window)
         background.start()
         self.addCleanup(background.stop)
 
@@ -238,8 +238,8 @@ class Operator(Stopped):
         self.operator.invoke(self.context, None)
         for _ in range(3):
             self.event("TIMER")
-        self.assertIn(addon().bake.operators._stop, bpy.app.handlers.load_pre)
-        addon().bake.operators._stop()
+        self.assertIn(addon().modal_job._stop, bpy.app.handlers.load_pre)
+        addon().modal_job._stop()
         self.assertEqual(self.shown[-3:], ["timer", None, None])
         self.assert_untouched(before)
         self.assertEqual(self.event("TIMER"), {"CANCELLED"})
@@ -298,7 +298,7 @@ class Disk(Stopped):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_blend_that_is_not_saved(self):
-        with mock.patch.object(addon().bake.mesh_cache, "bpy") as fake:
+        with mock.patch.object(addon().cache_files, "bpy") as fake:
             fake.data.filepath = ""
             for folder in ("", "//cache"):
                 self.fails("This file is not saved yet: save it, or choose a folder", folder=folder)

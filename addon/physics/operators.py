@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulate: what the preview of a motion with physics plays."""
+
+import math
+
+import bpy
+import numpy as np
+
+from .. import cache_files, modal_job, motion_source
+from ..model_operator import ModelOperator
+from ..translations import tr
+from ..user_error import UserError, cancelled
+from . import cache, simulation
+
+_BLOCK = 16  # frames of a motion that are simulated at once
+
+
+class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator):
+    """Simulate hair and clothes over the motion, for the preview; stored in a file beside the .blend"""
+
+    bl_idname = "mmdskin.simulate"
+    bl_label = "Simulate"
+
+    def execute(self, context):
+        try:
+            job = Job(self.models(context), context.scene)
+            for _ in job:
+                pass
+        except UserError as error:
+            return cancelled(self, error)
+        return self._report(job)
+
+    def invoke(self, context, event):
+        if not modal_job.in_window(context):
+            return self.execute(context)
+        try:
+            job = Job(self.models(context), context.scene)
+        except UserError as error:
+            return cancelled(self, error)
+        return self._begin(context, job)
+
+    def _stopped(self):
+        self.report({"WARNING"}, tr("The simulation was cancelled: nothing has changed"))
+
+    def _report(self, job):
+        self.report({"INFO"}, tr("Simulated {count} frames", count=job.total))
+        return {"FINISHED"}
+
+
+class Job:
+    """Iterate to simulate: each step gives the Progress. Files are written at the end."""
+
+    def __init__(self, models, scene):
+        self._runs = [_Run(model, scene) for model in models]
+        self.total = sum(run.frames for run in self._runs)
+        self._steps = self._all()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return next(self._steps)
+        except ReferenceError as error:
+            raise UserError("The model was removed during the simulation") from error
+        except MemoryError as error:
+            raise UserError(
+                "There is not enough memory for {count} frames", count=self.total
+            ) from error
+
+    def close(self):
+        self._steps.close()
+
+    def _all(self):
+        done = 0
+        for run in self._runs:
+            for frames in run:
+                done += frames
+                yield modal_job.frames_done(done, self.total)
+        for run in self._runs:
+            run.finish()
+
+
+class _Run:
+    """The simulation of one model, in blocks of frames."""
+
+    def __init__(self, model, scene):
+        self._armature = model.armature
+        settings = motion_source.settings_of(model.armature, scene)
+        if settings is None or settings.physics is None:
+            raise UserError(
+                "'{name}' has no motion with physics: choose a motion file and switch Physics on",
+                name=model.name,
+            )
+        motion = motion_source.open(model.armature, settings)
+        self._pmx = motion.rig.pmx
+        self._bones = cache.moved_bones(self._pmx)
+        if not len(self._bones):
+            raise UserError(
+                "'{name}' has no rigid body that moves a bone: there is nothing to simulate",
+                name=model.name,
+            )
+        if not bpy.data.filepath:
+            raise UserError("Save the file first: the simulation is stored beside it")
+        self._path = cache_files.path(model.armature, cache.ENDING)
+        self._made_of = cache.made_of(motion, settings)
+        self._first = settings.physics.start
+        [scene_end] = motion.motion_frames(scene.frame_end)
+        last = max(motion.motion.frame_range[1], math.ceil(scene_end), self._first)
+        self.frames = last - self._first + 1
+        self._simulated = simulation.of(motion, settings.physics)
+        self._blocks = []
+
+    def __iter__(self):
+        for begin in range(0, self.frames, _BLOCK):
+            count = min(_BLOCK, self.frames - begin)
+            halves = np.arange(count * cache.RATE) / cache.RATE
+            matrices = self._simulated.posed(self._first + begin + halves)
+            self._blocks.append(matrices[:, self._bones])
+            yield count
+
+    def finish(self):
+        places = cache.places(self._pmx, self._bones, np.concatenate(self._blocks))
+        cache.write(self._path, cache.Cache(self._made_of, self._first, self._bones, *places))
+        # Also where it is the same path: the preview looks again.
+        self._armature.mmdskin.physics_cache = cache_files.shown(self._path)
+
+
+def register():
+    if not MMDSKIN_OT_simulate.is_registered:
+        bpy.utils.register_class(MMDSKIN_OT_simulate)
+
+
+def unregister():
+    if MMDSKIN_OT_simulate.is_registered:
+        bpy.utils.unregister_class(MMDSKIN_OT_simulate)

@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hair that a motion swings: baked, imported as keyframes, simulated for the preview."""
+
+import os
+import sys
+from types import SimpleNamespace
+from unittest import mock
+
+import bpy
+import case
+import fingerprint
+import numpy as np
+import scene
+from cases_bake_range import forget_file
+from cases_motion import MotionCase, dance, rig
+from cases_motion_clear import ClearCase
+from files import motion_file, pmx_file
+
+PHYSICS, WITH_BONE = 1, 2
+HAIR = ["髪1", "髪2", "髪3"]
+
+
+def addon():
+    return sys.modules["addon_package"]
+
+
+def with_hair():
+    """The rig, with three links of hair that hang from its first bone, and vertices on them."""
+    pmx = rig()
+    first = len(pmx.bones)
+    for link, name in enumerate(HAIR):
+        parent = first + link - 1 if link else 0
+        pmx.bones.append(pmx_file.Bone(name, position=(0, 14 - link, 0.5), parent=parent))
+    count = len(pmx.positions)
+    pmx.bone_indices[count - 60 :, 0] = first + np.arange(60) % 3
+    pmx.bone_indices[count - 60 :, 1:] = -1
+    pmx.bone_weights[count - 60 :] = (1, 0, 0, 0)
+    pmx.deform[count - 60 :] = 0
+    shape = {"mask": 0, "size": (0.2, 0, 0), "linear_damping": 0.1, "angular_damping": 0.1}
+    pmx.rigid_bodies = [pmx_file.RigidBody("頭", bone=0, position=(0, 14.2, 0.5), **shape)]
+    pmx.joints = []
+    limits = {"rotation_lower": (-0.6, -0.3, -0.6), "rotation_upper": (0.6, 0.3, 0.6)}
+    for link in range(3):
+        mode = WITH_BONE if link == 2 else PHYSICS
+        place = (0, 13.5 - link, 0.5)
+        pmx.rigid_bodies.append(
+            pmx_file.RigidBody(f"b{link}", bone=first + link, position=place, mode=mode, **shape)
+        )
+        at = (0, 14 - link, 0.5)
+        pmx.joints.append(
+            pmx_file.Joint(f"j{link}", body_a=link, body_b=link + 1, position=at, **limits)
+        )
+    return pmx
+
+
+class Hair:
+    """The model of these cases in place of the motions' own."""
+
+    def setUp(self):
+        super().setUp()
+        scene.clear()
+        self.scene = scene.Scene(with_hair())
+        self.mesh, self.armature = self.scene.mesh, self.scene.armature
+        self.model_path = self.write("髪.pmx", pmx_file.write(self.scene.pmx))
+        bpy.context.scene.render.fps = 30
+        self.addCleanup(lambda: setattr(bpy.context.scene.render, "fps", 24))
+
+    def physics(self, **settings):
+        return addon().native.load().Physics(**{"start": 0, **settings})
+
+    def expected(self, frames, **settings):
+        """(F, V, 3) what the module makes of the file."""
+        model, motion = self.loaded()
+        pose = model.pose(motion, np.array(frames, float), physics=self.physics(**settings))
+        positions = addon().native.load().skin(model, pose, normals=False).positions
+        return scene.in_blender(positions.reshape(-1, 3)).reshape(positions.shape)
+
+    def assert_shows(self, frames, **settings):
+        for frame, expected in zip(frames, self.expected(frames, **settings), strict=True):
+            bpy.context.scene.frame_set(frame)
+            self.assert_close(scene.evaluated_positions(self.mesh), expected)
+
+
+class Bakes(Hair, MotionCase):
+    def bake(self, **options):
+        files = {"source": "MOTION", "motion_path": self.motion_path}
+        files |= {"model_path": self.model_path, "motion_start": 0, "physics": True}
+        range_ = {"range": "CUSTOM", "frame_start": 0, "frame_end": 16}
+        self.assertEqual(bpy.ops.mmdskin.bake(**files, **range_, **options), {"FINISHED"})
+
+    def test_hair_swings_as_in_the_module(self):
+        self.bake()
+        self.assert_shows(range(17))
+        plain = self.of_file((12,))[0]
+        bpy.context.scene.frame_set(12)
+        apart = np.abs(scene.evaluated_positions(self.mesh) - plain).max(axis=1)
+        self.assertGreater(apart[-60:].max(), 0.1 * scene.SCALE)
+        self.assertLess(apart[:-60].max(), case.BAR * scene.SCALE)
+
+    def test_settings_reach_the_simulation(self):
+        self.bake(physics_ground=False, physics_settle=7, physics_hz=120, physics_start=3)
+        self.assert_shows(range(17), ground=False, settle=7, hz=120, start=3)
+        bpy.ops.mmdskin.clear_bake()
+        self.assertGreater(
+            np.abs(self.expected([12]) - self.expected([12], settle=7, start=3)).max(), case.BAR
+        )
+
+    def test_settings_of_the_model(self):
+        settings = self.armature.mmdskin
+        settings.source, settings.motion_path = "MOTION", self.motion_path
+        settings.model_path, settings.motion_start = self.model_path, 0
+        settings.physics, settings.physics_settle = True, 11
+        bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=0, frame_end=9)
+        self.assert_shows(range(10), settle=11)
+
+    def test_a_bake_that_is_dropped_leaves_everything(self):
+        before = fingerprint.of_file()
+        motion = addon().motion_source.Settings(
+            self.model_path, self.motion_path, 0, physics=addon().physics_settings.Settings()
+        )
+        options = addon().bake.job.Options("SHAPE_KEYS", tuple(range(17)), True)
+        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        deformation = addon().deformation.Deformation()
+        job = addon().bake.job.Job(bpy.context, [model], [motion], [deformation], options)
+        self.assertIn("of 17", next(job).text)
+        job.close()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_a_model_that_cannot_be_simulated_is_told(self):
+        pmx = self.scene.pmx
+        pmx.rigid_bodies[1].size = (-1, 0, 0)
+        self.model_path = self.write("負.pmx", pmx_file.write(pmx))
+        with self.assertRaises(RuntimeError) as caught:
+            self.bake()
+        self.assertIn("負.pmx", str(caught.exception))
+
+
+class Imports(Hair, ClearCase):
+    def setUp(self):
+        super().setUp()
+        scene.select(self.armature)
+        self.tracks = []
+        for name in HAIR:  # as mmd_tools lets its rigid bodies move bones
+            bone = self.armature.pose.bones[name]
+            track = bone.constraints.new("COPY_TRANSFORMS")
+            track.name, track.target = addon().mmd_tools.PHYSICS_CONSTRAINT, self.scene.root
+            track.influence = 0.5
+            self.tracks.append(track)
+        bpy.context.view_layer.update()
+
+    def assert_stands(self, motion_frame, names=None, **settings):
+        model, motion = self.loaded()
+        pose = model.pose(motion, motion_frame, physics=self.physics(**settings))
+        armature = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        to_file = np.linalg.inv(scene.TO_BLENDER)
+        for name, matrix in zip(self.scene.bone_names, pose.bone_matrices, strict=True):
+            bone = armature.pose.bones[name]
+            expected = scene.TO_BLENDER @ matrix @ to_file @ np.array(bone.bone.matrix_local)
+            error = np.abs(np.array(bone.matrix) - expected)
+            error[:3, 3] /= scene.SCALE
+            self.assertLessEqual(float(error.max()), 2 * case.BAR, f"{name}, {motion_frame}")
+
+    def test_keys_are_where_physics_has_the_bones(self):
+        self.assertEqual(self.imported(physics=True), {"FINISHED"})
+        self.assert_plays(range(1, 17))
+
+    def test_settings_reach_the_simulation(self):
+        self.imported(physics=True, physics_hz=120, physics_settle=3, physics_ground=False)
+        bpy.context.scene.frame_set(9)
+        self.assert_stands(8, hz=120, settle=3, ground=False)
+
+    def test_tracks_rest_where_physics_is_keyed(self):
+        self.imported()
+        self.assertEqual([track.mute for track in self.tracks], [False] * 3)
+        bpy.ops.mmdskin.clear_motion()
+        self.imported(physics=True)
+        self.assertEqual([track.mute for track in self.tracks], [True] * 3)
+        bpy.ops.mmdskin.clear_motion()
+        self.assertEqual([track.mute for track in self.tracks], [False] * 3)
+
+    def test_comes_back(self):
+        self.assert_comes_back({"physics": True})
+        self.assert_comes_back({}, {"physics": True})
+        self.assert_comes_back({"physics": True, "replace": True})
+
+    def test_a_source_with_physics(self):
+        self.imported(mode="SOURCE", physics=True, physics_settle=9)
+        self.assertEqual(
+            (self.armature.mmdskin.physics, self.armature.mmdskin.physics_settle), (True, 9)
+        )
+        bpy.ops.mmdskin.clear_motion()
+        self.assertEqual(
+            (self.armature.mmdskin.physics, self.armature.mmdskin.physics_settle), (False, 60)
+        )
+
+    def test_hair_hangs_in_a_pose(self):
+        self.motion_path = self.vpd()
+        self.imported(physics=True)
+        bpy.context.view_layer.update()
+        self.assert_stands(0)
+
+    def test_a_second_motion_keeps_the_physics_of_the_first(self):
+        self.imported(physics=True)
+        names = [name for name in self.scene.bone_names if name.startswith("髪")]
+        before = [self.curve_of(name) for name in names]
+        keys = self.write("face.vmd", self.face())
+        self.imported(keys)
+        self.assertEqual(before, [self.curve_of(name) for name in names])
+
+    def curve_of(self, name):
+        path = f'pose.bones["{name}"].rotation_quaternion'
+        curves = [curve for curve in self.curves(self.armature) if curve.data_path == path]
+        return [[point.co.y for point in curve.keyframe_points] for curve in curves]
+
+    def face(self):
+        return motion_file.write_vmd(dance(self.scene.pmx)._replace(bones=[]))
+
+
+class Simulates(Hair, MotionCase):
+    """The preview."""
+
+    def setUp(self):
+        super().setUp()
+        self.blend = os.path.join(self.folder.name, "踊り.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=self.blend)
+        self.addCleanup(forget_file)
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, 20
+        settings = self.armature.mmdskin
+        settings.source, settings.motion_path = "MOTION", self.motion_path
+        settings.model_path, settings.motion_start = self.model_path, 0
+        settings.physics = settings.preview = True
+        self.file = os.path.join(self.folder.name, f"踊り_{self.armature.name}_physics.npz")
+
+    def simulate(self):
+        self.assertEqual(bpy.ops.mmdskin.simulate(), {"FINISHED"})
+
+    def assert_plain(self, words):
+        bpy.context.scene.frame_set(12)
+        self.assert_close(scene.evaluated_positions(self.mesh), self.of_file((12,))[0])
+        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertIn(words, addon().physics.cache.troubles.get(self.armature.name, ""))
+
+    def test_the_preview_shows_it_at_any_frame(self):
+        self.assert_plain("Not simulated yet")
+        self.simulate()
+        self.assertTrue(os.path.exists(self.file))
+        self.assertEqual(self.armature.mmdskin.physics_cache, "//" + os.path.basename(self.file))
+        self.assert_shows([12, 3, 16, 0, 20])
+        self.assertEqual(addon().physics.cache.troubles, {})
+
+    def test_between_frames(self):
+        self.simulate()
+        bpy.context.scene.render.fps = 60
+        self.assert_shows_at({5: 2.5, 11: 5.5})
+        bpy.context.scene.render.fps = 24
+        self.assert_shows_at({1: 1.25, 7: 8.75}, 0.02 * scene.SCALE)
+
+    def assert_shows_at(self, frames, bar=case.BAR * scene.SCALE):
+        for frame, expected in zip(frames, self.expected(list(frames.values())), strict=True):
+            bpy.context.scene.frame_set(frame)
+            self.assert_close(scene.evaluated_positions(self.mesh), expected, bar)
+
+    def test_before_and_after(self):
+        self.armature.mmdskin.motion_start = 5
+        self.simulate()
+        bpy.context.scene.frame_set(2)
+        before = scene.evaluated_positions(self.mesh)
+        self.assert_close(before, self.expected([-3])[0])
+        bpy.context.scene.frame_set(25)
+        last = scene.evaluated_positions(self.mesh)
+        bpy.context.scene.frame_set(30)  # all has been played: nothing moves
+        self.assert_close(scene.evaluated_positions(self.mesh), last)
+
+    def test_changed_settings_are_told(self):
+        self.simulate()
+        self.armature.mmdskin.physics_hz = 120
+        self.assert_plain("simulate again")
+        self.simulate()
+        self.assert_shows([12, 5], hz=120)
+        self.armature.mmdskin.physics_hz = 60
+        self.assert_plain("simulate again")
+
+    def test_changed_files_are_told(self):
+        self.simulate()
+        self.scene.pmx.rigid_bodies[2].mass = 5
+        self.write("髪.pmx", pmx_file.write(self.scene.pmx))
+        self.armature.mmdskin.motion_start = 0  # looks again
+        self.assert_plain("simulate again")
+
+    def test_found_again_with_the_blend(self):
+        self.simulate()
+        expected = self.expected([12])[0]
+        bpy.ops.wm.save_mainfile()
+        name = self.mesh.name
+        bpy.ops.wm.open_mainfile(filepath=self.blend)
+        self.mesh = bpy.data.objects[name]
+        bpy.context.scene.frame_set(12)
+        self.assert_close(scene.evaluated_positions(self.mesh), expected)
+
+    def test_a_damaged_file_is_not_played(self):
+        self.simulate()
+        with open(self.file, "rb") as file:
+            data = file.read()
+        nan = np.load(self.file)
+        damaged = {name: nan[name] for name in nan.files}
+        damaged["heads"] = np.full_like(damaged["heads"], np.nan)
+        for number, content in enumerate((b"", b"PK", data[:200], data[:-40], None)):
+            with self.subTest(number):
+                if content is None:
+                    np.savez(self.file, **damaged)
+                else:
+                    with open(self.file, "wb") as file:
+                        file.write(content)
+                self.armature.mmdskin.motion_start = 0
+                self.assert_plain("Not simulated yet")
+
+    def test_what_is_missing_is_told(self):
+        settings = self.armature.mmdskin
+        settings.preview = False
+        for words, change in (
+            ("choose a motion file", {"source": "ARMATURE"}),
+            ("choose a motion file", {"physics": False}),
+            ("No motion is chosen", {"motion_path": ""}),
+        ):
+            kept = {name: getattr(settings, name) for name in change}
+            for name, value in change.items():
+                setattr(settings, name, value)
+            self.assert_not_simulated(words)
+            for name, value in kept.items():
+                setattr(settings, name, value)
+        self.scene.pmx.rigid_bodies = self.scene.pmx.rigid_bodies[:1]
+        self.scene.pmx.joints = []
+        self.write("髪.pmx", pmx_file.write(self.scene.pmx))
+        self.assert_not_simulated("no rigid body that moves a bone")
+
+    def test_a_file_without_a_place_is_told(self):
+        self.armature.mmdskin.preview = False
+        unsaved = SimpleNamespace(data=SimpleNamespace(filepath=""))
+        with mock.patch.object(addon().physics.operators, "bpy", unsaved):
+            self.assert_not_simulated("Save the file first")
+
+    def assert_not_simulated(self, words):
+        before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.simulate()
+        self.assertIn(words, str(caught.exception))
+        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
+        self.assertEqual(before[1], sorted(os.listdir(self.folder.name)))
+
+    def test_escape_leaves_the_simulation_before(self):
+        self.simulate()
+        with open(self.file, "rb") as file:
+            data = file.read()
+        self.armature.mmdskin.physics_settle = 5
+        before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
+        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        job = addon().physics.operators.Job([model], bpy.context.scene)
+        self.assertEqual(job.total, 21)
+        self.assertIn("frame 16 of 21", next(job).text)
+        job.close()
+        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
+        self.assertEqual(before[1], sorted(os.listdir(self.folder.name)))
+        with open(self.file, "rb") as file:
+            self.assertEqual(file.read(), data)
+
+    def test_escape_in_a_window(self):
+        shown, reports = [], []
+        manager = SimpleNamespace(
+            event_timer_add=lambda *_, **__: "timer",
+            event_timer_remove=shown.append,
+            progress_begin=lambda *_: None,
+            progress_update=shown.append,
+            progress_end=lambda: None,
+            modal_handler_add=lambda _: None,
+        )
+        context = SimpleNamespace(
+            window="window",
+            window_manager=manager,
+            workspace=SimpleNamespace(status_text_set=lambda _: None),
+            scene=bpy.context.scene,
+            view_layer=bpy.context.view_layer,
+            active_object=self.mesh,
+        )
+        kind = addon().physics.operators.MMDSKIN_OT_simulate
+        names = "invoke execute modal cancel models _begin _report _stopped _job".split()
+        members = {name: getattr(kind, name) for name in names} | {"all_models": False}
+        members["report"] = lambda _, level, text: reports.append((min(level), text))
+        operator = type("Fake", (), members)()
+        window = SimpleNamespace(app=SimpleNamespace(background=False))
+        with (
+            mock.patch.object(addon().modal_job, "bpy", window),
+            mock.patch.object(addon().modal_job, "_TICK", 0.0),
+        ):
+            for events in (["TIMER", "ESC"], ["TIMER"] * 3):
+                self.assertEqual(operator.invoke(context, None), {"RUNNING_MODAL"})
+                for event in events:
+                    done = operator.modal(context, SimpleNamespace(type=event))
+        self.assertEqual(done, {"FINISHED"})
+        self.assertIn(round(1000 * 16 / 21 - 0.5), shown)
+        self.assertEqual([level for level, _ in reports], ["WARNING", "INFO"])
+        self.assert_shows([12])
