@@ -20,7 +20,7 @@ GENERATED := build/generated/shaders.h
 EXAMPLE := tests/c/example.c
 SHARING := tests/c/threads.c
 C_TESTS := $(filter-out $(EXAMPLE) $(SHARING),$(wildcard tests/c/*.[ch]))
-FUZZERS := model motion pair rig world
+FUZZERS := model motion pair rig simulation world
 C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(C_TESTS) $(EXAMPLE) $(SHARING) $(wildcard tests/fuzz/*.[ch])
 
 CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \

@@ -123,6 +123,7 @@ int main(void)
     cpu_tests();
     kernel_tests();
     memory_tests();
+    simulation_tests();
     world_tests();
     printf("C: %d passed, %d failed\n", passed, failed);
     return failed > 0;

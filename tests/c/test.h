@@ -64,6 +64,7 @@ void job_tests(void);
 void cpu_tests(void);
 void kernel_tests(void);
 void memory_tests(void);
+void simulation_tests(void);
 void world_tests(void);
 
 #endif

@@ -4,6 +4,7 @@
    too, which one of them shuts down again and again. */
 #define _POSIX_C_SOURCE 200809L
 #include "core/base/parallel.h"
+#include "core/physics/simulation.h"
 #include "core/pose/rig.h"
 #include "core/skin/skin.h"
 #ifdef MMD_TEST_GL
@@ -49,25 +50,28 @@ static void read_input(const char *path, input_file *file)
     MUST(fclose(stream) == 0);
 }
 
-/* What a thread poses and skins with. */
+/* What a thread poses, simulates and skins with. */
 typedef struct bench {
     mmd_poser *poser;
+    mmd_simulation *simulation;
     float *matrices, *sliders, *positions;
 } bench;
 
 static bench bench_new(void)
 {
     bench own = {mmd_poser_new(shared.rig, shared.motion, NULL),
+                 mmd_simulation_new(shared.rig, shared.motion, true, &mmd_physics_default, NULL),
                  calloc(FRAMES * 16 * shared.rig->bone_count + 1, sizeof(float)),
                  calloc(FRAMES * shared.rig->morph_count + 1, sizeof(float)),
                  calloc(FRAMES * 3 * shared.mesh->vertex_count + 1, sizeof(float))};
-    MUST(own.poser && own.matrices && own.sliders && own.positions);
+    MUST(own.poser && own.simulation && own.matrices && own.sliders && own.positions);
     return own;
 }
 
 static void bench_free(bench *own)
 {
     mmd_poser_free(own->poser);
+    mmd_simulation_free(own->simulation);
     free(own->matrices);
     free(own->sliders);
     free(own->positions);
@@ -90,6 +94,14 @@ static mmd_skin_job posed(bench *own)
                           .sliders = own->sliders,
                           .slider_frames = FRAMES,
                           .positions = own->positions};
+}
+
+static void simulate(bench *own)
+{
+    for (size_t steps = 1; !mmd_simulation_seek(own->simulation, FRAMES, &steps); steps = 1)
+        continue;
+    mmd_simulation_pose(own->simulation, FRAMES, own->matrices, own->sliders);
+    mmd_simulation_reset(own->simulation);
 }
 
 static bool skin_part(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
@@ -140,6 +152,7 @@ static void *work(void *arg)
                      FRAMES * 3 * shared.mesh->vertex_count * sizeof(float)));
         if (round % THREADS == thread)
             load_and_free();
+        simulate(&own);
 #ifdef MMD_TEST_GL
         skin_by_gl(thread, round, &job);
 #endif

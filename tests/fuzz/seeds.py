@@ -91,7 +91,8 @@ def main(folder):
     moves |= {path.name: path.read_bytes() for path in found if path.suffix in (".vmd", ".vpd")}
     pairs = {f"{a}+{b}": pair(x, y) for a, x in made.items() for b, y in moves.items()}
     scripts = {f"{i}": random.Random(i).randbytes(50 * 2**i) for i in range(6)}
-    targets = {"model": made, "motion": moves, "pair": pairs, "rig": scripts, "world": scripts}
+    targets = {"model": made, "motion": moves, "pair": pairs}
+    targets |= dict.fromkeys(("rig", "simulation", "world"), scripts)
     for target, files in targets.items():
         write(Path(folder) / target, files.items())
 

@@ -360,10 +360,10 @@ def test_strain_is_how_far_joints_stand_beyond_their_limits():
     simulation.pose(60)
     # the joint that is solved last has its way
     assert np.allclose(simulation.strain, [(16, 0), (0, 0)], rtol=0, atol=1e-5)
-    # seen twice a second; 6 units apart is the bar
+    # seen twice a second; 10 units apart is the bar
     (note,) = simulation.notes
-    assert note.startswith('joint 0 "j01" stands 8.')
-    assert note.endswith(" units beyond its limits at frame 15")
+    assert note.startswith('joint 0 "j01" stands 16.')
+    assert note.endswith(" units beyond its limits at frame 30")
 
 
 def test_members_say_what_it_was_made_of(chain, swing):

@@ -97,7 +97,7 @@ bool mmd_notes_text(const mmd_notes *notes, size_t index, char *text, size_t siz
     bool joint = of_joint(kind);
     const mmd_text *name =
         joint ? &model->joints[known->index].name : &model->rigid_bodies[known->index].name;
-    char what[100], others[32] = "";
+    char what[100], others[48] = "";
     write_what(kind, known, what, sizeof what);
     if (known->count > 1)
         snprintf(others, sizeof others, " (and %zu more)", known->count - 1);

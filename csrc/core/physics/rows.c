@@ -20,8 +20,8 @@ void mmd_row_aim(mmd_row *row, const mmd_body *bodies, double target)
 }
 
 /* What nothing moves takes no part: 0 times an impulse that has overflown is no number. */
-static void push_body(const mmd_row *row, const double spin[3], double impulse, double sign,
-                      mmd_change *change)
+static inline void push_body(const mmd_row *row, const double spin[3], double impulse, double sign,
+                             mmd_change *change)
 {
     if (change->inverse_mass == 0)
         return;
@@ -30,10 +30,15 @@ static void push_body(const mmd_row *row, const double spin[3], double impulse, 
         mmd_add_scaled3(row->axis, sign * impulse * change->inverse_mass, change->velocity);
 }
 
-void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes)
+static inline void push(const mmd_row *row, double impulse, mmd_change *changes)
 {
     push_body(row, row->spin_a, impulse, 1, &changes[row->a]);
     push_body(row, row->spin_b, impulse, -1, &changes[row->b]);
+}
+
+void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes)
+{
+    push(row, impulse, changes);
 }
 
 void mmd_row_solve(mmd_row *row, mmd_change *changes)
@@ -47,6 +52,8 @@ void mmd_row_solve(mmd_row *row, mmd_change *changes)
         return;
     sum = sum < row->low ? row->low : sum > row->high ? row->high : sum;
     double impulse = sum - row->impulse;
+    if (impulse == 0) /* mostly of contacts that come apart */
+        return;
     row->impulse = sum;
-    mmd_row_push(row, impulse, changes);
+    push(row, impulse, changes);
 }

@@ -21,8 +21,8 @@ enum {
     STEPS_OF_WATCH = 30       /* between two looks at the joints' strain */
 };
 
-/* Units beyond its limits at which a joint is noted. Sound models reach 4.7 in quick dances. */
-#define STRAINED 6
+/* Units beyond its limits at which a joint is noted. Sound models reach 7 in quick dances. */
+#define STRAINED 10
 
 const mmd_physics mmd_physics_default = {.gravity = {0, -98, 0},
                                          .hz = 60,
@@ -48,10 +48,11 @@ struct mmd_simulation {
     size_t *islands; /* bodies of one number are joined, by bodies that do not follow bones */
 
     /* Steps are counted from the start; those before it are held there. `stands` is of the step,
-       `stands_before` of the one before, `shown` of the frame that is posed. */
+       `stands_before` of the one before, `shown` of the frame that is posed; `rest` is of the model
+       at rest. */
     bool begun, has_before; /* has_before: stands_before is known */
     double step, period, frame;
-    mmd_stand *stands, *stands_before, *shown;
+    mmd_stand *stands, *stands_before, *shown, *rest;
     bool *held, *off; /* bodies that go where their bones carry them: in the world, at a frame */
 
     /* Poses that are given instead of a motion: the way began at one step and ends at another. */
@@ -91,6 +92,7 @@ static bool allocate(mmd_simulation *simulation)
     simulation->stands = mmd_arena_alloc(arena, bodies, sizeof *simulation->stands);
     simulation->stands_before = mmd_arena_alloc(arena, bodies, sizeof *simulation->stands_before);
     simulation->shown = mmd_arena_alloc(arena, bodies, sizeof *simulation->shown);
+    simulation->rest = mmd_arena_alloc(arena, bodies, sizeof *simulation->rest);
     simulation->held = mmd_arena_alloc(arena, bodies, sizeof *simulation->held);
     simulation->off = mmd_arena_alloc(arena, bodies, sizeof *simulation->off);
     simulation->islands = mmd_arena_alloc(arena, bodies, sizeof *simulation->islands);
@@ -99,8 +101,8 @@ static bool allocate(mmd_simulation *simulation)
         mmd_arena_alloc(arena, simulation->rig->morph_count, sizeof *simulation->sliders);
     simulation->kept = mmd_arena_alloc(arena, bones, sizeof *simulation->kept);
     return simulation->stands && simulation->stands_before && simulation->shown &&
-           simulation->held && simulation->off && simulation->islands && simulation->within &&
-           simulation->sliders && simulation->kept &&
+           simulation->rest && simulation->held && simulation->off && simulation->islands &&
+           simulation->within && simulation->sliders && simulation->kept &&
            mmd_seats_init(arena, simulation->rig, mmd_world_bodies(simulation->world),
                           &simulation->seats) &&
            mmd_switches_init(arena, simulation->rig->model, mmd_poser_binding(simulation->poser),
@@ -143,6 +145,15 @@ static bool check_settings(const mmd_physics *physics, mmd_error *err)
     return true;
 }
 
+static void keep_stands(const mmd_simulation *simulation, mmd_stand *stands)
+{
+    const mmd_body *bodies = mmd_world_bodies(simulation->world);
+    for (size_t i = 0; i < simulation->seats.body_count; i++) {
+        mmd_copy3(bodies[i].state.position, stands[i].position);
+        memcpy(stands[i].rotation, bodies[i].state.rotation, sizeof stands[i].rotation);
+    }
+}
+
 static bool build(mmd_simulation *simulation, const mmd_motion *motion, mmd_error *err)
 {
     const mmd_model *model = simulation->rig->model;
@@ -170,6 +181,7 @@ static bool build(mmd_simulation *simulation, const mmd_motion *motion, mmd_erro
     if (!allocate(simulation))
         return mmd_fail_memory(err);
     find_islands(model, simulation->islands);
+    keep_stands(simulation, simulation->rest);
     return true;
 }
 
@@ -264,15 +276,6 @@ static void find_stands(mmd_simulation *simulation, double frame, mmd_stand *sta
 }
 
 /* Bodies */
-
-static void keep_stands(const mmd_simulation *simulation, mmd_stand *stands)
-{
-    const mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->seats.body_count; i++) {
-        mmd_copy3(bodies[i].state.position, stands[i].position);
-        memcpy(stands[i].rotation, bodies[i].state.rotation, sizeof stands[i].rotation);
-    }
-}
 
 static void put_body(mmd_body *body, const mmd_stand *stand)
 {
@@ -376,6 +379,9 @@ static void set_period(mmd_simulation *simulation, double seconds)
 
 static void begin(mmd_simulation *simulation)
 {
+    mmd_body *bodies = mmd_world_bodies(simulation->world);
+    for (size_t i = 0; i < simulation->seats.body_count; i++)
+        put_body(&bodies[i], &simulation->rest[i]);
     set_period(simulation, 1 / simulation->physics.hz);
     find_stands(simulation, simulation->start, simulation->shown);
     put_bodies(simulation, simulation->shown, NULL);

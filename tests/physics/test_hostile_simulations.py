@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""Models and motions that nobody would make: a clear error or finite poses, in bounded time."""
+
+import itertools
+import os
+import pickle
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import mmdskin
+import numpy as np
+import pytest
+from files import pmx_file as pmx
+from physics import hanging
+from physics.hanging import FOLLOWS, PHYSICS, WITH_BONE, chain_file, load, same
+
+RUN = np.arange(20)
+HUGE = 3e38
+
+
+@pytest.fixture(scope="module")
+def swing():
+    return hanging.swing()
+
+
+def changed(**fields):
+    file = chain_file()
+    for name, value in fields.items():
+        setattr(file.rigid_bodies[2], name, value)
+    return load(file)
+
+
+def jointed(**fields):
+    file = chain_file()
+    for name, value in fields.items():
+        setattr(file.joints[1], name, value)
+    return load(file)
+
+
+def assert_sound(model, motion, **settings):
+    pose = model.pose(motion, RUN, physics=mmdskin.Physics(**settings))
+    assert np.isfinite(pose.bone_matrices).all()
+    turns = pose.bone_matrices[..., :3, :3].astype(float)
+    assert np.allclose(turns @ np.swapaxes(turns, -1, -2), np.eye(3), atol=1e-5)
+    return pose
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"size": (0, 0, 0)},
+        {"size": (HUGE, HUGE, HUGE), "mask": 0xFFFF},
+        {"mass": 0.0},
+        {"mass": 1e-45},
+        {"mass": HUGE},
+        {"linear_damping": -5.0, "angular_damping": 7.0},
+        {"linear_damping": HUGE, "angular_damping": -HUGE},
+        {"restitution": HUGE, "friction": HUGE, "mask": 0xFFFF},
+        {"rotation": (HUGE, -HUGE, 1e10)},
+    ],
+)
+@pytest.mark.parametrize("shape", [0, 1, 2])
+def test_bodies_of_any_numbers(swing, fields, shape):
+    assert_sound(changed(shape=shape, **fields), swing)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"size": (1, -1, 1), "shape": 1}, "body 2: size -1 is negative"),
+        ({"mass": -2.0}, "body 2: mass -2 is negative"),
+        ({"position": (0, 2e6, 0)}, "body 2: position 2e\\+06, expected at most 1e6"),
+    ],
+)
+def test_bodies_that_cannot_be_are_named(fields, words):
+    with pytest.raises(ValueError, match=words):
+        mmdskin.Simulation(changed(**fields))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"translation_lower": (1, 1, 1), "translation_upper": (-1, -1, -1)},
+        {"translation_lower": (-HUGE,) * 3, "translation_upper": (HUGE,) * 3},
+        {"rotation_lower": (HUGE,) * 3, "rotation_upper": (-HUGE,) * 3},
+        {"rotation_lower": (-7, -7, -7), "rotation_upper": (-6, -6, -6)},
+        {"translation_spring": (HUGE,) * 3, "translation_upper": (9, 9, 9)},
+        {"rotation_spring": (-HUGE,) * 3},
+        {"body_a": 2, "body_b": 2},
+        {"body_a": -1},
+        {"body_a": 99, "body_b": -1},
+        {"position": (HUGE, 0, -HUGE)},
+        {"rotation": (HUGE, HUGE, HUGE)},
+    ],
+)
+def test_joints_of_any_numbers(swing, fields):
+    assert_sound(jointed(**fields), swing)
+
+
+def test_every_body_may_be_joined_to_every_other(swing):
+    file = chain_file()
+    pairs = itertools.product(range(5), range(5))
+    file.joints = [hanging.joint(a, b, (a, 20 - b, 0)) for a, b in pairs]
+    assert_sound(load(file), swing)
+
+
+def test_five_thousand_bodies_take_bounded_time():
+    """A heap that touches itself, on one bone each, all joined in a ring."""
+    file = pmx.PMX(bones=[pmx.Bone("root")])
+    count = 5000
+    places = np.random.default_rng(1).uniform(0, 40, (count, 3))
+    for i, place in enumerate(places):
+        file.bones.append(pmx.Bone(f"b{i}", position=tuple(place), parent=max(0, i - 1)))
+        file.rigid_bodies.append(pmx.RigidBody("", bone=i + 1, position=tuple(place), mode=PHYSICS))
+        file.joints.append(hanging.joint(i, (i + 1) % count, tuple(place)))
+    model = load(file)
+    before = time.process_time()
+    pose = model.pose(None, [0, 2], physics=mmdskin.Physics(settle=1))
+    assert time.process_time() - before < 60
+    assert np.isfinite(pose.bone_matrices).all()
+
+
+def test_a_motion_that_leaves_the_numbers(swing):
+    frames = [0, 5, 6, 12]
+    moves = [(0, 0, 0), (HUGE, -HUGE, HUGE), (-HUGE, 0, 0), (0, 0, 0)]
+    motion = mmdskin.Motion.from_tracks([("root", frames, moves, None, None)])
+    simulation = mmdskin.Simulation(load(chain_file()), motion)
+    pose = simulation.pose(RUN)
+    assert np.isfinite(pose.bone_matrices).all()
+    assert any("beyond 1e6 units" in note for note in simulation.notes)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_models_stay_finite_and_follow_their_frames(seed, swing):
+    """Limits, masks, modes and shapes at random: a frame alone is that of the run, mode-0 bodies
+    are on their bones."""
+    rng = np.random.default_rng(seed)
+    modes = rng.choice([FOLLOWS, PHYSICS, WITH_BONE], 5)
+    file = chain_file(tuple(int(mode) for mode in modes), height=float(rng.uniform(1, 20)))
+    for body in file.rigid_bodies:
+        body.shape, body.mask = int(rng.integers(3)), int(rng.integers(2)) * 0xFFFF
+        body.size, body.mass = tuple(rng.uniform(0.05, 1, 3)), float(rng.uniform(0.1, 5))
+    for joint in file.joints:
+        joint.kind = int(rng.integers(6))
+        for name in ("translation_lower", "translation_upper", "rotation_lower", "rotation_upper"):
+            setattr(joint, name, tuple(rng.uniform(-1, 1, 3) * rng.integers(2, size=3)))
+        joint.rotation_spring = tuple(rng.uniform(0, 100, 3))
+    file.version = 2.1
+    model = load(file)
+    pose = assert_sound(model, swing)
+    assert same(model.pose(swing, 13, physics=True), [array[13] for array in pose])
+    assert same([pose.bone_matrices[:, 0]], [model.pose(swing, RUN).bone_matrices[:, 0]])
+
+
+# Threads, signals, pickles
+
+
+def test_many_run_side_by_side_and_one_is_shared(swing):
+    model = load(chain_file())
+    wanted = model.pose(swing, RUN, physics=True)
+    shared = mmdskin.Simulation(model, swing)
+
+    def work(number):
+        own = mmdskin.Simulation(model, swing)
+        for frame in np.random.default_rng(number).permutation(RUN)[:8]:
+            given = [array[frame] for array in wanted]
+            if not same(own.pose(frame), given) or not same(shared.pose(frame), given):
+                return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(16)))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system has no signals")
+def test_a_signal_stops_a_long_run_and_leaves_it_usable(swing):
+    model = load(chain_file())
+    simulation = mmdskin.Simulation(model, swing)
+
+    class StopError(Exception):
+        pass
+
+    def stop(*_):
+        raise StopError
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(StopError):
+            simulation.pose(9_000_000)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert same(simulation.pose(30), model.pose(swing, 30, physics=True))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system has no signals")
+def test_a_handler_is_told_that_the_simulation_is_at_work(swing):
+    simulation = mmdskin.Simulation(load(chain_file()), swing)
+
+    def ask(*_):
+        simulation.pose(0)
+
+    before = signal.signal(signal.SIGUSR1, ask)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(RuntimeError, match="at work in this thread"):
+            simulation.pose(9_000_000)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_pickled_simulation_has_the_same_frames(swing):
+    simulation = mmdskin.Simulation(load(chain_file()), swing, mmdskin.Physics(hz=120), ik=False)
+    simulation.pose(10)
+    copy = pickle.loads(pickle.dumps(simulation))
+    assert copy.physics == simulation.physics
+    assert same(copy.pose(RUN), simulation.pose(RUN))
+
+
+def test_bodies_that_begin_out_of_reach_begin_at_rest_each_time():
+    moves = [(3e6, 0, 0), (0, 0, 0)]
+    motion = mmdskin.Motion.from_tracks([("root", [0, 5], moves, None, None)])
+    simulation = mmdskin.Simulation(load(chain_file()), motion)
+    first = simulation.pose(8)
+    simulation.pose(60)
+    simulation.reset()
+    assert same(simulation.pose(8), first)
