@@ -7,16 +7,22 @@ static const double gimbal_sine = 0.9993908011319442; /* of 88 degrees */
 /* Axes (0 x, 1 y, 2 z) of the three rotations that make up a limited one, outermost first. */
 static const int euler_orders[3][3] = {{1, 0, 2}, {2, 1, 0}, {0, 2, 1}};
 
-/* Half of atan2(y, x); `length` is that of (x, y). */
-static inline mmd_half_angle half_angle(double y, double x, double length)
+/* Half of atan2(y, x) of a y that is squared already; `length` is that of (x, y). */
+static inline mmd_half_angle half_angle_of_square(double y, double y_square, double x,
+                                                  double length)
 {
-    double side = length + fabs(x), square = side * side + y * y;
+    double side = length + fabs(x), square = side * side + y_square;
     if (!(square > 0))
         return (mmd_half_angle){0, 1};
     double scale = 1 / sqrt(square);
     if (x >= 0)
         return (mmd_half_angle){y * scale, side * scale};
     return (mmd_half_angle){copysign(side, y) * scale, fabs(y) * scale};
+}
+
+static inline mmd_half_angle half_angle(double y, double x, double length)
+{
+    return half_angle_of_square(y, y * y, x, length);
 }
 
 static double clamp(double value, double most)
@@ -140,7 +146,7 @@ static inline bool take_aim(const mmd_frame *frame, const mmd_rig_solver *solver
 static mmd_half_angle half_step(const mmd_rig_link *link, const sight *aim)
 {
     if (aim->dot > link->least_cosine * aim->length)
-        return half_angle(sqrt(aim->square), aim->dot, aim->length);
+        return half_angle_of_square(sqrt(aim->square), aim->square, aim->dot, aim->length);
     return link->largest;
 }
 
@@ -199,12 +205,13 @@ static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double t
     bool remembers = frame->rig->bones[link->bone].fed;
     if (remembers && first)
         mmd_quaternion_multiply(posed->memory, own, own);
-    mmd_quaternion_multiply(turn, own, own);
-    /* One Newton step to length 1, which a product of unit quaternions misses by rounding only. */
+    /* One Newton step to length 1, which products of unit quaternions miss by rounding only. Before
+       the turn, as nobody waits for it there. */
     double excess =
         0.5 * (own[0] * own[0] + own[1] * own[1] + own[2] * own[2] + own[3] * own[3] - 1);
     for (int i = 0; i < 4; i++)
         own[i] -= excess * own[i];
+    mmd_quaternion_multiply(turn, own, own);
     if (link->limited)
         limit_rotation(link, first_half, own);
     if (remembers)
