@@ -9,6 +9,7 @@
 #include "core/data/morph.h"
 #include "core/pose/ik.h"
 #include "core/pose/sampling.h"
+#include "core/pose/store.h"
 
 struct mmd_poser {
     mmd_arena arena;      /* owns everything below but the binding */
@@ -209,21 +210,6 @@ static void evaluate_layer(mmd_frame *frame, const mmd_rig_layer *layer, const u
     }
 }
 
-static void store_matrix(const mmd_frame *frame, size_t bone, float *out)
-{
-    double m[3][3];
-    mmd_quaternion_matrix(frame->bones[bone].world_rotation, m);
-    const double *rest_position = frame->rig->bones[bone].position;
-    const double *world = frame->bones[bone].world_position;
-    for (int row = 0; row < 3; row++) {
-        for (int column = 0; column < 3; column++)
-            out[4 * row + column] = (float)m[row][column];
-        out[4 * row + 3] = (float)mmd_within_float(world[row] - mmd_dot3(m[row], rest_position));
-    }
-    out[12] = out[13] = out[14] = 0;
-    out[15] = 1;
-}
-
 static const uint8_t *solvers_on(const mmd_poser *poser, const mmd_pose_job *job)
 {
     return job->ik ? poser->locals.solvers_on : NULL;
@@ -259,8 +245,7 @@ void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job)
 
 void mmd_pose_store(const mmd_poser *poser, float *matrices)
 {
-    for (size_t i = 0; i < poser->frame.rig->bone_count; i++)
-        store_matrix(&poser->frame, i, matrices + 16 * i);
+    mmd_frame_store(&poser->frame, matrices);
 }
 
 mmd_frame *mmd_poser_frame(mmd_poser *poser)

@@ -87,14 +87,27 @@ static inline void mmd_quaternion_slerp(const double a[4], const double b[4], do
     mmd_quaternion_normalize(out);
 }
 
-/* m: rows of a 3x3 matrix. The length of q is not zero, and does not matter. */
+/* m: rows of a 3x3 matrix. The length of q is not zero, and does not matter. By `number`s, which
+   are doubles or vectors of doubles. */
+#define MMD_QUATERNION_MATRIX(number, q, m)                                                        \
+    do {                                                                                           \
+        number x_ = (q)[0], y_ = (q)[1], z_ = (q)[2], w_ = (q)[3];                                 \
+        number s_ = 2.0 / (x_ * x_ + y_ * y_ + z_ * z_ + w_ * w_);                                 \
+        number xs_ = x_ * s_, ys_ = y_ * s_, zs_ = z_ * s_;                                        \
+        (m)[0][0] = 1.0 - (y_ * ys_ + z_ * zs_);                                                   \
+        (m)[0][1] = y_ * xs_ - w_ * zs_;                                                           \
+        (m)[0][2] = z_ * xs_ + w_ * ys_;                                                           \
+        (m)[1][0] = y_ * xs_ + w_ * zs_;                                                           \
+        (m)[1][1] = 1.0 - (x_ * xs_ + z_ * zs_);                                                   \
+        (m)[1][2] = z_ * ys_ - w_ * xs_;                                                           \
+        (m)[2][0] = z_ * xs_ - w_ * ys_;                                                           \
+        (m)[2][1] = z_ * ys_ + w_ * xs_;                                                           \
+        (m)[2][2] = 1.0 - (x_ * xs_ + y_ * ys_);                                                   \
+    } while (0)
+
 static inline void mmd_quaternion_matrix(const double q[4], double m[3][3])
 {
-    double x = q[0], y = q[1], z = q[2], w = q[3], s = 2 / (x * x + y * y + z * z + w * w);
-    double xs = x * s, ys = y * s, zs = z * s;
-    m[0][0] = 1 - (y * ys + z * zs), m[0][1] = y * xs - w * zs, m[0][2] = z * xs + w * ys;
-    m[1][0] = y * xs + w * zs, m[1][1] = 1 - (x * xs + z * zs), m[1][2] = z * ys - w * xs;
-    m[2][0] = z * xs - w * ys, m[2][1] = z * ys + w * xs, m[2][2] = 1 - (x * xs + y * ys);
+    MMD_QUATERNION_MATRIX(double, q, m);
 }
 
 #endif
