@@ -49,13 +49,13 @@ static void sample(const double *at, size_t count, sampled *out)
     model.morphs = morphs;
     mmd_rig *rig = mmd_rig_new(&model, NULL);
     mmd_binding *binding = rig ? mmd_binding_new(rig, &motion, NULL) : NULL;
-    size_t cursors[8] = {0};
+    mmd_cursor cursors[8] = {0};
+    double translations[3][3] = {0}, rotations[3][4] = {0};
+    uint8_t solvers_on[1];
+    float sliders[1];
+    mmd_locals locals = {translations, rotations, solvers_on};
     if (CHECK(binding) && CHECK(mmd_sample_cursors(rig) <= COUNT_OF(cursors)))
         for (size_t i = 0; i < count; i++) {
-            double translations[3][3] = {0}, rotations[3][4] = {0};
-            uint8_t solvers_on[1];
-            float sliders[1];
-            mmd_locals locals = {translations, rotations, solvers_on};
             mmd_sample(binding, at[i], cursors, &locals, sliders);
             for (int k = 0; k < 3; k++)
                 out[i].translation[k] = translations[0][k];

@@ -14,7 +14,7 @@
 struct mmd_poser {
     mmd_arena arena;      /* owns everything below but the binding */
     mmd_binding *binding; /* of the motion, NULL without one */
-    size_t *cursors;
+    mmd_cursor *cursors;
     mmd_locals locals;
     float *weights; /* (M,) after groups and flips */
     mmd_frame frame;

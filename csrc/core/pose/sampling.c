@@ -47,10 +47,22 @@ double mmd_key_share(const uint32_t *frames, size_t count, size_t at, double fra
     return (frame - frames[at]) / ((double)frames[at + 1] - frames[at]);
 }
 
-static void sample_bone(const mmd_bone_track *track, const float *rotations, double frame,
-                        size_t *cursor, double translation[3], double rotation[4])
+/* Most bones of a dance rest most of the time. */
+static bool repeats(const mmd_bone_track *track, const float *rotations, size_t at)
 {
-    size_t at = mmd_key_before(track->frames, track->key_count, frame, cursor);
+    const float *translation = track->translations + 3 * at, *rotation = rotations + 4 * at;
+    return at + 1 >= track->key_count ||
+           (memcmp(translation, translation + 3, 3 * sizeof *translation) == 0 &&
+            memcmp(rotation, rotation + 4, 4 * sizeof *rotation) == 0);
+}
+
+static void sample_bone(const mmd_bone_track *track, const float *rotations, double frame,
+                        mmd_cursor *cursor, double translation[3], double rotation[4])
+{
+    size_t at = mmd_key_before(track->frames, track->key_count, frame, &cursor->key);
+    if (cursor->still == at + 1)
+        return;
+    cursor->still = repeats(track, rotations, at) ? at + 1 : 0;
     double x = mmd_key_share(track->frames, track->key_count, at, frame), from[4], to[4];
     const float *a = track->translations + 3 * at;
     for (int i = 0; i < 4; i++)
@@ -59,7 +71,7 @@ static void sample_bone(const mmd_bone_track *track, const float *rotations, dou
     for (int i = 0; i < 3; i++)
         translation[i] = a[i];
     memcpy(rotation, from, sizeof from);
-    if (x == 0)
+    if (x == 0 || cursor->still)
         return;
     /* The later key's curves shape the segment (docs/mmd-behaviour.md#key-interpolation); most axes
        stand still. */
@@ -89,7 +101,7 @@ size_t mmd_sample_cursors(const mmd_rig *rig)
     return rig->bone_count + rig->morph_count + 1;
 }
 
-void mmd_sample(const mmd_binding *binding, double frame, size_t *cursors, mmd_locals *locals,
+void mmd_sample(const mmd_binding *binding, double frame, mmd_cursor *cursors, mmd_locals *locals,
                 float *sliders)
 {
     const mmd_motion *motion = binding->motion;
@@ -102,12 +114,13 @@ void mmd_sample(const mmd_binding *binding, double frame, size_t *cursors, mmd_l
     }
     for (size_t i = 0; i < rig->morph_count; i++, cursors++) {
         int32_t track = binding->morph_track[i];
-        sliders[i] = track < 0 ? 0 : sample_morph(&motion->morph_tracks[track], frame, cursors);
+        sliders[i] =
+            track < 0 ? 0 : sample_morph(&motion->morph_tracks[track], frame, &cursors->key);
     }
     const mmd_property_track *properties = &motion->properties;
     size_t at = 0;
     if (properties->key_count)
-        at = mmd_key_before(properties->frames, properties->key_count, frame, cursors);
+        at = mmd_key_before(properties->frames, properties->key_count, frame, &cursors->key);
     for (size_t s = 0; s < rig->solver_count; s++) {
         int32_t column = binding->solver_property[s];
         locals->solvers_on[s] = column < 0 || !properties->key_count ||

@@ -10,12 +10,18 @@ typedef struct mmd_locals {
     uint8_t *solvers_on;                        /* (solvers,) */
 } mmd_locals;
 
-/* How many cursors sampling a binding takes: where each track was found last. Zeroed ones are
-   valid, and results do not depend on them. */
+/* Where a track was found last. */
+typedef struct mmd_cursor {
+    size_t key;
+    size_t still; /* k + 1: the locals hold key k, which the next one repeats; 0: neither */
+} mmd_cursor;
+
+/* How many cursors sampling a binding takes. Zeroed ones are valid, and results do not depend on
+   them; others belong to the locals that were sampled with them. */
 size_t mmd_sample_cursors(const mmd_rig *rig);
 
 /* A motion at a frame. Bones without a track are left as they are; all sliders (M,) are set. */
-void mmd_sample(const mmd_binding *binding, double frame, size_t *cursors, mmd_locals *locals,
+void mmd_sample(const mmd_binding *binding, double frame, mmd_cursor *cursors, mmd_locals *locals,
                 float *sliders);
 
 /* Of keys that ascend: the last one at or before the frame (0 when there is none before), searched
