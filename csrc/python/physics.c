@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The record Physics. */
+#include "core/physics/world.h"
 #include "python/simulation.h"
 
 #include <math.h>

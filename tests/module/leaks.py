@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import mmdskin  # noqa: E402
 import numpy as np  # noqa: E402
-from physics import rigs  # noqa: E402
+from physics import hanging, rigs  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
 
@@ -100,6 +100,28 @@ def worlds_made_and_refused():
     ):
         try:
             mmdskin.World(bad[0], bad[1], gravity=(0, 0, 0) if len(bad) == 2 else bad[2])
+        except (TypeError, ValueError):
+            continue
+        raise AssertionError(bad)
+
+
+def simulations_made_and_refused():
+    model = hanging.load(hanging.chain_file())
+    simulation = mmdskin.Simulation(model, hanging.swing())
+    simulation.pose([3, 1])
+    pickle.loads(pickle.dumps(simulation))
+    repr((simulation.notes, simulation.strain, simulation.frame, simulation.physics))
+    mmdskin.Simulation(model).step({"root": ((1, 0, 0), None)})
+    for bad in (
+        lambda: simulation.step(),
+        lambda: simulation.pose(float("nan")),
+        lambda: mmdskin.Simulation(model, None, mmdskin.Physics(hz=0)),
+        lambda: mmdskin.Simulation(model, None, mmdskin.Physics(gravity="x")),
+        lambda: mmdskin.Simulation(model, None, None),
+        lambda: model.pose(physics=3),
+    ):
+        try:
+            bad()
         except (TypeError, ValueError):
             continue
         raise AssertionError(bad)

@@ -38,6 +38,7 @@ def test_a_thousand_models_leave_memory_as_after_ten():
         ("meshes_made_and_skinned", 1000),
         ("arguments_refused", 3000),
         ("worlds_made_and_refused", 2000),
+        ("simulations_made_and_refused", 300),
         ("models_skinned", 300),
         ("frames_made_in_given_arrays", 500),
         ("calls_refused", 1000),

@@ -3,6 +3,22 @@
 
 #include "core/physics/vector.h"
 
+void mmd_stand_between(const mmd_stand *last, const mmd_stand *before, double share,
+                       mmd_stand *stand)
+{
+    *stand = *last;
+    if (share == 0)
+        return;
+    double dot =
+        mmd_dot3(last->rotation, before->rotation) + last->rotation[3] * before->rotation[3];
+    double sign = dot < 0 ? -1 : 1;
+    for (int k = 0; k < 3; k++)
+        stand->position[k] += share * (before->position[k] - last->position[k]);
+    for (int k = 0; k < 4; k++)
+        stand->rotation[k] += share * (sign * before->rotation[k] - last->rotation[k]);
+    mmd_quaternion_normalize(stand->rotation);
+}
+
 static void conjugate(const double q[4], double out[4])
 {
     out[0] = -q[0], out[1] = -q[1], out[2] = -q[2], out[3] = q[3];

@@ -10,6 +10,11 @@ typedef struct mmd_stand {
     double position[3], rotation[4];
 } mmd_stand;
 
+/* What is a share of the way back from the last stand to the one before it: straight, and by the
+   shorter turn. */
+void mmd_stand_between(const mmd_stand *last, const mmd_stand *before, double share,
+                       mmd_stand *stand);
+
 /* A body in the axes of its bone, whose rest axes are those of the model. */
 typedef struct mmd_seat {
     int32_t bone;     /* -1: none; bodies of no bone that move begin under the first one */

@@ -7,6 +7,7 @@
 #include "core/physics/checkpoints.h"
 #include "core/physics/given.h"
 #include "core/physics/impulses.h"
+#include "core/physics/islands.h"
 #include "core/physics/notes.h"
 #include "core/physics/seats.h"
 #include "core/physics/switches.h"
@@ -23,14 +24,6 @@ enum {
 
 /* Units beyond its limits at which a joint is noted. Sound models reach 7 in quick dances. */
 #define STRAINED 10
-
-const mmd_physics mmd_physics_default = {.gravity = {0, -98, 0},
-                                         .hz = 60,
-                                         .iterations = 10,
-                                         .ground = true,
-                                         .damping_extra = true,
-                                         .joined_collide = true,
-                                         .settle = 60};
 
 struct mmd_simulation {
     mmd_arena arena;
@@ -111,40 +104,6 @@ static bool allocate(mmd_simulation *simulation)
            mmd_notes_init(arena, simulation->rig->model, &simulation->notes);
 }
 
-static size_t island_of(size_t *islands, size_t body)
-{
-    while (islands[body] != body)
-        body = islands[body] = islands[islands[body]];
-    return body;
-}
-
-static void find_islands(const mmd_model *model, size_t *islands)
-{
-    for (size_t i = 0; i < model->rigid_body_count; i++)
-        islands[i] = i;
-    for (size_t i = 0; i < model->joint_count; i++) {
-        int32_t a = model->joints[i].body_a, b = model->joints[i].body_b;
-        if (a >= 0 && b >= 0 && model->rigid_bodies[a].mode != MMD_FOLLOWS_BONE &&
-            model->rigid_bodies[b].mode != MMD_FOLLOWS_BONE)
-            islands[island_of(islands, (size_t)a)] = island_of(islands, (size_t)b);
-    }
-    for (size_t i = 0; i < model->rigid_body_count; i++)
-        islands[i] = island_of(islands, i);
-}
-
-static bool check_settings(const mmd_physics *physics, mmd_error *err)
-{
-    if (physics->starts && !(fabs(physics->start) <= UINT32_MAX))
-        return mmd_fail(err, MMD_E_ARGUMENT, "start: %g, expected a frame", physics->start);
-    if (physics->settle < 0 || physics->settle > MMD_SIMULATION_SETTLE)
-        return mmd_fail(err, MMD_E_ARGUMENT, "settle: %d steps, expected 0 to %d", physics->settle,
-                        MMD_SIMULATION_SETTLE);
-    if (!(physics->teleport >= 0))
-        return mmd_fail(err, MMD_E_ARGUMENT, "teleport: %g, expected at least 0",
-                        physics->teleport);
-    return true;
-}
-
 static void keep_stands(const mmd_simulation *simulation, mmd_stand *stands)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
@@ -170,7 +129,7 @@ static bool build(mmd_simulation *simulation, const mmd_motion *motion, mmd_erro
                            .damping_extra = physics->damping_extra,
                            .joined_collide = physics->joined_collide};
     mmd_copy3(physics->gravity, desc.gravity);
-    if (!check_settings(physics, err))
+    if (!mmd_physics_check(physics, err))
         return false;
     simulation->world = mmd_world_new(&desc, err);
     if (!simulation->world)
@@ -180,7 +139,7 @@ static bool build(mmd_simulation *simulation, const mmd_motion *motion, mmd_erro
         return false;
     if (!allocate(simulation))
         return mmd_fail_memory(err);
-    find_islands(model, simulation->islands);
+    mmd_islands_find(model, simulation->islands);
     keep_stands(simulation, simulation->rest);
     return true;
 }
@@ -511,23 +470,11 @@ bool mmd_simulation_walk(mmd_simulation *simulation, size_t *steps)
 /* Where bodies stand at a frame between the last two steps. */
 static void show(mmd_simulation *simulation, double frame)
 {
-    double last = frame_of(simulation, simulation->step);
-    double share =
-        simulation->is_given ? 0 : (last - frame) * simulation->physics.hz / FRAMES_PER_SECOND;
-    for (size_t i = 0; i < simulation->seats.body_count; i++) {
-        const mmd_stand *to = &simulation->stands[i], *from = &simulation->stands_before[i];
-        mmd_stand *shown = &simulation->shown[i];
-        *shown = *to;
-        if (share == 0)
-            continue;
-        double dot = mmd_dot3(to->rotation, from->rotation) + to->rotation[3] * from->rotation[3];
-        double sign = dot < 0 ? -1 : 1;
-        for (int k = 0; k < 3; k++)
-            shown->position[k] += share * (from->position[k] - to->position[k]);
-        for (int k = 0; k < 4; k++)
-            shown->rotation[k] += share * (sign * from->rotation[k] - to->rotation[k]);
-        mmd_quaternion_normalize(shown->rotation);
-    }
+    double back = simulation->is_given ? 0 : frame_of(simulation, simulation->step) - frame;
+    double share = back * simulation->physics.hz / FRAMES_PER_SECOND;
+    for (size_t i = 0; i < simulation->seats.body_count; i++)
+        mmd_stand_between(&simulation->stands[i], &simulation->stands_before[i], share,
+                          &simulation->shown[i]);
 }
 
 static void drive_bones(mmd_simulation *simulation, double frame, size_t first)

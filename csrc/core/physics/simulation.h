@@ -2,34 +2,12 @@
 #ifndef MMD_SIMULATION_H
 #define MMD_SIMULATION_H
 
-#include "core/physics/world.h"
+#include "core/physics/settings.h"
 
 /* A model whose bones are moved by a motion and by the rigid bodies that hang on them. The run
    begins at one frame and goes on in equal steps, so that what it comes to at a frame depends on
    model, motion, settings and that frame alone. One thread at a time may use it. */
 typedef struct mmd_simulation mmd_simulation;
-
-typedef struct mmd_physics {
-    double gravity[3]; /* units per second squared */
-    double hz;         /* steps per second */
-    int iterations;    /* sweeps per step */
-    bool ground;       /* the plane y = ground_height holds what falls */
-    double ground_height;
-    bool damping_extra;
-    bool joined_collide;
-    bool starts; /* at `start`; else at the motion's first frame */
-    double start;
-    int settle;      /* steps that are held at the start */
-    double teleport; /* units in a frame beyond which bodies begin anew; 0: never */
-} mmd_physics;
-
-enum {
-    MMD_SIMULATION_FRAMES = 10000000, /* from the start on, at most */
-    MMD_SIMULATION_SETTLE = 100000,
-    MMD_SIMULATION_SECONDS = 3600 /* of a way, at most */
-};
-
-extern const mmd_physics mmd_physics_default;
 
 /* `motion` NULL: the model at rest. Rig and motion must outlive it. Fails with MMD_E_ARGUMENT,
    which names the setting, the body or the joint, or with MMD_E_MEMORY. */
