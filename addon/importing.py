@@ -2,7 +2,6 @@
 """How files come in: by the file browser, or dropped on the window (4.1), which asks for options."""
 
 import os
-from typing import Any
 
 import bpy
 from bpy_extras.io_utils import ImportHelper
@@ -20,13 +19,13 @@ class Importer(ImportHelper):
     def invoke(self, context, event):
         self._prefer(context)
         if HAS_FILE_HANDLERS and self.properties.is_property_set("filepath"):
-            return context.window_manager.invoke_props_dialog(
-                self,
-                width=400,
-                title=self._title(),
-                confirm_text=bpy.app.translations.pgettext_iface(self.bl_label, "Operator"),
-            )
+            return self._ask(context, self._title())
         return super().invoke(context, event)
+
+    def _ask(self, context, title):
+        confirm = bpy.app.translations.pgettext_iface(self.bl_label, "Operator")
+        words = {"title": title, "confirm_text": confirm} if bpy.app.version >= (4, 2) else {}
+        return context.window_manager.invoke_props_dialog(self, width=400, **words)
 
     def _title(self):
         files = getattr(self, "files", ())
@@ -40,12 +39,13 @@ class Importer(ImportHelper):
             return
         for option in self.preferred:
             if not self.properties.is_property_set(option):
-                setattr(self, option, getattr(addon.preferences, preference(self, option)))
+                setattr(self, option, getattr(addon.preferences, preference(type(self), option)))
 
 
-def preference(operator: Any, option: str) -> str:
+def preference(operator: type, option: str) -> str:
     """The name in the preferences of an operator's option."""
-    return f"{operator.bl_idname.rpartition('.')[2]}_{option}"
+    # An instance has another `bl_idname` than its class.
+    return f"{operator.bl_idname.partition('.')[2]}_{option}"
 
 
 _classes: list[type] = []

@@ -4,6 +4,7 @@
 import os
 import sys
 from types import SimpleNamespace
+from unittest import mock
 
 import bpy
 import case
@@ -38,22 +39,39 @@ def importers():
 
 
 class Dialog(imported.Case):
+    """Dialogs do not open here: what the operator has when it asks for one is noted."""
+
     def setUp(self):
         super().setUp()
         self.shown = []
-        self.manager = SimpleNamespace(
-            fileselect_add=lambda _: self.shown.append("file browser"),
-            invoke_props_dialog=lambda _, **options: self.shown.append(options) or {"CANCELLED"},
-        )
+        importing = addon().importing
 
-    def invoke(self, cls, **given):
-        """What the operator has when its dialog opens, after Blender has set what is `given`."""
-        context = SimpleNamespace(preferences=bpy.context.preferences, window_manager=self.manager)
-        members = {name: getattr(cls, name) for name in ("bl_idname", "bl_label", "preferred")}
-        members["properties"] = SimpleNamespace(is_property_set=given.__contains__)
-        operator = type("Fake", (addon().importing.Importer,), {**members, **given})()
-        operator.invoke(context, None)
-        return operator
+        def note(operator, title):
+            values = {name: getattr(operator, name) for name in operator.preferred}
+            self.shown.append((title, SimpleNamespace(**values)))
+            return {"CANCELLED"}
+
+        dialog = mock.patch.object(
+            importing.Importer, "_ask", lambda operator, _, title: note(operator, title)
+        )
+        browser = mock.patch.object(
+            importing.ImportHelper, "invoke", lambda operator, *_: note(operator, None)
+        )
+        # Without a window Blender does not invoke.
+        invoked = [
+            mock.patch.object(
+                cls, "execute", lambda operator, context: operator.invoke(context, None)
+            )
+            for cls in importers()
+        ]
+        self.addCleanup(mock.patch.stopall)
+        for patch in (dialog, browser, *invoked):
+            patch.start()
+
+    def invoke(self, operator, **given):
+        """The title of the dialog, None for the file browser, and the options that it shows."""
+        operator(**given)
+        return self.shown.pop()
 
     def set(self, name, value):
         before = getattr(preferences(), name)
@@ -77,16 +95,18 @@ class Preferences(Dialog):
     def test_a_dialog_begins_with_them(self):
         self.set("import_model_scale", 0.5)
         self.set("import_motion_step", 3)
-        model, motion = importers()
-        self.assertEqual(self.invoke(model).scale, 0.5)
-        self.assertEqual(self.invoke(motion).step, 3)
-        self.assertEqual(self.shown, ["file browser"] * 2)
+        title, options = self.invoke(bpy.ops.mmdskin.import_model)
+        self.assertEqual((title, options.scale), (None, 0.5))
+        title, options = self.invoke(bpy.ops.mmdskin.import_motion)
+        self.assertEqual((title, options.step), (None, 3))
 
     def test_what_is_given_goes_first(self):
         self.set("import_model_scale", 0.5)
-        self.assertEqual(self.invoke(importers()[0], scale=2.0).scale, 2.0)
+        _, options = self.invoke(bpy.ops.mmdskin.import_model, scale=2.0)
+        self.assertEqual(options.scale, 2.0)
 
     def test_a_script_gets_the_operators_own(self):
+        mock.patch.stopall()
         self.set("import_model_scale", 0.5)
         model = self.load(self.write(case.small_model()))
         self.assertAlmostEqual(model.root["mmd_scale"], 0.08)
@@ -125,18 +145,16 @@ class Dropped(Dialog):
 
     def test_a_dialog_asks_for_the_options(self):
         self.set("import_model_scale", 0.5)
-        for cls in importers():
-            operator = self.invoke(cls, filepath="/a/model.pmx")
-            (options,) = self.shown
-            self.assertEqual(options["title"], "model.pmx")
-            self.shown.clear()
-        self.assertEqual(self.invoke(importers()[0], filepath="/a").scale, 0.5)
-        files = [SimpleNamespace(name=name) for name in "ab"]
-        operator = self.invoke(importers()[0], filepath="/a", files=files)
-        self.assertEqual(self.shown[-1]["title"], "Import 2 files")
-        self.assertIsNotNone(operator)
+        title, options = self.invoke(bpy.ops.mmdskin.import_model, filepath="/a/model.pmx")
+        self.assertEqual((title, options.scale), ("model.pmx", 0.5))
+        title, _ = self.invoke(bpy.ops.mmdskin.import_motion, filepath="/a/dance.vmd")
+        self.assertEqual(title, "dance.vmd")
+        files = [{"name": name} for name in "ab"]
+        title, _ = self.invoke(bpy.ops.mmdskin.import_model, filepath="/a", files=files)
+        self.assertEqual(title, "Import 2 files")
 
     def test_all_files_are_imported(self):
+        mock.patch.stopall()
         for name in ("a.pmx", "b.pmx"):
             self.write(case.small_model(), name)
         bpy.ops.mmdskin.import_model(
