@@ -363,7 +363,8 @@ typedef struct mmd_pose_job {
     const float *translations;  /* (translation_frames,B,3) */
     const float *rotations;     /* (rotation_frames,B,4) x y z w */
     const float *given_sliders; /* (slider_frames,M) */
-    size_t translation_frames, rotation_frames, slider_frames;
+    const uint8_t *ik_bones;    /* (ik_frames,B) 1: the IK of this bone runs; NULL: of all */
+    size_t translation_frames, rotation_frames, slider_frames, ik_frames;
 
     float *matrices; /* (frame_count,B,4,4) skinning matrices, row-major */
     float *sliders;  /* (frame_count,M) as the motion or the caller has them */

@@ -290,7 +290,7 @@ class Model:
         rotations: None = None,
         morph_weights: ArrayLike | None = None,
         *,
-        ik: bool = True,
+        ik: bool | ArrayLike = True,
         threads: int | None = None,
     ) -> Pose: ...
     @overload
@@ -300,7 +300,7 @@ class Model:
         rotations: ArrayLike,
         morph_weights: ArrayLike | None = None,
         *,
-        ik: bool = True,
+        ik: bool | ArrayLike = True,
         threads: int | None = None,
     ) -> Pose: ...
     def uvs_at(self, morph_weights: ArrayLike, channel: int = 0) -> NDArray[np.float32]: ...

@@ -11,10 +11,10 @@
 #include "python/slices.h"
 
 /* Arrays (...) or (F, ...): the number of frames, 1 without that axis, and whether it is there. */
-static bool take_frames(PyObject *argument, const char *name, int rank, const size_t *shape,
-                        mmd_array *array, size_t *frames, bool *batch)
+static bool take_frames_of(mmd_dtype dtype, PyObject *argument, const char *name, int rank,
+                           const size_t *shape, mmd_array *array, size_t *frames, bool *batch)
 {
-    if (!mmd_array_from(argument, name, MMD_FLOAT32, false, array))
+    if (!mmd_array_from(argument, name, dtype, false, array))
         return false;
     bool framed = array->rank == rank + 1;
     if (!mmd_array_check_shape(array, name, framed ? rank + 1 : rank, framed ? shape : shape + 1,
@@ -23,6 +23,12 @@ static bool take_frames(PyObject *argument, const char *name, int rank, const si
     *frames = framed ? array->shape[0] : 1;
     *batch |= framed;
     return true;
+}
+
+static bool take_frames(PyObject *argument, const char *name, int rank, const size_t *shape,
+                        mmd_array *array, size_t *frames, bool *batch)
+{
+    return take_frames_of(MMD_FLOAT32, argument, name, rank, shape, array, frames, batch);
 }
 
 static bool take_weights(PyObject *argument, const mmd_model *model, mmd_array *weights,
@@ -195,10 +201,35 @@ static bool take_locals(PyObject *self, PyObject *given_translations, PyObject *
     return true;
 }
 
+/* Whether IK runs: one truth, or one for each bone. */
+static bool take_ik(PyObject *argument, const mmd_model *model, mmd_array *switches,
+                    mmd_pose_job *job, bool *batch)
+{
+    const size_t shape[] = {MMD_ANY, model->bone_count};
+    if (argument && PySequence_Check(argument)) {
+        if (!take_frames_of(MMD_BOOL, argument, "ik", 1, shape, switches, &job->ik_frames, batch))
+            return false;
+        job->ik_bones = switches->data;
+    }
+    int on = !argument || job->ik_bones ? 1 : PyObject_IsTrue(argument);
+    job->ik = on > 0;
+    return on >= 0;
+}
+
+/* The number of frames of a job is that of whatever has more than one. */
+static size_t count_frames(const mmd_pose_job *job)
+{
+    const size_t counts[] = {job->translation_frames, job->rotation_frames, job->slider_frames};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] != 1)
+            return counts[i];
+    return job->ik_frames;
+}
+
 bool mmd_given_take(PyObject *model, mmd_given_pose *given)
 {
     mmd_pose_job *job = &given->job;
-    job->slider_frames = 1;
+    job->slider_frames = job->ik_frames = 1;
     if (!take_locals(model, given->translations, given->rotations, &given->arrays[0],
                      &given->arrays[1], job, &given->batch))
         return false;
@@ -206,16 +237,16 @@ bool mmd_given_take(PyObject *model, mmd_given_pose *given)
         !take_weights(given->weights, mmd_model_data(model), &given->arrays[2], &job->slider_frames,
                       &given->batch))
         return false;
+    if (!take_ik(given->ik, mmd_model_data(model), &given->arrays[3], job, &given->batch))
+        return false;
     job->given_sliders = given->arrays[2].data;
-    job->frame_count = job->translation_frames != 1 ? job->translation_frames
-                       : job->rotation_frames != 1  ? job->rotation_frames
-                                                    : job->slider_frames;
+    job->frame_count = count_frames(job);
     return true;
 }
 
 void mmd_given_clear(mmd_given_pose *given)
 {
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof given->arrays / sizeof *given->arrays; i++)
         mmd_array_clear(&given->arrays[i]);
 }
 
@@ -223,18 +254,18 @@ PyObject *mmd_py_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"translations", "rotations", "morph_weights", "ik", "threads", NULL};
     PyObject *given_translations, *given_rotations = Py_None, *given_weights = Py_None;
-    PyObject *threads = Py_None;
-    int ik = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$pO:pose_from", names, &given_translations,
+    PyObject *threads = Py_None, *ik = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$OO:pose_from", names, &given_translations,
                                      &given_rotations, &given_weights, &ik, &threads))
         return NULL;
-    mmd_given_pose given = {
-        .translations = given_translations, .rotations = given_rotations, .weights = given_weights};
+    mmd_given_pose given = {.translations = given_translations,
+                            .rotations = given_rotations,
+                            .weights = given_weights,
+                            .ik = ik};
     PyObject *pose = NULL;
     if (given_translations == Py_None) {
         PyErr_SetString(PyExc_TypeError, "translations: expected an array or a dict, not None");
     } else if (mmd_given_take(self, &given)) {
-        given.job.ik = ik;
         pose = run(self, Py_None, &given.job, given.batch, threads);
     }
     mmd_given_clear(&given);
@@ -369,6 +400,7 @@ const char mmd_pose_from_doc[] =
     "Or in place of both a dict of the bones that move, {name: (translation, rotation)} with None\n"
     "    for what is at rest; names as bone() takes them.\n"
     "morph_weights: (M,) or (F,M) slider values, None: all zero; see sliders(). Bone morphs act.\n"
+    "ik: whether IK runs, or (B,) or (F,B) booleans: of which bones.\n"
     "A single frame serves all frames of the others.\n"
     "threads: as of pose().\n\n"
     "Returns a Pose; raises ValueError for NaN, infinity and quaternions of length zero, KeyError "

@@ -20,7 +20,8 @@ PyObject *mmd_simulate(PyObject *model, PyObject *motion, bool ik, const mmd_phy
 /* Local values as arguments, and the job of them, without outputs; zeroed but for the arguments. */
 typedef struct mmd_given_pose {
     PyObject *translations, *rotations, *weights; /* None: at rest */
-    mmd_array arrays[3];
+    PyObject *ik;                                 /* NULL: runs */
+    mmd_array arrays[4];
     mmd_pose_job job;
     bool batch; /* one has an axis of frames */
 } mmd_given_pose;

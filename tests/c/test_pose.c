@@ -156,6 +156,10 @@ static void bad_arguments_are_named(void)
     mmd_pose_job bad = good;
     bad.rotation_frames = 3;
     check_refused(rig, NULL, &bad, "rotations: 3 frames, expected 1 or 2");
+    bad = good;
+    bad.ik_bones = (const uint8_t[6]){0};
+    bad.ik_frames = 3;
+    check_refused(rig, NULL, &bad, "ik: 3 frames, expected 1 or 2");
     moves[6 + 3 + 1] = NAN;
     check_refused(rig, NULL, &good, "translations: frame 1, bone 1 is NaN in y");
     moves[6 + 3 + 1] = 0;

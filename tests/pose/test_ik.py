@@ -228,6 +228,56 @@ def test_ik_that_a_key_does_not_list_runs():
     assert moved.tolist() == [False, True]
 
 
+@pytest.fixture
+def legs():
+    """Two legs of three bones, their goals at 3 and 7."""
+    bones = []
+    for x, name in ((0, "左足ＩＫ"), (5, "右足ＩＫ")):
+        first = len(bones)
+        bones += [
+            bone("足", (x, 8, 0)),
+            bone("ひざ", (x, 4, -0.2), first),
+            bone("足首", (x, 0, 0), first + 1),
+            bone(name, (x, 0, 0), ik=ik(first + 2, [(first + 1, KNEE), first])),
+        ]
+    return model_of(*bones)
+
+
+def test_local_values_have_a_switch_for_each_ik_bone_and_frame(legs):
+    moves, turns = np.zeros((8, 3)), np.tile((0.0, 0, 0, 1), (8, 1))
+    moves[[3, 7], 1] = 3
+    switches = np.ones((3, 8), bool)
+    switches[1, 3], switches[2, 7] = False, False
+    switches[:, 0] = False  # no IK bone
+    goals = [mf.BoneKey(legs.bones[i].name, 0, (0, 3, 0)) for i in (3, 7)]
+    keys = [
+        mf.PropertyKey(f, 1, [(legs.bones[i].name, int(on[i])) for i in (3, 7)])
+        for f, on in enumerate(switches)
+    ]
+    wanted = legs.pose(rigs.motion_of(*goals, properties=keys), [0, 1, 2]).bone_matrices
+    found = legs.pose_from(moves, turns, ik=switches).bone_matrices
+    assert np.array_equal(found, wanted)
+    assert not np.array_equal(found[1], found[2])
+    for f in range(3):
+        alone = legs.pose_from(moves, turns, ik=list(switches[f]))
+        assert np.array_equal(alone.bone_matrices, wanted[f])
+    # And none of them stays off.
+    assert np.array_equal(legs.pose_from(moves, turns).bone_matrices, wanted[0])
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        (np.ones(7, bool), r"ik: shape \(7,\), expected \(8,\)"),
+        (np.ones((3, 8), bool), "ik: 3 frames, expected 1 or 2"),
+        ([2] * 8, "ik"),
+    ],
+)
+def test_bad_switches_are_named(legs, value, message):
+    with pytest.raises(ValueError, match=message):
+        legs.pose_from(np.zeros((2, 8, 3)), np.ones((8, 4)), ik=value)
+
+
 def test_what_appends_from_a_link_follows_the_solution():
     follower = bone("連動", (3, 0, 0), append=rigs.pmx.Append(2, 1.0))
     model = leg(follower)

@@ -129,6 +129,7 @@ bool mmd_pose_check(const mmd_rig *rig, const mmd_pose_job *job, mmd_error *err)
            (!job->rotations || check_frames("rotations", job->rotation_frames, wanted, err)) &&
            (!job->given_sliders ||
             check_frames("morph_weights", job->slider_frames, wanted, err)) &&
+           (!job->ik_bones || check_frames("ik", job->ik_frames, wanted, err)) &&
            check_components("translations", job->translations, job->translation_frames, bones, 3,
                             err) &&
            check_components("rotations", job->rotations, job->rotation_frames, bones, 4, err) &&
@@ -161,6 +162,9 @@ static void take_locals(const mmd_pose_job *job, const mmd_rig *rig, size_t f, m
                m * sizeof *sliders);
     else if (m)
         memset(sliders, 0, m * sizeof *sliders);
+    const uint8_t *on = job->ik_bones ? job->ik_bones + (job->ik_frames == 1 ? 0 : f) * n : NULL;
+    for (size_t s = 0; s < rig->solver_count; s++)
+        locals->solvers_on[s] = !on || on[rig->solvers[s].goal];
 }
 
 static void apply_morph(mmd_frame *frame, const mmd_morph *morph, float weight)
@@ -280,6 +284,10 @@ mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t 
     if (job->given_sliders && job->slider_frames > 1) {
         slice.given_sliders += first * rig->morph_count;
         slice.slider_frames = count;
+    }
+    if (job->ik_bones && job->ik_frames > 1) {
+        slice.ik_bones += first * rig->bone_count;
+        slice.ik_frames = count;
     }
     slice.matrices += first * rig->bone_count * 16;
     slice.sliders += first * rig->morph_count;
