@@ -119,11 +119,17 @@ def group_bones(
     return None
 
 
+def stored(owner: Any, name: str) -> Any:
+    """A property as data, where the add-on that defines it is not enabled, or None."""
+    value = owner.get(name)
+    if value is None and hasattr(owner, "bl_system_properties_get"):  # 5.0
+        value = (owner.bl_system_properties_get() or {}).get(name)
+    return value
+
+
 def stored_group(owner: Any, name: str) -> Any:
     """A group of properties as data, where the add-on that defines it is not enabled."""
-    group = owner.get(name)
-    if group is None and hasattr(owner, "bl_system_properties_get"):  # 5.0
-        group = (owner.bl_system_properties_get() or {}).get(name)
+    group = stored(owner, name)
     return {} if group is None else group
 
 

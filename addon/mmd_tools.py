@@ -32,6 +32,7 @@ RESERVED_KEYS = ("Basis", *NOT_MORPHS)
 NAME, MORPHS = "mmd_name_j", "mmd_morphs"
 NUMBER, APPEND, TIP = "mmd_bone_id", "mmd_append", "mmd_tip"
 PHYSICS_CONSTRAINT = "mmd_tools_rigid_track"  # by which rigid bodies move bones
+_TOGGLE = "mmd_ik_toggle"
 _ROOT = 2  # 'ROOT' in the enumeration `mmd_type`
 _PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}
 _AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10  # flags of a bone in the file
@@ -75,6 +76,18 @@ def _bone_value(pose_bone, name, default):
     if mmd_bone is not None:
         return getattr(mmd_bone, name)
     return blender_versions.stored_group(pose_bone, "mmd_bone").get(name, default)
+
+
+def ik_toggle(pose_bone: bpy.types.PoseBone) -> bool | None:
+    """Its switch of the IK that a bone leads, which motions of its import key; None if never set.
+
+    Setting it by hand sets constraints too, keyframes of it do not.
+    """
+    if hasattr(pose_bone, _TOGGLE):
+        value = getattr(pose_bone, _TOGGLE) if pose_bone.is_property_set(_TOGGLE) else None
+    else:
+        value = blender_versions.stored(pose_bone, _TOGGLE)
+    return None if value is None else bool(value)
 
 
 def vertex_morphs(root: bpy.types.Object) -> Any:

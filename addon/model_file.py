@@ -89,7 +89,7 @@ def rotation_sources(armature: bpy.types.Object) -> dict[str, str]:
 
 def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
     """The shape key of each morph of the file, "" for none; () where our importer noted nothing."""
-    for obj in _with_parents(armature):
+    for obj in _with_parents(armature.original):  # copies for evaluation lack it
         if mmd_tools.MORPHS in obj:
             return tuple(morph.get("key", "") for morph in obj[mmd_tools.MORPHS])
     return ()

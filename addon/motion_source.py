@@ -9,7 +9,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import model_file, physics_settings
+from . import file_pose, model_file, physics_settings
 from .user_error import UserError
 
 # The properties of a model, and of operators, that Settings are read from.
@@ -31,7 +31,7 @@ class Settings(NamedTuple):
 def settings_of(
     armature: bpy.types.Object, scene: bpy.types.Scene, given: dict | None = None
 ) -> Settings | None:
-    """The Settings of a model, None where its pose is the armature's.
+    """The Settings of a model, None where no file moves it.
 
     `given`: properties, by name, that go before the model's own.
     """
@@ -39,7 +39,7 @@ def settings_of(
     source, model_path, motion_path, start, real_time = (
         given.get(name, getattr(own, name)) for name in PROPERTIES
     )
-    if source == "ARMATURE":
+    if source != "MOTION":
         return None
     fps = scene.render.fps / scene.render.fps_base
     paths = bpy.path.abspath(model_path), bpy.path.abspath(motion_path)
@@ -84,12 +84,9 @@ class Motion:
     def __init__(self, rig, motion, path, armature, start, speed):
         self.rig = rig
         self._set(motion, path, start, speed)
-        self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
+        self._placement = file_pose.Placement(rig, armature)
         self._keys = _keys(rig.pmx, armature)
         self._flips, self._groups, self._ratios = _mixing(rig.pmx)
-        # T M inverse(T), as one matrix that acts on the 16 numbers of M.
-        to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
-        self._conjugate = np.kron(to_armature, to_file.T).T
 
     def with_poses(self, poses: Callable[[np.ndarray], np.ndarray]) -> "Motion":
         """The same with bones elsewhere: `poses` is as `posed`."""
@@ -142,12 +139,7 @@ class Motion:
 
         A bone that the file does not know moves with its parent.
         """
-        posed = self.posed(self.motion_frames(frames))
-        chosen = posed[:, [self._bones.get(name, -1) for name in bones]]
-        still = [i for i, name in enumerate(bones) if self._bones.get(name, -1) < 0]
-        chosen[:, still] = np.eye(4, dtype=np.float32)
-        moved = chosen.reshape(-1, 16) @ self._conjugate
-        return moved.reshape(chosen.shape).astype(np.float32)
+        return self._placement.matrices(self.posed(self.motion_frames(frames)), bones)
 
     def posed(self, frames):
         """(F, B, 4, 4) float32 of all bones, for frames of the motion, in the file's space."""
@@ -214,15 +206,6 @@ class Motion:
         if len(self._groups):
             weights += np.einsum("fg,gm->fm", weights[:, self._groups], self._ratios)
         return weights
-
-
-def _number(rig, bone):
-    """The file's bone that moves a scene bone, or -1."""
-    while bone is not None:
-        if bone.name in rig.bones:
-            return rig.bones[bone.name]
-        bone = bone.parent
-    return -1
 
 
 def _keys(pmx, armature):

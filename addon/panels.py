@@ -11,6 +11,7 @@ import numpy as np
 from . import (
     blender_versions,
     deformation,
+    ik_source,
     mesh_source,
     native,
     physics_settings,
@@ -258,6 +259,8 @@ def _pose_source(layout, armature, scene, width):
         if scene.render.fps / scene.render.fps_base != 30:
             _setting(column, settings, "motion_real_time")
         _physics(column, settings, armature, width)
+    elif settings.source == ik_source.SOURCE:
+        _setting(column, settings, "model_path")
 
 
 def _physics(column, settings, armature, width):

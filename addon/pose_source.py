@@ -1,14 +1,37 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Skinning matrices of the evaluated armature."""
+"""Where the pose of a model comes from; skinning matrices of the evaluated armature."""
 
 from collections.abc import Iterable
 
 import bpy
 import numpy as np
 
+from . import ik_source, motion_source
 from .user_error import UserError
 
+Settings = ik_source.Settings | motion_source.Settings
+Opened = ik_source.Solver | motion_source.Motion
+
 _BY_ROW = np.arange(16).reshape(4, 4).T.ravel()
+
+
+def settings_of(
+    armature: bpy.types.Object, scene: bpy.types.Scene, given: dict | None = None
+) -> Settings | None:
+    """The Settings of a model, None where its pose is the armature's.
+
+    `given`: properties, by name, that go before the model's own.
+    """
+    return ik_source.settings_of(armature, given) or motion_source.settings_of(
+        armature, scene, given
+    )
+
+
+def open(armature: bpy.types.Object, settings: Settings) -> Opened:
+    """What Settings mean for an armature object."""
+    if isinstance(settings, ik_source.Settings):
+        return ik_source.Solver(armature, settings)
+    return motion_source.open(armature, settings)
 
 
 def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndarray) -> np.ndarray:

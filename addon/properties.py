@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import deformation
+from . import deformation, ik_source
 from .preview import switch, tick
 
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # the frames that Blender has
@@ -118,6 +118,14 @@ def motion_properties(**more: Any) -> dict[str, Any]:
                     "ARMATURE",
                     "Armature",
                     "The pose that Blender evaluates: keyframes, constraints, physics",
+                ),
+                (
+                    ik_source.SOURCE,
+                    "MMD's IK",
+                    (
+                        "What is posed or keyed, with IK and append solved as MMD does"
+                        " instead of by Blender's constraints"
+                    ),
                 ),
                 (
                     "MOTION",

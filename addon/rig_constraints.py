@@ -5,15 +5,13 @@ They are for posing by hand. Where bones are keyed as MMD solves them they must 
 be solved twice.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import bpy
 
 # mmd_tools' names: its operators find, replace and export what they are given to.
 ROTATION, LOCATION = "mmd_additional_rotation", "mmd_additional_location"
 IK_LIMIT = "mmd_ik_limit_override"
-
-Muted = list[list[str]]  # bone and constraint, JSON-like
 
 
 def of(
@@ -50,21 +48,3 @@ def by_goal(
                 ]
                 found.setdefault(constraint.subtarget, []).extend([(bone, constraint), *limits])
     return found
-
-
-def mute(armature: bpy.types.Object) -> Muted:
-    """Let all of them rest; what `unmute` needs: those that were muted before are not in it."""
-    muted = []
-    for bone, constraint in of(armature):
-        if not constraint.mute:
-            constraint.mute = True
-            muted.append([bone.name, constraint.name])
-    return muted
-
-
-def unmute(armature: bpy.types.Object, muted: Iterable[Iterable[str]]) -> None:
-    """Let those act again that `mute` has told, where they are still there."""
-    for name, constraint in muted:
-        bone = armature.pose.bones.get(name)
-        if bone is not None and constraint in bone.constraints:
-            bone.constraints[constraint].mute = False

@@ -68,14 +68,14 @@ class Job:
     """Iterate to bake: each step works for a moment and gives the Progress.
 
     Dropping it half-way (`close`) leaves everything as it was. Afterwards `result` says what was
-    done. `motions` has, for each model, None or settings of a motion file; `deformations` has one
+    done. `poses` has, for each model, None or settings of its pose source; `deformations` has one
     for each.
     """
 
-    def __init__(self, context, models, motions, deformations, options):
+    def __init__(self, context, models, poses, deformations, options):
         self.options, self.result = options, None
         self._context = context
-        self._steps = self._run(zip(models, motions, deformations, strict=True))
+        self._steps = self._run(zip(models, poses, deformations, strict=True))
 
     def __iter__(self):
         return self
@@ -99,7 +99,7 @@ class Job:
         for model, *_ in wanted:
             _check(model, depsgraph)
         groups = [
-            _Group(model, motion, deformation, options) for model, motion, deformation in wanted
+            _Group(model, settings, deformation, options) for model, settings, deformation in wanted
         ]
         targets = [target for group in groups for _, target in group.parts]
         done = False
@@ -137,7 +137,7 @@ def _finishing(target, share):
 class _Group:
     """A model: where its poses come from, and a target for each mesh."""
 
-    def __init__(self, model, motion, deformation, options):
+    def __init__(self, model, settings, deformation, options):
         parts = [
             sources.Part(obj, model.armature, record.of(obj), deformation) for obj in model.meshes
         ]
@@ -152,12 +152,8 @@ class _Group:
             )
         self.armature = model.armature
         self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
-        self.poses: sources.ArmaturePoses | sources.MotionPoses
-        if motion is None:
-            self.poses = sources.ArmaturePoses(model.armature, self.bones)
-        else:
-            self.poses = sources.MotionPoses(model.armature, self.bones, motion)
-            self.poses.prepare(parts)
+        self.poses = sources.open(model.armature, self.bones, settings)
+        self.poses.prepare(parts)
         kind = _TARGETS[options.target]
         self.parts = [
             ([self.bones.index(name) for name in part.bones], kind(part, self.bones, options))

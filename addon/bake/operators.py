@@ -5,7 +5,15 @@ from itertools import pairwise
 
 import bpy
 
-from .. import deformation, modal_job, motion_source, native, physics_settings, properties
+from .. import (
+    deformation,
+    modal_job,
+    motion_source,
+    native,
+    physics_settings,
+    pose_source,
+    properties,
+)
 from ..model_operator import ModelOperator
 from ..translations import tr
 from ..user_error import UserError, cancelled
@@ -76,11 +84,9 @@ class MMDSKIN_OT_bake(
             )
             if self.properties.is_property_set(name)
         }
-        motions = [
-            motion_source.settings_of(model.armature, context.scene, given) for model in models
-        ]
+        poses = [pose_source.settings_of(model.armature, context.scene, given) for model in models]
         deformations = [deformation.of(model.armature, given) for model in models]
-        return job.Job(context, models, motions, deformations, self._options(context.scene))
+        return job.Job(context, models, poses, deformations, self._options(context.scene))
 
     def _options(self, scene):
         frames: tuple[int, ...] = (scene.frame_current,)

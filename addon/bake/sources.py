@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Poses of a model for frames of the scene: as Blender evaluates them, or of a motion file.
+"""Poses of a model for frames of the scene: as Blender evaluates them, as MMD, or of a motion file.
 
 Matrices (F, B, 4, 4) are in armature space. What is asked of a scene is asked of the frame it
 stands at, so `moves_scene` poses come one frame at a time.
@@ -7,9 +7,19 @@ stands at, so `moves_scene` poses come one frame at a time.
 
 import numpy as np
 
-from .. import motion_source, pose_source, skinner
+from .. import ik_source, pose_source, skinner
 from ..physics import simulation
 from . import animation
+
+
+def open(armature, bones, settings):
+    """The poses of named bones that settings mean, None being the armature's."""
+    if settings is None:
+        return ArmaturePoses(armature, bones)
+    opened = pose_source.open(armature, settings)
+    if isinstance(opened, ik_source.Solver):
+        return IkPoses(armature, bones, opened)
+    return MotionPoses(bones, simulation.of(opened, settings.physics))
 
 
 class ArmaturePoses:
@@ -19,6 +29,9 @@ class ArmaturePoses:
         self._armature = armature
         self._numbers = pose_source.numbers(armature, bones)
 
+    def prepare(self, parts):
+        pass
+
     def matrices(self, frames, depsgraph):
         armature = self._armature.evaluated_get(depsgraph)
         return pose_source.matrices(armature, armature, self._numbers)[None]
@@ -27,10 +40,29 @@ class ArmaturePoses:
         return part.scene_values(depsgraph)[None]
 
 
+class IkPoses(ArmaturePoses):
+    def __init__(self, armature, bones, solver):
+        super().__init__(armature, bones)
+        self._bones, self._solver = bones, solver
+        self._parts = []
+
+    def prepare(self, parts):
+        """Shape keys that stand for groups of morphs may move bones, too."""
+        self._parts = parts
+
+    def matrices(self, frames, depsgraph):
+        armature = self._armature.evaluated_get(depsgraph)
+        keys = {
+            name: value
+            for part in self._parts
+            for name, value in zip(part.keys, part.scene_values(depsgraph), strict=True)
+        }
+        return self._solver.matrices(armature, self._bones, keys)[None]
+
+
 class MotionPoses:
-    def __init__(self, armature, bones, settings):
-        self._bones = bones
-        self._motion = simulation.of(motion_source.open(armature, settings), settings.physics)
+    def __init__(self, bones, motion):
+        self._bones, self._motion = bones, motion
         self.moves_scene = False
 
     def prepare(self, parts):

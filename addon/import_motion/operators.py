@@ -11,7 +11,15 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from .. import mmd_tools, model_file, motion_source, physics_settings, properties, scene_model
+from .. import (
+    ik_source,
+    mmd_tools,
+    model_file,
+    motion_source,
+    physics_settings,
+    properties,
+    scene_model,
+)
 from ..importing import Importer
 from ..model_operator import ModelOperator
 from ..physics import simulation
@@ -363,7 +371,8 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
 
     def _show_armature(self, noted, model):
         """Keyframes are seen where the pose is not a file's, solved ones where nothing is solved."""
-        if model.armature.mmdskin.source != "ARMATURE":
+        kept = {"ARMATURE", ik_source.SOURCE} if self.mode == record.OWN else {"ARMATURE"}
+        if model.armature.mmdskin.source not in kept:
             noted.set_settings(source="ARMATURE")
             self.report(
                 {"INFO"}, tr("The pose source of '{name}' is its armature now", name=model.name)

@@ -16,6 +16,7 @@ from .. import (
     mmd_tools,
     motion_source,
     native,
+    pose_source,
     saved_state,
     scene_model,
     skinner,
@@ -140,15 +141,14 @@ def enable(model: scene_model.SceneModel) -> None:
             name=model.name,
             armature=model.armature.name,
         )
-    motion = motion_source.settings_of(model.armature, bpy.context.scene)
-    if motion is not None:
-        motion_source.open(model.armature, motion)
+    settings = pose_source.settings_of(model.armature, bpy.context.scene)
+    opened = pose_source.open(model.armature, settings) if settings else None
     tick.install()
     switched = [obj for obj in model.meshes if bones[obj] and not is_live(obj)]
     try:
         for obj in model.meshes:
             if bones[obj]:
-                _enable(obj, model.armature, bones[obj], motion is not None)
+                _enable(obj, model.armature, bones[obj], opened)
     except BaseException:
         for obj in switched:
             _disable(obj)
@@ -196,7 +196,9 @@ def wait_for(obj: bpy.types.Object) -> None:
     """Let the driver of a live mesh wait for the bones and keys that have come since."""
     armature = _armature_of(obj)
     _fit_normals(obj, armature)
-    _drive(obj, armature, mesh_source.deforming_bones(obj, armature), False)
+    settings = pose_source.settings_of(armature, bpy.context.scene)
+    opened = pose_source.open(armature, settings) if settings else None
+    _drive(obj, armature, mesh_source.deforming_bones(obj, armature), opened)
 
 
 def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
@@ -259,25 +261,27 @@ def _check_attributes(obj):
             )
 
 
-def _enable(obj, armature, bones, by_motion):
+def _enable(obj, armature, bones, opened):
     if not is_live(obj):
         _prepare(obj, armature)
     _fit_normals(obj, armature)
-    _drive(obj, armature, bones, by_motion)
+    _drive(obj, armature, bones, opened)
 
 
-def _drive(obj, armature, bones, by_motion):
+def _drive(obj, armature, bones, opened):
+    """`opened` is what the pose source means, as `pose_source.open` gives it, or None."""
     mesh = obj.data
     mesh.driver_remove(tick.PROPERTY)
     driver = mesh.driver_add(tick.PROPERTY).driver
     driver.type, driver.use_self = "SCRIPTED", True
     _add_transform(driver, "armature", armature)
     _add_transform(driver, "object", obj)
-    if by_motion:
+    if isinstance(opened, motion_source.Motion):
         expression = _BY_MOTION
     else:
         expression = f"{tick.FUNCTION}(self, depsgraph)"
-        for number, name in enumerate(bones):
+        awaited = opened.waits_for if opened else ()
+        for number, name in enumerate(dict.fromkeys((*bones, *awaited))):
             _add_transform(driver, f"b{number}", armature, name)
     if mesh.shape_keys:
         variable = driver.variables.new()

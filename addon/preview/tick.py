@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import (
     deformation,
+    ik_source,
     mmd_tools,
     motion_source,
     pose_source,
@@ -46,8 +47,8 @@ class _Ready(NamedTuple):
     numbers: np.ndarray  # of the skinner's bones
     buffers: np.ndarray  # Blender evaluates a copy of a mesh on one thread at a time
     rest: np.ndarray  # of rest_bones.signature
-    settings: motion_source.Settings  # None where the pose is the armature's
-    motion: motion_source.Motion
+    settings: pose_source.Settings | None  # None where the pose is the armature's
+    opened: pose_source.Opened | None  # what the settings mean
     normals: bool  # whether they are shown, too
 
 
@@ -126,11 +127,11 @@ def _show(mesh, attribute, armature, obj, depsgraph, frame):
     # These hold SDEF's points; mmd_tools' export reads them off the mesh, one by one.
     if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:
         return False
-    settings = (
-        None
-        if frame is None
-        else motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
-    )
+    settings: pose_source.Settings | None
+    if frame is None:
+        settings = ik_source.settings_of(armature)
+    else:
+        settings = motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
     chosen = deformation.of(armature)
     ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
@@ -175,15 +176,18 @@ def _is_fresh(attribute):
 def _skinned(ready, mesh, armature, obj, chosen, frame):
     pinned = skinner.pinned_key(obj)
     values = skinner.key_values(obj, ready.skinner.keys, mesh.shape_keys, pinned=pinned)
-    if frame is None:
+    bones, keys, opened = ready.skinner.bones, ready.skinner.keys, ready.opened
+    if opened is None:
         matrices = pose_source.matrices(armature, obj, ready.numbers)
     else:
-        bones, keys, frames = ready.skinner.bones, ready.skinner.keys, [frame]
-        in_armature = ready.motion.matrices(bones, frames)[0]
+        if frame is None:
+            in_armature = opened.matrices(armature, bones, dict(zip(keys, values, strict=True)))
+        else:
+            in_armature = opened.matrices(bones, [frame])[0]
+            if pinned is None:
+                known = opened.known_keys(keys)
+                values = np.where(known, opened.key_values(keys, [frame])[0], values)
         matrices = pose_source.in_mesh_space(in_armature, armature, obj)
-        if pinned is None:
-            known = ready.motion.known_keys(keys)
-            values = np.where(known, ready.motion.key_values(keys, frames)[0], values)
     return ready.skinner.positions_and_normals(matrices, values, chosen, ready.buffers)
 
 
@@ -202,18 +206,22 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
     normals = deformation.gives_normals(armature)
     same = ready and not fresh
     same = same and (ready.names, ready.settings, ready.normals) == (names, settings, normals)
+    if same and isinstance(ready.opened, ik_source.Solver):
+        same = ready.opened.fits(armature)
     if same and (rest is None or np.array_equal(rest, ready.rest)):
         return ready
     original = mesh.original.as_pointer()
     room = _normals_of(mesh)
     reader = skinner.Skinner(obj, armature, normals=normals and room is not None)
     numbers = pose_source.numbers(armature, reader.bones)
-    motion = _motion(armature, settings) if settings else None
+    opened = _open(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
     ready = _Ready(
-        original, reader, names, numbers, reader.buffers(), rest, settings, motion, normals
+        original, reader, names, numbers, reader.buffers(), rest, settings, opened, normals
     )
-    waits = settings is not None or _waits_for(mesh, reader.bones)
+    waits = isinstance(opened, motion_source.Motion) or _waits_for(
+        mesh, (*reader.bones, *(opened.waits_for if opened else ()))
+    )
     if not waits or (reader.normals and reader.normals.domain != room.domain):
         outgrown.add(mesh.name)
     same = [key for key, value in list(_ready.items()) if value.original == original]
@@ -225,8 +233,11 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
     return ready
 
 
-def _motion(armature, settings):
-    return cache.played(motion_source.open(armature, settings), armature, settings)
+def _open(armature, settings):
+    opened = pose_source.open(armature, settings)
+    if isinstance(opened, motion_source.Motion):
+        opened = cache.played(opened, armature, settings)
+    return opened
 
 
 def _waits_for(mesh, bones):

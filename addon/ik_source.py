@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pose that MMD would make of an armature's own channels: of what is posed or keyed, unsolved.
+
+Constraints of bones do not act: append, fixed axes and IK are mmdskin's. Only whether a constraint
+or switch of mmd_tools lets the IK of a bone act is read from the scene.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+from . import file_pose, mmd_tools, model_file, quaternions, rig_constraints, sliders
+
+SOURCE = "IK"  # the item of the setting
+
+
+class Settings(NamedTuple):
+    model_path: str  # may be empty: the file that the armature came from is looked for
+
+
+def settings_of(armature: bpy.types.Object, given: dict | None = None) -> Settings | None:
+    """The Settings of a model, None where its pose has another source.
+
+    `given`: properties, by name, that go before the model's own.
+    """
+    own, given = armature.mmdskin, given or {}
+    if given.get("source", own.source) != SOURCE:
+        return None
+    return Settings(bpy.path.abspath(given.get("model_path", own.model_path)))
+
+
+class Solver:
+    """Never changes; any thread may use it."""
+
+    def __init__(self, armature: bpy.types.Object, settings: Settings) -> None:
+        self.rig = rig = model_file.rig(armature, settings.model_path)
+        self._placement = file_pose.Placement(rig, armature)
+        self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
+        self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
+        numbers = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
+        self._places = np.array([numbers[name] for name in self._names], np.intp)
+        self._rests = _rests(armature)
+        # From each bone's own axes to the file's, with the armature's scale and without.
+        rests = self._rests[self._places, :3, :3].transpose(0, 2, 1)
+        self._moves = np.linalg.inv(rig.to_armature[:3, :3]) @ rests.astype(np.float64)
+        left, _, right = np.linalg.svd(self._moves)
+        self._turns = left @ right
+        axes = {i: bone.fixed_axis for i, bone in enumerate(rig.pmx.bones) if bone.fixed_axis}
+        self._fixed = np.array(list(axes), np.intp)
+        self._axes = _unit(np.array(list(axes.values()), np.float64).reshape(-1, 3))
+        led = rig_constraints.by_goal(armature)
+        self._switches = {
+            name: [(bone.name, one.name) for bone, one in led.get(name, ()) if one.type == "IK"]
+            for name in self._names
+            if rig.pmx.bones[rig.bones[name]].ik
+        }
+        # Sliders: custom properties of the armature, shape keys.
+        self._properties = sliders.names(armature.original)
+        self._keys = model_file.morph_keys(armature)
+
+    @property
+    def waits_for(self) -> Sequence[str]:
+        """Names of the bones whose channels are read."""
+        return self._names
+
+    def fits(self, armature: bpy.types.Object) -> bool:
+        """Whether the bones of the armature are at rest where they were."""
+        return np.array_equal(_rests(armature), self._rests)
+
+    def matrices(
+        self, armature: bpy.types.Object, bones: Sequence[str], keys: Mapping[str, float]
+    ) -> np.ndarray:
+        """(B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
+
+        The armature object is an evaluated one, `keys` are values of shape keys: morphs move bones,
+        too.
+        """
+        translations, rotations = self._channels(armature.pose.bones)
+        weights = self._weights(armature, keys)
+        on = self._switched(armature.pose.bones)
+        pose = self.rig.pmx.pose_from(translations, rotations, weights, ik=on)
+        return self._placement.matrices(pose.bone_matrices[None], bones)[0]
+
+    def _channels(self, pose_bones):
+        """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""
+        basis = _read(pose_bones, "matrix_basis")[self._places]
+        basis = basis.transpose(0, 2, 1).astype(np.float64)
+        count = len(self.rig.pmx.bones)
+        translations, rotations = np.zeros((count, 3)), np.tile((0.0, 0.0, 0.0, 1.0), (count, 1))
+        moves = self._moves @ basis[:, :3, 3:]
+        turns = self._turns @ basis[:, :3, :3] @ self._turns.transpose(0, 2, 1)
+        translations[self._numbers] = moves[..., 0]
+        rotations[self._numbers] = quaternions.of(turns)[:, [1, 2, 3, 0]]
+        # As MMD registers them: docs/mmd-behaviour.md#fixed-axis.
+        turned = rotations[self._fixed, :3]
+        signs = np.where((turned * self._axes).sum(axis=1, keepdims=True) < 0, -1, 1)
+        lengths = np.linalg.norm(turned, axis=1, keepdims=True)
+        rotations[self._fixed, :3] = self._axes * lengths * signs
+        return translations, rotations
+
+    def _weights(self, armature, keys):
+        """(M,) of the file's morphs, as far as the importer has noted their sliders."""
+        weights = np.zeros(len(self.rig.pmx.morphs), np.float32)
+        if len(self._properties) == len(self._keys) == len(weights):
+            weights += sliders.values(armature, self._properties)
+            weights += [keys.get(name, 0.0) for name in self._keys]
+        return weights
+
+    def _switched(self, pose_bones):
+        """(B,) bool: whether the IK of each bone acts."""
+        on = np.ones(len(self.rig.pmx.bones), bool)
+        for name, places in self._switches.items():
+            found = [pose_bones[bone].constraints.get(constraint) for bone, constraint in places]
+            toggle = mmd_tools.ik_toggle(pose_bones[name])
+            on[self.rig.bones[name]] = toggle is not False and all(
+                not constraint.mute and (toggle or constraint.influence > 0)
+                for constraint in found
+                if constraint is not None
+            )
+        return on
+
+
+def _read(bones, name):
+    """(B, 4, 4) float32 of bones, column by column as Blender stores them."""
+    flat = np.empty(16 * len(bones), np.float32)
+    bones.foreach_get(name, flat)
+    return flat.reshape(-1, 4, 4)
+
+
+def _rests(armature):
+    return _read(armature.data.bones, "matrix_local")
+
+
+def _unit(axes):
+    return axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-30)
