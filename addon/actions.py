@@ -74,7 +74,8 @@ def hold(block: Block, action: bpy.types.Action | None, slots: Sequence[str]) ->
     data = block.animation_data
     data.action = action
     if _LAYERED and len(slots) > 1:
-        data.action_slot = action.slots.get(slots[0]) if action and slots[0] else None
+        if action is not None:
+            data.action_slot = action.slots.get(slots[0]) if slots[0] else None
         data.last_slot_identifier = slots[1]
     if not slots:
         clear_if_empty(block)

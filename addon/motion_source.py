@@ -163,6 +163,11 @@ class Motion:
         values[:, [number < 0 for number in numbers]] = 0
         return values.astype(np.float32)
 
+    def morph_values(self, numbers, frames):
+        """(F, N) float32 of what morphs, by number, act by; groups and flips have acted."""
+        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames), ik=False)
+        return self._mixed(pose.morph_weights)[:, numbers]
+
     def has_bone_track(self, name):
         """Whether the motion has keys for the named scene bone."""
         return self.rig.pmx.bones[self.rig.bones[name]].name in self._bone_tracks

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import quaternions, scene_model
+from .. import quaternions, scene_model, sliders
 from ..motion_source import Motion
 from . import record
 
@@ -73,6 +73,28 @@ def of_keys(
         names = [n for n, known in zip(names, source.known_keys(names), strict=True) if known]
         result[block] = dict(zip(names, source.key_values(names, frames).T, strict=True))
     return result
+
+
+def of_sliders(
+    armature: bpy.types.Object, source: Motion, frames: np.ndarray
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """{custom property: (frames, (F,) values)} of the armature for morphs that are not solved.
+
+    Those of materials and UVs, where the motion moves them or names them: bones have their
+    channels, and groups act through others.
+    """
+    morphs, named = source.rig.pmx.morphs, {track.name for track in source.motion.morphs}
+    found = {
+        i: name
+        for i, name in enumerate(sliders.names(armature))
+        if name in armature and morphs[i].kind not in {"bone", "group"}
+    }
+    values = source.morph_values(list(found), frames).T
+    return {
+        name: (frames, column)
+        for (i, name), column in zip(found.items(), values, strict=True)
+        if morphs[i].name in named or column.any()
+    }
 
 
 def moved_bones(bones: list[Channels], others: list[Channels] | None, motion: Motion) -> set[str]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from .. import actions, mmd_tools, rig_constraints
-from . import bezier
+from .. import actions, mmd_tools, rig_constraints, sliders
+from . import bezier, tracks
 from .channels import Channels
 from .record import Record
 from .tracks import Switch, Track
@@ -70,12 +70,12 @@ def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool
     return muted
 
 
-def write_tracks(record: Record, tracks: list[Track]) -> int:
+def write_tracks(record: Record, bones: list[Track]) -> int:
     """Key bones as the file does, from each one's first key on; how many drivers were muted."""
-    muted = _free(record, tracks)
+    muted = _free(record, bones)
     record.own_action()
     holder, _ = actions.channels(record.block)
-    paths = {track.name: actions.bone_paths(track.name) for track in tracks}
+    paths = {track.name: actions.bone_paths(track.name) for track in bones}
     unused = {
         path
         for of_bone in paths.values()
@@ -84,7 +84,7 @@ def write_tracks(record: Record, tracks: list[Track]) -> int:
     }
     actions.drop(holder.fcurves, unused)
     known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
-    for track in tracks:
+    for track in bones:
         location, rotation = (
             [
                 known.get((path, index)) or actions.new_curve(holder, path, index, track.name)
@@ -120,7 +120,7 @@ def write_switches(record: Record, switches: list[Switch]) -> None:
             actions.write(curve, switch.frames, values, bezier.steps(switch.frames, values))
 
 
-def write_own_keys(record: Record, keys: dict[str, tuple[np.ndarray, np.ndarray]]) -> int:
+def write_own_keys(record: Record, keys: tracks.Values) -> int:
     """Key the values of shape keys at frames of their own; how many drivers were muted."""
     muted = _unlock(record, {name: values for name, (_, values) in keys.items()})
     record.own_action()
@@ -131,10 +131,27 @@ def write_own_keys(record: Record, keys: dict[str, tuple[np.ndarray, np.ndarray]
     return muted
 
 
-def pose_tracks(record: Record, tracks: list[Track]) -> int:
+def write_sliders(record: Record, values: tracks.Values) -> None:
+    """Key custom properties of the armature."""
+    for name, (frames, weights) in values.items():
+        record.note_slider(name)
+        record.own_action()
+        holder, _ = actions.channels(record.block)
+        path = sliders.path(name)
+        _write(holder.fcurves.find(path) or actions.new_curve(holder, path), frames, weights)
+
+
+def set_sliders(record: Record, values: tracks.Values) -> None:
+    """Set custom properties of the armature to their first values."""
+    for name, (_, weights) in values.items():
+        record.note_slider(name)
+        record.block[name] = float(weights[0])
+
+
+def pose_tracks(record: Record, bones: list[Track]) -> int:
     """Set bones to their first keys; how many drivers were muted."""
-    muted = _free(record, tracks)
-    for track in tracks:
+    muted = _free(record, bones)
+    for track in bones:
         bone = record.block.pose.bones[track.name]
         bone.location, bone.rotation_quaternion = track.locations[0], track.rotations[0]
     return muted
@@ -180,11 +197,11 @@ def _release(record: Record, bones: Iterable[Channels], simulated: bool) -> int:
     return muted + record.mute_drivers(paths)
 
 
-def _free(record: Record, tracks: Iterable[Track]) -> int:
+def _free(record: Record, bones: Iterable[Track]) -> int:
     """Let bones take their keys, and all constraints act on them afterwards."""
     record.unmute_constraints()
     paths = set[str]()
-    for track in tracks:
+    for track in bones:
         bone = record.block.pose.bones[track.name]
         record.note_bone(bone)
         bone.rotation_mode = "QUATERNION"
@@ -247,6 +264,6 @@ def _write_bent(curves, frames, values, handles):
 
 
 def _write(curve, frames, values):
-    """Keyframes; a single one where the value never changes."""
+    """Linear keyframes; a single one where the value never changes."""
     count = len(frames) if np.ptp(values) else 1
     actions.write(curve, frames[:count], values[:count])

@@ -209,9 +209,16 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
 
     def _import_pose(self, model, source):
         frames = np.array([source.start])
-        keys = channels.moved_keys(channels.of_keys(model, source, frames), {}, source)
+        if self.mode == record.OWN:
+            found = tracks.of_keys(model, source)
+            keys = {block: {k: v for k, (_, v) in of.items()} for block, of in found.items()}
+            moved = tracks.of_sliders(model.armature, source)
+        else:
+            keys = channels.moved_keys(channels.of_keys(model, source, frames), {}, source)
+            moved = channels.of_sliders(model.armature, source, frames)
         with record.of(model.armature) as noted:
             count, muted = self._pose_bones(noted, source, frames)
+            keyframes.set_sliders(noted, moved)
             self._show_armature(noted, model)
         for block, values in keys.items():
             with record.of(block) as noted:
@@ -265,6 +272,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             for one, of_one in zip(played, bones, strict=True):
                 muted += keyframes.write_tracks(noted, of_one)
                 keyframes.write_switches(noted, tracks.of_switches(one))
+                keyframes.write_sliders(noted, tracks.of_sliders(model.armature, one))
                 self._extend(noted, one, scene)
             self._show_armature(noted, model)
         for block, values in (item for of_one in keys for item in of_one.items()):
@@ -298,6 +306,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             noted.note_files(layers.needed([*earlier, newest]), record.SOLVED)
             if bones:
                 muted += keyframes.write_bones(noted, bones, frames, self.replace, self.physics)
+            keyframes.write_sliders(noted, channels.of_sliders(model.armature, source, frames))
             self._extend(noted, source, scene)
             self._show_armature(noted, model)
         for block, values in keys.items():

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import bpy
 
-from .. import actions, motion_source, saved_state, scene_model
+from .. import actions, motion_source, saved_state, scene_model, sliders
 from ..actions import Block
 from ..saved_state import MOTION
 
@@ -29,6 +29,7 @@ def _nothing_noted():
         "slots": [],  # as `actions.hold` takes them
         "bones": {},  # name: channels of the bone, as in _CHANNELS
         "keys": {},  # name: members of the shape key, as in _MEMBERS
+        "sliders": {},  # custom property of the armature: value
         "constraints": [],  # bone and name of each one muted
         "influences": [],  # bone, name and influence of each constraint that was keyed
         "drivers": [],  # path and index of each one muted
@@ -99,6 +100,9 @@ class Record:
     def note_key(self, key: bpy.types.ShapeKey) -> None:
         self.state["keys"].setdefault(key.name, [_plain(key, name) for name in _MEMBERS])
 
+    def note_slider(self, name: str) -> None:
+        self.state["sliders"].setdefault(name, self.block[name])
+
     def mute_constraint(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> int:
         """How many were muted, 1 or 0."""
         if constraint.mute:
@@ -168,6 +172,9 @@ class Record:
         for name, values in state["keys"].items():
             # The value last: the other two are its limits.
             _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
+        for name, value in state["sliders"].items():
+            if name in block:
+                block[name] = value
         self.unmute_constraints()
         for name, constraint, influence in state["influences"]:
             _put(self._constraint(name, constraint), ("influence",), (influence,))
@@ -198,6 +205,7 @@ class Record:
     def _holds_more(self):
         """Whether the user has keyed more in the action that was written."""
         known = {actions.value_path(name) for name in self.state["keys"]}
+        known.update(map(sliders.path, self.state["sliders"]))
         for name in self.state["bones"]:
             known.update(actions.bone_paths(name).values())
         for name, constraint, _ in self.state["influences"]:

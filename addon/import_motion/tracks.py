@@ -9,9 +9,11 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import scene_model
+from .. import model_file, scene_model, sliders
 from ..motion_source import Motion
 from . import record
+
+Values = dict[str, tuple[np.ndarray, np.ndarray]]  # name: ((K,) frames of the scene, (K,) values)
 
 
 class Track(NamedTuple):
@@ -76,26 +78,54 @@ def of_switches(source: Motion) -> list[Switch]:
     return found
 
 
-def of_keys(
-    model: scene_model.SceneModel, source: Motion
-) -> dict[bpy.types.Key, dict[str, tuple[np.ndarray, np.ndarray]]]:
-    """{Key datablock: {shape key: ((K,) frames of the scene, (K,) values)}}.
+def of_keys(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.Key, Values]:
+    """Of the shape keys of each Key datablock.
 
-    Groups and flips have acted.
+    Where every morph has its slider, a group has its own keys; else they are its children's, too.
     """
-    times = source.key_times()
-    result = {}
+    tracked = {track.name: track for track in source.motion.morphs}
+    keys = _own_keys(model.armature, source)
+    times = {} if keys else source.key_times()
+    result: dict[bpy.types.Key, Values] = {}
     for block in record.shape_keys(model):
-        names = [key.name for key in block.key_blocks if key.name in times]
-        if not names:
-            continue
-        frames = np.unique(np.concatenate([times[name] for name in names]))
-        values = source.key_values(names, frames)
-        result[block] = {
-            name: (times[name], values[np.searchsorted(frames, times[name]), column])
-            for column, name in enumerate(names)
-        }
-    return result
+        found = [key.name for key in block.key_blocks if key.name in (keys or times)]
+        if keys:
+            result[block] = {name: _weights(source, tracked[keys[name]]) for name in found}
+        elif found:
+            frames = np.unique(np.concatenate([times[name] for name in found]))
+            columns = source.key_values(found, frames).T
+            result[block] = {
+                name: (times[name], column[np.searchsorted(frames, times[name])])
+                for name, column in zip(found, columns, strict=True)
+            }
+    return {block: values for block, values in result.items() if values}
+
+
+def of_sliders(armature: bpy.types.Object, source: Motion) -> Values:
+    """Of the custom properties of the armature that are sliders of morphs."""
+    names = sliders.names(armature)
+    tracked = {track.name: track for track in source.motion.morphs}
+    return {
+        name: _weights(source, tracked[morph.name])
+        for name, morph in zip(names, source.rig.pmx.morphs if names else (), strict=True)
+        if name in armature and morph.name in tracked
+    }
+
+
+def _own_keys(armature, source):
+    """{shape key: name of its morph} of our own importer, {} where flips act or it was another."""
+    morphs, noted = source.rig.pmx.morphs, model_file.morph_keys(armature)
+    tracked = {track.name for track in source.motion.morphs}
+    if len(noted) != len(morphs):
+        return {}
+    if any(morph.kind == "flip" and morph.name in tracked for morph in morphs):
+        return {}
+    pairs = zip(noted, morphs, strict=True)
+    return {key: morph.name for key, morph in pairs if key and morph.name in tracked}
+
+
+def _weights(source, track):
+    return source.scene_frames(track.frames), track.weights
 
 
 def _nearest_rotation(linear):

@@ -12,7 +12,8 @@ import scene
 from cases_motion import rig
 from cases_motion_clear import ClearCase
 from cases_motion_merge import laid
-from files import motion_file
+from cases_sliders import change, morph
+from files import motion_file, pmx_file
 from judges import pose_twin
 from mathutils import Matrix
 
@@ -175,8 +176,6 @@ class OwnKeys(OwnCase):
         scene.clear()
         self.scene = scene.Scene(pmx)
         self.armature = self.scene.armature
-        from files import pmx_file
-
         self.model_path = self.write("axis.pmx", pmx_file.write(pmx))
         self.imported(frame_start=0)
         for frame in FRAMES:
@@ -343,3 +342,80 @@ class KeptKeys(OwnCase):
         with case.reports() as said:
             self.imported()
         self.assertEqual(said, ["Info: Keyed 9 bones and 3 shape keys by 36 keys of the file"])
+
+
+class Sliders(OwnCase):
+    """A model of our importer, which has a slider for every morph that acts."""
+
+    def setUp(self):
+        super().setUp()
+        pmx = self.scene.pmx
+        turn = (0.5, 1, -2, 0.0, 0.6, 0.0, 0.8)
+        pmx.materials = [pmx_file.Material("肌", index_count=pmx.triangles.size)]
+        pmx.morphs = [
+            pmx.morphs[0],
+            morph("骨", "bone", [1], [turn]),
+            morph("赤", "material", [0], [change(0, diffuse=(1, 0, 0, 1))]),
+            morph("混合", "group", [0, 2], [0.5, 0.25]),
+            morph("組", "group", [1, 2], [1, 0.5]),
+        ]
+        self.model_path = self.write("模型.pmx", pmx_file.write(pmx))
+        self.weights = {"あ": 0.25, "骨": 0.5, "赤": 0.125, "混合": 0.75, "組": 1.0}
+        keys = [
+            motion_file.MorphKey(name, frame, weight * frame / 10)
+            for name, weight in self.weights.items()
+            for frame in (0, 10)
+        ]
+        self.keys = self.keys._replace(morphs=keys)
+        self.motion_path = self.write("踊り.vmd", motion_file.write_vmd(self.keys))
+        scene.clear()
+        bpy.ops.mmdskin.import_model(filepath=self.model_path)
+        self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        self.mesh = next(obj for obj in bpy.data.objects if obj.type == "MESH")
+        scene.select(self.armature)
+
+    def values(self, frame):
+        bpy.context.scene.frame_set(frame)
+        keys = self.mesh.data.shape_keys.key_blocks
+        return {
+            name: keys[name].value if name in keys else self.armature[name] for name in self.weights
+        }
+
+    def assert_values(self, frame, expected):
+        found = self.values(frame)
+        for name, value in expected.items():
+            self.assertAlmostEqual(found[name], value, places=6, msg=f"{name}, {frame}")
+
+    def test_have_the_keys_of_the_file(self):
+        self.imported(model_path="", frame_start=0)
+        for frame in (0, 5, 10):
+            shares = {name: weight * frame / 10 for name, weight in self.weights.items()}
+            self.assert_values(frame, shares)
+        curves = [*self.curves(self.armature), *self.curves(self.mesh.data.shape_keys)]
+        paths = ("[", "key_blocks")
+        counts = [len(c.keyframe_points) for c in curves if c.data_path.startswith(paths)]
+        self.assertEqual(counts, [2] * len(self.weights))
+
+    def test_solved_keys_leave_bones_alone_and_let_groups_act(self):
+        self.imported(model_path="", frame_start=0, mode="BAKED")
+        red = 0.125 + 0.25 * 0.75 + 0.5 * 1.0
+        self.assert_values(10, {"あ": 0.25 + 0.5 * 0.75, "赤": red, "骨": 0, "混合": 0, "組": 0})
+        self.assert_values(4, {"赤": 0.4 * red})
+        self.assert_plays((0, 6, 10, 30), start=0)
+
+    def test_of_a_pose(self):
+        morphs = [motion_file.MorphKey("赤", 0, 0.5), motion_file.MorphKey("組", 0, 1.0)]
+        keys = motion_file.Keys("", [k for k in self.keys.bones if k.frame == 0], morphs)
+        path = self.write("立ち.vpd", motion_file.write_vpd(keys))
+        self.imported(path, model_path="")
+        self.assert_values(1, {"赤": 0.5, "組": 1.0, "骨": 0})
+        bpy.ops.mmdskin.clear_motion()
+        self.imported(path, model_path="", mode="BAKED")
+        self.assert_values(1, {"赤": 1.0, "組": 0.0, "骨": 0})
+
+    def test_come_back(self):
+        self.armature["赤"] = 0.75
+        self.armature.update_tag()
+        bpy.context.scene.frame_set(3)
+        self.assert_comes_back({"model_path": ""}, {"model_path": "", "mode": "BAKED"})
+        self.assertEqual(self.armature["赤"], 0.75)
