@@ -232,7 +232,8 @@ static const mmd_field unmatched_fields[] = {
     VALUE("ik"),
 };
 
-#define FIELDS(list) sizeof(list) / sizeof *(list), (list)
+#define FIELDS_WITH(list, defaults) sizeof(list) / sizeof *(list), (list), (defaults)
+#define FIELDS(list) FIELDS_WITH(list, NULL)
 
 /* Tracks are also made of tuples that know nothing of physics. */
 static PyObject *one_none(void)
@@ -281,7 +282,7 @@ const mmd_record_type mmd_record_types[MMD_RECORD_COUNT] = {
          "joined_collide: bodies that a joint holds together touch; start: frame at which the run\n"
          "begins, None: the first of the motion; settle: steps that are held there before it;\n"
          "teleport: units in a frame beyond which bodies begin anew, 0: never.",
-         0, FIELDS(physics_fields), mmd_physics_defaults},
+         0, FIELDS_WITH(physics_fields, mmd_physics_defaults)},
     [MMD_RECORD_BONE] =
         {"Bone",
          "A bone of a model. position: (x, y, z) in model units; parent: index of a bone or -1;\n"
@@ -350,7 +351,7 @@ const mmd_record_type mmd_record_types[MMD_RECORD_COUNT] = {
          "rows x, y, z, rotation, columns x1 y1 x2 y2 of 0 to 127, for the way to this key; "
          "physics:\n"
          "(n,) bool, False: from this key to the next the bone's rigid bodies follow it.",
-         sizeof(mmd_bone_track), FIELDS(bone_track_fields), one_none},
+         sizeof(mmd_bone_track), FIELDS_WITH(bone_track_fields, one_none)},
     [MMD_RECORD_MORPH_TRACK] = {"MorphTrack",
                                 "Keys of a morph. frames: (n,) uint32; weights: (n,) float32.",
                                 sizeof(mmd_morph_track), FIELDS(morph_track_fields)},

@@ -384,9 +384,37 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
                          self->ik ? Py_True : Py_False);
 }
 
+static PyObject *getstate(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    simulation_object *self = (simulation_object *)object;
+    if (!take(self))
+        return NULL;
+    Py_ssize_t size = (Py_ssize_t)mmd_simulation_save(self->simulation, NULL);
+    PyObject *state = PyBytes_FromStringAndSize(NULL, size);
+    if (state)
+        mmd_simulation_save(self->simulation, PyBytes_AsString(state));
+    give(self);
+    return state;
+}
+
+static PyObject *setstate(PyObject *object, PyObject *state)
+{
+    simulation_object *self = (simulation_object *)object;
+    char *bytes;
+    Py_ssize_t size;
+    mmd_error err = {0};
+    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0 || !take(self))
+        return NULL;
+    bool loaded = mmd_simulation_load(self->simulation, bytes, (size_t)size, &err);
+    give(self);
+    return loaded ? Py_NewRef(Py_None) : mmd_raise(mmd_state_of(object), &err);
+}
+
 static PyMethodDef simulation_methods[] = {
-    {"__getnewargs_ex__", getnewargs_ex, METH_NOARGS,
-     "For pickling: what it was made of. A copy begins anew, and has the same frames."},
+    {"__getstate__", getstate, METH_NOARGS, "For pickling: where it is."},
+    {"__setstate__", setstate, METH_O, "For pickling."},
+    {"__getnewargs_ex__", getnewargs_ex, METH_NOARGS, "For pickling: what it was made of."},
     {"pose", pose, METH_O, pose_doc},
     {"step", (PyCFunction)(void (*)(void))step, METH_VARARGS | METH_KEYWORDS, step_doc},
     {"reset", reset, METH_NOARGS, reset_doc},

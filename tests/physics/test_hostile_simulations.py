@@ -220,7 +220,43 @@ def test_a_pickled_simulation_has_the_same_frames(swing):
     simulation.pose(10)
     copy = pickle.loads(pickle.dumps(simulation))
     assert copy.physics == simulation.physics
+    assert (copy.frame, copy.strain.tolist()) == (10, simulation.strain.tolist())
     assert same(copy.pose(RUN), simulation.pose(RUN))
+
+
+def test_a_pickled_simulation_goes_on_with_its_steps():
+    file = chain_file(height=4.0)
+    for body in file.rigid_bodies:
+        body.mask = 0xFFFF
+    simulation = mmdskin.Simulation(load(file))
+    for x in range(20):
+        simulation.step({"root": ((x / 4, 0, 0), None)})
+    copy = pickle.loads(pickle.dumps(simulation))
+    for x in range(20, 40):
+        move = {"root": ((x / 4, 0, 0), None)}
+        assert same(copy.step(move), simulation.step(move))
+
+
+def test_states_that_are_none_are_refused(swing):
+    simulation = mmdskin.Simulation(load(chain_file(height=2.0)), swing)
+    simulation.pose(60)
+    state = simulation.__getstate__()
+    rng = np.random.default_rng(1)
+    for cut in (0, 10, 40, len(state) - 1):
+        with pytest.raises(ValueError, match="not of such a simulation"):
+            simulation.__setstate__(state[:cut])
+    refused = 0
+    for _ in range(300):
+        bad = bytearray(state)
+        bad[rng.integers(len(bad))] ^= 1 << rng.integers(8)
+        try:
+            simulation.__setstate__(bytes(bad))
+        except ValueError:
+            refused += 1
+        assert np.isfinite(simulation.pose([60, 61]).bone_matrices).all()
+    assert refused > 10
+    with pytest.raises(TypeError):
+        simulation.__setstate__("x")
 
 
 def test_bodies_that_begin_out_of_reach_begin_at_rest_each_time():

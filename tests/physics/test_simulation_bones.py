@@ -261,3 +261,41 @@ def test_a_jump_begins_anew_with_teleport():
     simulation = mmdskin.Simulation(model, motion, mmdskin.Physics(teleport=30))
     simulation.pose(30)
     assert any("began anew at frame 10.5" in note for note in simulation.notes)
+
+
+# Symmetry
+
+
+def mirrored(file):
+    """The same chain at the other side of the plane x = 0."""
+
+    def across(vector):
+        return (-vector[0], *vector[1:])
+
+    def turned(angles):
+        return (angles[0], -angles[1], -angles[2])
+
+    for one in (*file.bones, *file.rigid_bodies, *file.joints):
+        one.position = across(one.position)
+    for one in (*file.rigid_bodies, *file.joints):
+        one.rotation = turned(one.rotation)
+    for joint in file.joints:
+        lower, upper = turned(joint.rotation_lower), turned(joint.rotation_upper)
+        joint.rotation_lower = (lower[0], upper[1], upper[2])
+        joint.rotation_upper = (upper[0], lower[1], lower[2])
+    return file
+
+
+def test_a_mirrored_model_dances_as_in_a_mirror(swing):
+    """From a pose that is bent, as at rest the last bit decides which limits act."""
+    track = swing.bones[0]
+    moves = track.translations * np.float32([-1, 1, 1])
+    turns = track.rotations * np.float32([1, -1, -1, 1])
+    other = mmdskin.Motion.from_tracks([("root", track.frames, moves, turns, None)])
+    settings = mmdskin.Physics(start=4.4, settle=0)
+    frames = np.arange(5, 35)
+    model, image = load(chain_file()), load(mirrored(chain_file()))
+    left = heads(model, model.pose(swing, frames, physics=settings))
+    right = heads(image, image.pose(other, frames, physics=settings))
+    assert np.allclose(left * (-1, 1, 1), right, rtol=0, atol=1e-4)
+    assert np.abs(left[..., 0]).max() > 1

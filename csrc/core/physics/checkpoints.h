@@ -11,7 +11,7 @@ typedef struct mmd_checkpoint {
     mmd_arena arena;
     double step;
     size_t size;
-    void *world;
+    void *world; /* of mmd_world_save() */
 } mmd_checkpoint;
 
 /* Some steps of a run, to go back to. A zeroed one is empty. There are never many: the longer the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/physics/given.h"
 
+#include "core/base/numbers.h"
 #include "core/pose/quaternion.h"
 
 static bool locals_init(mmd_arena *arena, const mmd_given *given, mmd_locals_given *locals)
@@ -57,6 +58,32 @@ void mmd_given_aim(mmd_given *given, const mmd_pose_job *job)
         for (size_t k = 0; k < 4; k++)
             given->to.rotations[4 * i + k] = (float)q[k];
     }
+}
+
+size_t mmd_given_count(const mmd_given *given)
+{
+    return 7 * given->bone_count + given->morph_count;
+}
+
+void mmd_given_save(const mmd_given *given, float *numbers)
+{
+    copy_numbers(given->now.translations, 3 * given->bone_count, numbers);
+    copy_numbers(given->now.rotations, 4 * given->bone_count, numbers + 3 * given->bone_count);
+    copy_numbers(given->now.sliders, given->morph_count, numbers + 7 * given->bone_count);
+}
+
+bool mmd_given_load(mmd_given *given, const float *numbers)
+{
+    const float *turns = numbers + 3 * given->bone_count;
+    if (mmd_first_not_finite(numbers, mmd_given_count(given)) < mmd_given_count(given))
+        return false;
+    for (size_t i = 0; i < 4 * given->bone_count; i += 4)
+        if (turns[i] == 0 && turns[i + 1] == 0 && turns[i + 2] == 0 && turns[i + 3] == 0)
+            return false;
+    copy_numbers(numbers, 3 * given->bone_count, given->now.translations);
+    copy_numbers(turns, 4 * given->bone_count, given->now.rotations);
+    copy_numbers(numbers + 7 * given->bone_count, given->morph_count, given->now.sliders);
+    return true;
 }
 
 static void mix_numbers(const float *from, const float *to, size_t count, double share, float *now)

@@ -18,6 +18,11 @@ typedef struct mmd_given {
 /* At rest. False when memory is short. */
 bool mmd_given_init(mmd_arena *arena, size_t bone_count, size_t morph_count, mmd_given *given);
 
+/* The pose where it is, as so many floats, and back: false where they are none. */
+size_t mmd_given_count(const mmd_given *given);
+void mmd_given_save(const mmd_given *given, float *numbers);
+bool mmd_given_load(mmd_given *given, const float *numbers);
+
 /* The way from where it is now to the values of a job of one frame, which was checked. */
 void mmd_given_aim(mmd_given *given, const mmd_pose_job *job);
 

@@ -11,6 +11,9 @@
 /* Of the impulse of the step before. */
 #define WARM_START 0.85
 
+/* Nothing of a sound manifold is larger. */
+#define MOST_IN_MANIFOLD 1e13
+
 enum { BOUNCING_AGE = 2 }; /* older contacts do not bounce */
 
 static void to_local(const double point[3], const mmd_body *body, double local[3])
@@ -131,6 +134,25 @@ void mmd_manifold_update(mmd_manifold *manifold, const mmd_body *bodies, double 
         if (!carry_point(&manifold->points[i], &bodies[manifold->a], &bodies[manifold->b],
                          breaking))
             manifold->points[i] = manifold->points[--manifold->count];
+}
+
+bool mmd_manifold_fits(const mmd_manifold *manifold, size_t body_count)
+{
+    if (manifold->a >= body_count || manifold->b > body_count || manifold->a == manifold->b ||
+        manifold->count > MMD_CONTACTS)
+        return false;
+    for (size_t i = 0; i < manifold->count; i++) {
+        const mmd_manifold_point *point = &manifold->points[i];
+        const double *vectors[] = {point->local_a, point->local_b, point->on_a,
+                                   point->contact.point, point->contact.normal};
+        for (size_t k = 0; k < 15; k++)
+            if (!(fabs(vectors[k / 3][k % 3]) <= MOST_IN_MANIFOLD))
+                return false;
+        if (!(fabs(point->contact.distance) <= MOST_IN_MANIFOLD) ||
+            !(fabs(point->impulse) <= MOST_IN_MANIFOLD))
+            return false;
+    }
+    return true;
 }
 
 static void contact_arms(const mmd_manifold_point *point, const mmd_body *a, const mmd_body *b,

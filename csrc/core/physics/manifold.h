@@ -22,6 +22,9 @@ typedef struct mmd_manifold {
     mmd_manifold_point points[MMD_CONTACTS];
 } mmd_manifold;
 
+/* Whether one from elsewhere may be gone on with; the ground is the body behind the last one. */
+bool mmd_manifold_fits(const mmd_manifold *manifold, size_t body_count);
+
 /* Brings the points up to date: those of this step, and what is left of the old ones. */
 void mmd_manifold_update(mmd_manifold *manifold, const mmd_body *bodies, double breaking,
                          const mmd_contact *contacts, size_t count);

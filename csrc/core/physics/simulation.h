@@ -37,6 +37,12 @@ bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, dou
 /* Goes that way, as mmd_simulation_seek() does. */
 bool mmd_simulation_walk(mmd_simulation *simulation, size_t *steps);
 
+/* All that later poses depend on beside model, motion and settings: writes so many bytes, or counts
+   them for NULL. Bytes of another simulation of the same are taken only if they are sound. */
+size_t mmd_simulation_save(const mmd_simulation *simulation, void *bytes);
+bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t size,
+                         mmd_error *err);
+
 /* Back to before the start. */
 void mmd_simulation_reset(mmd_simulation *simulation);
 

@@ -368,6 +368,41 @@ void mmd_world_restore(mmd_world *world, const void *bytes)
         touch->point_count += touch->manifolds[i].count;
 }
 
+static bool fits_state(const mmd_body_state *state)
+{
+    const double *q = state->rotation;
+    bool fits = fabs(mmd_dot3(q, q) + q[3] * q[3] - 1) < 1e-6;
+    for (int i = 0; i < 3; i++)
+        fits = fits && fabs(state->position[i]) <= MMD_FARTHEST &&
+               fabs(state->velocity[i]) <= MMD_FARTHEST && fabs(state->spin[i]) <= MMD_FARTHEST;
+    return fits;
+}
+
+bool mmd_world_fits(const mmd_world *world, const void *bytes, size_t size)
+{
+    const char *in = bytes;
+    size_t states = world->body_count * sizeof(mmd_body_state), count;
+    if (size < states + sizeof count)
+        return false;
+    for (size_t i = 0; i < world->body_count; i++, in += sizeof(mmd_body_state)) {
+        mmd_body_state state;
+        memcpy(&state, in, sizeof state);
+        if (!fits_state(&state))
+            return false;
+    }
+    memcpy(&count, in, sizeof count);
+    in += sizeof count;
+    if (count > world->touch.room || size != states + sizeof count + count * sizeof(mmd_manifold))
+        return false;
+    for (size_t i = 0; i < count; i++, in += sizeof(mmd_manifold)) {
+        mmd_manifold manifold;
+        memcpy(&manifold, in, sizeof manifold);
+        if (!mmd_manifold_fits(&manifold, world->body_count))
+            return false;
+    }
+    return true;
+}
+
 /* A step */
 
 static void follow(mmd_world *world, const double *places)

@@ -65,6 +65,8 @@ void mmd_world_set_period(mmd_world *world, double seconds);
    which the same world may go back. */
 size_t mmd_world_save(const mmd_world *world, void *bytes);
 void mmd_world_restore(mmd_world *world, const void *bytes);
+/* Whether bytes from elsewhere are sound, so that a world may go there. */
+bool mmd_world_fits(const mmd_world *world, const void *bytes, size_t size);
 
 /* One step. places: (K,7) position and rotation x y z w to which the bodies that follow bones go,
    in the order of bodies; NULL: they stay. Fails as mmd_world_set_state does. */
