@@ -63,6 +63,18 @@ def test_posing_grows_with_the_file(rig):
     assert growth(work) < MOST
 
 
+def test_posing_by_ik_switches_grows_with_their_names():
+    """The first frame binds the names, every frame reads them."""
+
+    def work(n):
+        states = [mf.PropertyKey(0, 1, [(str(i), i % 2) for i in range(n)])]
+        model = mmdskin.load_model(pmx.write(rigs.source(*loose(n))))
+        motion = rigs.motion_of(properties=states)
+        return lambda: model.pose(motion, 0)
+
+    assert growth(work) < MOST
+
+
 def test_binding_ik_switches_grows_with_their_names():
     def work(n):
         data = pmx.write(rigs.source(*loose(n)))
