@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-Block = bpy.types.Object | bpy.types.Key | bpy.types.Camera  # what the add-on animates
+Block = (
+    bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera
+)  # what the add-on animates
 
 _LAYERED = bpy.app.version >= (4, 4)
 _ITEMS = {  # of members of keyframes: the number of each

@@ -41,9 +41,11 @@ class Joint:
         self.coefficients, self.weights, self.added, self.error = fit
 
     def functions(self):
-        """Those of the driver, which reach 1 or -1 in the frames."""
-        reached = np.abs(self.terms @ self.coefficients).max(axis=0)
-        return [Function.near(one) for one in (self.coefficients / reached).T]
+        """Those of the drivers: from 0 to 1 in the frames, as not every program knows other values."""
+        values = self.terms @ self.coefficients
+        low, high = values.min(axis=0).clip(max=0), values.max(axis=0).clip(min=0)
+        coefficients = (self.coefficients / (high - low)).T
+        return [Function.near(*one) for one in zip(coefficients, low / (low - high), strict=True)]
 
 
 def choose(joints, left, maps, most, tolerance):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the driver of a corrective key computes from the turn of its joint: 0 at rest, smooth.
+"""What the driver of a corrective key computes from the turn of its joint: smooth functions.
 
 The turn of one bone against another is a unit quaternion w, x, y, z. What must be added to a linear
 blend is nearly a quadratic form of it, which also does not mind that (w, x, y, z) and its opposite
@@ -29,17 +29,19 @@ def terms(turns):
 
 
 class Function(NamedTuple):
-    """A sum of terms, as exact as the expression holds it."""
+    """A sum of terms above a value at rest, as exact as the expression holds it."""
 
     scale: float
     shares: tuple  # (COUNT,) from -1 to 1, with four decimals
+    rest: float
 
     @classmethod
-    def near(cls, coefficients):
+    def near(cls, coefficients, rest):
         scale = float(f"{np.abs(coefficients).max():.4g}")
-        return cls(scale, tuple(np.round(np.clip(coefficients / scale, -1, 1), 4).tolist()))
+        shares = np.round(np.clip(coefficients / scale, -1, 1), 4)
+        return cls(scale, tuple(shares.tolist()), round(float(rest), 4))
 
-    def values(self, terms):
+    def above_rest(self, terms):
         """(…,) for `terms` (…, COUNT)."""
         return terms @ (self.scale * np.array(self.shares))
 
@@ -47,7 +49,7 @@ class Function(NamedTuple):
     def expression(self):
         half = COUNT // 2
         plain, over = _form(self.shares[:half]), _form(self.shares[half:])
-        return f"{self.scale:.4g}*({plain}+({over})/(w*w+{_SOFT:g}))"
+        return f"{self.rest:g}+{self.scale:.4g}*({plain}+({over})/(w*w+{_SOFT:g}))"
 
 
 def _form(shares):

@@ -17,7 +17,7 @@ from .joint_functions import Function
 from .linear_blend import moved
 
 STATE = "single_poses"  # what a bake's state keeps here: poses, and the keys that gather
-_RANGE = 2.0  # of values, which reach 1 or -1 in the frames of the bake
+_RANGE = -1.0, 2.0  # of values, which lie from 0 to 1 in the frames of the bake
 _LOOKED_AT = 160  # vertices of a joint by which its functions are chosen
 _AT_ONCE = 500  # vertices whose shapes are made in one step
 
@@ -35,7 +35,6 @@ class Correction(NamedTuple):
 class _Key(NamedTuple):
     pair: tuple[str, str]
     function: Function
-    values: np.ndarray  # (F,) in all frames
     vertices: np.ndarray  # (n,)
     offsets: np.ndarray  # (n, 3) float32 before the blend
 
@@ -54,7 +53,8 @@ class Joints:
 
     @property
     def count(self):
-        return len(self._keys)
+        """How many keys `write` adds."""
+        return len(self._keys) + bool(self._shown_at_rest().any())
 
     def add(self, correction, pose):
         """Note what a frame needs and how bones are posed there, (B, 4, 4) in armature space."""
@@ -102,7 +102,8 @@ class Joints:
             joints[pair] = joint_fit.Joint(turns, np.searchsorted(looked_at, held))
             yield 0
         left = offsets[:, np.searchsorted(needed, looked_at)]
-        for _ in joint_fit.choose(list(joints.values()), left, maps, most, tolerance):
+        driven = max(1, most - 1)  # one more may be needed, of `_shown_at_rest`
+        for _ in joint_fit.choose(list(joints.values()), left, maps, driven, tolerance):
             yield sum(joint.count for joint in joints.values())
         joints = {pair: joint for pair, joint in joints.items() if joint.count}
         if joints:
@@ -135,11 +136,16 @@ class Joints:
             label = " ".join(key.pair[joint_turns.is_child(armature, key.pair) :])
             name = f"MMD {label} {numbers[key.pair]}"
             name = add_key(state, name, key.vertices, key.offsets)
-            drivers = drivers or joint_turns.Drivers(obj.data.shape_keys, armature)
+            drivers = drivers or joint_turns.Drivers(obj.data, armature)
             drivers.drive(name, key.pair, key.function.expression)
             block = obj.data.shape_keys.key_blocks[name]
-            block.slider_min, block.slider_max = -_RANGE, _RANGE
+            block.slider_min, block.slider_max = _RANGE
             kept.append([name, key.pair, key.function])
+        at_rest = self._shown_at_rest()
+        if at_rest.any():
+            chosen = np.flatnonzero(at_rest.any(axis=1))
+            name = add_key(state, "MMD Rest", chosen, -at_rest[chosen])
+            obj.data.shape_keys.key_blocks[name].value = 1.0
         state["turns"] = list(drivers.properties.values()) if drivers else []
         if gathers:
             poses = [
@@ -156,13 +162,20 @@ class Joints:
         first, second = (rotations[:, self._part.bones.index(name)] for name in pair)
         return joint_turns.computed(self._part.armature, pair, first, second)
 
+    def _shown_at_rest(self):
+        """(V, 3) float32 that driven keys add where no joint is turned: another takes it away."""
+        result = np.zeros((self._part.skinner.vertex_count, 3), np.float32)
+        for key in self._keys:
+            result[key.vertices] += np.float32(key.function.rest) * key.offsets
+        return result
+
     def _shown(self, state, rotations, rest):
         """(V, 3) float32 that the keys of an earlier bake add in a pose."""
         blocks, result = self._part.obj.data.shape_keys.key_blocks, np.zeros_like(rest)
         for name, pair, function in state[STATE]["keys"]:
             if name in blocks and set(pair) <= set(self._part.bones):
                 turns = self._turns(pair, rotations[None])
-                value = Function(*function).values(joint_functions.terms(turns))[0]
+                value = Function(*function).above_rest(joint_functions.terms(turns))[0]
                 positions = np.empty_like(rest)
                 points, co = blender_versions.key_positions(blocks[name])
                 points.foreach_get(co, positions.ravel())
@@ -175,7 +188,7 @@ class Joints:
         What they add is taken from what is `left` (F, n, 3).
         """
         functions = [(pair, one) for pair, joint in joints.items() for one in joint.functions()]
-        values = np.array([one.values(joints[pair].terms) for pair, one in functions])
+        values = np.array([one.above_rest(joints[pair].terms) for pair, one in functions])
         holds = {pair: np.isin(needed, self._vertices[pair]) for pair in joints}
         held = np.array([holds[pair] for pair, _ in functions])
         alike = np.zeros(len(needed), int)  # a number for each set of joints
@@ -198,10 +211,8 @@ class Joints:
                 shapes[np.ix_(own, chosen)] = solved
                 yield len(functions)
         self._keys = [
-            _Key(pair, function, value, needed[used], shape[used])
-            for (pair, function), value, used, shape in zip(
-                functions, values, held, shapes, strict=True
-            )
+            _Key(pair, function, needed[used], shape[used])
+            for (pair, function), used, shape in zip(functions, held, shapes, strict=True)
         ]
 
 

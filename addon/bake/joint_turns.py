@@ -2,8 +2,9 @@
 """How one bone of a joint is turned against the other: computed from poses, and as drivers see it.
 
 Both give one unit quaternion w, x, y, z: 1, 0, 0, 0 at rest. Of a bone and its parent Blender knows it
-by itself. Of any other pair it is kept in a property of the Key datablock, whose four drivers
-multiply the turns of both bones, as one expression could not hold that besides a function.
+by itself. Of any other pair it is kept in a property of the mesh, whose four drivers multiply the
+turns of both bones, as one expression could not hold that besides a function. (Of the mesh, as
+Blender's glTF exporter leaves all drivers of a Key out where one is not for a shape key.)
 """
 
 from itertools import product
@@ -24,14 +25,14 @@ def computed(armature, pair, first, second):
 
 
 class Drivers:
-    """Drives shape keys of one mesh by joints of an armature."""
+    """Drives shape keys of a mesh by joints of an armature."""
 
-    def __init__(self, keys, armature):
-        self._keys, self._armature = keys, armature
+    def __init__(self, mesh, armature):
+        self._mesh, self._armature = mesh, armature
         self.properties = {}  # pair: name of the property that holds its turn
 
     def drive(self, name, pair, expression):
-        driver = _new(self._keys, actions.value_path(name))
+        driver = _new(self._mesh.shape_keys, actions.value_path(name))
         kept = None if is_child(self._armature, pair) else self._kept(pair)
         for place, letter in enumerate(_LETTERS):
             if kept is None:
@@ -40,20 +41,20 @@ class Drivers:
             variable = driver.variables.new()
             variable.name, variable.type = letter, "SINGLE_PROP"
             target = variable.targets[0]
-            target.id_type, target.id = "KEY", self._keys
+            target.id_type, target.id = "MESH", self._mesh
             target.data_path = f'["{kept}"][{place}]'
         driver.expression = expression
 
     def _kept(self, pair):
         if pair not in self.properties:
             number = 1
-            while f"mmdskin_turn_{number}" in self._keys:
+            while f"mmdskin_turn_{number}" in self._mesh:
                 number += 1
             name = self.properties[pair] = f"mmdskin_turn_{number}"
-            self._keys[name] = [1.0, 0.0, 0.0, 0.0]
+            self._mesh[name] = [1.0, 0.0, 0.0, 0.0]
             rests = [_rest_turn(self._armature, bone) for bone in pair]
             for place in range(4):
-                driver = _new(self._keys, f'["{name}"]', place)
+                driver = _new(self._mesh, f'["{name}"]', place)
                 for bone, letters in zip(pair, ("abcd", _LETTERS), strict=True):
                     for part, letter in enumerate(letters):
                         self._add_turn(driver, letter, bone, part, "WORLD_SPACE")
@@ -69,12 +70,12 @@ class Drivers:
         target.rotation_mode = "QUATERNION"
 
 
-def remove(keys, properties):
+def remove(mesh, properties):
     """Take the properties away again, and their drivers."""
     for name in properties:
-        keys.driver_remove(f'["{name}"]')
-        if name in keys:
-            del keys[name]
+        mesh.driver_remove(f'["{name}"]')
+        if name in mesh:
+            del mesh[name]
 
 
 def is_child(armature, pair):
@@ -91,9 +92,9 @@ def _rest_turn(armature, bone):
     return armature.data.bones[bone].matrix_local.to_quaternion()
 
 
-def _new(keys, path, *index):
-    keys.driver_remove(path, *index)
-    return keys.driver_add(path, *index).driver
+def _new(block, path, *index):
+    block.driver_remove(path, *index)
+    return block.driver_add(path, *index).driver
 
 
 def _product(place, last):

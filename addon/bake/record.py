@@ -25,7 +25,8 @@ def _nothing_baked():
         "deformation": list(Deformation()),  # of `deformation.Deformation`
         "frames": None,  # the first and the last of a range
         "keys": [],  # names of the baked keys
-        "turns": [],  # of `joint_turns.Drivers`: names of properties of the Key datablock
+        "turns": [],  # of `joint_turns.Drivers`: names of properties of the mesh
+        "mesh_animated": True,
         "muted": [],  # names of the keys muted since
         # of `sliders.put_aside`: values of muted keys, data paths of their curves and drivers, and
         # where there are such: ranges without 0, actions taken from others
@@ -60,6 +61,7 @@ def begin(obj, armature, live=False):
     state["preview"] = live or on
     if on:
         switch.disable(armature)
+    state["mesh_animated"] = obj.data.animation_data is not None
     state["sdef"] = mmd_tools.suspend_sdef(obj)
     return state
 
@@ -145,8 +147,7 @@ def remove_keys(obj, state):
             key = _key_blocks(obj)[name]
             key.driver_remove("value")
             obj.shape_key_remove(key)
-    if obj.data.shape_keys:
-        joint_turns.remove(obj.data.shape_keys, state["turns"])
+    joint_turns.remove(obj.data, state["turns"])
     state["keys"], state["turns"] = [], []
 
 
@@ -157,6 +158,8 @@ def _clear_keys(obj, state):
     remove_keys(obj, state)
     if _key_blocks(obj) and not state["animated"]:
         actions.clear_if_empty(obj.data.shape_keys)
+    if not state["mesh_animated"]:
+        actions.clear_if_empty(obj.data)
     if not state["had_keys"] and len(_key_blocks(obj)) == 1:
         obj.shape_key_clear()
 

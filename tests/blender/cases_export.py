@@ -255,6 +255,23 @@ class Corrective(Exported):
     def test_driven_by_alembic(self):
         self.survive("ALEMBIC", "DRIVEN")
 
+    def part_elbow_from_arm(self):
+        """From then on they are siblings, whose keys wait for a property with drivers."""
+        scene.select(self.scene.armature)
+        bpy.ops.object.mode_set(mode="EDIT")
+        bones = self.scene.armature.data.edit_bones
+        bones["ひじ.L"].parent = bones["センター"]
+        bpy.ops.object.mode_set(mode="OBJECT")
+        scene.select(self.mesh)
+
+    def test_driven_by_siblings_by_gltf(self):
+        self.part_elbow_from_arm()
+        self.survive("GLTF", "DRIVEN")
+
+    def test_driven_by_siblings_by_fbx(self):
+        self.part_elbow_from_arm()
+        self.survive("FBX", "DRIVEN")
+
     def survive_posed(self, form):
         self.bake("CORRECTIVE", False)
         self.note([1])
