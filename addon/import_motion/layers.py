@@ -24,10 +24,10 @@ _BONE = np.dtype(
         ("frame", "<u4"),
         ("translation", "<f4", 3),
         ("rotation", "<f4", 4),
-        # Of each channel x1 y1 x2 y2 at every fourth byte (docs/mmd-behaviour.md#vmd-bone-curves).
-        ("interpolation", "u1", (4, 4, 4)),
+        ("curves", "u1", (4, 4, 4)),  # docs/mmd-behaviour.md#vmd-bone-curves
     ]
 )
+_PHYSICS_OFF = (0x63, 0x0F)
 _MORPH = np.dtype([("name", "S15"), ("frame", "<u4"), ("weight", "<f4")])
 
 
@@ -48,7 +48,7 @@ def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
             return np.minimum(frames.astype(np.int64) * factor + offset, _LAST)
 
         for track in motion.motion.bones:
-            columns = (track.translations, track.rotations, track.interpolation)
+            columns = (track.translations, track.rotations, _curves(track))
             _lay(bones, track.name, times(track.frames), columns)
         for track in motion.motion.morphs:
             _lay(morphs, track.name, times(track.frames), (track.weights,))
@@ -108,6 +108,15 @@ def _lay(tracks, name, frames, columns):
     tracks[name] = frames, columns
 
 
+def _curves(track):
+    """(n, 4, 4, 4): of each channel x1 y1 x2 y2 at every fourth byte, and the switch of physics."""
+    curves = np.zeros((len(track.frames), 4, 4, 4), np.uint8)
+    curves[..., 0] = track.interpolation
+    if track.physics is not None:
+        curves[~track.physics, 0, 0, 2:] = _PHYSICS_OFF
+    return curves
+
+
 def _section(dtype, tracks):
     """The count of all keys, and their records."""
     parts = [np.empty(0, dtype)]
@@ -115,10 +124,7 @@ def _section(dtype, tracks):
         records = np.zeros(len(frames), dtype)
         records["name"], records["frame"] = _encoded(name), frames
         for field, column in zip(dtype.names[2:], columns, strict=True):
-            if field == "interpolation":
-                records[field][..., 0] = column
-            else:
-                records[field] = column
+            records[field] = column
         parts.append(records)
     records = np.concatenate(parts)
     return struct.pack("<I", len(records)) + records.tobytes()

@@ -258,6 +258,10 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
 
     def _import_own_keys(self, model, newest, scene):
         _check_not_tweaked(model)
+        if self.physics:
+            self.report(
+                {"WARNING"}, tr("MMD's own keys have no physics: choose Keys as MMD Solves Them")
+            )
         earlier, anew = self._earlier(model.armature, newest)
         played = [*earlier, newest] if anew else [newest]
         bones = [tracks.of_bones(model.armature, one) for one in played]

@@ -207,6 +207,29 @@ class Imports(Hair, ClearCase):
         self.imported(keys)
         self.assertEqual(before, [self.curve_of(name) for name in names])
 
+    def test_switches_of_both_motions_count(self):
+        """Physics is off from frame 5 on for one link, in the first of two motions."""
+        keys = dance(self.scene.pmx, HAIR)
+        off = motion_file.block([[20, 20, 107, 107]] * 4, b"\x63\x0f")
+        switch = motion_file.BoneKey(HAIR[1], 5, (0, 0, 0), (0, 0, 0, 1), off)
+        first = self.write(
+            "hair.vmd", motion_file.write_vmd(keys._replace(bones=[*keys.bones, switch]))
+        )
+        arms = self.write("arms.vmd", motion_file.write_vmd(dance(self.scene.pmx, ["左腕"])))
+        layers = addon().import_motion.layers
+        joined = layers.joined([self.open(motion=first), self.open(motion=arms, start=3)])
+        tracks = {track.name: track for track in joined.motion.bones}
+        self.assertEqual(list(tracks[HAIR[1]].physics), [True, False, True])
+        self.assertTrue(tracks["左腕"].physics.all())
+        for track in self.open(motion=first).motion.bones:
+            curves = tracks[track.name].interpolation
+            self.assertTrue(np.array_equal(curves, track.interpolation))
+
+    def test_own_keys_have_none(self):
+        with case.reports() as said:
+            self.imported(mode="KEYS", physics=True)
+        self.assertTrue(any("have no physics" in line for line in said), said)
+
     def curve_of(self, name):
         path = f'pose.bones["{name}"].rotation_quaternion'
         curves = [curve for curve in self.curves(self.armature) if curve.data_path == path]
