@@ -249,8 +249,8 @@ def bake_properties(**more: Any) -> dict[str, Any]:
         "corrective": EnumProperty(
             name="Corrective",
             items=[
-                ("DRIVEN", "Driven by Joints", "A key acts as far as its joint is bent"),
-                ("KEYED", "Keyed", "A key acts at its frame"),
+                ("DRIVEN", "Driven by Joints", "Keys follow how joints turn: near, in any motion"),
+                ("KEYED", "Keyed", "A key acts at its frame: exact there"),
             ],
             default="DRIVEN",
             **more,

@@ -19,6 +19,8 @@ _ROUNDS = 6
 _LEAST_WEIGHT = 0.02  # of a frame without error, against that of the worst one
 _SMOOTH = 1e-5  # keeps functions of little data small elsewhere, against the terms' own size
 _STABLE = 1e-9
+_STILL = 0.004  # a joint whose terms stay below, as in turns of half a degree, drives nothing
+_ALIKE = 1e-6  # what frames tell apart less, against what they do most, is noise
 
 
 class Joint:
@@ -28,6 +30,9 @@ class Joint:
         """`turns` (F, 4); `vertices` (n,) are numbers in what `choose` is given."""
         self.terms = joint_functions.terms(turns)
         self.vertices = vertices
+        sizes = np.linalg.svd(self.terms, compute_uv=False)
+        turns_at_all = np.abs(self.terms).max() > _STILL
+        self.room = int((sizes > _ALIKE * sizes[0]).sum()) if turns_at_all else 0  # for keys
         self.coefficients = np.zeros((joint_functions.COUNT, 0))
         self.weights = np.ones(len(turns))  # (F,) of frames
         self.error = 0.0
@@ -63,7 +68,7 @@ def choose(joints, left, maps, most, tolerance):
         if joint.error <= tolerance:
             return
         before = left[:, joint.vertices] + joint.added
-        for more in range(1, min(_AHEAD, most - used) + 1):
+        for more in range(1, min(_AHEAD, most - used, joint.room - joint.count) + 1):
             fit = yield from _fit(joint, before, maps[:, joint.vertices], joint.count + more)
             if fit[-1] <= _WORTH * joint.error:
                 break

@@ -200,6 +200,17 @@ class Driven(Corrective):
         bpy.context.scene.frame_set(1)
         self.assert_exact()
 
+    def test_are_not_driven_by_joints_that_stand_still(self):
+        """What a moved bone lacks has nothing to do with how it is turned."""
+        bone = self.scene.armature.pose.bones["ひじ.L"]
+        bone.rotation_mode = "QUATERNION"
+        bone.rotation_quaternion = Quaternion((0, 0, 1), math.radians(0.1))
+        bone.scale = (1.5, 0.7, 1.0)
+        bpy.context.view_layer.update()
+        self.assertGreater(self.difference(), 0.001)
+        self.bake()
+        self.assertEqual(self.baked_keys(), [])
+
     def test_have_expressions_that_blender_holds(self):
         functions = sys.modules["addon_package"].bake.joint_functions
         coefficients = np.full(functions.COUNT, -1.0) * np.linspace(1, 0.1234, functions.COUNT)
