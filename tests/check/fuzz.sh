@@ -20,7 +20,7 @@ for file in tests/fuzz/crashers/"$name"/*; do
     crashers+=("$file")
 done
 log=$program.log
-limits=(-timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=256 -artifact_prefix=build/fuzz/)
+limits=(-timeout=15 -rss_limit_mb=1024 -malloc_limit_mb=256 -artifact_prefix=build/fuzz/)
 echo "fuzzing $program for $seconds seconds"
 run() {
     "$program" "${limits[@]}" "$@" >"$log" 2>&1 || {
