@@ -102,7 +102,7 @@ build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/pac
 
 include csrc/platforms/wheels.mk
 
-ADDON_SOURCES := $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py))
+ADDON_SOURCES := $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py addon/*/*/*.py addon/*/*.po))
 include tests/platforms/check.mk
 
 build/addon: $(ADDON_SOURCES) $(WHEELS)

@@ -11,6 +11,7 @@ class MMDSKIN_MT_model(bpy.types.Menu):
     def draw(self, context):
         for name in (
             "preview",
+            "simulate",
             "bake",
             "clear_bake",
             "export",

@@ -172,6 +172,14 @@ class Sliders(imported.Case):
 
     def test_live_moves_by_them_once(self):
         self.armature.mmdskin.preview = True
+        self.assert_live_moves()
+
+    def test_live_solved_as_in_mmd_moves_by_them_once(self):
+        self.armature.mmdskin.source = "IK"
+        self.armature.mmdskin.preview = True
+        self.assert_live_moves()
+
+    def assert_live_moves(self):
         for sliders in ({"骨": 0.7}, {"骨": 0.7, "組": 0.5}):
             weights = self.set(**sliders)
             count = len(self.file.bones)
