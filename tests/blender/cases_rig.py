@@ -10,6 +10,7 @@ import imported
 import numpy as np
 import scene
 from files import pmx_file
+from judges import pose_twin
 from mathutils import Matrix, Quaternion, Vector
 
 KNEE = ((-math.pi, 0, 0), (-0.01, 0, 0))
@@ -235,3 +236,43 @@ class Switches(Rig):
             left = [c.name for bone in self.bones.values() for c in bone.constraints]
             self.assertEqual(sorted(left), ["IK", "IK", "mmd_ik_limit_override"])
             scene.clear()
+
+
+class Dances(Rig):
+    """How near Blender's solver comes to MMD's in dances: docs/motions.md prints it."""
+
+    def test_realize_of_luka(self):
+        self.measure("巡音ルカ.pmx", "realize_motion.vmd")
+
+    def test_wavefile_of_miku(self):
+        self.measure("初音ミク.pmx", "wavefile_v2.vmd")
+
+    def measure(self, model_name, motion_name):
+        paths = [str(case.shared_model(name)) for name in (model_name, motion_name)]
+        mmdskin = sys.modules["addon_package"].native.load()
+        model, motion = mmdskin.load_model(paths[0]), mmdskin.load_motion(paths[1])
+        self.armature = self.load(paths[0], types={"ARMATURE"}).armature
+        self.bones = {bone["mmd_name_j"]: bone for bone in self.armature.pose.bones}
+        off = {"足首": [], "ひざ": []}
+        for frame in np.linspace(0, motion.frame_range[1], 40).astype(int):
+            for track in motion.bones:
+                if track.name in self.bones:
+                    place, turn = pose_twin.bone_at(track, frame)
+                    self.put(track.name, place, turn)
+            bpy.context.view_layer.update()
+            expected = model.pose(motion, frame).bone_matrices
+            for number, bone in enumerate(model.bones):
+                if bone.name[1:] in off:
+                    rest = np.append(bone.position, 1)
+                    away = (self.shown(bone.name) - expected[number]) @ rest
+                    off[bone.name[1:]].append(np.linalg.norm(away))
+        for part, middle, most in (("足首", 0.02, 0.12), ("ひざ", 0.2, 1.0)):
+            self.assertLess(np.median(off[part]), middle)
+            self.assertLess(np.percentile(off[part], 95), most)
+
+    def put(self, name, place, turn):
+        rest = np.array(self.bones[name].bone.matrix_local)[:3, :3]
+        swap = np.eye(3)[[0, 2, 1]]
+        matrix = rest.T @ swap @ pose_twin.matrix(turn) @ swap @ rest
+        self.bones[name].location = rest.T @ swap @ place * scene.SCALE
+        self.bones[name].rotation_quaternion = Matrix(matrix).to_quaternion()
