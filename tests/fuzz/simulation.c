@@ -133,6 +133,15 @@ static void check_tells(const mmd_simulation *simulation, const mmd_model *model
         PROMISE(i < 16 && text[0]);
 }
 
+/* What was saved by one can be gone on with by the other. */
+static void pass_on(const mmd_simulation *one, mmd_simulation *other)
+{
+    static uint8_t bytes[1 << 17];
+    size_t size = mmd_simulation_save(one, NULL);
+    PROMISE(size <= sizeof bytes && mmd_simulation_save(one, bytes) == size);
+    PROMISE(mmd_simulation_load(other, bytes, size, NULL));
+}
+
 static void seek(const mmd_rig *rig, const mmd_motion *motion, const mmd_physics *physics,
                  script *s)
 {
@@ -141,6 +150,8 @@ static void seek(const mmd_rig *rig, const mmd_motion *motion, const mmd_physics
         double frame = (double)(take(s) % (4 * FRAMES)) / 4;
         mmd_simulation *other = mmd_simulation_new(rig, motion, true, physics, NULL);
         PROMISE(other);
+        if (i == 1)
+            pass_on(one, other);
         pose_at(one, frame, 0);
         pose_at(other, frame, 1);
         check_pose(rig, 0);

@@ -299,3 +299,15 @@ def test_a_mirrored_model_dances_as_in_a_mirror(swing):
     right = heads(image, image.pose(other, frames, physics=settings))
     assert np.allclose(left * (-1, 1, 1), right, rtol=0, atol=1e-4)
     assert np.abs(left[..., 0]).max() > 1
+
+
+def test_bones_after_physics_forget_the_frame_before(swing):
+    """A body moves a bone after physics whose parent is such a bone, too, and one appends from it."""
+    file = after(chain_file((PHYSICS,)), parent=0, position=(0, 20, 0))
+    file.bones.append(pmx.Bone("driven", position=(0, 19, 0), parent=len(file.bones) - 1))
+    file.rigid_bodies.append(ball(len(file.bones) - 1, (0.3, 19, 0)))
+    file = after(file, append=pmx.Append(len(file.bones) - 1, 0.5))
+    file.bones[-1].flags |= pmx.APPEND_ROTATION
+    model = load(file)
+    run = model.pose(swing, RUN, physics=True)
+    assert same(model.pose(swing, 30, physics=True), [array[30] for array in run])

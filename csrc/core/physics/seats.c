@@ -134,7 +134,7 @@ void mmd_seats_drive(mmd_seats *seats, const mmd_stand *stands, const bool *held
         seats->moved[index] = driven || (parent >= 0 && seats->moved[parent]);
         if (driven)
             drive_bone(frame, index, &seats->seats[driver], &stands[driver]);
-        else if (seats->moved[index])
-            mmd_place_bone(frame, index);
+        else if (seats->moved[index] || (seats->drives_after && i >= seats->first_after))
+            mmd_place_bone(frame, index); /* those after physics still stand as in another frame */
     }
 }
