@@ -30,9 +30,9 @@ def is_corrected(name: str) -> bool:
     return name in _CORRECTED
 
 
-def gives_normals(armature: bpy.types.Object, given: dict | None = None) -> bool:
-    """Whether a model shows MMD's normals, too; `given` as in `of`."""
-    wanted = (given or {}).get(NORMALS, armature.mmdskin.use_mmd_normals)
+def gives_normals(armature: bpy.types.Object, given: bool | None = None) -> bool:
+    """Whether a model shows MMD's normals, too; `given` goes before its own setting."""
+    wanted = armature.mmdskin.use_mmd_normals if given is None else given
     return wanted and blender_versions.HAS_FREE_NORMALS
 
 

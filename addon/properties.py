@@ -99,8 +99,8 @@ def normals_properties(**more: Any) -> dict[str, Any]:
     return {
         deformation.NORMALS: BoolProperty(
             name="MMD Normals",
-            description="Turn normals as MMD does, too, while live: Blender's own differ"
-            " where SDEF vertices are bent",
+            description="Turn normals as MMD does, too, live and in mesh caches: Blender's own"
+            " differ where SDEF vertices are bent",
             default=False,
             **more,
         )

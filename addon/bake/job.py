@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import modal_job, pose_source, skinner
+from ..deformation import gives_normals
 from ..translations import tr
 from ..user_error import UserError
 from . import animation, corrective, mesh_cache, record, shape_keys, sliders, sources
@@ -32,6 +33,7 @@ class Options(NamedTuple):
     stretch: float = 1.0  # frames of animation per frame of the scene (render.frame_map_old, _new)
     step: int = 1
     folder: str = ""  # of mesh caches; empty is beside the .blend
+    normals: bool | None = None  # MMD's, in mesh caches; None is as each model shows them live
     driven: bool = True  # corrective keys follow joints, not the time
     most: int = 40  # driven keys of a mesh
     tolerance: float = 0.0  # Blender units up to which an error needs no more of them
@@ -55,6 +57,7 @@ class Block(NamedTuple):
     matrices: np.ndarray  # (F, B, 4, 4) in mesh space, bones as in Part.bones
     values: np.ndarray  # (F, K)
     positions: np.ndarray  # (F, V, 3) float32 in mesh space
+    normals: np.ndarray | None  # (F, V or C, 3) where they are baked, too
 
 
 class Result(NamedTuple):
@@ -138,8 +141,10 @@ class _Group:
     """A model: where its poses come from, and a target for each mesh."""
 
     def __init__(self, model, settings, deformation, options):
+        normals = options.target == "MESH_CACHE" and gives_normals(model.armature, options.normals)
         parts = [
-            sources.Part(obj, model.armature, record.of(obj), deformation) for obj in model.meshes
+            sources.Part(obj, model.armature, record.of(obj), deformation, normals)
+            for obj in model.meshes
         ]
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
@@ -171,12 +176,12 @@ class _Group:
             matrices = pose_source.in_mesh_space(pose[:, chosen], armature, obj)
             values = self.poses.key_values(part, frames, depsgraph)
             try:
-                positions = part.positions(matrices, values)
+                positions, normals = part.positions_and_normals(matrices, values)
             except ValueError as error:
                 raise UserError(
                     "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error
                 ) from error
-            target.add(Block(frames, pose, matrices, values, positions))
+            target.add(Block(frames, pose, matrices, values, positions, normals))
 
     def _check_finite(self, pose, frames):
         finite = np.isfinite(pose).all(axis=(2, 3))

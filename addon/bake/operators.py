@@ -23,6 +23,7 @@ from . import job
 _Deformation = properties.declaring(
     "_Deformation", properties.deformation_properties(options={"SKIP_SAVE"})
 )
+_Normals = properties.declaring("_Normals", properties.normals_properties(options={"SKIP_SAVE"}))
 _Motion = properties.declaring("_Motion", properties.motion_properties(options={"SKIP_SAVE"}))
 _Physics = properties.declaring("_Physics", properties.physics_properties(options={"SKIP_SAVE"}))
 _Bake = properties.declaring("_Bake", properties.bake_properties(options={"SKIP_SAVE"}))
@@ -30,6 +31,7 @@ _Bake = properties.declaring("_Bake", properties.bake_properties(options={"SKIP_
 
 class MMDSKIN_OT_bake(
     _Deformation,
+    _Normals,
     _Motion,
     _Physics,
     _Bake,
@@ -99,6 +101,7 @@ class MMDSKIN_OT_bake(
                 raise UserError("There is no frame from {first} to {last}", first=first, last=last)
         driven = self.target == "CORRECTIVE" and self.corrective == "DRIVEN"
         middles = tuple((one + other) // 2 for one, other in pairwise(frames)) if driven else ()
+        with_normals = self.properties.is_property_set(deformation.NORMALS)
         return job.Options(
             target=self.target,
             frames=frames,
@@ -106,6 +109,7 @@ class MMDSKIN_OT_bake(
             stretch=scene.render.frame_map_old / scene.render.frame_map_new,
             step=self.step,
             folder=self.folder,
+            normals=self.use_mmd_normals if with_normals else None,
             driven=driven,
             most=self.most,
             tolerance=self.tolerance,

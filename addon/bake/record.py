@@ -8,7 +8,7 @@ import bpy
 
 from .. import actions, blender_versions, mmd_tools, saved_state, scene_model, skinner
 from ..deformation import Deformation
-from ..preview import switch
+from ..preview import nodes, switch
 from . import animation, joint_turns, sliders
 
 STATE = saved_state.BAKE
@@ -33,6 +33,7 @@ def _nothing_baked():
         "sliders": {"values": {}, "curves": [], "drivers": []},
         "modifiers": {},  # name: [show_viewport, show_render] of those switched off
         "added": "",  # name of the modifier added
+        "normals": [],  # names of the modifiers added for MMD's normals
         "active_modifier": "",
         "had_keys": True,
         "animated": True,
@@ -129,8 +130,11 @@ def clear_mesh(obj):
         modifier = obj.modifiers.get(name)
         if modifier:
             modifier.show_viewport, modifier.show_render = viewport, render
-    if state["added"] in obj.modifiers:
-        obj.modifiers.remove(obj.modifiers[state["added"]])
+    added = [name for name in (state["added"], *state["normals"]) if name in obj.modifiers]
+    for name in added:
+        obj.modifiers.remove(obj.modifiers[name])
+    if added:
+        nodes.drop_unused()
         if state["active_modifier"] in obj.modifiers:
             obj.modifiers.active = obj.modifiers[state["active_modifier"]]
     mmd_tools.resume_sdef(obj, state["sdef"])

@@ -91,10 +91,11 @@ class MotionPoses:
 class Part:
     """A mesh of a model that is being baked; what an earlier bake has added counts as not there."""
 
-    def __init__(self, obj, armature, state, deformation):
+    def __init__(self, obj, armature, state, deformation, normals=False):
         self.obj, self.armature, self.state = obj, armature, state
         self.deformation = deformation
-        self.skinner = skinner.Skinner(obj, armature, absent=state["keys"] if state else ())
+        absent = state["keys"] if state else ()
+        self.skinner = skinner.Skinner(obj, armature, absent, normals)
         self.bones, self.keys = self.skinner.bones, self.skinner.keys
         self.unmuted = state["muted"] if state else ()
         if state is None:
@@ -104,7 +105,11 @@ class Part:
 
     def positions(self, matrices, values):
         """(F, V, 3) float32 in mesh space, for matrices (F, B, 4, 4) and key values (F, K)."""
-        return self.skinner.positions(matrices, values, self.deformation)
+        return self.positions_and_normals(matrices, values)[0]
+
+    def positions_and_normals(self, matrices, values):
+        """As `positions`, and the normals where they are baked, too, else None."""
+        return self.skinner.positions_and_normals(matrices, values, self.deformation)
 
     def scene_values(self, depsgraph):
         """(K,) float32 by which Blender mixes the keys in the frame it stands at."""

@@ -3,6 +3,9 @@
 
 Zero means "leave this vertex to the armature modifier". Where a second attribute has normals, other
 nodes give them to the mesh, unless the first is zero. The attributes do not get out.
+
+Mesh caches use the same nodes for their normals: there the second attribute is what nodes of kind
+`READING` have made of positions.
 """
 
 import bpy
@@ -11,9 +14,11 @@ from .. import blender_versions, scene_model
 
 ATTRIBUTE = "mmdskin"
 NORMALS = "mmdskin_normal"
-DOMAINS = ("POINT", "CORNER")  # of normals
+# The kinds of node groups: without normals; with them, as they are; with such that turn with what
+# later modifiers do, which takes time; and what takes normals from positions.
+PLAIN, FREE, TURNING, READING = True, "FREE", "TANGENT_SPACE", "READING"
 _NAME = "MMD Skin"  # of the modifier and its node group
-_MARK = "mmdskin"  # ID property of that node group: the domain of the normals, or True without
+_MARK = "mmdskin"  # ID property of each of our node groups: its kind
 
 
 def are_on(obj):
@@ -39,7 +44,7 @@ def put_on(obj, armature):
     """Put the modifier behind the armature's, or its nodes back into it."""
     modifier = _modifier_of(obj) or obj.modifiers.new(_NAME, "NODES")
     if modifier.node_group is None:
-        set_normals(modifier, None)
+        set_kind(modifier, PLAIN)
     modifier.show_viewport = modifier.show_render = True
     modifier.show_in_editmode = False
     modifier.show_expanded = False
@@ -53,17 +58,29 @@ def take_off(obj):
     modifier = _modifier_of(obj)
     if modifier is not None:
         obj.modifiers.remove(modifier)
-    _drop_unused()
+    drop_unused()
 
 
-def set_normals(modifier, domain):
-    """Let the modifier give the mesh normals of that domain, or none."""
+def set_kind(modifier: bpy.types.NodesModifier, kind: str | bool) -> None:
+    """Let a modifier have the nodes of a kind."""
     mend()
-    mark, group = domain or True, modifier.node_group
-    if group is None or group[_MARK] != mark:
-        group = next((group for group in _groups() if group[_MARK] == mark), None)
-        modifier.node_group = group or _node_group(mark)
-        _drop_unused()
+    group = modifier.node_group
+    if group is None or group[_MARK] != kind:
+        group = next((group for group in _groups() if group[_MARK] == kind), None)
+        modifier.node_group = group or _node_group(kind)
+        drop_unused()
+
+
+def kind_with_normals(obj: bpy.types.Object, modifier: bpy.types.NodesModifier) -> str:
+    """The kind by which a modifier gives normals, as those behind it need it."""
+    later = list(obj.modifiers)[obj.modifiers.find(modifier.name) + 1 :]
+    return TURNING if any(one.show_viewport or one.show_render for one in later) else FREE
+
+
+def give_normals_right(obj):
+    """Whether the modifier of a mesh object gives normals as those behind it need them."""
+    modifier = modifier_of(obj)
+    return modifier is None or modifier.node_group[_MARK] == kind_with_normals(obj, modifier)
 
 
 def mend():
@@ -76,7 +93,8 @@ def mend():
             bpy.data.node_groups.remove(group)
 
 
-def _drop_unused():
+def drop_unused() -> None:
+    """Remove the nodes that no modifier has any more."""
     for group in [group for group in _groups() if not group.users]:
         bpy.data.node_groups.remove(group)
 
@@ -85,7 +103,8 @@ def _modifier_of(obj):
     for modifier in obj.modifiers:
         if modifier.type == "NODES":
             group = modifier.node_group
-            if _MARK in group if group else modifier.name.startswith(_NAME):
+            ours = _MARK in group if group else modifier.name.startswith(_NAME)
+            if ours and not (group and group[_MARK] == READING):
                 return modifier
     return None
 
@@ -94,27 +113,34 @@ def _groups():
     return (group for group in bpy.data.node_groups if _MARK in group and not group.library)
 
 
-def _node_group(mark):
-    name = f"{_NAME} Normals" if mark in DOMAINS else _NAME
+def _node_group(kind):
+    name = _NAME if kind == PLAIN else f"{_NAME} Normals"
     group = bpy.data.node_groups.new(name, "GeometryNodeTree")
-    group[_MARK] = mark
+    group[_MARK] = kind
     blender_versions.add_geometry_sockets(group)
-    start, move, end = _add(group, "NodeGroupInput", "GeometryNodeSetPosition", "NodeGroupOutput")
-    vector = _named(group, ATTRIBUTE)
-    link = group.links.new
-    link(start.outputs[0], move.inputs["Geometry"])
-    link(vector, move.inputs["Selection"])
-    link(vector, move.inputs["Position"])
-    geometry = _removed(group, move.outputs[0], ATTRIBUTE)
-    if mark in DOMAINS:
-        geometry = _removed(group, _with_normals(group, geometry, mark), NORMALS)
-    link(geometry, end.inputs[0])
+    start, end = _add(group, "NodeGroupInput", "NodeGroupOutput")
+    build = _reading if kind == READING else _moving
+    group.links.new(build(group, start.outputs[0], kind), end.inputs[0])
     for column, node in enumerate(group.nodes):
         node.location = (200 * (column % 4), -250 * (column // 4))
     return group
 
 
-def _with_normals(group, geometry, domain):
+def _moving(group, geometry, kind):
+    """The geometry where its attribute says, with normals if there are any."""
+    (move,) = _add(group, "GeometryNodeSetPosition")
+    vector = _named(group, ATTRIBUTE)
+    link = group.links.new
+    link(geometry, move.inputs["Geometry"])
+    link(vector, move.inputs["Selection"])
+    link(vector, move.inputs["Position"])
+    geometry = _removed(group, move.outputs[0], ATTRIBUTE)
+    if kind != PLAIN:
+        geometry = _removed(group, _with_normals(group, geometry, kind), NORMALS)
+    return geometry
+
+
+def _with_normals(group, geometry, kind):
     """The geometry with the normals that its attribute has, if the first of them is not zero.
 
     A Blender that does not know the node which gives them makes nothing of it, with zeros.
@@ -122,8 +148,9 @@ def _with_normals(group, geometry, domain):
     give, first, choose = _add(
         group, "GeometryNodeSetMeshNormal", "GeometryNodeSampleIndex", "GeometryNodeSwitch"
     )
-    give.mode, give.domain = "FREE", domain
-    first.data_type, first.domain = "FLOAT_VECTOR", domain
+    # Of corners, even where each vertex has but one: Alembic takes no others along.
+    give.mode, give.domain = kind, "CORNER"
+    first.data_type = "FLOAT_VECTOR"
     choose.input_type = "GEOMETRY"
     vector = _named(group, NORMALS)
     link = group.links.new
@@ -135,6 +162,24 @@ def _with_normals(group, geometry, domain):
     link(geometry, choose.inputs["False"])
     link(give.outputs[0], choose.inputs["True"])
     return choose.outputs[0]
+
+
+def _reading(group, geometry, kind):
+    """The geometry whose attribute for normals has its positions, as unit vectors."""
+    position, unit, store = _add(
+        group,
+        "GeometryNodeInputPosition",
+        "ShaderNodeVectorMath",
+        "GeometryNodeStoreNamedAttribute",
+    )
+    unit.operation = "NORMALIZE"
+    store.data_type, store.domain = "FLOAT_VECTOR", "POINT"
+    store.inputs["Name"].default_value = NORMALS
+    link = group.links.new
+    link(geometry, store.inputs["Geometry"])
+    link(position.outputs[0], unit.inputs[0])
+    link(unit.outputs[0], store.inputs["Value"])
+    return store.outputs[0]
 
 
 def _named(group, name):

@@ -334,7 +334,9 @@ def _fit_normals(obj, armature):
         room = None
     if room is None and domain is not None:
         attributes.new(nodes.NORMALS, "FLOAT_VECTOR", domain)
-    nodes.set_normals(nodes.modifier_of(obj), domain)
+    modifier = nodes.modifier_of(obj)
+    kind = nodes.PLAIN if domain is None else nodes.kind_with_normals(obj, modifier)
+    nodes.set_kind(modifier, kind)
 
 
 def _disable(obj):

@@ -139,9 +139,18 @@ def _show(mesh, attribute, armature, obj, depsgraph, frame):
     positions, normals = _skinned(ready, mesh, armature, obj, chosen, frame)
     positions[:, 0] += _NOT_ZERO
     attribute.data.foreach_set("vector", positions.ravel())
-    if normals is not None and _normals_of(mesh).domain == ready.skinner.normals.domain:
-        _normals_of(mesh).data.foreach_set("vector", normals.ravel())
+    if normals is not None:
+        _show_normals(mesh, obj, ready, normals)
     return True
+
+
+def _show_normals(mesh, obj, ready, normals):
+    attribute = _normals_of(mesh)
+    has_room = attribute.domain == ready.skinner.normals.domain
+    if has_room:
+        attribute.data.foreach_set("vector", normals.ravel())
+    if not (has_room and nodes.give_normals_right(obj)):
+        outgrown.add(mesh.name)
 
 
 def _targets(mesh):
@@ -211,8 +220,8 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
     if same and (rest is None or np.array_equal(rest, ready.rest)):
         return ready
     original = mesh.original.as_pointer()
-    room = _normals_of(mesh)
-    reader = skinner.Skinner(obj, armature, normals=normals and room is not None)
+    with_normals = normals and _normals_of(mesh) is not None
+    reader = skinner.Skinner(obj, armature, normals=with_normals)
     numbers = pose_source.numbers(armature, reader.bones)
     opened = _open(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
@@ -222,7 +231,7 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
     waits = isinstance(opened, motion_source.Motion) or _waits_for(
         mesh, (*reader.bones, *(opened.waits_for if opened else ()))
     )
-    if not waits or (reader.normals and reader.normals.domain != room.domain):
+    if not waits:
         outgrown.add(mesh.name)
     same = [key for key, value in list(_ready.items()) if value.original == original]
     for key in same[: max(0, len(same) + 1 - _COPIES)]:

@@ -63,6 +63,20 @@ def turned(pmx, matrices):
     return twin.skin(pmx, matrices)[1][:, [0, 2, 1]]
 
 
+def turned_later(obj):
+    """(3, 3): the rotation by a modifier that stands at the end of a mesh object's from now on."""
+    hook = bpy.data.objects.new("hook", None)
+    bpy.context.scene.collection.objects.link(hook)
+    modifier = obj.modifiers.new("hook", "HOOK")
+    last = len(obj.modifiers) - 1
+    obj.modifiers.move(obj.modifiers.find(modifier.name), last)  # 5.2 puts it elsewhere
+    modifier.object = hook
+    modifier.vertex_indices_set(range(len(obj.data.vertices)))
+    hook.rotation_euler = (0.5, 1.0, -0.7)
+    bpy.context.view_layer.update()
+    return np.array(hook.matrix_world)[:3, :3]
+
+
 class Normals(Deformed):
     """The model has its file's normals, as importers give them, and shows them posed."""
 
@@ -179,6 +193,17 @@ class Shown(Normals):
         share = shares[self.corners, None]
         expected = twin.unit_or(share * self.expected() + (1 - share) * still)
         self.assertLess(angles(shown(self.mesh), expected).max(), DEGREES)
+
+    def test_later_modifiers_turn_them(self):
+        self.assert_normals()
+        turn = turned_later(self.mesh)
+        for frame in (9, 15):  # the nodes follow in the first
+            bpy.context.scene.frame_set(frame)
+        self.assertLess(angles(shown(self.mesh), self.expected() @ turn.T).max(), DEGREES)
+        self.mesh.modifiers.remove(self.mesh.modifiers["hook"])
+        for frame in (9, 15):
+            bpy.context.scene.frame_set(frame)
+        self.assert_normals(0.001)
 
     def test_each_evaluation_has_its_own(self):
         layer = bpy.context.scene.view_layers.new("second")
