@@ -13,8 +13,8 @@ from . import blender_versions, mesh_source, mmd_tools, native, pose_source, res
 from .deformation import Deformation
 from .user_error import UserError
 
-# Modifiers that leave vertices where they are may stand before the armature's.
-_HARMLESS = {
+# Modifiers that leave vertices where they are; these may stand before the armature's.
+HARMLESS = {
     "DATA_TRANSFER",
     "NORMAL_EDIT",
     "UV_PROJECT",
@@ -200,7 +200,7 @@ def check_modifiers(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     for modifier in obj.modifiers:
         if modifier == first:
             return
-        if modifier.type not in _HARMLESS and (modifier.show_viewport or modifier.show_render):
+        if modifier.type not in HARMLESS and (modifier.show_viewport or modifier.show_render):
             raise UserError(
                 "Modifier '{modifier}' of '{name}' stands before the Armature modifier:"
                 " move it below",

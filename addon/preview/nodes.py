@@ -10,7 +10,7 @@ Mesh caches use the same nodes for their normals: there the second attribute is 
 
 import bpy
 
-from .. import blender_versions, scene_model
+from .. import blender_versions, names, scene_model, skinner
 
 ATTRIBUTE = "mmdskin"
 NORMALS = "mmdskin_normal"
@@ -74,7 +74,13 @@ def set_kind(modifier: bpy.types.NodesModifier, kind: str | bool) -> None:
 def kind_with_normals(obj: bpy.types.Object, modifier: bpy.types.NodesModifier) -> str:
     """The kind by which a modifier gives normals, as those behind it need it."""
     later = list(obj.modifiers)[obj.modifiers.find(modifier.name) + 1 :]
-    return TURNING if any(one.show_viewport or one.show_render for one in later) else FREE
+    return TURNING if any(_moves(one) for one in later) else FREE
+
+
+def _moves(modifier):
+    """Whether a modifier may move vertices."""
+    still = modifier.type in skinner.HARMLESS or modifier.name.startswith(names.UV_MORPHS)
+    return not still and (modifier.show_viewport or modifier.show_render)
 
 
 def give_normals_right(obj):

@@ -8,9 +8,9 @@ import bpy
 import numpy as np
 
 from ... import blender_versions
+from ...names import UV_MORPHS
 from ..mesh import put
 
-MODIFIER = "MMD UV Morphs"
 # Kind of morph: UV map and columns of the record; those of additional UVs have two maps.
 KINDS = {"uv": (("UVMap", (0, 1)),)} | {
     f"uv{number}": ((f"UV{number}", (0, 1)), (f"_UV{number}", (2, 3))) for number in range(1, 5)
@@ -40,7 +40,7 @@ def add(obj, pmx, weights):
     group.links.new(result, end.inputs[0])
     for place, node in enumerate(group.nodes):
         node.location = (180 * (place % 8), -200 * (place // 8))
-    modifier = obj.modifiers.new(MODIFIER, "NODES")
+    modifier = obj.modifiers.new(UV_MORPHS, "NODES")
     modifier.node_group, modifier.show_expanded = group, False
 
 
