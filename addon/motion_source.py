@@ -177,6 +177,11 @@ class Motion:
         number = self._keys.get(name, -1)
         return number >= 0 and self.rig.pmx.morphs[number].name in self._morph_tracks
 
+    @property
+    def flips(self):
+        """{name} of the morphs that switch others: flips, and groups of them."""
+        return {self.rig.pmx.morphs[slider].name for slider, *_ in self._flips}
+
     def key_times(self):
         """{shape key: (K,) frames of the scene at which the motion has keys for what moves it}.
 

@@ -42,7 +42,6 @@ def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
     for number, bone in enumerate(source.rig.pmx.bones):
         numbers.setdefault(bone.name, number)
     linear = source.rig.to_armature[:3, :3]
-    turn = _nearest_rotation(linear)
     found = []
     for track in source.motion.bones:
         number = numbers.get(track.name)
@@ -57,7 +56,7 @@ def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
                 name,
                 source.scene_frames(track.frames),
                 track.translations @ to_bone.T,
-                _continuous(_turned(rotations, np.linalg.solve(rest, turn))),
+                _continuous(_turned(rotations, _nearest_rotation(to_bone))),
                 track.interpolation,
                 to_bone,
             )
@@ -118,7 +117,7 @@ def _own_keys(armature, source):
     tracked = {track.name for track in source.motion.morphs}
     if len(noted) != len(morphs):
         return {}
-    if any(morph.kind == "flip" and morph.name in tracked for morph in morphs):
+    if source.flips & tracked:
         return {}
     pairs = zip(noted, morphs, strict=True)
     return {key: morph.name for key, morph in pairs if key and morph.name in tracked}
@@ -129,7 +128,7 @@ def _weights(source, track):
 
 
 def _nearest_rotation(linear):
-    """The orthogonal part of a map (3, 3), which may be a mirror."""
+    """The orthogonal part of a map (3, 3), which may be a mirror; rests are rotations but nearly."""
     u, _, v = np.linalg.svd(linear)
     return u @ v
 

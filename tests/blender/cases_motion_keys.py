@@ -419,3 +419,33 @@ class Sliders(OwnCase):
         bpy.context.scene.frame_set(3)
         self.assert_comes_back({"model_path": ""}, {"model_path": "", "mode": "BAKED"})
         self.assertEqual(self.armature["赤"], 0.75)
+
+
+class SolvedLive(OwnCase):
+    """The pose source "MMD's IK" makes of the file's keys what MMD makes of the file."""
+
+    def setUp(self):
+        super().setUp()
+        pmx = self.scene.pmx
+        pmx.morphs = [pmx.morphs[0], morph("まとめ", "group", [0, 2], [0.5, -0.25]), pmx.morphs[2]]
+        self.model_path = self.write("模型.pmx", pmx_file.write(pmx))
+        states = ((0, 1), (4, 0), (13, 1))
+        switches = [motion_file.PropertyKey(frame, 1, [(IK, on)]) for frame, on in states]
+        data = motion_file.write_vmd(self.keys._replace(properties=switches))
+        self.motion_path = self.write("踊り.vmd", data)
+        scene.clear()
+        bpy.ops.mmdskin.import_model(filepath=self.model_path)
+        self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        self.mesh = next(obj for obj in bpy.data.objects if obj.type == "MESH")
+        scene.select(self.armature)
+
+    def test_at_the_keys(self):
+        self.armature.mmdskin.source = "IK"
+        self.imported(model_path="", frame_start=0)
+        self.assertEqual(self.armature.mmdskin.source, "IK")
+        self.armature.mmdskin.preview = True
+        for frame in FRAMES:
+            bpy.context.scene.frame_set(frame)
+            shown = scene.evaluated_positions(self.mesh)
+            self.assert_close(shown, self.of_file([frame])[0])
+        self.armature.mmdskin.preview = False
