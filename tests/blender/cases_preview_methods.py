@@ -211,7 +211,9 @@ class Baked(Deformed):
             bpy.context.scene.frame_set(frame)
             self.settings.deformation = name
             bpy.ops.mmdskin.bake(target="CORRECTIVE")
-        frames = {frame for frame, _ in json.loads(self.mesh["mmdskin_bake"])["joints"]["poses"]}
+        frames = {
+            frame for frame, _ in json.loads(self.mesh["mmdskin_bake"])["single_poses"]["poses"]
+        }
         self.assertEqual(frames, {9, 15})
 
 
