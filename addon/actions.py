@@ -167,6 +167,14 @@ def made(name: str) -> tuple[bpy.types.Action, Any, Any]:
     return action, slot, strip.channelbags.new(slot)
 
 
+def replace(constraint: bpy.types.ActionConstraint, copy: bpy.types.Action) -> None:
+    """Let a constraint play a copy of its action."""
+    slot = constraint.action_slot.identifier if _LAYERED and constraint.action_slot else ""
+    constraint.action = copy
+    if slot:
+        constraint.action_slot = copy.slots[slot]
+
+
 def take_back(block: Block, paths: Iterable[str], made: dict[str, Any]) -> None:
     """Remove the curves of these paths, and what `channels` has made to hold them."""
     data = block.animation_data

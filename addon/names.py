@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
+BONE_MORPH = "mmd_bone_morph"  # what the names of constraints of bone morphs begin with
 UV_MORPHS = "MMD UV Morphs"  # the modifier that moves UVs by sliders
 
 

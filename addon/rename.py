@@ -44,14 +44,14 @@ def rename(model: scene_model.SceneModel, english: bool) -> int:
     for thing in (armature, *model.meshes, *blocks):
         for state in (saved_state.MOTION, saved_state.BAKE):
             saved_state.load(thing, state, dict)  # refuses what it cannot read
-    count = _rename_bones(armature, english)
+    count = _rename_bones(armature, model.meshes, english)
     count += _rename_keys(root, model.meshes, blocks, english)
     count += _rename_materials(model.meshes, english)
     root[LANGUAGE] = language(english)
     return count
 
 
-def _rename_bones(armature, english):
+def _rename_bones(armature, meshes, english):
     bones = sorted(
         (bone for bone in armature.pose.bones if mmd_tools.NUMBER in bone),
         key=lambda bone: bone[mmd_tools.NUMBER],
@@ -60,6 +60,9 @@ def _rename_bones(armature, english):
     wanted = _changes([bone.name for bone in bones], lambda e: names.bones(records, e), english)
     changed = _rename_all(armature.data.bones, wanted)
     _follow(armature, saved_state.MOTION, "pose.bones", changed)
+    _follow_morphs(armature, changed)
+    for obj in meshes:
+        _follow_joints(obj, changed)
     return len(changed)
 
 
@@ -117,19 +120,54 @@ def _rename_all(things, wanted: dict[str, str]) -> dict[str, str]:
 
 def _follow(owner, state, collection, changed):
     """Rename what a state that is noted on a datablock says of these names, also in its actions."""
-    paths = {
-        f'{collection}["{bpy.utils.escape_identifier(old)}"]': (
-            f'{collection}["{bpy.utils.escape_identifier(new)}"]'
-        )
-        for old, new in changed.items()
-    }
+    paths = _paths(collection, changed)
     if changed and state in owner:
         noted = saved_state.load(owner, state, dict)
         saved_state.store(owner, state, _renamed(noted, changed, paths))
     before = owner.get(f"{state}_before")
     if isinstance(before, bpy.types.Action) and before.users - before.use_fake_user <= 1:
-        for curve in actions.of_action(before):
-            curve.data_path = _renamed(curve.data_path, {}, paths)
+        _lead(before, paths)
+
+
+def _follow_morphs(armature, changed):
+    """Rename bones in the action of bone morphs: Blender passes over the actions of constraints."""
+    found: dict[bpy.types.Action, list] = {}
+    # Objects that share the armature have renamed bones, too.
+    sharing = [obj for obj in bpy.data.objects if obj.data == armature.data]
+    for bone in (bone for obj in sharing for bone in obj.pose.bones):
+        for constraint in bone.constraints:
+            if constraint.name.startswith(names.BONE_MORPH) and constraint.action:
+                found.setdefault(constraint.action, []).append(constraint)
+    for action, constraints in found.items():
+        if action.users - action.use_fake_user > len(constraints):  # a copy of the model has it
+            action = action.copy()
+            for constraint in constraints:
+                actions.replace(constraint, action)
+        _lead(action, _paths("pose.bones", changed))
+
+
+def _follow_joints(obj, changed):
+    """Rename bones in what a bake keeps of single poses."""
+    noted = saved_state.load(obj, saved_state.BAKE, dict)
+    if saved_state.POSES in noted:
+        noted[saved_state.POSES] = _renamed(noted[saved_state.POSES], changed, {})
+        saved_state.store(obj, saved_state.BAKE, noted)
+
+
+def _paths(collection, changed):
+    """{data path: new data path} of renamed members of a collection."""
+    return {
+        f'{collection}["{bpy.utils.escape_identifier(old)}"]': (
+            f'{collection}["{bpy.utils.escape_identifier(new)}"]'
+        )
+        for old, new in changed.items()
+    }
+
+
+def _lead(action, paths):
+    """Let the curves of an action lead to what has been renamed."""
+    for curve in actions.of_action(action):
+        curve.data_path = _renamed(curve.data_path, {}, paths)
 
 
 def _renamed(value, changed, paths):

@@ -13,6 +13,7 @@ from .user_error import UserError
 
 # The custom properties.
 PREVIEW, BAKE, MOTION = "mmdskin_preview", "mmdskin_bake", "mmdskin_motion"
+POSES = "single_poses"  # in a bake's state: poses of driven keys, and the keys that gather
 VERSION = 2  # of what is written now; 0.1 wrote no number
 
 

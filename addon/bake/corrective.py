@@ -7,7 +7,7 @@ that MMD's result comes out behind it. Keys follow the time, or the bend of join
 
 import numpy as np
 
-from .. import mesh_source
+from .. import mesh_source, saved_state
 from ..translations import tr
 from ..user_error import UserError
 from . import animation, joint_keys, linear_blend, record, sliders
@@ -40,7 +40,7 @@ class Corrective:
 
     def adds_to(self, state):
         """Whether an earlier bake stays: single poses gather."""
-        alike = state["target"] == "CORRECTIVE" and joint_keys.STATE in state
+        alike = state["target"] == "CORRECTIVE" and saved_state.POSES in state
         return self._gathers and alike and state["deformation"] == list(self.part.deformation)
 
     def start(self):

@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from .. import blender_versions
+from .. import blender_versions, saved_state
 from . import joint_fit, joint_functions, joint_turns
 from .joint_functions import Function
 from .linear_blend import moved
 
-STATE = "single_poses"  # what a bake's state keeps here: poses, and the keys that gather
 _RANGE = -1.0, 2.0  # of values, which lie from 0 to 1 in the frames of the bake
 _LOOKED_AT = 160  # vertices of a joint by which its functions are chosen
 _AT_ONCE = 500  # vertices whose shapes are made in one step
@@ -70,7 +69,7 @@ class Joints:
         found, rotations = [], []
         still = np.tile(np.eye(4, dtype=np.float32), (len(self._part.bones), 1, 1))
         now = {one.frame for one in self._found}
-        for frame, turns in state[STATE]["poses"]:
+        for frame, turns in state[saved_state.POSES]["poses"]:
             if frame not in now:
                 rotations.append(_turned(turns, self._part.bones))
                 offsets = self._shown(state, rotations[-1], rest)
@@ -152,7 +151,7 @@ class Joints:
                 [one.frame, _turns_of_bones(rotations, self._part.bones)]
                 for one, rotations in zip(self._found, self._rotations, strict=True)
             ]
-            state[STATE] = {"poses": poses, "keys": kept}
+            state[saved_state.POSES] = {"poses": poses, "keys": kept}
 
     def _note_farthest(self, found):
         lengths = np.linalg.norm(found.wanted, axis=1)
@@ -172,7 +171,7 @@ class Joints:
     def _shown(self, state, rotations, rest):
         """(V, 3) float32 that the keys of an earlier bake add in a pose."""
         blocks, result = self._part.obj.data.shape_keys.key_blocks, np.zeros_like(rest)
-        for name, pair, function in state[STATE]["keys"]:
+        for name, pair, function in state[saved_state.POSES]["keys"]:
             if name in blocks and set(pair) <= set(self._part.bones):
                 turns = self._turns(pair, rotations[None])
                 value = Function(*function).above_rest(joint_functions.terms(turns))[0]

@@ -4,8 +4,10 @@
 import bpy
 import fingerprint
 import imported
+import numpy as np
 import scene
 from cases_motion import addon, dance, rig
+from cases_sliders import morph
 from files import motion_file, pmx_file
 
 ENGLISH = ["center", "arm_L", "", "wrist_L", "arm_R", "leg", "leg", "ankle", "leg IK"]
@@ -18,8 +20,8 @@ class Case(imported.Case):
         self.pmx = rig()
         for bone, english in zip(self.pmx.bones, ENGLISH, strict=True):
             bone.name_english = english
-        for morph, english in zip(self.pmx.morphs, ("a", "sum", "", "a", " ", "x"), strict=True):
-            morph.name_english = english
+        for record, english in zip(self.pmx.morphs, ("a", "sum", "", "a", " ", "x"), strict=True):
+            record.name_english = english
         self.pmx.materials = [
             pmx_file.Material("肌", name_english="skin", index_count=3 * len(self.pmx.triangles))
         ]
@@ -118,6 +120,53 @@ class Switch(Case):
         self.assertTrue(self.armature.mmdskin.preview)
         self.assertEqual(self.armature.pose.bones["leg"].constraints[0].subtarget, "arm_L")
         self.assertEqual(addon().preview.tick.errors, {})
+
+    def test_bone_morphs_move_on_as_do_those_of_copies(self):
+        self.pmx.morphs += [morph("骨", "bone", [1], [(0.5, 1, -2, 0, 0.6, 0, 0.8)])]
+        self.load_model()
+        copies = []
+        for linked in (False, True):
+            scene.select(self.armature)
+            bpy.ops.object.duplicate(linked=linked)
+            copies.append(bpy.context.view_layer.objects.active)
+        before = self.moved(self.armature)
+        self.assertGreater(
+            np.abs(before - np.array(self.armature.data.bones[1].matrix_local)).max(), 0.1
+        )
+        self.switch()
+        self.assert_close(self.moved(self.armature), before)
+        for copy in copies:
+            self.assert_close(self.moved(copy), before)
+        self.switch()
+        self.assert_close(self.moved(self.armature), before)
+
+    def moved(self, armature):
+        """The arm as a bone morph moves it."""
+        number = [bone["mmd_bone_id"] for bone in armature.pose.bones].index(1)
+        for value in (0.0, 1.0):
+            armature["骨"] = value
+            armature.update_tag()
+            bpy.context.view_layer.update()
+        shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        return np.array(shown.pose.bones[number].matrix)
+
+    def test_single_poses_of_driven_keys_gather_on(self):
+        shown = []
+        for frame, angle in ((1, 1.2), (2, -1.2)):
+            self.bend(angle)
+            bpy.context.scene.frame_set(frame)
+            scene.select(self.mesh)
+            bpy.ops.mmdskin.bake(target="CORRECTIVE", corrective="DRIVEN", range="CURRENT")
+            shown.append(scene.evaluated_positions(self.mesh))
+            self.switch()
+        for angle, expected in zip((1.2, -1.2), shown, strict=True):
+            self.bend(angle)
+            self.assert_close(scene.evaluated_positions(self.mesh), expected)
+
+    def bend(self, angle):
+        elbow = self.armature.pose.bones[self.bones()[2]]
+        elbow.rotation_mode, elbow.rotation_euler.z = "XYZ", angle
+        bpy.context.view_layer.update()
 
     def test_names_that_change_places(self):
         for bone, english in zip(self.pmx.bones, ("左腕", "センター"), strict=False):

@@ -11,8 +11,8 @@ import numpy as np
 from mathutils import Matrix, Quaternion, Vector
 
 from ... import actions
+from ...names import BONE_MORPH
 
-NAME = "mmd_bone_morph"  # what the name of such a constraint begins with
 _STEPS = 10  # frames of the action for a morph: straight ways between its rotations
 _STRIDE = 2 * _STEPS
 _SWAP = Matrix(((1, 0, 0), (0, 0, 1), (0, 1, 0)))  # the file's axes in Blender
@@ -70,7 +70,7 @@ def _key(keys, name, start, moved, turn):
 
 def _constrain(bone, action, slot, number, start, weights):
     constraint = bone.constraints.new("ACTION")
-    constraint.name = f"{NAME}_{number}"
+    constraint.name = f"{BONE_MORPH}_{number}"
     constraint.action = action
     if slot is not None:
         constraint.action_slot = slot
@@ -79,7 +79,9 @@ def _constrain(bone, action, slot, number, start, weights):
     constraint.use_eval_time, constraint.show_expanded = True, False
     # Behind the morphs before it and in front of all else: what follows takes the bone as it moves.
     places = [
-        place for place, other in enumerate(bone.constraints) if not other.name.startswith(NAME)
+        place
+        for place, other in enumerate(bone.constraints)
+        if not other.name.startswith(BONE_MORPH)
     ]
     if places:
         bone.constraints.move(len(bone.constraints) - 1, places[0])
