@@ -42,6 +42,15 @@ class Importer(ImportHelper):
                 setattr(self, option, getattr(addon.preferences, preference(type(self), option)))
 
 
+def collection(context: bpy.types.Context) -> bpy.types.Collection:
+    """Where new objects go: the active collection if they can be added and are seen there."""
+    active = context.view_layer.active_layer_collection
+    found = active.collection
+    is_local = not found.library and not found.override_library
+    is_seen = active.is_visible and not active.exclude
+    return found if is_local and is_seen else context.scene.collection
+
+
 def preference(operator: type, option: str) -> str:
     """The name in the preferences of an operator's option."""
     # An instance has another `bl_idname` than its class.

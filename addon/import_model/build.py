@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
-from .. import mmd_tools, names, native, reader_texts
+from .. import importing, mmd_tools, names, native, reader_texts
 from ..translations import tr
 from ..user_error import UserError
 from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, records, weights
@@ -64,7 +64,7 @@ def _build(context, pmx, path, options, report):
     # Model and armature are always there, so that every tool finds its way from one to the other.
     stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
     _deselect_all(context)
-    collection = _target_collection(context)
+    collection = importing.collection(context)
     root = _object(collection, stem, None, None)
     rig = _object(collection, f"{stem}_arm", bpy.data.armatures.new(stem), root)
     rig.mmdskin.model_path = path
@@ -120,13 +120,6 @@ def _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report):
     modifier = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
     modifier.object = rig
     return obj
-
-
-def _target_collection(context):
-    active = context.view_layer.active_layer_collection
-    if active.exclude or not active.is_visible:
-        return context.scene.collection
-    return active.collection
 
 
 def _deselect_all(context):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import bpy
 import numpy as np
 
-from .. import actions
+from .. import actions, importing
 from . import bezier
 
 if TYPE_CHECKING:
@@ -52,10 +52,11 @@ def add(
 
 
 def _objects(context, scale):
+    collection = importing.collection(context)
     target = bpy.data.objects.new(_NAME, None)
     camera = bpy.data.objects.new(_NAME, bpy.data.cameras.new(_NAME))
     for obj in (target, camera):
-        context.collection.objects.link(obj)
+        collection.objects.link(obj)
     target.rotation_mode = "YXZ"
     target.location.z = 10 * scale
     target.empty_display_size = 5 * scale

@@ -2,8 +2,8 @@
 """The camera of a VMD: Blender's evaluation of it equals MMD's definition in float64.
 
 Judged by `pose_twin`, which goes along each curve in many steps; MMD's own twelve end up to 1.5e-4
-of the way between two keys from there. From 4.3 on Blender makes handles at least a thousandth of
-a frame long, so curves that begin or end upright are not exact there: the keys have none.
+of the way between two keys from there. Curves that begin or end upright are not exact in Blender
+4.5 and later (docs/motions.md): the keys have none.
 """
 
 import bpy
@@ -160,6 +160,21 @@ class Camera(CameraCase):
         with case.reports() as said:
             self.imported(motion_file.Keys(camera=random_camera(2)))
         self.assertEqual(said, ["Info: Added a camera with 30 keys"])
+
+    def test_comes_into_the_scene_where_nothing_can_be_added_to_the_active_collection(self):
+        path = f"{self.folder.name}/stage.blend"
+        stage = bpy.data.collections.new("stage")
+        bpy.data.libraries.write(path, {stage})
+        bpy.data.collections.remove(stage)
+        with bpy.data.libraries.load(path, link=True) as (_, wanted):
+            wanted.collections = ["stage"]
+        scene, layer = bpy.context.scene, bpy.context.view_layer
+        scene.collection.children.link(wanted.collections[0])
+        layer.active_layer_collection = layer.layer_collection.children["stage"]
+        _, camera = self.imported(motion_file.Keys(camera=random_camera(2)))
+        bpy.ops.mmdskin.import_model(filepath=self.model_path)
+        self.assertEqual(camera.users_collection, (scene.collection,))
+        self.assertEqual(layer.objects.active.users_collection, (scene.collection,))
 
     def test_refusals_change_nothing(self):
         objects = set(bpy.data.objects)
