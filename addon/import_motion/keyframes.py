@@ -13,7 +13,7 @@ import numpy as np
 from .. import actions, mmd_tools, rig_constraints, sliders
 from . import bezier, tracks
 from .channels import Channels
-from .record import Record
+from .record import OWN, Record
 from .tracks import Switch, Track
 
 Values = dict[str, np.ndarray]  # of shape keys, (F,) each
@@ -198,8 +198,12 @@ def _release(record: Record, bones: Iterable[Channels], simulated: bool) -> int:
 
 
 def _free(record: Record, bones: Iterable[Track]) -> int:
-    """Let bones take their keys, and all constraints act on them afterwards."""
-    record.unmute_constraints()
+    """Let bones take their keys, and all constraints act on them afterwards.
+
+    Unless solved keyframes are there, which constraints would solve once more.
+    """
+    if record.state["form"] == OWN or not record.state["files"]:
+        record.unmute_constraints()
     paths = set[str]()
     for track in bones:
         bone = record.block.pose.bones[track.name]

@@ -159,6 +159,10 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             raise UserError("'{file}' has no key of a camera", file=os.path.basename(self.filepath))
         model = _model(context)
         source = self._open(model.armature, context.scene)
+        if self.physics and self.mode == record.OWN:
+            self.report(
+                {"WARNING"}, tr("MMD's own keys have no physics: choose Keys as MMD Solves Them")
+            )
         if self.mode == "SOURCE":
             self._import_source(model, source, context.scene)
         elif source.is_pose:
@@ -258,10 +262,6 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
 
     def _import_own_keys(self, model, newest, scene):
         _check_not_tweaked(model)
-        if self.physics:
-            self.report(
-                {"WARNING"}, tr("MMD's own keys have no physics: choose Keys as MMD Solves Them")
-            )
         earlier, anew = self._earlier(model.armature, newest)
         played = [*earlier, newest] if anew else [newest]
         bones = [tracks.of_bones(model.armature, one) for one in played]

@@ -254,6 +254,19 @@ class OwnKeys(OwnCase):
         self.assert_keys_stand(keys, 0, shown=7)
 
 
+class PosedOverSolved(OwnCase):
+    def test_what_rests_for_solved_keys_rests_on(self):
+        follow = self.armature.pose.bones["ひじ.L"].constraints.new("COPY_ROTATION")
+        follow.target, follow.subtarget = self.armature, "センター"
+        self.imported(mode="BAKED")
+        self.assertTrue(follow.mute)
+        self.imported(self.vpd())
+        self.assertTrue(follow.mute)
+        bpy.ops.mmdskin.clear_motion()
+        self.imported(self.vpd())
+        self.assertFalse(follow.mute)
+
+
 class Merged(OwnCase):
     """A second file takes over what it has keys for, from its first key on, as in MMD."""
 

@@ -226,9 +226,10 @@ class Imports(Hair, ClearCase):
             self.assertTrue(np.array_equal(curves, track.interpolation))
 
     def test_own_keys_have_none(self):
-        with case.reports() as said:
-            self.imported(mode="KEYS", physics=True)
-        self.assertTrue(any("have no physics" in line for line in said), said)
+        for path in (self.motion_path, self.vpd()):
+            with case.reports() as said:
+                self.imported(path, mode="KEYS", physics=True)
+            self.assertTrue(any("have no physics" in line for line in said), said)
 
     def curve_of(self, name):
         path = f'pose.bones["{name}"].rotation_quaternion'
