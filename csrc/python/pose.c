@@ -185,7 +185,12 @@ static bool take_locals(PyObject *self, PyObject *given_translations, PyObject *
     }
     const size_t bones = mmd_model_data(self)->bone_count;
     const size_t vectors[] = {MMD_ANY, bones, 3}, quaternions[] = {MMD_ANY, bones, 4};
-    if (given_rotations == Py_None) {
+    if (given_translations == Py_None) {
+        if (!take_frames(given_rotations, "rotations", 2, quaternions, rotations,
+                         &job->rotation_frames, batch))
+            return false;
+        job->translation_frames = 1;
+    } else if (given_rotations == Py_None) {
         if (!mmd_named_bones(self, given_translations, translations, rotations,
                              &job->translation_frames, batch))
             return false;

@@ -214,7 +214,7 @@ static const char pose_doc[] =
     "The Pose of a frame, a number, or of (F,) frames in any order, as Model.pose() has it with\n"
     "physics. Forward of the last frame it goes on from there. What a frame comes to does not\n"
     "depend on those that were asked for before. Raises ValueError for a frame that is not finite\n"
-    "or more than 10,000,000 behind the start. Frames before the start have no physics.";
+    "or more than 10,000,000 after the start. Frames before the start have no physics.";
 
 static bool walk(simulation_object *self, const mmd_pose_job *job, double seconds)
 {
@@ -283,7 +283,8 @@ static const char step_doc[] =
     "pose(), is the start: bodies settle there, and no time passes.\n\n"
     "translations, rotations, morph_weights: of one frame, as of Model.pose_from(); None: at "
     "rest.\n"
-    "seconds: 0 to 3600, in equal steps of at most 1 / Physics.hz.\n\n"
+    "seconds: 0 to 3600, in equal steps of at most 1 / Physics.hz; in less than 1e-5 bodies that\n"
+    "physics moves stay where they are.\n\n"
     "Raises ValueError, also with a motion; then nothing has changed.";
 
 static PyObject *get_frame(PyObject *object, void *unused)

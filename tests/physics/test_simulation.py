@@ -286,6 +286,24 @@ def test_a_step_of_no_time_moves_no_body(chain):
     assert same(simulation.step(seconds=0), first)
 
 
+@pytest.mark.parametrize("seconds", [5e-324, 1e-12, 9e-6])
+def test_a_step_of_next_to_no_time_loses_no_body(chain, seconds):
+    """A body that must be elsewhere at once would have a speed out of all bounds."""
+    simulation = mmdskin.Simulation(chain)
+    simulation.step()
+    simulation.step({"root": ((3, 0, 0), None)}, seconds=seconds)
+    assert not simulation.notes
+    assert np.isclose(simulation.frame, 30 * seconds, rtol=1e-9, atol=0)
+    pickle.loads(pickle.dumps(simulation))
+
+
+def test_rotations_alone_are_a_pose(chain):
+    turned = np.tile(np.float32((0, 0, 0.6, 0.8)), (len(chain.bones), 1))
+    one, other = mmdskin.Simulation(chain), mmdskin.Simulation(chain)
+    still = np.zeros((len(chain.bones), 3), np.float32)
+    assert same(one.step(rotations=turned), other.step(still, turned))
+
+
 def test_after_a_reset_steps_begin_anew(chain):
     simulation = mmdskin.Simulation(chain)
     first = simulation.step()

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#define SHORTEST_STEP 1e-5 /* seconds: that of most steps per second */
+
 /* The first step at or after a frame. */
 static double step_of(const mmd_simulation *simulation, double frame)
 {
@@ -166,15 +168,20 @@ bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, dou
         simulation->way_start = simulation->way_end = 0;
         return true;
     }
-    /* As few steps as make none longer than those of a run. */
+    /* As few steps as make none longer than those of a run. In one that is next to nothing, what a
+       body must go would be a speed out of all bounds. */
     double count = ceil(seconds * simulation->physics.hz * (1 - 1e-9));
+    if (seconds < SHORTEST_STEP)
+        count = 0;
     simulation->way_start = simulation->step;
     simulation->way_end = simulation->step + count;
     simulation->way_frames = seconds * MMD_FRAMES_PER_SECOND;
-    if (count > 0)
+    if (count > 0) {
         mmd_run_set_period(simulation, seconds / count);
-    else
+    } else {
         mmd_given_go(&simulation->given, 1);
+        simulation->frame += simulation->way_frames;
+    }
     return true;
 }
 
