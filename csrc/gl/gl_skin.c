@@ -125,6 +125,17 @@ static size_t whole_instances(const pass_work *work, size_t frames)
     return (frames + step - 1) / step * step;
 }
 
+/* Devices need not capture more than four numbers in an output; many do not. */
+static size_t most_instance_frames(const pass_work *work)
+{
+    GLint components = 0;
+    gl1.GetIntegerv(GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS, &components);
+    for (GLuint i = 0; i < work->output_count; i++)
+        if (components < (GLint)(MMD_GL_FRAMES * work->outputs[i].width))
+            return 1;
+    return MMD_GL_FRAMES;
+}
+
 static bool plan_passes(pass_work *work, mmd_error *err)
 {
     const mmd_skin_job *job = work->job;
@@ -147,7 +158,7 @@ static bool plan_passes(pass_work *work, mmd_error *err)
         frames = at_most(frames, (size_t)limit, texels);
     if (job->slider_frames > 1)
         frames = at_most(frames, (size_t)limit, numbers);
-    size_t step = frames < MMD_GL_FRAMES ? 1 : MMD_GL_FRAMES;
+    size_t step = frames < MMD_GL_FRAMES ? 1 : most_instance_frames(work);
     frames = frames ? frames / step * step : 1;
     size_t passes = (job->frame_count + frames - 1) / frames;
     work->instance_frames = step;

@@ -7,18 +7,26 @@
 #include <string.h>
 
 int texture_buffer_limit = -1; /* what the driver says from now on; -1: the truth */
+int captured_limit = -1;       /* the same of numbers in an output */
+int most_instances = 0;        /* of a draw so far */
 int crash = 0;                 /* whether it writes to where nothing is */
 int mappings_left = -1;        /* how many it still makes; -1: all */
 int waits_left = -1;           /* how often it still waits for a fence; -1: always */
 int waits_cut_short = 0;       /* how often it still returns too early */
 
-enum { GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B, GL_TIMEOUT_EXPIRED = 0x911B, GL_WAIT_FAILED = 0x911D };
+enum {
+    GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B,
+    GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS = 0x8C80,
+    GL_TIMEOUT_EXPIRED = 0x911B,
+    GL_WAIT_FAILED = 0x911D
+};
 
 typedef void (*function)(void);
 
 static void (*real_get_integerv)(unsigned name, int *value);
 static void *(*real_map_buffer_range)(unsigned target, ptrdiff_t first, ptrdiff_t size,
                                       unsigned access);
+static void (*real_draw_arrays_instanced)(unsigned mode, int first, int count, int instances);
 static unsigned (*real_client_wait_sync)(void *sync, unsigned flags, unsigned long long timeout);
 
 static void get_integerv(unsigned name, int *value)
@@ -28,6 +36,14 @@ static void get_integerv(unsigned name, int *value)
     real_get_integerv(name, value);
     if (name == GL_MAX_TEXTURE_BUFFER_SIZE && texture_buffer_limit >= 0)
         *value = texture_buffer_limit;
+    if (name == GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS && captured_limit >= 0)
+        *value = captured_limit;
+}
+
+static void draw_arrays_instanced(unsigned mode, int first, int count, int instances)
+{
+    most_instances = instances > most_instances ? instances : most_instances;
+    real_draw_arrays_instanced(mode, first, count, instances);
 }
 
 static void *map_buffer_range(unsigned target, ptrdiff_t first, ptrdiff_t size, unsigned access)
@@ -59,6 +75,10 @@ function eglGetProcAddress(const char *name)
     if (strcmp(name, "glGetIntegerv") == 0) {
         *(function *)&real_get_integerv = real;
         return (function)get_integerv;
+    }
+    if (strcmp(name, "glDrawArraysInstanced") == 0) {
+        *(function *)&real_draw_arrays_instanced = real;
+        return (function)draw_arrays_instanced;
     }
     if (strcmp(name, "glMapBufferRange") == 0) {
         *(function *)&real_map_buffer_range = real;

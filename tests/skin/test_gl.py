@@ -534,6 +534,22 @@ def test_a_failure_between_passes_says_what_is_done(wrapper, what, words):
     )
 
 
+@pytest.mark.parametrize("limit, instances", [(4, 8), (11, 8), (12, 2)])
+def test_frames_share_instances_where_outputs_take_them(wrapper, limit, instances):
+    """A program whose outputs are larger than the device captures does not link."""
+    python(
+        f"""
+        moves = np.tile(np.eye(4, dtype="f4"), (8, 1, 1, 1))
+        moves[:, 0, 0, 3] = np.arange(8)
+        tell("captured_limit", {limit})
+        found = mmdskin.skin(mesh, moves, backend="gl").positions
+        assert abs(found - (POINTS + moves[:, 0, None, :3, 3])).max() <= 2e-6
+        assert ctypes.c_int.in_dll(driver, "most_instances").value == {instances}
+        """,
+        **wrapper,
+    )
+
+
 def test_a_pass_is_waited_for_as_long_as_it_takes(wrapper):
     python(
         """
