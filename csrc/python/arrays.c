@@ -170,6 +170,11 @@ static bool fill_integers(PyArrayObject *from, const char *name, mmd_dtype dtype
     return true;
 }
 
+bool mmd_is_bool(PyObject *value)
+{
+    return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
+}
+
 static bool is_real(mmd_dtype dtype)
 {
     return dtype == MMD_FLOAT32 || dtype == MMD_FLOAT64;

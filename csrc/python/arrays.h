@@ -33,6 +33,9 @@ typedef struct mmd_array {
 /* -1 with an exception on failure. */
 int mmd_arrays_init(void);
 
+/* Whether it is a truth, Python's or numpy's, and not a number. */
+bool mmd_is_bool(PyObject *value);
+
 /* A read-only array over memory that `owner` keeps alive. */
 PyObject *mmd_array_view(mmd_dtype dtype, const void *data, int rank, const size_t *shape,
                          PyObject *owner);

@@ -81,7 +81,7 @@ static bool take_truth(PyObject *value, bool *truth)
 static bool take_ground(PyObject *value, mmd_physics *physics)
 {
     physics->ground_height = 0;
-    if (PyBool_Check(value))
+    if (mmd_is_bool(value))
         return take_truth(value, &physics->ground);
     physics->ground = true;
     return take_number(value, "Physics.ground", &physics->ground_height);

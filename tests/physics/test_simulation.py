@@ -404,5 +404,6 @@ def test_the_ground_may_be_anywhere():
         pose = model.pose(None, 200, physics=mmdskin.Physics(ground=ground))
         body = np.array((*model.rigid_bodies[1].position, 1))
         assert np.isclose((pose.bone_matrices[1] @ body)[1], lowest + 0.2, atol=2e-3)
-    gone = model.pose(None, 200, physics=mmdskin.Physics(ground=False))
-    assert heads(model, gone)[1, 1] < -100
+    for none in (False, np.False_):
+        gone = model.pose(None, 200, physics=mmdskin.Physics(ground=none))
+        assert heads(model, gone)[1, 1] < -100
