@@ -163,6 +163,8 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             self.report(
                 {"WARNING"}, tr("MMD's own keys have no physics: choose Keys as MMD Solves Them")
             )
+        if self.mode != "SOURCE" and source.motion.morphs:
+            self._tell_linked(model)
         if self.mode == "SOURCE":
             self._import_source(model, source, context.scene)
         elif source.is_pose:
@@ -391,6 +393,12 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 {"INFO"}, tr("The pose source of '{name}' is its armature now", name=model.name)
             )
 
+    def _tell_linked(self, model):
+        for obj in model.meshes:
+            if obj.data.shape_keys and obj.data.library:
+                text = tr("'{name}' has shape keys of another file: they stay still", name=obj.name)
+                self.report({"WARNING"}, text)
+
     def _tell_muted(self, count):
         if count:
             self.report(
@@ -446,7 +454,8 @@ def _model(context):
 
 
 def _check_editable(armature):
-    if armature.library or (armature.override_library and armature.override_library.is_system):
+    override = armature.override_library
+    if armature.library or (override and override.is_system_override):
         raise UserError(
             "'{name}' is linked from another file: make a library override first",
             name=armature.name,

@@ -238,9 +238,9 @@ def blocks(model: scene_model.SceneModel) -> list[Block]:
 
 
 def shape_keys(model: scene_model.SceneModel) -> list[bpy.types.Key]:
-    """Of the meshes of a model; objects may share one."""
+    """Of the meshes of a model, which objects may share; those of linked meshes cannot be kept."""
     found = (obj.data.shape_keys for obj in model.meshes)
-    return list(dict.fromkeys(block for block in found if block))
+    return list(dict.fromkeys(block for block in found if block and not block.library))
 
 
 def _plain(owner, name):

@@ -2,10 +2,12 @@
 """Clear Motion: what imports of motions wrote goes, and what they replaced comes back, exactly."""
 
 import json
+import os
 
 import bpy
 import case
 import fingerprint
+import numpy as np
 import scene
 from cases_motion import dance
 from cases_motion_import import ImportCase, faster
@@ -32,6 +34,43 @@ class ClearCase(ImportCase):
         keys = dance(self.scene.pmx)
         keys = keys._replace(bones=keys.bones[2:8:2], morphs=[motion_file.MorphKey("あ", 0, 0.5)])
         return self.write("立ち.vpd", motion_file.write_vpd(keys))
+
+
+class Overridden(ClearCase):
+    """A library override of a linked model, whose mesh stays in the other file."""
+
+    def setUp(self):
+        super().setUp()
+        path = os.path.join(self.folder.name, "model.blend")
+        bpy.data.libraries.write(path, {self.armature, self.mesh})
+        scene.clear()
+        with bpy.data.libraries.load(path, link=True) as (there, wanted):
+            wanted.objects = there.objects
+        context = bpy.context
+        for obj in wanted.objects:
+            context.scene.collection.objects.link(obj)
+        linked = next(obj for obj in wanted.objects if obj.type == "MESH")
+        # The armature comes along, as the mesh hangs from it.
+        linked.override_hierarchy_create(context.scene, context.view_layer, do_fully_editable=True)
+        own = [obj for obj in bpy.data.objects if obj.override_library]
+        self.mesh = next(obj for obj in own if obj.type == "MESH")
+        self.armature = next(obj for obj in own if obj.type == "ARMATURE")
+        scene.select(self.mesh)
+
+    def test_bones_move_and_come_back_and_shape_keys_are_told(self):
+        for mode in ("BAKED", "KEYS"):
+            bpy.context.scene.frame_set(1)
+            before = scene.evaluated_positions(self.mesh)
+            with case.reports() as said:
+                self.imported(mode=mode)
+            self.assertTrue(any("shape keys of another file" in line for line in said), said)
+            bpy.context.scene.frame_set(9)
+            moved = np.abs(scene.evaluated_positions(self.mesh) - before).max()
+            self.assertGreater(moved, 0.1)
+            self.assertIsNone(self.mesh.data.shape_keys.animation_data)
+            bpy.ops.mmdskin.clear_motion()
+            bpy.context.scene.frame_set(1)
+            self.assertTrue(np.array_equal(scene.evaluated_positions(self.mesh), before))
 
 
 class Clears(ClearCase):
