@@ -111,9 +111,35 @@ static void a_run_needs_no_memory(void)
     mmd_rig_free(rig);
 }
 
+static void a_start_that_is_broken_off_is_made_again(void)
+{
+    mmd_model model = pendulum();
+    mmd_rig *rig = mmd_rig_new(&model, NULL);
+    mmd_simulation *cut = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, NULL);
+    mmd_simulation *whole = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, NULL);
+    const mmd_pose_job rest = {.frame_count = 1};
+    float a[3 * 16], b[3 * 16];
+    CHECK(cut && whole);
+    size_t few = 10, many = 1000;
+    CHECK(mmd_simulation_aim(cut, &rest, 1, NULL));
+    CHECK(!mmd_simulation_walk(cut, &few));
+    CHECK(mmd_simulation_aim(cut, &rest, 1, NULL));
+    CHECK(mmd_simulation_walk(cut, &many));
+    CHECK(mmd_simulation_aim(whole, &rest, 1, NULL));
+    CHECK(mmd_simulation_walk(whole, &many));
+    mmd_simulation_pose_given(cut, a, NULL);
+    mmd_simulation_pose_given(whole, b, NULL);
+    CHECK(memcmp(a, b, sizeof a) == 0);
+    CHECK_NEAR(mmd_simulation_frame(cut), 0, 0);
+    mmd_simulation_free(cut);
+    mmd_simulation_free(whole);
+    mmd_rig_free(rig);
+}
+
 void simulation_tests(void)
 {
     RUN(a_pendulum_swings);
     RUN(a_simulation_survives_every_failing_allocation);
     RUN(a_run_needs_no_memory);
+    RUN(a_start_that_is_broken_off_is_made_again);
 }

@@ -157,7 +157,8 @@ bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, dou
                         MMD_SIMULATION_SECONDS);
     if (!mmd_pose_check(simulation->rig, job, err))
         return false;
-    bool starts = !simulation->is_given || !simulation->begun;
+    /* A start that was broken off while bodies settled has not been. */
+    bool starts = !simulation->is_given || !simulation->begun || simulation->step < 0;
     mmd_given_aim(&simulation->given, job);
     simulation->is_given = true;
     if (starts) {
