@@ -5,7 +5,6 @@ Every bone of the file gets the channels that make it stand where MMD puts it, I
 motion solved.
 """
 
-import functools
 import math
 from typing import NamedTuple
 
@@ -39,25 +38,28 @@ def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> 
     matrices = np.concatenate([source.matrices(names, part) for part in parts])
     size = max((bone.head_local.length for bone in bones), default=1.0)
     rests = np.array([bone.matrix_local for bone in bones], np.float64).reshape(-1, 4, 4)
-    inverse_rests = np.linalg.inv(rests)
-    # What Blender will make of the parents' channels, so that no rounding is passed on.
+    # What Blender will make of the parents' channels, so that no rounding is passed on: where each
+    # bone's axes stand, (3, 4, F), members before matrices, so that each operation is on long rows.
     channels: list[Channels] = []
     shown: dict[str, np.ndarray] = {}
-    inverse = functools.cache(lambda name: _inverses(shown[name]))
-    for bone, rest, inverse_rest in zip(bones, rests, inverse_rests, strict=True):
-        wanted = matrices[:, number[bone.name]].astype(np.float64)
+    for i, (bone, rest) in enumerate(zip(bones, rests, strict=True)):
+        wanted = matrices[:, i, :3].astype(np.float64).transpose(1, 2, 0)
+        wanted = _moved_rest(np.ascontiguousarray(wanted), rest)
         if bone.name not in source.rig.bones:
             shown[bone.name] = wanted
             continue
-        above = bone.parent.name if bone.parent else None
-        basis = inverse_rest @ (inverse(above) @ wanted if above else wanted) @ rest
-        locations, rotations = basis[:, :3, 3], quaternions.of(basis[:, :3, :3])
+        if bone.parent:
+            from_parent = np.linalg.solve(rests[number[bone.parent.name]], rest)
+            unposed = _moved_rest(shown[bone.parent.name], from_parent)
+        else:
+            unposed = rest[:3, :, None]
+        basis = _product(_inverses(unposed), wanted)
+        locations = basis[:, 3].T
+        rotations = quaternions.of(basis[:, :3].transpose(2, 0, 1))
         _settle(locations, _STILL * size)
         _settle(rotations, _STILL)
-        basis[:, :3, :3] = quaternions.matrices(rotations)
-        shown[bone.name] = rest @ basis @ inverse_rest
-        if above:
-            shown[bone.name] = shown[above] @ shown[bone.name]
+        basis[:, :3] = quaternions.matrices(rotations).transpose(1, 2, 0)
+        shown[bone.name] = _product(unposed, basis)
         moves = bool(locations.any() or (np.abs(rotations[:, 1:]) > _STILL).any())
         channels.append(Channels(bone.name, locations.copy(), rotations, moves))
     return channels
@@ -131,21 +133,30 @@ def _differ(values, others):
     return bool((np.abs(values - others) > _SAME).any())
 
 
+def _moved_rest(matrices, rest):
+    """Affine matrices (3, 4, F), each times one (4, 4)."""
+    return rest.T @ matrices
+
+
+def _product(a, b):
+    """Of affine matrices (3, 4, F); `np.matmul` takes several times as long for many small ones."""
+    result = a[:, :1] * b[0] + a[:, 1:2] * b[1]
+    result += a[:, 2:3] * b[2]
+    result[:, 3] += a[:, 3]
+    return result
+
+
 def _inverses(matrices):
-    """(F, 4, 4) of affine matrices; `np.linalg.inv` takes ten times as long for many small ones."""
-    # Members before matrices, so that each product is one of long rows.
-    rows = np.ascontiguousarray(matrices[:, :3].transpose(1, 2, 0))
-    linear, offset = rows[:, :3], rows[:, 3]
+    """Of affine matrices (3, 4, F)."""
+    linear, offset = matrices[:, :3], matrices[:, 3]
     cofactors = np.empty_like(linear)
     for i in range(3):
         b, c = linear[i - 2], linear[i - 1]
         for k in range(3):
             cofactors[i, k] = b[k - 2] * c[k - 1] - b[k - 1] * c[k - 2]
-    inverse = cofactors.transpose(1, 0, 2) / (linear[0] * cofactors[0]).sum(axis=0)
-    result = np.zeros_like(matrices)
-    result[:, :3, :3] = inverse.transpose(2, 0, 1)
-    result[:, :3, 3] = -np.einsum("ikf,kf->fi", inverse, offset)
-    result[:, 3, 3] = 1
+    result = np.empty_like(matrices)
+    result[:, :3] = cofactors.transpose(1, 0, 2) / (linear[0] * cofactors[0]).sum(axis=0)
+    result[:, 3] = -(result[:, :3] * offset).sum(axis=1)
     return result
 
 
