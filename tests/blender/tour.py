@@ -4,7 +4,7 @@
 from sample.character import dance, model
 
 FILE_MENU = (46, 13)  # of the factory settings
-PANEL_HEIGHT = 465
+PANEL_HEIGHT = 640
 LAST = 30  # frame of the bake
 
 
@@ -46,7 +46,7 @@ def show_live(blender):
 
 def follow_motion(blender, folder):
     path = dance.write_dance(folder)
-    blender.choose(".mmdskin.source", "m")
+    blender.choose(".mmdskin.source", "f")  # Motion File: the m is that of MMD's IK
     blender.wait_state(source="MOTION")
     blender.enter(".mmdskin.motion_path", f"//{path.name}", "VIEW_3D", "UI")
     blender.wait_state(motion_path=f"//{path.name}")
