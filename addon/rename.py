@@ -58,9 +58,13 @@ def _rename_bones(armature, meshes, english):
     )
     records = [names.Named(bone[mmd_tools.NAME], bone["mmd_name_e"]) for bone in bones]
     wanted = _changes([bone.name for bone in bones], lambda e: names.bones(records, e), english)
+    curves = [(curve, curve.data_path) for curve in _curves_of_morphs(armature)] if wanted else []
     changed = _rename_all(armature.data.bones, wanted)
     _follow(armature, saved_state.MOTION, "pose.bones", changed)
-    _follow_morphs(armature, changed)
+    # Before 5.0 Blender passes over the actions of constraints.
+    paths = _paths("pose.bones", changed)
+    for curve, path in curves:
+        curve.data_path = _renamed(path, {}, paths)
     for obj in meshes:
         _follow_joints(obj, changed)
     return len(changed)
@@ -126,11 +130,12 @@ def _follow(owner, state, collection, changed):
         saved_state.store(owner, state, _renamed(noted, changed, paths))
     before = owner.get(f"{state}_before")
     if isinstance(before, bpy.types.Action) and before.users - before.use_fake_user <= 1:
-        _lead(before, paths)
+        for curve in actions.of_action(before):
+            curve.data_path = _renamed(curve.data_path, {}, paths)
 
 
-def _follow_morphs(armature, changed):
-    """Rename bones in the action of bone morphs: Blender passes over the actions of constraints."""
+def _curves_of_morphs(armature):
+    """Of the action of bone morphs, which is from now on that of no other armature."""
     found: dict[bpy.types.Action, list] = {}
     # Objects that share the armature have renamed bones, too.
     sharing = [obj for obj in bpy.data.objects if obj.data == armature.data]
@@ -143,7 +148,7 @@ def _follow_morphs(armature, changed):
             action = action.copy()
             for constraint in constraints:
                 actions.replace(constraint, action)
-        _lead(action, _paths("pose.bones", changed))
+        yield from actions.of_action(action)
 
 
 def _follow_joints(obj, changed):
@@ -162,12 +167,6 @@ def _paths(collection, changed):
         )
         for old, new in changed.items()
     }
-
-
-def _lead(action, paths):
-    """Let the curves of an action lead to what has been renamed."""
-    for curve in actions.of_action(action):
-        curve.data_path = _renamed(curve.data_path, {}, paths)
 
 
 def _renamed(value, changed, paths):
