@@ -61,7 +61,7 @@ def _rename_bones(armature, meshes, english):
     curves = [(curve, curve.data_path) for curve in _curves_of_morphs(armature)] if wanted else []
     changed = _rename_all(armature.data.bones, wanted)
     _follow(armature, saved_state.MOTION, "pose.bones", changed)
-    # Before 5.0 Blender passes over the actions of constraints.
+    # Blender follows in actions of constraints not always, and not in all versions.
     paths = _paths("pose.bones", changed)
     for curve, path in curves:
         curve.data_path = _renamed(path, {}, paths)
