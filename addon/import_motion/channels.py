@@ -139,7 +139,7 @@ def _moved_rest(matrices, rest):
 
 
 def _product(a, b):
-    """Of affine matrices (3, 4, F); `np.matmul` takes several times as long for many small ones."""
+    """Of affine matrices (3, 4, F)."""
     result = a[:, :1] * b[0] + a[:, 1:2] * b[1]
     result += a[:, 2:3] * b[2]
     result[:, 3] += a[:, 3]
