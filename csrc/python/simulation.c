@@ -385,7 +385,7 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
                          self->ik ? Py_True : Py_False);
 }
 
-static PyObject *getstate(PyObject *object, PyObject *unused)
+static PyObject *saved_state(PyObject *object, PyObject *unused)
 {
     (void)unused;
     simulation_object *self = (simulation_object *)object;
@@ -399,7 +399,7 @@ static PyObject *getstate(PyObject *object, PyObject *unused)
     return state;
 }
 
-static PyObject *setstate(PyObject *object, PyObject *state)
+static PyObject *restore_state(PyObject *object, PyObject *state)
 {
     simulation_object *self = (simulation_object *)object;
     char *bytes;
@@ -413,8 +413,8 @@ static PyObject *setstate(PyObject *object, PyObject *state)
 }
 
 static PyMethodDef simulation_methods[] = {
-    {"__getstate__", getstate, METH_NOARGS, "For pickling: where it is."},
-    {"__setstate__", setstate, METH_O, "For pickling."},
+    {"__getstate__", saved_state, METH_NOARGS, "For pickling: where it is."},
+    {"__setstate__", restore_state, METH_O, "For pickling."},
     {"__getnewargs_ex__", getnewargs_ex, METH_NOARGS, "For pickling: what it was made of."},
     {"pose", pose, METH_O, pose_doc},
     {"step", (PyCFunction)(void (*)(void))step, METH_VARARGS | METH_KEYWORDS, step_doc},
