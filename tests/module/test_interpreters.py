@@ -29,6 +29,7 @@ def seconds(work):
     return time.perf_counter() - start, False
 
 def interrupted(work):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     return seconds(work)
 

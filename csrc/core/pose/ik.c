@@ -205,13 +205,12 @@ static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double t
     bool remembers = frame->rig->bones[link->bone].fed;
     if (remembers && first)
         mmd_quaternion_multiply(posed->memory, own, own);
-    /* One Newton step to length 1, which products of unit quaternions miss by rounding only. Before
-       the turn, as nobody waits for it there. */
+    mmd_quaternion_multiply(turn, own, own);
+    /* One Newton step to length 1, which a product of unit quaternions misses by rounding only. */
     double excess =
         0.5 * (own[0] * own[0] + own[1] * own[1] + own[2] * own[2] + own[3] * own[3] - 1);
     for (int i = 0; i < 4; i++)
         own[i] -= excess * own[i];
-    mmd_quaternion_multiply(turn, own, own);
     if (link->limited)
         limit_rotation(link, first_half, own);
     if (remembers)
