@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """UV morphs: nodes that add to UV maps what the morphs move, held by attributes of the vertices.
 
-While every slider is 0 they hand the mesh on as it is.
+While every slider is 0 they hand the mesh on as it is, and their modifier is off: exporters leave
+shape keys out where any is on.
 """
 
 import bpy
@@ -42,6 +43,8 @@ def add(obj, pmx, weights):
         node.location = (180 * (place % 8), -200 * (place // 8))
     modifier = obj.modifiers.new(UV_MORPHS, "NODES")
     modifier.node_group, modifier.show_expanded = group, False
+    for place in ("show_viewport", "show_render"):
+        weights.drive(modifier, place, list(morphs), lambda on: f"({' or '.join(on)}) != 0")
 
 
 def _layers(mesh, pmx):
