@@ -108,7 +108,9 @@ def _wheel():
     """The wheel in the add-on's folder that fits this system, or None when there are none at all."""
     folder = os.path.join(os.path.dirname(__file__), "wheels")
     names = os.listdir(folder) if os.path.isdir(folder) else ()
-    wheels = {_system_and_machine(name): name for name in names if name.endswith(".whl")}
+    # Last and so chosen: Blender leaves the wheels of an older version beside them at an update.
+    ours_last = sorted(names, key=lambda name: name.startswith(f"mmdskin-{REQUIRED}-"))
+    wheels = {_system_and_machine(name): name for name in ours_last if name.endswith(".whl")}
     here = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform.capitalize())
     machine = platform.machine().lower().replace("amd64", "x86_64").replace("aarch64", "arm64")
     name = wheels.get((here, machine))

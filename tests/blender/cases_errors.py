@@ -170,6 +170,13 @@ class NativeModule(case.Case):
             self.assertEqual(pathlib.Path(self.native._unpacked()), folder)
             self.assertTrue(module.exists())
 
+    def test_wheels_of_an_older_version_are_passed_over(self):
+        ours = pathlib.Path(self.native._wheel()).name
+        older = ours.replace(self.native.REQUIRED, "0.0.9", 1)
+        for names in ([ours, older], [older, ours]):
+            with mock.patch.object(self.native.os, "listdir", return_value=names):
+                self.assertEqual(pathlib.Path(self.native._wheel()).name, ours)
+
     @contextlib.contextmanager
     def as_classic_add_on(self):
         """One that has not loaded the module yet."""
