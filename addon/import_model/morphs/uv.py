@@ -43,8 +43,8 @@ def add(obj, pmx, weights):
         node.location = (180 * (place % 8), -200 * (place // 8))
     modifier = obj.modifiers.new(UV_MORPHS, "NODES")
     modifier.node_group, modifier.show_expanded = group, False
-    for place in ("show_viewport", "show_render"):
-        weights.drive(modifier, place, list(morphs), lambda on: f"({' or '.join(on)}) != 0")
+    for shown in ("show_viewport", "show_render"):
+        weights.drive(modifier, shown, list(morphs), lambda on: f"({' or '.join(on)}) != 0")
 
 
 def _layers(mesh, pmx):
