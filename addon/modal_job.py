@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work of an operator that a window shows the Progress of, until Esc ends it.
-
-A job is iterated: each step works for a moment and gives the Progress; `close` drops it half-way.
-"""
+"""Work of an operator that a window shows the Progress of, until Esc ends it."""
 
 import time
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import bpy
@@ -17,9 +15,6 @@ _TICK = 0.02  # seconds between steps, and at least so long a step works, in a w
 _STEPS = 1000  # of the progress that is shown
 
 
-_running: dict[Any, Any] = {}  # each job in a window: its timer
-
-
 class Progress(NamedTuple):
     share: float  # from 0 to 1
     text: str
@@ -30,10 +25,60 @@ def frames_done(done: int, total: int) -> Progress:
     return Progress(done / total, text)
 
 
+class Job:
+    """Iterated: each step works for a moment and gives the Progress; `close` drops it half-way."""
+
+    def __init__(self, steps: Generator[Progress, None, None], frames: int) -> None:
+        self._steps, self.frames = steps, frames
+
+    def __iter__(self):
+        return self
+
+    def __next__(self) -> Progress:
+        try:
+            return next(self._steps)
+        except ReferenceError as error:
+            raise UserError("The model was removed meanwhile") from error
+        except MemoryError as error:
+            raise UserError(
+                "There is not enough memory for {count} frames", count=self.frames
+            ) from error
+
+    def close(self):
+        self._steps.close()
+
+
+_running: dict[Job, Any] = {}  # each job in a window: its timer
+
+
 class ModalJob:
-    """An operator of a job: `_report(job)` tells of one that is done, `_stopped()` of one that is not."""
+    """An operator of the job that `_start(context)` gives.
+
+    `_report(job)` tells of one that is done, `_stopped()` of one that is not.
+    """
 
     _job: Any = None
+
+    def execute(self, context):
+        try:
+            return self._finish(self._start(context))
+        except UserError as error:
+            return cancelled(self, error)
+
+    def invoke(self, context, event):
+        try:
+            job = self._start(context)
+            if job.frames == 1 or not _in_window(context):
+                return self._finish(job)
+        except UserError as error:
+            return cancelled(self, error)
+        self._begin(context, job)
+        return {"RUNNING_MODAL"}
+
+    def _finish(self, job):
+        for _ in job:
+            pass
+        return self._report(job)
 
     def _begin(self, context, job):
         self._job = job
@@ -41,7 +86,6 @@ class ModalJob:
         _running[job] = manager.event_timer_add(_TICK, window=context.window)
         manager.progress_begin(0, _STEPS)
         manager.modal_handler_add(self)
-        return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
         if self._job not in _running:
@@ -76,7 +120,7 @@ class ModalJob:
             _leave(self._job, context)
 
 
-def in_window(context: bpy.types.Context) -> bool:
+def _in_window(context: bpy.types.Context) -> bool:
     return not bpy.app.background and context.window is not None
 
 

@@ -67,37 +67,20 @@ class Result(NamedTuple):
     notes: list
 
 
-class Job:
-    """Iterate to bake: each step works for a moment and gives the Progress.
+class Job(modal_job.Job):
+    """Dropping it half-way leaves everything as it was. Afterwards `result` says what was done.
 
-    Dropping it half-way (`close`) leaves everything as it was. Afterwards `result` says what was
-    done. `poses` has, for each model, None or settings of its pose source; `deformations` has one
-    for each.
+    `poses` has, for each model, None or settings of its pose source; `deformations` has one for each.
     """
 
     def __init__(self, context, models, poses, deformations, options):
         self.options, self.result = options, None
         self._context = context
-        self._steps = self._run(zip(models, poses, deformations, strict=True))
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        try:
-            return next(self._steps)
-        except ReferenceError as error:
-            raise UserError("The model was removed during the bake") from error
-        except MemoryError as error:
-            raise UserError(
-                "There is not enough memory for {count} frames", count=len(self.options.visited)
-            ) from error
-
-    def close(self):
-        self._steps.close()
+        wanted = list(zip(models, poses, deformations, strict=True))
+        super().__init__(self._run(wanted), len(options.visited))
 
     def _run(self, wanted):
-        options, wanted = self.options, list(wanted)
+        options = self.options
         depsgraph = self._context.evaluated_depsgraph_get()
         for model, *_ in wanted:
             _check(model, depsgraph)
@@ -118,7 +101,7 @@ class Job:
                     depsgraph = self._context.evaluated_depsgraph_get()
                     for group in groups:
                         group.add(block, depsgraph)
-                    yield modal_job.frames_done(frames.done, len(options.visited))
+                    yield modal_job.frames_done(frames.done, self.frames)
             for target in targets:
                 _check_unchanged(target.part)
                 for share in target.finish():

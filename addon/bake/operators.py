@@ -44,25 +44,6 @@ class MMDSKIN_OT_bake(
     bl_idname = "mmdskin.bake"
     bl_label = "Bake MMD Skin"
 
-    def execute(self, context):
-        try:
-            baking = self._start(context, self._taken_up(context))
-            for _ in baking:
-                pass
-        except UserError as error:
-            return cancelled(self, error)
-        return self._report(baking)
-
-    def invoke(self, context, event):
-        try:
-            models = self._taken_up(context)
-            if self.range == "CURRENT" or not modal_job.in_window(context):
-                return self.execute(context)
-            baking = self._start(context, models)
-        except UserError as error:
-            return cancelled(self, error)
-        return self._begin(context, baking)
-
     def _taken_up(self, context):
         """The models; what the operator was not given is taken from their settings.
 
@@ -76,7 +57,8 @@ class MMDSKIN_OT_bake(
         properties.fill_in(self, properties.bake_properties(), first.armature.mmdskin)
         return models
 
-    def _start(self, context, models):
+    def _start(self, context):
+        models = self._taken_up(context)
         given = {
             name: getattr(self, name)
             for name in (

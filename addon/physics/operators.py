@@ -9,7 +9,7 @@ import numpy as np
 from .. import cache_files, modal_job, motion_source
 from ..model_operator import ModelOperator
 from ..translations import tr
-from ..user_error import UserError, cancelled
+from ..user_error import UserError
 from . import cache, simulation
 
 _BLOCK = 16  # frames of a motion that are simulated at once
@@ -21,62 +21,30 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
     bl_idname = "mmdskin.simulate"
     bl_label = "Simulate"
 
-    def execute(self, context):
-        try:
-            job = Job(self.models(context), context.scene)
-            for _ in job:
-                pass
-        except UserError as error:
-            return cancelled(self, error)
-        return self._report(job)
-
-    def invoke(self, context, event):
-        if not modal_job.in_window(context):
-            return self.execute(context)
-        try:
-            job = Job(self.models(context), context.scene)
-        except UserError as error:
-            return cancelled(self, error)
-        return self._begin(context, job)
+    def _start(self, context):
+        return Job(self.models(context), context.scene)
 
     def _stopped(self):
         self.report({"WARNING"}, tr("The simulation was cancelled: nothing has changed"))
 
     def _report(self, job):
-        self.report({"INFO"}, tr("Simulated {count} frames", count=job.total))
+        self.report({"INFO"}, tr("Simulated {count} frames", count=job.frames))
         return {"FINISHED"}
 
 
-class Job:
-    """Iterate to simulate: each step gives the Progress. Files are written at the end."""
+class Job(modal_job.Job):
+    """Files are written at the end."""
 
     def __init__(self, models, scene):
         self._runs = [_Run(model, scene) for model in models]
-        self.total = sum(run.frames for run in self._runs)
-        self._steps = self._all()
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        try:
-            return next(self._steps)
-        except ReferenceError as error:
-            raise UserError("The model was removed during the simulation") from error
-        except MemoryError as error:
-            raise UserError(
-                "There is not enough memory for {count} frames", count=self.total
-            ) from error
-
-    def close(self):
-        self._steps.close()
+        super().__init__(self._all(), sum(run.frames for run in self._runs))
 
     def _all(self):
         done = 0
         for run in self._runs:
             for frames in run:
                 done += frames
-                yield modal_job.frames_done(done, self.total)
+                yield modal_job.frames_done(done, self.frames)
         for run in self._runs:
             run.finish()
 

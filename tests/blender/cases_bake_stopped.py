@@ -402,7 +402,7 @@ class Frames(Stopped):
         self.handle(remove)
         with self.assertRaises(RuntimeError) as caught:
             bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
-        self.assertIn("The model was removed during the bake", str(caught.exception))
+        self.assertIn("The model was removed meanwhile", str(caught.exception))
 
     def test_mesh_without_vertices(self):
         self.mesh.shape_key_clear()
