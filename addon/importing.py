@@ -6,6 +6,7 @@ import os
 import bpy
 from bpy_extras.io_utils import ImportHelper
 
+from . import registration
 from .blender_versions import HAS_FILE_HANDLERS
 from .translations import label
 
@@ -86,13 +87,4 @@ if HAS_FILE_HANDLERS:
     _classes += [MMDSKIN_FH_model, MMDSKIN_FH_motion]
 
 
-def register():
-    for cls in _classes:
-        if not cls.is_registered:
-            bpy.utils.register_class(cls)
-
-
-def unregister():
-    for cls in reversed(_classes):
-        if cls.is_registered:
-            bpy.utils.unregister_class(cls)
+register, unregister = registration.of(*_classes)

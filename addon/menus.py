@@ -3,6 +3,8 @@
 
 import bpy
 
+from . import registration
+
 
 class MMDSKIN_MT_model(bpy.types.Menu):
     bl_idname = "MMDSKIN_MT_model"
@@ -26,18 +28,6 @@ def _submenu(self, context):
     self.layout.menu(MMDSKIN_MT_model.bl_idname)
 
 
-_PLACES = ("VIEW3D_MT_object", "VIEW3D_MT_pose")
-
-
-def register():
-    if not MMDSKIN_MT_model.is_registered:
-        bpy.utils.register_class(MMDSKIN_MT_model)
-        for place in _PLACES:
-            getattr(bpy.types, place).append(_submenu)
-
-
-def unregister():
-    if MMDSKIN_MT_model.is_registered:
-        for place in _PLACES:
-            getattr(bpy.types, place).remove(_submenu)
-        bpy.utils.unregister_class(MMDSKIN_MT_model)
+register, unregister = registration.of(
+    MMDSKIN_MT_model, menus=dict.fromkeys(("VIEW3D_MT_object", "VIEW3D_MT_pose"), _submenu)
+)

@@ -15,6 +15,7 @@ from . import (
     mesh_source,
     native,
     physics_settings,
+    registration,
     saved_state,
     scene_model,
     sliders,
@@ -346,6 +347,7 @@ _classes = (
     MMDSKIN_PT_files,
     MMDSKIN_PT_details,
 )
+_register, _unregister = registration.of(*_classes)
 
 
 def _others_in_tab(kind=bpy.types.Panel):
@@ -361,15 +363,11 @@ def register():
     # Ours comes first among equals if it comes before them, else if it has no header.
     follows = any(not getattr(panel, "bl_order", 0) for panel in _others_in_tab())
     MMDSKIN_PT_skin.bl_options = {"HIDE_HEADER"} if follows else set()
-    for cls in _classes:
-        if not cls.is_registered:
-            bpy.utils.register_class(cls)
+    _register()
 
 
 def unregister():
     global _drawn, _found
     _drawn = _found = None
     _summaries.clear()
-    for cls in reversed(_classes):
-        if cls.is_registered:
-            bpy.utils.unregister_class(cls)
+    _unregister()

@@ -6,6 +6,7 @@ A script that gives no option gets the operator's own default, whoever runs it.
 
 import bpy
 
+from . import registration
 from .import_model.operators import MMDSKIN_OT_import_model
 from .import_motion.operators import MMDSKIN_OT_import_motion
 from .importing import preference
@@ -46,11 +47,4 @@ class MMDSKIN_AP_preferences(_Options, bpy.types.AddonPreferences):
                 box.column().prop(self, preference(operator, option))
 
 
-def register():
-    if not MMDSKIN_AP_preferences.is_registered:
-        bpy.utils.register_class(MMDSKIN_AP_preferences)
-
-
-def unregister():
-    if MMDSKIN_AP_preferences.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_AP_preferences)
+register, unregister = registration.of(MMDSKIN_AP_preferences)

@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import deformation, ik_source
+from . import deformation, ik_source, registration
 from .preview import switch, tick
 
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # the frames that Blender has
@@ -341,9 +341,11 @@ class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Physics, _Bake, bpy.typ
     )
 
 
+_register, _unregister = registration.of(MMDSKIN_PG_model)
+
+
 def register():
-    if not MMDSKIN_PG_model.is_registered:
-        bpy.utils.register_class(MMDSKIN_PG_model)
+    _register()
     bpy.types.Object.mmdskin = PointerProperty(
         type=MMDSKIN_PG_model, override={"LIBRARY_OVERRIDABLE"}
     )
@@ -356,5 +358,4 @@ def unregister():
     for owner, name in ((bpy.types.Mesh, tick.PROPERTY), (bpy.types.Object, "mmdskin")):
         if hasattr(owner, name):
             delattr(owner, name)
-    if MMDSKIN_PG_model.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_PG_model)
+    _unregister()

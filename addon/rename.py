@@ -11,7 +11,7 @@ from collections.abc import Callable
 import bpy
 from bpy.props import EnumProperty
 
-from . import actions, mmd_tools, names, saved_state, scene_model
+from . import actions, mmd_tools, names, registration, saved_state, scene_model
 from .model_operator import ModelOperator
 from .translations import tr
 from .user_error import UserError, cancelled
@@ -224,11 +224,4 @@ def language_of(armature: bpy.types.Object) -> str:
     return root[LANGUAGE] if root is not None else "JAPANESE"
 
 
-def register():
-    if not MMDSKIN_OT_switch_names.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_switch_names)
-
-
-def unregister():
-    if MMDSKIN_OT_switch_names.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_OT_switch_names)
+register, unregister = registration.of(MMDSKIN_OT_switch_names)

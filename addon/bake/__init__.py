@@ -7,10 +7,5 @@ targets (`shape_keys`, `mesh_cache`, `corrective`) and notes in `record` what Cl
 
 from . import operators
 
-
-def register():
-    operators.register()
-
-
-def unregister():
-    operators.unregister()
+register = operators.register
+unregister = operators.unregister

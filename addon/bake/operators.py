@@ -13,6 +13,7 @@ from .. import (
     physics_settings,
     pose_source,
     properties,
+    registration,
 )
 from ..model_operator import ModelOperator
 from ..translations import tr
@@ -145,16 +146,4 @@ def _meshes(count):
     return tr("1 mesh") if count == 1 else tr("{count} meshes", count=count)
 
 
-_classes = (MMDSKIN_OT_bake, MMDSKIN_OT_clear_bake)
-
-
-def register():
-    for cls in _classes:
-        if not cls.is_registered:
-            bpy.utils.register_class(cls)
-
-
-def unregister():
-    for cls in reversed(_classes):
-        if cls.is_registered:
-            bpy.utils.unregister_class(cls)
+register, unregister = registration.of(MMDSKIN_OT_bake, MMDSKIN_OT_clear_bake)

@@ -7,6 +7,7 @@ import os
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
+from .. import registration
 from ..model_operator import ModelOperator
 from ..translations import tr
 from ..user_error import UserError, cancelled
@@ -167,13 +168,4 @@ def _menu(self, context):
     )
 
 
-def register():
-    if not MMDSKIN_OT_export.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_export)
-        bpy.types.TOPBAR_MT_file_export.append(_menu)  # type: ignore[arg-type]
-
-
-def unregister():
-    if MMDSKIN_OT_export.is_registered:
-        bpy.types.TOPBAR_MT_file_export.remove(_menu)  # type: ignore[arg-type]
-        bpy.utils.unregister_class(MMDSKIN_OT_export)
+register, unregister = registration.of(MMDSKIN_OT_export, menus={"TOPBAR_MT_file_export": _menu})

@@ -26,10 +26,5 @@ and `slider`, the name of its custom property of the armature if it has one (`mo
 
 from . import operators
 
-
-def register():
-    operators.register()
-
-
-def unregister():
-    operators.unregister()
+register = operators.register
+unregister = operators.unregister

@@ -6,7 +6,7 @@ import os
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
 
-from .. import mmd_tools, rename
+from .. import mmd_tools, registration, rename
 from ..importing import Importer
 from ..translations import tr
 from ..user_error import UserError
@@ -125,13 +125,6 @@ def _menu(self, context):
     self.layout.operator(MMDSKIN_OT_import_model.bl_idname, text="MMD model (.pmx, .pmd)")
 
 
-def register():
-    if not MMDSKIN_OT_import_model.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_import_model)
-        bpy.types.TOPBAR_MT_file_import.append(_menu)  # type: ignore[arg-type]
-
-
-def unregister():
-    if MMDSKIN_OT_import_model.is_registered:
-        bpy.types.TOPBAR_MT_file_import.remove(_menu)  # type: ignore[arg-type]
-        bpy.utils.unregister_class(MMDSKIN_OT_import_model)
+register, unregister = registration.of(
+    MMDSKIN_OT_import_model, menus={"TOPBAR_MT_file_import": _menu}
+)

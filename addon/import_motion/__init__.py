@@ -6,10 +6,5 @@
 
 from . import operators
 
-
-def register():
-    operators.register()
-
-
-def unregister():
-    operators.unregister()
+register = operators.register
+unregister = operators.unregister

@@ -18,6 +18,7 @@ from .. import (
     motion_source,
     physics_settings,
     properties,
+    registration,
     scene_model,
 )
 from ..importing import Importer
@@ -476,20 +477,6 @@ def _menu(self, context):
     )
 
 
-_classes = (MMDSKIN_OT_import_motion, MMDSKIN_OT_clear_motion)
-
-
-def register():
-    for cls in _classes:
-        if not cls.is_registered:
-            bpy.utils.register_class(cls)
-            if cls is MMDSKIN_OT_import_motion:
-                bpy.types.TOPBAR_MT_file_import.append(_menu)  # type: ignore[arg-type]
-
-
-def unregister():
-    for cls in reversed(_classes):
-        if cls.is_registered:
-            if cls is MMDSKIN_OT_import_motion:
-                bpy.types.TOPBAR_MT_file_import.remove(_menu)  # type: ignore[arg-type]
-            bpy.utils.unregister_class(cls)
+register, unregister = registration.of(
+    MMDSKIN_OT_import_motion, MMDSKIN_OT_clear_motion, menus={"TOPBAR_MT_file_import": _menu}
+)

@@ -7,10 +7,5 @@ it plays what `operators` have simulated once, from the file that `cache` knows.
 
 from . import operators
 
-
-def register():
-    operators.register()
-
-
-def unregister():
-    operators.unregister()
+register = operators.register
+unregister = operators.unregister

@@ -6,7 +6,7 @@ import math
 import bpy
 import numpy as np
 
-from .. import cache_files, modal_job, motion_source
+from .. import cache_files, modal_job, motion_source, registration
 from ..model_operator import ModelOperator
 from ..translations import tr
 from ..user_error import UserError
@@ -94,11 +94,4 @@ class _Run:
         self._armature.mmdskin.physics_cache = cache_files.shown(self._path)
 
 
-def register():
-    if not MMDSKIN_OT_simulate.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_simulate)
-
-
-def unregister():
-    if MMDSKIN_OT_simulate.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_OT_simulate)
+register, unregister = registration.of(MMDSKIN_OT_simulate)

@@ -4,6 +4,7 @@
 import bpy
 from bpy.props import EnumProperty
 
+from .. import registration
 from ..model_operator import ModelOperator
 from ..user_error import UserError, cancelled
 from . import switch, tick
@@ -50,11 +51,4 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
             raise
 
 
-def register():
-    if not MMDSKIN_OT_preview.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_preview)
-
-
-def unregister():
-    if MMDSKIN_OT_preview.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_OT_preview)
+register, unregister = registration.of(MMDSKIN_OT_preview)

@@ -7,10 +7,5 @@ file each vertex of a mesh was.
 
 from . import operators
 
-
-def register():
-    operators.register()
-
-
-def unregister():
-    operators.unregister()
+register = operators.register
+unregister = operators.unregister

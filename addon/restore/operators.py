@@ -7,7 +7,7 @@ import bpy
 from bpy.props import StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model_file, scene_model
+from .. import model_file, registration, scene_model
 from ..translations import tr
 from ..user_error import UserError, cancelled
 from . import deform
@@ -65,11 +65,4 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
         return {"FINISHED"}
 
 
-def register():
-    if not MMDSKIN_OT_load_deform_data.is_registered:
-        bpy.utils.register_class(MMDSKIN_OT_load_deform_data)
-
-
-def unregister():
-    if MMDSKIN_OT_load_deform_data.is_registered:
-        bpy.utils.unregister_class(MMDSKIN_OT_load_deform_data)
+register, unregister = registration.of(MMDSKIN_OT_load_deform_data)

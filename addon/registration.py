@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The `register` and `unregister` of a module: what Blender knows of it, once."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import bpy
+
+
+def of(
+    *classes: type, menus: Mapping[str, Callable] | None = None
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Both for the classes and for what is drawn at the end of Blender's menus, by their names.
+
+    Each may be called again: Blender's "Reload Scripts" and the end of a script do.
+    """
+    entries = menus or {}
+
+    def register():
+        new = [cls for cls in classes if not _is_registered(cls)]
+        for cls in new:
+            bpy.utils.register_class(cls)
+        for menu, draw in entries.items() if new else ():
+            _menu(menu).append(draw)
+
+    def unregister():
+        old = [cls for cls in reversed(classes) if _is_registered(cls)]
+        for menu, draw in entries.items() if old else ():
+            _menu(menu).remove(draw)
+        for cls in old:
+            bpy.utils.unregister_class(cls)
+
+    return register, unregister
+
+
+def _is_registered(cls: Any) -> bool:
+    return cls.is_registered
+
+
+def _menu(name: str) -> Any:
+    return getattr(bpy.types, name)
