@@ -2,11 +2,13 @@
 """How files come in: by the file browser, or dropped on the window (4.1), which asks for options."""
 
 import os
+from typing import Any
 
 import bpy
+from bpy.props import FloatProperty
 from bpy_extras.io_utils import ImportHelper
 
-from . import registration
+from . import mmd_tools, registration
 from .blender_versions import HAS_FILE_HANDLERS
 from .translations import label
 
@@ -41,6 +43,20 @@ class Importer(ImportHelper):
         for option in self.preferred:
             if not self.properties.is_property_set(option):
                 setattr(self, option, getattr(addon.preferences, preference(type(self), option)))
+
+
+def scale_property(name: str, description: str) -> Any:
+    """Blender units of an MMD unit, as the annotation of an option."""
+    return FloatProperty(
+        name=name,
+        description=description,
+        default=mmd_tools.USUAL_SCALE,
+        min=1e-4,
+        max=1e4,
+        soft_min=0.001,
+        soft_max=10.0,
+        precision=3,
+    )
 
 
 def collection(context: bpy.types.Context) -> bpy.types.Collection:

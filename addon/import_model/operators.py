@@ -4,10 +4,10 @@
 import os
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, StringProperty
 
-from .. import mmd_tools, registration, rename
-from ..importing import Importer
+from .. import registration, rename
+from ..importing import Importer, scale_property
 from ..translations import tr
 from ..user_error import UserError
 from . import build
@@ -30,15 +30,9 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"}
     )
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
-    scale: FloatProperty(
+    scale: scale_property(
         name="Scale",
         description="Size of one MMD unit; 0.08 makes the model life-size",
-        default=mmd_tools.USUAL_SCALE,
-        min=1e-4,
-        max=1e4,
-        soft_min=0.001,
-        soft_max=10.0,
-        precision=3,
     )
     types: EnumProperty(
         name="Import",

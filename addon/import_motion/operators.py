@@ -9,11 +9,10 @@ import os
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from .. import (
     ik_source,
-    mmd_tools,
     model_file,
     motion_source,
     physics_settings,
@@ -21,7 +20,7 @@ from .. import (
     registration,
     scene_model,
 )
-from ..importing import Importer
+from ..importing import Importer, scale_property
 from ..model_operator import ModelOperator
 from ..physics import simulation
 from ..preview import switch
@@ -101,15 +100,9 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         description="Let the scene end no earlier than the motion",
         default=True,
     )
-    scale: FloatProperty(
+    scale: scale_property(
         name="Camera Scale",
         description="Size of one MMD unit for the camera: that of the models of the scene",
-        default=mmd_tools.USUAL_SCALE,
-        min=1e-4,
-        max=1e4,
-        soft_min=0.001,
-        soft_max=10.0,
-        precision=3,
     )
 
     @classmethod
