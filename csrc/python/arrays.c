@@ -260,6 +260,20 @@ bool mmd_array_check_shape(const mmd_array *array, const char *name, int rank, c
     return false;
 }
 
+bool mmd_array_from_frames(PyObject *argument, const char *name, mmd_dtype dtype, int rank,
+                           const size_t *shape, const char *letters, mmd_array *out, size_t *frames,
+                           bool *batch)
+{
+    if (!mmd_array_from(argument, name, dtype, false, out))
+        return false;
+    bool framed = out->rank == rank + 1;
+    if (!mmd_array_check_shape(out, name, rank + framed, shape + !framed, letters + !framed))
+        return false;
+    *frames = framed ? out->shape[0] : 1;
+    *batch |= framed;
+    return true;
+}
+
 bool mmd_array_for_output(PyObject *argument, const char *name, int rank, const size_t *shape,
                           mmd_array *out)
 {

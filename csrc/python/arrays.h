@@ -57,6 +57,12 @@ bool mmd_array_from(PyObject *argument, const char *name, mmd_dtype dtype, bool 
 bool mmd_array_check_shape(const mmd_array *array, const char *name, int rank, const size_t *shape,
                            const char *letters);
 
+/* Takes (...) or (F, ...), where `shape` and `letters` begin with F and `rank` does not count it:
+   sets the number of frames, 1 without that axis, and `batch` where there is one. */
+bool mmd_array_from_frames(PyObject *argument, const char *name, mmd_dtype dtype, int rank,
+                           const size_t *shape, const char *letters, mmd_array *out, size_t *frames,
+                           bool *batch);
+
 /* Takes an array to be written: float32, C order, writable, of exactly this shape. */
 bool mmd_array_for_output(PyObject *argument, const char *name, int rank, const size_t *shape,
                           mmd_array *out);

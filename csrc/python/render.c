@@ -61,12 +61,8 @@ static bool take_vertices(render_call *call, PyObject *argument, const char *nam
                           mmd_array *array, size_t *frames)
 {
     const size_t shape[] = {MMD_ANY, call->job.vertex_count, width};
-    if (!mmd_array_from(argument, name, MMD_FLOAT32, false, array))
-        return false;
-    bool batch = array->rank == 3;
-    call->batch |= batch;
-    *frames = batch ? array->shape[0] : 1;
-    return mmd_array_check_shape(array, name, 2 + batch, shape + !batch, batch ? "F" : "");
+    return mmd_array_from_frames(argument, name, MMD_FLOAT32, 2, shape, "F", array, frames,
+                                 &call->batch);
 }
 
 static bool take_skinned(render_call *call, PyObject *skinned)

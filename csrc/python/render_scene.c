@@ -177,13 +177,10 @@ static bool take_member(mmd_scene *scene, PyObject *camera, Py_ssize_t index, co
     const size_t shape[] = {MMD_ANY, 3};
     int rank = index < 3; /* of one frame */
     PyObject *member = PyTuple_GetItem(camera, index);
-    if (!member || !mmd_array_from(member, name, MMD_FLOAT64, false, out))
+    size_t frames;
+    if (!member || !mmd_array_from_frames(member, name, MMD_FLOAT64, rank, shape, "F", out, &frames,
+                                          &scene->camera_batch))
         return false;
-    bool batch = out->rank == rank + 1;
-    if (!mmd_array_check_shape(out, name, rank + batch, shape + !batch, batch ? "F" : ""))
-        return false;
-    size_t frames = batch ? out->shape[0] : 1;
-    scene->camera_batch |= batch;
     if (scene->camera_frames == 1)
         scene->camera_frames = frames;
     if (frames == 1 || frames == scene->camera_frames)

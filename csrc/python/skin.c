@@ -112,21 +112,6 @@ static bool take_mesh(skin_call *call, PyObject *mesh)
     return call->job.mesh != NULL;
 }
 
-/* Arrays (...) or (F, ...): sets the number of frames, 1 without that axis. */
-static bool take_frames(skin_call *call, PyObject *argument, const char *name, int rank,
-                        const size_t *shape, const char *letters, mmd_array *array, size_t *frames)
-{
-    if (!mmd_array_from(argument, name, MMD_FLOAT32, false, array))
-        return false;
-    bool batch = array->rank == rank + 1;
-    if (!mmd_array_check_shape(array, name, batch ? rank + 1 : rank, batch ? shape : shape + 1,
-                               batch ? letters : letters + 1))
-        return false;
-    *frames = batch ? array->shape[0] : 1;
-    call->batch |= batch;
-    return true;
-}
-
 static bool take_pose(skin_call *call, PyObject *matrices, PyObject *weights)
 {
     mmd_skin_job *job = &call->job;
@@ -143,8 +128,8 @@ static bool take_pose(skin_call *call, PyObject *matrices, PyObject *weights)
         matrices = PyTuple_GetItem(matrices, 0);
     }
     const size_t matrix_shape[] = {MMD_ANY, MMD_ANY, 4, 4};
-    if (!take_frames(call, matrices, "bone_matrices", 3, matrix_shape, "FB", &call->matrices,
-                     &job->matrix_frames))
+    if (!mmd_array_from_frames(matrices, "bone_matrices", MMD_FLOAT32, 3, matrix_shape, "FB",
+                               &call->matrices, &job->matrix_frames, &call->batch))
         return false;
     job->matrices = call->matrices.data;
     job->bone_count = call->matrices.shape[call->matrices.rank - 3];
@@ -159,8 +144,8 @@ static bool take_pose(skin_call *call, PyObject *matrices, PyObject *weights)
     job->slider_frames = 1;
     if (weights != Py_None) {
         const size_t weight_shape[] = {MMD_ANY, job->mesh->morph_count};
-        if (!take_frames(call, weights, "morph_weights", 1, weight_shape, "F ", &call->weights,
-                         &job->slider_frames))
+        if (!mmd_array_from_frames(weights, "morph_weights", MMD_FLOAT32, 1, weight_shape, "F",
+                                   &call->weights, &job->slider_frames, &call->batch))
             return false;
         job->sliders = call->weights.data;
     }
