@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/simulation.h"
 
+#include "python/pose_arguments.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -85,17 +87,15 @@ static PyObject *pose_frames(PyObject *model, mmd_simulation *simulation, const 
     for (size_t i = 0; i < count; i++)
         call.wanted[i] = (wanted_frame){((const double *)frames->data)[i], i};
     qsort(call.wanted, count, sizeof *call.wanted, compare_frames);
-    mmd_array matrices = {0}, sliders = {0};
+    mmd_pose_arrays arrays = {0};
     PyObject *pose = NULL;
-    if (mmd_pose_arrays(call.model, frames->rank == 1, count, &matrices, &sliders)) {
-        call.matrices = matrices.data;
-        call.sliders = sliders.data;
+    if (mmd_pose_arrays_new(call.model, frames->rank == 1, count, &arrays)) {
+        call.matrices = arrays.matrices.data;
+        call.sliders = arrays.weights.data;
         if (run(simulation, &call))
-            pose = PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE], matrices.object,
-                                                sliders.object, NULL);
+            pose = mmd_pose_object(state, &arrays);
     }
-    mmd_array_clear(&matrices);
-    mmd_array_clear(&sliders);
+    mmd_pose_arrays_clear(&arrays);
     PyMem_Free(call.wanted);
     return pose;
 }
@@ -239,17 +239,14 @@ static bool walk(simulation_object *self, const mmd_pose_job *job, double second
 /* The Pose at the end of a way to what is given. */
 static PyObject *step_to(simulation_object *self, const mmd_pose_job *job, double seconds)
 {
-    mmd_state *state = mmd_state_of(self->model);
-    mmd_array matrices = {0}, sliders = {0};
+    mmd_pose_arrays arrays = {0};
     PyObject *result = NULL;
-    if (mmd_pose_arrays(mmd_model_data(self->model), false, 1, &matrices, &sliders) &&
+    if (mmd_pose_arrays_new(mmd_model_data(self->model), false, 1, &arrays) &&
         walk(self, job, seconds)) {
-        mmd_simulation_pose_given(self->simulation, matrices.data, sliders.data);
-        result = PyObject_CallFunctionObjArgs(state->records[MMD_RECORD_POSE], matrices.object,
-                                              sliders.object, NULL);
+        mmd_simulation_pose_given(self->simulation, arrays.matrices.data, arrays.weights.data);
+        result = mmd_pose_object(mmd_state_of(self->model), &arrays);
     }
-    mmd_array_clear(&matrices);
-    mmd_array_clear(&sliders);
+    mmd_pose_arrays_clear(&arrays);
     return result;
 }
 

@@ -110,6 +110,8 @@ PyObject *mmd_py_sliders(PyObject *model, PyObject *weights);
 /* Methods of Model, in pose.c. */
 PyObject *mmd_py_pose(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_pose_from(PyObject *model, PyObject *args, PyObject *kwargs);
+
+/* Methods of Model, in morphs.c. */
 PyObject *mmd_py_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_materials_at(PyObject *model, PyObject *weights);
 
