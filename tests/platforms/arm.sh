@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: MIT
 # Debian's Python 3.11 and OpenGL for ARM in QEMU: arm.sh setup | install WHEEL | run ARGUMENTS...
 set -euo pipefail
+# shellcheck source=tests/platforms/apt.sh
+source "$(dirname "$0")/apt.sh"
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/mmdskin/arm
 folder=$PWD/build/arm
 packages=(python3.11-minimal libpython3.11-stdlib libegl1 libegl-mesa0 libgl1-mesa-dri)
 
-# The lists of that architecture are apt's in a folder of ours: the system's stay as they are.
 apt_arm() {
-    mkdir -p "$cache/apt/lists/partial" "$cache/apt/cache/archives/partial"
-    : >"$cache/apt/status"
-    apt-get -qq -o APT::Sandbox::User=root -o APT::Architecture=arm64 -o APT::Architectures=arm64 \
-        -o Debug::NoLocking=true -o Dir::State::Lists="$cache/apt/lists" -o Dir::State::status="$cache/apt/status" \
-        -o Dir::Cache="$cache/apt/cache" "$@"
+    apt_in "$cache/apt" -o APT::Architecture=arm64 -o APT::Architectures=arm64 "$@"
 }
 
 setup() {
@@ -29,10 +26,7 @@ setup() {
         touch "$cache/ready-with-gl"
     fi
     rm -rf "$folder"
-    mkdir -p "$folder/root"
-    for file in "$cache"/apt/cache/archives/*.deb; do
-        dpkg -x "$file" "$folder/root"
-    done
+    unpack_into "$folder/root" "$cache/apt"
     # What the tests take for sys.executable and start again.
     cat >"$folder/python" <<EOF
 #!/bin/bash

@@ -54,7 +54,7 @@ build/arm/ready: tests/platforms/arm.sh build/packages-check .venv/ready
 	bash tests/platforms/arm.sh setup
 	@touch $@
 
-check-pythons: build/wheels/linux-x64.ready ## Test the Linux wheel on every Python there is here
+check-pythons: build/wheels/linux-x64.ready ## Test the Linux wheel on Python 3.10 to 3.14
 	bash tests/platforms/pythons.sh build/wheels/linux-x64/*.whl
 
 check-same: wheels addon ## Make all that ships again, in another folder: the same bytes
