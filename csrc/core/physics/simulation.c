@@ -36,12 +36,13 @@ static bool allocate(mmd_simulation *simulation)
     simulation->off = mmd_arena_alloc(arena, bodies, sizeof *simulation->off);
     simulation->islands = mmd_arena_alloc(arena, bodies, sizeof *simulation->islands);
     simulation->within = mmd_arena_alloc(arena, bodies, sizeof *simulation->within);
+    simulation->anew = mmd_arena_alloc(arena, bodies, sizeof *simulation->anew);
     simulation->sliders =
         mmd_arena_alloc(arena, simulation->rig->morph_count, sizeof *simulation->sliders);
     simulation->kept = mmd_arena_alloc(arena, bones, sizeof *simulation->kept);
     return simulation->stands && simulation->stands_before && simulation->shown &&
            simulation->rest && simulation->held && simulation->off && simulation->islands &&
-           simulation->within && simulation->sliders && simulation->kept &&
+           simulation->within && simulation->anew && simulation->sliders && simulation->kept &&
            mmd_seats_init(arena, simulation->rig, mmd_world_bodies(simulation->world),
                           &simulation->seats) &&
            mmd_switches_init(arena, simulation->rig->model, mmd_poser_binding(simulation->poser),

@@ -85,13 +85,13 @@ static void put_body(mmd_body *body, const mmd_stand *stand)
     mmd_body_placed(body);
 }
 
-/* The bodies of an island, or all, go to where the bones carry them, at rest; those that nothing
-   carries, or too far, stay where they are. */
-static void put_bodies(mmd_simulation *simulation, const mmd_stand *stands, const size_t *island)
+/* The bodies of some islands, or of all, go to where the bones carry them, at rest; those that
+   nothing carries, or too far, stay where they are. */
+static void put_bodies(mmd_simulation *simulation, const mmd_stand *stands, const bool *islands)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
     for (size_t i = 0; i < simulation->seats.body_count; i++) {
-        if (island && simulation->islands[i] != *island)
+        if (islands && !islands[simulation->islands[i]])
             continue;
         if (simulation->within[i])
             put_body(&bodies[i], &stands[i]);
@@ -154,11 +154,16 @@ static void follow_bones(mmd_simulation *simulation, const mmd_stand *stands)
 static void contain(mmd_simulation *simulation, const mmd_stand *stands, double frame)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
+    bool *anew = simulation->anew, any = false;
     for (size_t i = 0; i < simulation->seats.body_count; i++)
-        if (bodies[i].lost) {
+        if (bodies[i].lost && !anew[simulation->islands[i]]) {
             mmd_notes_body(&simulation->notes, MMD_NOTE_LOST, i, frame);
-            put_bodies(simulation, stands, &simulation->islands[i]);
+            anew[simulation->islands[i]] = any = true;
         }
+    if (!any)
+        return;
+    put_bodies(simulation, stands, anew);
+    memset(anew, 0, simulation->seats.body_count * sizeof *anew);
 }
 
 static void watch_joints(mmd_simulation *simulation, double frame)

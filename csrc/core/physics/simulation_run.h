@@ -50,6 +50,7 @@ struct mmd_simulation {
     float *sliders;
     mmd_posed_bone *kept;
     bool *within;
+    bool *anew; /* islands that begin anew, by their number; none between steps */
 };
 
 /* The frame of a step of a run along a motion. */
