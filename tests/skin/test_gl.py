@@ -161,6 +161,20 @@ def test_egl_without_graphics(stub, defines, words):
     assert all(word in reason for word in words), reason
 
 
+@pytest.mark.parametrize(
+    "define, choice, words",
+    [
+        ("-DDEVICES=1", "1", "EGL has 1 device"),
+        ("-DDEVICES=2", "2", "EGL has 2 devices"),
+        ('-DCLIENT_EXTENSIONS="EGL_KHR_debug"', "0", "EGL has 0 devices"),
+        ("-DDEVICES=2", "surfaceless", "EGL has no such displays"),
+    ],
+)
+def test_chosen_device_that_egl_lacks(stub, define, choice, words):
+    reason = python(WITHOUT_GL, MMDSKIN_EGL=stub(define), MMDSKIN_EGL_DEVICE=choice)
+    assert reason.endswith(f"MMDSKIN_EGL_DEVICE: {choice}: {words}"), reason
+
+
 @pytest.mark.parametrize("version", ["2.1", "3.0", "3.2"])
 @needs_switches
 def test_driver_with_an_old_version(gl, version):
@@ -185,7 +199,7 @@ def test_shader_that_does_not_compile(gl):
 def test_device_that_does_not_exist(gl, choice):
     """Nothing else is tried."""
     reason = python(WITHOUT_GL, MMDSKIN_EGL_DEVICE=choice)
-    assert f"MMDSKIN_EGL_DEVICE: {choice}: there are" in reason
+    assert f"MMDSKIN_EGL_DEVICE: {choice}: EGL has" in reason
 
 
 @needs_egl

@@ -188,8 +188,10 @@ static bool list_devices(device_list *list, attempts *log)
     PFNEGLQUERYDEVICESEXTPROC query =
         (PFNEGLQUERYDEVICESEXTPROC)egl.GetProcAddress("eglQueryDevicesEXT");
     list->describe = (PFNEGLQUERYDEVICESTRINGEXTPROC)egl.GetProcAddress("eglQueryDeviceStringEXT");
-    if (!query || !list->describe || !query(MAX_DEVICES, list->devices, &list->count))
+    if (!query || !list->describe || !query(MAX_DEVICES, list->devices, &list->count)) {
+        list->count = 0;
         return fail_attempt(log, "devices", "eglQueryDevicesEXT", egl_error());
+    }
     return list->count > 0 || fail_attempt(log, "devices", "eglQueryDevicesEXT", "no device");
 }
 
@@ -200,22 +202,30 @@ static bool open_listed(mmd_gl_context *gl, const device_list *list, EGLint inde
     return open_display(gl, EGL_PLATFORM_DEVICE_EXT, list->devices[index], name, log);
 }
 
-/* Devices of their own kind first, then the one that Mesa offers for its software renderer. */
-static bool open_first(mmd_gl_context *gl, const device_list *list, attempts *log)
+static bool has_surfaceless(const char *platforms)
 {
-    for (int software = 0; software < 2; software++)
-        for (EGLint i = 0; i < list->count; i++)
-            if (has(list->describe(list->devices[i], EGL_EXTENSIONS), "EGL_MESA_device_software") ==
-                    software &&
-                open_listed(gl, list, i, log))
-                return true;
-    return false;
+    return has(platforms, "EGL_MESA_platform_surfaceless");
 }
 
-static bool open_surfaceless(mmd_gl_context *gl, const char *platforms, attempts *log)
+static bool open_surfaceless(mmd_gl_context *gl, attempts *log)
 {
-    return has(platforms, "EGL_MESA_platform_surfaceless") &&
-           open_display(gl, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, "surfaceless", log);
+    return open_display(gl, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, "surfaceless", log);
+}
+
+/* Devices of their own kind first, then the one that Mesa offers for its software renderer, then no
+   device at all. */
+static bool open_first(mmd_gl_context *gl, const char *platforms, attempts *log)
+{
+    device_list list = {.count = 0};
+    if (has(platforms, "EGL_EXT_platform_device"))
+        list_devices(&list, log);
+    for (int software = 0; software < 2; software++)
+        for (EGLint i = 0; i < list.count; i++)
+            if (has(list.describe(list.devices[i], EGL_EXTENSIONS), "EGL_MESA_device_software") ==
+                    software &&
+                open_listed(gl, &list, i, log))
+                return true;
+    return has_surfaceless(platforms) && open_surfaceless(gl, log);
 }
 
 /* What MMDSKIN_EGL_DEVICE asks for and nothing else: a device's number or "surfaceless". */
@@ -224,15 +234,17 @@ static bool open_chosen(mmd_gl_context *gl, const char *platforms, const char *c
 {
     device_list list = {.count = 0};
     if (strcmp(choice, "surfaceless") == 0)
-        return open_surfaceless(gl, platforms, log);
+        return has_surfaceless(platforms)
+                   ? open_surfaceless(gl, log)
+                   : fail_attempt(log, "MMDSKIN_EGL_DEVICE", choice, "EGL has no such displays");
     if (has(platforms, "EGL_EXT_platform_device") && !list_devices(&list, log))
         return false;
     char *end;
     long index = strtol(choice, &end, 10);
     if (end != choice && *end == 0 && index >= 0 && index < list.count)
         return open_listed(gl, &list, (EGLint)index, log);
-    char why[120];
-    snprintf(why, sizeof why, "there are %d devices", (int)list.count);
+    char why[40];
+    snprintf(why, sizeof why, "EGL has %d device%s", (int)list.count, list.count == 1 ? "" : "s");
     return fail_attempt(log, "MMDSKIN_EGL_DEVICE", choice, why);
 }
 
@@ -246,11 +258,8 @@ static bool open_any(mmd_gl_context *gl, mmd_error *err)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no client extensions: %s",
                         egl_error());
     const char *choice = getenv("MMDSKIN_EGL_DEVICE");
-    device_list list;
     bool opened = choice && *choice ? open_chosen(gl, platforms, choice, &log)
-                                    : (has(platforms, "EGL_EXT_platform_device") &&
-                                       list_devices(&list, &log) && open_first(gl, &list, &log)) ||
-                                          open_surfaceless(gl, platforms, &log);
+                                    : open_first(gl, platforms, &log);
     return opened ||
            mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s",
                     *log.text ? log.text : "EGL has neither devices nor surfaceless displays");
