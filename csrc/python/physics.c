@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The record Physics. */
-#include "core/physics/world.h"
-#include "python/simulation.h"
+#include "python/physics.h"
 
-#include <math.h>
+#include "python/arrays.h"
 
 /* The values of a Physics. */
 static PyObject *values_of(const mmd_physics *p)
 {
-    PyObject *ground = p->ground && p->ground_height != 0 ? PyFloat_FromDouble(p->ground_height)
-                                                          : PyBool_FromLong(p->ground);
+    const mmd_world_settings *w = &p->world;
+    PyObject *ground = w->ground && w->ground_height != 0 ? PyFloat_FromDouble(w->ground_height)
+                                                          : PyBool_FromLong(w->ground);
     PyObject *start = p->starts ? PyFloat_FromDouble(p->start) : Py_NewRef(Py_None);
     if (!ground || !start) {
         Py_XDECREF(ground);
         Py_XDECREF(start);
         return NULL;
     }
-    return Py_BuildValue("((ddd)diNOONid)", p->gravity[0], p->gravity[1], p->gravity[2], p->hz,
-                         p->iterations, ground, p->damping_extra ? Py_True : Py_False,
-                         p->joined_collide ? Py_True : Py_False, start, p->settle, p->teleport);
+    return Py_BuildValue("((ddd)diNOONid)", w->gravity[0], w->gravity[1], w->gravity[2], w->hz,
+                         w->iterations, ground, w->damping_extra ? Py_True : Py_False,
+                         w->joined_collide ? Py_True : Py_False, start, p->settle, p->teleport);
 }
 
 PyObject *mmd_physics_defaults(void)
@@ -78,13 +77,13 @@ static bool take_truth(PyObject *value, bool *truth)
 }
 
 /* Whether there is a ground, or its height. */
-static bool take_ground(PyObject *value, mmd_physics *physics)
+static bool take_ground(PyObject *value, mmd_world_settings *world)
 {
-    physics->ground_height = 0;
+    world->ground_height = 0;
     if (mmd_is_bool(value))
-        return take_truth(value, &physics->ground);
-    physics->ground = true;
-    return take_number(value, "Physics.ground", &physics->ground_height);
+        return take_truth(value, &world->ground);
+    world->ground = true;
+    return take_number(value, "Physics.ground", &world->ground_height);
 }
 
 static bool take_start(PyObject *value, mmd_physics *physics)
@@ -93,15 +92,21 @@ static bool take_start(PyObject *value, mmd_physics *physics)
     return !physics->starts || take_number(value, "Physics.start", &physics->start);
 }
 
-static bool take_gravity(PyObject *value, double gravity[3])
+bool mmd_gravity_take(PyObject *value, const char *name, double gravity[3])
 {
     mmd_array array = {0};
-    bool taken = mmd_array_from(value, "Physics.gravity", MMD_FLOAT64, false, &array) &&
-                 mmd_array_check_shape(&array, "Physics.gravity", 1, (size_t[]){3}, "");
+    bool taken = mmd_array_from(value, name, MMD_FLOAT64, false, &array) &&
+                 mmd_array_check_shape(&array, name, 1, (size_t[]){3}, "");
     for (int i = 0; taken && i < 3; i++)
         gravity[i] = ((double *)array.data)[i];
     mmd_array_clear(&array);
     return taken;
+}
+
+/* The core refuses the same, but only what fits an int. */
+bool mmd_iterations_take(PyObject *value, const char *name, int *iterations)
+{
+    return take_count(value, name, 1, MMD_WORLD_ITERATIONS, iterations);
 }
 
 static bool take_fields(PyObject *record, mmd_physics *physics)
@@ -110,12 +115,12 @@ static bool take_fields(PyObject *record, mmd_physics *physics)
     if (!PyArg_ParseTuple(record, "OOOOOOOOO:Physics", &fields[0], &fields[1], &fields[2],
                           &fields[3], &fields[4], &fields[5], &fields[6], &fields[7], &fields[8]))
         return false;
-    return take_gravity(fields[0], physics->gravity) &&
-           take_number(fields[1], "Physics.hz", &physics->hz) &&
-           take_count(fields[2], "Physics.iterations", 1, MMD_WORLD_ITERATIONS,
-                      &physics->iterations) &&
-           take_ground(fields[3], physics) && take_truth(fields[4], &physics->damping_extra) &&
-           take_truth(fields[5], &physics->joined_collide) && take_start(fields[6], physics) &&
+    mmd_world_settings *world = &physics->world;
+    return mmd_gravity_take(fields[0], "Physics.gravity", world->gravity) &&
+           take_number(fields[1], "Physics.hz", &world->hz) &&
+           mmd_iterations_take(fields[2], "Physics.iterations", &world->iterations) &&
+           take_ground(fields[3], world) && take_truth(fields[4], &world->damping_extra) &&
+           take_truth(fields[5], &world->joined_collide) && take_start(fields[6], physics) &&
            take_count(fields[7], "Physics.settle", 0, MMD_SIMULATION_SETTLE, &physics->settle) &&
            take_number(fields[8], "Physics.teleport", &physics->teleport);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Poses of a Model, by a motion and by local values. */
 #include "core/pose/pose.h"
+#include "python/physics.h"
 #include "python/pose_arguments.h"
 #include "python/simulation.h"
 #include "python/slices.h"

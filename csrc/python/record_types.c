@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The records: their fields in order, here only; mmdskin.pyi is tested to say the same. */
+#include "python/physics.h"
 #include "python/record_fields.h"
-#include "python/simulation.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/simulation.h"
 
+#include "core/physics/simulation.h"
+#include "python/physics.h"
 #include "python/pose_arguments.h"
 
 #include <stddef.h>

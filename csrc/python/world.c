@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/physics/world.h"
 
+#include "python/physics.h"
 #include "python/records.h"
 
 typedef struct world_object {
@@ -22,33 +23,6 @@ static void take(world_object *self)
 static void give(world_object *self)
 {
     PyThread_release_lock(self->lock);
-}
-
-static bool take_gravity(PyObject *argument, double gravity[3])
-{
-    mmd_array array = {0};
-    bool fits = mmd_array_from(argument, "gravity", MMD_FLOAT64, false, &array) &&
-                mmd_array_check_shape(&array, "gravity", 1, (size_t[]){3}, "");
-    for (int i = 0; fits && i < 3; i++)
-        gravity[i] = ((double *)array.data)[i];
-    mmd_array_clear(&array);
-    return fits;
-}
-
-/* The core refuses the same, but only what fits an int. */
-static int take_iterations(PyObject *argument, void *iterations)
-{
-    int overflow = 0;
-    long number = PyLong_AsLongAndOverflow(argument, &overflow);
-    if (number == -1 && PyErr_Occurred())
-        return 0;
-    if (overflow || number < 1 || number > MMD_WORLD_ITERATIONS) {
-        PyErr_Format(PyExc_ValueError, "iterations: %S, expected 1 to %d", argument,
-                     MMD_WORLD_ITERATIONS);
-        return 0;
-    }
-    *(int *)iterations = (int)number;
-    return 1;
 }
 
 static bool take_order(PyObject *argument, mmd_array *array, mmd_world_desc *desc)
@@ -91,19 +65,22 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"bodies",         "joints",      "gravity",  "hz",
                             "iterations",     "ground",      "contacts", "damping_extra",
                             "joined_collide", "joint_order", NULL};
-    mmd_world_desc desc = {.gravity = {0, -98, 0}, .hz = 60, .iterations = 10};
-    PyObject *bodies, *joints, *gravity = NULL, *order = NULL;
-    int ground = 1, contacts = 1, damping_extra = 1, joined_collide = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OdO&ppppO:World", names, &bodies, &joints,
-                                     &gravity, &desc.hz, take_iterations, &desc.iterations, &ground,
-                                     &contacts, &damping_extra, &joined_collide, &order))
+    mmd_world_desc desc = {.settings = mmd_physics_default.world};
+    mmd_world_settings *settings = &desc.settings;
+    PyObject *bodies, *joints, *gravity = NULL, *iterations = NULL, *order = NULL;
+    int ground = settings->ground, contacts = 1, damping_extra = settings->damping_extra;
+    int joined_collide = settings->joined_collide;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OdOppppO:World", names, &bodies, &joints,
+                                     &gravity, &settings->hz, &iterations, &ground, &contacts,
+                                     &damping_extra, &joined_collide, &order))
         return NULL;
-    if (gravity && !take_gravity(gravity, desc.gravity))
+    if ((gravity && !mmd_gravity_take(gravity, "gravity", settings->gravity)) ||
+        (iterations && !mmd_iterations_take(iterations, "iterations", &settings->iterations)))
         return NULL;
-    desc.ground = ground;
+    settings->ground = ground;
+    settings->damping_extra = damping_extra;
+    settings->joined_collide = joined_collide;
     desc.contacts = contacts;
-    desc.damping_extra = damping_extra;
-    desc.joined_collide = joined_collide;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     world_object *self = (world_object *)alloc(type, 0);
     if (!self)

@@ -48,12 +48,12 @@ static mmd_world_desc link_desc(void)
                             .bodies = bodies,
                             .joint_count = 1,
                             .joints = joints,
-                            .gravity = {0, -98, 0},
-                            .hz = 60,
-                            .iterations = 10,
-                            .ground = true,
                             .contacts = true,
-                            .damping_extra = true};
+                            .settings = {.gravity = {0, -98, 0},
+                                         .hz = 60,
+                                         .iterations = 10,
+                                         .ground = true,
+                                         .damping_extra = true}};
 }
 
 static void a_locked_link_follows(void)

@@ -94,13 +94,13 @@ static mmd_physics take_physics(script *s)
     static const double rates[] = {60, 60, 30, 100};
     uint8_t bits = take(s);
     mmd_physics physics = mmd_physics_default;
-    physics.hz = rates[take(s) % 4];
+    physics.world.hz = rates[take(s) % 4];
     physics.settle = bits & 1 ? 2 : 0;
-    physics.ground = bits & 2;
-    physics.ground_height = take_place(s);
+    physics.world.ground = bits & 2;
+    physics.world.ground_height = take_place(s);
     physics.teleport = bits & 4 ? 3 : 0;
-    physics.damping_extra = bits & 8;
-    physics.joined_collide = bits & 16;
+    physics.world.damping_extra = bits & 8;
+    physics.world.joined_collide = bits & 16;
     physics.starts = bits & 32;
     physics.start = 3;
     return physics;

@@ -43,19 +43,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mmd_joint joints[JOINTS];
     static const double rates[] = {60, 1, 1e5};
     script s = {data, size, 0};
-    mmd_world_desc desc = {.body_count = take(&s) % (BODIES + 1),
-                           .bodies = bodies,
-                           .joint_count = take(&s) % (JOINTS + 1),
-                           .joints = joints,
-                           .gravity = {(double)take_number(&s), -98, 0},
-                           .hz = rates[take(&s) % 3]};
+    mmd_world_desc desc = {
+        .body_count = take(&s) % (BODIES + 1),
+        .bodies = bodies,
+        .joint_count = take(&s) % (JOINTS + 1),
+        .joints = joints,
+        .settings = {.gravity = {(double)take_number(&s), -98, 0}, .hz = rates[take(&s) % 3]}};
     uint8_t sweeps = take(&s);
-    desc.iterations = sweeps < 250 ? 1 + sweeps % 10 : MMD_WORLD_ITERATIONS;
+    desc.settings.iterations = sweeps < 250 ? 1 + sweeps % 10 : MMD_WORLD_ITERATIONS;
     uint8_t settings = take(&s);
-    desc.ground = settings & 1;
+    desc.settings.ground = settings & 1;
     desc.contacts = settings & 2;
-    desc.damping_extra = settings & 4;
-    desc.joined_collide = settings & 8;
+    desc.settings.damping_extra = settings & 4;
+    desc.settings.joined_collide = settings & 8;
     for (size_t i = 0; i < desc.body_count; i++)
         bodies[i] = take_body(&s);
     for (size_t i = 0; i < desc.joint_count; i++)

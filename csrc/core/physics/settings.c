@@ -5,12 +5,12 @@
 
 #include <math.h>
 
-const mmd_physics mmd_physics_default = {.gravity = {0, -98, 0},
-                                         .hz = 60,
-                                         .iterations = 10,
-                                         .ground = true,
-                                         .damping_extra = true,
-                                         .joined_collide = true,
+const mmd_physics mmd_physics_default = {.world = {.gravity = {0, -98, 0},
+                                                   .hz = 60,
+                                                   .iterations = 10,
+                                                   .ground = true,
+                                                   .damping_extra = true,
+                                                   .joined_collide = true},
                                          .settle = 60};
 
 bool mmd_physics_check(const mmd_physics *physics, mmd_error *err)

@@ -2,17 +2,11 @@
 #ifndef MMD_SETTINGS_H
 #define MMD_SETTINGS_H
 
-#include "mmdskin.h"
+#include "core/physics/world.h"
 
 /* What a simulation may be told. MMD's own settings are not public: docs/physics.md. */
 typedef struct mmd_physics {
-    double gravity[3]; /* units per second squared */
-    double hz;         /* steps per second */
-    int iterations;    /* sweeps per step */
-    bool ground;       /* the plane y = ground_height holds what falls */
-    double ground_height;
-    bool damping_extra;
-    bool joined_collide;
+    mmd_world_settings world;
     bool starts; /* at `start`; else at the motion's first frame */
     double start;
     int settle;      /* steps that are held at the start */

@@ -16,7 +16,7 @@
 static double step_of(const mmd_simulation *simulation, double frame)
 {
     double step =
-        ceil((frame - simulation->start) * simulation->physics.hz / MMD_FRAMES_PER_SECOND);
+        ceil((frame - simulation->start) * simulation->physics.world.hz / MMD_FRAMES_PER_SECOND);
     while (step > 0 && mmd_run_frame(simulation, step - 1) >= frame)
         step--;
     while (mmd_run_frame(simulation, step) < frame)
@@ -59,14 +59,8 @@ static bool build(mmd_simulation *simulation, const mmd_motion *motion, mmd_erro
                            .joint_count = model->joint_count,
                            .bodies = model->rigid_bodies,
                            .joints = model->joints,
-                           .hz = physics->hz,
-                           .iterations = physics->iterations,
-                           .ground = physics->ground,
-                           .ground_height = physics->ground_height,
                            .contacts = true,
-                           .damping_extra = physics->damping_extra,
-                           .joined_collide = physics->joined_collide};
-    mmd_copy3(physics->gravity, desc.gravity);
+                           .settings = physics->world};
     if (!mmd_physics_check(physics, err))
         return false;
     simulation->world = mmd_world_new(&desc, err);
@@ -172,7 +166,7 @@ bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, dou
     }
     /* As few steps as make none longer than those of a run. In one that is next to nothing, what a
        body must go would be a speed out of all bounds. */
-    double count = ceil(seconds * simulation->physics.hz * (1 - 1e-9));
+    double count = ceil(seconds * simulation->physics.world.hz * (1 - 1e-9));
     if (seconds < SHORTEST_STEP)
         count = 0;
     simulation->way_start = simulation->step;
@@ -200,7 +194,7 @@ bool mmd_simulation_walk(mmd_simulation *simulation, size_t *steps)
 static void show(mmd_simulation *simulation, double frame)
 {
     double back = simulation->is_given ? 0 : mmd_run_frame(simulation, simulation->step) - frame;
-    double share = back * simulation->physics.hz / MMD_FRAMES_PER_SECOND;
+    double share = back * simulation->physics.world.hz / MMD_FRAMES_PER_SECOND;
     for (size_t i = 0; i < simulation->seats.body_count; i++)
         mmd_stand_between(&simulation->stands[i], &simulation->stands_before[i], share,
                           &simulation->shown[i]);

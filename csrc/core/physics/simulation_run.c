@@ -16,7 +16,7 @@ enum {
 
 double mmd_run_frame(const mmd_simulation *simulation, double step)
 {
-    return simulation->start + fmax(step, 0) * MMD_FRAMES_PER_SECOND / simulation->physics.hz;
+    return simulation->start + fmax(step, 0) * MMD_FRAMES_PER_SECOND / simulation->physics.world.hz;
 }
 
 void mmd_run_keep_stands(const mmd_simulation *simulation, mmd_stand *stands)
@@ -187,7 +187,7 @@ void mmd_run_begin(mmd_simulation *simulation)
     mmd_body *bodies = mmd_world_bodies(simulation->world);
     for (size_t i = 0; i < simulation->seats.body_count; i++)
         put_body(&bodies[i], &simulation->rest[i]);
-    mmd_run_set_period(simulation, 1 / simulation->physics.hz);
+    mmd_run_set_period(simulation, 1 / simulation->physics.world.hz);
     find_stands(simulation, simulation->start, simulation->shown);
     put_bodies(simulation, simulation->shown, NULL);
     hold_bodies(simulation, simulation->start);
@@ -239,7 +239,7 @@ void mmd_run_step(mmd_simulation *simulation)
 
 void mmd_run_go_back(mmd_simulation *simulation, double step, const void *world)
 {
-    mmd_run_set_period(simulation, 1 / simulation->physics.hz);
+    mmd_run_set_period(simulation, 1 / simulation->physics.world.hz);
     hold_bodies(simulation, mmd_run_frame(simulation, step));
     mmd_world_restore(simulation->world, world);
     mmd_run_keep_stands(simulation, simulation->stands);

@@ -113,20 +113,21 @@ static bool check_order(const mmd_world_desc *desc, bool *seen, mmd_error *err)
     return true;
 }
 
-static bool check_settings(const mmd_world_desc *desc, mmd_error *err)
+static bool check_settings(const mmd_world_settings *settings, mmd_error *err)
 {
     for (int i = 0; i < 3; i++)
-        if (!(fabs(desc->gravity[i]) <= MMD_FARTHEST))
+        if (!(fabs(settings->gravity[i]) <= MMD_FARTHEST))
             return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6",
-                            desc->gravity[i]);
-    if (!(fabs(desc->ground_height) <= MMD_FARTHEST))
+                            settings->gravity[i]);
+    if (!(fabs(settings->ground_height) <= MMD_FARTHEST))
         return mmd_fail(err, MMD_E_ARGUMENT, "ground: height %g, expected at most 1e6",
-                        desc->ground_height);
-    if (!(desc->hz >= 1 && desc->hz <= MMD_WORLD_HZ))
-        return mmd_fail(err, MMD_E_ARGUMENT, "hz: %g, expected 1 to %d", desc->hz, MMD_WORLD_HZ);
-    if (desc->iterations < 1 || desc->iterations > MMD_WORLD_ITERATIONS)
-        return mmd_fail(err, MMD_E_ARGUMENT, "iterations: %d, expected 1 to %d", desc->iterations,
-                        MMD_WORLD_ITERATIONS);
+                        settings->ground_height);
+    if (!(settings->hz >= 1 && settings->hz <= MMD_WORLD_HZ))
+        return mmd_fail(err, MMD_E_ARGUMENT, "hz: %g, expected 1 to %d", settings->hz,
+                        MMD_WORLD_HZ);
+    if (settings->iterations < 1 || settings->iterations > MMD_WORLD_ITERATIONS)
+        return mmd_fail(err, MMD_E_ARGUMENT, "iterations: %d, expected 1 to %d",
+                        settings->iterations, MMD_WORLD_ITERATIONS);
     return true;
 }
 
@@ -138,7 +139,7 @@ static bool check_desc(const mmd_world_desc *desc, mmd_error *err)
     for (size_t i = 0; i < desc->joint_count; i++)
         if (!check_joint(&desc->joints[i], i, desc->body_count, err))
             return false;
-    return check_settings(desc, err);
+    return check_settings(&desc->settings, err);
 }
 
 /* A joint moves something only where it has two different ends and one of them can move. */
@@ -174,11 +175,12 @@ static bool take_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error 
 
 static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
 {
+    const mmd_world_settings *settings = &desc->settings;
     world->body_count = desc->body_count;
-    world->step = 1 / desc->hz;
-    world->iterations = (size_t)desc->iterations;
-    world->damping_extra = desc->damping_extra;
-    mmd_copy3(desc->gravity, world->gravity);
+    world->step = 1 / settings->hz;
+    world->iterations = (size_t)settings->iterations;
+    world->damping_extra = settings->damping_extra;
+    mmd_copy3(settings->gravity, world->gravity);
     world->contacts = desc->contacts;
     world->bodies = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->bodies);
     world->changes = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->changes);
@@ -188,7 +190,7 @@ static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *
         mmd_body_init(&desc->bodies[i], world->step, &world->bodies[i]);
         world->follower_count += world->bodies[i].follows;
     }
-    const mmd_rigid_body ground = {.position = {0, (float)desc->ground_height, 0}};
+    const mmd_rigid_body ground = {.position = {0, (float)settings->ground_height, 0}};
     mmd_body_init(&ground, world->step, &world->bodies[desc->body_count]);
     if (!take_joints(desc, world, err))
         return false;
@@ -196,9 +198,9 @@ static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *
                             .sources = desc->bodies,
                             .bodies = world->bodies,
                             .joint_count = desc->joint_count,
-                            .apart = desc->joined_collide ? NULL : desc->joints,
-                            .ground = desc->ground,
-                            .ground_height = desc->ground_height};
+                            .apart = settings->joined_collide ? NULL : desc->joints,
+                            .ground = settings->ground,
+                            .ground_height = settings->ground_height};
     if (desc->contacts && !mmd_touch_init(&world->arena, &touch, &world->touch))
         return mmd_fail_memory(err);
     world->rows =

@@ -8,20 +8,24 @@
    bits in every run, on every compiler. */
 typedef struct mmd_world mmd_world;
 
+typedef struct mmd_world_settings {
+    double gravity[3]; /* units per second squared */
+    double hz;         /* steps per second */
+    int iterations;    /* sweeps per step */
+    bool ground;       /* the plane y = ground_height holds what falls */
+    double ground_height;
+    bool damping_extra;
+    bool joined_collide; /* bodies that a joint holds together touch each other */
+} mmd_world_settings;
+
 typedef struct mmd_world_desc {
     size_t body_count, joint_count;
     const mmd_rigid_body *bodies;
     const mmd_joint *joints;
     const int32_t *joint_order; /* joints that are solved, in their order; NULL: all, as they are */
     size_t joint_order_count;
-    double gravity[3]; /* units per second squared */
-    double hz;         /* steps per second */
-    int iterations;    /* sweeps per step */
-    bool ground;       /* the plane y = ground_height holds what falls */
-    double ground_height;
     bool contacts;
-    bool damping_extra;
-    bool joined_collide; /* bodies that a joint holds together touch each other */
+    mmd_world_settings settings;
 } mmd_world_desc;
 
 enum { MMD_WORLD_HZ = 100000, MMD_WORLD_ITERATIONS = 1000 }; /* at most */
