@@ -200,9 +200,8 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
             PyErr_Format(PyExc_TypeError, "%s: expected an array, not None", arguments[i].name);
             return NULL;
         }
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *none = PyTuple_New(0);
-    PyObject *self = none ? alloc(type, 0) : NULL;
+    PyObject *self = none ? mmd_object_new(type) : NULL;
     if (self && !build((mesh_object *)self, objects, morphs ? morphs : none, mmd_state_of(self)))
         Py_CLEAR(self);
     Py_XDECREF(none);

@@ -122,10 +122,8 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
         mmd_model_free(model);
         return mmd_raise(state, &err);
     }
-    PyTypeObject *type = state->model_type;
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *owner = PyCapsule_New(model, OWNER, free_owner);
-    model_object *self = owner ? (model_object *)alloc(type, 0) : NULL;
+    model_object *self = owner ? (model_object *)mmd_object_new(state->model_type) : NULL;
     if (!self) {
         if (!owner)
             mmd_model_free(model);

@@ -31,6 +31,12 @@ mmd_state *mmd_state_of(PyObject *object)
     return PyType_GetModuleState(Py_TYPE(object));
 }
 
+PyObject *mmd_object_new(PyTypeObject *type)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    return alloc(type, 0);
+}
+
 void mmd_object_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);

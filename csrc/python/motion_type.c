@@ -44,9 +44,8 @@ const char mmd_load_motion_doc[] =
 /* Takes the motion over, also when it fails. */
 static PyObject *wrap(mmd_state *state, mmd_motion *motion, PyObject *bytes)
 {
-    allocfunc alloc = (allocfunc)PyType_GetSlot(state->motion_type, Py_tp_alloc);
     PyObject *owner = PyCapsule_New(motion, OWNER, free_owner);
-    motion_object *self = owner ? (motion_object *)alloc(state->motion_type, 0) : NULL;
+    motion_object *self = owner ? (motion_object *)mmd_object_new(state->motion_type) : NULL;
     if (!self) {
         if (!owner)
             mmd_motion_free(motion);

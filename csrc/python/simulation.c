@@ -2,6 +2,7 @@
 #include "python/simulation.h"
 
 #include "core/physics/simulation.h"
+#include "python/object_lock.h"
 #include "python/physics.h"
 #include "python/pose_arguments.h"
 
@@ -14,8 +15,7 @@ typedef struct simulation_object {
     PyObject *physics;        /* a Physics */
     int ik;
     mmd_simulation *simulation;
-    PyThread_type_lock lock; /* held while the simulation is read or changed */
-    unsigned long holder;    /* the thread that holds it, 0: none */
+    mmd_object_lock lock;
 } simulation_object;
 
 /* Bodies and bones times steps between two looks at signals: about a hundredth of a second. */
@@ -127,28 +127,14 @@ PyObject *mmd_simulate(PyObject *model, PyObject *motion, bool ik, const mmd_phy
 
 /* The type */
 
-/* Waits without the interpreter lock, which the holder may want. A thread that holds it already
-   would wait for itself: it is in a handler of a signal that came while it ran. */
 static bool take(simulation_object *self)
 {
-    unsigned long thread = PyThread_get_thread_ident();
-    if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
-        if (self->holder == thread) {
-            PyErr_SetString(PyExc_RuntimeError, "the simulation is at work in this thread");
-            return false;
-        }
-        Py_BEGIN_ALLOW_THREADS
-        PyThread_acquire_lock(self->lock, WAIT_LOCK);
-        Py_END_ALLOW_THREADS
-    }
-    self->holder = thread;
-    return true;
+    return mmd_object_lock_take(&self->lock, "simulation");
 }
 
-static void give(simulation_object *self)
+static void leave(simulation_object *self)
 {
-    self->holder = 0;
-    PyThread_release_lock(self->lock);
+    mmd_object_lock_leave(&self->lock);
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -168,18 +154,14 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
         PyErr_SetString(PyExc_TypeError, "physics: expected True or a Physics");
         return NULL;
     }
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    simulation_object *self = (simulation_object *)alloc(type, 0);
+    simulation_object *self = (simulation_object *)mmd_object_new(type);
     if (!self)
         return NULL;
     self->model = Py_NewRef(model);
     self->motion = Py_NewRef(motion);
     self->ik = ik;
     self->physics = mmd_physics_object(state, &physics);
-    self->lock = PyThread_allocate_lock();
-    if (!self->lock)
-        PyErr_NoMemory();
-    else if (self->physics)
+    if (self->physics && mmd_object_lock_init(&self->lock))
         self->simulation = make(model, motion, ik, &physics);
     if (!self->simulation)
         Py_CLEAR(self);
@@ -190,8 +172,7 @@ static void simulation_dealloc(PyObject *object)
 {
     simulation_object *self = (simulation_object *)object;
     mmd_simulation_free(self->simulation);
-    if (self->lock)
-        PyThread_free_lock(self->lock);
+    mmd_object_lock_free(&self->lock);
     Py_CLEAR(self->physics);
     Py_CLEAR(self->motion);
     Py_CLEAR(self->model);
@@ -205,7 +186,7 @@ static PyObject *pose(PyObject *object, PyObject *frame)
     PyObject *result = NULL;
     if (mmd_frames_take(frame, &frames) && take(self)) {
         result = pose_frames(self->model, self->simulation, &frames);
-        give(self);
+        leave(self);
     }
     mmd_array_clear(&frames);
     return result;
@@ -267,7 +248,7 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_ValueError, "step: an axis of frames, expected one pose");
     } else if (taken && take(self)) {
         result = step_to(self, &given.job, seconds);
-        give(self);
+        leave(self);
     }
     mmd_given_clear(&given);
     return result;
@@ -293,7 +274,7 @@ static PyObject *get_frame(PyObject *object, void *unused)
     if (!take(self))
         return NULL;
     double frame = mmd_simulation_frame(self->simulation);
-    give(self);
+    leave(self);
     return PyFloat_FromDouble(frame);
 }
 
@@ -308,7 +289,7 @@ static PyObject *get_strain(PyObject *object, void *unused)
     PyObject *result = NULL;
     if (take(self)) {
         mmd_simulation_strain(self->simulation, strain.data);
-        give(self);
+        leave(self);
         result = Py_NewRef(strain.object);
     }
     mmd_array_clear(&strain);
@@ -331,7 +312,7 @@ static PyObject *get_notes(PyObject *object, void *unused)
             Py_CLEAR(list);
         Py_XDECREF(note);
     }
-    give(self);
+    leave(self);
     PyObject *notes = list ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);
     return notes;
@@ -370,7 +351,7 @@ static PyObject *reset(PyObject *object, PyObject *unused)
     if (!take(self))
         return NULL;
     mmd_simulation_reset(self->simulation);
-    give(self);
+    leave(self);
     Py_RETURN_NONE;
 }
 
@@ -394,7 +375,7 @@ static PyObject *saved_state(PyObject *object, PyObject *unused)
     PyObject *state = PyBytes_FromStringAndSize(NULL, size);
     if (state)
         mmd_simulation_save(self->simulation, PyBytes_AsString(state));
-    give(self);
+    leave(self);
     return state;
 }
 
@@ -407,7 +388,7 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
     if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0 || !take(self))
         return NULL;
     bool loaded = mmd_simulation_load(self->simulation, bytes, (size_t)size, &err);
-    give(self);
+    leave(self);
     return loaded ? Py_NewRef(Py_None) : mmd_raise(mmd_state_of(object), &err);
 }
 

@@ -90,7 +90,8 @@ PyObject *mmd_read_source(PyObject *source);
 /* Writes bytes to a path, or to an object with a write method. */
 bool mmd_write_target(PyObject *target, PyObject *bytes);
 
-/* Frees an object of a heap type of ours whose own references are gone. */
+/* A zeroed object of a heap type of ours; frees one whose own references are gone. */
+PyObject *mmd_object_new(PyTypeObject *type);
 void mmd_object_free(PyObject *self);
 
 /* Methods of the module. */

@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/physics/world.h"
 
+#include "python/object_lock.h"
 #include "python/physics.h"
 #include "python/records.h"
 
 typedef struct world_object {
     PyObject_HEAD
     mmd_world *world;
-    PyThread_type_lock lock; /* held while the world is read or changed */
+    mmd_object_lock lock;
 } world_object;
 
-/* Waits without the interpreter lock, which the holder may want. */
-static void take(world_object *self)
+static bool take(world_object *self)
 {
-    if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK))
-        return;
-    Py_BEGIN_ALLOW_THREADS
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    Py_END_ALLOW_THREADS
+    return mmd_object_lock_take(&self->lock, "world");
 }
 
-static void give(world_object *self)
+static void leave(world_object *self)
 {
-    PyThread_release_lock(self->lock);
+    mmd_object_lock_leave(&self->lock);
 }
 
 static bool take_order(PyObject *argument, mmd_array *array, mmd_world_desc *desc)
@@ -81,14 +77,10 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     settings->damping_extra = damping_extra;
     settings->joined_collide = joined_collide;
     desc.contacts = contacts;
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    world_object *self = (world_object *)alloc(type, 0);
+    world_object *self = (world_object *)mmd_object_new(type);
     if (!self)
         return NULL;
-    self->lock = PyThread_allocate_lock();
-    if (!self->lock)
-        PyErr_NoMemory();
-    if (!self->lock || !build(self, bodies, joints, order, &desc))
+    if (!mmd_object_lock_init(&self->lock) || !build(self, bodies, joints, order, &desc))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -97,8 +89,7 @@ static void world_dealloc(PyObject *object)
 {
     world_object *self = (world_object *)object;
     mmd_world_free(self->world);
-    if (self->lock)
-        PyThread_free_lock(self->lock);
+    mmd_object_lock_free(&self->lock);
     mmd_object_free(object);
 }
 
@@ -119,13 +110,14 @@ static size_t state_rows(const mmd_world *world, double *state)
 static PyObject *snapshot(world_object *self, size_t columns,
                           size_t (*fill)(const mmd_world *world, double *numbers))
 {
-    take(self);
+    if (!take(self))
+        return NULL;
     size_t shape[] = {fill(self->world, NULL), columns};
     PyObject *bytes =
         PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shape[0] * columns * sizeof(double)));
     if (bytes)
         fill(self->world, (double *)PyBytes_AsString(bytes));
-    give(self);
+    leave(self);
     PyObject *array =
         bytes ? mmd_array_view(MMD_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes) : NULL;
     Py_XDECREF(bytes);
@@ -156,11 +148,10 @@ static int set_state(PyObject *object, PyObject *value, void *unused)
     mmd_array array = {0};
     mmd_error err = {0};
     bool set = mmd_array_from(value, "state", MMD_FLOAT64, true, &array) &&
-               mmd_array_check_shape(&array, "state", 2, shape, "");
+               mmd_array_check_shape(&array, "state", 2, shape, "") && take(self);
     if (set) {
-        take(self);
         set = mmd_world_set_state(self->world, array.data, &err);
-        give(self);
+        leave(self);
         if (!set)
             mmd_raise(mmd_state_of(object), &err);
     }
@@ -177,22 +168,19 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
         return NULL;
     mmd_array array = {0};
     const size_t shape[] = {mmd_world_follower_count(self->world), 7};
-    if (places != Py_None && (!mmd_array_from(places, "places", MMD_FLOAT64, true, &array) ||
-                              !mmd_array_check_shape(&array, "places", 2, shape, ""))) {
-        mmd_array_clear(&array);
-        return NULL;
+    bool done = places == Py_None || (mmd_array_from(places, "places", MMD_FLOAT64, true, &array) &&
+                                      mmd_array_check_shape(&array, "places", 2, shape, ""));
+    if (done && (done = take(self))) {
+        mmd_error err = {0};
+        Py_BEGIN_ALLOW_THREADS
+        done = mmd_world_step(self->world, array.data, &err);
+        Py_END_ALLOW_THREADS
+        leave(self);
+        if (!done)
+            mmd_raise(mmd_state_of(object), &err);
     }
-    mmd_error err = {0};
-    bool done;
-    Py_BEGIN_ALLOW_THREADS
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    done = mmd_world_step(self->world, array.data, &err);
-    PyThread_release_lock(self->lock);
-    Py_END_ALLOW_THREADS
     mmd_array_clear(&array);
-    if (!done)
-        return mmd_raise(mmd_state_of(object), &err);
-    Py_RETURN_NONE;
+    return done ? Py_NewRef(Py_None) : NULL;
 }
 
 static const char step_doc[] =
