@@ -1,9 +1,49 @@
 /* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "python/slices.h"
+
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 
 /* As many threads are worth their start, a twentieth of a millisecond, for the work of a slice:
    each has some tenths of a millisecond to do then. */
 enum { THREADS_OF_SLICE = 16 };
+
+/* Of all interpreters, made at its first use and kept. */
+static mmd_crew *crew;
+
+#ifndef _WIN32 /* which has no fork */
+/* A child has only the thread that forked, and no other may be amid something then. */
+static void before_fork(void)
+{
+    if (crew)
+        mmd_crew_dismiss(crew);
+}
+
+/* What another thread began after that has not come along. */
+static void after_fork_in_child(void)
+{
+    if (crew)
+        mmd_crew_reset(crew);
+}
+
+/* At load, so that no fork can overtake the first use. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(before_fork, NULL, after_fork_in_child);
+}
+#endif
+
+static bool take_crew(mmd_state *state)
+{
+    mmd_error err = {0};
+    if (!crew)
+        crew = mmd_crew_new(&err);
+    if (!crew)
+        mmd_raise(state, &err);
+    return crew != NULL;
+}
 
 /* What a function of os counts; 0 where it does not know, with or without an exception. */
 static size_t ask(PyObject *os, const char *name, bool of_process)
@@ -81,12 +121,14 @@ bool mmd_slices_plan(PyObject *threads, size_t frames, size_t of_frame, size_t o
 bool mmd_slices_run(mmd_state *state, const mmd_slices *slices, mmd_parallel_part *run, void *call)
 {
     size_t step = slices->most * slices->threads;
+    if (!take_crew(state))
+        return false;
     for (size_t first = 0; first < slices->frames; first += step) {
         size_t end = first + least(step, slices->frames - first);
         mmd_error err = {0};
         bool done;
         Py_BEGIN_ALLOW_THREADS
-        done = mmd_parallel(first, end, slices->threads, run, call, &err);
+        done = mmd_parallel(crew, first, end, slices->threads, run, call, &err);
         Py_END_ALLOW_THREADS
         if (!done)
             mmd_raise(state, &err);

@@ -7,6 +7,8 @@
 
 enum { ITEMS = 1000 };
 
+static mmd_crew *crew;
+
 typedef struct tally {
     uint8_t seen[ITEMS];                   /* by item: how often it was done */
     size_t items_of[MMD_MOST_THREADS + 1]; /* by worker */
@@ -31,7 +33,7 @@ static void each_item_is_done_once_by_any_number_of_threads(void)
     for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
         tally t = {.failing = ITEMS};
         mmd_error err = {0};
-        CHECK(mmd_parallel(7, ITEMS, threads[k], count_items, &t, &err));
+        CHECK(mmd_parallel(crew, 7, ITEMS, threads[k], count_items, &t, &err));
         for (size_t i = 0; i < ITEMS; i++)
             CHECK_INT(t.seen[i], i >= 7);
         size_t most = threads[k] < MMD_MOST_THREADS ? threads[k] : MMD_MOST_THREADS;
@@ -43,9 +45,9 @@ static void each_item_is_done_once_by_any_number_of_threads(void)
 static void one_thread_is_the_calling_one_and_takes_all_at_once(void)
 {
     tally t = {.failing = ITEMS};
-    CHECK(mmd_parallel(0, ITEMS, 1, count_items, &t, NULL));
+    CHECK(mmd_parallel(crew, 0, ITEMS, 1, count_items, &t, NULL));
     CHECK_INT(t.items_of[0], ITEMS);
-    CHECK(mmd_parallel(5, 5, 8, NULL, NULL, NULL)); /* no items: nothing is called */
+    CHECK(mmd_parallel(crew, 5, 5, 8, NULL, NULL, NULL)); /* no items: nothing is called */
 }
 
 static void the_error_of_an_item_ends_the_call(void)
@@ -53,17 +55,52 @@ static void the_error_of_an_item_ends_the_call(void)
     for (size_t threads = 1; threads <= 4; threads++) {
         tally t = {.failing = 300};
         mmd_error err = {0};
-        CHECK(!mmd_parallel(0, ITEMS, threads, count_items, &t, &err));
+        CHECK(!mmd_parallel(crew, 0, ITEMS, threads, count_items, &t, &err));
         CHECK_INT(err.code, MMD_E_ARGUMENT);
         CHECK(strcmp(err.text, "item 300") == 0);
         CHECK_INT(t.seen[300], 0);
-        CHECK(!mmd_parallel(0, ITEMS, threads, count_items, &t, NULL));
+        CHECK(!mmd_parallel(crew, 0, ITEMS, threads, count_items, &t, NULL));
     }
+}
+
+static void a_crew_that_was_dismissed_or_reset_works_again(void)
+{
+    for (size_t round = 0; round < 4; round++) {
+        tally t = {.failing = ITEMS};
+        CHECK(mmd_parallel(crew, 0, ITEMS, 3, count_items, &t, NULL));
+        mmd_crew_dismiss(crew);
+        if (round == 1)
+            mmd_crew_reset(crew); /* nobody is there, as in the child of a fork */
+        for (size_t i = 0; i < ITEMS; i++)
+            CHECK_INT(t.seen[i], 1);
+    }
+}
+
+static bool share_further(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    (void)worker;
+    tally *t = arg;
+    for (size_t i = first; i < first + count; i++)
+        if (!mmd_parallel(crew, 10 * i, 10 * i + 10, 3, count_items, t, err))
+            return false;
+    return true;
+}
+
+static void calls_within_calls_share_the_crew(void)
+{
+    tally t = {.failing = ITEMS};
+    CHECK(mmd_parallel(crew, 0, ITEMS / 10, 4, share_further, &t, NULL));
+    for (size_t i = 0; i < ITEMS; i++)
+        CHECK_INT(t.seen[i], 1);
 }
 
 void parallel_tests(void)
 {
+    crew = mmd_crew_new(NULL);
     RUN(each_item_is_done_once_by_any_number_of_threads);
     RUN(one_thread_is_the_calling_one_and_takes_all_at_once);
     RUN(the_error_of_an_item_ends_the_call);
+    RUN(a_crew_that_was_dismissed_or_reset_works_again);
+    RUN(calls_within_calls_share_the_crew);
+    mmd_crew_free(crew);
 }

@@ -31,6 +31,7 @@ static struct shared {
     mmd_motion *motion;
     mmd_rig *rig;
     mmd_mesh *mesh;
+    mmd_crew *crew;
     float *wanted; /* (FRAMES,V,3) */
 } shared;
 
@@ -147,11 +148,13 @@ static void *work(void *arg)
     bench own = bench_new();
     for (size_t round = 0; round < ROUNDS; round++) {
         mmd_skin_job job = posed(&own);
-        MUST(mmd_parallel(0, FRAMES, INNER_THREADS, skin_part, &job, NULL));
+        MUST(mmd_parallel(shared.crew, 0, FRAMES, INNER_THREADS, skin_part, &job, NULL));
         MUST(!memcmp(own.positions, shared.wanted,
                      FRAMES * 3 * shared.mesh->vertex_count * sizeof(float)));
-        if (round % THREADS == thread)
+        if (round % THREADS == thread) {
+            mmd_crew_dismiss(shared.crew);
             load_and_free();
+        }
         simulate(&own);
 #ifdef MMD_TEST_GL
         skin_by_gl(thread, round, &job);
@@ -171,7 +174,8 @@ int main(int argc, char **argv)
     MUST(shared.model && shared.motion);
     shared.rig = mmd_rig_new(shared.model, NULL);
     shared.mesh = mmd_mesh_of_model(shared.model, NULL);
-    MUST(shared.rig && shared.mesh);
+    shared.crew = mmd_crew_new(NULL);
+    MUST(shared.rig && shared.mesh && shared.crew);
     bench first = bench_new();
     mmd_skin_job job = posed(&first);
     MUST(mmd_skin_cpu(&job, NULL, NULL));
@@ -186,6 +190,7 @@ int main(int argc, char **argv)
     mmd_gl_shutdown();
 #endif
     bench_free(&first);
+    mmd_crew_free(shared.crew);
     mmd_mesh_free(shared.mesh);
     mmd_rig_free(shared.rig);
     mmd_motion_free(shared.motion);

@@ -110,6 +110,46 @@ def test_a_forked_child_poses_and_skins_what_its_parent_loaded():
     )
 
 
+@needs_fork
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
+def test_no_thread_of_a_call_is_there_when_a_process_forks():
+    """Python warns of forks beside threads, and what those are amid stays so in the child."""
+    python(
+        """
+        import os
+        import threading
+        import mmdskin
+        from sample import model as sample
+        from sample import motion as sample_motion
+
+        model = mmdskin.load_model(sample.build_sample())
+        motion = mmdskin.load_motion(sample_motion.build_motion())
+        count = lambda: len(os.listdir("/proc/self/task"))
+        def pose(times=1):
+            for _ in range(times):
+                model.pose(motion, range(50), threads=4)
+        before, alone = count(), 0
+        for _ in range(20):
+            pose()
+            child = os.fork()
+            if child == 0:
+                pose()
+                os._exit(0)
+            alone += count() <= before  # who has ended may still be seen for a moment
+            assert os.waitpid(child, 0)[1] == 0
+        assert alone > 10
+        other = threading.Thread(target=pose, args=(400,))
+        other.start()
+        while other.is_alive():
+            child = os.fork()
+            if child == 0:
+                pose()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        """
+    )
+
+
 SUBINTERPRETER = """
 try:
     import _interpreters as interpreters

@@ -6,6 +6,8 @@
    defines _POSIX_C_SOURCE before. A thread's function is
    static mmd_thread_result MMD_THREAD_CALL name(void *arg) and returns 0. */
 
+#include <stdbool.h>
+
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -34,6 +36,13 @@ static inline void mmd_lock_leave(mmd_lock *lock)
 static inline void mmd_condition_wait(mmd_condition *condition, mmd_lock *lock)
 {
     SleepConditionVariableSRW(condition, lock, INFINITE, 0);
+}
+
+/* False when that time has passed. */
+static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_lock *lock,
+                                          unsigned milliseconds)
+{
+    return SleepConditionVariableSRW(condition, lock, milliseconds, 0);
 }
 
 static inline void mmd_condition_wake(mmd_condition *condition)
@@ -66,6 +75,7 @@ static inline void mmd_thread_join(mmd_thread thread)
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 
 typedef pthread_mutex_t mmd_lock;
 typedef pthread_cond_t mmd_condition;
@@ -88,6 +98,18 @@ static inline void mmd_lock_leave(mmd_lock *lock)
 static inline void mmd_condition_wait(mmd_condition *condition, mmd_lock *lock)
 {
     pthread_cond_wait(condition, lock);
+}
+
+/* False when that time has passed. */
+static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_lock *lock,
+                                          unsigned milliseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    long nanoseconds = until.tv_nsec + milliseconds % 1000 * 1000000L;
+    until.tv_sec += (time_t)(milliseconds / 1000) + nanoseconds / 1000000000;
+    until.tv_nsec = nanoseconds % 1000000000;
+    return pthread_cond_timedwait(condition, lock, &until) == 0;
 }
 
 static inline void mmd_condition_wake(mmd_condition *condition)
