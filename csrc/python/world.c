@@ -222,7 +222,8 @@ static const char world_doc[] =
     "contacts: bodies touch those of the groups in their masks, if each allows the other.\n"
     "damping_extra: slow bodies come to rest.\n"
     "joined_collide: bodies that a joint holds together touch, too.\n"
-    "joint_order: (n,) int32, the joints that are solved, in order; None: all, in theirs.\n\n"
+    "joint_order: (n,) int32, the joints that are solved, in order; None: all, as Bullet sorts "
+    "them.\n\n"
     "Raises TypeError and ValueError; the text names the body or joint.";
 
 static PyType_Slot world_slots[] = {{Py_tp_doc, (void *)world_doc},

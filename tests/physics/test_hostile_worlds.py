@@ -2,6 +2,7 @@
 """Worlds that no sound file describes: an error that names the number, or a finite result."""
 
 import re
+import threading
 
 import mmdskin
 import numpy as np
@@ -176,6 +177,23 @@ def test_random_numbers_stay_finite():
             for _ in range(6)
         ]
         run(bodies, joints, steps=10)
+
+
+def test_islands_numbered_to_slow_a_quicksort_down():
+    """The largest is always in the middle: a sort that went on would run out of a small stack."""
+    numbers = []
+    for i in range(20_000):
+        numbers.append(i)
+        middle = i // 2
+        numbers[middle], numbers[i] = numbers[i], numbers[middle]
+    bodies = [body(mode="follow_bone"), *[body()] * len(numbers)]
+    world = mmdskin.World(bodies, [joint(0, 1 + i) for i in numbers], contacts=False)
+    usual = threading.stack_size(1 << 18)
+    thread = threading.Thread(target=world.step)
+    thread.start()
+    threading.stack_size(usual)
+    thread.join()
+    assert world.state[1, 1] < 0 and np.isfinite(world.state).all()
 
 
 @pytest.mark.parametrize("heap", [0, 3, 300])

@@ -376,11 +376,11 @@ def test_strain_is_how_far_joints_stand_beyond_their_limits():
     simulation.pose(0)
     assert np.allclose(simulation.strain, 0)
     simulation.pose(60)
-    # the joint that is solved last has its way
-    assert np.allclose(simulation.strain, [(16, 0), (0, 0)], rtol=0, atol=1e-5)
+    # the joint that is solved last has its way: Bullet's sort exchanges two of an island
+    assert np.allclose(simulation.strain, [(0, 0), (16, 0)], rtol=0, atol=1e-5)
     # seen twice a second; 10 units apart is the bar
     (note,) = simulation.notes
-    assert note.startswith('joint 0 "j01" stands 16.')
+    assert note.startswith('joint 1 "j21" stands 16.')
     assert note.endswith(" units beyond its limits at frame 30")
 
 

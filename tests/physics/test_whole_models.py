@@ -30,9 +30,7 @@ BULLET = {
     "miku_pmx": Figures(0.0617, 0.352, 4.27, 31.0, 7.39, 29.5, 9.0, 3.95),
     "miku_v2_pmd": Figures(0.0626, 0.372, 5.21, 31.4, 7.36, 29.3, 8.6, 4.65),
 }
-# Bullet's sort of joints puts few of them in the file's order. Ours are solved from the root to the
-# tips, and ten sweeps leave the least where they ended.
-BARS = Figures(0.13, 0.1, 0.13, 0.1, 0.1, 0.1, 0.1, 0.2)
+BARS = Figures(0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.2)
 
 
 def figures(scene, states, contacts):

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/physics/contacts.h"
-#include "core/physics/joint.h"
+#include "core/physics/joint_order.h"
 #include "core/physics/vector.h"
 
 enum { SHAPES = 3, MODES = 3, KINDS = 6 };
@@ -14,12 +14,13 @@ struct mmd_world {
     mmd_arena arena;
     size_t body_count, follower_count, joint_count, given_joints;
     mmd_body *bodies;       /* the ground is behind the last one */
-    mmd_held_joint *joints; /* those that are solved, in their order */
+    mmd_held_joint *joints; /* those between two bodies, in the file's or the given order */
+    mmd_joint_order order;  /* in which they are solved, of this step unless it was given */
     mmd_row *rows;          /* room for all rows of the joints */
     mmd_change *changes;    /* of bodies and the ground */
     double gravity[3], step;
     size_t iterations;
-    bool damping_extra, contacts;
+    bool damping_extra, contacts, order_given;
     mmd_touch touch;
 };
 
@@ -142,11 +143,9 @@ static bool check_desc(const mmd_world_desc *desc, mmd_error *err)
     return check_settings(&desc->settings, err);
 }
 
-/* A joint moves something only where it has two different ends and one of them can move. */
-static bool is_solved(const mmd_joint *joint, const mmd_body *bodies)
+static bool has_two_ends(const mmd_joint *joint)
 {
-    return joint->body_a >= 0 && joint->body_b >= 0 && joint->body_a != joint->body_b &&
-           (bodies[joint->body_a].inverse_mass > 0 || bodies[joint->body_b].inverse_mass > 0);
+    return joint->body_a >= 0 && joint->body_b >= 0 && joint->body_a != joint->body_b;
 }
 
 static bool take_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
@@ -161,16 +160,19 @@ static bool take_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error 
     if (!world->joints)
         return mmd_fail_memory(err);
     world->given_joints = desc->joint_count;
+    world->order_given = desc->joint_order != NULL;
     for (size_t i = 0; i < count; i++) {
         size_t number = desc->joint_order ? (size_t)desc->joint_order[i] : i;
         mmd_held_joint *joint = &world->joints[world->joint_count];
-        if (!is_solved(&desc->joints[number], world->bodies))
+        if (!has_two_ends(&desc->joints[number]))
             continue;
         mmd_joint_init(&desc->joints[number], world->bodies, joint);
         joint->number = number;
         world->joint_count++;
     }
-    return true;
+    return mmd_joint_order_init(&world->arena, world->body_count, world->joint_count,
+                                &world->order) ||
+           mmd_fail_memory(err);
 }
 
 static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
@@ -296,12 +298,20 @@ size_t mmd_world_points(const mmd_world *world, double *points)
     return touch->point_count;
 }
 
+/* Whether a joint is solved: one of its bodies can move. */
+static bool moves(const mmd_world *world, const mmd_held_joint *joint)
+{
+    return world->bodies[joint->a].inverse_mass > 0 || world->bodies[joint->b].inverse_mass > 0;
+}
+
 void mmd_world_strain(const mmd_world *world, double *strain)
 {
     if (world->given_joints)
         memset(strain, 0, 2 * world->given_joints * sizeof *strain);
     for (size_t i = 0; i < world->joint_count; i++) {
         const mmd_held_joint *joint = &world->joints[i];
+        if (!moves(world, joint))
+            continue;
         strain[2 * joint->number] = mmd_joint_stretch(joint, world->bodies);
         strain[2 * joint->number + 1] = mmd_joint_twist(joint, world->bodies);
     }
@@ -312,6 +322,8 @@ double mmd_world_stretch(const mmd_world *world, size_t *joint)
     double most = 0;
     *joint = 0;
     for (size_t i = 0; i < world->joint_count; i++) {
+        if (!moves(world, &world->joints[i]))
+            continue;
         double stretch = mmd_joint_stretch(&world->joints[i], world->bodies);
         if (stretch > most) {
             most = stretch;
@@ -428,9 +440,15 @@ static void follow(mmd_world *world, const double *places)
 static void solve(mmd_world *world)
 {
     size_t count = 0;
-    for (size_t i = 0; i < world->joint_count; i++)
-        count += mmd_joint_rows(&world->joints[i], world->bodies, world->step, world->iterations,
-                                &world->rows[count]);
+    if (!world->order_given)
+        mmd_joint_order_find(&world->order, world->joints, world->bodies,
+                             world->contacts ? &world->touch.pairs : NULL);
+    for (size_t i = 0; i < world->joint_count; i++) {
+        const mmd_held_joint *joint = &world->joints[world->order.slots[i].joint];
+        if (moves(world, joint))
+            count += mmd_joint_rows(joint, world->bodies, world->step, world->iterations,
+                                    &world->rows[count]);
+    }
     for (size_t i = 0; i <= world->body_count; i++)
         world->changes[i] = (mmd_change){.inverse_mass = world->bodies[i].inverse_mass};
     mmd_touch_rows(&world->touch, world->bodies, world->step, world->changes);

@@ -22,7 +22,7 @@ typedef struct mmd_world_desc {
     size_t body_count, joint_count;
     const mmd_rigid_body *bodies;
     const mmd_joint *joints;
-    const int32_t *joint_order; /* joints that are solved, in their order; NULL: all, as they are */
+    const int32_t *joint_order; /* joints that are solved, in their order; NULL: all, in Bullet's */
     size_t joint_order_count;
     bool contacts;
     mmd_world_settings settings;
