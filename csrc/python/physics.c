@@ -34,20 +34,6 @@ PyObject *mmd_physics_object(mmd_state *state, const mmd_physics *physics)
     return object;
 }
 
-/* Of a number that the core checks: a NaN stands for what no double holds. */
-static bool take_number(PyObject *value, const char *name, double *number)
-{
-    *number = PyFloat_AsDouble(value);
-    if (!PyErr_Occurred())
-        return true;
-    if (PyErr_ExceptionMatches(PyExc_OverflowError))
-        PyErr_Format(PyExc_ValueError, "%s: %S is too large", name, value);
-    else if (PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Format(PyExc_TypeError, "%s: expected a number, not %R", name,
-                     (PyObject *)Py_TYPE(value));
-    return false;
-}
-
 static bool take_count(PyObject *value, const char *name, int least, int most, int *count)
 {
     if (!PyIndex_Check(value)) {
@@ -83,13 +69,13 @@ static bool take_ground(PyObject *value, mmd_world_settings *world)
     if (mmd_is_bool(value))
         return take_truth(value, &world->ground);
     world->ground = true;
-    return take_number(value, "Physics.ground", &world->ground_height);
+    return mmd_number_from(value, "Physics.ground", &world->ground_height);
 }
 
 static bool take_start(PyObject *value, mmd_physics *physics)
 {
     physics->starts = value != Py_None;
-    return !physics->starts || take_number(value, "Physics.start", &physics->start);
+    return !physics->starts || mmd_number_from(value, "Physics.start", &physics->start);
 }
 
 bool mmd_gravity_take(PyObject *value, const char *name, double gravity[3])
@@ -117,12 +103,12 @@ static bool take_fields(PyObject *record, mmd_physics *physics)
         return false;
     mmd_world_settings *world = &physics->world;
     return mmd_gravity_take(fields[0], "Physics.gravity", world->gravity) &&
-           take_number(fields[1], "Physics.hz", &world->hz) &&
+           mmd_number_from(fields[1], "Physics.hz", &world->hz) &&
            mmd_iterations_take(fields[2], "Physics.iterations", &world->iterations) &&
            take_ground(fields[3], world) && take_truth(fields[4], &world->damping_extra) &&
            take_truth(fields[5], &world->joined_collide) && take_start(fields[6], physics) &&
            take_count(fields[7], "Physics.settle", 0, MMD_SIMULATION_SETTLE, &physics->settle) &&
-           take_number(fields[8], "Physics.teleport", &physics->teleport);
+           mmd_number_from(fields[8], "Physics.teleport", &physics->teleport);
 }
 
 int mmd_physics_take(mmd_state *state, PyObject *argument, mmd_physics *physics)

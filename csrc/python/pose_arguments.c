@@ -39,6 +39,9 @@ static bool take_locals(PyObject *self, PyObject *given_translations, PyObject *
                                    rotations, &job->rotation_frames, batch))
             return false;
         job->translation_frames = 1;
+    } else if (PyDict_Check(given_translations) && given_rotations != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "rotations: a dict of bones has them already");
+        return false;
     } else if (given_rotations == Py_None) {
         if (!mmd_named_bones(self, given_translations, translations, rotations,
                              &job->translation_frames, batch))

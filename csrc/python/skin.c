@@ -40,7 +40,10 @@ static bool choose(const char *what, const char *given, const char *const *names
             *out = i;
             return true;
         }
-    PyErr_Format(PyExc_ValueError, "%s: \"%s\" is unknown", what, given);
+    char known[160] = "";
+    for (size_t i = 0, at = 0; names[i] && at < sizeof known; i++)
+        at += (size_t)snprintf(known + at, sizeof known - at, "%s\"%s\"", i ? ", " : "", names[i]);
+    PyErr_Format(PyExc_ValueError, "%s: \"%s\" is unknown, expected %s", what, given, known);
     return false;
 }
 
@@ -66,8 +69,8 @@ static bool take_backend(skin_call *call, const char *name)
     return true;
 }
 
-static bool take_options(skin_call *call, const char *method, const char *blend, double correction,
-                         const char *backend_name)
+static bool take_options(skin_call *call, const char *method, const char *blend,
+                         PyObject *given_correction, const char *backend_name)
 {
     static const char *const methods[] = {[MMD_METHOD_MMD] = "mmd",
                                           [MMD_METHOD_LINEAR] = "linear",
@@ -78,8 +81,10 @@ static bool take_options(skin_call *call, const char *method, const char *blend,
                                           NULL};
     static const char *const blends[] = {"nlerp", "slerp", NULL};
     int chosen_method, chosen_blend;
+    double correction = 1;
     if (!choose("method", method, methods, &chosen_method) ||
-        !choose("sdef_blend", blend, blends, &chosen_blend))
+        !choose("sdef_blend", blend, blends, &chosen_blend) ||
+        (given_correction && !mmd_number_from(given_correction, "correction", &correction)))
         return false;
     call->job.method = (mmd_method)chosen_method;
     call->job.sdef_blend = (mmd_sdef_blend)chosen_blend;
@@ -339,12 +344,11 @@ PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *names[] = {"mesh",       "bone_matrices", "morph_weights", "method",
                             "sdef_blend", "correction",    "normals",       "tangents",
                             "backend",    "out",           "threads",       NULL};
-    PyObject *mesh, *matrices, *weights = Py_None, *out = Py_None;
+    PyObject *mesh, *matrices, *weights = Py_None, *correction = NULL, *out = Py_None;
     const char *method = "mmd", *blend = "nlerp", *backend_name = "auto";
-    double correction = 1;
     int normals = 1, tangents = 0;
     skin_call call = {.state = mmd_state_of_module(module), .threads = Py_None};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssdppsOO:skin", names, &mesh, &matrices,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssOppsOO:skin", names, &mesh, &matrices,
                                      &weights, &method, &blend, &correction, &normals, &tangents,
                                      &backend_name, &out, &call.threads))
         return NULL;

@@ -221,7 +221,7 @@ def test_bad_named_bones_are_refused_by_name(model, given, kind, text):
 
 
 def test_a_dict_of_bones_takes_no_rotations_beside_it(model):
-    with pytest.raises(TypeError, match="translations"):
+    with pytest.raises(TypeError, match="rotations: a dict of bones has them already"):
         model.pose_from({"左足": (None, None)}, np.tile(REST, (7, 1)))
 
 
