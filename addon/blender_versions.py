@@ -12,6 +12,8 @@ import bpy
 import numpy as np
 
 HAS_FILE_HANDLERS = hasattr(bpy.types, "FileHandler")  # 4.1
+# Whether a property can say which catalogue has its name.
+HAS_CONTEXTS = "translation_context" in (bpy.props.BoolProperty.__doc__ or "")
 NODES_WRITE_UVS = bpy.app.version >= (3, 5)
 # Whether nodes can give a mesh any normals; before 4.5 they turn with the faces around them.
 HAS_FREE_NORMALS = hasattr(bpy.types, "GeometryNodeSetMeshNormal")

@@ -4,11 +4,13 @@
 import bpy
 
 from . import registration
+from .translations import CONTEXT
 
 
 class MMDSKIN_MT_model(bpy.types.Menu):
     bl_idname = "MMDSKIN_MT_model"
     bl_label = "MMD Skin"
+    bl_translation_context = CONTEXT
 
     def draw(self, context):
         for name in (

@@ -25,7 +25,7 @@ from .bake import operators, record
 from .physics import cache
 from .preview import switch, tick
 from .preview.operators import MMDSKIN_OT_preview
-from .translations import label, tr
+from .translations import label, name_of, tr
 from .user_error import UserError
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
@@ -45,6 +45,7 @@ class _Panel:
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "MMD"
+    bl_translation_context = translations.CONTEXT
 
 
 class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
@@ -127,7 +128,7 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
         layout.operator_menu_enum("mmdskin.export", "format", icon="EXPORT")
         if any(record.STATE in obj for obj in _drawn.meshes):
-            layout.label(text="Baked", icon="CHECKMARK")
+            layout.label(text=label("Baked"), icon="CHECKMARK", translate=False)
 
 
 def _sliders():
@@ -235,7 +236,7 @@ def _setting(column, settings, name, enabled=True):
     place.enabled = enabled
     words = place.row()
     words.alignment = "RIGHT"
-    words.label(text=settings.bl_rna.properties[name].name)
+    words.label(text=name_of(settings, name), translate=False)
     place.prop(settings, name, text="")
 
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import bpy
 
+from .blender_versions import HAS_CONTEXTS
+from .translations import CONTEXT
+
 
 def of(
     *classes: type, menus: Mapping[str, Callable] | None = None
@@ -19,6 +22,8 @@ def of(
     def register():
         new = [cls for cls in classes if not _is_registered(cls)]
         for cls in new:
+            if HAS_CONTEXTS:
+                _name_in_context(cls)
             bpy.utils.register_class(cls)
         for menu, draw in entries.items() if new else ():
             _menu(menu).append(draw)
@@ -31,6 +36,16 @@ def of(
             bpy.utils.unregister_class(cls)
 
     return register, unregister
+
+
+def _name_in_context(cls):
+    """Let Blender look for the names of the properties in our own tables."""
+    for base in cls.__mro__:
+        # Those that Blender's own classes declare are others' as well.
+        if base.__module__.startswith(__package__):
+            for declared in vars(base).get("__annotations__", {}).values():
+                if hasattr(declared, "keywords"):
+                    declared.keywords["translation_context"] = CONTEXT
 
 
 def _is_registered(cls: Any) -> bool:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """All that users read in their own language; `languages` has the texts.
 
-Blender itself translates what it draws: labels and descriptions. Sentences are made by `tr`, labels
-with values by `label`. Where Blender's own catalogue has an entry, that one is shown.
+Blender itself translates what it draws: names and descriptions. Sentences are made by `tr`, labels
+by `label`. Names have a context of their own, as Blender's own catalogue goes first where it has one.
 """
 
 import threading
@@ -11,6 +11,7 @@ import bpy
 
 from . import blender_versions, languages
 
+CONTEXT = "MMD Skin"  # of the names of properties and panels
 READER = "Reader"  # the context of what the native module says of files
 
 _FORMER = {"zh_CN": "zh_HANS"}  # a language's name before Blender 4.0: its name
@@ -30,8 +31,13 @@ def texts(context: str = "") -> dict[str, str]:
 
 
 def label(text: str, /, **values: object) -> str:
-    """A text of the interface in the user's language; only where Blender draws."""
-    return bpy.app.translations.pgettext_iface(text).format(**values)
+    """A text of the interface in the user's language, to be drawn as it is; only where Blender draws."""
+    return bpy.app.translations.pgettext_iface(text, CONTEXT).format(**values)
+
+
+def name_of(owner: bpy.types.bpy_struct, identifier: str) -> str:
+    """The name of a property, as `label` gives it."""
+    return label(owner.bl_rna.properties[identifier].name)
 
 
 def follow() -> None:
@@ -57,7 +63,8 @@ def unregister():
 def _for_blender(language):
     """{(context, English): translation} of what Blender draws."""
     return {
-        (context or "*", english): translation
+        (place, english): translation
         for context in language.keys() - {READER}
         for english, translation in language[context].items()
+        for place in ([context] if context else ["*", CONTEXT])
     }
