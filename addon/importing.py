@@ -10,7 +10,7 @@ from bpy_extras.io_utils import ImportHelper
 
 from . import mmd_tools, registration
 from .blender_versions import HAS_FILE_HANDLERS
-from .translations import label
+from .translations import label, name_of
 
 
 class Importer(ImportHelper):
@@ -18,6 +18,20 @@ class Importer(ImportHelper):
 
     # The options that are the same from file to file: dialogs begin with those of the preferences.
     preferred: tuple[str, ...] = ()
+    # All of them, as dialogs and the redo panel (F9) show them.
+    shown: tuple[str, ...] = ()
+
+    def is_used(self, option: str) -> bool:
+        """Whether an option means something, as the others stand."""
+        return True
+
+    def draw(self, context):
+        layout = self.layout
+        layout.use_property_split, layout.use_property_decorate = True, False
+        for option in filter(self.is_used, self.shown):
+            # In a column of its own flags stand one below the other: beside each other they are cut.
+            name = name_of(self.properties, option)
+            layout.column().prop(self, option, text=name, translate=False)
 
     def invoke(self, context, event):
         self._prefer(context)

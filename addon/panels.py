@@ -230,10 +230,9 @@ class MMDSKIN_PT_details(_Below, bpy.types.Panel):
                 layout.label(text=f"{name}: {text}", translate=False)
 
 
-def _setting(column, settings, name, enabled=True):
+def _setting(column, settings, name):
     """A property beside its name, for which Blender's own division leaves too little room."""
     place = column.split(factor=_NAMES)
-    place.enabled = enabled
     words = place.row()
     words.alignment = "RIGHT"
     words.label(text=name_of(settings, name), translate=False)
@@ -243,11 +242,11 @@ def _setting(column, settings, name, enabled=True):
 def _deformation(layout, settings, width):
     column = layout.column()
     _setting(column, settings, "deformation")
-    corrected = deformation.is_corrected(settings.deformation)
-    _setting(column, settings, "correction", enabled=corrected)
+    if deformation.is_corrected(settings.deformation):
+        _setting(column, settings, "correction")
     if blender_versions.HAS_FREE_NORMALS:
         _setting(column, settings, deformation.NORMALS)
-    else:
+    elif settings.use_mmd_normals:  # of a newer Blender's file
         _wrapped(layout, tr("MMD Normals need Blender 4.5 or later"), width)
 
 

@@ -11,6 +11,7 @@ from .import_model.operators import MMDSKIN_OT_import_model
 from .import_motion.operators import MMDSKIN_OT_import_motion
 from .importing import preference
 from .properties import declaring
+from .translations import name_of
 
 _IMPORTERS = (MMDSKIN_OT_import_model, MMDSKIN_OT_import_motion)
 
@@ -44,7 +45,8 @@ class MMDSKIN_AP_preferences(_Options, bpy.types.AddonPreferences):
             box.use_property_decorate = False
             box.label(text=operator.bl_label, text_ctxt="Operator")
             for option in operator.preferred:
-                box.column().prop(self, preference(operator, option))
+                name = preference(operator, option)
+                box.column().prop(self, name, text=name_of(self, name), translate=False)
 
 
 register, unregister = registration.of(MMDSKIN_AP_preferences)

@@ -192,8 +192,8 @@ def physics_properties(**more: Any) -> dict[str, Any]:
             **more,
         ),
         "physics_hz": IntProperty(
-            name="Steps per Second",
-            description="How often the bodies are computed: joints give less with more steps;"
+            name="Physics Rate",
+            description="Steps in a second of the motion: joints give less with more steps;"
             " players of MMD files take 60",
             default=60,
             min=30,
@@ -230,7 +230,7 @@ def bake_properties(**more: Any) -> dict[str, Any]:
         "range": EnumProperty(
             name="Range",
             items=[
-                ("CURRENT", "Current Frame", "The pose of the current frame"),
+                ("CURRENT", "This Frame", "The pose of the current frame"),
                 ("SCENE", "Scene Range", "From the first to the last frame of the scene"),
                 ("CUSTOM", "Own Range", "From a first to a last frame"),
             ],

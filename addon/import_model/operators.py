@@ -22,7 +22,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     bl_label = "Import MMD Model"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    preferred = ("scale", "types", "names", "constraints", "pack_textures")
+    preferred = shown = ("scale", "types", "names", "constraints", "pack_textures")
 
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})

@@ -53,6 +53,10 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     preferred = ("types", "mode", "step", "real_time", "replace", "extend_range", "scale")
+    shown = (
+        *("types", "mode", "frame_start", "step", "real_time", "replace", "extend_range", "scale"),
+        *("model_path", *_physics),
+    )
 
     filename_ext = ".vmd"
     filter_glob: StringProperty(default="*.vmd;*.vpd", options={"HIDDEN"})
@@ -71,7 +75,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         items=[
             (
                 record.SOLVED,
-                "Keys as MMD Solves Them",
+                "Solved Keys",
                 "Key all bones that move on every frame: they stand where MMD puts them, constraints rest",
             ),
             (
@@ -96,7 +100,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         default=False,
     )
     extend_range: BoolProperty(
-        name="Extend Frame Range",
+        name="Extend Range",
         description="Let the scene end no earlier than the motion",
         default=True,
     )
@@ -104,6 +108,19 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         name="Camera Scale",
         description="Size of one MMD unit for the camera: that of the models of the scene",
     )
+
+    def is_used(self, option):
+        moves = "MODEL" in self.types
+        physics = moves and (self.physics or self.mode != record.OWN)  # on, it is refused: show it
+        return {
+            **dict.fromkeys(_physics, physics and self.physics),
+            "physics": physics,
+            "mode": moves,
+            "model_path": moves,
+            "step": moves and self.mode == record.SOLVED,
+            "replace": moves and self.mode != "SOURCE",
+            "scale": "CAMERA" in self.types,
+        }.get(option, True)
 
     @classmethod
     def poll(cls, context):
@@ -154,9 +171,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         model = _model(context)
         source = self._open(model.armature, context.scene)
         if self.physics and self.mode == record.OWN:
-            self.report(
-                {"WARNING"}, tr("MMD's own keys have no physics: choose Keys as MMD Solves Them")
-            )
+            self.report({"WARNING"}, tr("MMD's own keys have no physics: choose Solved Keys"))
         if self.mode != "SOURCE" and source.motion.morphs:
             self._tell_linked(model)
         if self.mode == "SOURCE":

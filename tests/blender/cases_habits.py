@@ -34,6 +34,22 @@ def own_properties(rna, base):
     return set(rna.properties.keys()).difference(base.bl_rna.properties.keys())
 
 
+def motion_importer():
+    return next(cls for cls in importers() if cls.bl_idname == "mmdskin.import_motion")
+
+
+def motion_options(**values):
+    """What a dialog draws where options have such values."""
+    cls, drawn = motion_importer(), []
+    layout = SimpleNamespace(prop=lambda owner, name, **_: drawn.append(name))
+    layout.column = lambda: layout
+    rna = SimpleNamespace(bl_rna=bpy.ops.mmdskin.import_motion.get_rna_type())
+    operator = SimpleNamespace(layout=layout, shown=cls.shown, properties=rna, **values)
+    operator.is_used = lambda option: cls.is_used(operator, option)
+    cls.draw(operator, bpy.context)
+    return set(drawn)
+
+
 def importers():
     return [cls for cls, _ in operators() if getattr(cls, "preferred", ())]
 
@@ -114,11 +130,11 @@ class Preferences(Dialog):
     def test_every_one_is_drawn(self):
         drawn = []
         layout = SimpleNamespace(
-            label=lambda **_: None, prop=lambda owner, name: drawn.append(name)
+            label=lambda **_: None, prop=lambda owner, name, **_: drawn.append(name)
         )
         layout.box = layout.column = lambda: layout
         kind = type(preferences())
-        kind.draw(SimpleNamespace(layout=layout), bpy.context)
+        kind.draw(SimpleNamespace(layout=layout, bl_rna=kind.bl_rna), bpy.context)
         self.assertEqual(set(drawn), own_properties(kind.bl_rna, bpy.types.AddonPreferences))
 
 
@@ -174,9 +190,25 @@ class Operators(case.Case):
     def test_the_redo_panel_has_every_option_of_imports(self):
         for cls, rna in operators():
             if cls in importers():
-                self.assertNotIn("draw", vars(cls))
-                for name in own_properties(rna, bpy.types.Operator) - HIDDEN:
-                    self.assertFalse(rna.properties[name].is_hidden, name)
+                options = own_properties(rna, bpy.types.Operator) - HIDDEN
+                self.assertEqual(set(cls.shown), options)
+                self.assertEqual(len(cls.shown), len(options))
+                self.assertLessEqual(set(cls.preferred), options)
+
+    def test_an_import_of_a_motion_shows_what_means_something(self):
+        settings = {"types": {"MODEL", "CAMERA"}, "mode": "BAKED", "physics": True}
+        self.assertEqual(motion_options(**settings), set(motion_importer().shown))
+        physics = {"physics_ground", "physics_settle", "physics_hz"}
+        for changed, hidden in (
+            ({"physics": False}, physics),
+            ({"types": {"MODEL"}}, {"scale"}),
+            ({"types": {"CAMERA"}}, {"mode", "model_path", "step", "replace", "physics", *physics}),
+            ({"mode": "KEYS", "physics": False}, {"step", "physics", *physics}),
+            ({"mode": "KEYS"}, {"step"}),
+            ({"mode": "SOURCE"}, {"step", "replace"}),
+        ):
+            shown = motion_options(**{**settings, **changed})
+            self.assertEqual(set(motion_importer().shown) - shown, hidden, changed)
 
     def test_the_search_finds_every_one(self):
         """It looks through menus."""

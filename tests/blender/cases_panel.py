@@ -16,8 +16,6 @@ CHILDREN = ("MMDSKIN_PT_bake", "MMDSKIN_PT_files", "MMDSKIN_PT_details")
 class Layout:
     """Notes what is drawn into it."""
 
-    enabled = True
-
     def __init__(self, drawn):
         self.drawn = drawn
 
@@ -33,7 +31,7 @@ class Layout:
 
     def prop(self, owner, name, **_):
         getattr(owner, name)
-        self.drawn.append(f".{name}" if self.enabled else f"greyed .{name}")
+        self.drawn.append(f".{name}")
 
     def _inner(self, **_):
         return Layout(self.drawn)

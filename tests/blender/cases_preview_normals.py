@@ -311,6 +311,8 @@ class Panel(Normals):
         texts = drawn_texts(self.mesh)
         self.assertEqual(".use_mmd_normals" in texts, SETS_NORMALS)
         self.assertEqual(ABSENT in texts, not SETS_NORMALS)
+        self.settings.use_mmd_normals = False
+        self.assertNotIn(ABSENT, drawn_texts(self.mesh))
 
     def test_where_no_node_sets_normals_live_is_as_without(self):
         if SETS_NORMALS:
