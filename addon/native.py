@@ -152,9 +152,10 @@ def _unpacked():
                     archive.extractall(part)
                 os.rename(part, folder)
             except OSError:
-                shutil.rmtree(part, ignore_errors=True)
                 if not os.path.isdir(folder):
                     raise
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
     except (OSError, zipfile.BadZipFile) as error:
         raise UserError(
             "The native module of MMD Skin cannot be unpacked: {reason}", reason=error

@@ -21,7 +21,9 @@ def blender_command(version):
 
 
 def environment(folder):
-    """The environment that keeps Blender's user files below `folder`."""
+    """The environment that keeps Blender's user files and temporary ones below `folder`."""
+    temporary = pathlib.Path(folder, "temporary")
+    temporary.mkdir(parents=True, exist_ok=True)
     folders = {
         f"BLENDER_USER_{kind}": f"{folder}/{kind.lower()}"
         for kind in ("CONFIG", "SCRIPTS", "DATAFILES")
@@ -29,6 +31,7 @@ def environment(folder):
     return {
         **os.environ,
         **folders,
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary)),
         "BLENDER_USER_RESOURCES": f"{folder}/resources",
         "LIBGL_ALWAYS_SOFTWARE": "1",
     }
@@ -53,6 +56,7 @@ def uninstall_and_exit(package, status):
     import bpy
 
     bpy.ops.preferences.addon_disable(module=package)
+    shutil.rmtree(bpy.app.tempdir, ignore_errors=True)  # which it does not come to
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import pathlib
+import tempfile
 import unittest
 
 import bpy
@@ -17,6 +18,21 @@ SHARED = pathlib.Path(
     os.environ.get("MMDSKIN_SHARED", pathlib.Path(__file__).resolve().parents[3] / "shared")
 )
 BAR = 1e-4  # model units
+
+
+def folder(test):
+    """A folder for files, which goes with the test."""
+    temporary = tempfile.TemporaryDirectory()
+    test.addCleanup(temporary.cleanup)
+    return temporary.name
+
+
+def write_model(test, pmx):
+    """The path of a file of the model, which goes with the test."""
+    path = os.path.join(folder(test), "model.pmx")
+    with open(path, "wb") as file:
+        file.write(pmx_file.write(pmx))
+    return path
 
 
 def shared_model(name):

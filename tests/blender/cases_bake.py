@@ -2,7 +2,6 @@
 """A bake shows exactly what MMD's formulas give for the pose, whatever the scene looks like."""
 
 import sys
-import tempfile
 import unittest
 
 import bpy
@@ -24,15 +23,9 @@ def skinned(model, matrices):
     )
 
 
-def written(pmx):
-    with tempfile.NamedTemporaryFile(suffix=".pmx", delete=False) as file:
-        file.write(pmx_file.write(pmx))
-    return file.name
-
-
 class Positions(case.Case):
     def expected(self):
-        return skinned(written(self.scene.pmx), self.scene.bake_inputs())
+        return skinned(case.write_model(self, self.scene.pmx), self.scene.bake_inputs())
 
     def baked(self):
         self.assertEqual(bpy.ops.mmdskin.bake(), {"FINISHED"})
@@ -166,7 +159,7 @@ class RealModel(case.Case):
         pmx = sample.sample()
         built = scene.Scene(pmx)
         scene.pose(built, degrees=60)
-        expected = skinned(written(pmx), built.bake_inputs())
+        expected = skinned(case.write_model(self, pmx), built.bake_inputs())
         bpy.ops.mmdskin.bake()
         held = pmx.deform != QDEF  # mmd_tools loses QDEF
         self.assert_close(scene.evaluated_positions(built.mesh)[held], expected[held])

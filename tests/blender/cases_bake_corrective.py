@@ -12,7 +12,7 @@ import case
 import fingerprint
 import numpy as np
 import scene
-from cases_bake import skinned, written
+from cases_bake import skinned
 from mathutils import Quaternion
 
 
@@ -24,7 +24,7 @@ class Corrective(case.Case):
         scene.clear()
         self.scene = scene.Scene(case.small_model())
         self.mesh = self.scene.mesh
-        self.path = written(self.scene.pmx)
+        self.path = case.write_model(self, self.scene.pmx)
 
     def bend(self, **degrees):
         for name, angle in degrees.items():
@@ -247,7 +247,7 @@ class Driven(Corrective):
         self.mesh.data.shape_keys.key_blocks["ふくらみ"].value = 1.0
         before = self.scene.pmx.positions.copy()
         self.scene.pmx.positions[morph.indices] += morph.values
-        self.path = written(self.scene.pmx)
+        self.path = case.write_model(self, self.scene.pmx)
         self.scene.pmx.positions[:] = before
         linear = self.scene.pmx.deform != scene.SDEF
         shown = scene.evaluated_positions(self.mesh)
@@ -386,7 +386,7 @@ class FarApart(Corrective):
         model.bones[2].parent = 0
         self.scene = scene.Scene(model)
         self.mesh = self.scene.mesh
-        self.path = written(self.scene.pmx)
+        self.path = case.write_model(self, self.scene.pmx)
         self.bend(arm=-35, elbow=50)
 
     @property

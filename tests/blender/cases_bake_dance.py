@@ -4,7 +4,6 @@
 import os
 import re
 import sys
-import tempfile
 import unittest
 
 import bpy
@@ -24,9 +23,7 @@ class Dance(unittest.TestCase):
         model = str(case.shared_model(self.MODEL))
         whole = motion_file.keys(case.shared_model("realize_motion.vmd").read_bytes())
         keys = [k._replace(frame=k.frame - 500) for k in whole.bones if 500 <= k.frame <= 620]
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        motion = os.path.join(folder.name, "part.vmd")
+        motion = os.path.join(case.folder(self), "part.vmd")
         with open(motion, "wb") as file:
             file.write(motion_file.write_vmd(motion_file.Keys("", keys, [])))
         self.mmdskin = sys.modules["addon_package"].native.load()

@@ -3,7 +3,6 @@
 
 import json
 import os
-import tempfile
 
 import bpy
 import case
@@ -27,10 +26,8 @@ NAMES = ["MMD Normals Cache", "MMD Normals Taken", "MMD Skin Cache", "MMD Normal
 class Baked(Normals):
     def setUp(self):
         super().setUp()
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
+        self.folder = case.folder(self)
         self.addCleanup(scene.clear)  # Blender keeps the files of caches open
-        self.folder = temporary.name
 
     def bake(self, **options):
         options = {"range": "CUSTOM", "frame_start": 3, "frame_end": 15, "step": 6, **options}

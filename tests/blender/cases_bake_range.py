@@ -3,14 +3,13 @@
 
 import os
 import struct
-import tempfile
 
 import bpy
 import case
 import fingerprint
 import numpy as np
 import scene
-from cases_bake import bind_like_mmd_tools, skinned, written
+from cases_bake import bind_like_mmd_tools, skinned
 
 
 class Range(case.Case):
@@ -20,14 +19,12 @@ class Range(case.Case):
         super().setUp()
         animate(self.scene)
         bpy.context.scene.frame_set(4)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = case.folder(self)
 
     def expected(self, frames):
         """{frame: positions} by `mmdskin.skin` on the file."""
         here = bpy.context.scene.frame_current
-        path = written(self.scene.pmx)
+        path = case.write_model(self, self.scene.pmx)
         result = {}
         for frame in frames:
             bpy.context.scene.frame_set(frame)

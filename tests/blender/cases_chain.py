@@ -3,7 +3,6 @@
 
 import pathlib
 import sys
-import tempfile
 import unittest.mock
 
 import addon_utils
@@ -24,9 +23,7 @@ class Chain(case.Case):
 
     def setUp(self):
         scene.clear()
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name) / "書き出し"
+        self.folder = pathlib.Path(case.folder(self)) / "書き出し"
         self.folder.mkdir()
         sample.write_sample(self.folder)
         sample_motion.write_motion(self.folder)

@@ -170,6 +170,17 @@ class NativeModule(case.Case):
             self.assertEqual(pathlib.Path(self.native._unpacked()), folder)
             self.assertTrue(module.exists())
 
+    def test_a_damaged_wheel_leaves_nothing(self):
+        wheel = pathlib.Path(case.folder(self), "damaged.whl")
+        wheel.write_bytes(b"PK no zip")
+        user = pathlib.Path(self.native._user_folder())
+        before = sorted(user.iterdir())
+        error = sys.modules["addon_package"].user_error.UserError
+        here = mock.patch.object(self.native, "_wheel", return_value=str(wheel))
+        with here, self.assertRaises(error):
+            self.native._unpacked()
+        self.assertEqual(sorted(user.iterdir()), before)
+
     def test_wheels_of_an_older_version_are_passed_over(self):
         ours = pathlib.Path(self.native._wheel()).name
         older = ours.replace(self.native.REQUIRED, "0.0.9", 1)

@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import sys
-import tempfile
 import unittest.mock
 
 import addon_utils
@@ -32,9 +31,7 @@ class Exported(case.Case):
         super().setUp()
         scene.transform(self.scene.root, (1, -2, 0.5), (0.3, 0.2, -1.0))
         self.slider.value = 0.5
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(case.folder(self))
         for name in ("io_scene_fbx", "io_scene_gltf2"):
             addon_utils.enable(name)
 

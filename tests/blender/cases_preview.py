@@ -12,7 +12,7 @@ import case
 import numpy as np
 import recorder
 import scene
-from cases_bake import skinned, written
+from cases_bake import skinned
 from live import BAR, Live
 from recorder import Recorder, positions_of
 
@@ -73,7 +73,7 @@ class Viewport(Live):
         self.scene.pmx.bone_indices[:] = (0, -1, -1, -1)
         self.scene.pmx.bone_weights[:] = (1, 0, 0, 0)
         self.scene.pmx.deform[:] = 0
-        self.file = written(self.scene.pmx)
+        self.file = case.write_model(self, self.scene.pmx)
         for group in self.mesh.vertex_groups:
             group.remove(range(len(self.mesh.data.vertices)))
         group = self.mesh.vertex_groups["センター"]
@@ -84,7 +84,7 @@ class Viewport(Live):
     def test_follows_an_edited_key(self):
         morph = self.scene.pmx.morphs[0]
         morph.values[:] = (0.1, 0.5, -0.2)
-        self.file = written(self.scene.pmx)
+        self.file = case.write_model(self, self.scene.pmx)
         moved = scene.in_blender(self.scene.pmx.positions)
         moved[morph.indices] += scene.in_blender(morph.values)
         self.key.data.foreach_set("co", moved.ravel())
@@ -134,7 +134,7 @@ class Viewport(Live):
         other.armature.mmdskin.preview = True
         bpy.context.scene.frame_set(8)
         self.assert_live()
-        expected = skinned(written(other.pmx), other.bake_inputs())
+        expected = skinned(case.write_model(self, other.pmx), other.bake_inputs())
         self.assert_close(scene.evaluated_positions(other.mesh), expected, BAR)
 
     def test_a_copied_model_is_live_too(self):
@@ -155,7 +155,7 @@ class Viewport(Live):
         built = scene.Scene(pmx, "origin")
         built.armature.mmdskin.preview = True
         built.armature.pose.bones["センター"].location = (0.001, 0, 0)
-        expected = skinned(written(pmx), built.bake_inputs())
+        expected = skinned(case.write_model(self, pmx), built.bake_inputs())
         self.assert_close(scene.evaluated_positions(built.mesh), expected, BAR)
 
 
@@ -257,7 +257,7 @@ class Editing(Live):
         self.armature.mmdskin.preview = False
         self.mesh.shape_key_clear()
         self.scene.pmx.deform[self.scene.pmx.deform == scene.SDEF] = 1
-        self.file = written(self.scene.pmx)
+        self.file = case.write_model(self, self.scene.pmx)
         self.armature.mmdskin.preview = True
         bpy.context.scene.frame_set(3)
         self.mesh.shape_key_add(name="Basis", from_mix=False)

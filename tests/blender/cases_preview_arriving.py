@@ -3,9 +3,9 @@
 
 import os
 import sys
-import tempfile
 
 import bpy
+import case
 import numpy as np
 import scene
 from cases_panel import drawn_texts
@@ -22,11 +22,10 @@ class Arriving(Live):
 
     def setUp(self):
         super().setUp()
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
+        folder = case.folder(self)
         self.addCleanup(scene.clear)
-        self.path = os.path.join(temporary.name, "library.blend")
-        empty = os.path.join(temporary.name, "empty.blend")
+        self.path = os.path.join(folder, "library.blend")
+        empty = os.path.join(folder, "empty.blend")
         self.armature.mmdskin.preview = self.live
         bpy.ops.wm.save_as_mainfile(filepath=self.path, copy=True)
         scene.clear()

@@ -15,7 +15,7 @@ import imported
 import numpy as np
 import recorder
 import scene
-from cases_bake import skinned, written
+from cases_bake import skinned
 from cases_motion import dance
 from cases_panel import drawn_texts
 from cases_preview_arriving import Arriving
@@ -447,7 +447,7 @@ class SavedBy42(case.Case):
         super().setUp()
         if bpy.app.version < (4, 0):
             self.skipTest("Blender 3.4 crashes when it opens any file of 4.2")
-        self.shape = skinned(written(self.scene.pmx), self.scene.bake_inputs())
+        self.shape = skinned(case.write_model(self, self.scene.pmx), self.scene.bake_inputs())
         self.normals = turned(self.scene.pmx, self.scene.bake_inputs())
         bpy.ops.wm.open_mainfile(filepath=str(FILE))
         self.mesh = bpy.data.objects["model_mesh"]

@@ -9,7 +9,7 @@ import bpy
 import case
 import fingerprint
 import scene
-from cases_bake import bind_like_mmd_tools, skinned, written
+from cases_bake import bind_like_mmd_tools, skinned
 from live import BAR, Live
 
 
@@ -141,7 +141,7 @@ class Off(case.Case):
     def test_mute_of_the_sdef_driver_while_on(self):
         bind_like_mmd_tools(self.mesh)
         self.scene.armature.mmdskin.preview = True
-        expected = skinned(written(self.scene.pmx), self.scene.bake_inputs())
+        expected = skinned(case.write_model(self, self.scene.pmx), self.scene.bake_inputs())
         self.assert_close(scene.evaluated_positions(self.mesh), expected, BAR)
         self.assertEqual(self.mesh.modifiers["mmd_armature"].vertex_group, "")
 

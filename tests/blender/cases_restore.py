@@ -3,7 +3,6 @@
 
 import os
 import sys
-import tempfile
 
 import bmesh
 import bpy
@@ -48,9 +47,7 @@ class RestoreCase(case.Case):
         corners = np.empty(len(self.mesh.data.loops), np.int32)
         self.mesh.data.loops.foreach_get("vertex_index", corners)
         layer.data.foreach_set("uv", uvs[corners].astype(np.float32).ravel())
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = case.folder(self)
         self.path = self.write("模型.pmx", self.scene.pmx)
 
     def write(self, name, pmx):

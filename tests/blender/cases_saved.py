@@ -12,7 +12,7 @@ import sys
 import bpy
 import case
 import scene
-from cases_bake import skinned, written
+from cases_bake import skinned
 
 FILE = pathlib.Path(__file__).resolve().parent / "files" / "saved_by_0.1.blend"
 KEYS = ["Basis", "mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1", "ふくらみ"]
@@ -24,7 +24,7 @@ class SavedBy01(case.Case):
         self.mesh.data.shape_keys.reference_key.value = 0.0  # 5.0 makes it 1
         self.fresh = case.state(self.mesh)
         scene.pose(self.scene, seed=5)
-        self.live_shape = skinned(written(self.scene.pmx), self.scene.bake_inputs())
+        self.live_shape = skinned(case.write_model(self, self.scene.pmx), self.scene.bake_inputs())
         bpy.ops.wm.open_mainfile(filepath=str(FILE))
         self.mesh = bpy.data.objects["model_mesh"]
         self.second = bpy.data.objects["second_mesh"]

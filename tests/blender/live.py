@@ -7,7 +7,6 @@ import sys
 import bpy
 import case
 import scene
-from cases_bake import written
 
 HEIGHT = 20 * scene.SCALE  # of a model
 BAR = 1e-5 * HEIGHT
@@ -19,7 +18,7 @@ class Live(case.Case):
     def setUp(self):
         super().setUp()
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
-        self.file = written(self.scene.pmx)
+        self.file = case.write_model(self, self.scene.pmx)
         self.bones = self.scene.armature.pose.bones
         elbow = self.bones["ひじ.L"]
         elbow.rotation_mode = "XYZ"
