@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "python/arrays.h"
+#include "core/base/numbers.h"
+#include "python/arguments.h"
 #include "python/state.h"
 
 #include <math.h>
@@ -8,17 +9,12 @@ enum { POSITION, TARGET, UP, FOV, MEMBERS };
 
 static bool check_frames(const mmd_array *frames)
 {
-    if (frames->rank > 1) {
-        PyErr_Format(PyExc_ValueError, "frames: %d dimensions, expected a number or (F,)",
-                     frames->rank);
-        return false;
-    }
     const double *numbers = frames->data;
     size_t count = frames->rank ? frames->shape[0] : 1;
     for (size_t f = 0; f < count; f++)
         if (!isfinite(numbers[f])) {
             PyErr_Format(PyExc_ValueError, "frames: number %zu is %s", f,
-                         isnan(numbers[f]) ? "NaN" : "infinite");
+                         mmd_not_finite_name(numbers[f]));
             return false;
         }
     return true;
@@ -44,8 +40,7 @@ PyObject *mmd_py_camera_at(PyObject *self, PyObject *given)
     const mmd_camera_track *track = &mmd_motion_data(self)->camera;
     mmd_array frames = {0}, members[MEMBERS] = {{0}};
     float *numbers[MEMBERS];
-    bool made =
-        mmd_array_from(given, "frames", MMD_FLOAT64, false, &frames) && check_frames(&frames);
+    bool made = mmd_frames_take(given, "frames", &frames) && check_frames(&frames);
     bool batch = frames.rank == 1;
     size_t count = batch ? frames.shape[0] : 1;
     const size_t shape[] = {count, 3};

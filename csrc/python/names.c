@@ -3,6 +3,7 @@
 #include "python/names.h"
 
 #include "core/base/numbers.h"
+#include "python/arguments.h"
 #include "python/records.h"
 
 #include <math.h>
@@ -234,18 +235,13 @@ PyObject *mmd_py_sliders(PyObject *self, PyObject *given)
         memset(sliders.data, 0, count * sizeof(float));
     for (size_t i = 0; good && i < items.count; i++) {
         char name[96];
-        mmd_array value = {0};
+        float *weight = (float *)sliders.data + items.numbers[i];
         good = label(&items, i, "", name, sizeof name) &&
-               mmd_array_from(value_of(&items, i), name, MMD_FLOAT32, false, &value) &&
-               mmd_array_check_shape(&value, name, 0, NULL, "");
-        float weight = good ? *(const float *)value.data : 0;
-        if (!isfinite(weight)) {
-            PyErr_Format(PyExc_ValueError, "%s is %s", name, mmd_not_finite_name((double)weight));
+               mmd_numbers_take(value_of(&items, i), name, MMD_FLOAT32, 1, weight);
+        if (good && !isfinite(*weight)) {
+            PyErr_Format(PyExc_ValueError, "%s is %s", name, mmd_not_finite_name((double)*weight));
             good = false;
         }
-        if (good)
-            ((float *)sliders.data)[items.numbers[i]] = weight;
-        mmd_array_clear(&value);
     }
     PyObject *result = good ? Py_NewRef(sliders.object) : NULL;
     mmd_array_clear(&sliders);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/physics.h"
 
-#include "python/arrays.h"
+#include "python/arguments.h"
 
 /* The values of a Physics. */
 static PyObject *values_of(const mmd_physics *p)
@@ -36,23 +36,11 @@ PyObject *mmd_physics_object(mmd_state *state, const mmd_physics *physics)
 
 static bool take_count(PyObject *value, const char *name, int least, int most, int *count)
 {
-    if (!PyIndex_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected an integer, not %R", name,
-                     (PyObject *)Py_TYPE(value));
-        return false;
-    }
-    PyObject *index = PyNumber_Index(value);
-    int overflow = 0;
-    long number = index ? PyLong_AsLongAndOverflow(index, &overflow) : -1;
-    Py_XDECREF(index);
-    if (PyErr_Occurred())
-        return false;
-    if (overflow || number < least || number > most) {
-        PyErr_Format(PyExc_ValueError, "%s: %S, expected %d to %d", name, value, least, most);
-        return false;
-    }
-    *count = (int)number;
-    return true;
+    long number;
+    bool taken = mmd_integer_take(value, name, least, most, &number);
+    if (taken)
+        *count = (int)number;
+    return taken;
 }
 
 static bool take_truth(PyObject *value, bool *truth)
@@ -78,17 +66,6 @@ static bool take_start(PyObject *value, mmd_physics *physics)
     return !physics->starts || mmd_number_from(value, "Physics.start", &physics->start);
 }
 
-bool mmd_gravity_take(PyObject *value, const char *name, double gravity[3])
-{
-    mmd_array array = {0};
-    bool taken = mmd_array_from(value, name, MMD_FLOAT64, false, &array) &&
-                 mmd_array_check_shape(&array, name, 1, (size_t[]){3}, "");
-    for (int i = 0; taken && i < 3; i++)
-        gravity[i] = ((double *)array.data)[i];
-    mmd_array_clear(&array);
-    return taken;
-}
-
 /* The core refuses the same, but only what fits an int. */
 bool mmd_iterations_take(PyObject *value, const char *name, int *iterations)
 {
@@ -102,7 +79,7 @@ static bool take_fields(PyObject *record, mmd_physics *physics)
                           &fields[3], &fields[4], &fields[5], &fields[6], &fields[7], &fields[8]))
         return false;
     mmd_world_settings *world = &physics->world;
-    return mmd_gravity_take(fields[0], "Physics.gravity", world->gravity) &&
+    return mmd_numbers_take(fields[0], "Physics.gravity", MMD_FLOAT64, 3, world->gravity) &&
            mmd_number_from(fields[1], "Physics.hz", &world->hz) &&
            mmd_iterations_take(fields[2], "Physics.iterations", &world->iterations) &&
            take_ground(fields[3], world) && take_truth(fields[4], &world->damping_extra) &&

@@ -15,8 +15,7 @@ int mmd_physics_take(mmd_state *state, PyObject *argument, mmd_physics *physics)
 /* The Physics of settings. */
 PyObject *mmd_physics_object(mmd_state *state, const mmd_physics *physics);
 
-/* What a World is told alike. False with an exception that begins with `name`. */
-bool mmd_gravity_take(PyObject *value, const char *name, double gravity[3]);
+/* Of a World, too. False with an exception that begins with `name`. */
 bool mmd_iterations_take(PyObject *value, const char *name, int *iterations);
 
 #endif

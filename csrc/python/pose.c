@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Poses of a Model, by a motion and by local values. */
 #include "core/pose/pose.h"
+#include "python/arguments.h"
 #include "python/physics.h"
 #include "python/pose_arguments.h"
 #include "python/simulation.h"
@@ -86,7 +87,8 @@ PyObject *mmd_py_pose(PyObject *self, PyObject *args, PyObject *kwargs)
     int simulates = mmd_physics_take(state, given_physics, &physics);
     mmd_array frames = {0};
     PyObject *pose = NULL;
-    if (simulates >= 0 && mmd_motion_check(state, motion) && mmd_frames_take(frame, &frames)) {
+    if (simulates >= 0 && mmd_motion_check(state, motion) &&
+        mmd_frames_take(frame, "frame", &frames)) {
         mmd_pose_job job = {
             .frame_count = frames.rank ? frames.shape[0] : 1, .ik = ik, .frames = frames.data};
         pose = simulates ? mmd_simulate(self, motion, ik, &physics, &frames)

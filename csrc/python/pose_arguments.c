@@ -12,17 +12,6 @@ bool mmd_motion_check(mmd_state *state, PyObject *motion)
     return false;
 }
 
-bool mmd_frames_take(PyObject *frame, mmd_array *frames)
-{
-    PyObject *given = frame ? Py_NewRef(frame) : PyFloat_FromDouble(0);
-    bool taken = given && mmd_array_from(given, "frame", MMD_FLOAT64, false, frames);
-    Py_XDECREF(given);
-    if (taken && frames->rank > 1)
-        PyErr_Format(PyExc_ValueError, "frame: %d dimensions, expected a number or (F,)",
-                     frames->rank);
-    return taken && frames->rank <= 1;
-}
-
 /* Local values as two arrays, or as a dict of the bones that move. */
 static bool take_locals(PyObject *self, PyObject *given_translations, PyObject *given_rotations,
                         mmd_array *translations, mmd_array *rotations, mmd_pose_job *job,

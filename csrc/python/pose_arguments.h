@@ -11,9 +11,6 @@
 /* Whether it is a Motion or None. */
 bool mmd_motion_check(mmd_state *state, PyObject *motion);
 
-/* A number (NULL: 0) or (F,) as float64. */
-bool mmd_frames_take(PyObject *frame, mmd_array *frames);
-
 /* Local values as arguments, and the job of them, without outputs; zeroed but for the arguments. */
 typedef struct mmd_given_pose {
     PyObject *translations, *rotations, *weights; /* None: at rest */

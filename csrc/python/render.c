@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/skin/mesh.h"
 #include "gl/gl_render.h"
+#include "python/arguments.h"
 #include "python/render_scene.h"
 #include "python/slices.h"
 
@@ -126,17 +127,6 @@ static bool take_size(render_call *call, PyObject *size)
     call->job.width = (size_t)given[0];
     call->job.height = (size_t)given[1];
     return true;
-}
-
-static bool take_floats(PyObject *argument, const char *name, size_t count, float *out)
-{
-    mmd_array numbers = {0};
-    bool taken = mmd_array_from(argument, name, MMD_FLOAT32, false, &numbers) &&
-                 mmd_array_check_shape(&numbers, name, 1, &count, "");
-    if (taken)
-        memcpy(out, numbers.data, count * sizeof *out);
-    mmd_array_clear(&numbers);
-    return taken;
 }
 
 static bool take_wanted(render_call *call, PyObject *want)
@@ -281,8 +271,8 @@ static bool take_options(render_call *call, const render_options *given)
     }
     return check_backend(given->backend) && (!given->size || take_size(call, given->size)) &&
            (!given->background ||
-            take_floats(given->background, "background", 4, job->background)) &&
-           (!given->light || take_floats(given->light, "light", 3, job->light)) &&
+            mmd_numbers_take(given->background, "background", MMD_FLOAT32, 4, job->background)) &&
+           (!given->light || mmd_numbers_take(given->light, "light", MMD_FLOAT32, 3, job->light)) &&
            (!given->want || take_wanted(call, given->want)) &&
            mmd_scene_take_camera(&call->scene, call->state, given->camera);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/render_scene.h"
 
-#include <string.h>
+#include "python/arguments.h"
 
 enum { BOTH_SIDES = 0x01, EDGE = 0x10 }; /* flags of a material */
 
@@ -75,32 +75,19 @@ static bool take_floats(PyObject *record, size_t index, const char *field, size_
     char name[48];
     PyOS_snprintf(name, sizeof name, "materials[%zu].%s", index, field);
     PyObject *member = PyObject_GetAttrString(record, field);
-    mmd_array numbers = {0};
-    bool taken = member && mmd_array_from(member, name, MMD_FLOAT32, false, &numbers) &&
-                 mmd_array_check_shape(&numbers, name, count > 1, &count, "");
-    if (taken)
-        memcpy(out, numbers.data, count * sizeof *out);
-    mmd_array_clear(&numbers);
+    bool taken = member && mmd_numbers_take(member, name, MMD_FLOAT32, count, out);
     Py_XDECREF(member);
     return taken;
 }
 
 static bool take_integer(PyObject *record, size_t index, const char *field, long least, long *out)
 {
+    char name[48];
+    PyOS_snprintf(name, sizeof name, "materials[%zu].%s", index, field);
     PyObject *member = PyObject_GetAttrString(record, field);
-    if (!member)
-        return false;
-    int overflow = 0;
-    if (!PyIndex_Check(member))
-        PyErr_Format(PyExc_TypeError, "materials[%zu].%s: expected an integer, not %R", index,
-                     field, (PyObject *)Py_TYPE(member));
-    else
-        *out = PyLong_AsLongAndOverflow(member, &overflow);
-    if (!PyErr_Occurred() && (overflow || *out < least || *out > INT32_MAX))
-        PyErr_Format(PyExc_ValueError, "materials[%zu].%s: %S, expected %ld to %ld", index, field,
-                     member, least, (long)INT32_MAX);
-    Py_DECREF(member);
-    return !PyErr_Occurred();
+    bool taken = member && mmd_integer_take(member, name, least, INT32_MAX, out);
+    Py_XDECREF(member);
+    return taken;
 }
 
 static bool take_material(mmd_scene *scene, mmd_state *state, PyObject *record, size_t index)

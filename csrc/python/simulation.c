@@ -2,6 +2,7 @@
 #include "python/simulation.h"
 
 #include "core/physics/simulation.h"
+#include "python/arguments.h"
 #include "python/object_lock.h"
 #include "python/physics.h"
 #include "python/pose_arguments.h"
@@ -184,7 +185,7 @@ static PyObject *pose(PyObject *object, PyObject *frame)
     simulation_object *self = (simulation_object *)object;
     mmd_array frames = {0};
     PyObject *result = NULL;
-    if (mmd_frames_take(frame, &frames) && take(self)) {
+    if (mmd_frames_take(frame, "frame", &frames) && take(self)) {
         result = pose_frames(self->model, self->simulation, &frames);
         leave(self);
     }

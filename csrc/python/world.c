@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/physics/world.h"
 
+#include "python/arguments.h"
 #include "python/object_lock.h"
 #include "python/physics.h"
 #include "python/records.h"
@@ -70,7 +71,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                      &gravity, &settings->hz, &iterations, &ground, &contacts,
                                      &damping_extra, &joined_collide, &order))
         return NULL;
-    if ((gravity && !mmd_gravity_take(gravity, "gravity", settings->gravity)) ||
+    if ((gravity && !mmd_numbers_take(gravity, "gravity", MMD_FLOAT64, 3, settings->gravity)) ||
         (iterations && !mmd_iterations_take(iterations, "iterations", &settings->iterations)))
         return NULL;
     settings->ground = ground;
