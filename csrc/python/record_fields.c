@@ -35,13 +35,8 @@ PyObject *mmd_show_truth(const mmd_field *field, const mmd_shown *shown)
 static PyObject *vector(const float *numbers, size_t count)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-    for (size_t i = 0; tuple && i < count; i++) {
-        PyObject *number = PyFloat_FromDouble((double)numbers[i]);
-        if (!number)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SetItem(tuple, (Py_ssize_t)i, number);
-    }
+    for (size_t i = 0; tuple && i < count; i++)
+        mmd_tuple_put(&tuple, i, PyFloat_FromDouble((double)numbers[i]));
     return tuple;
 }
 
@@ -160,12 +155,8 @@ PyObject *mmd_show_frame_elements(const mmd_field *field, const mmd_shown *shown
     PyObject *tuple = PyTuple_New((Py_ssize_t)frame->element_count);
     for (size_t i = 0; tuple && i < frame->element_count; i++) {
         const mmd_frame_element *element = &frame->elements[i];
-        PyObject *item =
-            Py_BuildValue("(si)", element->kind == 0 ? "bone" : "morph", (int)element->index);
-        if (!item)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SetItem(tuple, (Py_ssize_t)i, item);
+        const char *kind = element->kind == 0 ? "bone" : "morph";
+        mmd_tuple_put(&tuple, i, Py_BuildValue("(si)", kind, (int)element->index));
     }
     return tuple;
 }

@@ -389,13 +389,8 @@ const mmd_record_type mmd_record_types[MMD_RECORD_COUNT] = {
 static PyObject *make_class(PyObject *namedtuple, const mmd_record_type *type)
 {
     PyObject *fields = PyTuple_New((Py_ssize_t)type->field_count);
-    for (size_t i = 0; fields && i < type->field_count; i++) {
-        PyObject *name = PyUnicode_FromString(type->fields[i].name);
-        if (!name)
-            Py_CLEAR(fields);
-        else
-            PyTuple_SetItem(fields, (Py_ssize_t)i, name);
-    }
+    for (size_t i = 0; fields && i < type->field_count; i++)
+        mmd_tuple_put(&fields, i, PyUnicode_FromString(type->fields[i].name));
     PyObject *arguments = fields ? Py_BuildValue("(sN)", type->name, fields) : NULL;
     PyObject *defaults = type->defaults ? type->defaults() : Py_NewRef(Py_None);
     PyObject *keywords =

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/records.h"
 
+void mmd_tuple_put(PyObject **tuple, size_t index, PyObject *item)
+{
+    if (item)
+        PyTuple_SetItem(*tuple, (Py_ssize_t)index, item);
+    else
+        Py_CLEAR(*tuple);
+}
+
 PyObject *mmd_record_of(mmd_state *state, mmd_record kind, const void *data, PyObject *owner)
 {
     const mmd_record_type *type = &mmd_record_types[kind];
     mmd_shown shown = {state, data, owner};
     PyObject *values = PyTuple_New((Py_ssize_t)type->field_count);
-    for (size_t i = 0; values && i < type->field_count; i++) {
-        PyObject *value = type->fields[i].make(&type->fields[i], &shown);
-        if (!value)
-            Py_CLEAR(values);
-        else
-            PyTuple_SetItem(values, (Py_ssize_t)i, value);
-    }
+    for (size_t i = 0; values && i < type->field_count; i++)
+        mmd_tuple_put(&values, i, type->fields[i].make(&type->fields[i], &shown));
     PyObject *record = values ? PyObject_CallObject(state->records[kind], values) : NULL;
     Py_XDECREF(values);
     return record;
@@ -23,13 +26,8 @@ PyObject *mmd_records_of(mmd_state *state, mmd_record kind, const void *data, si
 {
     const char *item = data;
     PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-    for (size_t i = 0; tuple && i < count; i++, item += mmd_record_types[kind].size) {
-        PyObject *record = mmd_record_of(state, kind, item, owner);
-        if (!record)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SetItem(tuple, (Py_ssize_t)i, record);
-    }
+    for (size_t i = 0; tuple && i < count; i++, item += mmd_record_types[kind].size)
+        mmd_tuple_put(&tuple, i, mmd_record_of(state, kind, item, owner));
     return tuple;
 }
 
@@ -41,13 +39,8 @@ PyObject *mmd_text_object(mmd_text text)
 PyObject *mmd_texts_object(const mmd_text *texts, size_t count)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-    for (size_t i = 0; tuple && i < count; i++) {
-        PyObject *text = mmd_text_object(texts[i]);
-        if (!text)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SetItem(tuple, (Py_ssize_t)i, text);
-    }
+    for (size_t i = 0; tuple && i < count; i++)
+        mmd_tuple_put(&tuple, i, mmd_text_object(texts[i]));
     return tuple;
 }
 

@@ -57,6 +57,9 @@ void *mmd_records_read(mmd_record kind, PyObject *records, const char *list, siz
 /* A tuple of what is given; a TypeError names the place. */
 PyObject *mmd_record_sequence(PyObject *given, const char *place);
 
+/* Puts an item into a new tuple; clears the tuple when the item is NULL. */
+void mmd_tuple_put(PyObject **tuple, size_t index, PyObject *item);
+
 PyObject *mmd_text_object(mmd_text text);
 PyObject *mmd_texts_object(const mmd_text *texts, size_t count);
 
