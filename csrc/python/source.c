@@ -68,7 +68,8 @@ bool mmd_write_target(PyObject *target, PyObject *bytes)
         done = close_file(file, done);
     else
         Py_XDECREF(file);
+    bool written = done != NULL;
     Py_XDECREF(path);
     Py_XDECREF(done);
-    return done != NULL;
+    return written;
 }

@@ -112,23 +112,30 @@ bool mmd_take_ik_enabled(const mmd_field *field, PyObject *value, mmd_taking *ta
 }
 
 /* How many values at its end a record may lack. */
-static size_t optional_count(const mmd_record_type *type)
+static bool count_optional(const mmd_record_type *type, size_t *count)
 {
-    PyObject *defaults = type->defaults ? type->defaults() : NULL;
-    size_t count = defaults ? (size_t)PyTuple_Size(defaults) : 0;
-    Py_XDECREF(defaults);
-    return count;
+    *count = 0;
+    if (!type->defaults)
+        return true;
+    PyObject *defaults = type->defaults();
+    if (!defaults)
+        return false;
+    *count = (size_t)PyTuple_Size(defaults);
+    Py_DECREF(defaults);
+    return true;
 }
 
 static bool take_record(mmd_record kind, PyObject *record, mmd_taking *taking, void *track)
 {
     const mmd_record_type *type = &mmd_record_types[kind];
+    size_t optional;
+    if (!count_optional(type, &optional))
+        return false;
     PyObject *values = PySequence_Tuple(record);
     if (!values && !PyErr_ExceptionMatches(PyExc_TypeError))
         return false;
     size_t given = values ? (size_t)PyTuple_Size(values) : 0;
-    bool good =
-        values && given <= type->field_count && given + optional_count(type) >= type->field_count;
+    bool good = values && given <= type->field_count && given + optional >= type->field_count;
     if (!good)
         PyErr_Format(PyExc_TypeError, "%s: expected a %s, not %R", taking->place, type->name,
                      (PyObject *)Py_TYPE(record));
