@@ -6,11 +6,11 @@
 
 #include <stddef.h>
 
+enum { BONES, MORPHS, MATERIALS, TEXTURES, DISPLAY_FRAMES, RIGID_BODIES, JOINTS, SECTIONS };
+
 /* `owner` is a capsule that frees the C model: the base of every view, so that views keep the data
    and nothing else. (numpy arrays take no part in garbage collection; a view that kept the Model
    which caches records with views could never be freed.) */
-enum { BONES, MORPHS, MATERIALS, TEXTURES, DISPLAY_FRAMES, RIGID_BODIES, JOINTS, SECTIONS };
-
 typedef struct model_object {
     PyObject_HEAD
     PyObject *owner;
@@ -93,6 +93,54 @@ static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extra
     return true;
 }
 
+/* What a Model is made of. */
+typedef struct model_parts {
+    mmd_model *model;
+    mmd_mesh *mesh;
+    mmd_rig *rig;
+    mmd_arena bones_at_rest;
+    mmd_mesh_extras extras;
+} model_parts;
+
+static bool read_parts(const char *data, Py_ssize_t size, model_parts *parts, mmd_error *err)
+{
+    parts->model = mmd_model_load((const uint8_t *)data, (size_t)size, err);
+    if (parts->model)
+        parts->mesh = mmd_mesh_of_model(parts->model, err);
+    if (parts->mesh)
+        parts->rig = mmd_rig_new(parts->model, err);
+    return parts->rig && find_extras(parts->model, &parts->bones_at_rest, &parts->extras, err);
+}
+
+static void free_parts(model_parts *parts)
+{
+    mmd_arena_free(&parts->bones_at_rest);
+    mmd_rig_free(parts->rig);
+    mmd_mesh_free(parts->mesh);
+    mmd_model_free(parts->model);
+}
+
+/* Takes the parts over, unless it fails. */
+static PyObject *wrap(mmd_state *state, model_parts *parts, PyObject *bytes)
+{
+    PyObject *owner = PyCapsule_New(parts->model, OWNER, NULL);
+    model_object *self = owner ? (model_object *)mmd_object_new(state->model_type) : NULL;
+    if (!self) {
+        Py_XDECREF(owner);
+        return NULL;
+    }
+    PyCapsule_SetDestructor(owner, free_owner);
+    self->owner = owner;
+    self->bytes = Py_NewRef(bytes);
+    self->model = parts->model;
+    self->mesh = parts->mesh;
+    self->rig = parts->rig;
+    self->bones_at_rest = parts->bones_at_rest;
+    self->variants.extras = parts->extras;
+    mmd_ring_init(&self->posers);
+    return (PyObject *)self;
+}
+
 static PyObject *load(mmd_state *state, PyObject *bytes)
 {
     char *data;
@@ -100,48 +148,15 @@ static PyObject *load(mmd_state *state, PyObject *bytes)
     if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0)
         return NULL;
     mmd_error err = {0};
-    mmd_model *model;
-    mmd_mesh *mesh = NULL;
-    mmd_rig *rig = NULL;
-    mmd_arena bones_at_rest = {0};
-    mmd_mesh_extras extras;
-    bool loaded = false;
+    model_parts parts = {0};
+    bool loaded;
     Py_BEGIN_ALLOW_THREADS
-    model = mmd_model_load((const uint8_t *)data, (size_t)size, &err);
-    if (model)
-        mesh = mmd_mesh_of_model(model, &err);
-    if (mesh)
-        rig = mmd_rig_new(model, &err);
-    if (rig)
-        loaded = find_extras(model, &bones_at_rest, &extras, &err);
+    loaded = read_parts(data, size, &parts, &err);
     Py_END_ALLOW_THREADS
-    if (!loaded) {
-        mmd_arena_free(&bones_at_rest);
-        mmd_rig_free(rig);
-        mmd_mesh_free(mesh);
-        mmd_model_free(model);
-        return mmd_raise(state, &err);
-    }
-    PyObject *owner = PyCapsule_New(model, OWNER, free_owner);
-    model_object *self = owner ? (model_object *)mmd_object_new(state->model_type) : NULL;
-    if (!self) {
-        if (!owner)
-            mmd_model_free(model);
-        Py_XDECREF(owner);
-        mmd_arena_free(&bones_at_rest);
-        mmd_rig_free(rig);
-        mmd_mesh_free(mesh);
-        return NULL;
-    }
-    self->owner = owner;
-    self->bytes = Py_NewRef(bytes);
-    self->model = model;
-    self->mesh = mesh;
-    self->rig = rig;
-    self->bones_at_rest = bones_at_rest;
-    self->variants.extras = extras;
-    mmd_ring_init(&self->posers);
-    return (PyObject *)self;
+    PyObject *model = loaded ? wrap(state, &parts, bytes) : mmd_raise(state, &err);
+    if (!model)
+        free_parts(&parts);
+    return model;
 }
 
 PyObject *mmd_py_load_model(PyObject *module, PyObject *source)
