@@ -41,14 +41,11 @@ static const struct {
                        [SEGMENTS] = {"segments", MMD_FLOAT32},
                        [PARENTS] = {"parents", MMD_INT32}};
 
-const mmd_mesh *mmd_mesh_mesh(PyObject *mesh)
+const mmd_mesh *mmd_mesh_data(PyObject *mesh, mmd_variants **variants)
 {
-    return ((mesh_object *)mesh)->mesh;
-}
-
-mmd_variants *mmd_mesh_variants(PyObject *mesh)
-{
-    return &((mesh_object *)mesh)->variants;
+    mesh_object *self = (mesh_object *)mesh;
+    *variants = &self->variants;
+    return self->mesh;
 }
 
 /* One (indices, offsets) pair into `morph`, whose memory the two copies added to `kept` hold. */
@@ -137,50 +134,60 @@ static bool check_shapes(const mmd_array given[ARRAYS])
     return true;
 }
 
-static bool build(mesh_object *self, PyObject *const objects[ARRAYS], PyObject *morphs,
-                  mmd_state *state)
+/* Copies of the arrays that are given, which the object owns. */
+static bool take_arrays(mesh_object *self, PyObject *const objects[ARRAYS], mmd_array given[ARRAYS])
+{
+    for (int i = 0; i < ARRAYS; i++) {
+        if (!objects[i] || objects[i] == Py_None)
+            continue;
+        if (!mmd_array_from(objects[i], arguments[i].name, arguments[i].dtype, true, &given[i]))
+            return false;
+        self->arrays[i] = given[i].object;
+    }
+    return check_shapes(given);
+}
+
+static bool make_mesh(mesh_object *self, const mmd_array given[ARRAYS], const mmd_morph *morphs)
+{
+    const mmd_mesh_desc desc = {.vertex_count = given[POSITIONS].shape[0],
+                                .positions = given[POSITIONS].data,
+                                .normals = given[NORMALS].data,
+                                .tangents = given[TANGENTS].data,
+                                .tangent_width = given[TANGENTS].shape[1],
+                                .influence_count = given[BONE_INDICES].shape[1],
+                                .bone_indices = given[BONE_INDICES].data,
+                                .bone_weights = given[BONE_WEIGHTS].data,
+                                .deform = given[DEFORM].data,
+                                .sdef = given[SDEF].data,
+                                .morph_count = (size_t)PyTuple_Size(self->morphs),
+                                .morphs = morphs};
+    mmd_mesh_extras *extras = &self->variants.extras;
+    *extras = (mmd_mesh_extras){.triangles = given[TRIANGLES].data,
+                                .triangle_count = given[TRIANGLES].shape[0],
+                                .centers = given[CENTERS].data,
+                                .segments = given[SEGMENTS].data,
+                                .segment_count = given[SEGMENTS].shape[0],
+                                .parents = given[PARENTS].data,
+                                .parent_count = given[PARENTS].shape[0]};
+    mmd_error err = {0};
+    bool made;
+    Py_BEGIN_ALLOW_THREADS
+    self->mesh = mmd_mesh_new(&desc, &err);
+    made = self->mesh && mmd_mesh_extras_check(self->mesh, extras, &err);
+    Py_END_ALLOW_THREADS
+    if (!made)
+        mmd_raise(mmd_state_of((PyObject *)self), &err);
+    return made;
+}
+
+static bool build(mesh_object *self, PyObject *const objects[ARRAYS], PyObject *morphs)
 {
     mmd_array given[ARRAYS] = {{0}};
     mmd_morph *list = NULL;
-    bool taken = true;
-    for (int i = 0; taken && i < ARRAYS; i++) {
-        if (!objects[i] || objects[i] == Py_None)
-            continue;
-        taken = mmd_array_from(objects[i], arguments[i].name, arguments[i].dtype, true, &given[i]);
-        self->arrays[i] = given[i].object; /* the object owns the reference from here on */
-    }
-    taken = taken && check_shapes(given) && take_morphs(morphs, self, &list);
-    if (taken) {
-        mmd_mesh_desc desc = {.vertex_count = given[POSITIONS].shape[0],
-                              .positions = given[POSITIONS].data,
-                              .normals = given[NORMALS].data,
-                              .tangents = given[TANGENTS].data,
-                              .tangent_width = given[TANGENTS].shape[1],
-                              .influence_count = given[BONE_INDICES].shape[1],
-                              .bone_indices = given[BONE_INDICES].data,
-                              .bone_weights = given[BONE_WEIGHTS].data,
-                              .deform = given[DEFORM].data,
-                              .sdef = given[SDEF].data,
-                              .morph_count = (size_t)PyTuple_Size(self->morphs),
-                              .morphs = list};
-        mmd_error err = {0};
-        mmd_mesh_extras *extras = &self->variants.extras;
-        *extras = (mmd_mesh_extras){.triangles = given[TRIANGLES].data,
-                                    .triangle_count = given[TRIANGLES].shape[0],
-                                    .centers = given[CENTERS].data,
-                                    .segments = given[SEGMENTS].data,
-                                    .segment_count = given[SEGMENTS].shape[0],
-                                    .parents = given[PARENTS].data,
-                                    .parent_count = given[PARENTS].shape[0]};
-        Py_BEGIN_ALLOW_THREADS
-        self->mesh = mmd_mesh_new(&desc, &err);
-        taken = self->mesh && mmd_mesh_extras_check(self->mesh, extras, &err);
-        Py_END_ALLOW_THREADS
-        if (!taken)
-            mmd_raise(state, &err);
-    }
+    bool built = take_arrays(self, objects, given) && take_morphs(morphs, self, &list) &&
+                 make_mesh(self, given, list);
     PyMem_Free(list);
-    return taken;
+    return built;
 }
 
 static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -202,7 +209,7 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         }
     PyObject *none = PyTuple_New(0);
     PyObject *self = none ? mmd_object_new(type) : NULL;
-    if (self && !build((mesh_object *)self, objects, morphs ? morphs : none, mmd_state_of(self)))
+    if (self && !build((mesh_object *)self, objects, morphs ? morphs : none))
         Py_CLEAR(self);
     Py_XDECREF(none);
     return self;

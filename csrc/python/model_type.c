@@ -32,11 +32,6 @@ static void free_owner(PyObject *owner)
     mmd_model_free(PyCapsule_GetPointer(owner, OWNER));
 }
 
-const mmd_mesh *mmd_model_mesh(PyObject *model)
-{
-    return ((model_object *)model)->mesh;
-}
-
 const mmd_rig *mmd_model_rig(PyObject *model)
 {
     return ((model_object *)model)->rig;
@@ -47,9 +42,18 @@ PyObject **mmd_model_numbers(PyObject *model, mmd_named kind)
     return &((model_object *)model)->numbers[kind];
 }
 
-mmd_variants *mmd_model_variants(PyObject *model)
+const mmd_mesh *mmd_mesh_take(mmd_state *state, PyObject *argument, mmd_variants **variants)
 {
-    return &((model_object *)model)->variants;
+    if (Py_TYPE(argument) == state->mesh_type)
+        return mmd_mesh_data(argument, variants);
+    if (Py_TYPE(argument) != state->model_type) {
+        PyErr_Format(PyExc_TypeError, "mesh: expected a Model or a Mesh, not %R",
+                     (PyObject *)Py_TYPE(argument));
+        return NULL;
+    }
+    model_object *model = (model_object *)argument;
+    *variants = &model->variants;
+    return model->mesh;
 }
 
 mmd_ring *mmd_model_posers(PyObject *model)

@@ -31,26 +31,22 @@ typedef struct render_call {
     mmd_array made[OUTPUTS];
 } render_call;
 
-static bool take_mesh(render_call *call, PyObject *mesh, const mmd_mesh **out)
+static bool take_mesh(render_call *call, PyObject *mesh)
 {
-    bool is_model = Py_TYPE(mesh) == call->state->model_type;
-    if (!is_model && Py_TYPE(mesh) != call->state->mesh_type) {
-        PyErr_Format(PyExc_TypeError, "mesh: expected a Model or a Mesh, not %R",
-                     (PyObject *)Py_TYPE(mesh));
+    mmd_variants *variants;
+    const mmd_mesh *data = mmd_mesh_take(call->state, mesh, &variants);
+    if (!data)
         return false;
-    }
-    *out = is_model ? mmd_model_mesh(mesh) : mmd_mesh_mesh(mesh);
-    const mmd_mesh_extras *extras =
-        &(is_model ? mmd_model_variants(mesh) : mmd_mesh_variants(mesh))->extras;
+    const mmd_mesh_extras *extras = &variants->extras;
     if (!extras->triangles) {
         PyErr_SetString(PyExc_ValueError, "mesh: it has no triangles, Mesh(..., triangles=)");
         return false;
     }
-    call->job.vertex_count = (*out)->vertex_count;
+    call->job.vertex_count = data->vertex_count;
     call->job.triangles = extras->triangles;
     call->job.triangle_count = extras->triangle_count;
     call->job.uv_frames = 1;
-    if (is_model) {
+    if (Py_TYPE(mesh) == call->state->model_type) {
         call->job.uvs = mmd_model_data(mesh)->uvs;
         call->job.edge_scales = mmd_model_data(mesh)->edge_scales;
     }
@@ -291,7 +287,6 @@ PyObject *mmd_py_render(PyObject *module, PyObject *args, PyObject *kwargs)
                             .backend = "auto",
                             .samples = 1};
     render_call call = {.state = mmd_state_of_module(module)};
-    const mmd_mesh *found;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOpOOOOns:render", names, &mesh, &skinned,
                                      &given.size, &given.camera, &given.background, &given.light,
                                      &edges, &given.want, &given.materials, &given.uvs,
@@ -299,8 +294,8 @@ PyObject *mmd_py_render(PyObject *module, PyObject *args, PyObject *kwargs)
         return NULL;
     call.job.edges = edges;
     PyObject *result = NULL;
-    if (take_mesh(&call, mesh, &found) && take_skinned(&call, skinned) &&
-        take_options(&call, &given) && take_surface(&call, mesh, &given)) {
+    if (take_mesh(&call, mesh) && take_skinned(&call, skinned) && take_options(&call, &given) &&
+        take_surface(&call, mesh, &given)) {
         count_frames(&call);
         result = execute(&call);
     }

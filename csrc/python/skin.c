@@ -103,17 +103,8 @@ static bool take_options(skin_call *call, const char *method, const char *blend,
 
 static bool take_mesh(skin_call *call, PyObject *mesh)
 {
-    if (Py_TYPE(mesh) == call->state->model_type) {
-        call->job.mesh = mmd_model_mesh(mesh);
-        call->variants = mmd_model_variants(mesh);
-    } else if (Py_TYPE(mesh) == call->state->mesh_type) {
-        call->job.mesh = mmd_mesh_mesh(mesh);
-        call->variants = mmd_mesh_variants(mesh);
-    } else {
-        PyErr_Format(PyExc_TypeError, "mesh: expected a Model or a Mesh, not %R",
-                     (PyObject *)Py_TYPE(mesh));
-    }
     call->mesh_object = mesh;
+    call->job.mesh = mmd_mesh_take(call->state, mesh, &call->variants);
     return call->job.mesh != NULL;
 }
 
@@ -173,6 +164,25 @@ static int output_shape(const skin_call *call, int output, size_t shape[3])
     return rank;
 }
 
+static bool check_overlaps(const skin_call *call)
+{
+    const struct {
+        const mmd_array *array;
+        const char *name;
+    } others[] = {{&call->matrices, "bone_matrices"},
+                  {&call->weights, "morph_weights"},
+                  {&call->outputs[OUT_POSITIONS], output_names[OUT_POSITIONS]},
+                  {&call->outputs[OUT_NORMALS], output_names[OUT_NORMALS]}};
+    for (int i = 0; i < OUTPUTS; i++)
+        for (int k = 0; k < 2 + i; k++)
+            if (mmd_array_overlap(&call->outputs[i], others[k].array)) {
+                PyErr_Format(PyExc_ValueError, "%s: overlaps with %s", output_names[i],
+                             others[k].name);
+                return false;
+            }
+    return true;
+}
+
 static bool take_outputs(skin_call *call, PyObject *out)
 {
     int is_skinned = PyObject_IsInstance(out, call->state->records[MMD_RECORD_SKINNED]);
@@ -196,21 +206,7 @@ static bool take_outputs(skin_call *call, PyObject *out)
         if (call->wanted[i] && !mmd_array_for_output(member, name, rank, shape, &call->outputs[i]))
             return false;
     }
-    const struct {
-        const mmd_array *array;
-        const char *name;
-    } others[] = {{&call->matrices, "bone_matrices"},
-                  {&call->weights, "morph_weights"},
-                  {&call->outputs[OUT_POSITIONS], output_names[OUT_POSITIONS]},
-                  {&call->outputs[OUT_NORMALS], output_names[OUT_NORMALS]}};
-    for (int i = 0; i < OUTPUTS; i++)
-        for (int k = 0; k < 2 + i; k++)
-            if (mmd_array_overlap(&call->outputs[i], others[k].array)) {
-                PyErr_Format(PyExc_ValueError, "%s: overlaps with %s", output_names[i],
-                             others[k].name);
-                return false;
-            }
-    return true;
+    return check_overlaps(call);
 }
 
 static bool make_outputs(skin_call *call)

@@ -69,13 +69,13 @@ bool mmd_records_add(PyObject *module, mmd_state *state);
 extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec, mmd_world_spec;
 extern PyType_Spec mmd_simulation_spec;
 
-/* The mesh of a Model or a Mesh, borrowed. */
-const mmd_mesh *mmd_model_mesh(PyObject *model);
-const mmd_mesh *mmd_mesh_mesh(PyObject *mesh);
+/* The mesh of a Model or a Mesh and what methods need beside, borrowed; NULL with an exception for
+   whatever else. */
+const mmd_mesh *mmd_mesh_take(mmd_state *state, PyObject *argument, mmd_variants **variants);
 mmd_ring *mmd_model_posers(PyObject *model);
 mmd_ring *mmd_motion_posers(PyObject *motion);
-mmd_variants *mmd_model_variants(PyObject *model);
-mmd_variants *mmd_mesh_variants(PyObject *mesh);
+/* Of a Mesh, in mesh_type.c. */
+const mmd_mesh *mmd_mesh_data(PyObject *mesh, mmd_variants **variants);
 /* (V,3), a view that keeps the Model or Mesh; made at first use. */
 PyObject *mmd_centers_of_rotation(PyObject *self, const mmd_mesh *mesh, mmd_variants *variants);
 const mmd_model *mmd_model_data(PyObject *model);
