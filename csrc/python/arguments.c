@@ -24,6 +24,19 @@ bool mmd_integer_take(PyObject *value, const char *name, long least, long most, 
     return true;
 }
 
+bool mmd_number_take(PyObject *value, const char *name, double *number)
+{
+    *number = PyFloat_AsDouble(value);
+    if (!PyErr_Occurred())
+        return true;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_ValueError, "%s: %S is too large", name, value);
+    else if (PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: expected a number, not %R", name,
+                     (PyObject *)Py_TYPE(value));
+    return false;
+}
+
 bool mmd_numbers_take(PyObject *value, const char *name, mmd_dtype dtype, size_t count, void *out)
 {
     mmd_array numbers = {0};

@@ -9,6 +9,9 @@
 /* An integer, or whatever stands for one, of `least` to `most`. */
 bool mmd_integer_take(PyObject *value, const char *name, long least, long most, long *out);
 
+/* A float, or a whole number that a double holds. */
+bool mmd_number_take(PyObject *value, const char *name, double *out);
+
 /* `count` numbers, float32 or float64, into `out`: an array (count,), or for 1 a number. */
 bool mmd_numbers_take(PyObject *value, const char *name, mmd_dtype dtype, size_t count, void *out);
 

@@ -175,19 +175,6 @@ bool mmd_is_bool(PyObject *value)
     return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
 }
 
-bool mmd_number_from(PyObject *argument, const char *name, double *number)
-{
-    *number = PyFloat_AsDouble(argument);
-    if (!PyErr_Occurred())
-        return true;
-    if (PyErr_ExceptionMatches(PyExc_OverflowError))
-        PyErr_Format(PyExc_ValueError, "%s: %S is too large", name, argument);
-    else if (PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Format(PyExc_TypeError, "%s: expected a number, not %R", name,
-                     (PyObject *)Py_TYPE(argument));
-    return false;
-}
-
 static bool is_real(mmd_dtype dtype)
 {
     return dtype == MMD_FLOAT32 || dtype == MMD_FLOAT64;

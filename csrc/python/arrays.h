@@ -36,9 +36,6 @@ int mmd_arrays_init(void);
 /* Whether it is a truth, Python's or numpy's, and not a number. */
 bool mmd_is_bool(PyObject *value);
 
-/* A float, or a whole number that a double holds. */
-bool mmd_number_from(PyObject *argument, const char *name, double *number);
-
 /* A read-only array over memory that `owner` keeps alive. */
 PyObject *mmd_array_view(mmd_dtype dtype, const void *data, int rank, const size_t *shape,
                          PyObject *owner);

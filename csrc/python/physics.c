@@ -57,13 +57,13 @@ static bool take_ground(PyObject *value, mmd_world_settings *world)
     if (mmd_is_bool(value))
         return take_truth(value, &world->ground);
     world->ground = true;
-    return mmd_number_from(value, "Physics.ground", &world->ground_height);
+    return mmd_number_take(value, "Physics.ground", &world->ground_height);
 }
 
 static bool take_start(PyObject *value, mmd_physics *physics)
 {
     physics->starts = value != Py_None;
-    return !physics->starts || mmd_number_from(value, "Physics.start", &physics->start);
+    return !physics->starts || mmd_number_take(value, "Physics.start", &physics->start);
 }
 
 /* The core refuses the same, but only what fits an int. */
@@ -80,12 +80,12 @@ static bool take_fields(PyObject *record, mmd_physics *physics)
         return false;
     mmd_world_settings *world = &physics->world;
     return mmd_numbers_take(fields[0], "Physics.gravity", MMD_FLOAT64, 3, world->gravity) &&
-           mmd_number_from(fields[1], "Physics.hz", &world->hz) &&
+           mmd_number_take(fields[1], "Physics.hz", &world->hz) &&
            mmd_iterations_take(fields[2], "Physics.iterations", &world->iterations) &&
            take_ground(fields[3], world) && take_truth(fields[4], &world->damping_extra) &&
            take_truth(fields[5], &world->joined_collide) && take_start(fields[6], physics) &&
            take_count(fields[7], "Physics.settle", 0, MMD_SIMULATION_SETTLE, &physics->settle) &&
-           mmd_number_from(fields[8], "Physics.teleport", &physics->teleport);
+           mmd_number_take(fields[8], "Physics.teleport", &physics->teleport);
 }
 
 int mmd_physics_take(mmd_state *state, PyObject *argument, mmd_physics *physics)

@@ -2,7 +2,7 @@
 #include "core/skin/skin.h"
 #include "core/base/error.h"
 #include "gl/gl_skin.h"
-#include "python/arrays.h"
+#include "python/arguments.h"
 #include "python/slices.h"
 
 #include <stdio.h>
@@ -84,7 +84,7 @@ static bool take_options(skin_call *call, const char *method, const char *blend,
     double correction = 1;
     if (!choose("method", method, methods, &chosen_method) ||
         !choose("sdef_blend", blend, blends, &chosen_blend) ||
-        (given_correction && !mmd_number_from(given_correction, "correction", &correction)))
+        (given_correction && !mmd_number_take(given_correction, "correction", &correction)))
         return false;
     call->job.method = (mmd_method)chosen_method;
     call->job.sdef_blend = (mmd_sdef_blend)chosen_blend;

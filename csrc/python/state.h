@@ -70,19 +70,20 @@ extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec, mmd_world_spe
 extern PyType_Spec mmd_simulation_spec;
 
 /* The mesh of a Model or a Mesh and what methods need beside, borrowed; NULL with an exception for
-   whatever else. */
+   whatever else. The second is of a Mesh, in mesh_type.c. */
 const mmd_mesh *mmd_mesh_take(mmd_state *state, PyObject *argument, mmd_variants **variants);
-mmd_ring *mmd_model_posers(PyObject *model);
-mmd_ring *mmd_motion_posers(PyObject *motion);
-/* Of a Mesh, in mesh_type.c. */
 const mmd_mesh *mmd_mesh_data(PyObject *mesh, mmd_variants **variants);
 /* (V,3), a view that keeps the Model or Mesh; made at first use. */
 PyObject *mmd_centers_of_rotation(PyObject *self, const mmd_mesh *mesh, mmd_variants *variants);
+
+/* What a Model and a Motion hold, borrowed. */
 const mmd_model *mmd_model_data(PyObject *model);
 const mmd_rig *mmd_model_rig(PyObject *model);
+mmd_ring *mmd_model_posers(PyObject *model);
 /* Where a model keeps {name: index} once it is made. */
 PyObject **mmd_model_numbers(PyObject *model, mmd_named kind);
 const mmd_motion *mmd_motion_data(PyObject *motion);
+mmd_ring *mmd_motion_posers(PyObject *motion);
 
 /* The whole contents of a path or of a bytes-like object, as bytes. */
 PyObject *mmd_read_source(PyObject *source);
