@@ -236,13 +236,13 @@ static PyObject *step_to(simulation_object *self, const mmd_pose_job *job, doubl
 
 static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"translations", "rotations", "morph_weights", "seconds", NULL};
+    static char *names[] = {"translations", "rotations", "morph_weights", "seconds", "ik", NULL};
     simulation_object *self = (simulation_object *)object;
     mmd_given_pose given = {.translations = Py_None, .rotations = Py_None, .weights = Py_None};
     double seconds = 1.0 / 30;
     PyObject *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOd:step", names, &given.translations,
-                                     &given.rotations, &given.weights, &seconds))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOd$O:step", names, &given.translations,
+                                     &given.rotations, &given.weights, &seconds, &given.ik))
         return NULL;
     bool taken = mmd_given_take(self->model, &given);
     if (taken && given.batch) {
@@ -256,7 +256,8 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
 }
 
 static const char step_doc[] =
-    "step($self, /, translations=None, rotations=None, morph_weights=None, seconds=1/30)\n--\n\n"
+    "step($self, /, translations=None, rotations=None, morph_weights=None, seconds=1/30, *, "
+    "ik=True)\n--\n\n"
     "The Pose after `seconds` in which the bones go from the pose given before to this one; for "
     "an\n"
     "animation of your own, in a Simulation without a motion. The first call, also after reset() "
@@ -265,7 +266,9 @@ static const char step_doc[] =
     "translations, rotations, morph_weights: of one frame, as of Model.pose_from(); None: at "
     "rest.\n"
     "seconds: 0 to 3600, in equal steps of at most 1 / Physics.hz; in less than 1e-5 bodies that\n"
-    "physics moves stay where they are.\n\n"
+    "physics moves stay where they are.\n"
+    "ik: whether IK runs on this way, or (B,) booleans: of which bones; never in a Simulation\n"
+    "without.\n\n"
     "Raises ValueError, also with a motion; then nothing has changed.";
 
 static PyObject *get_frame(PyObject *object, void *unused)

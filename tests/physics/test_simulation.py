@@ -251,6 +251,42 @@ def test_steps_go_where_a_motion_goes(chain):
         assert np.isclose(simulation.frame, frame)
 
 
+def test_ik_is_switched_from_step_to_step():
+    """As by the keys of a motion: a hanging body shows where IK has its leg."""
+    file = pmx.PMX(
+        bones=[
+            pmx.Bone("leg", position=(0, 8, 0)),
+            pmx.Bone("knee", position=(0, 4, -0.5), parent=0),
+            pmx.Bone("foot", position=(0, 0, 0), parent=1),
+            pmx.Bone("goal", position=(0, 0, 0), layer=1),
+            pmx.Bone("lace", position=(0, 0, 0.5), parent=2),
+        ]
+    )
+    file.bones[3].ik = pmx.IK(2, 20, 1.0, [pmx.IKLink(1), pmx.IKLink(0)])
+    file.rigid_bodies = [
+        hanging.ball(2, (0, 0, 0), FOLLOWS),
+        hanging.ball(4, (0, -0.5, 0.5), PHYSICS),
+    ]
+    file.joints = [hanging.joint(0, 1, (0, 0, 0.5), **hanging.MIDDLE_LIMITS)]
+    model = hanging.load(file)
+    frames = np.arange(12)
+    moves = np.stack([0 * frames, frames / 6, frames / 5], axis=1)
+    on = np.isin(frames, (0, 1, 2, 7, 8))[:, None]
+    motion = mmdskin.Motion.from_tracks(
+        [("goal", frames, moves, None, None)], properties=(frames, None, ["goal"], on)
+    )
+    wanted = model.pose(motion, frames, physics=True).bone_matrices
+    without = model.pose(motion, frames, physics=True, ik=False).bone_matrices
+    assert np.abs(wanted - without)[:, 4].max() > 0.1
+    simulation = mmdskin.Simulation(model)
+    for frame in np.arange(23) / 2:
+        place = np.array([np.interp(frame, frames, moves[:, k]) for k in range(3)])
+        switched = [bool(on[int(frame), 0])] * 5 if frame < 6 else bool(on[int(frame), 0])
+        pose = simulation.step({"goal": (place, None)}, seconds=1 / 60, ik=switched)
+        if frame == int(frame):
+            assert np.allclose(pose.bone_matrices, wanted[int(frame)], rtol=0, atol=1e-4)
+
+
 def test_bones_turn_the_short_way_in_a_step(chain):
     turn = {"root": (None, (0, 0, -np.sin(0.2), -np.cos(0.2)))}
     other = {"root": (None, (0, 0, np.sin(0.2), np.cos(0.2)))}

@@ -20,6 +20,10 @@ static bool locals_init(mmd_arena *arena, const mmd_given *given, mmd_locals_giv
 bool mmd_given_init(mmd_arena *arena, size_t bone_count, size_t morph_count, mmd_given *given)
 {
     *given = (mmd_given){.bone_count = bone_count, .morph_count = morph_count};
+    given->ik = mmd_arena_alloc(arena, bone_count, sizeof *given->ik);
+    if (!given->ik)
+        return false;
+    memset(given->ik, 1, bone_count);
     return locals_init(arena, given, &given->from) && locals_init(arena, given, &given->to) &&
            locals_init(arena, given, &given->now);
 }
@@ -50,6 +54,8 @@ void mmd_given_aim(mmd_given *given, const mmd_pose_job *job)
     copy_locals(given, &given->now, &given->from);
     take_numbers(job->translations, 3 * given->bone_count, given->to.translations);
     take_numbers(job->given_sliders, given->morph_count, given->to.sliders);
+    for (size_t i = 0; i < given->bone_count; i++)
+        given->ik[i] = job->ik && (!job->ik_bones || job->ik_bones[i]);
     for (size_t i = 0; i < given->bone_count; i++) {
         double q[4] = {0, 0, 0, 1};
         for (size_t k = 0; job->rotations && k < 4; k++)

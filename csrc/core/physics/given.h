@@ -13,6 +13,7 @@ typedef struct mmd_locals_given {
 typedef struct mmd_given {
     size_t bone_count, morph_count;
     mmd_locals_given from, to, now;
+    uint8_t *ik; /* (B,) 1: the IK of this bone runs, on all of the way */
 } mmd_given;
 
 /* At rest. False when memory is short. */
