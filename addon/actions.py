@@ -33,6 +33,24 @@ _POINT = {  # members of a keyframe and their numbers; of enumerations the numbe
     "back": 1,
     "period": 1,
 }
+_SHAPE = ("co", "handle_left", "handle_right", "interpolation", "easing")
+_STRIP = (  # members of an NLA strip
+    "frame_start",
+    "frame_end",
+    "action_frame_start",
+    "action_frame_end",
+    "repeat",
+    "scale",
+    "blend_in",
+    "blend_out",
+    "use_reverse",
+    "blend_type",
+    "extrapolation",
+    "influence",
+    "use_animated_influence",
+    "use_animated_time",
+    "mute",
+)
 _ENUMS = ("handle_left_type", "handle_right_type", "interpolation", "easing", "type")
 # What foreach_set passes over, so that it takes a loop; and foreach_get, at least in linked actions.
 _SET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else ("handle_left_type", "handle_right_type")
@@ -227,6 +245,33 @@ def plays_like(
     slots = getattr(action, "slots", None)
     others = _of_slot(action, slots.get(slot) if slots is not None else None)
     return _content(played(player)) == _content(others)
+
+
+def mixing(data: bpy.types.AnimData) -> str:
+    """Which actions play in animation data, and how strips lay them over each other."""
+    parts = [data.action.name_full if data.action else "", slot_of(data), data.use_nla]
+    parts += [data.action_influence, data.action_blend_type, data.action_extrapolation]
+    for track in data.nla_tracks:
+        for strip in track.strips:
+            parts += [track.mute, track.is_solo]
+            parts += [getattr(strip, name) for name in _STRIP]
+            parts += [strip.action.name_full if strip.action else "", slot_of(strip)]
+    return repr(parts)
+
+
+def shape(curve: bpy.types.FCurve) -> bytes:
+    """All by which the values of a curve differ from those of another."""
+    kind = curve.data_path, curve.array_index, curve.mute, curve.extrapolation
+    modifiers = [
+        [
+            getattr(modifier, name)
+            for name in modifier.bl_rna.properties.keys()  # noqa: SIM118
+            if modifier.bl_rna.properties[name].type in {"FLOAT", "INT", "BOOLEAN", "ENUM"}
+        ]
+        for modifier in curve.modifiers
+    ]
+    members = [_member(curve, name).tobytes() for name in _SHAPE]
+    return b"".join([repr((kind, modifiers)).encode(), *members])
 
 
 def _content(found):

@@ -5,22 +5,47 @@ Constraints of bones do not act: append, fixed axes and IK are mmdskin's. Only w
 or switch of mmd_tools lets the IK of a bone act is read from the scene.
 """
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import bpy
 import numpy as np
 
-from . import file_pose, mmd_tools, model_file, quaternions, rig_constraints, sliders
+from . import (
+    file_pose,
+    mmd_tools,
+    model_file,
+    physics_settings,
+    quaternions,
+    rig_constraints,
+    sliders,
+)
 
 SOURCE = "IK"  # the item of the setting
 
 
 class Settings(NamedTuple):
     model_path: str  # may be empty: the file that the armature came from is looked for
+    physics: physics_settings.Settings | None = None  # None where nothing was simulated
+    fps: float = 30.0  # of the scene
 
 
-def settings_of(armature: bpy.types.Object, given: dict | None = None) -> Settings | None:
+class Local(NamedTuple):
+    """What the bones and sliders of the file's model are given, in its axes; nothing is solved."""
+
+    translations: np.ndarray  # (B, 3) float64
+    rotations: np.ndarray  # (B, 4) float64 x y z w
+    weights: np.ndarray  # (M,) float32
+    ik: np.ndarray  # (B,) bool: whether the IK of each bone acts
+
+
+Finish = Callable[[np.ndarray, Local, float], None]
+
+
+def settings_of(
+    armature: bpy.types.Object, scene: bpy.types.Scene, given: dict | None = None
+) -> Settings | None:
     """The Settings of a model, None where its pose has another source.
 
     `given`: properties, by name, that go before the model's own.
@@ -28,14 +53,22 @@ def settings_of(armature: bpy.types.Object, given: dict | None = None) -> Settin
     own, given = armature.mmdskin, given or {}
     if given.get("source", own.source) != SOURCE:
         return None
-    return Settings(bpy.path.abspath(given.get("model_path", own.model_path)))
+    path = bpy.path.abspath(given.get("model_path", own.model_path))
+    physics = physics_settings.of(own, given)
+    if physics is None:
+        return Settings(path)
+    # It begins with the scene's range; there is no other frame that it could begin at.
+    fps = scene.render.fps / scene.render.fps_base
+    return Settings(path, physics._replace(start=0), fps)
 
 
 class Solver:
     """Never changes; any thread may use it."""
 
     def __init__(self, armature: bpy.types.Object, settings: Settings) -> None:
+        self.settings = settings
         self.rig = rig = model_file.rig(armature, settings.model_path)
+        self._finish: Finish | None = None
         self._placement = file_pose.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
         self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
@@ -60,6 +93,16 @@ class Solver:
         self._properties = sliders.names(armature.original)
         self._keys = model_file.morph_keys(armature)
 
+    def with_finish(self, finish: Finish) -> "Solver":
+        """The same with poses that are changed once they are solved.
+
+        `finish` gets the matrices (B, 4, 4) in the file's space to write to, what they were solved
+        from, and the frame.
+        """
+        other = copy.copy(self)
+        other._finish = finish
+        return other
+
     @property
     def waits_for(self) -> Sequence[str]:
         """Names of the bones whose channels are read."""
@@ -69,19 +112,44 @@ class Solver:
         """Whether the bones of the armature are at rest where they were."""
         return np.array_equal(_rests(armature), self._rests)
 
+    @property
+    def keys(self) -> Sequence[str]:
+        """The shape key of each morph of the file, "" for none; () where that is not known."""
+        return self._keys
+
+    @property
+    def properties(self) -> Sequence[str]:
+        """The custom property of each morph, as `keys`."""
+        return self._properties
+
+    @property
+    def rests(self) -> np.ndarray:
+        """(P, 4, 4) float32 of the armature's bones."""
+        return self._rests
+
     def matrices(
-        self, armature: bpy.types.Object, bones: Sequence[str], keys: Mapping[str, float]
+        self,
+        armature: bpy.types.Object,
+        bones: Sequence[str],
+        keys: Mapping[str, float],
+        frame: float = 0.0,
     ) -> np.ndarray:
         """(B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
 
         The armature object is an evaluated one, `keys` are values of shape keys: morphs move bones,
-        too.
+        too. `frame` is that of the animation.
         """
+        local = self.local(armature, keys)
+        posed = self.rig.pmx.pose_from(*local[:3], ik=local.ik).bone_matrices
+        if self._finish is not None:
+            self._finish(posed, local, frame)
+        return self._placement.matrices(posed[None], bones)[0]
+
+    def local(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> Local:
+        """What an evaluated armature object and values of shape keys give the file's model."""
         translations, rotations = self._channels(armature.pose.bones)
         weights = self._weights(armature, keys)
-        on = self._switched(armature.pose.bones)
-        pose = self.rig.pmx.pose_from(translations, rotations, weights, ik=on)
-        return self._placement.matrices(pose.bone_matrices[None], bones)[0]
+        return Local(translations, rotations, weights, self._switched(armature.pose.bones))
 
     def _channels(self, pose_bones):
         """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""

@@ -262,13 +262,15 @@ def _pose_source(layout, armature, scene, width):
         _physics(column, settings, armature, width)
     elif settings.source == ik_source.SOURCE:
         _setting(column, settings, "model_path")
+        _physics(column, settings, armature, width)
 
 
 def _physics(column, settings, armature, width):
     _setting(column, settings, "physics")
     if settings.physics:
         for name in physics_settings.PROPERTIES[1:]:
-            _setting(column, settings, name)
+            if name != "physics_start" or settings.source == "MOTION":
+                _setting(column, settings, name)
         column.operator("mmdskin.simulate", icon="PHYSICS")
         if switch.is_on(armature) and armature.name in cache.troubles:
             _wrapped(column, cache.troubles[armature.name], width)

@@ -22,7 +22,7 @@ def settings_of(
 
     `given`: properties, by name, that go before the model's own.
     """
-    return ik_source.settings_of(armature, given) or motion_source.settings_of(
+    return ik_source.settings_of(armature, scene, given) or motion_source.settings_of(
         armature, scene, given
     )
 

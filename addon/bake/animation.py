@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shape key values over time, and animated values kept."""
+"""Shape key values over time."""
 
-import bpy
 import numpy as np
 
 from .. import actions
@@ -38,68 +37,3 @@ def is_animated(keys, names):
     paths = {curve.data_path for curves in actions.playing(data) for curve in curves}
     paths.update(curve.data_path for curve in data.drivers)
     return any(actions.value_path(name) in paths for name in names)
-
-
-class Values:
-    """The animated values of the file as they stand.
-
-    Changing the frame overwrites those that the user has changed without a keyframe; `restore`
-    brings them back.
-    """
-
-    def __init__(self):
-        self._held = [
-            (block, curve.data_path, curve.array_index, _value(block, curve))
-            for block, data in _animated_blocks()
-            for curves in actions.playing(data)
-            for curve in curves
-        ]
-
-    def restore(self):
-        """Returns whether any value had changed."""
-        changed = [
-            held for held in self._held if held[3] is not None and _read(*held[:3]) != held[3]
-        ]
-        for block, path, index, value in changed:
-            _write(block, path, index, value)
-            block.update_tag()
-        return bool(changed)
-
-
-def _animated_blocks():
-    for prop in bpy.data.bl_rna.properties:
-        if prop.type != "COLLECTION":
-            continue
-        for block in getattr(bpy.data, prop.identifier):
-            for one in (block, getattr(block, "node_tree", None)):
-                data = getattr(one, "animation_data", None)
-                if data is not None and not one.library:
-                    yield one, data
-
-
-def _value(block, curve):
-    return _read(block, curve.data_path, curve.array_index)
-
-
-def _read(block, path, index):
-    try:
-        value = block.path_resolve(path)
-        return value[index] if hasattr(value, "__len__") and not isinstance(value, str) else value
-    except (ValueError, IndexError, TypeError, KeyError):
-        return None  # the curve leads nowhere
-
-
-def _write(block, path, index, value):
-    if path.endswith('"]'):
-        owner, _, name = path[:-2].rpartition('["')
-        name = bpy.utils.unescape_identifier(name)
-    else:
-        owner, _, name = path.rpartition(".")
-    owner = block.path_resolve(owner) if owner else block
-    held = owner[name] if path.endswith('"]') else getattr(owner, name)
-    if hasattr(held, "__len__") and not isinstance(held, str):
-        held[index] = value
-    elif path.endswith('"]'):
-        owner[name] = value
-    else:
-        setattr(owner, name, value)

@@ -4,16 +4,15 @@
 So whatever fails, or is cancelled, leaves the scene as it was.
 """
 
-import contextlib
 from typing import NamedTuple
 
 import numpy as np
 
-from .. import modal_job, pose_source, skinner
+from .. import modal_job, playhead, pose_source, skinner
 from ..deformation import gives_normals
 from ..translations import tr
 from ..user_error import UserError
-from . import animation, corrective, mesh_cache, record, shape_keys, sliders, sources
+from . import corrective, mesh_cache, record, shape_keys, sliders, sources
 
 STATE = record.STATE
 clear = record.clear
@@ -183,7 +182,8 @@ class _Frames:
     """The frames in blocks; the scene goes along where poses are read from it, and comes back."""
 
     def __init__(self, context, options, groups):
-        self._context, self._scene, self._options = context, context.scene, options
+        self._scene, self._options = context.scene, options
+        self._playhead = playhead.Playhead(context)
         self._moves = options.moves and any(group.poses.moves_scene for group in groups)
         vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
         self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
@@ -191,17 +191,12 @@ class _Frames:
 
     def __enter__(self):
         if self._moves:
-            self._place = self._scene.frame_current, self._scene.frame_subframe
-            self._values = animation.Values()
+            self._playhead.__enter__()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *of):
         if self._moves:
-            with contextlib.suppress(ReferenceError):  # the scene or what it held was removed
-                frame, subframe = self._place
-                self._scene.frame_set(frame, subframe=subframe)
-                if self._values.restore():
-                    self._context.view_layer.update()
+            self._playhead.__exit__(*of)
 
     def __iter__(self):
         frames = self._options.visited
@@ -217,9 +212,9 @@ class _Frames:
         world = self._scene.rigidbody_world
         if world and world.enabled and self._last is not None:
             for between in range(self._last + 1, frame):
-                self._scene.frame_set(between)
+                self._playhead.go_to(between)
         self._last = frame
-        self._scene.frame_set(frame)
+        self._playhead.go_to(frame)
 
 
 def _check(model, depsgraph):

@@ -7,8 +7,8 @@ stands at, so `moves_scene` poses come one frame at a time.
 
 import numpy as np
 
-from .. import ik_source, pose_source, skinner
-from ..physics import simulation
+from .. import ik_source, playhead, pose_source, skinner
+from ..physics import keyed, simulation
 from . import animation
 
 
@@ -18,7 +18,7 @@ def open(armature, bones, settings):
         return ArmaturePoses(armature, bones)
     opened = pose_source.open(armature, settings)
     if isinstance(opened, ik_source.Solver):
-        return IkPoses(armature, bones, opened)
+        return IkPoses(armature, bones, keyed.of(opened, armature, strict=True))
     return MotionPoses(bones, simulation.of(opened, settings.physics))
 
 
@@ -57,7 +57,8 @@ class IkPoses(ArmaturePoses):
             for part in self._parts
             for name, value in zip(part.keys, part.scene_values(depsgraph), strict=True)
         }
-        return self._solver.matrices(armature, self._bones, keys)[None]
+        frame = playhead.time(depsgraph.scene)
+        return self._solver.matrices(armature, self._bones, keys, frame)[None]
 
 
 class MotionPoses:

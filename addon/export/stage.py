@@ -5,8 +5,7 @@ import contextlib
 
 import bpy
 
-from .. import actions
-from ..bake import animation
+from .. import actions, playhead
 from ..user_error import UserError
 
 
@@ -26,7 +25,7 @@ def set_for(context, shown):
     held = [(block, *actions.held(block)) for block in blocks]
     frames = scene.frame_start, scene.frame_end
     place = scene.frame_current, scene.frame_subframe
-    values = animation.Values()
+    values = playhead.Values()
     # Where a file has no action at all, glTF's exporter takes its poses for rest.
     action = None if bpy.data.actions else bpy.data.actions.new("export")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A simulated motion as a file beside the .blend: where physics has the bones, twice a frame.
+"""A simulation as a file beside the .blend: where physics has the bones, place after place in time.
 
 Between these places bones are interpolated. The file says what it was made of, so that one which no
 longer fits is not played; `troubles` are the sentences that the panel then shows.
@@ -10,7 +10,7 @@ import functools
 import hashlib
 import os
 import zipfile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
 import numpy as np
@@ -19,21 +19,39 @@ from .. import cache_files, motion_source, quaternions
 from ..motion_source import Motion
 from ..translations import tr
 
+if TYPE_CHECKING:
+    import mmdskin
+
 RATE = 2  # places of each frame of the motion
 ENDING = "_physics.npz"
-_VERSION = 1
+_VERSION = 2
 
 troubles: dict[str, str] = {}  # name of an armature: why its preview shows no physics
 
 
-class Cache(NamedTuple):
-    """Bones of the file's space, from frame `first` of the motion on."""
+class Given(NamedTuple):
+    """What bones and sliders held at each place: what is shown must be what was simulated."""
 
-    made_of: str  # what `made_of` gave when it was made
-    first: int
+    still: np.ndarray  # (B, 7) float32: translation, rotation x y z w; of bones that do not move
+    moving: np.ndarray  # (M,) numbers among these B: of the others
+    locals: np.ndarray  # (F, M, 7) float32
+    values: np.ndarray  # (F, V) float32 of sliders and switches
+
+
+class Cache(NamedTuple):
+    """Bones of the file's space, from frame `first` on."""
+
+    made_of: str  # what it depends on, as text
+    first: float
+    rate: float  # places of each frame
     bones: np.ndarray  # (K,) numbers
     heads: np.ndarray  # (F, K, 3) float32
     turns: np.ndarray  # (F, K, 4) float32 w x y z
+    given: Given | None = None  # None of a motion, which stands in `made_of`
+
+    @property
+    def last(self) -> float:
+        return self.first + (len(self.heads) - 1) / self.rate
 
 
 def played(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
@@ -43,23 +61,42 @@ def played(motion: Motion, armature: bpy.types.Object, settings: motion_source.S
         return motion
     cache = read(bpy.path.abspath(armature.mmdskin.physics_cache))
     if cache is None:
-        trouble = tr("Not simulated yet: the preview shows the motion without physics")
-    elif cache.made_of != made_of(motion, settings) or not _fits(cache, motion):
-        trouble = tr("The files or settings have changed since: simulate again")
+        trouble = not_yet()
+    elif cache.made_of != made_of(motion, settings) or not fits(cache, motion.rig.pmx):
+        trouble = changed()
     else:
         return motion.with_poses(functools.partial(_posed, motion, cache))
     troubles[armature.name] = trouble
     return motion
 
 
+def not_yet() -> str:
+    return tr("Not simulated yet: choose Simulate")
+
+
+def changed() -> str:
+    return tr("The files or settings have changed since: simulate again")
+
+
 def made_of(motion: Motion, settings: motion_source.Settings) -> str:
     """What a simulation depends on, as text."""
-    files = [_digest(path, *_stat(path)) for path in (motion.rig.path, motion.path)]
+    files = [digest(path) for path in (motion.rig.path, motion.path)]
     assert settings.physics is not None
-    return " ".join(map(str, [_VERSION, *files, *map(int, settings.physics)]))
+    return text(*files, *settings.physics)
 
 
-def moved_bones(pmx) -> np.ndarray:
+def text(*parts: object) -> str:
+    return " ".join(
+        str(int(part) if isinstance(part, bool) else part) for part in (_VERSION, *parts)
+    )
+
+
+def digest(path: str) -> str:
+    """Of what a file holds."""
+    return _digest(path, *_stat(path))
+
+
+def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
     """(K,) numbers of the bones that bodies may move, and of those that follow them."""
     moved = {body.bone for body in pmx.rigid_bodies if body.mode != "follow_bone"} - {-1}
     while True:
@@ -77,7 +114,9 @@ def moved_bones(pmx) -> np.ndarray:
         moved |= more
 
 
-def places(pmx, bones: np.ndarray, matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def places(
+    pmx: "mmdskin.Model", bones: np.ndarray, matrices: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Heads and turns, as in Cache, of the bones' matrices (F, K, 4, 4)."""
     chosen = matrices.astype(np.float64)
     turned = np.einsum("fkij,kj->fki", chosen[..., :3, :3], _rest_heads(pmx, bones))
@@ -89,9 +128,12 @@ def places(pmx, bones: np.ndarray, matrices: np.ndarray) -> tuple[np.ndarray, np
 def write(path: str, cache: Cache) -> None:
     """Put the file in place; what was there stays where that fails."""
     new = f"{path}.{os.getpid()}.new"
+    fields = cache._asdict()
+    given = fields.pop("given")
+    fields |= given._asdict() if given else {}
     try:
         with open(new, "xb") as file:
-            np.savez(file, **cache._asdict())
+            np.savez(file, **fields)
         os.replace(new, path)
     except OSError as error:
         raise cache_files.unwritable(path, error) from error
@@ -111,46 +153,68 @@ def read(path: str) -> Cache | None:
 @functools.lru_cache(maxsize=8)
 def _loaded(path, mtime, size):
     with np.load(path, allow_pickle=False) as found:
+        given = None
+        if "still" in found:
+            names = ("still", "locals", "values")
+            still, local, values = (found[name].astype(np.float32) for name in names)
+            given = Given(still, found["moving"].astype(int), local, values)
         cache = Cache(
             str(found["made_of"]),
-            int(found["first"]),
+            float(found["first"]),
+            float(found["rate"]),
             found["bones"].astype(int),
             found["heads"].astype(np.float32),
             found["turns"].astype(np.float32),
+            given,
         )
     return cache if _is_sound(cache) else None
 
 
 def _is_sound(cache):
-    count, frames = len(cache.bones), len(cache.heads)
+    count, frames, given = len(cache.bones), len(cache.heads), cache.given
     return (
         frames > 0
+        and np.isfinite(cache.first)
+        and 0 < cache.rate < np.inf
         and cache.heads.shape == (frames, count, 3)
         and cache.turns.shape == (frames, count, 4)
         and bool(np.isfinite(cache.heads).all())
         and bool(np.isfinite(cache.turns).all())
+        and (given is None or _is_sound_given(given, frames))
     )
 
 
-def _fits(cache, motion):
-    bones = cache.bones
-    return not len(bones) or (bones.min() >= 0 and bones.max() < len(motion.rig.pmx.bones))
+def _is_sound_given(given, frames):
+    return (
+        given.still.shape == (len(given.still), 7)
+        and _are_numbers(given.moving, len(given.still))
+        and given.locals.shape == (frames, len(given.moving), 7)
+        and given.values.shape == (frames, given.values.size // frames)
+    )
+
+
+def fits(cache: Cache, pmx: "mmdskin.Model") -> bool:
+    """Whether the model has the bones."""
+    return _are_numbers(cache.bones, len(pmx.bones))
+
+
+def _are_numbers(numbers, count):
+    return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < count)
 
 
 def _posed(motion, cache, frames):
     """As `Motion.posed`."""
     matrices = motion.posed(frames)
-    at = (frames - cache.first) * RATE
-    chosen = np.flatnonzero(at >= 0)  # before the start nothing is simulated
+    chosen = np.flatnonzero(frames >= cache.first)  # before the start nothing is simulated
     if len(chosen) and len(cache.bones):
-        simulated = _matrices(motion.rig.pmx, cache, at[chosen])
+        simulated = matrices_at(cache, motion.rig.pmx, frames[chosen])
         matrices[np.ix_(chosen, cache.bones)] = simulated
     return matrices
 
 
-def _matrices(pmx, cache, at):
-    """(F, K, 4, 4) at places of the cache, which may lie between two of them or past the last."""
-    at = np.minimum(at, len(cache.heads) - 1)
+def matrices_at(cache: Cache, pmx: "mmdskin.Model", frames: np.ndarray) -> np.ndarray:
+    """(F, K, 4, 4) of the cache's bones, at rest in time before its first frame and past its last."""
+    at = np.clip((frames - cache.first) * cache.rate, 0, len(cache.heads) - 1)
     low = np.floor(at).astype(int)
     high = np.minimum(low + 1, len(cache.heads) - 1)
     share = (at - low)[:, None, None]

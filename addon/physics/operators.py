@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulate: what the preview of a motion with physics plays."""
+"""Simulate: what the preview plays, and bakes of an armature's own keys."""
 
+import contextlib
 import math
 
 import bpy
 import numpy as np
 
-from .. import cache_files, modal_job, motion_source, registration
+from .. import cache_files, ik_source, modal_job, pose_source, registration
 from ..model_operator import ModelOperator
 from ..translations import tr
 from ..user_error import UserError
-from . import cache, simulation
+from . import cache, keyed, simulation
 
 _BLOCK = 16  # frames of a motion that are simulated at once
 
 
 class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator):
-    """Simulate hair and clothes over the motion, for the preview; stored in a file beside the .blend"""
+    """Simulate hair and clothes once, for the preview; stored in a file beside the .blend"""
 
     bl_idname = "mmdskin.simulate"
     bl_label = "Simulate"
 
     def _start(self, context):
-        return Job(self.models(context), context.scene)
+        return Job(self.models(context), context)
 
     def _stopped(self):
         self.report({"WARNING"}, tr("The simulation was cancelled: nothing has changed"))
@@ -35,35 +36,35 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
 class Job(modal_job.Job):
     """Files are written at the end."""
 
-    def __init__(self, models, scene):
-        self._runs = [_Run(model, scene) for model in models]
+    def __init__(self, models, context):
+        self._runs = [_Run(model, context) for model in models]
         super().__init__(self._all(), sum(run.frames for run in self._runs))
 
     def _all(self):
         done = 0
         for run in self._runs:
-            for frames in run:
-                done += frames
-                yield modal_job.frames_done(done, self.frames)
+            with contextlib.closing(iter(run)) as steps:
+                for frames in steps:
+                    done += frames
+                    yield modal_job.frames_done(done, self.frames)
         for run in self._runs:
             run.finish()
 
 
 class _Run:
-    """The simulation of one model, in blocks of frames."""
+    """The simulation of one model, and the file that it is stored in."""
 
-    def __init__(self, model, scene):
+    def __init__(self, model, context):
         self._armature = model.armature
-        settings = motion_source.settings_of(model.armature, scene)
+        settings = pose_source.settings_of(model.armature, context.scene)
         if settings is None or settings.physics is None:
             raise UserError(
-                "'{name}' has no motion with physics: choose a motion file and switch Physics on",
+                "'{name}' has no pose source with physics: choose MMD's IK or a motion file,"
+                " and switch Physics on",
                 name=model.name,
             )
-        motion = motion_source.open(model.armature, settings)
-        self._pmx = motion.rig.pmx
-        self._bones = cache.moved_bones(self._pmx)
-        if not len(self._bones):
+        opened = pose_source.open(model.armature, settings)
+        if not len(cache.moved_bones(opened.rig.pmx)):
             raise UserError(
                 "'{name}' has no rigid body that moves a bone: there is nothing to simulate",
                 name=model.name,
@@ -71,6 +72,28 @@ class _Run:
         if not bpy.data.filepath:
             raise UserError("Save the file first: the simulation is stored beside it")
         self._path = cache_files.path(model.armature, cache.ENDING)
+        self._run: keyed.Run | _MotionRun
+        if isinstance(opened, ik_source.Solver):
+            self._run = keyed.Run(context, model, opened)
+        else:
+            self._run = _MotionRun(opened, settings, context.scene)
+        self.frames = self._run.frames
+
+    def __iter__(self):
+        return iter(self._run)
+
+    def finish(self):
+        cache.write(self._path, self._run.result())
+        # Also where it is the same path: the preview looks again.
+        self._armature.mmdskin.physics_cache = cache_files.shown(self._path)
+
+
+class _MotionRun:
+    """Along a motion, in blocks of frames."""
+
+    def __init__(self, motion, settings, scene):
+        self._pmx = motion.rig.pmx
+        self._bones = cache.moved_bones(self._pmx)
         self._made_of = cache.made_of(motion, settings)
         self._first = settings.physics.start
         [scene_end] = motion.motion_frames(scene.frame_end)
@@ -87,11 +110,9 @@ class _Run:
             self._blocks.append(matrices[:, self._bones])
             yield count
 
-    def finish(self):
+    def result(self):
         places = cache.places(self._pmx, self._bones, np.concatenate(self._blocks))
-        cache.write(self._path, cache.Cache(self._made_of, self._first, self._bones, *places))
-        # Also where it is the same path: the preview looks again.
-        self._armature.mmdskin.physics_cache = cache_files.shown(self._path)
+        return cache.Cache(self._made_of, self._first, cache.RATE, self._bones, *places)
 
 
 register, unregister = registration.of(MMDSKIN_OT_simulate)

@@ -26,7 +26,9 @@ from ..user_error import UserError
 from . import nodes, tick
 
 STATE = saved_state.PREVIEW
+_BY_POSE = f"{tick.FUNCTION}(self, depsgraph)"
 _BY_MOTION = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it wait for time
+_IN_TIME = f"{tick.IN_TIME}(self, depsgraph, frame)"
 
 
 def is_on(armature: bpy.types.Object) -> bool:
@@ -101,8 +103,7 @@ def trouble_of(model: scene_model.SceneModel) -> str | None:
                 " switch MMD Skinning on again",
                 name=obj.name,
             )
-        by_motion = model.armature.mmdskin.source == "MOTION"
-        if is_live(obj) and _is_override(obj) and _follows_motion(obj) != by_motion:
+        if is_live(obj) and _is_override(obj) and not _follows(obj, model.armature):
             return tr(
                 "'{name}' is a library override and keeps the pose source of its own file:"
                 " choose it there, or append the model",
@@ -221,9 +222,16 @@ def _is_override(obj):
     return obj.override_library is not None or obj.data.override_library is not None
 
 
-def _follows_motion(obj):
-    """Whether a live mesh takes its pose from a motion file."""
-    return driver_of(obj.data).driver.expression == _BY_MOTION
+def _follows(obj, armature):
+    """Whether the driver of a live mesh is that of the armature's pose source."""
+    settings = pose_source.settings_of(armature, bpy.context.scene)
+    return driver_of(obj.data).driver.expression == _expression(settings)
+
+
+def _expression(settings):
+    if isinstance(settings, motion_source.Settings):
+        return _BY_MOTION
+    return _IN_TIME if settings and settings.physics else _BY_POSE
 
 
 def _has_parts(obj):
@@ -276,10 +284,7 @@ def _drive(obj, armature, bones, opened):
     driver.type, driver.use_self = "SCRIPTED", True
     _add_transform(driver, "armature", armature)
     _add_transform(driver, "object", obj)
-    if isinstance(opened, motion_source.Motion):
-        expression = _BY_MOTION
-    else:
-        expression = f"{tick.FUNCTION}(self, depsgraph)"
+    if not isinstance(opened, motion_source.Motion):
         awaited = opened.waits_for if opened else ()
         for number, name in enumerate(dict.fromkeys((*bones, *awaited))):
             _add_transform(driver, f"b{number}", armature, name)
@@ -290,7 +295,7 @@ def _drive(obj, armature, bones, opened):
         # The one property that waits for the animation and the drivers of every key.
         target.id_type, target.id, target.data_path = "KEY", mesh.shape_keys, "eval_time"
     # Plain names only: such a call passes where scripts of the file may not run.
-    driver.expression = expression
+    driver.expression = _expression(pose_source.settings_of(armature, bpy.context.scene))
     mesh.update_tag()
 
 

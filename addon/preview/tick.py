@@ -21,10 +21,11 @@ from .. import (
     scene_model,
     skinner,
 )
-from ..physics import cache
+from ..physics import cache, keyed
 from . import bypass, nodes
 
 FUNCTION = "mmdskin_tick"
+IN_TIME = f"{FUNCTION}_in_time"
 PROPERTY = "mmdskin_live"  # of the mesh: has the driver
 
 _COPIES = 4  # of one mesh: viewport, render, and some to spare for view layers and scenes
@@ -56,6 +57,7 @@ def install() -> None:
     """Give the function to the drivers."""
     global _installed
     bpy.app.driver_namespace[FUNCTION] = tick
+    bpy.app.driver_namespace[IN_TIME] = tick_in_time
     _installed = True
 
 
@@ -68,7 +70,8 @@ def uninstall() -> bool:
     global _installed
     was, _installed = _installed, False
     if was:
-        bpy.app.driver_namespace.pop(FUNCTION, None)
+        for name in (FUNCTION, IN_TIME):
+            bpy.app.driver_namespace.pop(name, None)
     return was
 
 
@@ -93,8 +96,18 @@ def cost_of(model: scene_model.SceneModel) -> float | None:
 def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None = None) -> float:
     """Write the positions of this evaluated mesh; never raises, as that would end the driver.
 
-    Returns whether it has written them: where not, the mesh is left to the armature's modifiers.
+    With a frame, by the motion file. Returns whether it has written them: where not, the mesh is
+    left to the armature's modifiers.
     """
+    return _tick(mesh, depsgraph, frame, by_motion=frame is not None)
+
+
+def tick_in_time(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
+    """As `tick`, of an armature whose pose depends on the time, too: by its physics."""
+    return _tick(mesh, depsgraph, frame, by_motion=False)
+
+
+def _tick(mesh, depsgraph, frame, by_motion):
     attribute = obj = None
     try:
         if not mesh.is_evaluated:
@@ -102,7 +115,7 @@ def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | No
         started = time.perf_counter()
         attribute = mesh.attributes.get(nodes.ATTRIBUTE)
         armature, obj = _targets(mesh)
-        if _show(mesh, attribute, armature, obj, depsgraph, frame):
+        if _show(mesh, attribute, armature, obj, depsgraph, frame, by_motion):
             bypass.bypass(obj, armature)
             errors.pop(mesh.name, None)
             cost[mesh.name] = 1000 * (time.perf_counter() - started)
@@ -116,7 +129,7 @@ def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | No
     return 0.0
 
 
-def _show(mesh, attribute, armature, obj, depsgraph, frame):
+def _show(mesh, attribute, armature, obj, depsgraph, frame, by_motion):
     """Write the attribute where that is possible and wanted; returns whether it is."""
     if attribute is None or not len(attribute.data):  # in edit mode
         return False
@@ -128,10 +141,11 @@ def _show(mesh, attribute, armature, obj, depsgraph, frame):
     if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:
         return False
     settings: pose_source.Settings | None
-    if frame is None:
-        settings = ik_source.settings_of(armature)
-    else:
+    if by_motion:
         settings = motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
+    else:
+        given = {"physics": False} if frame is None else {}
+        settings = ik_source.settings_of(armature, depsgraph.scene, given)
     chosen = deformation.of(armature)
     ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
@@ -189,8 +203,9 @@ def _skinned(ready, mesh, armature, obj, chosen, frame):
     if opened is None:
         matrices = pose_source.matrices(armature, obj, ready.numbers)
     else:
-        if frame is None:
-            in_armature = opened.matrices(armature, bones, dict(zip(keys, values, strict=True)))
+        if isinstance(opened, ik_source.Solver):
+            given = dict(zip(keys, values, strict=True))
+            in_armature = opened.matrices(armature, bones, given, frame or 0.0)
         else:
             in_armature = opened.matrices(bones, [frame])[0]
             if pinned is None:
@@ -245,8 +260,8 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
 def _open(armature, settings):
     opened = pose_source.open(armature, settings)
     if isinstance(opened, motion_source.Motion):
-        opened = cache.played(opened, armature, settings)
-    return opened
+        return cache.played(opened, armature, settings)
+    return keyed.of(opened, armature)
 
 
 def _waits_for(mesh, bones):

@@ -267,8 +267,9 @@ static const char step_doc[] =
     "rest.\n"
     "seconds: 0 to 3600, in equal steps of at most 1 / Physics.hz; in less than 1e-5 bodies that\n"
     "physics moves stay where they are.\n"
-    "ik: whether IK runs on this way, or (B,) booleans: of which bones; never in a Simulation\n"
-    "without.\n\n"
+    "ik: whether IK runs, or (B,) booleans: of which bones; switched at the end of the way, and "
+    "off\n"
+    "in a Simulation without.\n\n"
     "Raises ValueError, also with a motion; then nothing has changed.";
 
 static PyObject *get_frame(PyObject *object, void *unused)

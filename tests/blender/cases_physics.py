@@ -342,8 +342,8 @@ class Simulates(Hair, MotionCase):
         settings = self.armature.mmdskin
         settings.preview = False
         for words, change in (
-            ("choose a motion file", {"source": "ARMATURE"}),
-            ("choose a motion file", {"physics": False}),
+            ("choose MMD's IK or a motion file", {"source": "ARMATURE"}),
+            ("choose MMD's IK or a motion file", {"physics": False}),
             ("No motion is chosen", {"motion_path": ""}),
         ):
             kept = {name: getattr(settings, name) for name in change}
@@ -378,8 +378,8 @@ class Simulates(Hair, MotionCase):
         self.armature.mmdskin.physics_settle = 5
         before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
         model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
-        job = addon().physics.operators.Job([model], bpy.context.scene)
-        self.assertEqual(job.total, 21)
+        job = addon().physics.operators.Job([model], bpy.context)
+        self.assertEqual(job.frames, 21)
         self.assertIn("frame 16 of 21", next(job).text)
         job.close()
         self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
@@ -406,7 +406,9 @@ class Simulates(Hair, MotionCase):
             active_object=self.mesh,
         )
         kind = addon().physics.operators.MMDSKIN_OT_simulate
-        names = "invoke execute modal cancel models _begin _report _stopped _job".split()
+        names = (
+            "invoke execute modal cancel models _start _finish _begin _report _stopped _job".split()
+        )
         members = {name: getattr(kind, name) for name in names} | {"all_models": False}
         members["report"] = lambda _, level, text: reports.append((min(level), text))
         operator = type("Fake", (), members)()

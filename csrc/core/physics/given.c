@@ -10,8 +10,10 @@ static bool locals_init(mmd_arena *arena, const mmd_given *given, mmd_locals_giv
     locals->translations = mmd_arena_alloc(arena, 3 * bones, sizeof(float));
     locals->rotations = mmd_arena_alloc(arena, 4 * bones, sizeof(float));
     locals->sliders = mmd_arena_alloc(arena, given->morph_count, sizeof(float));
-    if (!locals->translations || !locals->rotations || !locals->sliders)
+    locals->ik = mmd_arena_alloc(arena, bones, sizeof *locals->ik);
+    if (!locals->translations || !locals->rotations || !locals->sliders || !locals->ik)
         return false;
+    memset(locals->ik, 1, bones);
     for (size_t i = 0; i < bones; i++)
         locals->rotations[4 * i + 3] = 1;
     return true;
@@ -20,10 +22,6 @@ static bool locals_init(mmd_arena *arena, const mmd_given *given, mmd_locals_giv
 bool mmd_given_init(mmd_arena *arena, size_t bone_count, size_t morph_count, mmd_given *given)
 {
     *given = (mmd_given){.bone_count = bone_count, .morph_count = morph_count};
-    given->ik = mmd_arena_alloc(arena, bone_count, sizeof *given->ik);
-    if (!given->ik)
-        return false;
-    memset(given->ik, 1, bone_count);
     return locals_init(arena, given, &given->from) && locals_init(arena, given, &given->to) &&
            locals_init(arena, given, &given->now);
 }
@@ -39,6 +37,7 @@ static void copy_locals(const mmd_given *given, const mmd_locals_given *from, mm
     copy_numbers(from->translations, 3 * given->bone_count, to->translations);
     copy_numbers(from->rotations, 4 * given->bone_count, to->rotations);
     copy_numbers(from->sliders, given->morph_count, to->sliders);
+    memcpy(to->ik, from->ik, given->bone_count);
 }
 
 static void take_numbers(const float *given, size_t count, float *to)
@@ -55,7 +54,7 @@ void mmd_given_aim(mmd_given *given, const mmd_pose_job *job)
     take_numbers(job->translations, 3 * given->bone_count, given->to.translations);
     take_numbers(job->given_sliders, given->morph_count, given->to.sliders);
     for (size_t i = 0; i < given->bone_count; i++)
-        given->ik[i] = job->ik && (!job->ik_bones || job->ik_bones[i]);
+        given->to.ik[i] = job->ik && (!job->ik_bones || job->ik_bones[i]);
     for (size_t i = 0; i < given->bone_count; i++) {
         double q[4] = {0, 0, 0, 1};
         for (size_t k = 0; job->rotations && k < 4; k++)

@@ -7,13 +7,13 @@
 /* Local values of one pose, as a mmd_pose_job has them. */
 typedef struct mmd_locals_given {
     float *translations, *rotations, *sliders; /* (B,3), (B,4), (M,) */
+    uint8_t *ik;                               /* (B,) 1: the IK of this bone runs */
 } mmd_locals_given;
 
 /* The way from one given pose to the next. */
 typedef struct mmd_given {
     size_t bone_count, morph_count;
     mmd_locals_given from, to, now;
-    uint8_t *ik; /* (B,) 1: the IK of this bone runs, on all of the way */
 } mmd_given;
 
 /* At rest. False when memory is short. */
@@ -27,7 +27,7 @@ bool mmd_given_load(mmd_given *given, const float *numbers);
 /* The way from where it is now to the values of a job of one frame, which was checked. */
 void mmd_given_aim(mmd_given *given, const mmd_pose_job *job);
 
-/* A share of the way, 0 to 1: straight, and by the shorter turn. */
+/* A share of the way, 0 to 1: straight, and by the shorter turn; IK is switched at the end. */
 void mmd_given_go(mmd_given *given, double share);
 
 #endif

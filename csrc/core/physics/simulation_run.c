@@ -39,7 +39,7 @@ mmd_pose_job mmd_run_job(const mmd_simulation *simulation, const double *frame)
         job.translations = simulation->given.now.translations;
         job.rotations = simulation->given.now.rotations;
         job.given_sliders = simulation->given.now.sliders;
-        job.ik_bones = simulation->given.ik;
+        job.ik_bones = simulation->given.now.ik;
         job.ik_frames = 1;
     }
     return job;

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scene's place in time: moved so that poses can be read from it, and brought back."""
+
+import contextlib
+import math
+from typing import Any
+
+import bpy
+
+from . import actions
+
+
+def stretch(scene: bpy.types.Scene) -> float:
+    """Frames of animation per frame of the scene."""
+    return scene.render.frame_map_old / scene.render.frame_map_new
+
+
+def time(scene: bpy.types.Scene) -> float:
+    """Where the scene stands in its animation, as drivers are told it."""
+    return (scene.frame_current + scene.frame_subframe) * stretch(scene)
+
+
+class Playhead:
+    """In the block the scene may `go_to` any frame; afterwards it is as it was."""
+
+    def __init__(self, context: bpy.types.Context) -> None:
+        self._context, self._scene = context, context.scene
+
+    def __enter__(self) -> "Playhead":
+        self._place = self._scene.frame_current, self._scene.frame_subframe
+        self._values = Values()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        with contextlib.suppress(ReferenceError):  # the scene or what it held was removed
+            frame, subframe = self._place
+            self._scene.frame_set(frame, subframe=subframe)
+            if self._values.restore():
+                self._context.view_layer.update()
+
+    def go_to(self, frame: float) -> None:
+        whole = math.floor(frame)
+        self._scene.frame_set(whole, subframe=frame - whole)
+
+
+class Values:
+    """The animated values of the file as they stand.
+
+    Changing the frame overwrites those that the user has changed without a keyframe; `restore`
+    brings them back.
+    """
+
+    def __init__(self):
+        self._held = [
+            (block, curve.data_path, curve.array_index, _value(block, curve))
+            for block, data in _animated_blocks()
+            for curves in actions.playing(data)
+            for curve in curves
+        ]
+
+    def restore(self):
+        """Returns whether any value had changed."""
+        changed = [
+            held for held in self._held if held[3] is not None and _read(*held[:3]) != held[3]
+        ]
+        for block, path, index, value in changed:
+            _write(block, path, index, value)
+            block.update_tag()
+        return bool(changed)
+
+
+def _animated_blocks():
+    for prop in bpy.data.bl_rna.properties:
+        if prop.type != "COLLECTION":
+            continue
+        for block in getattr(bpy.data, prop.identifier):
+            for one in (block, getattr(block, "node_tree", None)):
+                data = getattr(one, "animation_data", None)
+                if data is not None and not one.library:
+                    yield one, data
+
+
+def _value(block, curve):
+    return _read(block, curve.data_path, curve.array_index)
+
+
+def _read(block, path, index):
+    try:
+        value = block.path_resolve(path)
+        return value[index] if hasattr(value, "__len__") and not isinstance(value, str) else value
+    except (ValueError, IndexError, TypeError, KeyError):
+        return None  # the curve leads nowhere
+
+
+def _write(block, path, index, value):
+    if path.endswith('"]'):
+        owner, _, name = path[:-2].rpartition('["')
+        name = bpy.utils.unescape_identifier(name)
+    else:
+        owner, _, name = path.rpartition(".")
+    owner = block.path_resolve(owner) if owner else block
+    held = owner[name] if path.endswith('"]') else getattr(owner, name)
+    if hasattr(held, "__len__") and not isinstance(held, str):
+        held[index] = value
+    elif path.endswith('"]'):
+        owner[name] = value
+    else:
+        setattr(owner, name, value)
