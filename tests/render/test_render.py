@@ -406,6 +406,17 @@ def test_many_cameras_may_look_at_one_frame():
     assert seen[:, 4, 4].tolist() == [1, 2, 4]
 
 
+def test_the_camera_of_a_motion_may_look_on_as_it_cuts_and_flies():
+    """Keys of frames 0 and 1 are a cut, from there to 7 it goes back by a unit a frame."""
+    mesh, skinned = squares((0, 0, 0))
+    key_frames, distances = [0, 1, 7], [-5, -1, -7]
+    still, views = np.zeros((3, 3)), [53, 53, 53]
+    track = (key_frames, distances, still, still, None, views, None)
+    motion = mmdskin.Motion.from_tracks(camera=track)
+    seen = draw(mesh, skinned, camera=motion.camera_at([0, 0.5, 1, 4, 7]), want=("depth",)).depth
+    np.testing.assert_allclose(seen[:, 4, 4], [5, 5, 1, 4, 7], atol=1e-4)
+
+
 def test_many_uvs_may_lie_on_one_frame():
     big = QUARTERS.repeat(8, 0).repeat(8, 1)
     uvs = np.stack([UVS * 0 + 0.25, UVS * 0 + [0.75, 0.25]])
@@ -455,3 +466,17 @@ def test_a_model_shows_its_materials_and_textures():
     seen = mmdskin.render(model, skinned, textures={0: blue}, size=(64, 64), want=EVERYTHING)
     assert (seen.image[seen.triangles >= 0] == [0, 0, 255, 255]).all()
     assert (seen.triangles >= 0).any()
+
+
+def test_morphed_materials_are_shown():
+    model = mmdskin.load_model(sample.build_sample())
+    skinned = mmdskin.skin(model, sample.bend(0))
+    faded = model.materials_at(model.sliders({"透過": 1}))
+    left = {round(255 * material.diffuse[3]) for material in faded}
+    assert len(left) == 1 and 0 < min(left) < 255
+    seen, plain = (
+        mmdskin.render(model, skinned, materials=materials, size=(64, 64)).image[..., 3]
+        for materials in (faded, None)
+    )
+    assert set(np.unique(plain)) == {0, 255}
+    assert min(seen[plain > 0]) == min(left)

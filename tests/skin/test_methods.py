@@ -2,6 +2,7 @@
 """The methods against bulges on every backend: check values, the float64 twin, properties."""
 
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import NamedTuple
@@ -379,6 +380,18 @@ def test_threads_that_meet_at_the_first_use_get_the_same_centres(shared):
     with ThreadPoolExecutor(8) as pool:
         views = list(pool.map(lambda _: model.centers_of_rotation, range(8)))
     assert len({view.__array_interface__["data"][0] for view in views}) == 1
+
+
+def test_other_threads_go_on_while_centres_are_made(shared):
+    model = mmdskin.load_model(shared / "models/巡音ルカ.pmx")
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(lambda: model.centers_of_rotation)
+        ticks = [time.perf_counter()]
+        while not made.done():
+            time.sleep(0.0005)
+            ticks.append(time.perf_counter())
+    # Held, the lock would make one gap of nearly everything.
+    assert np.diff(ticks).max() < 0.6 * (ticks[-1] - ticks[0]) + 0.005
 
 
 def test_views_of_centres_and_segments_keep_their_model():
