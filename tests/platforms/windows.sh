@@ -23,7 +23,7 @@ run() {
 run_alone() {
     local status=0
     # shellcheck disable=SC2016
-    timeout "${SECONDS_AT_MOST:-1500}" xvfb-run -a bash -c '
+    timeout "${SECONDS_AT_MOST:-3600}" xvfb-run -a bash -c '
         "$0" cmd /c exit </dev/null >/dev/null 2>&1
         "$0" "$@" </dev/null 2>&1 | cat
         exit "${PIPESTATUS[0]}"' "$wine" "$@" || status=$?

@@ -16,6 +16,8 @@ FOLDER = ROOT / "build/windows"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "mmdskin"
 # Files of Alembic and USD that bpy has written under Wine can be neither read again nor removed.
 BROKEN_BY_WINE = {
+    "cases_bake_normals.MeshCache.test_alembic_takes_them_along",
+    "cases_bake_normals.MeshCache.test_usd_takes_them_along",
     "cases_chain.Chain.test_mesh_cache_by_alembic",
     "cases_chain.Chain.test_mesh_cache_by_usd",
     "cases_export.Cache.test_alembic",
