@@ -52,6 +52,12 @@ static void split(const double q[4], const mmd_rig_link *link, mmd_half_angle ha
         halves[c] = half_angle(m[a][b], m[a][a], hypotenuse(m[a][b], m[a][a]));
 }
 
+static inline void turn_about(int axis, mmd_half_angle half, double out[4])
+{
+    mmd_double2_store((mmd_double2){axis == 0 ? half.sine : 0, axis == 1 ? half.sine : 0}, out);
+    mmd_double2_store((mmd_double2){axis == 2 ? half.sine : 0, half.cosine}, out + 2);
+}
+
 static void join(const mmd_half_angle halves[3], const int order[3], double q[4])
 {
     mmd_quaternion_identity(q);
@@ -59,8 +65,8 @@ static void join(const mmd_half_angle halves[3], const int order[3], double q[4]
         const mmd_half_angle *half = &halves[order[i]];
         if (half->sine == 0)
             continue;
-        double turn[4] = {0, 0, 0, half->cosine};
-        turn[order[i]] = half->sine;
+        double turn[4];
+        turn_about(order[i], *half, turn);
         mmd_quaternion_multiply(q, turn, q);
     }
 }
@@ -116,28 +122,25 @@ static void limit_rotation(const mmd_rig_link *link, bool first_half, double own
 
 /* Where effector and goal are, as a link sees them. */
 typedef struct sight {
-    double normal[3], square; /* the cross product of both ways, its length squared */
-    double dot, length;       /* their dot product, the product of their lengths */
+    mmd_vector normal;  /* the cross product of both ways */
+    double square;      /* its length squared */
+    double dot, length; /* their dot product, the product of their lengths */
 } sight;
 
 /* False when one of them coincides with the link. */
 static inline bool take_aim(const mmd_frame *frame, const mmd_rig_solver *solver, int32_t link,
                             sight *out)
 {
-    const double *at = frame->bones[link].world_position;
-    const double *effector = frame->bones[solver->effector].world_position;
-    const double *goal = frame->bones[solver->goal].world_position;
-    double e[3], g[3];
-    for (int i = 0; i < 3; i++) {
-        e[i] = at[i] - effector[i];
-        g[i] = at[i] - goal[i];
-    }
-    double e_square = mmd_dot3(e, e), g_square = mmd_dot3(g, g);
+    mmd_vector at = mmd_vector_load(frame->bones[link].world_position);
+    mmd_vector effector = mmd_vector_load(frame->bones[solver->effector].world_position);
+    mmd_vector goal = mmd_vector_load(frame->bones[solver->goal].world_position);
+    mmd_vector e = mmd_vector_subtract(at, effector), g = mmd_vector_subtract(at, goal);
+    double e_square = mmd_vector_dot(e, e), g_square = mmd_vector_dot(g, g);
     if (!(e_square >= 1.2e-7) || !(g_square >= 1.2e-7))
         return false;
-    mmd_cross3(e, g, out->normal);
-    out->square = mmd_dot3(out->normal, out->normal);
-    out->dot = mmd_dot3(e, g);
+    out->normal = mmd_vector_cross(e, g);
+    out->square = mmd_vector_dot(out->normal, out->normal);
+    out->dot = mmd_vector_dot(e, g);
     out->length = sqrt(e_square * g_square);
     return true;
 }
@@ -150,50 +153,58 @@ static mmd_half_angle half_step(const mmd_rig_link *link, const sight *aim)
     return link->largest;
 }
 
+/* A turn in model space: the quaternion (axis, along) of any length, and 2 over its length
+   squared. */
+typedef struct swing {
+    mmd_vector axis;
+    double along, factor;
+} swing;
+
 /* The turn that brings the effector's direction toward the goal's, in the frame of the link's
-   parent; `swing` is the same in model space where link and axis are free. False: leave the link
+   parent; `free` is the same in model space, where link and axis are free. False: leave the link
    alone. */
 static inline bool step(const mmd_frame *frame, const mmd_rig_link *link, const sight *aim,
-                        bool first_half, double turn[4], double swing[4])
+                        bool first_half, double turn[4], swing *free)
 {
     const mmd_rig_bone *bone = &frame->rig->bones[link->bone];
-    double n[3];
-    memcpy(n, aim->normal, sizeof n);
+    mmd_vector n = aim->normal;
     if (bone->parent >= 0) {
         const double *q = frame->bones[bone->parent].world_rotation;
-        const double inverse[4] = {-q[0], -q[1], -q[2], q[3]};
-        mmd_quaternion_rotate(inverse, n, n);
+        double inverse[4];
+        mmd_quaternion_conjugate(q, inverse);
+        n = mmd_vector_rotate(inverse, n);
     }
     if (link->limited && link->single_axis >= 0 && first_half) {
         mmd_half_angle half = half_step(link, aim);
-        mmd_quaternion_identity(turn);
-        turn[link->single_axis] = n[link->single_axis] < 0 ? -half.sine : half.sine;
-        turn[3] = half.cosine;
+        if ((link->single_axis == 2 ? n.z : n.xy[link->single_axis]) < 0)
+            half.sine = -half.sine;
+        turn_about(link->single_axis, half, turn);
         return true;
     }
     if (bone->has_axis) {
         double sine = sqrt(aim->square);
         if (!(sine > 0))
             return false;
-        double angle = atan2(sine, aim->dot) * mmd_dot3(bone->axis, n) / sine;
+        double angle =
+            atan2(sine, aim->dot) * mmd_vector_dot(mmd_vector_load(bone->axis), n) / sine;
         mmd_quaternion_about(bone->axis, clamp(angle, link->most), turn);
         return true;
     }
     if (!(aim->square > 1e-10 * aim->length * aim->length))
         return false;
-    double scale, along = aim->length + aim->dot;
+    double scale, cosine, along = aim->length + aim->dot;
     if (aim->dot > link->least_cosine * aim->length) {
-        scale = 1 / sqrt(aim->square + along * along);
-        turn[3] = along * scale;
+        double square = aim->square + along * along;
+        scale = 1 / sqrt(square);
+        cosine = along * scale;
+        *free = (swing){aim->normal, along, 2 / square};
     } else {
         scale = link->largest.sine / sqrt(aim->square);
-        turn[3] = link->largest.cosine;
+        cosine = link->largest.cosine;
+        *free = (swing){mmd_vector_scale(aim->normal, scale), cosine, 2};
     }
-    for (int i = 0; i < 3; i++) {
-        turn[i] = n[i] * scale;
-        swing[i] = aim->normal[i] * scale;
-    }
-    swing[3] = turn[3];
+    mmd_double2_store(n.xy * scale, turn);
+    mmd_double2_store((mmd_double2){n.z * scale, cosine}, turn + 2);
     return true;
 }
 
@@ -207,22 +218,24 @@ static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double t
         mmd_quaternion_multiply(posed->memory, own, own);
     mmd_quaternion_multiply(turn, own, own);
     /* One Newton step to length 1, which a product of unit quaternions misses by rounding only. */
-    double excess =
-        0.5 * (own[0] * own[0] + own[1] * own[1] + own[2] * own[2] + own[3] * own[3] - 1);
-    for (int i = 0; i < 4; i++)
-        own[i] -= excess * own[i];
+    mmd_double2 xy = mmd_double2_load(own), zw = mmd_double2_load(own + 2);
+    mmd_double2 squares = xy * xy, others = zw * zw;
+    double excess = 0.5 * (squares[0] + squares[1] + others[0] + others[1] - 1);
+    mmd_double2_store(xy - excess * xy, own);
+    mmd_double2_store(zw - excess * zw, own + 2);
     if (link->limited)
         limit_rotation(link, first_half, own);
     if (remembers)
         memcpy(posed->memory, own, sizeof posed->memory);
 }
 
-/* A solve under way. Of a chain only the effector follows each step; the rest of it is placed when
-   a link that moves with it has its turn. */
+/* A solve under way. What a step waits for is where the last one has brought the effector. So the
+   places of a chain that turns freely follow at once; rotations, which no step aims by, do when the
+   next one begins at the effector again. */
 typedef struct solve {
     mmd_frame *frame;
     const mmd_rig_solver *solver;
-    size_t stale; /* the first inner follower that has turned since it was placed; or their count */
+    size_t stale; /* the first inner follower whose rotation is not current; or their count */
     bool turned[MMD_MAX_LINKS];
 } solve;
 
@@ -244,15 +257,29 @@ static void place_chain(solve *s, size_t first)
     s->stale = s->solver->inner_followers;
 }
 
-static void swing_bone(mmd_frame *frame, int32_t bone, int32_t link, const double swing[4])
+/* The followers behind `first`, which has turned, go with it: v + factor (along a + axis x a),
+   where a = axis x v. Their rotations wait. */
+static inline void swing_chain(solve *s, size_t first, const swing *by)
 {
-    const double *centre = frame->bones[link].world_position;
-    double *position = frame->bones[bone].world_position, arm[3];
-    for (int i = 0; i < 3; i++)
-        arm[i] = position[i] - centre[i];
-    mmd_quaternion_rotate(swing, arm, arm);
-    for (int i = 0; i < 3; i++)
-        position[i] = centre[i] + arm[i];
+    mmd_posed_bone *bones = s->frame->bones;
+    const int32_t *followers = s->solver->inner_follower;
+    mmd_vector centre = mmd_vector_load(bones[followers[first]].world_position);
+    for (size_t i = first + 1; i < s->solver->inner_followers; i++) {
+        double *position = bones[followers[i]].world_position;
+        mmd_vector from = mmd_vector_load(position);
+        mmd_vector across = mmd_vector_cross(by->axis, mmd_vector_subtract(from, centre));
+        mmd_vector back = mmd_vector_cross(by->axis, across);
+        across = mmd_vector_add(mmd_vector_scale(across, by->along), back);
+        mmd_vector_store(mmd_vector_add(from, mmd_vector_scale(across, by->factor)), position);
+    }
+    s->stale = first;
+}
+
+static void turn_chain(solve *s)
+{
+    for (size_t i = s->stale; i + 1 < s->solver->inner_followers; i++)
+        mmd_turn_bone(s->frame, s->solver->inner_follower[i]);
+    s->stale = s->solver->inner_followers;
 }
 
 /* Turns one link. False when the whole solve is to end. */
@@ -262,16 +289,17 @@ static bool solve_link(solve *s, size_t k, bool first_half)
     const mmd_rig_link *link = &solver->links[k];
     size_t first = link->first_follower;
     mmd_frame *frame = s->frame;
-    double turn[4], swing[4];
+    double turn[4];
+    swing free = {.factor = 0};
     sight aim;
     if (first > s->stale)
-        place_chain(s, s->stale);
+        turn_chain(s);
     if (link->bone == solver->effector || !take_aim(frame, solver, link->bone, &aim))
         return true;
     /* The end of docs/mmd-behaviour.md#ik-solve: directions 1e-7 apart, squared. */
     if (2 * (aim.length - aim.dot) < 1e-7 * aim.length)
         return false;
-    if (!step(frame, link, &aim, first_half, turn, swing))
+    if (!step(frame, link, &aim, first_half, turn, &free))
         return true;
     turn_link(frame, link, turn, first_half, !s->turned[k]);
     if (!solver->chain) {
@@ -280,13 +308,10 @@ static bool solve_link(solve *s, size_t k, bool first_half)
         /* Its own position depends on bones before it only: from here on it is current. */
         mmd_move_bone(frame, link->bone);
         place_chain(s, first);
-    } else if (solver->links[(k + 1) % solver->link_count].first_follower > first) {
-        s->stale = first; /* the next one has all placed */
     } else if (link->limited || frame->rig->bones[link->bone].has_axis) {
         place_chain(s, first);
     } else {
-        swing_bone(frame, solver->effector, link->bone, swing);
-        s->stale = first;
+        swing_chain(s, first, &free);
     }
     s->turned[k] = true;
     return true;

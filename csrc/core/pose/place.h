@@ -30,17 +30,15 @@ static inline void mmd_move_bone(mmd_frame *frame, int32_t index)
 {
     const mmd_rig_bone *bone = &frame->rig->bones[index];
     mmd_posed_bone *posed = &frame->bones[index];
-    double t[3];
-    for (int i = 0; i < 3; i++)
-        t[i] = bone->offset[i] + posed->own_translation[i] + posed->append_translation[i];
-    if (bone->parent < 0) {
-        memcpy(posed->world_position, t, sizeof t);
-        return;
+    mmd_vector place = mmd_vector_add(
+        mmd_vector_add(mmd_vector_load(bone->offset), mmd_vector_load(posed->own_translation)),
+        mmd_vector_load(posed->append_translation));
+    if (bone->parent >= 0) {
+        const mmd_posed_bone *parent = &frame->bones[bone->parent];
+        place = mmd_vector_rotate(parent->world_rotation, place);
+        place = mmd_vector_add(mmd_vector_load(parent->world_position), place);
     }
-    const mmd_posed_bone *parent = &frame->bones[bone->parent];
-    mmd_quaternion_rotate(parent->world_rotation, t, t);
-    for (int i = 0; i < 3; i++)
-        posed->world_position[i] = parent->world_position[i] + t[i];
+    mmd_vector_store(place, posed->world_position);
 }
 
 static inline void mmd_turn_bone(mmd_frame *frame, int32_t index)
