@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What `make bench` runs: every row of the speed table, ratios of one run, build/bench.json.
 
-Repetitions of rows that are compared are interleaved, so that a busy machine slows both alike;
-values are medians. Bars are printed beside the values, nothing fails here.
+Calls that are compared take turns, and the best round of each counts, as Python's timeit advises:
+other rounds say what else the machine did meanwhile. Bars are printed beside the values, nothing fails here.
 """
 
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -48,17 +47,17 @@ BAKE_BARS = {
 }
 
 
-def medians(calls, rounds=31):
-    """Seconds of each call, the calls taking turns."""
-    times = {name: [] for name in calls}
+def best(calls, rounds=31):
+    """Seconds of each call in its best round, the calls taking turns."""
+    times = dict.fromkeys(calls, float("inf"))
     for call in calls.values():
         call()
     for _ in range(rounds):
         for name, call in calls.items():
             start = time.perf_counter()
             call()
-            times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in times.items()}
+            times[name] = min(times[name], time.perf_counter() - start)
+    return times
 
 
 def poses(bones, frames, rng):
@@ -119,7 +118,7 @@ def copy_rows(model, rng):
     for what, mesh, skeleton, bar in meshes:
         matrices, vertices = poses(len(skeleton.bones), 1, rng)[0], len(skeleton.positions)
         calls = {"skin": skin_call(mesh, matrices, "cpu"), "copy": copy_call(vertices)}
-        seconds = medians(calls, 301)
+        seconds = best(calls, 301)
         yield f"skin, {what}, cpu", seconds["skin"] / seconds["copy"], "copies", "<=", bar
 
 
@@ -131,7 +130,7 @@ def cpu_rows(model, rng):
         "sdef": skin_call(variant(model, SDEF, rng), matrices, "cpu"),
         "qdef": skin_call(variant(model, QDEF, rng), matrices, "cpu"),
     }
-    ns = {k: t / len(model.positions) * 1e9 for k, t in medians(calls, 101).items()}
+    ns = {k: t / len(model.positions) * 1e9 for k, t in best(calls, 101).items()}
     yield "skin, scalar", ns["scalar"], "ns/vertex", None, None
     yield "skin, cpu", ns["mixed"], "ns/vertex", None, None
     yield "skin, cpu faster than scalar", ns["scalar"] / ns["mixed"], "x", ">=", 3.5
@@ -144,7 +143,7 @@ def cpu_rows(model, rng):
             call = skin_call(model, matrices, f"cpu:{name}")
         except mmdskin.BackendError:
             continue
-        t = medians({name: call}, 51)[name]
+        t = best({name: call}, 51)[name]
         yield f"skin, cpu:{name}", t / len(model.positions) * 1e9, "ns/vertex", None, None
 
 
@@ -160,7 +159,7 @@ def method_rows(model, rng):
     }
     for method in bars:
         calls[method] = skin_call(qdef, matrices, "cpu", method)
-    times = medians(calls, 101)
+    times = best(calls, 101)
     for method, (beside, most) in bars.items():
         ratio = times[method] / times[beside]
         yield f"skin, {method} against all {beside.upper()}", ratio, "x", "<=", most
@@ -171,7 +170,7 @@ def method_rows(model, rng):
         start = time.perf_counter()
         _ = fresh.centers_of_rotation
         made.append(time.perf_counter() - start)
-    yield "centers of rotation, made", statistics.median(made) * 1e3, "ms", "<=", 30
+    yield "centers of rotation, made", min(made) * 1e3, "ms", "<=", 30
 
 
 def gl_rows(model, rng):
@@ -180,7 +179,7 @@ def gl_rows(model, rng):
         print(f"no OpenGL: {gl.reason}")
         return
     frames = poses(len(model.bones), GL_FRAMES, rng)
-    t = medians({"gl": skin_call(model, frames, "gl")}, 15)["gl"]
+    t = best({"gl": skin_call(model, frames, "gl")}, 15)["gl"]
     per_vertex = t / (GL_FRAMES * len(model.positions)) * 1e9
     yield f"skin, gl, {GL_FRAMES} frames, read back", per_vertex, "ns/vertex", "<=", 45
 
@@ -198,17 +197,17 @@ def render_rows(model, motion):
         what: (lambda options=options: mmdskin.render(model, skinned, **options))
         for what, options in wanted.items()
     }
-    for what, t in medians(calls, 5).items():
+    for what, t in best(calls, 5).items():
         yield f"render, 512 x 512, {what}", GL_FRAMES / t, "frames/s", None, None
 
 
 def load_rows(data):
-    t = medians({"load": lambda: mmdskin.load_model(data)}, 31)["load"]
+    t = best({"load": lambda: mmdskin.load_model(data)}, 31)["load"]
     yield f"load_model, {len(data) / 1e6:.1f} MB", t * 1e3, "ms", "<=", 10
 
 
 def motion_rows(data):
-    t = medians({"load": lambda: mmdskin.load_motion(data)}, 31)["load"]
+    t = best({"load": lambda: mmdskin.load_motion(data)}, 31)["load"]
     yield f"load_motion, {len(data) / 1e6:.1f} MB", t * 1e3, "ms", "<=", 10
 
 
@@ -227,8 +226,8 @@ def pose_rows(model, motion):
     if SMALL_MODEL.exists():
         small = mmdskin.load_model(SMALL_MODEL)
         calls["small"] = lambda: small.pose(motion, frames, threads=1)
-    us = {k: t / DANCE * 1e6 for k, t in medians(calls, 9).items()}
-    yield f"pose, {DANCE} frames a call, IK on", us["on"], "us/frame", "<=", 40
+    us = {k: t / DANCE * 1e6 for k, t in best(calls, 25).items()}
+    yield f"pose, {DANCE} frames a call, IK on", us["on"], "us/frame", "<=", 20
     yield f"pose, {DANCE} frames a call, IK off", us["off"], "us/frame", None, None
     if "small" in us:
         yield f"pose, {SMALL_MODEL.stem}, IK on", us["small"], "us/frame", "<=", 40
@@ -245,7 +244,7 @@ def thread_rows(model, motion):
         "skin": lambda threads: mmdskin.skin(model, poses, backend="cpu", out=out, threads=threads),
     }
     for name, call in calls.items():
-        times = medians({threads: partial(call, threads) for threads in (1, THREADS)}, 201)
+        times = best({threads: partial(call, threads) for threads in (1, THREADS)}, 201)
         ratio = times[1] / times[THREADS]
         yield f"{name}, {BATCH} frames, {THREADS} threads against 1", ratio, "x", ">=", 1.85
 
@@ -275,7 +274,7 @@ def dance_rows(model, motion, rounds=7):
             start = time.perf_counter()
             memory.append(max(pool.map(work, range(THREADS))))
             times.append(time.perf_counter() - start)
-    rate = DANCE / statistics.median(times)
+    rate = DANCE / min(times)
     yield f"dance, pose and skin, {THREADS} threads", rate, "frames/s", None, None
     # the first dance also touches every buffer for the first time
     growth = (max(memory[1:]) - memory[0]) / 1e6
@@ -304,7 +303,7 @@ def dataset_rows():
 def import_rows():
     script = "import time, numpy; t = time.time(); import mmdskin; print(time.time() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(9)]
-    yield "import, over numpy's", statistics.median(times) * 1e3, "ms", "<", 20
+    yield "import, over numpy's", min(times) * 1e3, "ms", "<", 20
 
 
 def blender_rows():
@@ -376,7 +375,9 @@ def main():
     dance = MOTION.read_bytes() if MODEL.exists() else sample_motion.build_motion()
     model, motion = mmdskin.load_model(data), mmdskin.load_motion(dance)
     devices = {backend.name: backend.device for backend in mmdskin.backends() if backend.available}
-    print(f"{name}, {len(model.positions)} vertices, positions and normals, one thread, out= given")
+    print(
+        f"{name}, {len(model.positions)} vertices, positions and normals, one thread, out= given; best rounds"
+    )
     print(f"{cpu_name()}, {os.cpu_count()} CPUs; {devices}\n")
     rows = []
     groups = (
