@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A model goes out by each exporter, comes back into an empty scene, and stands where it stood."""
 
-import errno
 import json
 import os
 import pathlib
@@ -329,103 +328,6 @@ class Moved(Exported):
 
     def test_alembic(self):
         self.survive("ALEMBIC", "MESH_CACHE")
-
-
-class Refused(Exported):
-    """One sentence that says what to do; whatever happens, the scene stays as it was."""
-
-    def off(self, name):
-        addon_utils.disable(name)
-        self.addCleanup(addon_utils.enable, name)
-
-    def test_a_model_that_is_neither_baked_nor_live(self):
-        self.assert_refused("'model' is neither baked nor live: bake it first", "x.glb")
-
-    def test_a_mesh_cache_where_files_hold_keys(self):
-        self.bake("MESH_CACHE", False)
-        self.assert_refused("glTF cannot hold a mesh cache: bake shape keys", "x.glb")
-        self.assert_refused("FBX cannot hold a mesh cache: bake shape keys", "x.fbx")
-
-    def test_a_live_model_where_files_hold_keys(self):
-        bpy.ops.mmdskin.preview(action="ENABLE")
-        self.assert_refused("FBX cannot hold live skinning: bake shape keys", "x.fbx")
-
-    def test_an_exporter_that_is_off(self):
-        self.bake("SHAPE_KEYS", False)
-        self.off("io_scene_gltf2")
-        self.off("io_scene_fbx")
-        self.assert_refused("Blender's exporter for glTF is off: enable it", "x.glb")
-        self.assert_refused("Blender's exporter for FBX is off: enable it", "x.fbx")
-
-    def test_an_exporter_that_this_blender_lacks(self):
-        if "alembic_export" in dir(bpy.ops.wm):
-            self.skipTest("this Blender has all exporters")
-        self.bake("SHAPE_KEYS", False)
-        self.assert_refused("This Blender was built without Alembic", "x.abc")
-        self.assert_refused("This Blender was built without USD", "x.usda")
-
-    def test_no_path_no_ending_no_folder(self):
-        self.bake("SHAPE_KEYS", False)
-        self.assert_refused("'x.obj' has no known ending: let it end in .glb", "x.obj")
-        self.assert_refused("does not exist: make it first", "none/x.glb")
-        with self.assertRaises(RuntimeError) as caught:
-            bpy.ops.mmdskin.export()
-        self.assertIn("No file is chosen", str(caught.exception))
-
-    def test_a_file_that_cannot_be_written(self):
-        self.bake("SHAPE_KEYS", False)
-        reason = os.strerror(errno.EACCES if os.name == "nt" else errno.EISDIR)
-        for form in formats().values():
-            if form.operator.startswith("wm.") and form.operator[3:] not in dir(bpy.ops.wm):
-                continue
-            with self.subTest(form.name):
-                (self.folder / f"x{form.ending}").mkdir()
-                self.assert_refused(f"cannot be written: {reason}", f"x{form.ending}")
-
-    def test_an_exporter_that_fails(self):
-        self.bake("SHAPE_KEYS", False)
-
-        def full(*_, **__):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        from io_scene_fbx import export_fbx_bin
-
-        with unittest.mock.patch.object(export_fbx_bin, "save", full):
-            self.assert_refused("'x.fbx' cannot be written: ", "x.fbx")
-
-    def test_models_that_are_baked_in_several_ways(self):
-        self.bake("SHAPE_KEYS", False)
-        scene.pose(scene.Scene(case.small_model(), "second"))
-        self.bake("CORRECTIVE", False)
-        self.assert_refused("baked in several ways", "x.glb", all_models=True)
-
-    def test_a_hidden_collection(self):
-        self.bake("SHAPE_KEYS", False)
-        collection = bpy.data.collections.new("hidden")
-        bpy.context.scene.collection.children.link(collection)
-        collection.objects.link(self.mesh)
-        bpy.context.scene.collection.objects.unlink(self.mesh)
-        bpy.context.view_layer.objects.active = self.scene.armature
-        collection.hide_viewport = True
-        bpy.context.view_layer.update()
-        self.assert_refused("The collection of 'model_mesh' is hidden: show it first", "x.glb")
-
-    def test_an_armature_that_is_not_in_the_view_layer(self):
-        self.bake("CORRECTIVE", False)
-        collection = bpy.data.collections.new("excluded")
-        bpy.context.scene.collection.children.link(collection)
-        collection.objects.link(self.scene.armature)
-        for other in self.scene.armature.users_collection:
-            if other != collection:
-                other.objects.unlink(self.scene.armature)
-        bpy.context.view_layer.layer_collection.children["excluded"].exclude = True
-        name = self.scene.armature.name
-        self.assert_refused(f"The collection of '{name}' is hidden: show it first", "x.fbx")
-
-    def test_frames_before_0_that_exporters_would_leave_out(self):
-        bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=-2, frame_end=2)
-        self.assert_refused("FBX begins at frame 0: bake from frame 0 on", "x.fbx")
-        self.assert_refused("glTF begins at frame 0: bake from frame 0 on", "x.glb")
 
 
 class Scenes(Exported):
