@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/skin")]
 
-import test_gl  # noqa: E402
+import gl_scripts  # noqa: E402
 
 DRIVERS = [
     ({"MESA_GL_VERSION_OVERRIDE": version}, ["3.3", version]) for version in ("2.1", "3.0", "3.2")
@@ -34,7 +34,7 @@ def main():
     failed = 0
     for switches, words in DRIVERS:
         done = subprocess.run(
-            [*command, test_gl.PRELUDE + test_gl.WITHOUT_GL],
+            [*command, gl_scripts.PRELUDE + gl_scripts.WITHOUT_GL],
             env=os.environ | switches | {"SECONDS_AT_MOST": "120"},
             cwd=ROOT,
             stdout=subprocess.PIPE,

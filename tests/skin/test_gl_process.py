@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""OpenGL that is stopped, forked or shared with others in the process: a result, never a hang."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from gl_scripts import PRELUDE, needs_egl, needs_fork, python
+
+# Shutdown and exit
+
+
+def test_shutdown_without_a_start():
+    python("mmdskin.shutdown(); mmdskin.shutdown()")
+
+
+def test_a_mesh_survives_shutdown(gl):
+    python(
+        """
+        for _ in range(5):
+            check(mesh, "gl")
+            mmdskin.shutdown()
+        """
+    )
+
+
+def test_a_mesh_may_die_after_shutdown(gl):
+    python(
+        """
+        check(mesh, "gl")
+        mmdskin.shutdown()
+        del mesh
+        other = make()
+        check(other, "gl")
+        mmdskin.shutdown()
+        check(make(), "gl")
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    "end", ["", "sys.exit(0)", "os._exit(0)", "raise SystemExit", "mmdskin.shutdown()"]
+)
+def test_exit_after_use(gl, end):
+    python(f'check(mesh, "gl")\n{end}')
+
+
+def test_exit_while_threads_are_skinning(gl):
+    python(
+        """
+        def work():
+            while True:
+                check(mesh, "gl")
+
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.5)
+        """
+    )
+
+
+def test_nothing_starts_the_thread_again_at_exit(gl):
+    """Daemon threads go on while the interpreter ends; a driver's thread would outlive the driver."""
+    early = """
+        import atexit
+
+        @atexit.register
+        def late():
+            print(failure(), flush=True)
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(early) + PRELUDE + 'check(mesh, "gl")'],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "OpenGL: the program is ending", done.stderr
+
+
+def test_shutdown_while_threads_are_skinning(gl):
+    python(
+        """
+        def work(i):
+            for k in range(40):
+                check(make() if k % 3 else mesh, "gl")
+                if i == 0:
+                    mmdskin.shutdown()
+
+        threads = [threading.Thread(target=work, args=[i]) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """
+    )
+
+
+# Forks
+
+
+@needs_fork
+def test_a_forked_child_uses_the_cpu(gl):
+    """No driver survives a fork; the child is told so, and the parent goes on."""
+    python(
+        """
+        check(mesh, "gl")
+        child = os.fork()
+        if child == 0:
+            try:
+                assert "forked" in failure()
+                check(mesh, "auto")
+                mmdskin.shutdown()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        check(mesh, "gl")
+        """
+    )
+
+
+@needs_fork
+def test_a_child_forked_before_the_first_use_has_its_own(gl):
+    python(
+        """
+        child = os.fork()
+        check(mesh, "gl")
+        mmdskin.shutdown()
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+        """
+    )
+
+
+@needs_fork
+def test_forks_while_a_thread_is_skinning(gl):
+    python(
+        """
+        done = False
+        def work():
+            while not done:
+                check(mesh, "gl")
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                check(mesh, "auto")
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        done = True
+        thread.join()
+        """
+    )
+
+
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=needs_fork), "spawn"])
+def test_multiprocessing(gl, tmp_path, method):
+    script = tmp_path / "pool.py"
+    script.write_text(
+        PRELUDE
+        + textwrap.dedent(
+            f"""
+            import multiprocessing
+
+            def work(i):
+                check(mesh, "auto")
+                return i
+
+            if __name__ == "__main__":
+                check(mesh, "gl")
+                with multiprocessing.get_context({method!r}).Pool(2) as pool:
+                    assert pool.map(work, range(8)) == list(range(8))
+                check(mesh, "gl")
+            """
+        )
+    )
+    subprocess.run([sys.executable, script], check=True, timeout=60)
+
+
+# Others that use EGL in this process
+
+
+OTHER_USER = """
+egl = ctypes.CDLL("libEGL.so.1")
+for name in ("eglGetPlatformDisplay", "eglCreateContext", "eglGetCurrentContext"):
+    getattr(egl, name).restype = ctypes.c_void_p
+pointer, integers = ctypes.c_void_p, ctypes.c_int * 1
+
+
+def open_other():
+    display = pointer(egl.eglGetPlatformDisplay(0x31DD, None, None))  # Mesa's surfaceless
+    assert egl.eglInitialize(display, None, None)
+    assert egl.eglBindAPI(0x30A2)
+    context = pointer(egl.eglCreateContext(display, None, None, None))
+    assert context.value and egl.eglMakeCurrent(display, None, None, context)
+    return display, context
+"""
+
+
+@needs_egl
+def test_the_context_of_another_user_stays_current(gl):
+    python(
+        """
+        display, context = open_other()
+        check(mesh, "gl")
+        assert egl.eglGetCurrentContext() == context.value
+        mmdskin.shutdown()
+        assert egl.eglGetCurrentContext() == context.value
+        check(mesh, "gl")
+        """,
+        OTHER_USER,
+    )
+
+
+@needs_egl
+def test_another_user_may_come_and_go(gl):
+    python(
+        """
+        check(mesh, "gl")
+        display, context = open_other()
+        check(mesh, "gl")
+        egl.eglMakeCurrent(display, None, None, None)
+        egl.eglTerminate(display)
+        check(mesh, "gl")
+        mmdskin.shutdown()
+        check(mesh, "gl")
+        """,
+        OTHER_USER,
+    )
+
+
+@needs_egl
+def test_another_user_may_terminate_the_same_display(gl):
+    """Headless programs share Mesa's surfaceless display, and some terminate it."""
+    python(
+        """
+        check(mesh, "gl")
+        display, context = open_other()
+        egl.eglMakeCurrent(display, None, None, None)
+        egl.eglTerminate(display)
+        try:
+            check(mesh, "gl")
+        except mmdskin.BackendError:
+            pass
+        check(mesh, "auto")
+        mmdskin.shutdown()
+        check(mesh, "gl")
+        """,
+        OTHER_USER,
+        MMDSKIN_EGL_DEVICE="surfaceless",
+    )
