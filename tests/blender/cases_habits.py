@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Imports begin as users expect it of Blender: preferences, dropped files, redo panel, search."""
 
-import os
 import sys
 from types import SimpleNamespace
 from unittest import mock
@@ -169,15 +168,31 @@ class Dropped(Dialog):
         title, _ = self.invoke(bpy.ops.mmdskin.import_model, filepath="/a", files=files)
         self.assertEqual(title, "Import 2 files")
 
+    def drop(self, *names):
+        """By Blender's own operator, on the 3D view."""
+        (window,) = bpy.context.window_manager.windows
+        area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+        with bpy.context.temp_override(window=window, area=area, region=area.regions[-1]):
+            bpy.ops.wm.drop_import_file(
+                "INVOKE_DEFAULT", directory=self.folder, files=[{"name": name} for name in names]
+            )
+
+    def test_blender_hands_over_what_the_dialog_needs(self):
+        for names, title in (
+            (["a.pmx"], "a.pmx"),
+            (["a.pmx", "b.pmd"], "Import 2 files"),
+            (["踊り.vmd"], "踊り.vmd"),
+            (["a.vpd"], "a.vpd"),
+        ):
+            self.drop(*names)
+            self.assertEqual([shown[0] for shown in self.shown], [title])
+            self.shown.clear()
+
     def test_all_files_are_imported(self):
         mock.patch.stopall()
         for name in ("a.pmx", "b.pmx"):
             self.write(case.small_model(), name)
-        bpy.ops.mmdskin.import_model(
-            filepath=os.path.join(self.folder, "a.pmx"),
-            directory=self.folder,
-            files=[{"name": "a.pmx"}, {"name": "b.pmx"}],
-        )
+        self.drop("a.pmx", "b.pmx")
         self.assertLessEqual({"a", "b"}, set(bpy.data.objects.keys()))
 
 
