@@ -161,24 +161,23 @@ static hold axis_hold(const mmd_joint_axis *axis, double place, double pull, dou
 static void linear_row(const mmd_held_joint *joint, const mmd_body *bodies, const double axis[3],
                        const double anchor[3], hold held, mmd_row *row)
 {
-    double arm[3];
-    *row = (mmd_row){.a = joint->a, .b = joint->b, .low = -held.high, .high = -held.low};
-    mmd_copy3(axis, row->axis);
+    double arm[3], arm_a[3], arm_b[3];
+    mmd_row_begin(row, joint->a, joint->b, -held.high, -held.low);
     mmd_subtract3(anchor, bodies[joint->a].state.position, arm);
-    mmd_cross3(arm, axis, row->arm_a);
+    mmd_cross3(arm, axis, arm_a);
     mmd_subtract3(anchor, bodies[joint->b].state.position, arm);
-    mmd_cross3(axis, arm, row->arm_b);
-    mmd_row_aim(row, bodies, -held.target);
+    mmd_cross3(axis, arm, arm_b);
+    mmd_row_aim(row, bodies, axis, arm_a, arm_b, -held.target);
 }
 
 static void angular_row(const mmd_held_joint *joint, const mmd_body *bodies, const double axis[3],
                         hold held, mmd_row *row)
 {
-    *row =
-        (mmd_row){.a = joint->a, .b = joint->b, .turns = true, .low = held.low, .high = held.high};
-    mmd_copy3(axis, row->arm_a);
-    mmd_scale3(axis, -1, row->arm_b);
-    mmd_row_aim(row, bodies, held.target);
+    static const double nowhere[3] = {0};
+    double back[3];
+    mmd_row_begin(row, joint->a, joint->b, held.low, held.high);
+    mmd_scale3(axis, -1, back);
+    mmd_row_aim(row, bodies, nowhere, axis, back, held.target);
 }
 
 static double excess(const mmd_joint_axis axes[3], const double places[3])

@@ -151,14 +151,16 @@ bool mmd_manifold_fits(const mmd_manifold *manifold, size_t body_count)
     return true;
 }
 
-static void contact_arms(const mmd_manifold_point *point, const mmd_body *a, const mmd_body *b,
-                         mmd_row *row)
+/* Drives the speed of the points from each other along an axis. */
+static void aim(const mmd_manifold_point *point, const mmd_body *bodies, const double axis[3],
+                double target, mmd_row *row)
 {
-    double arm[3];
-    mmd_subtract3(point->on_a, a->state.position, arm);
-    mmd_cross3(arm, row->axis, row->arm_a);
-    mmd_subtract3(point->contact.point, b->state.position, arm);
-    mmd_cross3(row->axis, arm, row->arm_b);
+    double arm[3], arm_a[3], arm_b[3];
+    mmd_subtract3(point->on_a, bodies[row->a].state.position, arm);
+    mmd_cross3(arm, axis, arm_a);
+    mmd_subtract3(point->contact.point, bodies[row->b].state.position, arm);
+    mmd_cross3(axis, arm, arm_b);
+    mmd_row_aim(row, bodies, axis, arm_a, arm_b, target);
 }
 
 /* Of A's point as seen from that of B. */
@@ -186,22 +188,19 @@ void mmd_contact_rows(const mmd_manifold *manifold, size_t index, const mmd_body
     double leaving = mmd_dot3(velocity, point->contact.normal);
     double bounce = point->age > BOUNCING_AGE ? 0 : fmax(0, -leaving * restitution);
 
-    *contact = (mmd_row){.a = manifold->a,
-                         .b = manifold->b,
-                         .high = DBL_MAX,
-                         .impulse = point->impulse * WARM_START};
-    mmd_copy3(point->contact.normal, contact->axis);
-    contact_arms(point, a, b, contact);
-    mmd_row_aim(contact, bodies, bounce - point->contact.distance * OVERLAP_SHARE / step);
+    mmd_row_begin(contact, manifold->a, manifold->b, 0, DBL_MAX);
+    aim(point, bodies, point->contact.normal,
+        bounce - point->contact.distance * OVERLAP_SHARE / step, contact);
+    contact->impulse = point->impulse * WARM_START;
     mmd_row_push(contact, contact->impulse, changes);
 
-    *friction = (mmd_row){.a = manifold->a, .b = manifold->b};
-    mmd_copy3(velocity, friction->axis);
-    mmd_add_scaled3(point->contact.normal, -leaving, friction->axis);
-    if (mmd_dot3(friction->axis, friction->axis) > DBL_EPSILON)
-        mmd_normalize3(friction->axis);
+    double aside[3];
+    mmd_copy3(velocity, aside);
+    mmd_add_scaled3(point->contact.normal, -leaving, aside);
+    if (mmd_dot3(aside, aside) > DBL_EPSILON)
+        mmd_normalize3(aside);
     else
-        mmd_across3(point->contact.normal, friction->axis); /* does not slide */
-    contact_arms(point, a, b, friction);
-    mmd_row_aim(friction, bodies, 0);
+        mmd_across3(point->contact.normal, aside); /* does not slide */
+    mmd_row_begin(friction, manifold->a, manifold->b, 0, 0);
+    aim(point, bodies, aside, 0, friction);
 }

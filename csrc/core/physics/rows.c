@@ -5,35 +5,74 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
-void mmd_row_aim(mmd_row *row, const mmd_body *bodies, double target)
+void mmd_row_begin(mmd_row *row, size_t a, size_t b, double low, double high)
+{
+    row->a = (uint32_t)a;
+    row->b = (uint32_t)b;
+    row->low = low;
+    row->high = high;
+    row->impulse = 0;
+}
+
+void mmd_row_aim(mmd_row *row, const mmd_body *bodies, const double axis[3], const double arm_a[3],
+                 const double arm_b[3], double target)
 {
     const mmd_body *a = &bodies[row->a], *b = &bodies[row->b];
-    mmd_transform3(a->inverse_tensor, row->arm_a, row->spin_a);
-    mmd_transform3(b->inverse_tensor, row->arm_b, row->spin_b);
-    double mass = mmd_dot3(row->spin_a, row->arm_a) + mmd_dot3(row->spin_b, row->arm_b) +
-                  (a->inverse_mass + b->inverse_mass) * mmd_dot3(row->axis, row->axis);
-    double number = mmd_dot3(row->axis, a->state.velocity) + mmd_dot3(row->arm_a, a->state.spin) -
-                    mmd_dot3(row->axis, b->state.velocity) + mmd_dot3(row->arm_b, b->state.spin);
+    double spin_a[3], spin_b[3];
+    mmd_transform3(a->inverse_tensor, arm_a, spin_a);
+    mmd_transform3(b->inverse_tensor, arm_b, spin_b);
+    double mass = mmd_dot3(spin_a, arm_a) + mmd_dot3(spin_b, arm_b) +
+                  (a->inverse_mass + b->inverse_mass) * mmd_dot3(axis, axis);
+    double number = mmd_dot3(axis, a->state.velocity) + mmd_dot3(arm_a, a->state.spin) -
+                    mmd_dot3(axis, b->state.velocity) + mmd_dot3(arm_b, b->state.spin);
     row->share = mass > DBL_MIN ? 1 / mass : 0;
     row->wanted = (target - number) * row->share;
+    for (int i = 0; i < 3; i++) {
+        row->number_a[i] = (mmd_two){axis[i], arm_a[i]};
+        row->number_b[i] = (mmd_two){axis[i], arm_b[i]};
+        row->push_a[i] = (mmd_two){axis[i], spin_a[i]};
+        row->push_b[i] = (mmd_two){axis[i], spin_b[i]};
+    }
+}
+
+void mmd_rows_interleave(mmd_row *rows, size_t count, const mmd_body *bodies, size_t body_count,
+                         uint32_t *levels, uint32_t *starts, uint32_t *order)
+{
+    memset(levels, 0, body_count * sizeof *levels);
+    memset(starts, 0, (count + 2) * sizeof *starts);
+    for (size_t i = 0; i < count; i++) {
+        mmd_row *row = &rows[i];
+        bool moves_a = bodies[row->a].inverse_mass > 0, moves_b = bodies[row->b].inverse_mass > 0;
+        uint32_t before_a = moves_a ? levels[row->a] : 0, before_b = moves_b ? levels[row->b] : 0;
+        row->level = 1 + (before_a > before_b ? before_a : before_b);
+        if (moves_a)
+            levels[row->a] = row->level;
+        if (moves_b)
+            levels[row->b] = row->level;
+        starts[row->level + 1]++;
+    }
+    for (size_t i = 0; i <= count; i++)
+        starts[i + 1] += starts[i];
+    for (size_t i = 0; i < count; i++)
+        order[starts[rows[i].level]++] = (uint32_t)i;
 }
 
 /* What nothing moves takes no part: 0 times an impulse that has overflown is no number. */
-static inline void push_body(const mmd_row *row, const double spin[3], double impulse, double sign,
-                             mmd_change *change)
+static inline void push_body(const mmd_two push[3], double impulse, double sign, mmd_change *change)
 {
     if (change->inverse_mass == 0)
         return;
-    mmd_add_scaled3(spin, impulse, change->spin);
-    if (!row->turns)
-        mmd_add_scaled3(row->axis, sign * impulse * change->inverse_mass, change->velocity);
+    mmd_two scale = {sign * impulse * change->inverse_mass, impulse};
+    for (int i = 0; i < 3; i++)
+        change->motion[i] += push[i] * scale;
 }
 
 static inline void push(const mmd_row *row, double impulse, mmd_change *changes)
 {
-    push_body(row, row->spin_a, impulse, 1, &changes[row->a]);
-    push_body(row, row->spin_b, impulse, -1, &changes[row->b]);
+    push_body(row->push_a, impulse, 1, &changes[row->a]);
+    push_body(row->push_b, impulse, -1, &changes[row->b]);
 }
 
 void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes)
@@ -41,12 +80,17 @@ void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes)
     push(row, impulse, changes);
 }
 
+static inline mmd_two number_of(const mmd_two number[3], const mmd_change *change)
+{
+    return number[0] * change->motion[0] + number[1] * change->motion[1] +
+           number[2] * change->motion[2];
+}
+
 void mmd_row_solve(mmd_row *row, mmd_change *changes)
 {
-    const mmd_change *a = &changes[row->a], *b = &changes[row->b];
-    double number = mmd_dot3(row->arm_a, a->spin) + mmd_dot3(row->arm_b, b->spin);
-    if (!row->turns)
-        number += mmd_dot3(row->axis, a->velocity) - mmd_dot3(row->axis, b->velocity);
+    mmd_two a = number_of(row->number_a, &changes[row->a]);
+    mmd_two b = number_of(row->number_b, &changes[row->b]);
+    double number = a[1] + b[1] + (a[0] - b[0]);
     double sum = row->impulse + row->wanted - number * row->share;
     if (isnan(sum)) /* of bodies whose numbers have overflown, which this step puts to rest */
         return;

@@ -4,28 +4,41 @@
 
 #include "core/physics/body.h"
 
+/* What is along an axis of space, and what is about it: processors take both at once. */
+typedef double mmd_two __attribute__((vector_size(16)));
+
 /* One number of the relative motion of two bodies that is driven to a target by an impulse within
    bounds. With velocities v and spins w the number is
    axis . (v_a - v_b) + arm_a . w_a + arm_b . w_b. */
 typedef struct mmd_row {
-    size_t a, b;
-    bool turns; /* axis is zero */
-    double axis[3], arm_a[3], arm_b[3];
-    double spin_a[3], spin_b[3]; /* of the bodies by an impulse of 1 */
-    double share;                /* impulse for a change of the number by 1 */
-    double wanted;               /* impulse from the velocities before the sweeps to the target */
-    double low, high;            /* bounds of the impulse */
+    mmd_two number_a[3], number_b[3]; /* axis and arm */
+    mmd_two push_a[3], push_b[3];     /* axis, and the spin by an impulse of 1 */
+    uint32_t a, b;
+    uint32_t level;   /* see mmd_rows_interleave */
+    double share;     /* impulse for a change of the number by 1 */
+    double wanted;    /* impulse from the velocities before the sweeps to the target */
+    double low, high; /* bounds of the impulse */
     double impulse;
 } mmd_row;
 
-/* What the sweeps add to a body's velocities. */
+/* What the sweeps add to a body's velocity and spin. */
 typedef struct mmd_change {
-    double velocity[3], spin[3], inverse_mass;
+    mmd_two motion[3];
+    double inverse_mass;
 } mmd_change;
 
-/* Completes a row of which bodies, axis, arms and bounds are set. A row that can change nothing
+/* A row between two bodies, with its bounds; then what it drives. A row that can change nothing
    gets a share of zero. */
-void mmd_row_aim(mmd_row *row, const mmd_body *bodies, double target);
+void mmd_row_begin(mmd_row *row, size_t a, size_t b, double low, double high);
+void mmd_row_aim(mmd_row *row, const mmd_body *bodies, const double axis[3], const double arm_a[3],
+                 const double arm_b[3], double target);
+
+/* An order (count,) of rows in which those that move the same body follow each other as before, so
+   that sweeps have the same bits, while others come between them: a processor works on several at
+   once that need not wait for each other. `levels` (bodies,) and `starts` (count + 2,) are room to
+   work in. */
+void mmd_rows_interleave(mmd_row *rows, size_t count, const mmd_body *bodies, size_t body_count,
+                         uint32_t *levels, uint32_t *starts, uint32_t *order);
 
 /* What an impulse along the row does to its bodies. */
 void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes);

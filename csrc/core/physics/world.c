@@ -17,7 +17,8 @@ struct mmd_world {
     mmd_held_joint *joints; /* those between two bodies, in the file's or the given order */
     mmd_joint_order order;  /* in which they are solved, of this step unless it was given */
     mmd_row *rows;          /* room for all rows of the joints */
-    mmd_change *changes;    /* of bodies and the ground */
+    uint32_t *row_order, *levels, *starts; /* see mmd_rows_interleave */
+    mmd_change *changes;                   /* of bodies and the ground */
     double gravity[3], step;
     size_t iterations;
     bool damping_extra, contacts, order_given;
@@ -205,9 +206,13 @@ static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *
                             .ground_height = settings->ground_height};
     if (desc->contacts && !mmd_touch_init(&world->arena, &touch, &world->touch))
         return mmd_fail_memory(err);
-    world->rows =
-        mmd_arena_alloc(&world->arena, world->joint_count, MMD_JOINT_ROWS * sizeof *world->rows);
-    return world->rows || mmd_fail_memory(err);
+    size_t rows = MMD_JOINT_ROWS * world->joint_count;
+    world->rows = mmd_arena_alloc(&world->arena, rows, sizeof *world->rows);
+    world->row_order = mmd_arena_alloc(&world->arena, rows, sizeof *world->row_order);
+    world->levels = mmd_arena_alloc(&world->arena, world->body_count, sizeof *world->levels);
+    world->starts = mmd_arena_alloc(&world->arena, rows + 2, sizeof *world->starts);
+    return (world->rows && world->row_order && world->levels && world->starts) ||
+           mmd_fail_memory(err);
 }
 
 mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err)
@@ -449,20 +454,24 @@ static void solve(mmd_world *world)
             count += mmd_joint_rows(joint, world->bodies, world->step, world->iterations,
                                     &world->rows[count]);
     }
+    mmd_rows_interleave(world->rows, count, world->bodies, world->body_count, world->levels,
+                        world->starts, world->row_order);
     for (size_t i = 0; i <= world->body_count; i++)
         world->changes[i] = (mmd_change){.inverse_mass = world->bodies[i].inverse_mass};
     mmd_touch_rows(&world->touch, world->bodies, world->step, world->changes);
     for (size_t sweep = 0; sweep < world->iterations; sweep++) {
         for (size_t i = 0; i < count; i++)
-            mmd_row_solve(&world->rows[i], world->changes);
+            mmd_row_solve(&world->rows[world->row_order[i]], world->changes);
         mmd_touch_solve(&world->touch, world->changes);
     }
     mmd_touch_keep(&world->touch);
     for (size_t i = 0; i < world->body_count; i++) {
         if (world->bodies[i].inverse_mass == 0) /* its change may be 0 x infinite */
             continue;
-        mmd_add_scaled3(world->changes[i].velocity, 1, world->bodies[i].state.velocity);
-        mmd_add_scaled3(world->changes[i].spin, 1, world->bodies[i].state.spin);
+        for (int k = 0; k < 3; k++) {
+            world->bodies[i].state.velocity[k] += world->changes[i].motion[k][0];
+            world->bodies[i].state.spin[k] += world->changes[i].motion[k][1];
+        }
     }
 }
 
