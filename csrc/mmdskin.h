@@ -153,13 +153,29 @@ typedef struct mmd_morph {
     float *values;
 } mmd_morph;
 
+enum {
+    MMD_MATERIAL_DOUBLE_SIDED = 0x01,
+    MMD_MATERIAL_GROUND_SHADOW = 0x02,
+    MMD_MATERIAL_CASTS_SELF_SHADOW = 0x04,
+    MMD_MATERIAL_RECEIVES_SELF_SHADOW = 0x08,
+    MMD_MATERIAL_EDGE = 0x10,
+};
+
+typedef enum mmd_sphere_mode {
+    MMD_SPHERE_NONE,
+    MMD_SPHERE_MULTIPLY,
+    MMD_SPHERE_ADD,
+    MMD_SPHERE_SUB_TEXTURE,
+    MMD_SPHERE_MODE_COUNT
+} mmd_sphere_mode;
+
 typedef struct mmd_material {
     mmd_text name, name_english, memo;
     float diffuse[4], specular[3], specular_power, ambient[3];
-    uint8_t flags;
+    uint8_t flags; /* as in the file */
     float edge_color[4], edge_size;
     int32_t texture, sphere_texture;
-    uint8_t sphere_mode; /* 0 none, 1 multiply, 2 add, 3 sub-texture */
+    uint8_t sphere_mode; /* mmd_sphere_mode */
     bool shared_toon;
     int32_t toon;        /* 0-9 when shared, else a texture or -1 */
     int32_t index_count; /* the counts of all materials together are at most 3 x triangle_count */
@@ -177,20 +193,44 @@ typedef struct mmd_display_frame {
     mmd_frame_element *elements;
 } mmd_display_frame;
 
+typedef enum mmd_body_shape {
+    MMD_SPHERE,
+    MMD_BOX,
+    MMD_CAPSULE,
+    MMD_BODY_SHAPE_COUNT
+} mmd_body_shape;
+
+typedef enum mmd_body_mode {
+    MMD_FOLLOWS_BONE,
+    MMD_PHYSICS,
+    MMD_PHYSICS_AND_BONE,
+    MMD_BODY_MODE_COUNT
+} mmd_body_mode;
+
 typedef struct mmd_rigid_body {
     mmd_text name, name_english;
     int32_t bone;
     uint8_t group;
     uint16_t mask;
-    uint8_t shape; /* 0 sphere, 1 box, 2 capsule */
+    uint8_t shape; /* mmd_body_shape */
     float size[3], position[3], rotation[3];
     float mass, linear_damping, angular_damping, restitution, friction;
-    uint8_t mode; /* 0 follow bone, 1 physics, 2 physics and bone */
+    uint8_t mode; /* mmd_body_mode */
 } mmd_rigid_body;
+
+typedef enum mmd_joint_kind {
+    MMD_JOINT_SPRING_6DOF,
+    MMD_JOINT_6DOF,
+    MMD_JOINT_POINT_TO_POINT,
+    MMD_JOINT_CONE_TWIST,
+    MMD_JOINT_SLIDER,
+    MMD_JOINT_HINGE,
+    MMD_JOINT_KIND_COUNT
+} mmd_joint_kind;
 
 typedef struct mmd_joint {
     mmd_text name, name_english;
-    uint8_t kind; /* 0 spring 6DOF, 1 6DOF, 2 point to point, 3 cone twist, 4 slider, 5 hinge */
+    uint8_t kind; /* mmd_joint_kind */
     int32_t body_a, body_b;
     float position[3], rotation[3];
     float translation_lower[3], translation_upper[3], rotation_lower[3], rotation_upper[3];

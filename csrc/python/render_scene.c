@@ -3,8 +3,6 @@
 
 #include "python/arguments.h"
 
-enum { BOTH_SIDES = 0x01, EDGE = 0x10 }; /* flags of a material */
-
 /* Textures */
 
 static bool take_texture(mmd_scene *scene, PyObject *item, size_t limit, int32_t *index)
@@ -111,8 +109,8 @@ static bool take_material(mmd_scene *scene, mmd_state *state, PyObject *record, 
                      index, corners);
         return false;
     }
-    out->both_sides = flags & BOTH_SIDES;
-    out->has_edge = flags & EDGE;
+    out->both_sides = flags & MMD_MATERIAL_DOUBLE_SIDED;
+    out->has_edge = flags & MMD_MATERIAL_EDGE;
     out->triangle_count = (size_t)corners / 3;
     out->texture = -1;
     for (size_t i = 0; i < scene->texture_count; i++)

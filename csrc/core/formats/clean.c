@@ -143,16 +143,18 @@ static void clip_indices(mmd_model *model)
 static void clip_kinds(mmd_model *model)
 {
     for (size_t i = 0; i < model->material_count; i++)
-        if (model->materials[i].sphere_mode > 3)
-            model->materials[i].sphere_mode = 0;
+        if (model->materials[i].sphere_mode >= MMD_SPHERE_MODE_COUNT)
+            model->materials[i].sphere_mode = MMD_SPHERE_NONE;
     for (size_t i = 0; i < model->rigid_body_count; i++) {
         mmd_rigid_body *body = &model->rigid_bodies[i];
-        body->shape = body->shape > 2 ? 2 : body->shape;
-        body->mode = body->mode > 2 ? 2 : body->mode;
+        if (body->shape >= MMD_BODY_SHAPE_COUNT)
+            body->shape = MMD_BODY_SHAPE_COUNT - 1;
+        if (body->mode >= MMD_BODY_MODE_COUNT)
+            body->mode = MMD_BODY_MODE_COUNT - 1;
     }
     for (size_t i = 0; i < model->joint_count; i++)
-        if (model->joints[i].kind > 5)
-            model->joints[i].kind = 5;
+        if (model->joints[i].kind >= MMD_JOINT_KIND_COUNT)
+            model->joints[i].kind = MMD_JOINT_KIND_COUNT - 1;
 }
 
 bool mmd_model_clean(mmd_model *model, mmd_error *err)

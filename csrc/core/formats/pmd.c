@@ -111,8 +111,12 @@ static bool read_materials(mmd_reader *r, mmd_pmd *pmd)
 
         float alpha = material->diffuse[3];
         bool shadowless = fabsf(alpha - 0.98f) < 1e-6f; /* 0.98 asks for no self shadow */
-        material->flags =
-            (uint8_t)((alpha < 1 ? 0x01 : 0) | (edge ? 0x12 : 0) | (shadowless ? 0 : 0x0C));
+        if (alpha < 1)
+            material->flags |= MMD_MATERIAL_DOUBLE_SIDED;
+        if (edge)
+            material->flags |= MMD_MATERIAL_EDGE | MMD_MATERIAL_GROUND_SHADOW;
+        if (!shadowless)
+            material->flags |= MMD_MATERIAL_CASTS_SELF_SHADOW | MMD_MATERIAL_RECEIVES_SELF_SHADOW;
         material->edge_color[3] = 1;
         material->edge_size = 1;
         material->texture = material->sphere_texture = material->toon = -1;

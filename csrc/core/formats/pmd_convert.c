@@ -54,7 +54,7 @@ static void split_texture(mmd_reader *r, mmd_pmd *pmd, mmd_material *material, m
         bool multiplies = ends_with(part, size, ".sph"), adds = ends_with(part, size, ".spa");
         if (texture >= 0 && (multiplies || adds)) {
             material->sphere_texture = texture;
-            material->sphere_mode = multiplies ? 1 : 2;
+            material->sphere_mode = multiplies ? MMD_SPHERE_MULTIPLY : MMD_SPHERE_ADD;
         } else if (texture >= 0) {
             material->texture = texture;
         }

@@ -6,9 +6,6 @@
 
 #define PI 3.14159265358979323846
 
-/* Shapes of PMX. */
-enum { SPHERE, BOX, CAPSULE };
-
 /* Bullet takes a capsule's inertia from the box around it, and that 0.04 larger on every side. */
 #define CAPSULE_INERTIA_MARGIN 0.04
 
@@ -39,9 +36,9 @@ static void shape_inertia(const mmd_rigid_body *source, double inertia[3])
 {
     double mass = (double)source->mass;
     double x = (double)source->size[0], y = (double)source->size[1], z = (double)source->size[2];
-    if (source->shape == SPHERE) {
+    if (source->shape == MMD_SPHERE) {
         inertia[0] = inertia[1] = inertia[2] = 0.4 * mass * x * x;
-    } else if (source->shape == BOX) {
+    } else if (source->shape == MMD_BOX) {
         box_inertia(mass / 12, 2 * x, 2 * y, 2 * z, inertia);
     } else {
         double across = 2 * (x + CAPSULE_INERTIA_MARGIN);

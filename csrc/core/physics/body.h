@@ -7,8 +7,6 @@
 /* Rigid bodies in motion. The equations are those of Bullet 2.75, which MMD names;
    its quirks are noted where they are met. */
 
-typedef enum mmd_body_mode { MMD_FOLLOWS_BONE, MMD_PHYSICS, MMD_PHYSICS_AND_BONE } mmd_body_mode;
-
 enum { MMD_BODY_GROUPS = 16 };
 
 #define MMD_FARTHEST 1e6 /* of places and speeds, along each axis */

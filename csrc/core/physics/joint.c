@@ -13,8 +13,6 @@
 #define LIMIT_SHARE 0.5
 #define SPRING_SHARE 0.2
 
-enum { SPRING_6DOF = 0 }; /* of PMX's kinds of joints the one with springs */
-
 static double wrapped(double angle)
 {
     angle = fmod(angle, 2 * FLOAT_PI);
@@ -43,7 +41,7 @@ void mmd_joint_init(const mmd_joint *source, const mmd_body *bodies, mmd_held_jo
     mmd_unit_matrix(rotation, axes);
     frame_init(position, axes, &bodies[joint->a], &joint->frame_a);
     frame_init(position, axes, &bodies[joint->b], &joint->frame_b);
-    bool sprung = source->kind == SPRING_6DOF;
+    bool sprung = source->kind == MMD_JOINT_SPRING_6DOF;
     for (int i = 0; i < 3; i++) {
         joint->along[i] =
             (mmd_joint_axis){.lower = (double)source->translation_lower[i],

@@ -5,8 +5,6 @@
 
 #include <stdio.h>
 
-enum { SPRING_6DOF, PLAIN_6DOF };
-
 static void note(mmd_notes *notes, mmd_note_kind kind, size_t place, mmd_note found)
 {
     mmd_note *known = &notes->notes[kind];
@@ -44,7 +42,7 @@ bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes)
         const mmd_joint *joint = &model->joints[i];
         if (joint->body_a < 0 || joint->body_b < 0 || joint->body_a == joint->body_b)
             mmd_notes_joint(notes, MMD_NOTE_NOTHING, i, 0, 0);
-        else if (joint->kind > PLAIN_6DOF)
+        else if (joint->kind > MMD_JOINT_6DOF)
             mmd_notes_joint(notes, MMD_NOTE_KIND, i, 0, 0);
     }
     return true;

@@ -14,9 +14,7 @@ void mmd_shape_init(const mmd_rigid_body *source, mmd_shape *shape)
     double size[3], reach[3];
     for (int i = 0; i < 3; i++)
         size[i] = (double)source->size[i];
-    *shape = (mmd_shape){.kind = source->shape == 0   ? MMD_SPHERE
-                                 : source->shape == 1 ? MMD_BOX
-                                                      : MMD_CAPSULE};
+    *shape = (mmd_shape){.kind = (mmd_body_shape)source->shape};
     if (shape->kind == MMD_BOX) {
         double least = fmin(size[0], fmin(size[1], size[2]));
         shape->radius = fmin(MARGIN, least);

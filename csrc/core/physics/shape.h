@@ -7,7 +7,7 @@
 /* A shape is a core and the ball of `radius` around each of its points: the centre of a sphere, the
    middle line of a capsule (along y), a box less its margin. */
 typedef struct mmd_shape {
-    enum { MMD_SPHERE, MMD_BOX, MMD_CAPSULE } kind;
+    mmd_body_shape kind;
     double core[3]; /* half extents */
     double radius;
     double half[3];  /* of the whole */

@@ -8,8 +8,6 @@
 #include "core/physics/joint_order.h"
 #include "core/physics/vector.h"
 
-enum { SHAPES = 3, MODES = 3, KINDS = 6 };
-
 struct mmd_world {
     mmd_arena arena;
     size_t body_count, follower_count, joint_count, given_joints;
@@ -71,8 +69,8 @@ static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
     if (body->mass < 0)
         return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: mass %g is negative", index,
                         (double)body->mass);
-    return check_below("body", index, "shape", body->shape, SHAPES, err) &&
-           check_below("body", index, "mode", body->mode, MODES, err) &&
+    return check_below("body", index, "shape", body->shape, MMD_BODY_SHAPE_COUNT, err) &&
+           check_below("body", index, "mode", body->mode, MMD_BODY_MODE_COUNT, err) &&
            check_below("body", index, "group", body->group, MMD_BODY_GROUPS, err);
 }
 
@@ -97,7 +95,7 @@ static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count,
         if (ends[i] < -1 || (ends[i] >= 0 && (size_t)ends[i] >= body_count))
             return mmd_fail(err, MMD_E_ARGUMENT, "joint %zu: body %d of %zu", index, (int)ends[i],
                             body_count);
-    return check_below("joint", index, "kind", joint->kind, KINDS, err);
+    return check_below("joint", index, "kind", joint->kind, MMD_JOINT_KIND_COUNT, err);
 }
 
 static bool check_order(const mmd_world_desc *desc, bool *seen, mmd_error *err)
