@@ -4,6 +4,7 @@
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/base/numbers.h"
+#include "core/data/model.h"
 
 #include <string.h>
 
@@ -122,6 +123,7 @@ bool mmd_morph_materials(const mmd_model *model, const float *weights, mmd_mater
     mix *mixed = mmd_arena_alloc(&temporary, count + 1, sizeof *mixed);
     if (!mixed)
         return mmd_fail_memory(err);
+    size_t width = mmd_morph_width(MMD_MORPH_MATERIAL);
     mix *all = &mixed[count]; /* what acts on every material */
     for (size_t i = 0; i <= count; i++)
         for (int k = 0; k < MATERIAL_NUMBERS; k++)
@@ -132,7 +134,7 @@ bool mmd_morph_materials(const mmd_model *model, const float *weights, mmd_mater
             continue;
         for (size_t i = 0; i < morph->offset_count; i++)
             mix_offset(morph->indices[i] < 0 ? all : &mixed[morph->indices[i]],
-                       morph->values + 29 * i, weights[m]);
+                       morph->values + width * i, weights[m]);
     }
     for (size_t i = 0; i < count; i++) {
         float *numbers[MATERIAL_NUMBERS];

@@ -49,6 +49,10 @@ size_t mmd_keys_sort(uint64_t *keys, uint64_t *spare, size_t count)
     return kept;
 }
 
+#define STRAIGHT 20, 20, 107, 107
+const uint8_t mmd_straight_curves[24] = {STRAIGHT, STRAIGHT, STRAIGHT,
+                                         STRAIGHT, STRAIGHT, STRAIGHT};
+
 void mmd_bone_track_alloc(mmd_reader *r, mmd_bone_track *track, size_t count)
 {
     track->key_count = count;

@@ -29,6 +29,9 @@ void mmd_shadow_track_alloc(mmd_reader *r, mmd_shadow_track *track, size_t count
 void mmd_property_track_alloc(mmd_reader *r, mmd_property_track *track, size_t count,
                               size_t ik_count);
 
+/* x1 y1 x2 y2 of straight lines, as MMD writes them: of as many curves as a key has at most. */
+extern const uint8_t mmd_straight_curves[24];
+
 /* Scales to length 1; a zero length, or a part that is not finite, gives the identity. What has
    been scaled stays as it is when it is scaled again. */
 void mmd_rotation_sanitize(float rotation[4]);

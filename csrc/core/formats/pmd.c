@@ -257,43 +257,36 @@ static void add_element(mmd_display_frame *frame, uint8_t kind, int32_t index)
         frame->elements[frame->element_count++] = (mmd_frame_element){kind, index};
 }
 
-/* "Root" with the centre, the morphs' frame, then the named frames of the file. */
-static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
+/* The morphs' frame, made of those that the file shows. */
+static bool read_shown_morphs(mmd_reader *r, const mmd_pmd *pmd, mmd_display_frame *frame)
 {
-    mmd_model *model = pmd->model;
-    mmd_reader_open(r, "display_frames");
     uint8_t *panels = mmd_reader_alloc(r, pmd->file_morphs, 1);
-    size_t morphs = 0, entries = 0;
-    if (!mmd_reader_believe(r, "morphs shown", mmd_bytes_u8(&r->in), 2, UINT8_MAX, &morphs))
+    size_t count = 0;
+    if (!mmd_reader_believe(r, "morphs shown", mmd_bytes_u8(&r->in), 2, UINT8_MAX, &count))
         return false;
-    mmd_frame_element *of_morphs = mmd_reader_alloc(r, morphs, sizeof *of_morphs);
+    *frame = (mmd_display_frame){
+        .name = {"\xE8\xA1\xA8\xE6\x83\x85", 6}, /* 表情 */
+        .name_english = {"Exp", 3},
+        .special = true,
+        .elements = mmd_reader_alloc(r, count, sizeof *frame->elements),
+    };
     if (!mmd_reader_sound(r))
         return false;
     for (size_t i = 0; i < pmd->file_morphs; i++)
-        panels[i] = model->morphs[i].panel;
-    mmd_display_frame faces = {.special = true, .elements = of_morphs};
-    faces.name = (mmd_text){"\xE8\xA1\xA8\xE6\x83\x85", 6}; /* 表情 */
-    faces.name_english = (mmd_text){"Exp", 3};
-    for (size_t i = 0; i < morphs; i++)
-        add_element(&faces, 1, morph_place(pmd, panels, mmd_bytes_u16(&r->in)));
+        panels[i] = pmd->model->morphs[i].panel;
+    for (size_t i = 0; i < count; i++)
+        add_element(frame, 1, morph_place(pmd, panels, mmd_bytes_u16(&r->in)));
+    return true;
+}
 
-    if (!mmd_reader_believe(r, "frame names", mmd_bytes_u8(&r->in), FRAME_NAME, UINT8_MAX,
-                            &pmd->named_frames))
-        return false;
-    size_t frames = pmd->named_frames + 2;
-    model->display_frames = mmd_reader_alloc(r, frames, sizeof *model->display_frames);
-    if (!mmd_reader_sound(r))
-        return false;
-    mmd_display_frame *list = model->display_frames;
-    for (size_t i = 2; i < frames; i++) {
-        list[i].name = read_frame_name(r);
-        list[i].name_english = (mmd_text){"", 0};
-    }
+/* Entries of a bone and a frame: 0 is that of the centre, k the k-th named one. Sizes first, then
+   the entries. */
+static bool read_shown_bones(mmd_reader *r, const mmd_pmd *pmd, mmd_display_frame *list)
+{
+    size_t entries = 0, frames = pmd->named_frames + 2;
     uint32_t count = mmd_bytes_u32(&r->in);
     if (!mmd_reader_believe(r, "frame entries", count, 3, MMD_MAX_RECORDS, &entries))
         return false;
-
-    /* Frame 0 of an entry is the centre's; k the k-th named one. Sizes first, then the entries. */
     const uint8_t *bytes = mmd_bytes_take(&r->in, 3 * entries);
     size_t *sizes = mmd_reader_alloc(r, frames, sizeof *sizes);
     if (!mmd_reader_sound(r))
@@ -304,20 +297,45 @@ static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
             sizes[number ? number + 1 : 0]++;
     }
     for (size_t i = 0; i < frames; i++)
-        list[i].elements = mmd_reader_alloc(r, sizes[i] + 1, sizeof *list->elements);
+        if (i != 1)
+            list[i].elements = mmd_reader_alloc(r, sizes[i] + 1, sizeof *list->elements);
     if (!mmd_reader_sound(r))
         return false;
-    list[0].name = list[0].name_english = (mmd_text){"Root", 4};
-    list[0].special = true;
-    if (sizes[0] == 0 && model->bone_count)
+    if (sizes[0] == 0 && pmd->model->bone_count)
         add_element(&list[0], 0, 0);
-    list[1] = faces;
     for (size_t i = 0; i < entries; i++) {
         size_t number = bytes[3 * i + 2];
         int32_t bone = (int32_t)(bytes[3 * i] | bytes[3 * i + 1] << 8);
         if (number <= pmd->named_frames)
             add_element(&list[number ? number + 1 : 0], 0, bone);
     }
+    return true;
+}
+
+/* "Root" with the centre, the morphs' frame, then the named frames of the file. */
+static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
+{
+    mmd_model *model = pmd->model;
+    mmd_display_frame of_morphs;
+    mmd_reader_open(r, "display_frames");
+    if (!read_shown_morphs(r, pmd, &of_morphs) ||
+        !mmd_reader_believe(r, "frame names", mmd_bytes_u8(&r->in), FRAME_NAME, UINT8_MAX,
+                            &pmd->named_frames))
+        return false;
+    size_t frames = pmd->named_frames + 2;
+    mmd_display_frame *list = mmd_reader_alloc(r, frames, sizeof *list);
+    if (!list)
+        return mmd_reader_sound(r);
+    list[0].name = list[0].name_english = (mmd_text){"Root", 4};
+    list[0].special = true;
+    list[1] = of_morphs;
+    for (size_t i = 2; i < frames; i++) {
+        list[i].name = read_frame_name(r);
+        list[i].name_english = (mmd_text){"", 0};
+    }
+    if (!read_shown_bones(r, pmd, list))
+        return false;
+    model->display_frames = list;
     model->display_frame_count = frames;
     return true;
 }

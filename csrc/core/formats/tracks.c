@@ -33,9 +33,6 @@ typedef struct column {
 
 static const float zeros[4], identity[4] = {0, 0, 0, 1};
 static const uint8_t no = 0, yes = 1;
-/* x1 y1 x2 y2 of a straight line, as MMD writes it. */
-#define STRAIGHT 20, 20, 107, 107
-static const uint8_t straight[24] = {STRAIGHT, STRAIGHT, STRAIGHT, STRAIGHT, STRAIGHT, STRAIGHT};
 
 static bool refuse(const builder *b, const char *what, size_t key, const char *fault)
 {
@@ -160,7 +157,8 @@ static bool take_bone(builder *b, const mmd_bone_track *given, mmd_bone_track *t
     const column columns[] = {
         {"translations", NUMBERS, 3, 0, given->translations, zeros, track->translations},
         {"rotations", ROTATIONS, 4, 0, given->rotations, identity, track->rotations},
-        {"interpolation", SMALL, 16, 127, given->interpolation, straight, track->interpolation},
+        {"interpolation", SMALL, 16, 127, given->interpolation, mmd_straight_curves,
+         track->interpolation},
         {"physics", SMALL, 1, 1, given->physics, &yes, track->physics},
     };
     return take_columns(b, columns, sizeof columns / sizeof *columns, track->frames);
@@ -223,7 +221,8 @@ static bool take_camera(builder *b, const mmd_camera_track *given, mmd_camera_tr
         {"distances", NUMBERS, 1, 0, given->distances, NULL, track->distances},
         {"targets", NUMBERS, 3, 0, given->targets, NULL, track->targets},
         {"rotations", NUMBERS, 3, 0, given->rotations, NULL, track->rotations},
-        {"interpolation", SMALL, 24, 127, given->interpolation, straight, track->interpolation},
+        {"interpolation", SMALL, 24, 127, given->interpolation, mmd_straight_curves,
+         track->interpolation},
         {"view_angles", NUMBERS, 1, 0, given->view_angles, NULL, track->view_angles},
         {"perspective", SMALL, 1, 1, given->perspective, &yes, track->perspective},
     };

@@ -291,7 +291,6 @@ static void read_other(vpd *v)
 
 static bool fill_motion(vpd *v)
 {
-    static const uint8_t straight[4] = {20, 20, 107, 107};
     mmd_motion *motion = v->motion;
     mmd_reader *r = &v->r;
     motion->bone_tracks = mmd_reader_alloc(r, v->bones.count, sizeof *motion->bone_tracks);
@@ -303,8 +302,7 @@ static bool fill_motion(vpd *v)
             break;
         memcpy(track->translations, v->poses[i].translation, sizeof v->poses[i].translation);
         memcpy(track->rotations, v->poses[i].rotation, sizeof v->poses[i].rotation);
-        for (int k = 0; k < 4; k++)
-            memcpy(track->interpolation + 4 * k, straight, sizeof straight);
+        memcpy(track->interpolation, mmd_straight_curves, 16);
         track->physics[0] = 1;
     }
     motion->morph_tracks = mmd_reader_alloc(r, v->morphs.count, sizeof *motion->morph_tracks);
