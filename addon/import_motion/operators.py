@@ -170,8 +170,6 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             raise UserError("'{file}' has no key of a camera", file=os.path.basename(self.filepath))
         model = _model(context)
         source = self._open(model.armature, context.scene)
-        if self.physics and self.mode == record.OWN:
-            self.report({"WARNING"}, tr("MMD's own keys have no physics: choose Solved Keys"))
         if self.mode != "SOURCE" and source.motion.morphs:
             self._tell_linked(model)
         if self.mode == "SOURCE":
@@ -234,7 +232,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         with record.of(model.armature) as noted:
             count, muted = self._pose_bones(noted, source, frames)
             keyframes.set_sliders(noted, moved)
-            self._show_armature(noted, model)
+            self._show_armature(noted, model, source)
         for block, values in keys.items():
             with record.of(block) as noted:
                 muted += keyframes.set_keys(noted, values)
@@ -289,7 +287,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 keyframes.write_switches(noted, tracks.of_switches(one))
                 keyframes.write_sliders(noted, tracks.of_sliders(model.armature, one))
                 self._extend(noted, one, scene)
-            self._show_armature(noted, model)
+            self._show_armature(noted, model, newest)
         for block, values in (item for of_one in keys for item in of_one.items()):
             with record.of(block) as noted:
                 muted += keyframes.write_own_keys(noted, values)
@@ -323,7 +321,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 muted += keyframes.write_bones(noted, bones, frames, self.replace, self.physics)
             keyframes.write_sliders(noted, channels.of_sliders(model.armature, source, frames))
             self._extend(noted, source, scene)
-            self._show_armature(noted, model)
+            self._show_armature(noted, model, newest)
         for block, values in keys.items():
             with record.of(block) as noted:
                 muted += keyframes.write_keys(noted, values, frames, self.replace)
@@ -393,8 +391,19 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         keys_before = channels.of_keys(model, was, frames) if was else {}
         return bones, channels.moved_keys(keys, keys_before, newest)
 
-    def _show_armature(self, noted, model):
-        """Keyframes are seen where the pose is not a file's, solved ones where nothing is solved."""
+    def _show_armature(self, noted, model, source):
+        """Keyframes are seen where the pose is not a file's, solved ones where nothing is solved.
+
+        What physics makes of own keys is simulated as MMD's IK solves them.
+        """
+        if self.physics and self.mode == record.OWN:
+            settings = {name: getattr(self, name) for name in _physics}
+            noted.set_settings(model_path=source.rig.path, **settings, source=ik_source.SOURCE)
+            self.report(
+                {"INFO"},
+                tr("The pose source is MMD's IK now: choose Simulate for its physics"),
+            )
+            return
         kept = {"ARMATURE", ik_source.SOURCE} if self.mode == record.OWN else {"ARMATURE"}
         if model.armature.mmdskin.source not in kept:
             noted.set_settings(source="ARMATURE")

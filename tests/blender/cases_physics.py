@@ -225,11 +225,16 @@ class Imports(Hair, ClearCase):
             curves = tracks[track.name].interpolation
             self.assertTrue(np.array_equal(curves, track.interpolation))
 
-    def test_own_keys_have_none(self):
+    def test_of_own_keys_it_is_simulated(self):
+        settings = self.armature.mmdskin
         for path in (self.motion_path, self.vpd()):
             with case.reports() as said:
-                self.imported(path, mode="KEYS", physics=True)
-            self.assertTrue(any("have no physics" in line for line in said), said)
+                self.imported(path, mode="KEYS", physics=True, physics_settle=9)
+            self.assertTrue(any("choose Simulate" in line for line in said), said)
+            self.assertEqual((settings.source, settings.physics_settle), ("IK", 9))
+            self.assertTrue(settings.physics)
+            bpy.ops.mmdskin.clear_motion()
+            self.assertEqual((settings.source, settings.physics), ("ARMATURE", False))
 
     def curve_of(self, name):
         path = f'pose.bones["{name}"].rotation_quaternion'

@@ -5,6 +5,7 @@ import os
 import sys
 
 import bpy
+import fingerprint
 import imported
 import numpy as np
 import scene
@@ -202,3 +203,172 @@ class Live(Keyed):
         path = f'pose.bones["{self.bone(name).name}"].{channel}'
         found = addon().actions.played(self.armature.animation_data)
         return next(curve for curves in found for curve in curves if curve.data_path == path)
+
+    def test_changed_settings_and_files_are_told(self):
+        self.simulate()
+        self.settings.physics_settle = 3
+        self.assert_plain("files or settings have changed")
+        self.settings.physics_settle = 60
+        self.assert_shows((11,))
+        bpy.context.scene.render.fps = 24
+        self.shown(11)
+        self.assertIn("files or settings have changed", self.trouble)
+        bpy.context.scene.render.fps = 30
+        self.pmx.rigid_bodies[-1].mass = 7
+        self.write(self.pmx)
+        self.settings.model_path = self.path  # looks again
+        self.assert_plain("files or settings have changed")
+
+    def test_a_simulation_of_the_motion_file_is_not_that_of_the_keys(self):
+        self.settings.motion_path, self.settings.motion_start = self.motion_path, 0
+        self.settings.source = "MOTION"
+        self.simulate()
+        self.settings.source = "IK"
+        self.assert_plain("files or settings have changed")
+
+    def test_a_strip_that_is_moved_is_told(self):
+        data = self.armature.animation_data
+        action, slots = addon().actions.held(self.armature)
+        strip = data.nla_tracks.new().strips.new("踊り", 0, action)
+        if hasattr(strip, "action_slot"):
+            strip.action_slot = action.slots[slots[0]]
+        data.action = None
+        self.simulate()
+        self.assert_shows((11,))
+        strip.frame_start, strip.frame_end = 2, 17
+        self.shown(11)
+        self.assertIn("simulate again", self.trouble)
+
+    def test_found_again_with_the_blend(self):
+        self.simulate()
+        bpy.ops.wm.save_mainfile()
+        names = self.mesh.name, self.armature.name
+        bpy.ops.wm.open_mainfile(filepath=self.blend)
+        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        self.assert_shows((11, 4))
+
+    def test_undone_and_redone(self):
+        bpy.ops.ed.undo_push()
+        self.simulate()
+        bpy.ops.ed.undo_push()
+        name = self.mesh.name, self.armature.name
+        bpy.ops.ed.undo()
+        self.mesh, self.armature = (bpy.data.objects[one] for one in name)
+        self.assert_plain("Not simulated yet")
+        bpy.ops.ed.redo()
+        self.mesh, self.armature = (bpy.data.objects[one] for one in name)
+        self.assert_shows((11,))
+
+
+class Scene(Keyed):
+    """What Simulate leaves of the scene that it goes through."""
+
+    def setUp(self):
+        super().setUp()
+        self.settings.preview = True
+        bpy.context.scene.frame_set(7, subframe=0.25)
+        self.armature.pose.bones[0].location.x += 0.3  # not keyed: another frame would take it
+        bpy.context.view_layer.update()
+
+    def test_everything_but_the_cache(self):
+        before = self.state()
+        self.simulate()
+        self.settings.physics_cache = ""
+        self.assert_as_before(before)
+
+    def test_escape(self):
+        before = self.state()
+        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        job = addon().physics.operators.Job([model], bpy.context)
+        self.assertEqual(job.frames, 16)
+        said = [next(job).text for _ in range(9)]
+        self.assertIn("frame 5 of 16", said[-1])
+        self.assertEqual(bpy.context.scene.frame_current, 4)
+        job.close()
+        self.assert_as_before(before)
+        self.assertFalse(os.path.exists(self.file))
+
+    def test_a_pose_that_is_not_a_number(self):
+        curve = self.armature.driver_add('pose.bones["センター"].location', 0)
+        curve.driver.expression = "0 if frame < 9 else 1e60"
+        bpy.context.view_layer.update()
+        before = self.state()
+        with self.assertRaisesRegex(RuntimeError, "cannot be simulated at frame 9"):
+            bpy.ops.mmdskin.simulate()
+        self.assert_as_before(before)
+
+    def state(self):
+        place = bpy.context.scene.frame_current, bpy.context.scene.frame_subframe
+        moved = tuple(self.armature.pose.bones[0].location)
+        return place, moved, fingerprint.of_file()
+
+    def assert_as_before(self, before):
+        after = self.state()
+        self.assertEqual(after[:2], before[:2])
+        self.assertEqual(fingerprint.differences(before[2], after[2]), [])
+
+
+class Baked(Keyed):
+    def test_shape_keys_and_caches_show_it(self):
+        self.simulate()
+        for target in ("SHAPE_KEYS", "MESH_CACHE"):
+            self.bake(target=target)
+            self.assert_shows()
+            bpy.ops.mmdskin.clear_bake()
+
+    def test_what_is_not_simulated_is_not_baked(self):
+        before = fingerprint.of_file()
+        with self.assertRaisesRegex(RuntimeError, "cannot be baked: Not simulated yet"):
+            self.bake()
+        self.simulate()
+        self.settings.physics_hz = 61
+        with self.assertRaisesRegex(RuntimeError, "settings have changed"):
+            self.bake()
+        self.settings.physics_hz, self.settings.physics_cache = 60, ""
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_without_physics_none_is_baked(self):
+        self.bake(physics=False)
+        self.assert_close(self.shown(11), self.expected(11, physics=False), BAR)
+
+    def bake(self, **options):
+        scene.select(self.mesh)
+        bpy.ops.mmdskin.bake(
+            range="CUSTOM", frame_start=0, frame_end=15, folder=self.folder, **options
+        )
+
+
+class OtherRates(Keyed):
+    """At 60 frames a second every place is a frame."""
+
+    fps = 60
+
+    def test_time_is_that_of_the_scene(self):
+        self.settings.preview = True
+        self.simulate()
+        self.assert_shows()
+
+
+class OfMmdTools(Keyed):
+    """Its imports, with its own rigid bodies there."""
+
+    def setUp(self):
+        tools = imported.MmdTools()
+        tools.__enter__()
+        self.addCleanup(tools.__exit__)
+        self.addCleanup(scene.clear)
+        super().setUp()
+
+    def import_model(self):
+        self.pmx.materials = [pmx_file.Material("肌", index_count=self.pmx.triangles.size)]
+        self.path = self.write(self.pmx)
+        bpy.ops.mmd_tools.import_model(filepath=self.path, clean_model=False)
+        self.model = imported.Imported(bpy.context.view_layer.objects.active)
+        self.armature, self.mesh = self.model.armature, self.model.mesh
+        self.settings.model_path = self.path
+
+    def test_equals_the_simulation_of_the_same_motion(self):
+        bpy.ops.mmd_tools.build_rig()
+        self.settings.preview = True
+        self.simulate()
+        self.assert_shows()
