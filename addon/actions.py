@@ -51,10 +51,13 @@ _STRIP = (  # members of an NLA strip
     "use_animated_time",
     "mute",
 )
-_ENUMS = ("handle_left_type", "handle_right_type", "interpolation", "easing", "type")
+_HANDLE_TYPES = ("handle_left_type", "handle_right_type")
+_ENUMS = (*_HANDLE_TYPES, "interpolation", "easing", "type")
 # What foreach_set passes over, so that it takes a loop; and foreach_get, at least in linked actions.
-_SET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else ("handle_left_type", "handle_right_type")
+_SET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _HANDLE_TYPES
 _GET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _ENUMS
+# As Blender stores enumerations: any other is taken number by number, which costs five times as much.
+_ENUM_DTYPE = np.dtype(np.uint8 if bpy.app.version >= (4, 2) else np.int8)
 
 
 def value_path(name: str) -> str:
@@ -351,31 +354,42 @@ def write(
     kept = before(curve, frames[0])
     early = len(kept.get("co", ()))
     count = early + len(frames)
-    curve.keyframe_points.clear()
+    if len(curve.keyframe_points):
+        curve.keyframe_points.clear()
     curve.keyframe_points.add(count)
-    points = {"co": np.empty((count, 2), np.float32), "interpolation": np.empty((count, 1), "i4")}
-    for name, column in kept.items():
-        points[name] = _member(curve, name)  # of new keyframes: Blender's defaults
-        points[name][:early] = column
+    points = {"co": np.empty((count, 2), np.float32)}
     points["co"][early:, 0], points["co"][early:, 1] = frames, values
-    ways = _ITEMS["interpolation"]
-    points["interpolation"][early:] = ways["LINEAR"]
-    if handles is not None:
-        points["interpolation"][early:, 0] = np.where(
-            handles.holds, ways["CONSTANT"], ways["BEZIER"]
-        )
-        for side, column in (("handle_left", handles.left), ("handle_right", handles.right)):
-            types = f"{side}_type"
-            points.setdefault(side, np.empty((count, 2), np.float32))[early:] = column
-            points.setdefault(types, np.empty((count, 1), "i4"))[early:] = _ITEMS[types]["FREE"]
+    if handles is None:
+        points["interpolation"] = _numbers(count, "interpolation", "LINEAR")
+        if not _SET_ONE_BY_ONE:  # Blender finds such handles soonest
+            points.update({name: _numbers(count, name, "VECTOR") for name in _HANDLE_TYPES})
+    else:
+        ways = _ITEMS["interpolation"]
+        points["interpolation"] = _numbers(count, "interpolation", "BEZIER")
+        points["interpolation"][early:][handles.holds] = ways["CONSTANT"]
+        points.update({name: _numbers(count, name, "FREE") for name in _HANDLE_TYPES})
+        points["handle_left"] = np.empty((count, 2), np.float32)
+        points["handle_right"] = np.empty((count, 2), np.float32)
+        points["handle_left"][early:], points["handle_right"][early:] = handles[:2]
+    for name, column in kept.items():
+        if name not in points:  # of new keyframes: Blender's defaults
+            points[name] = _member(curve, name)
+        points[name][:early] = column
     # The types first: a handle that is not free follows from its neighbours.
     for name in sorted(points, key=lambda name: name not in _ENUMS):
         _set_member(curve, name, points[name])
     curve.update()
 
 
+def _numbers(count, member, item):
+    """A member of keyframes that all have one item of an enumeration."""
+    return np.full((count, 1), _ITEMS[member][item], _ENUM_DTYPE)
+
+
 def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
     """The keyframes before a frame: each member as an array of rows; empty where there are none."""
+    if not len(curve.keyframe_points):
+        return {}
     early = _member(curve, "co")[:, 0] < frame
     return {name: _member(curve, name)[early] for name in _POINT} if early.any() else {}
 
@@ -383,8 +397,8 @@ def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
 def _member(curve, name):
     if name in _GET_ONE_BY_ONE:
         numbers = [_ITEMS[name][getattr(point, name)] for point in curve.keyframe_points]
-        return np.array(numbers, np.int32).reshape(-1, 1)
-    dtype = np.int32 if name in _ENUMS else np.float32
+        return np.array(numbers, _ENUM_DTYPE).reshape(-1, 1)
+    dtype = _ENUM_DTYPE if name in _ENUMS else np.float32
     flat = np.empty(_POINT[name] * len(curve.keyframe_points), dtype)
     curve.keyframe_points.foreach_get(name, flat)
     return flat.reshape(-1, _POINT[name])

@@ -6,29 +6,54 @@ import numpy as np
 
 def of(matrices: np.ndarray) -> np.ndarray:
     """(F, 4) unit quaternions of rotations (F, 3, 3), without sudden changes of sign."""
-    # Members before matrices, so that each operation is on long rows.
-    m = np.ascontiguousarray(matrices.transpose(1, 2, 0))
-    m = m / np.sqrt((m * m).sum(axis=0))
+    return of_rows(np.ascontiguousarray(matrices.transpose(1, 2, 0))).T
+
+
+def of_rows(matrices: np.ndarray) -> np.ndarray:
+    """(4, F) of (3, 3, F), as `of`: members before matrices, so that each operation is on long rows."""
+    m = matrices / np.sqrt(np.einsum("ijf,ijf->jf", matrices, matrices))
+    # The product of each component with w; where that is small another component tells them better.
+    result = np.empty((4, m.shape[2]))
+    result[0] = 1 + m[0, 0] + m[1, 1] + m[2, 2]
+    np.subtract(m[2, 1], m[1, 2], out=result[1])
+    np.subtract(m[0, 2], m[2, 0], out=result[2])
+    np.subtract(m[1, 0], m[0, 1], out=result[3])
+    far = np.flatnonzero(result[0] < 1)  # turned by more than 120 degrees
+    if len(far):
+        result[:, far] = _by_largest(m[:, :, far])
+    result /= np.sqrt(np.einsum("if,if->f", result, result))
+    turns = np.einsum("if,if->f", result[:, 1:], result[:, :-1]) < 0
+    if turns.any() or result[0, 0] < 0:
+        signs = np.cumprod(np.append(1 if result[0, 0] >= 0 else -1, np.where(turns, -1, 1)))
+        result *= signs
+    return result
+
+
+def _by_largest(m):
+    """(4, F): each component times the largest of them."""
     i, j, k = m[0, 0], m[1, 1], m[2, 2]
-    # Four times the square of each component; the largest gives the others best.
     w, x, y, z = squares = np.array([1 + i + j + k, 1 + i - j - k, 1 - i + j - k, 1 - i - j + k])
     a, b, c = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
     d, e, f = m[1, 0] + m[0, 1], m[0, 2] + m[2, 0], m[2, 1] + m[1, 2]
     choices = np.array([[w, a, b, c], [a, x, d, e], [b, d, y, f], [c, e, f, z]])
-    result = np.take_along_axis(choices, squares.argmax(axis=0)[None, None], axis=0)[0]
-    result /= np.sqrt((result * result).sum(axis=0))
-    turns = (result[:, 1:] * result[:, :-1]).sum(axis=0) < 0
-    signs = np.cumprod(np.concatenate([[1 if result[0, 0] >= 0 else -1], np.where(turns, -1, 1)]))
-    return (result * signs).T
+    return np.take_along_axis(choices, squares.argmax(axis=0)[None, None], axis=0)[0]
 
 
 def matrices(quaternions: np.ndarray) -> np.ndarray:
     """(F, 3, 3) rotations of quaternions, whatever their length."""
-    w, x, y, z = quaternions.T
-    scale = 2 / (w * w + x * x + y * y + z * z)
+    return matrix_rows(quaternions.T).transpose(2, 0, 1)
+
+
+def matrix_rows(quaternions: np.ndarray) -> np.ndarray:
+    """(3, 3, F) of (4, F), as `matrices`."""
+    w, x, y, z = quaternions
+    scale = 2 / np.einsum("if,if->f", quaternions, quaternions)
+    sx, sy, sz = scale * x, scale * y, scale * z
+    xx, yy, zz, xy, xz, yz = sx * x, sy * y, sz * z, sx * y, sx * z, sy * z
+    wx, wy, wz = sx * w, sy * w, sz * w
     rows = [
-        [1 - scale * (y * y + z * z), scale * (x * y - z * w), scale * (x * z + y * w)],
-        [scale * (x * y + z * w), 1 - scale * (x * x + z * z), scale * (y * z - x * w)],
-        [scale * (x * z - y * w), scale * (y * z + x * w), 1 - scale * (x * x + y * y)],
+        [1 - yy - zz, xy - wz, xz + wy],
+        [xy + wz, 1 - xx - zz, yz - wx],
+        [xz - wy, yz + wx, 1 - xx - yy],
     ]
-    return np.array(rows).transpose(2, 0, 1)
+    return np.array(rows)

@@ -53,8 +53,9 @@ def location_handles(
         lead_bends = np.take_along_axis(bends, most, axis=1)
         differs = (other != lead).any(axis=(2, 3)) & (bends[:, None, axis] | lead_bends)
         mixed = differs & (np.abs(part) > _LEAST_PART * np.abs(parts).max(axis=2))
-        way = _along(other[mixed], lead[mixed]) - _heights(lead[mixed][..., 1])
-        heights[mixed] += part[mixed][:, None] * (way @ _FIT.T)
+        if mixed.any():
+            way = _along(other[mixed], lead[mixed]) - _heights(lead[mixed][..., 1])
+            heights[mixed] += part[mixed][:, None] * (way @ _FIT.T)
     return [_handles(frames, locations[:, i], lead[:, i, :, 0], heights[:, i]) for i in range(3)]
 
 
@@ -129,12 +130,16 @@ def _arc_points(angles, paces):
     return chord + shift.reshape(-1, 2, 2)
 
 
+def outer_handles(frames: np.ndarray, values: np.ndarray) -> Handles:
+    """Of keys without a curve; a frame long they can be grasped."""
+    keys = np.stack([frames, values], axis=1).astype(np.float64)
+    return Handles(keys - (1, 0), keys + (1, 0), np.zeros(len(keys), bool))
+
+
 def _handles(frames, values, shares, heights, holds=None):
     """Of keys whose handles lie at shares (S, 2) of the way to the next key, at heights (S, 2)."""
-    keys = np.stack([frames, values], axis=1).astype(np.float64)
-    # Outer handles have no curve; a frame long they can be grasped.
-    left, right = keys - (1, 0), keys + (1, 0)
-    places = keys[:-1, :1] + np.diff(keys[:, :1], axis=0) * shares
+    left, right, none = outer_handles(frames, values)
+    places = frames[:-1, None] + np.diff(frames)[:, None] * shares
     right[:-1] = np.stack([places[:, 0], heights[:, 0]], axis=1)
     left[1:] = np.stack([places[:, 1], heights[:, 1]], axis=1)
-    return Handles(left, right, np.zeros(len(keys), bool) if holds is None else holds)
+    return Handles(left, right, none if holds is None else holds)

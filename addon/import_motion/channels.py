@@ -5,7 +5,6 @@ Every bone of the file gets the channels that make it stand where MMD puts it, I
 motion solved.
 """
 
-import math
 from typing import NamedTuple
 
 import bpy
@@ -17,7 +16,7 @@ from . import record
 
 _CHUNK = 256  # frames evaluated at once
 _SAME = 1e-5  # difference of two motions that counts as none
-_STILL = 1e-6  # change of a channel that counts as none, locations relative to the model's size
+_STILL = 1e-5  # change of a channel that counts as none, locations relative to the model's size
 
 
 class Channels(NamedTuple):
@@ -30,39 +29,51 @@ class Channels(NamedTuple):
 
 
 def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Channels]:
-    """Channels of each bone of the file for frames of the scene, parents before children."""
+    """Channels of each bone of the file for frames of the scene, parents before children.
+
+    Affine matrices are (3, 4, F), members before matrices, so that each operation is on long rows.
+    """
     bones = list(armature.data.bones)
-    names = [bone.name for bone in bones]
-    number = {name: i for i, name in enumerate(names)}
-    parts = np.array_split(frames, max(1, math.ceil(len(frames) / _CHUNK)))
-    matrices = np.concatenate([source.matrices(names, part) for part in parts])
+    number = {bone.name: i for i, bone in enumerate(bones)}
+    parents = [number[bone.parent.name] if bone.parent else -1 for bone in bones]
     size = max((bone.head_local.length for bone in bones), default=1.0)
+    moved = _posed(source, frames)
+    # All in the file's space: how its axes lie in the scene is part of where a bone rests.
     rests = np.array([bone.matrix_local for bone in bones], np.float64).reshape(-1, 4, 4)
+    rests = np.linalg.inv(source.rig.to_armature) @ rests
+    from_parent = _whole(_inverses(rests[parents, :3].transpose(1, 2, 0))) @ rests
     # What Blender will make of the parents' channels, so that no rounding is passed on: where each
-    # bone's axes stand, (3, 4, F), members before matrices, so that each operation is on long rows.
-    channels: list[Channels] = []
-    shown: dict[str, np.ndarray] = {}
-    for i, (bone, rest) in enumerate(zip(bones, rests, strict=True)):
-        wanted = matrices[:, i, :3].astype(np.float64).transpose(1, 2, 0)
-        wanted = _moved_rest(np.ascontiguousarray(wanted), rest)
-        if bone.name not in source.rig.bones:
-            shown[bone.name] = wanted
-            continue
-        if bone.parent:
-            from_parent = np.linalg.solve(rests[number[bone.parent.name]], rest)
-            unposed = _moved_rest(shown[bone.parent.name], from_parent)
+    # bone's axes stand.
+    channels, shown = [], []
+    for i, (bone, parent) in enumerate(zip(bones, parents, strict=True)):
+        if parent < 0:
+            unposed = np.repeat(rests[i, :3, :, None], len(frames), axis=2)
         else:
-            unposed = rest[:3, :, None]
+            unposed = _moved_rest(shown[parent], from_parent[i])
+        if bone.name not in source.rig.bones:
+            shown.append(unposed)
+            continue
+        wanted = _moved_rest(moved[source.rig.bones[bone.name]].astype(np.float64), rests[i])
         basis = _product(_inverses(unposed), wanted)
-        locations = basis[:, 3].T
-        rotations = quaternions.of(basis[:, :3].transpose(2, 0, 1))
+        locations, rotations = basis[:, 3], quaternions.of_rows(basis[:, :3])
         _settle(locations, _STILL * size)
         _settle(rotations, _STILL)
-        basis[:, :3] = quaternions.matrices(rotations).transpose(1, 2, 0)
-        shown[bone.name] = _product(unposed, basis)
-        moves = bool(locations.any() or (np.abs(rotations[:, 1:]) > _STILL).any())
-        channels.append(Channels(bone.name, locations.copy(), rotations, moves))
+        basis[:, :3] = quaternions.matrix_rows(rotations)
+        shown.append(_product(unposed, basis))
+        moves = bool(locations.any() or (np.abs(rotations[1:]) > _STILL).any())
+        channels.append(Channels(bone.name, locations.copy().T, rotations.T, moves))
     return channels
+
+
+def _posed(source, frames):
+    """(B, 3, 4, F) float32 skinning matrices of all bones of the file."""
+    result = None
+    for start in range(0, len(frames), _CHUNK):
+        part = source.posed(source.motion_frames(frames[start : start + _CHUNK]))
+        if result is None:
+            result = np.empty((part.shape[1], 3, 4, len(frames)), np.float32)
+        result[..., start : start + _CHUNK] = part[:, :, :3].transpose(1, 2, 3, 0)
+    return result
 
 
 def of_keys(
@@ -73,7 +84,8 @@ def of_keys(
     for block in record.shape_keys(model):
         names = block.key_blocks.keys()
         names = [n for n, known in zip(names, source.known_keys(names), strict=True) if known]
-        result[block] = dict(zip(names, source.key_values(names, frames).T, strict=True))
+        if names:
+            result[block] = dict(zip(names, source.key_values(names, frames).T, strict=True))
     return result
 
 
@@ -91,7 +103,7 @@ def of_sliders(
         for i, name in enumerate(sliders.names(armature))
         if name in armature and morphs[i].kind not in {"bone", "group"}
     }
-    values = source.morph_values(list(found), frames).T
+    values = source.morph_values(list(found), frames).T if found else ()
     return {
         name: (frames, column)
         for (i, name), column in zip(found.items(), values, strict=True)
@@ -138,32 +150,41 @@ def _moved_rest(matrices, rest):
     return rest.T @ matrices
 
 
+def _whole(matrices):
+    """(F, 4, 4) of affine matrices (3, 4, F)."""
+    result = np.tile(np.eye(4), (matrices.shape[2], 1, 1))
+    result[:, :3] = matrices.transpose(2, 0, 1)
+    return result
+
+
 def _product(a, b):
     """Of affine matrices (3, 4, F)."""
-    result = a[:, :1] * b[0] + a[:, 1:2] * b[1]
-    result += a[:, 2:3] * b[2]
-    result[:, 3] += a[:, 3]
+    result, term = np.empty_like(b), np.empty_like(b[0])
+    for row, (x, y, z, offset) in zip(result, a, strict=True):
+        np.multiply(x, b[0], out=row)
+        row += np.multiply(y, b[1], out=term)
+        row += np.multiply(z, b[2], out=term)
+        row[3] += offset
     return result
 
 
 def _inverses(matrices):
     """Of affine matrices (3, 4, F)."""
     linear, offset = matrices[:, :3], matrices[:, 3]
-    cofactors = np.empty_like(linear)
+    result, term = np.empty(matrices.shape), np.empty(matrices.shape[2])
     for i in range(3):
         b, c = linear[i - 2], linear[i - 1]
-        for k in range(3):
-            cofactors[i, k] = b[k - 2] * c[k - 1] - b[k - 1] * c[k - 2]
-    result = np.empty_like(matrices)
-    result[:, :3] = cofactors.transpose(1, 0, 2) / (linear[0] * cofactors[0]).sum(axis=0)
-    result[:, 3] = -(result[:, :3] * offset).sum(axis=1)
+        for k in range(3):  # cofactors
+            np.multiply(b[k - 2], c[k - 1], out=result[k, i])
+            result[k, i] -= np.multiply(b[k - 1], c[k - 2], out=term)
+    result[:, :3] /= np.einsum("if,if->f", linear[0], result[:, 0])
+    np.einsum("ijf,jf->if", result[:, :3], -offset, out=result[:, 3])
     return result
 
 
 def _settle(values, tolerance):
-    """Give channels (F, n) that do not change one value, and zero where that is meant."""
-    columns = np.ascontiguousarray(values.T)
-    low, high = columns.min(axis=1), columns.max(axis=1)
+    """Give channels (n, F) that do not change one value, and zero where that is meant."""
+    low, high = values.min(axis=1), values.max(axis=1)
     still = high - low <= tolerance
     middle = (low + high) / 2
-    values[:, still] = np.where(np.abs(middle) <= tolerance, 0, middle)[still]
+    values[still] = np.where(np.abs(middle) <= tolerance, 0, middle)[still, None]

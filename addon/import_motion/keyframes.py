@@ -233,15 +233,15 @@ def _turned(rotations, curves, frame):
 
 
 def _write_locations(curves, track):
-    frames, values, bends = _joined(curves, track.frames, track.locations, track.curves[:, :3])
-    handles = bezier.location_handles(frames, values, bends, track.axes)
-    _write_bent(curves, frames, values, handles)
+    def handles(frames, values, bends):
+        return bezier.location_handles(frames, values, bends, track.axes)
+
+    _write_bent(curves, track.frames, track.locations, track.curves[:, :3], handles)
 
 
 def _write_rotations(curves, track):
     rotations = _turned(track.rotations, curves, track.frames[0])
-    frames, values, bends = _joined(curves, track.frames, rotations, track.curves[:, 3])
-    _write_bent(curves, frames, values, bezier.rotation_handles(frames, values, bends))
+    _write_bent(curves, track.frames, rotations, track.curves[:, 3], bezier.rotation_handles)
 
 
 def _joined(curves, frames, values, bends):
@@ -256,18 +256,22 @@ def _joined(curves, frames, values, bends):
     return frames, np.vstack([last[:, 1], values]), np.concatenate([bends[:1], bends])
 
 
-def _write_bent(curves, frames, values, handles):
-    """Keyframes with handles; a single one where the values never change."""
-    count = len(frames) if np.ptp(values, axis=0).any() else 1
-    for curve, column, (left, right, holds) in zip(curves, values.T, handles, strict=True):
+def _write_bent(curves, frames, values, bends, handles):
+    """Keyframes with `handles(frames, values, bends)`; a single one where the values never change."""
+    frames, values, bends = _joined(curves, frames, values, bends)
+    if (values == values[0]).all():
+        frames, values = frames[:1], values[:1]
+        found = [bezier.outer_handles(frames, column) for column in values.T]
+    else:
+        found = handles(frames, values, bends)
+    for curve, column, bent in zip(curves, values.T, found, strict=True):
         kept = actions.before(curve, np.nextafter(frames[0], np.inf))
         if kept and kept["co"][-1, 0] == frames[0]:  # where an earlier curve ends
-            left[0] = kept["handle_left"][-1]
-        bent = actions.Handles(left[:count], right[:count], holds[:count])
-        actions.write(curve, frames[:count], column[:count], bent)
+            bent.left[0] = kept["handle_left"][-1]
+        actions.write(curve, frames, column, bent)
 
 
 def _write(curve, frames, values):
     """Linear keyframes; a single one where the value never changes."""
-    count = len(frames) if np.ptp(values) else 1
+    count = 1 if (values == values[0]).all() else len(frames)
     actions.write(curve, frames[:count], values[:count])

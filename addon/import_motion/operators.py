@@ -309,14 +309,17 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         frames = self._frames(source if anew else newest, source)
         simulated = self._simulated(source, newest)
         if anew:
-            bones, keys = self._moved(model, source, simulated, [], frames)
+            bones, resting, keys = self._moved(model, source, simulated, [], frames)
         else:
-            bones, keys = self._moved(model, newest, simulated, earlier, frames)
+            bones, resting, keys = self._moved(model, newest, simulated, earlier, frames)
         if self.replace or anew:
             self._clear(model)
         muted = 0
         with record.of(model.armature) as noted:
             noted.note_files(layers.needed([*earlier, newest]), record.SOLVED)
+            if self.replace:
+                keyframes.drop_bones(noted, [bone.name for bone in resting])
+            muted += keyframes.pose_bones(noted, resting, self.physics)
             if bones:
                 muted += keyframes.write_bones(noted, bones, frames, self.replace, self.physics)
             keyframes.write_sliders(noted, channels.of_sliders(model.armature, source, frames))
@@ -377,10 +380,11 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     def _moved(self, model, newest, source, earlier, frames):
         """Channels of bones and values of shape keys that the newest motion changes.
 
-        Also of bones that have no keyframes yet: they stand where MMD has them.
+        Also of bones that have no keyframes yet: they stand where MMD has them. Those among them
+        that always stay at rest come second, and need none.
         """
         was = layers.joined(earlier) if earlier else None
-        bones, keys = [], channels.of_keys(model, source, frames)
+        bones, resting, keys = [], [], channels.of_keys(model, source, frames)
         if newest.moves_bones:
             bones = channels.of_bones(model.armature, source, frames)
             others = channels.of_bones(model.armature, was, frames) if was else None
@@ -388,8 +392,10 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             keyed = keyframes.keyed_bones(model.armature)
             stays = set() if self.replace else keyed - moved
             bones = [bone for bone in bones if bone.name not in stays]
+            resting = [bone for bone in bones if not bone.moves and bone.name not in moved]
+            bones = [bone for bone in bones if bone.moves or bone.name in moved]
         keys_before = channels.of_keys(model, was, frames) if was else {}
-        return bones, channels.moved_keys(keys, keys_before, newest)
+        return bones, resting, channels.moved_keys(keys, keys_before, newest)
 
     def _show_armature(self, noted, model, source):
         """Keyframes are seen where the pose is not a file's, solved ones where nothing is solved.

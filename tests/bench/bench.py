@@ -338,6 +338,12 @@ def blender_rows():
             for file, times in found["import_ms"].items():
                 for importer, ms in times.items():
                     yield f"Blender 4.5, {importer}: {file}", ms, "ms", None, None
+            for file, times in found["import_motion_ms"].items():
+                theirs = times.pop("mmd_tools", None)
+                for importer, ms in times.items():
+                    yield f"Blender 4.5, {importer}: {file}", ms, "ms", None, None
+                    if theirs:
+                        yield "  over mmd_tools", ms / theirs, "x", "<=", 1
 
 
 def in_blender(command, script, addon_zip, *options):

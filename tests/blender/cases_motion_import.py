@@ -99,14 +99,22 @@ class Keyframes(ImportCase):
             {1, 5, 9, 13, 16},
         )
 
-    def test_bones_that_stand_still_get_one_keyframe(self):
-        data = motion_file.write_vmd(dance(self.scene.pmx, ["左腕"])._replace(morphs=[]))
-        self.imported(self.write("arm.vmd", data))
+    def test_bones_that_stay_at_rest_are_put_there_without_keyframes(self):
+        self.armature.pose.bones["手首.L"].location.x = 1
+        moved = dance(self.scene.pmx, ["左腕"])
+        still = motion_file.BoneKey("左ひじ", 0)
+        data = moved._replace(bones=[*moved.bones, still], morphs=[])
+        self.motion_path = self.write("arm.vmd", motion_file.write_vmd(data))
+        self.imported()
         counts = {}
         for curve in self.curves(self.armature):
             counts.setdefault(curve.data_path.split('"')[1], []).append(len(curve.keyframe_points))
-        self.assertEqual(counts["手首.L"], [1] * 7)
         self.assertEqual(max(counts["腕.L"]), 16)
+        self.assertEqual(counts["ひじ.L"], [1] * 7)
+        self.assertNotIn("手首.L", counts)
+        self.assert_plays((1, 9))
+        bpy.ops.mmdskin.clear_motion()
+        self.assertEqual(self.armature.pose.bones["手首.L"].location.x, 1)
 
     def test_other_curves_stay(self):
         self.armature.location.x = 1
