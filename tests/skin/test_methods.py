@@ -382,16 +382,22 @@ def test_threads_that_meet_at_the_first_use_get_the_same_centres(shared):
     assert len({view.__array_interface__["data"][0] for view in views}) == 1
 
 
-def test_other_threads_go_on_while_centres_are_made(shared):
-    model = mmdskin.load_model(shared / "models/巡音ルカ.pmx")
+def longest_wait_while_centres_are_made(path):
+    """Of this thread while another makes them, as a share of their time."""
+    model = mmdskin.load_model(path)
     with ThreadPoolExecutor(1) as pool:
         made = pool.submit(lambda: model.centers_of_rotation)
         ticks = [time.perf_counter()]
         while not made.done():
             time.sleep(0.0005)
             ticks.append(time.perf_counter())
-    # Held, the lock would make one gap of nearly everything.
-    assert np.diff(ticks).max() < 0.6 * (ticks[-1] - ticks[0]) + 0.005
+    return np.diff(ticks).max() / (ticks[-1] - ticks[0])
+
+
+def test_other_threads_go_on_while_centres_are_made(shared):
+    """Held, the lock would make one wait of nearly everything, each time; a busy machine makes some."""
+    path = shared / "models/巡音ルカ.pmx"
+    assert any(longest_wait_while_centres_are_made(path) < 0.6 for _ in range(20))
 
 
 def test_views_of_centres_and_segments_keep_their_model():
