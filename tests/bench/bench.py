@@ -2,7 +2,8 @@
 """What `make bench` runs: every row of the speed table, ratios of one run, build/bench.json.
 
 Calls that are compared take turns, and the best round of each counts, as Python's timeit advises:
-other rounds say what else the machine did meanwhile. Bars are printed beside the values, nothing fails here.
+other rounds say what else the machine did meanwhile. Bars are printed beside the values, nothing
+fails here.
 """
 
 import json

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/base/parallel.h"
 
+#include "core/base/arena.h"
 #include "test.h"
 
 #include <string.h>
@@ -94,6 +95,15 @@ static void calls_within_calls_share_the_crew(void)
         CHECK_INT(t.seen[i], 1);
 }
 
+static void a_crew_that_finds_no_memory_is_an_error(void)
+{
+    mmd_error err = {0};
+    mmd_arena_fail_after(0);
+    CHECK(!mmd_crew_new(&err));
+    mmd_arena_fail_after(-1);
+    CHECK_INT(err.code, MMD_E_MEMORY);
+}
+
 void parallel_tests(void)
 {
     crew = mmd_crew_new(NULL);
@@ -103,4 +113,5 @@ void parallel_tests(void)
     RUN(a_crew_that_was_dismissed_or_reset_works_again);
     RUN(calls_within_calls_share_the_crew);
     mmd_crew_free(crew);
+    RUN(a_crew_that_finds_no_memory_is_an_error);
 }
