@@ -23,7 +23,6 @@ def set_for(context, shown):
     hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in shown.objects]
     blocks = [block for obj in shown.objects for block in (obj, _keys(obj)) if block]
     held = [(block, *actions.held(block)) for block in blocks]
-    frames = scene.frame_start, scene.frame_end
     place = scene.frame_current, scene.frame_subframe
     values = playhead.Values()
     # Where a file has no action at all, glTF's exporter takes its poses for rest.
@@ -40,11 +39,10 @@ def set_for(context, shown):
             if not obj.select_get():
                 raise _is_hidden(obj)
         layer.objects.active = shown.objects[0]
-        if shown.moves:
-            scene.frame_start, scene.frame_end = shown.frames
-        yield
+        # glTF of 3.4 takes every frame of any action in the file, be it another model's.
+        with _ranges([scene, *bpy.data.actions] if shown.moves else [], shown.frames):
+            yield
     finally:
-        scene.frame_start, scene.frame_end = frames
         if action is not None:
             bpy.data.actions.remove(action)
         for block, action, slots in held:
@@ -65,6 +63,24 @@ def set_for(context, shown):
             obj.hide_viewport, obj.hide_select = viewport, select
         layer.objects.active = active
         layer.update()
+
+
+@contextlib.contextmanager
+def _ranges(blocks, frames):
+    """In the block these scenes and actions have the frames, the first and the last."""
+    before = [(block, block.frame_start, block.frame_end) for block in blocks]
+    loose = [block for block in blocks if not getattr(block, "use_frame_range", True)]
+    try:
+        for block in blocks:
+            block.frame_start, block.frame_end = frames
+        for action in loose:
+            action.use_frame_range = True
+        yield
+    finally:
+        for action in loose:
+            action.use_frame_range = False
+        for block, first, last in before:
+            block.frame_start, block.frame_end = first, last
 
 
 def _is_hidden(obj):

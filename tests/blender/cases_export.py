@@ -330,6 +330,54 @@ class Moved(Exported):
         self.survive("ALEMBIC", "MESH_CACHE")
 
 
+class Frames(Exported):
+    """Just the bake is looked at, however long the model and others move."""
+
+    def setUp(self):
+        super().setUp()
+        self.animate()
+        others = scene.Scene(case.small_model(), "second").armature
+        for bone in (*self.scene.armature.pose.bones, *others.pose.bones):
+            for frame in (-50, 200):
+                bone.keyframe_insert("rotation_quaternion", frame=frame)
+        action = others.animation_data.action
+        action.use_frame_range, action.frame_start, action.frame_end = True, -20, -10
+        bpy.context.scene.frame_end = 200
+        bpy.context.scene.frame_set(FRAMES[0])
+        scene.select(self.mesh)
+        self.frames = []
+        bpy.app.handlers.frame_change_post.append(self.look)
+        self.addCleanup(bpy.app.handlers.frame_change_post.remove, self.look)
+
+    def look(self, looked_at, *_):
+        self.frames.append(looked_at.frame_current)
+
+    def assert_bake_is_looked_at(self, form, target="SHAPE_KEYS"):
+        self.bake(target, True, corrective="KEYED")
+        self.frames.clear()
+        self.export(form)
+        self.assertLessEqual({*self.frames}, {0, *FRAMES})  # glTF begins at 0, whatever it takes
+        self.assertLessEqual(len(self.frames), 3 * len(FRAMES))
+
+    def test_gltf(self):
+        self.assert_bake_is_looked_at("GLTF")
+
+    def test_gltf_with_the_armature(self):
+        self.assert_bake_is_looked_at("GLTF", "CORRECTIVE")
+
+    def test_fbx(self):
+        self.assert_bake_is_looked_at("FBX")
+
+    def test_fbx_with_the_armature(self):
+        self.assert_bake_is_looked_at("FBX", "CORRECTIVE")
+
+    def test_usd(self):
+        self.assert_bake_is_looked_at("USD")
+
+    def test_alembic(self):
+        self.assert_bake_is_looked_at("ALEMBIC")
+
+
 class Scenes(Exported):
     """What else is in the scene, and how it stands, does not matter and does not change."""
 

@@ -64,7 +64,8 @@ class Refused(Exported):
                 self.assert_refused(f"cannot be written: {reason}", f"x{form.ending}")
 
     def test_an_exporter_that_fails(self):
-        self.bake("SHAPE_KEYS", False)
+        self.animate()
+        self.bake("SHAPE_KEYS", True)
 
         def full(*_, **__):
             raise OSError(errno.ENOSPC, "No space left on device")
