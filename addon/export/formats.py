@@ -80,6 +80,7 @@ def _gltf(shown):
         # All objects together, with drivers and constraints, in the frames of the scene.
         "export_animation_mode": "SCENE",
         "export_anim_scene_split_object": False,
+        "export_anim_single_armature": False,  # 3.4: not every action that has bones
         "export_frame_range": shown.moves,
         "export_force_sampling": True,
         "export_optimize_animation_size": False,
