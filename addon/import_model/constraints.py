@@ -14,6 +14,7 @@ from ..rig_constraints import IK_LIMIT, LOCATION, ROTATION
 
 _MOST_TURNS = 8  # by which a bone follows another
 _LEAST_LOOPS = 50  # MMD's solver takes larger steps
+_STIFFNESS = 0.8  # of a knee: some straight legs still fold at 0.6, feet fall short at 0.95
 
 
 def add(armature, records, bone_names):
@@ -122,7 +123,9 @@ def _limit(bone, link):
         if lower <= 0 <= upper:
             continue
         # Blender's limits include zero. Bent beforehand by another constraint the solver
-        # knows which way a straight knee goes.
+        # knows which way a straight knee goes. As the foot hardly moves while that begins to
+        # bend, the first step would fold some legs wholly, for good: stiff, it is a smaller one.
+        setattr(bone, f"ik_stiffness_{axis}", _STIFFNESS)
         if limit is None:
             limit = bone.constraints.new("LIMIT_ROTATION")
             limit.name, limit.owner_space = IK_LIMIT, "LOCAL"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Constraints of imported models: legs follow their IK bones, other bones what they append from."""
 
+import itertools
 import math
 import sys
 
@@ -114,6 +115,16 @@ class Chains(Rig):
             for name, degrees in (("左足", 8), ("左ひざ", 8), ("左足首", 12)):
                 self.assert_turned(name, expected[name], degrees)
             self.assertLess(self.place("左ひざ")[2], self.place("左足首")[2])  # to the front
+
+    def test_straight_legs_do_not_fold(self):
+        pmx = legged()
+        hip, foot = np.array(pmx.bones[1].position), np.array(pmx.bones[3].position)
+        pmx.bones[2].position = pmx.bones[8].position = (1, 4.2, 0.158)  # from hip to foot
+        self.open(pmx)
+        for share, fore in itertools.product((0.35, 0.5, 0.7, 0.9), (-2, -0.5, 0, 0.5, 2)):
+            goal = hip + (foot - hip) * share + (0, 0, fore)
+            self.pose({"左足ＩＫ": goal - foot})
+            self.assert_close(self.place("左足首"), goal, 0.02, f"{share}, {fore}")
 
     def test_the_toe_follows_its_own_and_the_leg_the_body(self):
         self.pose({"センター": (0, -1.5, 0), "左つま先ＩＫ": (0.3, 0.5, 0)})
@@ -269,6 +280,7 @@ class Dances(Rig):
         for part, middle, most in (("足首", 0.02, 0.12), ("ひざ", 0.2, 1.0)):
             self.assertLess(np.median(off[part]), middle)
             self.assertLess(np.percentile(off[part], 95), most)
+        self.assertLess(np.max(off["足首"]), 0.4)
 
     def put(self, name, place, turn):
         rest = np.array(self.bones[name].bone.matrix_local)[:3, :3]
