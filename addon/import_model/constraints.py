@@ -15,6 +15,8 @@ from ..rig_constraints import IK_LIMIT, LOCATION, ROTATION
 _MOST_TURNS = 8  # by which a bone follows another
 _LEAST_LOOPS = 50  # MMD's solver takes larger steps
 _STIFFNESS = 0.8  # of a knee: some straight legs still fold at 0.6, feet fall short at 0.95
+_BEND = math.radians(0.8)  # of a leg that the solver bends further; with 0.5 some fold
+_MOST_BACK = math.radians(15)  # to which a knee counts as modelled backwards
 
 
 def add(armature, records, bone_names):
@@ -96,15 +98,16 @@ def _solve(goal, chained, ik, bones):
     constraint.chain_count = len(chained)
     constraint.iterations = max(ik.loop_count, _LEAST_LOOPS)
     links = {bones[link.bone]: link for link in ik.links if link.bone >= 0}
-    for bone in chained:
+    ends = [bones[ik.target], *chained]
+    for end, bone in zip(ends, chained, strict=False):
         link = links.get(bone)
         if link is None:  # MMD does not turn what is not listed
             bone.lock_ik_x = bone.lock_ik_y = bone.lock_ik_z = True
         elif link.lower is not None:
-            _limit(bone, link)
+            _limit(bone, link, end)
 
 
-def _limit(bone, link):
+def _limit(bone, link, end):
     """Limits of the file's axes at those axes of the bone that are closest to them."""
     turn = np.array(bone.bone.matrix_local)[:3, :3][[0, 2, 1]]  # rows in the file's order
     orders = list(itertools.permutations(range(3)))
@@ -130,5 +133,23 @@ def _limit(bone, link):
             limit = bone.constraints.new("LIMIT_ROTATION")
             limit.name, limit.owner_space = IK_LIMIT, "LOCAL"
         setattr(limit, f"use_limit_{axis}", True)
+        straight = _straight(bone, k, end)
+        if lower > 0:
+            lower = min(max(lower, straight + _BEND), upper)
+        else:
+            upper = max(min(upper, straight - _BEND), lower)
         setattr(limit, f"min_{axis}", lower)
         setattr(limit, f"max_{axis}", upper)
+
+
+def _straight(bone, axis, end):
+    """The angle about its axis at which a bone and the next lie in line with its parent's head,
+    0 where it is too far to come from a knee modelled slightly backwards.
+    """
+    above, head, below = (each.bone.head_local for each in (bone.parent or bone, bone, end))
+    turn = np.array(bone.bone.matrix_local)[:3, :3].T
+    across, along = (axis + 1) % 3, (axis + 2) % 3
+    first, second = turn @ (head - above), turn @ (below - head)
+    angle = math.atan2(first[along], first[across]) - math.atan2(second[along], second[across])
+    angle = math.remainder(angle, math.tau)
+    return angle if abs(angle) < _MOST_BACK else 0.0

@@ -116,15 +116,18 @@ class Chains(Rig):
                 self.assert_turned(name, expected[name], degrees)
             self.assertLess(self.place("左ひざ")[2], self.place("左足首")[2])  # to the front
 
-    def test_straight_legs_do_not_fold(self):
-        pmx = legged()
-        hip, foot = np.array(pmx.bones[1].position), np.array(pmx.bones[3].position)
-        pmx.bones[2].position = pmx.bones[8].position = (1, 4.2, 0.158)  # from hip to foot
-        self.open(pmx)
-        for share, fore in itertools.product((0.35, 0.5, 0.7, 0.9), (-2, -0.5, 0, 0.5, 2)):
-            goal = hip + (foot - hip) * share + (0, 0, fore)
-            self.pose({"左足ＩＫ": goal - foot})
-            self.assert_close(self.place("左足首"), goal, 0.02, f"{share}, {fore}")
+    def test_straight_legs_and_those_modelled_backwards_do_not_fold(self):
+        birds = ((0.01, 0, 0), (math.pi, 0, 0))
+        for limits, back in ((KNEE, 0), (KNEE, 0.04), (KNEE, 0.3), (birds, -0.1)):
+            pmx = legged()
+            pmx.bones[5].ik.links[0].lower, pmx.bones[5].ik.links[0].upper = limits
+            hip, foot = np.array(pmx.bones[1].position), np.array(pmx.bones[3].position)
+            pmx.bones[2].position = pmx.bones[8].position = (1, 4.2, 0.158 + back)
+            self.open(pmx)
+            for share, fore in itertools.product((0.35, 0.5, 0.7, 0.9), (-2, -0.5, 0, 0.5, 2)):
+                goal = hip + (foot - hip) * share + (0, 0, fore)
+                self.pose({"左足ＩＫ": goal - foot})
+                self.assert_close(self.place("左足首"), goal, 0.02, f"{back}, {share}, {fore}")
 
     def test_the_toe_follows_its_own_and_the_leg_the_body(self):
         self.pose({"センター": (0, -1.5, 0), "左つま先ＩＫ": (0.3, 0.5, 0)})
