@@ -121,14 +121,14 @@ def threads_of_this_process():
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
 def test_threads_wait_for_further_calls_but_soon_leave(model, motion):
-    before = threads_of_this_process()
+    before = threads_of_this_process()  # some may wait after an earlier test
     for threads in (2, 9, None):
         pose = model.pose(motion, np.arange(500), threads=threads)
         mmdskin.skin(model, pose, backend="cpu", threads=threads)
     last = time.monotonic() + 60
     while threads_of_this_process() > before and time.monotonic() < last:
         time.sleep(0.02)
-    assert threads_of_this_process() == before
+    assert threads_of_this_process() <= before
 
 
 def test_the_gil_is_released_while_skinning(model, backend):
