@@ -111,10 +111,9 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
 
     def is_used(self, option):
         moves = "MODEL" in self.types
-        physics = moves and (self.physics or self.mode != record.OWN)  # on, it is refused: show it
         return {
-            **dict.fromkeys(_physics, physics and self.physics),
-            "physics": physics,
+            **dict.fromkeys(_physics, moves and self.physics),
+            "physics": moves,
             "mode": moves,
             "model_path": moves,
             "step": moves and self.mode == record.SOLVED,

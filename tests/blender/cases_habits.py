@@ -218,7 +218,7 @@ class Operators(case.Case):
             ({"physics": False}, physics),
             ({"types": {"MODEL"}}, {"scale"}),
             ({"types": {"CAMERA"}}, {"mode", "model_path", "step", "replace", "physics", *physics}),
-            ({"mode": "KEYS", "physics": False}, {"step", "physics", *physics}),
+            ({"mode": "KEYS", "physics": False}, {"step", *physics}),
             ({"mode": "KEYS"}, {"step"}),
             ({"mode": "SOURCE"}, {"step", "replace"}),
         ):
