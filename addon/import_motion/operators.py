@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """File > Import > MMD motion: keyframes of the pose that mmdskin computes, or its motion source.
 
-Also the camera of a file, and Clear Motion, the way back from what has moved a model.
+Also the camera of a file.
 """
 
 import math
@@ -18,15 +18,13 @@ from .. import (
     physics_settings,
     properties,
     registration,
-    scene_model,
 )
 from ..importing import Importer, scale_property
-from ..model_operator import ModelOperator
 from ..physics import simulation
 from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError, cancelled
-from . import camera, channels, keyframes, layers, record, tracks
+from . import camera, channels, keyframes, layers, moved_model, record, tracks
 
 _MOST = 100_000  # frames, near an hour; a stray key far out would take all memory
 
@@ -167,7 +165,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     def _move_model(self, context):
         if "MODEL" not in self.types:
             raise UserError("'{file}' has no key of a camera", file=os.path.basename(self.filepath))
-        model = _model(context)
+        model = moved_model.of_active(context)
         source = self._open(model.armature, context.scene)
         if self.mode != "SOURCE" and source.motion.morphs:
             self._tell_linked(model)
@@ -207,7 +205,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         )
 
     def _open(self, armature, scene):
-        _check_editable(armature)
+        moved_model.check_editable(armature)
         source = motion_source.open(armature, self._settings(scene))
         if source.unmatched.bones:
             self.report(
@@ -269,7 +267,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             )
 
     def _import_own_keys(self, model, newest, scene):
-        _check_not_tweaked(model)
+        moved_model.check_not_tweaked(model)
         earlier, anew = self._earlier(model.armature, newest)
         played = [*earlier, newest] if anew else [newest]
         bones = [tracks.of_bones(model.armature, one) for one in played]
@@ -302,7 +300,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         self._tell_muted(muted)
 
     def _import_keyframes(self, model, newest, scene):
-        _check_not_tweaked(model)
+        moved_model.check_not_tweaked(model)
         earlier, anew = self._earlier(model.armature, newest)
         source = layers.joined([*earlier, newest])
         frames = self._frames(source if anew else newest, source)
@@ -438,61 +436,6 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             noted.extend(scene, min(math.floor(source.scene_range[1]), properties.FRAMES["max"]))
 
 
-class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
-    """Remove the keyframes and settings of imported motions and bring back what they replaced"""
-
-    bl_idname = "mmdskin.clear_motion"
-    bl_label = "Clear Motion"
-
-    def models(self, context):
-        return super().models(context) if self.all_models else [_model(context)]
-
-    def execute(self, context):
-        try:
-            models = self.models(context)
-            for model in models:
-                _check_editable(model.armature)
-                _check_not_tweaked(model)
-            count, kept = record.clear(models)
-        except UserError as error:
-            return cancelled(self, error)
-        if not count:
-            self.report({"WARNING"}, tr("This model has no imported motion to clear"))
-            return {"CANCELLED"}
-        for name in kept:
-            self.report({"WARNING"}, tr("Other keyframes are kept in action '{name}'", name=name))
-        self.report({"INFO"}, tr("Cleared the motion of {count} models", count=count))
-        return {"FINISHED"}
-
-
-def _model(context):
-    """The model of the active object; an armature need not have a mesh."""
-    try:
-        return scene_model.of_object(context.active_object, context.view_layer)
-    except UserError:
-        obj = context.active_object
-        if obj is None or obj.type != "ARMATURE":
-            raise
-        return scene_model.SceneModel(obj.name, obj, ())
-
-
-def _check_editable(armature):
-    override = armature.override_library
-    if armature.library or (override and override.is_system_override):
-        raise UserError(
-            "'{name}' is linked from another file: make a library override first",
-            name=armature.name,
-        )
-
-
-def _check_not_tweaked(model):
-    for block in record.blocks(model):
-        if block.animation_data and block.animation_data.use_tweak_mode:
-            raise UserError(
-                "The animation of '{name}' is in tweak mode: leave it first", name=block.name
-            )
-
-
 def _menu(self, context):
     self.layout.operator(
         MMDSKIN_OT_import_motion.bl_idname, text="MMD motion or camera (.vmd, .vpd)"
@@ -500,5 +443,5 @@ def _menu(self, context):
 
 
 register, unregister = registration.of(
-    MMDSKIN_OT_import_motion, MMDSKIN_OT_clear_motion, menus={"TOPBAR_MT_file_import": _menu}
+    MMDSKIN_OT_import_motion, menus={"TOPBAR_MT_file_import": _menu}
 )
