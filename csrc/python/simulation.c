@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct simulation_object {
     PyObject_HEAD
@@ -200,11 +201,19 @@ static const char pose_doc[] =
     "depend on those that were asked for before. Raises ValueError for a frame that is not finite\n"
     "or more than 10,000,000 after the start. Frames before the start have no physics.";
 
-static bool walk(simulation_object *self, const mmd_pose_job *job, double seconds)
+/* The job of a step: a way to given values. */
+typedef struct step_call {
+    mmd_given_pose given;
+    mmd_array switches; /* of the physics of bones; without data: all are on */
+    double seconds;
+} step_call;
+
+static bool walk(simulation_object *self, const step_call *call)
 {
     const mmd_model *model = mmd_model_data(self->model);
     mmd_error err = {0};
-    if (!mmd_simulation_aim(self->simulation, job, seconds, &err)) {
+    if (!mmd_simulation_aim(self->simulation, &call->given.job, call->switches.data, call->seconds,
+                            &err)) {
         mmd_raise(mmd_state_of(self->model), &err);
         return false;
     }
@@ -221,12 +230,11 @@ static bool walk(simulation_object *self, const mmd_pose_job *job, double second
 }
 
 /* The Pose at the end of a way to what is given. */
-static PyObject *step_to(simulation_object *self, const mmd_pose_job *job, double seconds)
+static PyObject *step_to(simulation_object *self, const step_call *call)
 {
     mmd_pose_arrays arrays = {0};
     PyObject *result = NULL;
-    if (mmd_pose_arrays_new(mmd_model_data(self->model), false, 1, &arrays) &&
-        walk(self, job, seconds)) {
+    if (mmd_pose_arrays_new(mmd_model_data(self->model), false, 1, &arrays) && walk(self, call)) {
         mmd_simulation_pose_given(self->simulation, arrays.matrices.data, arrays.weights.data);
         result = mmd_pose_object(mmd_state_of(self->model), &arrays);
     }
@@ -234,30 +242,50 @@ static PyObject *step_to(simulation_object *self, const mmd_pose_job *job, doubl
     return result;
 }
 
+/* Whether physics moves bodies: one truth, or one for each bone. */
+static bool take_switches(PyObject *argument, size_t bones, mmd_array *switches)
+{
+    if (PySequence_Check(argument))
+        return mmd_array_from(argument, "physics", MMD_BOOL, false, switches) &&
+               mmd_array_check_shape(switches, "physics", 1, &bones, "B");
+    int on = PyObject_IsTrue(argument);
+    if (on != 0)
+        return on > 0;
+    if (!mmd_array_new_of(MMD_BOOL, 1, &bones, switches))
+        return false;
+    memset(switches->data, 0, bones);
+    return true;
+}
+
 static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"translations", "rotations", "morph_weights", "seconds", "ik", NULL};
+    static char *names[] = {"translations", "rotations", "morph_weights", "seconds", "ik",
+                            "physics",      NULL};
     simulation_object *self = (simulation_object *)object;
-    mmd_given_pose given = {.translations = Py_None, .rotations = Py_None, .weights = Py_None};
-    double seconds = 1.0 / 30;
-    PyObject *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOd$O:step", names, &given.translations,
-                                     &given.rotations, &given.weights, &seconds, &given.ik))
+    step_call call = {.given = {.translations = Py_None, .rotations = Py_None, .weights = Py_None},
+                      .seconds = 1.0 / 30};
+    mmd_given_pose *given = &call.given;
+    PyObject *physics = Py_True, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOd$OO:step", names, &given->translations,
+                                     &given->rotations, &given->weights, &call.seconds, &given->ik,
+                                     &physics))
         return NULL;
-    bool taken = mmd_given_take(self->model, &given);
-    if (taken && given.batch) {
+    bool taken = mmd_given_take(self->model, given) &&
+                 take_switches(physics, mmd_model_data(self->model)->bone_count, &call.switches);
+    if (taken && given->batch) {
         PyErr_SetString(PyExc_ValueError, "step: an axis of frames, expected one pose");
     } else if (taken && take(self)) {
-        result = step_to(self, &given.job, seconds);
+        result = step_to(self, &call);
         leave(self);
     }
-    mmd_given_clear(&given);
+    mmd_array_clear(&call.switches);
+    mmd_given_clear(given);
     return result;
 }
 
 static const char step_doc[] =
     "step($self, /, translations=None, rotations=None, morph_weights=None, seconds=1/30, *, "
-    "ik=True)\n--\n\n"
+    "ik=True, physics=True)\n--\n\n"
     "The Pose after `seconds` in which the bones go from the pose given before to this one; for "
     "an\n"
     "animation of your own, in a Simulation without a motion. The first call, also after reset() "
@@ -269,7 +297,10 @@ static const char step_doc[] =
     "physics moves stay where they are.\n"
     "ik: whether IK runs, or (B,) booleans: of which bones; switched at the end of the way, and "
     "off\n"
-    "in a Simulation without.\n\n"
+    "in a Simulation without.\n"
+    "physics: whether bodies move as usual, or (B,) booleans: those of which bones; the others\n"
+    "follow their bone, as the keys of a motion (BoneTrack.physics) have it, from the end of the "
+    "way on.\n\n"
     "Raises ValueError, also with a motion; then nothing has changed.";
 
 static PyObject *get_frame(PyObject *object, void *unused)

@@ -121,11 +121,11 @@ static void a_start_that_is_broken_off_is_made_again(void)
     float a[3 * 16], b[3 * 16];
     CHECK(cut && whole);
     size_t few = 10, many = 1000;
-    CHECK(mmd_simulation_aim(cut, &rest, 1, NULL));
+    CHECK(mmd_simulation_aim(cut, &rest, NULL, 1, NULL));
     CHECK(!mmd_simulation_walk(cut, &few));
-    CHECK(mmd_simulation_aim(cut, &rest, 1, NULL));
+    CHECK(mmd_simulation_aim(cut, &rest, NULL, 1, NULL));
     CHECK(mmd_simulation_walk(cut, &many));
-    CHECK(mmd_simulation_aim(whole, &rest, 1, NULL));
+    CHECK(mmd_simulation_aim(whole, &rest, NULL, 1, NULL));
     CHECK(mmd_simulation_walk(whole, &many));
     mmd_simulation_pose_given(cut, a, NULL);
     mmd_simulation_pose_given(whole, b, NULL);

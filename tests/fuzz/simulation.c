@@ -165,6 +165,7 @@ static void seek(const mmd_rig *rig, const mmd_motion *motion, const mmd_physics
 static void walk(const mmd_rig *rig, const mmd_physics *physics, script *s)
 {
     float moves[3 * BONES], turns[4 * BONES];
+    uint8_t switches[BONES];
     mmd_simulation *simulation = mmd_simulation_new(rig, NULL, true, physics, NULL);
     for (size_t i = 0; simulation && i < ASKED; i++) {
         mmd_pose_job job = {.frame_count = 1,
@@ -175,7 +176,9 @@ static void walk(const mmd_rig *rig, const mmd_physics *physics, script *s)
                             .rotation_frames = 1};
         take_numbers(s, moves, 3 * BONES);
         take_numbers(s, turns, 4 * BONES);
-        if (!mmd_simulation_aim(simulation, &job, (double)take(s) / 256, NULL))
+        for (size_t k = 0; k < BONES; k++)
+            switches[k] = (i + k) % 3 > 0;
+        if (!mmd_simulation_aim(simulation, &job, switches, (double)take(s) / 256, NULL))
             continue;
         for (size_t steps = 0; !mmd_simulation_walk(simulation, &steps); steps = 1)
             continue;

@@ -287,6 +287,48 @@ def test_ik_is_switched_from_step_to_step():
             assert np.allclose(pose.bone_matrices, wanted[int(frame)], rtol=0, atol=1e-4)
 
 
+def switched_chain(chain):
+    """The chain's swing with two links that are off for a while, and (F, B) what is on."""
+    frames = np.arange(31)
+    moves = np.stack([np.sin(frames / 4), np.cos(frames / 5), 0 * frames], axis=1)
+    on = np.ones((len(frames), len(chain.bones)), bool)
+    on[6:17, 2] = on[:9, 3] = False
+    rests, still = np.zeros((len(frames), 3)), np.tile((0.0, 0, 0, 1), (len(frames), 1))
+    motion = mmdskin.Motion.from_tracks(
+        [
+            ("root", frames, moves, None, None),
+            ("link2", frames, rests, still, None, on[:, 2]),
+            ("link3", frames, rests, still, None, on[:, 3]),
+        ]
+    )
+    return motion, moves, on
+
+
+def test_physics_is_switched_from_step_to_step(chain):
+    motion, moves, on = switched_chain(chain)
+    frames = np.arange(len(on))
+    wanted = chain.pose(motion, frames, physics=True).bone_matrices
+    unswitched = chain.pose(
+        mmdskin.Motion.from_tracks([("root", frames, moves, None, None)]), frames, physics=True
+    )
+    assert np.abs(wanted - unswitched.bone_matrices).max() > 0.1
+    simulation = mmdskin.Simulation(chain)
+    for frame in np.arange(2 * len(on) - 1) / 2:
+        place = np.array([np.interp(frame, frames, moves[:, k]) for k in range(3)])
+        given = {"root": (place, None)}
+        pose = simulation.step(given, seconds=1 / 60, physics=on[int(frame)])
+        simulation = pickle.loads(pickle.dumps(simulation))
+        if frame == int(frame):
+            assert np.allclose(pose.bone_matrices, wanted[int(frame)], rtol=0, atol=1e-4)
+
+
+def test_all_physics_is_switched_off_at_once(chain):
+    simulation = mmdskin.Simulation(chain)
+    for x in (0, 0.5, 1):
+        pose = simulation.step({"root": ((x, 0, 0), None)}, physics=False)
+        assert np.allclose(pose.bone_matrices[:, :3, 3], (x, 0, 0), atol=1e-5)
+
+
 def test_bones_turn_the_short_way_in_a_step(chain):
     turn = {"root": (None, (0, 0, -np.sin(0.2), -np.cos(0.2)))}
     other = {"root": (None, (0, 0, np.sin(0.2), np.cos(0.2)))}
@@ -356,6 +398,7 @@ def test_after_a_reset_steps_begin_anew(chain):
     [
         ({"seconds": -1}, "seconds: -1, expected 0 to 3600"),
         ({"seconds": float("nan")}, "seconds: nan"),
+        ({"physics": [True, False]}, r"physics: shape \(2,\), expected \(6,\)"),
         ({"rotations": np.zeros((6, 4)), "translations": np.zeros((6, 3))}, "has no length"),
         ({"translations": np.zeros((2, 6, 3)), "rotations": np.ones((6, 4))}, "expected one pose"),
     ],

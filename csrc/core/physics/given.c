@@ -11,9 +11,12 @@ static bool locals_init(mmd_arena *arena, const mmd_given *given, mmd_locals_giv
     locals->rotations = mmd_arena_alloc(arena, 4 * bones, sizeof(float));
     locals->sliders = mmd_arena_alloc(arena, given->morph_count, sizeof(float));
     locals->ik = mmd_arena_alloc(arena, bones, sizeof *locals->ik);
-    if (!locals->translations || !locals->rotations || !locals->sliders || !locals->ik)
+    locals->physics = mmd_arena_alloc(arena, bones, sizeof *locals->physics);
+    if (!locals->translations || !locals->rotations || !locals->sliders || !locals->ik ||
+        !locals->physics)
         return false;
     memset(locals->ik, 1, bones);
+    memset(locals->physics, 1, bones);
     for (size_t i = 0; i < bones; i++)
         locals->rotations[4 * i + 3] = 1;
     return true;
@@ -38,6 +41,7 @@ static void copy_locals(const mmd_given *given, const mmd_locals_given *from, mm
     copy_numbers(from->rotations, 4 * given->bone_count, to->rotations);
     copy_numbers(from->sliders, given->morph_count, to->sliders);
     memcpy(to->ik, from->ik, given->bone_count);
+    memcpy(to->physics, from->physics, given->bone_count);
 }
 
 static void take_numbers(const float *given, size_t count, float *to)
@@ -48,13 +52,15 @@ static void take_numbers(const float *given, size_t count, float *to)
         memset(to, 0, count * sizeof *to);
 }
 
-void mmd_given_aim(mmd_given *given, const mmd_pose_job *job)
+void mmd_given_aim(mmd_given *given, const mmd_pose_job *job, const uint8_t *physics)
 {
     copy_locals(given, &given->now, &given->from);
     take_numbers(job->translations, 3 * given->bone_count, given->to.translations);
     take_numbers(job->given_sliders, given->morph_count, given->to.sliders);
-    for (size_t i = 0; i < given->bone_count; i++)
+    for (size_t i = 0; i < given->bone_count; i++) {
         given->to.ik[i] = job->ik && (!job->ik_bones || job->ik_bones[i]);
+        given->to.physics[i] = !physics || physics[i];
+    }
     for (size_t i = 0; i < given->bone_count; i++) {
         double q[4] = {0, 0, 0, 1};
         for (size_t k = 0; job->rotations && k < 4; k++)
@@ -67,7 +73,7 @@ void mmd_given_aim(mmd_given *given, const mmd_pose_job *job)
 
 size_t mmd_given_count(const mmd_given *given)
 {
-    return 7 * given->bone_count + given->morph_count;
+    return 9 * given->bone_count + given->morph_count;
 }
 
 void mmd_given_save(const mmd_given *given, float *numbers)
@@ -75,6 +81,11 @@ void mmd_given_save(const mmd_given *given, float *numbers)
     copy_numbers(given->now.translations, 3 * given->bone_count, numbers);
     copy_numbers(given->now.rotations, 4 * given->bone_count, numbers + 3 * given->bone_count);
     copy_numbers(given->now.sliders, given->morph_count, numbers + 7 * given->bone_count);
+    float *switches = numbers + 7 * given->bone_count + given->morph_count;
+    for (size_t i = 0; i < given->bone_count; i++) {
+        switches[2 * i] = given->now.ik[i];
+        switches[2 * i + 1] = given->now.physics[i];
+    }
 }
 
 bool mmd_given_load(mmd_given *given, const float *numbers)
@@ -88,6 +99,11 @@ bool mmd_given_load(mmd_given *given, const float *numbers)
     copy_numbers(numbers, 3 * given->bone_count, given->now.translations);
     copy_numbers(turns, 4 * given->bone_count, given->now.rotations);
     copy_numbers(numbers + 7 * given->bone_count, given->morph_count, given->now.sliders);
+    const float *switches = numbers + 7 * given->bone_count + given->morph_count;
+    for (size_t i = 0; i < given->bone_count; i++) {
+        given->now.ik[i] = switches[2 * i] != 0;
+        given->now.physics[i] = switches[2 * i + 1] != 0;
+    }
     return true;
 }
 

@@ -8,6 +8,7 @@
 typedef struct mmd_locals_given {
     float *translations, *rotations, *sliders; /* (B,3), (B,4), (M,) */
     uint8_t *ik;                               /* (B,) 1: the IK of this bone runs */
+    uint8_t *physics;                          /* (B,) 1: its bodies are let go */
 } mmd_locals_given;
 
 /* The way from one given pose to the next. */
@@ -24,10 +25,11 @@ size_t mmd_given_count(const mmd_given *given);
 void mmd_given_save(const mmd_given *given, float *numbers);
 bool mmd_given_load(mmd_given *given, const float *numbers);
 
-/* The way from where it is now to the values of a job of one frame, which was checked. */
-void mmd_given_aim(mmd_given *given, const mmd_pose_job *job);
+/* The way from where it is now to the values of a job of one frame, which was checked; `physics`
+   (B,), NULL: of all bones. */
+void mmd_given_aim(mmd_given *given, const mmd_pose_job *job, const uint8_t *physics);
 
-/* A share of the way, 0 to 1: straight, and by the shorter turn; IK is switched at the end. */
+/* A share of the way, 0 to 1: straight, and by the shorter turn; switches act at the end. */
 void mmd_given_go(mmd_given *given, double share);
 
 #endif

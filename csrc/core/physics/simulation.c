@@ -142,8 +142,8 @@ bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps
     return simulation->step == target;
 }
 
-bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, double seconds,
-                        mmd_error *err)
+bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, const uint8_t *physics,
+                        double seconds, mmd_error *err)
 {
     if (mmd_poser_binding(simulation->poser))
         return mmd_fail(err, MMD_E_ARGUMENT, "a simulation of a motion is posed by its frames");
@@ -154,7 +154,7 @@ bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, dou
         return false;
     /* A start that was broken off while bodies settled has not been. */
     bool starts = !simulation->is_given || !simulation->begun || simulation->step < 0;
-    mmd_given_aim(&simulation->given, job);
+    mmd_given_aim(&simulation->given, job, physics);
     simulation->is_given = true;
     if (starts) {
         mmd_given_go(&simulation->given, 1);
@@ -202,7 +202,7 @@ static void show(mmd_simulation *simulation, double frame)
 
 static void drive_bones(mmd_simulation *simulation, double frame, size_t first)
 {
-    mmd_switches_read(&simulation->switches, frame, simulation->off);
+    mmd_run_read_switches(simulation, frame);
     mmd_seats_drive(&simulation->seats, simulation->shown, simulation->off,
                     mmd_poser_frame(simulation->poser), first, simulation->rig->bone_count);
 }
@@ -248,7 +248,7 @@ typedef struct saved {
     double step, frame;
 } saved;
 
-static const uint64_t saved_layout = 0x100000000u * sizeof(saved) + 1;
+static const uint64_t saved_layout = 0x100000000u * sizeof(saved) + 2;
 
 size_t mmd_simulation_save(const mmd_simulation *simulation, void *bytes)
 {

@@ -30,10 +30,11 @@ void mmd_simulation_pose(mmd_simulation *simulation, double frame, float *matric
 void mmd_simulation_pose_given(mmd_simulation *simulation, float *matrices, float *sliders);
 
 /* Without a motion, by poses that are given: a way of `seconds` to the local values of a job of one
-   frame. The first one after a reset, or after a frame was sought, is the start. Fails with
-   MMD_E_ARGUMENT, and changes nothing. */
-bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, double seconds,
-                        mmd_error *err);
+   frame, and to `physics` (B,), 1: its bodies are let go as usual, NULL: those of all bones. The
+   first one after a reset, or after a frame was sought, is the start. Fails with MMD_E_ARGUMENT,
+   and changes nothing. */
+bool mmd_simulation_aim(mmd_simulation *simulation, const mmd_pose_job *job, const uint8_t *physics,
+                        double seconds, mmd_error *err);
 /* Goes that way, as mmd_simulation_seek() does. */
 bool mmd_simulation_walk(mmd_simulation *simulation, size_t *steps);
 

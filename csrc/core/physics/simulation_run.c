@@ -104,14 +104,24 @@ static void put_bodies(mmd_simulation *simulation, const mmd_stand *stands, cons
     mmd_world_forget(simulation->world);
 }
 
-/* Bodies whose physics the motion switches off are held; those that it switches on again start from
-   where they are. */
+void mmd_run_read_switches(mmd_simulation *simulation, double frame)
+{
+    if (!simulation->is_given) {
+        mmd_switches_read(&simulation->switches, frame, simulation->off);
+        return;
+    }
+    for (size_t i = 0; i < simulation->seats.body_count; i++) {
+        int32_t bone = simulation->rig->model->rigid_bodies[i].bone;
+        simulation->off[i] = bone >= 0 && !simulation->given.now.physics[bone];
+    }
+}
+
+/* Bodies whose physics is switched off are held; those that are let go again start from where they
+   are. */
 static void hold_bodies(mmd_simulation *simulation, double frame)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
-    if (simulation->is_given)
-        return;
-    mmd_switches_read(&simulation->switches, frame, simulation->off);
+    mmd_run_read_switches(simulation, frame);
     for (size_t i = 0; i < simulation->seats.body_count; i++)
         if (!bodies[i].follows && simulation->held[i] != simulation->off[i]) {
             simulation->held[i] = simulation->off[i];

@@ -59,6 +59,9 @@ double mmd_run_frame(const mmd_simulation *simulation, double step);
 /* Places the bones that come before physics, unless they are. */
 void mmd_run_place_bones(mmd_simulation *simulation, double frame);
 
+/* Sets `off` of the bodies of bones whose physics is switched off at a frame, or is given so. */
+void mmd_run_read_switches(mmd_simulation *simulation, double frame);
+
 /* A job of that frame, or of the pose that is given. */
 mmd_pose_job mmd_run_job(const mmd_simulation *simulation, const double *frame);
 
