@@ -379,6 +379,17 @@ def write(
     for name in sorted(points, key=lambda name: name not in _ENUMS):
         _set_member(curve, name, points[name])
     curve.update()
+    _set_free_handles(curve, points)
+
+
+def _set_free_handles(curve, points):
+    """Once more as given: from 4.5 on `update` moves what stands upright a thousandth of a frame."""
+    for name, kind in zip(("handle_left", "handle_right"), _HANDLE_TYPES, strict=True):
+        if name in points:
+            is_free = points[kind] == _ITEMS[kind]["FREE"]
+            updated = _member(curve, name)
+            if (is_free & (updated != points[name])).any():
+                _set_member(curve, name, np.where(is_free, points[name], updated))
 
 
 def _numbers(count, member, item):

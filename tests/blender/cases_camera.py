@@ -2,8 +2,7 @@
 """The camera of a VMD: Blender's evaluation of it equals MMD's definition in float64.
 
 Judged by `pose_twin`, which goes along each curve in many steps; MMD's own twelve end up to 1.5e-4
-of the way between two keys from there. Curves that begin or end upright are not exact in Blender
-4.5 and later (docs/motions.md): the keys have none.
+of the way between two keys from there.
 """
 
 import bpy
@@ -18,8 +17,8 @@ TO_BLENDER = np.eye(3)[[0, 2, 1]]
 EXACT = 60  # steps along a curve
 
 
-def random_camera(seed, count=30, last=240):
-    """Keys that turn, move and cut, each channel by a curve of its own."""
+def random_camera(seed, count=30, last=240, curves=range(1, 127)):
+    """Keys that turn, move and cut, each channel by a curve of its own out of numbers `curves`."""
     r = np.random.default_rng(seed)
     frames = r.choice(np.arange(1, last), count - 4, replace=False).tolist()
     frames += [frames[0] + 1, frames[1] + 1, 0, last]
@@ -29,7 +28,7 @@ def random_camera(seed, count=30, last=240):
             float(r.uniform(-60, 5)),
             tuple(r.normal(size=3) * 10),
             tuple(r.uniform(-2, 2, 3)),
-            bytes(r.integers(1, 127, 24).tolist()),
+            bytes(r.choice(curves, 24).tolist()),
             int(r.integers(1, 120)),
             int(r.integers(2)),
         )
@@ -89,6 +88,14 @@ class Camera(CameraCase):
     def test_equals_mmd_at_frames_and_between_them(self):
         for seed in range(3):
             track, camera = self.imported(motion_file.Keys(camera=random_camera(seed)))
+            frames = np.random.default_rng(seed).uniform(-2, 245, 200)
+            frames[::2] = frames[::2].round()
+            self.assert_plays(track, camera, np.float32(frames).tolist())
+
+    def test_curves_that_stand_upright_at_keys(self):
+        for seed in range(3):
+            keys = random_camera(seed, curves=(0, 1, 40, 90, 127, 127, 0))
+            track, camera = self.imported(motion_file.Keys(camera=keys))
             frames = np.random.default_rng(seed).uniform(-2, 245, 200)
             frames[::2] = frames[::2].round()
             self.assert_plays(track, camera, np.float32(frames).tolist())
