@@ -77,16 +77,22 @@ def package(wheel, output):
     return pathlib.Path(done.stdout.strip())
 
 
-@pytest.fixture(scope="session")
-def outcomes(addon_zip, tmp_path_factory):
-    """Version to a future of the outcomes of all cases; each Blender runs once, two at a time."""
+@pytest.fixture(scope="session", autouse=True)
+def outcomes(request, tmp_path_factory):
+    """Version to a future of the outcomes of all cases; each Blender that was chosen runs once, two
+    at a time, beside the tests of this file that come before `test_case`."""
+    cases = [item for item in request.session.items if item.originalname == "test_case"]
+    chosen = {item.callspec.params["version"] for item in cases}
     with ThreadPoolExecutor(2) as pool:
         yield {
             version: pool.submit(
-                run_cases, version, addon_zip, tmp_path_factory.mktemp(f"profile-{version}-")
+                run_cases,
+                version,
+                request.getfixturevalue("addon_zip"),
+                tmp_path_factory.mktemp(f"profile-{version}-"),
             )
             for version in VERSIONS
-            if addon_profile.blender_command(version)
+            if version in chosen and addon_profile.blender_command(version)
         }
 
 
@@ -118,16 +124,6 @@ def run_cases(version, addon_zip, folder):
         + log.read_text("utf-8", "replace")[-3000:]
     )
     return json.loads(report.read_text("utf-8"))
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("case", list(cases()))
-def test_case(outcomes, version, case):
-    need(version)
-    outcome, text = outcomes[version].result().get(case, ("failed", "the case did not run"))
-    if outcome == "skipped":
-        pytest.skip(text)
-    assert outcome == "passed", text
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -279,3 +275,13 @@ def bake_a_range(blender, before):
     blender.click("mmdskin.clear_bake")
     blender.wait_state(mesh=before["mesh"], shown=before["shown"])
     blender.picture("range-cleared")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("case", list(cases()))
+def test_case(outcomes, version, case):
+    need(version)
+    outcome, text = outcomes[version].result().get(case, ("failed", "the case did not run"))
+    if outcome == "skipped":
+        pytest.skip(text)
+    assert outcome == "passed", text
