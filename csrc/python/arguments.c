@@ -3,6 +3,22 @@
 
 #include <string.h>
 
+bool mmd_word_take(PyObject *value, const char *name, const char **out)
+{
+    if (!PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a str, not %R", name,
+                     (PyObject *)Py_TYPE(value));
+        return false;
+    }
+    Py_ssize_t size = 0;
+    *out = PyUnicode_AsUTF8AndSize(value, &size);
+    if (*out && strlen(*out) != (size_t)size) {
+        PyErr_Format(PyExc_ValueError, "%s: %R has a NUL", name, value);
+        return false;
+    }
+    return *out != NULL;
+}
+
 bool mmd_integer_take(PyObject *value, const char *name, long least, long most, long *out)
 {
     if (!PyIndex_Check(value)) {

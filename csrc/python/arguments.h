@@ -6,6 +6,9 @@
 
 /* Numbers as arguments. Functions return false with an exception that begins with `name`. */
 
+/* A str without NUL; it lives as long as `value`. */
+bool mmd_word_take(PyObject *value, const char *name, const char **out);
+
 /* An integer, or whatever stands for one, of `least` to `most`. */
 bool mmd_integer_take(PyObject *value, const char *name, long least, long most, long *out);
 

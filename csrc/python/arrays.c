@@ -218,6 +218,20 @@ static PyArrayObject *convert(PyArrayObject *given, const char *name, mmd_dtype 
     return to;
 }
 
+/* What numpy says of rows of many lengths does not name the argument. */
+static bool name_first(const char *name)
+{
+    if (PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_Format(PyExc_ValueError, "%s: %S", name, value);
+        Py_DECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+    }
+    return false;
+}
+
 bool mmd_array_from(PyObject *argument, const char *name, mmd_dtype dtype, bool copy,
                     mmd_array *out)
 {
@@ -225,7 +239,7 @@ bool mmd_array_from(PyObject *argument, const char *name, mmd_dtype dtype, bool 
     PyArrayObject *given =
         (PyArrayObject *)PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
     if (!given)
-        return false;
+        return name_first(name);
     PyArrayObject *array = NULL;
     if (check_rank(given, name) && check_kind(given, name, dtype)) {
         describe(given, out);

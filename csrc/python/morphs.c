@@ -3,7 +3,7 @@
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/data/morph.h"
-#include "python/arrays.h"
+#include "python/arguments.h"
 #include "python/records.h"
 #include "python/slices.h"
 
@@ -63,14 +63,11 @@ static bool run_uvs(void *arg, size_t worker, size_t first, size_t count, mmd_er
 PyObject *mmd_py_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"morph_weights", "channel", NULL};
-    PyObject *given;
-    int channel = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:uvs_at", names, &given, &channel))
+    PyObject *given, *given_channel = NULL;
+    long channel = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:uvs_at", names, &given, &given_channel) ||
+        (given_channel && !mmd_integer_take(given_channel, "channel", 0, 4, &channel)))
         return NULL;
-    if (channel < 0 || channel > 4) {
-        PyErr_Format(PyExc_ValueError, "channel: %d, expected 0 to 4", channel);
-        return NULL;
-    }
     const mmd_model *model = mmd_model_data(self);
     mmd_array weights = {0}, uvs = {0};
     size_t frames = 1, width = channel == 0 ? 2 : 4;
@@ -78,7 +75,7 @@ PyObject *mmd_py_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
     bool taken = take_weights(self, given, &weights, &frames, &batch);
     const size_t shape[] = {frames, model->vertex_count, width};
     taken = taken && mmd_array_new(batch ? 3 : 2, shape + !batch, &uvs);
-    uvs_call call = {model, weights.data, channel, width, uvs.data};
+    uvs_call call = {model, weights.data, (int)channel, width, uvs.data};
     mmd_slices slices;
     taken = taken && mmd_slices_plan(NULL, frames, model->vertex_count, SLICE_UVS, &slices) &&
             mmd_slices_run(mmd_state_of(self), &slices, run_uvs, &call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pose/binding.h"
 #include "python/arrays.h"
+#include "python/pose_arguments.h"
 #include "python/records.h"
 #include "python/tracks.h"
 
@@ -290,11 +291,8 @@ static const char unmatched_doc[] = "unmatched($self, model, /)\n--\n\n"
 static PyObject *unmatched(PyObject *self, PyObject *model)
 {
     mmd_state *state = mmd_state_of(self);
-    if (Py_TYPE(model) != state->model_type) {
-        PyErr_Format(PyExc_TypeError, "model: expected a Model, not %R",
-                     (PyObject *)Py_TYPE(model));
+    if (!mmd_model_check(state, model))
         return NULL;
-    }
     const mmd_motion *motion = ((motion_object *)self)->motion;
     mmd_error err = {0};
     mmd_binding *binding = mmd_binding_new(mmd_model_rig(model), motion, &err);

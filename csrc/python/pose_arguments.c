@@ -3,6 +3,14 @@
 
 #include "python/names.h"
 
+bool mmd_model_check(mmd_state *state, PyObject *model)
+{
+    if (Py_TYPE(model) == state->model_type)
+        return true;
+    PyErr_Format(PyExc_TypeError, "model: expected a Model, not %R", (PyObject *)Py_TYPE(model));
+    return false;
+}
+
 bool mmd_motion_check(mmd_state *state, PyObject *motion)
 {
     if (motion == Py_None || Py_TYPE(motion) == state->motion_type)

@@ -8,6 +8,9 @@
 /* What poses are asked for with, and the arrays that they are written to. Functions that return
    bool fail with an exception. */
 
+/* Whether it is a Model. */
+bool mmd_model_check(mmd_state *state, PyObject *model);
+
 /* Whether it is a Motion or None. */
 bool mmd_motion_check(mmd_state *state, PyObject *motion);
 

@@ -147,8 +147,11 @@ static bool take_wanted(render_call *call, PyObject *want)
     return known;
 }
 
-static bool check_backend(const char *name)
+static bool check_backend(PyObject *value)
 {
+    const char *name;
+    if (!mmd_word_take(value, "backend", &name))
+        return false;
     if (strcmp(name, "auto") == 0 || strcmp(name, "gl") == 0)
         return true;
     PyErr_Format(PyExc_ValueError, "backend: \"%s\", pictures are drawn by \"gl\" alone", name);
@@ -218,8 +221,7 @@ static PyObject *execute(render_call *call)
 /* What the call leaves to defaults. */
 typedef struct render_options {
     PyObject *size, *camera, *background, *light, *materials, *uvs, *textures, *want;
-    const char *backend;
-    Py_ssize_t samples;
+    PyObject *samples, *backend;
 } render_options;
 
 static bool take_surface(render_call *call, PyObject *mesh, const render_options *given)
@@ -258,14 +260,14 @@ static bool take_options(render_call *call, const render_options *given)
     memcpy(job->background, background, sizeof background);
     memcpy(job->light, light, sizeof light);
     job->width = job->height = 512;
-    job->samples = (size_t)given->samples;
     call->wanted[IMAGE] = !given->want;
-    if (given->samples < 1 || given->samples > MMD_MOST_SAMPLES) {
-        PyErr_Format(PyExc_ValueError, "samples: %zd, expected 1 to %d", given->samples,
-                     (int)MMD_MOST_SAMPLES);
+    long samples = 1;
+    if (given->samples &&
+        !mmd_integer_take(given->samples, "samples", 1, MMD_MOST_SAMPLES, &samples))
         return false;
-    }
-    return check_backend(given->backend) && (!given->size || take_size(call, given->size)) &&
+    job->samples = (size_t)samples;
+    return (!given->backend || check_backend(given->backend)) &&
+           (!given->size || take_size(call, given->size)) &&
            (!given->background ||
             mmd_numbers_take(given->background, "background", MMD_FLOAT32, 4, job->background)) &&
            (!given->light || mmd_numbers_take(given->light, "light", MMD_FLOAT32, 3, job->light)) &&
@@ -280,14 +282,10 @@ PyObject *mmd_py_render(PyObject *module, PyObject *args, PyObject *kwargs)
                             "textures", "samples", "backend", NULL};
     PyObject *mesh, *skinned;
     int edges = 0;
-    render_options given = {.camera = Py_None,
-                            .materials = Py_None,
-                            .uvs = Py_None,
-                            .textures = Py_None,
-                            .backend = "auto",
-                            .samples = 1};
+    render_options given = {
+        .camera = Py_None, .materials = Py_None, .uvs = Py_None, .textures = Py_None};
     render_call call = {.state = mmd_state_of_module(module)};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOpOOOOns:render", names, &mesh, &skinned,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOpOOOOOO:render", names, &mesh, &skinned,
                                      &given.size, &given.camera, &given.background, &given.light,
                                      &edges, &given.want, &given.materials, &given.uvs,
                                      &given.textures, &given.samples, &given.backend))

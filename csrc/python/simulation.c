@@ -146,8 +146,9 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     PyObject *model, *motion = Py_None, *given = Py_True;
     int ik = 1;
     mmd_physics physics;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OO$p:Simulation", names, state->model_type,
-                                     &model, &motion, &given, &ik))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$p:Simulation", names, &model, &motion,
+                                     &given, &ik) ||
+        !mmd_model_check(state, model))
         return NULL;
     int simulates = mmd_physics_take(state, given, &physics);
     if (simulates < 0 || !mmd_motion_check(state, motion))
@@ -265,12 +266,13 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
     step_call call = {.given = {.translations = Py_None, .rotations = Py_None, .weights = Py_None},
                       .seconds = 1.0 / 30};
     mmd_given_pose *given = &call.given;
-    PyObject *physics = Py_True, *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOd$OO:step", names, &given->translations,
-                                     &given->rotations, &given->weights, &call.seconds, &given->ik,
+    PyObject *seconds = NULL, *physics = Py_True, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO$OO:step", names, &given->translations,
+                                     &given->rotations, &given->weights, &seconds, &given->ik,
                                      &physics))
         return NULL;
-    bool taken = mmd_given_take(self->model, given) &&
+    bool taken = (!seconds || mmd_number_take(seconds, "seconds", &call.seconds)) &&
+                 mmd_given_take(self->model, given) &&
                  take_switches(physics, mmd_model_data(self->model)->bone_count, &call.switches);
     if (taken && given->batch) {
         PyErr_SetString(PyExc_ValueError, "step: an axis of frames, expected one pose");

@@ -33,8 +33,11 @@ typedef struct skin_call {
     mmd_choice choice;        /* of "auto" */
 } skin_call;
 
-static bool choose(const char *what, const char *given, const char *const *names, int *out)
+static bool choose(const char *what, PyObject *value, const char *const *names, int *out)
 {
+    const char *given = names[0];
+    if (value && !mmd_word_take(value, what, &given))
+        return false;
     for (int i = 0; names[i]; i++)
         if (strcmp(names[i], given) == 0) {
             *out = i;
@@ -47,8 +50,11 @@ static bool choose(const char *what, const char *given, const char *const *names
     return false;
 }
 
-static bool take_backend(skin_call *call, const char *name)
+static bool take_backend(skin_call *call, PyObject *value)
 {
+    const char *name = "auto";
+    if (value && !mmd_word_take(value, "backend", &name))
+        return false;
     if (strcmp(name, "auto") == 0) {
         call->backend = BACKEND_AUTO;
     } else if (strcmp(name, "gl") == 0) {
@@ -69,8 +75,8 @@ static bool take_backend(skin_call *call, const char *name)
     return true;
 }
 
-static bool take_options(skin_call *call, const char *method, const char *blend,
-                         PyObject *given_correction, const char *backend_name)
+static bool take_options(skin_call *call, PyObject *method, PyObject *blend,
+                         PyObject *given_correction, PyObject *backend)
 {
     static const char *const methods[] = {[MMD_METHOD_MMD] = "mmd",
                                           [MMD_METHOD_LINEAR] = "linear",
@@ -94,11 +100,11 @@ static bool take_options(skin_call *call, const char *method, const char *blend,
     if (correction != 1 && !corrected) {
         char text[96];
         snprintf(text, sizeof text, "correction: %g has no meaning for method \"%s\"", correction,
-                 method);
+                 methods[chosen_method]);
         PyErr_SetString(PyExc_ValueError, text);
         return false;
     }
-    return take_backend(call, backend_name);
+    return take_backend(call, backend);
 }
 
 static bool take_mesh(skin_call *call, PyObject *mesh)
@@ -341,15 +347,15 @@ PyObject *mmd_py_skin(PyObject *module, PyObject *args, PyObject *kwargs)
                             "sdef_blend", "correction",    "normals",       "tangents",
                             "backend",    "out",           "threads",       NULL};
     PyObject *mesh, *matrices, *weights = Py_None, *correction = NULL, *out = Py_None;
-    const char *method = "mmd", *blend = "nlerp", *backend_name = "auto";
+    PyObject *method = NULL, *blend = NULL, *backend = NULL;
     int normals = 1, tangents = 0;
     skin_call call = {.state = mmd_state_of_module(module), .threads = Py_None};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$ssOppsOO:skin", names, &mesh, &matrices,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$OOOppOOO:skin", names, &mesh, &matrices,
                                      &weights, &method, &blend, &correction, &normals, &tangents,
-                                     &backend_name, &out, &call.threads))
+                                     &backend, &out, &call.threads))
         return NULL;
     PyObject *result = NULL;
-    if (take_options(&call, method, blend, correction, backend_name) && take_mesh(&call, mesh) &&
+    if (take_options(&call, method, blend, correction, backend) && take_mesh(&call, mesh) &&
         take_pose(&call, matrices, weights)) {
         call.wanted[OUT_POSITIONS] = true;
         call.wanted[OUT_NORMALS] = normals && call.job.mesh->has_normals;

@@ -64,14 +64,15 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                             "joined_collide", "joint_order", NULL};
     mmd_world_desc desc = {.settings = mmd_physics_default.world};
     mmd_world_settings *settings = &desc.settings;
-    PyObject *bodies, *joints, *gravity = NULL, *iterations = NULL, *order = NULL;
+    PyObject *bodies, *joints, *gravity = NULL, *hz = NULL, *iterations = NULL, *order = NULL;
     int ground = settings->ground, contacts = 1, damping_extra = settings->damping_extra;
     int joined_collide = settings->joined_collide;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OdOppppO:World", names, &bodies, &joints,
-                                     &gravity, &settings->hz, &iterations, &ground, &contacts,
-                                     &damping_extra, &joined_collide, &order))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOppppO:World", names, &bodies, &joints,
+                                     &gravity, &hz, &iterations, &ground, &contacts, &damping_extra,
+                                     &joined_collide, &order))
         return NULL;
     if ((gravity && !mmd_numbers_take(gravity, "gravity", MMD_FLOAT64, 3, settings->gravity)) ||
+        (hz && !mmd_number_take(hz, "hz", &settings->hz)) ||
         (iterations && !mmd_iterations_take(iterations, "iterations", &settings->iterations)))
         return NULL;
     settings->ground = ground;

@@ -194,6 +194,34 @@ def test_unknown_words_are_refused(option, value):
         mmdskin.skin(mesh(), rest(), **{option: value})
 
 
+OF_ANOTHER_TYPE = {
+    "method": lambda value: mmdskin.skin(mesh(), rest(), method=value),
+    "sdef_blend": lambda value: mmdskin.skin(mesh(), rest(), sdef_blend=value),
+    "backend": lambda value: mmdskin.skin(mesh(), rest(), backend=value),
+    "bone_matrices": lambda value: mmdskin.skin(mesh(), [[1, 2], [value]]),
+    "samples": lambda value: mmdskin.render(
+        mesh(triangles=[[0, 1, 2]]), mmdskin.skin(mesh(), rest()), samples=value
+    ),
+    "channel": lambda value: mmdskin.load_model(pmx.write(rigid_file(3))).uvs_at([], value),
+    "model": lambda value: mmdskin.Simulation(value),
+    "hz": lambda value: mmdskin.World([], [], hz=value),
+    "seconds": lambda value: mmdskin.Simulation(mmdskin.load_model(pmx.write(rigid_file(3)))).step(
+        seconds=value
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_ANOTHER_TYPE)
+def test_an_argument_of_another_type_is_named(name):
+    with pytest.raises(REFUSED, match=f"^{name}: "):
+        OF_ANOTHER_TYPE[name]([])
+
+
+def test_a_word_ends_where_it_ends():
+    with pytest.raises(ValueError, match="^method: .*NUL"):
+        mmdskin.skin(mesh(), rest(), method="mmd\0")
+
+
 def test_options_are_keywords_only():
     with pytest.raises(TypeError):
         mmdskin.skin(mesh(), rest(), None, "mmd")
