@@ -72,6 +72,12 @@ def bone_paths(name: str) -> dict[str, str]:
     return {channel: f"{path}.{channel}" for channel in channels}
 
 
+def property_path(bone: str, name: str) -> str:
+    """Of a pose bone's custom property, from the armature object."""
+    bone, name = (bpy.utils.escape_identifier(text) for text in (bone, name))
+    return f'pose.bones["{bone}"]["{name}"]'
+
+
 def influence_path(bone: str, constraint: str) -> str:
     """Of how much a pose bone's constraint acts, from the armature object."""
     bone, constraint = (bpy.utils.escape_identifier(name) for name in (bone, constraint))

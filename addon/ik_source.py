@@ -16,6 +16,7 @@ from . import (
     file_pose,
     mmd_tools,
     model_file,
+    names,
     physics_settings,
     quaternions,
     rig_constraints,
@@ -38,6 +39,7 @@ class Local(NamedTuple):
     rotations: np.ndarray  # (B, 4) float64 x y z w
     weights: np.ndarray  # (M,) float32
     ik: np.ndarray  # (B,) bool: whether the IK of each bone acts
+    physics: np.ndarray  # (B,) bool: whether its rigid bodies move, else they follow it
 
 
 Finish = Callable[[np.ndarray, Local, float], None]
@@ -89,6 +91,8 @@ class Solver:
             for name in self._names
             if rig.pmx.bones[rig.bones[name]].ik
         }
+        moved = physics_settings.moved_bones(rig.pmx)
+        self._moved = [name for name in self._names if rig.bones[name] in moved]
         # Sliders: custom properties of the armature, shape keys.
         self._properties = sliders.names(armature.original)
         self._keys = model_file.morph_keys(armature)
@@ -149,7 +153,8 @@ class Solver:
         """What an evaluated armature object and values of shape keys give the file's model."""
         translations, rotations = self._channels(armature.pose.bones)
         weights = self._weights(armature, keys)
-        return Local(translations, rotations, weights, self._switched(armature.pose.bones))
+        bones = armature.pose.bones
+        return Local(translations, rotations, weights, self._switched(bones), self._let_go(bones))
 
     def _channels(self, pose_bones):
         """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""
@@ -187,6 +192,13 @@ class Solver:
                 for constraint in found
                 if constraint is not None
             )
+        return on
+
+    def _let_go(self, pose_bones):
+        """(B,) bool: whether the bodies of each bone move."""
+        on = np.ones(len(self.rig.pmx.bones), bool)
+        for name in self._moved:
+            on[self.rig.bones[name]] = bool(pose_bones[name].get(names.PHYSICS, True))
         return on
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
 BONE_MORPH = "mmd_bone_morph"  # what the names of constraints of bone morphs begin with
+PHYSICS = "mmd_physics"  # custom property of a pose bone: whether its rigid bodies move it
 UV_MORPHS = "MMD UV Morphs"  # the modifier that moves UVs by sliders
 
 

@@ -28,6 +28,11 @@ class Settings(NamedTuple):
         return native.load().Physics(**self._asdict())
 
 
+def moved_bones(pmx: "mmdskin.Model") -> set[int]:
+    """Numbers of the bones that rigid bodies move."""
+    return {body.bone for body in pmx.rigid_bodies if body.mode != "follow_bone"} - {-1}
+
+
 def of(owner: Any, given: dict[str, Any] | None = None) -> Settings | None:
     """What the properties of an owner say, None without physics; `given` goes before them."""
     given = given or {}

@@ -2,8 +2,9 @@
 """Where each morph of an imported model has its slider.
 
 A morph that moves vertices has its shape key, which motions key and exporters know. Every other
-morph that acts in Blender (bone, UV, material, and groups of these alone) has a custom property of
-the armature object under its name in the file. Drivers take both alike; see `import_model/morphs`.
+morph that acts in Blender (bone, UV, material, impulse, and groups of these alone) has a custom
+property of the armature object under its name in the file. Drivers take both alike; see
+`import_model/morphs`.
 """
 
 from typing import Any, NamedTuple

@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 from .. import actions, mmd_tools, rig_constraints, sliders
+from ..names import PHYSICS
 from . import bezier, tracks
 from .channels import Channels
 from .record import OWN, Record
@@ -103,6 +104,7 @@ def drop_bones(record: Record, names: Iterable[str]) -> None:
     for name in names:
         record.note_bone(record.block.pose.bones[name])
     paths = {path for name in names for path in actions.bone_paths(name).values()}
+    paths.update(actions.property_path(name, PHYSICS) for name in names)
     actions.drop(actions.channels(record.block)[0].fcurves, paths)
 
 
@@ -113,11 +115,27 @@ def write_switches(record: Record, switches: list[Switch]) -> None:
         for bone, constraint in led.get(switch.name, ()):
             record.note_influence(bone, constraint)
             record.own_action()
-            holder, _ = actions.channels(record.block)
             path = actions.influence_path(bone.name, constraint.name)
-            curve = holder.fcurves.find(path) or actions.new_curve(holder, path, 0, bone.name)
-            values = switch.enabled.astype(np.float64)
-            actions.write(curve, switch.frames, values, bezier.steps(switch.frames, values))
+            _write_switch(record, path, bone.name, switch)
+
+
+def write_physics(record: Record, switches: list[Switch]) -> None:
+    """Key when bodies move bones, of those for which they ever do not."""
+    record.own_action()
+    curves = actions.channels(record.block)[0].fcurves
+    for switch in switches:
+        path = actions.property_path(switch.name, PHYSICS)
+        bone = record.armature.pose.bones[switch.name]
+        if not switch.enabled.all() or curves.find(path) or not bone.get(PHYSICS, True):
+            record.note_physics(bone)
+            _write_switch(record, path, bone.name, switch)
+
+
+def _write_switch(record, path, bone, switch):
+    holder, _ = actions.channels(record.block)
+    curve = holder.fcurves.find(path) or actions.new_curve(holder, path, 0, bone)
+    values = switch.enabled.astype(np.float64)
+    actions.write(curve, switch.frames, values, bezier.steps(switch.frames, values))
 
 
 def write_own_keys(record: Record, keys: tracks.Values) -> int:

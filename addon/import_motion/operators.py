@@ -282,6 +282,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             for one, of_one in zip(played, bones, strict=True):
                 muted += keyframes.write_tracks(noted, of_one)
                 keyframes.write_switches(noted, tracks.of_switches(one))
+                keyframes.write_physics(noted, tracks.of_physics(one))
                 keyframes.write_sliders(noted, tracks.of_sliders(model.armature, one))
                 self._extend(noted, one, scene)
             self._show_armature(noted, model, newest)

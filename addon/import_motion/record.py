@@ -13,7 +13,9 @@ import bpy
 
 from .. import actions, motion_source, saved_state, scene_model, sliders
 from ..actions import Block
+from ..names import PHYSICS
 from ..saved_state import MOTION
+from ..translations import tr
 
 _BEFORE, _WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
 
@@ -32,6 +34,7 @@ def _nothing_noted():
         "sliders": {},  # custom property of the armature: value
         "constraints": [],  # bone and name of each one muted
         "influences": [],  # bone, name and influence of each constraint that was keyed
+        "physics": {},  # bone: its switch of physics before, or None
         "drivers": [],  # path and index of each one muted
         "settings": {},  # name: value before the first import, value since the last
         "scene": [],  # name, last frame before the first import, last frame since the last
@@ -122,6 +125,15 @@ class Record:
         if not any(found[:2] == [bone.name, constraint.name] for found in noted):
             noted.append([bone.name, constraint.name, constraint.influence])
 
+    def note_physics(self, bone: bpy.types.PoseBone) -> None:
+        """Also give it the switch, where it has none."""
+        self.state["physics"].setdefault(bone.name, bone.get(PHYSICS))
+        if PHYSICS not in bone:
+            bone[PHYSICS] = True
+            text = tr("Rigid bodies move this bone, as Simulate has it; else they follow it")
+            bone.id_properties_ui(PHYSICS).update(description=text, default=True)
+            bone.property_overridable_library_set(sliders.path(PHYSICS), True)
+
     def mute_drivers(self, paths: set[str]) -> int:
         """How many were muted."""
         data = self.block.animation_data
@@ -178,6 +190,8 @@ class Record:
         self.unmute_constraints()
         for name, constraint, influence in state["influences"]:
             _put(self._constraint(name, constraint), ("influence",), (influence,))
+        for name, value in state["physics"].items():
+            _put_property(block.pose.bones.get(name), PHYSICS, value)
         for name, (before, since) in state["settings"].items():
             if getattr(block.mmdskin, name) == since:
                 setattr(block.mmdskin, name, before)
@@ -210,6 +224,7 @@ class Record:
             known.update(actions.bone_paths(name).values())
         for name, constraint, _ in self.state["influences"]:
             known.add(actions.influence_path(name, constraint))
+        known.update(actions.property_path(name, PHYSICS) for name in self.state["physics"])
         if self._before is not None:
             known.update(curve.data_path for curve in actions.of_action(self._before))
         return any(curve.data_path not in known for curve in actions.of_action(self._written))
@@ -246,6 +261,14 @@ def shape_keys(model: scene_model.SceneModel) -> list[bpy.types.Key]:
 def _plain(owner, name):
     value = getattr(owner, name)
     return value if isinstance(value, (str, float)) else list(value)
+
+
+def _put_property(owner, name, value):
+    """A custom property, which goes where the value is None."""
+    if owner is not None and value is not None:
+        owner[name] = value
+    elif owner is not None and name in owner:
+        del owner[name]
 
 
 def _put(owner, names, values):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import model_file, scene_model, sliders
+from .. import model_file, physics_settings, scene_model, sliders
 from ..motion_source import Motion
 from . import record
 
@@ -28,7 +28,7 @@ class Track(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """When an IK bone leads its chain."""
+    """When an IK bone leads its chain, or the bodies of a bone move it."""
 
     name: str
     frames: np.ndarray  # (K,) float64 of the scene, the first and where it changes
@@ -37,17 +37,9 @@ class Switch(NamedTuple):
 
 def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
     """Of the bones that the motion has keys for, in its order; of bones of one name the first's."""
-    scene_bones = {number: name for name, number in source.rig.bones.items()}
-    numbers: dict[str, int] = {}
-    for number, bone in enumerate(source.rig.pmx.bones):
-        numbers.setdefault(bone.name, number)
     linear = source.rig.to_armature[:3, :3]
     found = []
-    for track in source.motion.bones:
-        number = numbers.get(track.name)
-        if number is None or number not in scene_bones:
-            continue
-        name = scene_bones[number]
+    for track, number, name in _known(source):
         rest = np.array(armature.data.bones[name].matrix_local, np.float64)[:3, :3]
         to_bone = np.linalg.solve(rest, linear)
         rotations = _about_axis(track.rotations, source.rig.pmx.bones[number].fixed_axis)
@@ -64,13 +56,25 @@ def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
     return found
 
 
+def of_physics(source: Motion) -> list[Switch]:
+    """Of the bones that bodies move and the motion has keys for."""
+    moved = physics_settings.moved_bones(source.rig.pmx)
+    found = []
+    for track, number, name in _known(source):
+        if number in moved and track.physics is not None:
+            changes = _changes(track.physics)
+            frames = source.scene_frames(track.frames[changes])
+            found.append(Switch(name, frames, track.physics[changes]))
+    return found
+
+
 def of_switches(source: Motion) -> list[Switch]:
     scene_bones = {source.rig.pmx.bones[i].name: name for name, i in source.rig.bones.items()}
     keys = source.motion.properties
     found = []
     for column, name in enumerate(keys.ik_names if len(keys.frames) else ()):
         enabled = keys.ik_enabled[:, column]
-        changes = np.flatnonzero(np.append(True, enabled[1:] != enabled[:-1]))
+        changes = _changes(enabled)
         if name in scene_bones:
             frames = source.scene_frames(keys.frames[changes])
             found.append(Switch(scene_bones[name], frames, enabled[changes]))
@@ -109,6 +113,23 @@ def of_sliders(armature: bpy.types.Object, source: Motion) -> Values:
         for name, morph in zip(names, source.rig.pmx.morphs if names else (), strict=True)
         if name in armature and morph.name in tracked
     }
+
+
+def _known(source):
+    """Each track of bones that the scene has, the number of its bone, and its name there."""
+    scene_bones = {number: name for name, number in source.rig.bones.items()}
+    numbers: dict[str, int] = {}
+    for number, bone in enumerate(source.rig.pmx.bones):
+        numbers.setdefault(bone.name, number)
+    for track in source.motion.bones:
+        number = numbers.get(track.name)
+        if number in scene_bones:
+            yield track, number, scene_bones[number]
+
+
+def _changes(enabled):
+    """(K,) of the first key and those that switch."""
+    return np.flatnonzero(np.append(True, enabled[1:] != enabled[:-1]))
 
 
 def _own_keys(armature, source):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import bpy
 import numpy as np
 
-from .. import cache_files, motion_source, quaternions
+from .. import cache_files, motion_source, physics_settings, quaternions
 from ..motion_source import Motion
 from ..translations import tr
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 RATE = 2  # places of each frame of the motion
 ENDING = "_physics.npz"
-_VERSION = 2
+_VERSION = 3
 
 troubles: dict[str, str] = {}  # name of an armature: why its preview shows no physics
 
@@ -98,7 +98,7 @@ def digest(path: str) -> str:
 
 def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
     """(K,) numbers of the bones that bodies may move, and of those that follow them."""
-    moved = {body.bone for body in pmx.rigid_bodies if body.mode != "follow_bone"} - {-1}
+    moved = physics_settings.moved_bones(pmx)
     while True:
         more = {
             number

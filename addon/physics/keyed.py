@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from .. import actions, native, playhead, scene_model, skinner
+from .. import actions, native, physics_settings, playhead, scene_model, skinner
 from ..ik_source import Local, Solver
 from ..scene_model import SceneModel
 from ..translations import tr
@@ -37,6 +37,8 @@ class Inputs:
         pmx = solver.rig.pmx
         self._bones = _depended_on(pmx, moved)
         self._morphs = _acting(pmx)
+        let_go = physics_settings.moved_bones(pmx)
+        self._switched = np.array([i for i in self._bones if i in let_go], np.intp)
         self._goals = np.array([i for i in self._bones if pmx.bones[i].ik], np.intp)
         self._names = {name for name, i in solver.rig.bones.items() if i in set(self._bones)}
         acting = set(self._morphs)
@@ -55,8 +57,8 @@ class Inputs:
 
     def values(self, local: Local) -> np.ndarray:
         """(V,) float32."""
-        both = local.weights[self._morphs], local.ik[self._goals]
-        return np.concatenate(both).astype(np.float32)
+        switches = local.ik[self._goals], local.physics[self._switched]
+        return np.concatenate([local.weights[self._morphs], *switches]).astype(np.float32)
 
     def moves(self, path: str) -> bool:
         """Whether a curve of this data path matters, of the armature object or of shape keys."""
@@ -115,7 +117,7 @@ class Run:
         keys = _key_values(self._model.meshes, self._inputs.keys, depsgraph)
         local = self._solver.local(self._model.armature.evaluated_get(depsgraph), keys)
         try:
-            pose = run.step(*local[:3], self._seconds, ik=local.ik)
+            pose = run.step(*local[:3], self._seconds, ik=local.ik, physics=local.physics)
         except ValueError as error:
             raise UserError(
                 "'{name}' cannot be simulated at frame {frame}: {reason}",
@@ -234,7 +236,7 @@ def _is_given(found, locals_, values, frame):
 
 def _is_between(around, now, places):
     """Whether numbers lie between two places, as far as their way about there can lead."""
-    if now.shape[-1:] == (7,):
+    if now.ndim == 2:  # of bones, else values
         turns = now[:, 3:] * _signs(around[places[0], :, 3:], now[:, 3:])
         now = np.concatenate([now[:, :3], turns], axis=1)
     ends = around[places]

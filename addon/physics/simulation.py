@@ -24,6 +24,5 @@ def of(motion: Motion, settings: physics_settings.Settings | None) -> Motion:
 
 def bones(motion: Motion) -> set[str]:
     """Names of the scene's bones that rigid bodies move."""
-    bodies = motion.rig.pmx.rigid_bodies
-    moved = {body.bone for body in bodies if body.mode != "follow_bone"}
+    moved = physics_settings.moved_bones(motion.rig.pmx)
     return {name for name, number in motion.rig.bones.items() if number in moved}

@@ -11,6 +11,7 @@ import numpy as np
 import scene
 from cases_bake_range import forget_file
 from cases_rig import legged
+from cases_sliders import morph
 from files import motion_file, pmx_file
 
 HAIR = ("髪", "紐")
@@ -51,6 +52,26 @@ def dressed():
     return pmx
 
 
+def with_wind(pmx):
+    """Morphs that push the hair, one of them a group, added to the rig."""
+    pmx.morphs += [
+        morph("風", "impulse", [2], [(0, 0.4, 0, 0.3, 0, 0, 0)]),
+        morph("嵐", "group", [len(pmx.morphs)], [2.5]),
+        morph("回転", "impulse", [3], [(1, 0, 0.2, 0, 0, 0.02, 0)]),
+    ]
+    return pmx
+
+
+def switch(name, *keys):
+    """Bone keys that let the bodies of a bone go or hold them: (frame, on)."""
+    flags = {True: b"\0\0", False: b"\x63\x0f"}
+    straight = [[20, 20, 107, 107]] * 4
+    return [
+        motion_file.BoneKey(name, frame, block=motion_file.block(straight, flags[bool(on)]))
+        for frame, on in keys
+    ]
+
+
 def dance(names):
     """Keys a sixth of a second apart: between them Blender's four curves of a turn are near MMD's."""
     random = np.random.default_rng(5)
@@ -78,8 +99,7 @@ class Keyed(imported.Case):
         self.import_model()
         bpy.context.scene.render.fps = self.fps
         self.addCleanup(lambda: setattr(bpy.context.scene.render, "fps", 24))
-        keys = dance([bone.name for bone in self.pmx.bones if bone.name not in HAIR])
-        self.motion_path = self.write(motion_file.write_vmd(keys), "踊り.vmd")
+        self.write_motion(self.keys())
         self.import_keys()
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, 15 * self.fps // 30
         self.blend = os.path.join(self.folder, "踊り.blend")
@@ -93,6 +113,12 @@ class Keyed(imported.Case):
         self.path = self.write(self.pmx)
         self.model = self.load(self.path)
         self.armature, self.mesh = self.model.armature, self.model.mesh
+
+    def keys(self):
+        return dance([bone.name for bone in self.pmx.bones if bone.name not in HAIR])
+
+    def write_motion(self, keys, name="踊り.vmd"):
+        self.motion_path = self.write(motion_file.write_vmd(keys), name)
 
     def import_keys(self):
         scene.select(self.armature)
@@ -115,7 +141,8 @@ class Keyed(imported.Case):
 
     def shown(self, frame):
         """(V, 3) at a frame of the motion."""
-        bpy.context.scene.frame_set(frame * self.fps // 30)
+        whole, part = divmod(frame * self.fps, 30)
+        bpy.context.scene.frame_set(int(whole), subframe=part / 30)
         return scene.evaluated_positions(self.mesh)
 
     def assert_shows(self, frames=FRAMES, bar=BAR, **settings):
@@ -128,6 +155,74 @@ class Keyed(imported.Case):
     def assert_plain(self, words, frame=11):
         self.assert_close(self.shown(frame), self.expected(frame, physics=False), BAR)
         self.assertIn(words, addon().physics.cache.troubles.get(self.armature.name, ""))
+
+
+class Switched(Keyed):
+    """A motion whose keys switch the physics of bones."""
+
+    def keys(self):
+        keys = super().keys()
+        hair = switch(HAIR[0], (0, 1), (6, 0), (11, 1)), switch(HAIR[1], (3, 0), (8, 1))
+        return keys._replace(bones=sum(hair, keys.bones))
+
+    def setUp(self):
+        super().setUp()
+        self.settings.preview = True
+
+    def test_equals_the_simulation_of_the_same_motion(self):
+        self.simulate()
+        self.assert_shows((*FRAMES, 7, 8, 9, 12))
+        self.write_motion(super().keys())
+        self.assertGreater(np.abs(self.expected(9) - self.shown(9))[-30:].max(), 0.01)
+
+    def test_are_keys_of_the_bones_that_an_artist_may_change(self):
+        curves = {name: self.curve(name) for name in HAIR}
+        points = {name: self.points(curve) for name, curve in curves.items()}
+        self.assertEqual(points, {"髪": [(0, 1), (6, 0), (11, 1)], "紐": [(3, 0), (8, 1)]})
+        self.simulate()
+        curves["髪"].keyframe_points[1].co.x += 1
+        curves["髪"].update()
+        self.shown(11)
+        told = addon().physics.cache.troubles.get(self.armature.name, "")
+        self.assertIn("Keys have changed", told)
+
+    def test_a_switch_that_is_not_keyed_is_told(self):
+        self.simulate()
+        self.shown(10)
+        self.bone("髪")["mmd_physics"] = True
+        self.armature.update_tag()
+        bpy.context.view_layer.update()
+        told = addon().physics.cache.troubles.get(self.armature.name, "")
+        self.assertIn("This pose is not", told)
+
+    def test_go_with_clear_motion(self):
+        self.bone("紐")["mmd_physics"] = False
+        bpy.ops.mmdskin.clear_motion()
+        before = fingerprint.of_file()
+        self.assertNotIn("mmd_physics", self.bone("髪"))
+        self.import_keys()
+        self.assertIn("mmd_physics", self.bone("髪"))
+        bpy.ops.mmdskin.clear_motion()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_a_later_motion_switches_from_its_first_key_on(self):
+        later = [*switch(HAIR[0], (9, 1)), *switch(HAIR[1], (12, 0), (14, 1))]
+        self.write_motion(motion_file.Keys("次", later, []), "次.vmd")
+        self.import_keys()
+        found = {name: self.points(self.curve(name)) for name in HAIR}
+        wanted = {"髪": [(0, 1), (6, 0), (9, 1)], "紐": [(3, 0), (8, 1), (12, 0), (14, 1)]}
+        self.assertEqual(found, wanted)
+
+    def points(self, curve):
+        return [(point.co.x * 30 / self.fps, point.co.y) for point in curve.keyframe_points]
+
+    def bone(self, name):
+        return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
+
+    def curve(self, name):
+        path = f'pose.bones["{self.bone(name).name}"]["mmd_physics"]'
+        found = addon().actions.played(self.armature.animation_data)
+        return next(curve for curves in found for curve in curves if curve.data_path == path)
 
 
 class Live(Keyed):
@@ -260,6 +355,42 @@ class Live(Keyed):
         self.assert_shows((11,))
 
 
+class Pushed(Keyed):
+    """Morphs that push bodies."""
+
+    def import_model(self):
+        with_wind(self.pmx)
+        super().import_model()
+
+    def keys(self):
+        weights = {"風": (0, 0.5, 1, 0), "嵐": (0.2, 0, 0, 0.6), "回転": (0, 1, 0, 0)}
+        morphs = [
+            motion_file.MorphKey(name, 5 * number, weight)
+            for name, of_name in weights.items()
+            for number, weight in enumerate(of_name)
+        ]
+        return super().keys()._replace(morphs=morphs)
+
+    def test_their_sliders_act_in_the_simulation(self):
+        for name in ("風", "嵐", "回転"):
+            self.assertIn(name, self.armature)
+        self.settings.preview = True
+        self.simulate()
+        self.assert_shows()
+        self.write_motion(super().keys())
+        self.assertGreater(np.abs(self.expected(11) - self.shown(11))[-30:].max(), 0.02)
+
+    def test_a_slider_that_is_moved_is_told(self):
+        self.settings.preview = True
+        self.simulate()
+        self.shown(11)
+        self.armature["風"] = 0.9
+        self.armature.update_tag()
+        bpy.context.view_layer.update()
+        told = addon().physics.cache.troubles.get(self.armature.name, "")
+        self.assertIn("This pose is not", told)
+
+
 class Scene(Keyed):
     """What Simulate leaves of the scene that it goes through."""
 
@@ -338,7 +469,7 @@ class Baked(Keyed):
         )
 
 
-class OtherRates(Keyed):
+class EveryPlace(Keyed):
     """At 60 frames a second every place is a frame."""
 
     fps = 60
@@ -347,6 +478,22 @@ class OtherRates(Keyed):
         self.settings.preview = True
         self.simulate()
         self.assert_shows()
+
+
+class Film(Keyed):
+    """At 24 frames a second three in four are between places."""
+
+    fps = 24
+
+    def test_time_is_that_of_the_scene(self):
+        self.settings.preview = True
+        self.simulate()
+        for frame in range(13):
+            self.assert_shows((frame * 30 / self.fps,))
+
+
+class Television(Film):
+    fps = 25
 
 
 class OfMmdTools(Keyed):

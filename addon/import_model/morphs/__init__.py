@@ -2,8 +2,8 @@
 """Morphs that do not move vertices: sliders on the armature, and what they act on.
 
 Bone morphs are Action constraints in front of the others, material and UV morphs are drivers of
-materials and nodes. A group's slider acts on all of its children; where one of them moves vertices,
-the slider is the group's shape key. Flips and impulses have no slider.
+materials and nodes; impulse morphs act in Simulate alone. A group's slider acts on all of its
+children; where one of them moves vertices, the slider is the group's shape key. Flips have none.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from .weights import Weights
 if TYPE_CHECKING:
     import mmdskin
 
-_ACTING = {"bone", "material", *(uv.KINDS if blender_versions.NODES_WRITE_UVS else ())}
+_ACTING = {"bone", "impulse", "material", *(uv.KINDS if blender_versions.NODES_WRITE_UVS else ())}
 
 
 def add(
