@@ -69,6 +69,9 @@ _KINDS = (
     "texts",
 )
 _BULK = ("co", "vector", "value", "color", "uv")
+# Told by name where something leads to them, and whole at one place.
+_BONES = (bpy.types.Bone, bpy.types.PoseBone)
+_PLACES_OF_BONES = (".bones", ".pose.bones")
 
 
 def of_file():
@@ -125,7 +128,7 @@ def _walk(struct, path, lines, depth):
         if prop.type == "COLLECTION":
             _collection(value, here, lines, depth)
         elif prop.type == "POINTER":
-            if value is None or isinstance(value, (bpy.types.ID, bpy.types.ShapeKey)):
+            if value is None or isinstance(value, (bpy.types.ID, bpy.types.ShapeKey, *_BONES)):
                 lines.append(f"{here} {value and value.name}")
                 if isinstance(value, bpy.types.NodeTree) and depth == 0:
                     _walk(value, here, lines, depth + 1)
@@ -146,6 +149,9 @@ def _collection(items, path, lines, depth):
     first = items[0]
     if isinstance(first, bpy.types.ID):
         lines.append(f"{path} {[item.name_full for item in items]}")
+        return
+    if isinstance(first, _BONES) and path not in _PLACES_OF_BONES:
+        lines.append(f"{path} {[item.name for item in items]}")
         return
     bulk = next((n for n in _BULK if n in first.bl_rna.properties and len(items) > 64), None)
     if bulk:

@@ -115,7 +115,7 @@ def run_cases(version, addon_zip, folder):
             env=addon_profile.environment(folder),
             stdout=output,
             stderr=subprocess.STDOUT,
-            timeout=600,
+            timeout=1200,
             check=False,
         )
         output.write(f"{time.monotonic() - start:.1f} s in all\n".encode())
