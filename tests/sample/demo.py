@@ -19,6 +19,8 @@ from sample import front_page, methods_page, picture
 from sample import model as sample
 from sample import motion as sample_motion
 from sample import shapes as sample_shapes
+from sample.character import dance
+from sample.character import model as character
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "build" / "demo"
@@ -129,6 +131,14 @@ def dance_table(model, motion):
     )
 
 
+def contact_sheet(model_path, motion_path):
+    """The dance with and without physics, by the example that does it for any model."""
+    script = ROOT / "docs" / "examples" / "contact_sheet.py"
+    subprocess.run(
+        [sys.executable, script, model_path, motion_path, DEMO / "physics.png"], check=True
+    )
+
+
 def blender(path):
     """Renders before and after the bake in Blender; a sentence when that is not possible."""
     if not shutil.which("blender"):
@@ -154,6 +164,7 @@ def main():
     motion = mmdskin.load_motion(sample_motion.write_motion(DEMO))
     dance_table(model, motion)
     front_page.write_pictures(DEMO)
+    contact_sheet(character.write_character(DEMO), dance.write_dance(DEMO))
     complaint = blender(path)
     if complaint:
         print(complaint)

@@ -9,9 +9,16 @@ from sample.character import skeleton as s
 
 FOLLOW, SWING = 0, 1  # modes
 SPHERE, BOX, CAPSULE = range(3)  # shapes
-LIMBS, HAIR, SKIRT = range(3)  # groups
-# What each group collides with, as bits of the groups.
-MEETS = {LIMBS: 1 << HAIR | 1 << SKIRT, HAIR: 1 << LIMBS, SKIRT: 1 << LIMBS}
+HEAD, LIMBS, ROOTS, HAIR, SKIRT = range(5)  # groups
+# What each group collides with, as bits of the groups. Roots of hair are inside the head: joints
+# that hold what contacts push apart would never come to rest.
+MEETS = {
+    HEAD: 1 << HAIR,
+    LIMBS: 1 << ROOTS | 1 << HAIR | 1 << SKIRT,
+    ROOTS: 1 << LIMBS,
+    HAIR: 1 << HEAD | 1 << LIMBS,
+    SKIRT: 1 << LIMBS,
+}
 
 
 class _World:
@@ -66,7 +73,7 @@ def _limb(world, name, english, bone, start, end, radius):
 
 
 def _limbs(world):
-    world.body("頭", "head", "頭", LIMBS, SPHERE, (2.75, 0, 0), (0, 18.1, 0))
+    world.body("頭", "head", "頭", HEAD, SPHERE, (2.75, 0, 0), (0, 18.1, 0))
     _limb(world, "上半身", "upper body", "上半身", (0, 11.4, 0), (0, 12.6, 0), 1.0)
     _limb(world, "上半身2", "upper body 2", "上半身2", (0, 12.6, 0), (0, 14.0, 0), 1.15)
     _limb(world, "下半身", "lower body", "下半身", (-0.5, 10.3, 0), (0.5, 10.3, 0), 1.1)
@@ -89,7 +96,8 @@ def _tails(world):
             middle, length, rotation = _between(start, end)
             size = (radius, max(length - radius, 0.1), 0)
             world.body(
-                name, f"{english} tail {i}", name, HAIR, CAPSULE, size, middle, rotation,
+                name, f"{english} tail {i}", name, HAIR if i > 1 else ROOTS,
+                CAPSULE, size, middle, rotation,
                 mode=SWING, mass=0.6 / i, linear_damping=0.6, angular_damping=0.9,
             )  # fmt: skip
             limit = (8, 8, 8) if i == 1 else (22, 12, 22)
@@ -98,10 +106,10 @@ def _tails(world):
 
 
 def _cowlick(world):
-    size = (0.2, 0.2, 0)
+    size = (0.4, 0, 0)  # light and any smaller, its spring would shake it
     world.body(
-        "アホ毛", "cowlick", "アホ毛1", HAIR, SPHERE, size, s.COWLICK[1],
-        mode=SWING, mass=0.1, linear_damping=0.5, angular_damping=0.5,
+        "アホ毛", "cowlick", "アホ毛1", ROOTS, SPHERE, size, s.COWLICK[1],
+        mode=SWING, mass=0.1, linear_damping=0.9, angular_damping=0.9,
     )  # fmt: skip
     world.joint("アホ毛", "頭", "アホ毛", s.COWLICK[0], (0, 0, 0), (25, 5, 25), 30.0)
 

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""A dance without and with physics, side by side in twelve pictures, and what to measure of it.
+
+    python contact_sheet.py model.pmx dance.vmd sheet.png [frames ...]
+
+Textures that lie beside the model are used. Needs Pillow and OpenGL (any; llvmpipe does). The line
+in the pictures is the floor. Printed, without and with physics and over all frames: how low a
+vertex comes that rigid bodies move; by how much an edge of the mesh becomes longer than at rest;
+and, as the last frame is held for five seconds, how far a vertex still goes a frame in the last of
+them. Then what the simulation notes.
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import mmdskin
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+CELL = 240, 330  # pixels
+PAIRS = 4  # in a row
+PICTURES = 12
+HELD, SECOND = 150, 30  # frames at the end, and of them the last
+FLOOR, INK = (190, 195, 205), (70, 75, 85)
+HEIGHT, LENS = 25, 12  # units that are seen, degrees: far away, so that little is foreshortened
+ABOVE_FLOOR = 0.42  # the middle of a picture, in its heights
+CHUNK = 128  # frames skinned at once
+
+
+def textures(model, folder):
+    """As render() takes them, of the files that are there."""
+    found = {}
+    for number, name in enumerate(model.textures):
+        path = folder / name.replace("\\", "/")
+        if path.is_file():
+            found[number] = np.array(Image.open(path).convert("RGBA"))
+    return found
+
+
+def camera(positions):
+    """In front of a model's vertices (V,3)."""
+    x, _, z = (positions.min(0) + positions.max(0)) / 2
+    target = np.array((x, ABOVE_FLOOR * HEIGHT, z))
+    away = (0, 0, HEIGHT / 2 / np.tan(np.radians(LENS) / 2))
+    return mmdskin.Camera(target - away, target, (0, 1, 0), LENS)
+
+
+def picture(model, images, pose, seen_by):
+    """An Image of a Pose of one frame."""
+    seen = mmdskin.render(
+        *(model, mmdskin.skin(model, pose)),
+        size=CELL,
+        camera=seen_by,
+        background=(1, 1, 1, 1),
+        edges=True,
+        materials=model.materials_at(pose.morph_weights),
+        textures=images,
+        samples=3,
+    )
+    return Image.fromarray(seen.image).convert("RGB")
+
+
+def pair(model, images, *poses):
+    """Images of poses, seen by one camera."""
+    seen_by = camera(mmdskin.skin(model, poses[0]).positions)
+    return [picture(model, images, pose, seen_by) for pose in poses]
+
+
+def sheet(model, folder, motion, frames):
+    """An Image of pairs: the frames (F,) without physics and with it."""
+    images, simulation = textures(model, folder), mmdskin.Simulation(model, motion)
+    width, height = CELL
+    rows = -(-len(frames) // PAIRS)
+    page = Image.new("RGB", (PAIRS * (2 * width + 12), rows * (height + 12)), "white")
+    pen, font = ImageDraw.Draw(page), ImageFont.load_default(15)
+    for number, frame in enumerate(frames):
+        row, column = divmod(number, PAIRS)
+        left, top = column * (2 * width + 12) + 6, row * (height + 12) + 6
+        both = pair(model, images, model.pose(motion, frame), simulation.pose(frame))
+        for side, image in enumerate(both):
+            page.paste(image, (left + side * width, top))
+        floor = top + height * (0.5 + ABOVE_FLOOR)
+        pen.line((left, floor, left + 2 * width, floor), FLOOR)
+        pen.text((left + 4, top + 4), f"frame {frame:g}", INK, font)
+        pen.text((left + width + 4, top + 4), "with physics", INK, font)
+    return page
+
+
+class Measured:
+    """The mesh over many frames."""
+
+    def __init__(self, model):
+        self._model = model
+        sides = model.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+        self._edges = np.unique(np.sort(sides, axis=1), axis=0)
+        self._rest = self._lengths(model.positions[None])
+        moved = [body.bone for body in model.rigid_bodies if body.mode != "follow_bone"]
+        self._swinging = np.isin(model.bone_indices[:, 0], moved)
+        self.lowest, self.stretch, self.way = np.inf, 0.0, 0.0
+
+    def _lengths(self, positions):
+        return np.linalg.norm(np.diff(positions[:, self._edges], axis=2)[:, :, 0], axis=-1)
+
+    def add(self, pose):
+        """Frames (F) one after the other; `way` is of the last that were added."""
+        out = mmdskin.skin(self._model, pose, normals=False).positions
+        self.lowest = min(self.lowest, out[:, self._swinging, 1].min(initial=np.inf))
+        self.stretch = max(self.stretch, (self._lengths(out) - self._rest).max())
+        self.way = np.linalg.norm(np.diff(out, axis=0), axis=-1).max(initial=0)
+
+
+def measure(model, motion, pose):
+    """A Measured of all frames of a motion, which at the end is held; pose(frames) poses them."""
+    found = Measured(model)
+    first, last = motion.frame_range
+    starts = [*range(first, last + HELD - SECOND, CHUNK), last + HELD - SECOND]
+    for start, end in zip(starts, [*starts[1:], last + HELD], strict=True):
+        found.add(pose(np.arange(start, end)))
+    return found
+
+
+def main(model_path, motion_path, output, *frames):
+    model, motion = mmdskin.load_model(model_path), mmdskin.load_motion(motion_path)
+    chosen = [float(frame) for frame in frames]
+    chosen = chosen or np.linspace(*motion.frame_range, PICTURES).round()
+    sheet(model, Path(model_path).parent, motion, chosen).save(output)
+    print(f"{'':20}{'lowest vertex':>15}{'longer edge':>13}{'way at rest':>13}")
+    simulation = mmdskin.Simulation(model, motion)
+    poses = {"without physics": partial(model.pose, motion), "with physics": simulation.pose}
+    for name, pose in poses.items():
+        found = measure(model, motion, pose)
+        print(f"{name:20}{found.lowest:15.3f}{found.stretch:13.3f}{found.way:13.5f}")
+    print(*simulation.notes, sep="\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
