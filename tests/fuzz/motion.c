@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_BONES = 64, MOST_MORPHS = 16 };
+enum { MOST_BONES = 64, MOST_MORPHS = 16, MOST_ALLOCATIONS = 60 /* what a seed takes */ };
 
 /* A chain of bones that are named after the motion's tracks, the goals of its IK among them. */
 static mmd_model *model_for(const mmd_motion *motion)
@@ -70,10 +70,22 @@ static void write_and_read(const mmd_motion *motion)
     free(bytes);
 }
 
+/* With one allocation that fails: refused for it, or for what is wrong before it. */
+static void load_with_short_memory(const uint8_t *data, size_t size, chance *c)
+{
+    mmd_error err = {0};
+    mmd_arena_fail_after((long)chance_below(c, MOST_ALLOCATIONS));
+    mmd_motion *motion = mmd_motion_load(data, size, &err);
+    mmd_arena_fail_after(-1);
+    PROMISE(motion || err.code == MMD_E_MEMORY || err.code == MMD_E_FORMAT);
+    mmd_motion_free(motion);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mmd_error err = {0};
     chance c = chance_of(data, size);
+    load_with_short_memory(data, size, &c);
     mmd_motion *motion = mmd_motion_load(data, size, &err);
     if (!motion) {
         check_refusal(&err, size);

@@ -17,10 +17,13 @@ import ctypes, io, sys
 sys.path[:0] = {[str(HERE.parent)]!r}
 import mmdskin
 import numpy as np
+from files import pmd_file
+from fuzz import seeds
 from sample import model as sample
 from sample import motion as sample_motion
 
 left = ctypes.c_int.in_dll(ctypes.CDLL(None), "allocations_left")
+old_model_file = pmd_file.write(seeds.leg_of_pmd())
 model_file, motion_file = sample.build_sample(), sample_motion.build_motion()
 FRAMES = np.arange(40.0)
 
@@ -85,6 +88,7 @@ def test_loading(preloaded):
         preloaded,
         """
         starve(lambda: mmdskin.load_model(model_file), 20)
+        starve(lambda: mmdskin.load_model(old_model_file), 5)
         starve(lambda: mmdskin.load_motion(motion_file), 3)
         check(*load())
         """,
