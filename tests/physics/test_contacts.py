@@ -7,11 +7,11 @@ import pytest
 from physics.reference import MODELS, Scene, archive, difference
 from physics.rigs import body, joint
 
-EXACT = (
-    "sphere_sphere capsule_capsule sphere_box box_box sphere_floor box_floor capsule_floor".split()
-)
-# Bullet seeks these step by step and stops within a thousandth of the direction; ours are exact.
-SOUGHT = "sphere_capsule", "capsule_box"
+KINDS = (
+    "sphere_sphere sphere_box sphere_capsule capsule_capsule capsule_box box_box "
+    "sphere_floor box_floor capsule_floor"
+).split()
+DEEP_KINDS = "sphere_box sphere_capsule capsule_capsule capsule_box box_box".split()
 SHALLOW, APART = slice(0, 60), slice(-15, None)
 
 DROPS = (
@@ -19,8 +19,9 @@ DROPS = (
     "floor_box floor_capsule floor_sphere pile slide_box_3 slide_box_9 slide_capsule_5 "
     "slide_sphere_5 sphere_on_box sphere_on_capsule sphere_on_sphere"
 ).split()
-LOOSE_TOUCH = dict.fromkeys(("sphere_on_capsule", "slide_box_3", "slide_capsule_5"), 1e-2)
-LOOSE_RUN = {"sphere_on_capsule": 0.2, "slide_capsule_5": np.inf}
+# What lies along a face touches anywhere on it, and rounding says where; a pile makes it grow.
+LOOSE_TOUCH = {"slide_capsule_5": 1e-2}
+LOOSE_RUN = {"slide_capsule_5": np.inf, "pile": 1e-3}
 
 
 def pair_scenes(kind, which):
@@ -36,32 +37,23 @@ def stepped(scene):
     return world
 
 
-@pytest.mark.parametrize("kind", [*EXACT, *SOUGHT])
+@pytest.mark.parametrize("kind", KINDS)
 def test_two_bodies_that_touch(kind):
-    place_bar, motion_bar = (1e-6, 1e-4) if kind in EXACT else (3e-3, 0.2)
     for scene in pair_scenes(kind, SHALLOW):
         world, wanted = stepped(scene), scene["contacts_double"]
         place, motion = difference(world.state, scene["state_double"][1])
-        assert place.max() < place_bar and motion.max() < motion_bar
+        assert place.max() < 1e-6 and motion.max() < 1e-4
         assert len(world.points) == np.sum(~np.isnan(wanted[:, 0]))
 
 
-@pytest.mark.parametrize("kind", SOUGHT)
-def test_what_bullet_seeks_is_never_nearer_than_the_exact_gap(kind):
-    for scene in pair_scenes(kind, SHALLOW):
-        [point], wanted = stepped(scene).points, scene["contacts_double"][0]
-        more = wanted[8] - point[8]
-        assert -1e-12 < more < 4e-4
-
-
-@pytest.mark.parametrize("kind", ["capsule_capsule", "box_box"])
+@pytest.mark.parametrize("kind", DEEP_KINDS)
 def test_two_bodies_deep_in_each_other(kind):
     for scene in pair_scenes(kind, slice(60, -15)):
         place, motion = difference(stepped(scene).state, scene["state_double"][1])
         assert place.max() < 1e-6 and motion.max() < 1e-4
 
 
-@pytest.mark.parametrize("kind", [kind for kind in (*EXACT, *SOUGHT) if kind != "sphere_sphere"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "sphere_sphere"])
 def test_two_bodies_apart_do_not_touch(kind):
     for scene in pair_scenes(kind, APART):
         world = stepped(scene)
@@ -84,7 +76,7 @@ def reach(record, place, directions):
     return directions @ place[:3] + np.abs(directions @ axes) @ core + radius
 
 
-@pytest.mark.parametrize("kind", ["sphere_box", *SOUGHT])
+@pytest.mark.parametrize("kind", ["sphere_box", "sphere_capsule", "capsule_box"])
 def test_deep_bodies_are_pushed_apart_the_shallowest_way(kind):
     random = np.random.default_rng(1)
     for scene in pair_scenes(kind, slice(60, -15)):
@@ -95,14 +87,15 @@ def test_deep_bodies_are_pushed_apart_the_shallowest_way(kind):
             return reach(b, places[1], directions) + reach(a, places[0], -directions)
 
         [point] = stepped(scene).points
-        assert np.isclose(overlap(point[5:8]), -point[8], rtol=1e-9)
         ways = random.normal(size=(20_000, 3))
         for spread in (0.1, 0.03, 0.01, 0.003):
             ways /= np.linalg.norm(ways, axis=1, keepdims=True)
             best = ways[np.argsort(overlap(ways))[:20]]
             ways = np.vstack([best, *(best + random.normal(size=(100, 20, 3)) * spread)])
         ways /= np.linalg.norm(ways, axis=1, keepdims=True)
-        assert -point[8] < overlap(ways).min() * 1.02
+        least = overlap(ways).min()
+        assert overlap(point[5:8]) < least * 1.02
+        assert abs(-point[8] / least - 1) < 0.02
 
 
 @pytest.mark.parametrize("name", DROPS)
@@ -112,7 +105,7 @@ def test_a_drop(name):
     touch = int(scene["contacts_double"][0, 0])
     for k in range(60):
         world.step(path[k + 1])
-        bars = (LOOSE_TOUCH, 1e-3) if k < touch + 3 else (LOOSE_RUN, 0.1)
+        bars = (LOOSE_TOUCH, 1e-9) if k < touch + 3 else (LOOSE_RUN, 1e-9)
         assert difference(world.state, states[k + 1])[0].max() < bars[0].get(name, bars[1]), k
 
 

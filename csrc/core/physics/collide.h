@@ -24,6 +24,12 @@ size_t mmd_collide(mmd_solid a, mmd_solid b, double breaking, mmd_contact *conta
 /* With the ground, a plane y = height, as B. */
 size_t mmd_collide_ground(mmd_solid a, double height, mmd_contact *contacts);
 
+/* In collide_gap.c: of any two convex bodies. */
+size_t mmd_collide_convex(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contact);
+
+/* In collide_depth.c: of two that are in each other by more than their margins. */
+size_t mmd_collide_depth(mmd_solid a, mmd_solid b, mmd_contact *contact);
+
 /* In collide_boxes.c: of overlapping boxes. */
 size_t mmd_collide_boxes(mmd_solid a, mmd_solid b, mmd_contact *contacts);
 

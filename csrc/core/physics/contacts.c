@@ -18,7 +18,8 @@ enum { PAIRS_PER_BODY = 8, PAIRS_AT_LEAST = 64 };
 
 bool mmd_touch_init(mmd_arena *arena, const mmd_touch_desc *desc, mmd_touch *touch)
 {
-    size_t count = desc->body_count, room = PAIRS_PER_BODY * count + PAIRS_AT_LEAST;
+    size_t count = desc->body_count, pairs = PAIRS_PER_BODY * count + PAIRS_AT_LEAST;
+    size_t room = pairs + (desc->ground ? count : 0);
     *touch = (mmd_touch){.body_count = count,
                          .room = room,
                          .ground = desc->ground,
@@ -40,7 +41,7 @@ bool mmd_touch_init(mmd_arena *arena, const mmd_touch_desc *desc, mmd_touch *tou
     touch->frictions[count] = GROUND_FRICTION;
     touch->restitutions[count] = GROUND_RESTITUTION;
     return mmd_pairs_init(arena, desc->sources, desc->bodies, count, desc->apart,
-                          desc->apart ? desc->joint_count : 0, room, &touch->pairs);
+                          desc->apart ? desc->joint_count : 0, pairs, &touch->pairs);
 }
 
 void mmd_touch_forget(mmd_touch *touch)
@@ -54,12 +55,12 @@ static double breaking_of(const mmd_touch *touch, size_t a, size_t b)
     return b < touch->body_count ? fmin(breaking, touch->shapes[b].breaking) : breaking;
 }
 
-/* Contacts with the ground come first. */
+/* As Bullet solves a few bodies: the ground comes last. */
 static bool comes_before(const mmd_touch *touch, const mmd_manifold *manifold, size_t a, size_t b)
 {
     bool ground = manifold->b == touch->body_count, other = b == touch->body_count;
     if (ground != other)
-        return ground;
+        return other;
     return manifold->a != a ? manifold->a < a : manifold->b < b;
 }
 
@@ -67,8 +68,6 @@ static bool comes_before(const mmd_touch *touch, const mmd_manifold *manifold, s
  */
 static void find_pair(mmd_touch *touch, const mmd_body *bodies, size_t a, size_t b, size_t *next)
 {
-    if (touch->count == touch->room)
-        return;
     mmd_manifold *manifold = &touch->manifolds[touch->count];
     while (*next < touch->before_count && comes_before(touch, &touch->before[*next], a, b))
         ++*next;
@@ -100,11 +99,11 @@ void mmd_touch_find(mmd_touch *touch, const mmd_body *bodies)
     touch->count = 0;
     mmd_pairs_find(&touch->pairs, bodies, touch->shapes);
     size_t next = 0;
+    for (size_t i = 0; i < touch->pairs.count; i++)
+        find_pair(touch, bodies, touch->pairs.found[i].a, touch->pairs.found[i].b, &next);
     for (size_t i = 0; touch->ground && i < touch->body_count; i++)
         if (touch->pairs.sides[i].moves && touch->pairs.extents[i].low[1] <= touch->ground_height)
             find_pair(touch, bodies, i, touch->body_count, &next);
-    for (size_t i = 0; i < touch->pairs.count; i++)
-        find_pair(touch, bodies, touch->pairs.found[i].a, touch->pairs.found[i].b, &next);
     touch->point_count = 0;
     for (size_t i = 0; i < touch->count; i++)
         touch->point_count += touch->manifolds[i].count;

@@ -17,7 +17,7 @@ void mmd_shape_init(const mmd_rigid_body *source, mmd_shape *shape)
     *shape = (mmd_shape){.kind = (mmd_body_shape)source->shape};
     if (shape->kind == MMD_BOX) {
         double least = fmin(size[0], fmin(size[1], size[2]));
-        shape->radius = fmin(MARGIN, least);
+        shape->radius = shape->margin = fmin(MARGIN, least);
         for (int i = 0; i < 3; i++) {
             shape->core[i] = size[i] - shape->radius;
             shape->half[i] = reach[i] = size[i];
@@ -25,6 +25,7 @@ void mmd_shape_init(const mmd_rigid_body *source, mmd_shape *shape)
     } else {
         double margin = shape->kind == MMD_CAPSULE ? MARGIN : 0;
         shape->radius = size[0];
+        shape->margin = shape->kind == MMD_CAPSULE ? fmin(MARGIN, size[0]) : size[0];
         shape->core[1] = shape->kind == MMD_CAPSULE ? size[1] / 2 : 0;
         for (int i = 0; i < 3; i++) {
             shape->half[i] = shape->core[i] + shape->radius;

@@ -10,6 +10,7 @@ typedef struct mmd_shape {
     mmd_body_shape kind;
     double core[3]; /* half extents */
     double radius;
+    double margin;   /* the part of the radius that a search for the gap leaves out */
     double half[3];  /* of the whole */
     double breaking; /* a contact lasts until the surfaces are farther apart than this */
 } mmd_shape;

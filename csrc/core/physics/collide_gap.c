@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/physics/simplex.h"
+
+#include "core/physics/vector.h"
+
+/* The gap of two convex bodies by the algorithm of Gilbert, Johnson and Keerthi (1988): the corner
+   that is farthest back along the shortest way so far joins a simplex, of which the face with the
+   nearest point stays. A round body has a corner in each direction, so that the search only comes
+   near; where it ends is part of Bullet's result. */
+
+/* Share of the squared distance that a step has to gain. */
+#define LEAST_GAIN 1e-6
+
+/* Six times the volume of a simplex that is taken as flat. */
+#define FLAT 1e-8
+
+/* Ways shorter than this say nothing sure about a direction. */
+#define SHORTEST 0.01
+
+enum { MOST_STEPS = 1000 };
+
+/* Whether a plane across an axis of one of two bodies keeps them apart, as it does most neighbours:
+   the search would find nothing else. */
+static bool axis_between(mmd_solid of, mmd_solid other, double breaking)
+{
+    double way[3], local[3], along[3];
+    mmd_subtract3(other.body->state.position, of.body->state.position, way);
+    mmd_untransform3(of.body->axes, way, local);
+    for (int i = 0; i < 3; i++) {
+        double reach = of.shape->core[i] + of.shape->radius + other.shape->radius + breaking;
+        mmd_column3(of.body->axes, i, way);
+        mmd_untransform3(other.body->axes, way, along);
+        for (int k = 0; k < 3; k++)
+            reach += fabs(along[k]) * other.shape->core[k];
+        if (fabs(local[i]) > reach)
+            return true;
+    }
+    return false;
+}
+
+static bool is_short(const mmd_simplex *of)
+{
+    return !(of->square >= SHORTEST * SHORTEST);
+}
+
+/* A step towards the origin; false when this is the end of them. */
+static bool approach(mmd_solid a, mmd_solid b, double reach, mmd_simplex *held)
+{
+    mmd_simplex next = *held;
+    double back[3];
+    mmd_scale3(held->nearest, -1, back);
+    next.corners[next.count] = mmd_corner_along(a, b, MMD_LESS_MARGIN, back);
+    double ahead = mmd_dot3(held->nearest, next.corners[next.count++].way);
+    if (held->square - ahead <= LEAST_GAIN * held->square ||
+        (ahead > 0 && ahead * ahead > held->square * reach * reach) ||
+        (next.count == 4 && fabs(mmd_simplex_volume(&next)) < FLAT))
+        return false;
+    mmd_simplex_reduce(&next);
+    if (!(next.square < held->square))
+        return false;
+    *held = next;
+    return true;
+}
+
+static size_t collide_gap(mmd_solid a, mmd_solid b, double breaking, const mmd_simplex *held,
+                          mmd_contact *contact)
+{
+    double length = sqrt(held->square);
+    contact->distance = length - a.shape->margin - b.shape->margin;
+    if (contact->distance > breaking)
+        return 0;
+    mmd_scale3(held->nearest, 1 / length, contact->normal);
+    mmd_copy3(a.body->state.position, contact->point);
+    for (size_t i = 0; i < held->count; i++)
+        mmd_add_scaled3(held->corners[i].on_a, held->corners[i].share, contact->point);
+    mmd_add_scaled3(contact->normal, b.shape->margin - length, contact->point);
+    return 1;
+}
+
+size_t mmd_collide_convex(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contact)
+{
+    static const double down[3] = {0, -1, 0};
+    if (axis_between(a, b, breaking) || axis_between(b, a, breaking))
+        return 0;
+    double reach = a.shape->margin + b.shape->margin + breaking;
+    mmd_simplex held = {.count = 1, .corners = {mmd_corner_along(a, b, MMD_LESS_MARGIN, down)}};
+    mmd_simplex_reduce(&held);
+    for (int step = 0; !is_short(&held) && step < MOST_STEPS; step++)
+        if (!approach(a, b, reach, &held))
+            return collide_gap(a, b, breaking, &held, contact);
+    return mmd_collide_depth(a, b, contact);
+}
