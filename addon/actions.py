@@ -4,6 +4,7 @@
 Until 4.3 an action has F-curves; from 4.4 on layers, strips and slots hold them.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -53,6 +54,8 @@ _STRIP = (  # members of an NLA strip
 )
 _HANDLE_TYPES = ("handle_left_type", "handle_right_type")
 _ENUMS = (*_HANDLE_TYPES, "interpolation", "easing", "type")
+# The types first: a handle that is not free follows from its neighbours.
+_SETTING_ORDER = sorted(_POINT, key=lambda name: name not in _ENUMS)
 # What foreach_set passes over, so that it takes a loop; and foreach_get, at least in linked actions.
 _SET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _HANDLE_TYPES
 _GET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _ENUMS
@@ -371,7 +374,7 @@ def write(
             points.update({name: _numbers(count, name, "VECTOR") for name in _HANDLE_TYPES})
     else:
         ways = _ITEMS["interpolation"]
-        points["interpolation"] = _numbers(count, "interpolation", "BEZIER")
+        points["interpolation"] = _numbers(count, "interpolation", "BEZIER").copy()
         points["interpolation"][early:][handles.holds] = ways["CONSTANT"]
         points.update({name: _numbers(count, name, "FREE") for name in _HANDLE_TYPES})
         points["handle_left"] = np.empty((count, 2), np.float32)
@@ -380,9 +383,8 @@ def write(
     for name, column in kept.items():
         if name not in points:  # of new keyframes: Blender's defaults
             points[name] = _member(curve, name)
-        points[name][:early] = column
-    # The types first: a handle that is not free follows from its neighbours.
-    for name in sorted(points, key=lambda name: name not in _ENUMS):
+        points[name] = np.concatenate([column, points[name][early:]])
+    for name in filter(points.__contains__, _SETTING_ORDER):
         _set_member(curve, name, points[name])
     curve.update()
     _set_free_handles(curve, points)
@@ -398,8 +400,9 @@ def _set_free_handles(curve, points):
                 _set_member(curve, name, np.where(is_free, points[name], updated))
 
 
+@functools.lru_cache(maxsize=64)
 def _numbers(count, member, item):
-    """A member of keyframes that all have one item of an enumeration."""
+    """A member of keyframes that all have one item of an enumeration: not to be written to."""
     return np.full((count, 1), _ITEMS[member][item], _ENUM_DTYPE)
 
 

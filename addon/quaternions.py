@@ -10,22 +10,23 @@ def of(matrices: np.ndarray) -> np.ndarray:
 
 
 def of_rows(matrices: np.ndarray) -> np.ndarray:
-    """(4, F) of (3, 3, F), as `of`: members before matrices, so that each operation is on long rows."""
-    m = matrices / np.sqrt(np.einsum("ijf,ijf->jf", matrices, matrices))
+    """(4, ..., F) of (3, 3, ..., F), as `of`: members before matrices, so that each operation is on long rows."""
+    m = matrices / np.sqrt(np.einsum("ij...,ij...->j...", matrices, matrices))
     # The product of each component with w; where that is small another component tells them better.
-    result = np.empty((4, m.shape[2]))
+    result = np.empty((4, *m.shape[2:]))
     result[0] = 1 + m[0, 0] + m[1, 1] + m[2, 2]
     np.subtract(m[2, 1], m[1, 2], out=result[1])
     np.subtract(m[0, 2], m[2, 0], out=result[2])
     np.subtract(m[1, 0], m[0, 1], out=result[3])
-    far = np.flatnonzero(result[0] < 1)  # turned by more than 120 degrees
-    if len(far):
+    far = result[0] < 1  # turned by more than 120 degrees
+    if far.any():
         result[:, far] = _by_largest(m[:, :, far])
-    result /= np.sqrt(np.einsum("if,if->f", result, result))
-    turns = np.einsum("if,if->f", result[:, 1:], result[:, :-1]) < 0
-    if turns.any() or result[0, 0] < 0:
-        signs = np.cumprod(np.append(1 if result[0, 0] >= 0 else -1, np.where(turns, -1, 1)))
-        result *= signs
+    result /= np.sqrt(np.einsum("i...,i...->...", result, result))
+    turns = np.einsum("i...,i...->...", result[..., 1:], result[..., :-1]) < 0
+    starts = result[0, ..., :1] < 0
+    if turns.any() or starts.any():
+        changes = np.concatenate([starts, turns], axis=-1)
+        result *= np.cumprod(np.where(changes, -1, 1), axis=-1)
     return result
 
 
@@ -45,9 +46,9 @@ def matrices(quaternions: np.ndarray) -> np.ndarray:
 
 
 def matrix_rows(quaternions: np.ndarray) -> np.ndarray:
-    """(3, 3, F) of (4, F), as `matrices`."""
+    """(3, 3, ...) of (4, ...), as `matrices`."""
     w, x, y, z = quaternions
-    scale = 2 / np.einsum("if,if->f", quaternions, quaternions)
+    scale = 2 / np.einsum("i...,i...->...", quaternions, quaternions)
     sx, sy, sz = scale * x, scale * y, scale * z
     xx, yy, zz, xy, xz, yz = sx * x, sy * y, sz * z, sx * y, sx * z, sy * z
     wx, wy, wz = sx * w, sy * w, sz * w

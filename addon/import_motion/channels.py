@@ -15,6 +15,7 @@ from ..motion_source import Motion
 from . import record
 
 _CHUNK = 256  # frames evaluated at once
+_BATCH = 4096  # frames of all bones that are worked on at once: those of few frames together
 _SAME = 1e-5  # difference of two motions that counts as none
 _STILL = 1e-5  # change of a channel that counts as none, locations relative to the model's size
 
@@ -31,7 +32,8 @@ class Channels(NamedTuple):
 def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Channels]:
     """Channels of each bone of the file for frames of the scene, parents before children.
 
-    Affine matrices are (3, 4, F), members before matrices, so that each operation is on long rows.
+    Affine matrices are (3, 4, N, F) of N bones: members before matrices, so that each operation is
+    on long rows.
     """
     bones = list(armature.data.bones)
     number = {bone.name: i for i, bone in enumerate(bones)}
@@ -42,27 +44,44 @@ def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> 
     rests = np.array([bone.matrix_local for bone in bones], np.float64).reshape(-1, 4, 4)
     rests = np.linalg.inv(source.rig.to_armature) @ rests
     from_parent = _whole(_inverses(rests[parents, :3].transpose(1, 2, 0))) @ rests
+    file_bones = [source.rig.bones.get(bone.name, -1) for bone in bones]
     # What Blender will make of the parents' channels, so that no rounding is passed on: where each
     # bone's axes stand.
-    channels, shown = [], []
-    for i, (bone, parent) in enumerate(zip(bones, parents, strict=True)):
-        if parent < 0:
-            unposed = np.repeat(rests[i, :3, :, None], len(frames), axis=2)
+    shown: dict[int, np.ndarray] = {}
+    found: dict[int, Channels] = {}
+    for batch in _batches(parents, file_bones, len(frames)):
+        if parents[batch[0]] < 0:
+            unposed = np.repeat(rests[batch, :3].transpose(1, 2, 0)[..., None], len(frames), axis=3)
         else:
-            unposed = _moved_rest(shown[parent], from_parent[i])
-        if bone.name not in source.rig.bones:
-            shown.append(unposed)
-            continue
-        wanted = _moved_rest(moved[source.rig.bones[bone.name]].astype(np.float64), rests[i])
-        basis = _product(_inverses(unposed), wanted)
-        locations, rotations = basis[:, 3], quaternions.of_rows(basis[:, :3])
-        _settle(locations, _STILL * size)
-        _settle(rotations, _STILL)
-        basis[:, :3] = quaternions.matrix_rows(rotations)
-        shown.append(_product(unposed, basis))
-        moves = bool(locations.any() or (np.abs(rotations[1:]) > _STILL).any())
-        channels.append(Channels(bone.name, locations.copy().T, rotations.T, moves))
-    return channels
+            above = np.stack([shown[parents[i]] for i in batch], axis=2)
+            unposed = _moved_rests(above, from_parent[batch])
+        if file_bones[batch[0]] >= 0:
+            posed = moved[[file_bones[i] for i in batch]].transpose(1, 2, 0, 3).astype(np.float64)
+            basis = _product(_inverses(unposed), _moved_rests(posed, rests[batch]))
+            locations, rotations = basis[:, 3], quaternions.of_rows(basis[:, :3])
+            _settle(locations, _STILL * size)
+            _settle(rotations, _STILL)
+            basis[:, :3] = quaternions.matrix_rows(rotations)
+            unposed = _product(unposed, basis)
+            moves = (locations != 0).any(axis=(0, 2))
+            moves |= (np.abs(rotations[1:]) > _STILL).any(axis=(0, 2))
+            for k, i in enumerate(batch):
+                one = locations[:, k].copy().T, rotations[:, k].copy().T, bool(moves[k])
+                found[i] = Channels(bones[i].name, *one)
+        shown.update((i, unposed[:, :, k]) for k, i in enumerate(batch))
+    return [found[i] for i in sorted(found)]
+
+
+def _batches(parents, file_bones, frame_count):
+    """Numbers of bones whose parents are in earlier batches; those of a batch are all of the file or all not."""
+    depths: list[int] = []
+    groups: dict[tuple[int, bool], list[int]] = {}
+    for i, parent in enumerate(parents):
+        depths.append(depths[parent] + 1 if parent >= 0 else 0)
+        groups.setdefault((depths[i], file_bones[i] < 0), []).append(i)
+    size = max(_BATCH // frame_count, 1)
+    for _, group in sorted(groups.items()):
+        yield from (group[at : at + size] for at in range(0, len(group), size))
 
 
 def _posed(source, frames):
@@ -145,9 +164,10 @@ def _differ(values, others):
     return bool((np.abs(values - others) > _SAME).any())
 
 
-def _moved_rest(matrices, rest):
-    """Affine matrices (3, 4, F), each times one (4, 4)."""
-    return rest.T @ matrices
+def _moved_rests(matrices, rests):
+    """Affine matrices (3, 4, N, F), those of each bone times one of (N, 4, 4)."""
+    turned = rests.transpose(0, 2, 1)[:, None] @ matrices.transpose(2, 0, 1, 3)
+    return turned.transpose(1, 2, 0, 3)
 
 
 def _whole(matrices):
@@ -158,7 +178,7 @@ def _whole(matrices):
 
 
 def _product(a, b):
-    """Of affine matrices (3, 4, F)."""
+    """Of affine matrices (3, 4, ...)."""
     result, term = np.empty_like(b), np.empty_like(b[0])
     for row, (x, y, z, offset) in zip(result, a, strict=True):
         np.multiply(x, b[0], out=row)
@@ -169,22 +189,22 @@ def _product(a, b):
 
 
 def _inverses(matrices):
-    """Of affine matrices (3, 4, F)."""
+    """Of affine matrices (3, 4, ...)."""
     linear, offset = matrices[:, :3], matrices[:, 3]
-    result, term = np.empty(matrices.shape), np.empty(matrices.shape[2])
+    result, term = np.empty(matrices.shape), np.empty(matrices.shape[2:])
     for i in range(3):
         b, c = linear[i - 2], linear[i - 1]
         for k in range(3):  # cofactors
             np.multiply(b[k - 2], c[k - 1], out=result[k, i])
             result[k, i] -= np.multiply(b[k - 1], c[k - 2], out=term)
-    result[:, :3] /= np.einsum("if,if->f", linear[0], result[:, 0])
-    np.einsum("ijf,jf->if", result[:, :3], -offset, out=result[:, 3])
+    result[:, :3] /= np.einsum("i...,i...->...", linear[0], result[:, 0])
+    np.einsum("ij...,j...->i...", result[:, :3], -offset, out=result[:, 3])
     return result
 
 
 def _settle(values, tolerance):
-    """Give channels (n, F) that do not change one value, and zero where that is meant."""
-    low, high = values.min(axis=1), values.max(axis=1)
+    """Give channels (..., F) that do not change one value, and zero where that is meant."""
+    low, high = values.min(axis=-1), values.max(axis=-1)
     still = high - low <= tolerance
     middle = (low + high) / 2
     values[still] = np.where(np.abs(middle) <= tolerance, 0, middle)[still, None]
