@@ -25,6 +25,25 @@ static void pieces_are_aligned_and_zeroed(void)
     mmd_arena_free(&arena);
 }
 
+/* In a chunk and in a block of its own. */
+static void unset_pieces_leave_others_zeroed(void)
+{
+    mmd_arena arena = {0};
+    for (size_t size = 1000; size < 100000; size *= 3) {
+        unsigned char *unset = mmd_arena_alloc_unset(&arena, size, 1);
+        CHECK(unset && (uintptr_t)unset % MMD_ARENA_ALIGN == 0);
+        CHECK(unset[0] == 0x7F && unset[size - 1] == 0x7F); /* what tests see instead of anything */
+        memset(unset, 0xFF, size);
+        unsigned char *next = mmd_arena_alloc(&arena, size, 1);
+        CHECK(next && is_zero(next, size));
+    }
+    CHECK(mmd_arena_alloc_unset(&arena, SIZE_MAX, 1) == NULL);
+    mmd_arena_fail_after(0);
+    CHECK(mmd_arena_alloc_unset(&arena, 1, 100) == NULL);
+    mmd_arena_fail_after(-1);
+    mmd_arena_free(&arena);
+}
+
 static void pieces_do_not_overlap(void)
 {
     enum { COUNT = 400 };
@@ -119,6 +138,7 @@ void arena_tests(void)
 {
     RUN(an_owner_is_zeroed_and_frees_what_it_holds);
     RUN(pieces_are_aligned_and_zeroed);
+    RUN(unset_pieces_leave_others_zeroed);
     RUN(pieces_do_not_overlap);
     RUN(large_pieces_leave_the_open_chunk_in_use);
     RUN(a_count_of_zero_is_not_null);

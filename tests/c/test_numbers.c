@@ -17,6 +17,17 @@ static void the_first_bad_number_is_found(void)
     }
 }
 
+static void bad_numbers_become_zero(void)
+{
+    float numbers[200];
+    for (size_t i = 0; i < 200; i++)
+        numbers[i] = i % 70 == 3 ? NAN : i >= 190 ? INFINITY : (float)i;
+    mmd_numbers_make_finite(numbers, 200);
+    for (size_t i = 0; i < 200; i++)
+        CHECK(numbers[i] == (i % 70 == 3 || i >= 190 ? 0 : (float)i));
+    mmd_numbers_make_finite(NULL, 0);
+}
+
 static void bad_numbers_have_names(void)
 {
     CHECK(strcmp(mmd_not_finite_name(NAN), "NaN") == 0);
@@ -26,5 +37,6 @@ static void bad_numbers_have_names(void)
 void numbers_tests(void)
 {
     RUN(the_first_bad_number_is_found);
+    RUN(bad_numbers_become_zero);
     RUN(bad_numbers_have_names);
 }

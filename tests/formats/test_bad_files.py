@@ -262,9 +262,11 @@ def test_numbers_that_are_not_finite_become_zero():
     file = small_file()
     file.positions[1, 2], file.normals[0, 0], file.bone_weights[5, 0] = NAN, INF, -INF
     file.bones[2].position, file.morphs[0].values[1, 1] = (NAN, 1.0, INF), NAN
+    file.uvs[0, 1], file.additional_uvs[2, 0, 3], file.edge_scales[4] = -INF, NAN, NAN
     model = mmdskin.load_model(pmx.write(file))
     touch(model)
     assert model.positions[1, 2] == model.normals[0, 0] == 0
+    assert model.uvs[0, 1] == model.additional_uvs[2, 0, 3] == model.edge_scales[4] == 0
     assert model.bones[2].position == (0, 1, 0)
     assert model.morphs[0].values[1, 1] == 0
 

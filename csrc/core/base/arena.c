@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Small pieces share a chunk; a large piece gets a block of its own, which calloc can map lazily.
  */
@@ -23,6 +24,9 @@ struct mmd_arena_block {
 /* Poisoned bytes behind every piece, so that AddressSanitizer knows its end. */
 enum { GUARD = 16 };
 
+/* What unset memory holds, so that tests see who reads it: large numbers, indices of nobody. */
+enum { UNSET = 0x7F };
+
 static long fail_after = -1;
 
 void mmd_arena_fail_after(long count)
@@ -33,9 +37,10 @@ void mmd_arena_fail_after(long count)
 enum { GUARD = 0 };
 #endif
 
-static struct mmd_arena_block *block_new(size_t size)
+static struct mmd_arena_block *block_new(size_t size, bool zeroed)
 {
-    struct mmd_arena_block *block = calloc(1, size + sizeof *block + MMD_ARENA_ALIGN - 1);
+    size_t whole = size + sizeof(struct mmd_arena_block) + MMD_ARENA_ALIGN - 1;
+    struct mmd_arena_block *block = zeroed ? calloc(1, whole) : malloc(whole);
     if (!block)
         return NULL;
     uintptr_t first = (uintptr_t)(block + 1) + MMD_ARENA_ALIGN - 1;
@@ -44,7 +49,7 @@ static struct mmd_arena_block *block_new(size_t size)
     return block;
 }
 
-void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
+static void *take(mmd_arena *arena, size_t count, size_t size, bool zeroed)
 {
 #ifdef MMD_TEST_MEMORY
     if (fail_after >= 0 && fail_after-- == 0)
@@ -59,10 +64,11 @@ void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
     struct mmd_arena_block *last = arena->last;
     size_t gap = last ? (size_t)(-(uintptr_t)last->next % align) : 0;
     if (!last || (size_t)(last->end - last->next) < bytes + gap) {
-        struct mmd_arena_block *block = block_new(bytes > CHUNK / 4 ? bytes : CHUNK);
+        bool own = bytes > CHUNK / 4;
+        struct mmd_arena_block *block = block_new(own ? bytes : CHUNK, zeroed || !own);
         if (!block)
             return NULL;
-        if (last && bytes > CHUNK / 4) {
+        if (last && own) {
             /* Slip it below the open chunk, whose rest stays in use. */
             block->previous = last->previous;
             last->previous = block;
@@ -76,9 +82,21 @@ void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
     void *piece = last->next + gap;
     last->next += gap + bytes;
 #ifdef MMD_TEST_MEMORY
+    if (!zeroed)
+        memset(piece, UNSET, count * size);
     ASAN_POISON_MEMORY_REGION((char *)piece + count * size, bytes - count * size);
 #endif
     return piece;
+}
+
+void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
+{
+    return take(arena, count, size, true);
+}
+
+void *mmd_arena_alloc_unset(mmd_arena *arena, size_t count, size_t size)
+{
+    return take(arena, count, size, false);
 }
 
 void mmd_arena_free(mmd_arena *arena)

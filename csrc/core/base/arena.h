@@ -14,6 +14,9 @@ enum { MMD_ARENA_ALIGN = 64 };
    for a count of zero. */
 void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size);
 
+/* The same, but holding anything: for what is filled at once, so that it is not written twice. */
+void *mmd_arena_alloc_unset(mmd_arena *arena, size_t count, size_t size);
+
 /* Frees everything and leaves the arena empty. */
 void mmd_arena_free(mmd_arena *arena);
 

@@ -39,10 +39,15 @@ static inline uint8_t mmd_bytes_u8(mmd_bytes *bytes)
     return at ? *at : 0;
 }
 
+static inline uint16_t mmd_u16_at(const uint8_t *at)
+{
+    return (uint16_t)(at[0] | at[1] << 8);
+}
+
 static inline uint16_t mmd_bytes_u16(mmd_bytes *bytes)
 {
     const uint8_t *at = mmd_bytes_take(bytes, 2);
-    return at ? (uint16_t)(at[0] | at[1] << 8) : 0;
+    return at ? mmd_u16_at(at) : 0;
 }
 
 static inline uint32_t mmd_u32_at(const uint8_t *at)
@@ -77,12 +82,30 @@ static inline float mmd_bytes_f32(mmd_bytes *bytes, float fallback)
     return at ? mmd_f32_at(at, fallback) : 0;
 }
 
-/* NaN and infinity read as 0. All are 0 when fewer are left. */
+/* NaN and infinity read as 0. */
+static inline void mmd_f32s_at(const uint8_t *at, float *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = mmd_f32_at(at + 4 * i, 0);
+}
+
+/* As they stand, for whoever looks through all of them later. */
+static inline void mmd_f32s_copy(const uint8_t *at, float *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = mmd_u32_at(at + 4 * i);
+        memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+/* NaN and infinity read as 0; all are 0 when fewer are left. */
 static inline void mmd_bytes_f32s(mmd_bytes *bytes, float *out, size_t count)
 {
     const uint8_t *at = mmd_bytes_take(bytes, 4 * count);
-    for (size_t i = 0; i < count; i++)
-        out[i] = at ? mmd_f32_at(at + 4 * i, 0) : 0;
+    if (at)
+        mmd_f32s_at(at, out, count);
+    else if (count)
+        memset(out, 0, count * sizeof *out);
 }
 
 #endif

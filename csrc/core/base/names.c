@@ -95,8 +95,14 @@ static bool find_or_add(mmd_arena *arena, mmd_names *names, const mmd_name *name
 
 static size_t hash(const mmd_name *name, size_t room)
 {
-    uint64_t value = name->size;
-    for (size_t i = 0; i < name->size; i++)
+    uint64_t value = name->size, word;
+    size_t i = 0;
+    for (; i + sizeof word <= name->size; i += sizeof word) {
+        memcpy(&word, name->bytes + i, sizeof word);
+        value = (value ^ word) * 0x9e3779b97f4a7c15u;
+        value ^= value >> 32;
+    }
+    for (; i < name->size; i++)
         value = (value << 5 | value >> 59) ^ name->bytes[i];
     return (size_t)(value * 0x9e3779b97f4a7c15u >> 32) & (4 * room - 1);
 }

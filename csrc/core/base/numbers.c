@@ -30,6 +30,12 @@ size_t mmd_first_not_finite(const float *numbers, size_t count)
     return i;
 }
 
+void mmd_numbers_make_finite(float *numbers, size_t count)
+{
+    for (size_t i = 0; (i += mmd_first_not_finite(numbers + i, count - i)) < count;)
+        numbers[i] = 0;
+}
+
 const char *mmd_not_finite_name(double number)
 {
     return isnan(number) ? "NaN" : "infinite";

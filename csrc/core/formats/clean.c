@@ -7,10 +7,11 @@
 
 #include <string.h>
 
+/* Counts are those of a file, which end far below what an index can be. */
 static void clip(int32_t *index, size_t count)
 {
-    if (*index < 0 || (size_t)*index >= count)
-        *index = -1;
+    *index = *index < (int32_t)count ? *index : -1;
+    *index = *index < 0 ? -1 : *index;
 }
 
 static void clip_bones(mmd_model *model)
@@ -65,8 +66,10 @@ static void clip_morph(const mmd_model *model, mmd_morph *morph)
         if (!all && (index < 0 || (size_t)index >= limit))
             continue;
         morph->indices[kept] = index;
-        memmove(morph->values + kept++ * width, morph->values + i * width,
-                width * sizeof *morph->values);
+        if (kept != i)
+            memcpy(morph->values + kept * width, morph->values + i * width,
+                   width * sizeof *morph->values);
+        kept++;
     }
     morph->offset_count = kept;
 }
@@ -88,11 +91,12 @@ static size_t keep_triangles(mmd_model *model, size_t first, size_t count, size_
     size_t before = *kept;
     for (size_t t = first; t < first + count; t++) {
         const int32_t *corner = model->triangles + 3 * t;
-        bool inside = true;
-        for (int i = 0; i < 3; i++)
-            inside &= corner[i] >= 0 && (size_t)corner[i] < model->vertex_count;
-        if (inside)
-            memmove(model->triangles + 3 * (*kept)++, corner, 3 * sizeof *corner);
+        uint32_t limit = (uint32_t)model->vertex_count; /* which no negative one is below */
+        bool inside = (uint32_t)corner[0] < limit && (uint32_t)corner[1] < limit &&
+                      (uint32_t)corner[2] < limit;
+        if (inside && *kept != t)
+            memcpy(model->triangles + 3 * *kept, corner, 3 * sizeof *corner);
+        *kept += inside;
     }
     return *kept - before;
 }

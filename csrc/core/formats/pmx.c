@@ -3,6 +3,7 @@
    docs/mmd-behaviour.md#robust-reader. */
 #include "core/formats/pmx.h"
 
+#include "core/base/numbers.h"
 #include "core/data/model.h"
 #include "core/formats/reader.h"
 
@@ -57,20 +58,24 @@ static mmd_text read_text(mmd_reader *r)
     return mmd_reader_text(r, bytes, size);
 }
 
-static int32_t read_vertex_index(mmd_reader *r, size_t size)
+static int32_t vertex_index_at(const uint8_t *at, size_t size)
 {
-    if (size == 1)
-        return mmd_bytes_u8(&r->in);
-    return size == 2 ? mmd_bytes_u16(&r->in) : mmd_bytes_i32(&r->in);
+    return size == 1 ? *at : size == 2 ? mmd_u16_at(at) : (int32_t)mmd_u32_at(at);
 }
 
 /* Signed, of every kind but vertices; anything negative points nowhere. */
+static int32_t index_at(const uint8_t *at, size_t size)
+{
+    int32_t value = size == 1   ? (int8_t)*at
+                    : size == 2 ? (int16_t)mmd_u16_at(at)
+                                : (int32_t)mmd_u32_at(at);
+    return value < 0 ? -1 : value;
+}
+
 static int32_t read_index(mmd_reader *r, size_t size)
 {
-    int32_t value = size == 1   ? (int8_t)mmd_bytes_u8(&r->in)
-                    : size == 2 ? (int16_t)mmd_bytes_u16(&r->in)
-                                : mmd_bytes_i32(&r->in);
-    return value < 0 ? -1 : value;
+    const uint8_t *at = mmd_bytes_take(&r->in, size);
+    return at ? index_at(at, size) : -1;
 }
 
 static float read_float(mmd_reader *r)
@@ -115,11 +120,11 @@ static bool read_header(mmd_reader *r, index_sizes *sizes, mmd_model *model)
     return mmd_reader_sound(r);
 }
 
-static void read_sdef(mmd_reader *r, float *sdef)
+static void copy_sdef(const uint8_t *at, float *sdef)
 {
     bool finite = true;
     for (int i = 0; i < 9; i++) {
-        sdef[i] = mmd_bytes_f32(&r->in, HUGE_VALF);
+        sdef[i] = mmd_f32_at(at + 4 * i, HUGE_VALF);
         finite &= sdef[i] != HUGE_VALF;
     }
     /* All zero means no SDEF data: skinned as BDEF2. */
@@ -127,49 +132,62 @@ static void read_sdef(mmd_reader *r, float *sdef)
         memset(sdef, 0, 9 * sizeof *sdef);
 }
 
-static bool read_deform(mmd_reader *r, const index_sizes *sizes, mmd_model *model, size_t v)
+/* What ends a vertex: bones, numbers as its type has them, the edge's scale. */
+static bool read_deform(mmd_reader *r, size_t index_size, uint8_t type, mmd_model *model, size_t v)
 {
-    static const int bone_counts[MMD_DEFORM_COUNT] = {1, 2, 4, 2, 4};
+    static const struct {
+        size_t bones, numbers;
+    } held[MMD_DEFORM_COUNT] = {{1, 0}, {2, 1}, {4, 4}, {2, 10}, {4, 4}};
     int32_t *bones = model->bone_indices + 4 * v;
     float *weights = model->bone_weights + 4 * v;
-    uint8_t type = mmd_bytes_u8(&r->in);
     if (type >= MMD_DEFORM_COUNT)
         return mmd_reader_fail(r, "deform type %d, known are 0 to %d", type, MMD_DEFORM_COUNT - 1);
+    size_t count = held[type].bones, numbers = held[type].numbers;
+    const uint8_t *at = mmd_bytes_take(&r->in, count * index_size + 4 * numbers + 4);
+    if (!at)
+        return mmd_reader_sound(r);
     model->deform[v] = type;
-    for (int i = 0; i < 4; i++)
-        bones[i] = i < bone_counts[type] ? read_index(r, sizes->bone) : -1;
-    if (type == MMD_BDEF1) {
-        weights[0] = 1;
-    } else if (bone_counts[type] == 4) {
-        mmd_bytes_f32s(&r->in, weights, 4);
+    bones[1] = bones[2] = bones[3] = -1;
+    for (size_t i = 0; i < count; i++)
+        bones[i] = index_at(at + i * index_size, index_size);
+    at += count * index_size;
+    if (count == 4) {
+        mmd_f32s_at(at, weights, 4);
     } else {
-        weights[0] = read_float(r);
+        weights[0] = numbers ? mmd_f32_at(at, 0) : 1;
         weights[1] = 1 - weights[0];
+        weights[2] = weights[3] = 0;
     }
     if (type == MMD_SDEF)
-        read_sdef(r, model->sdef + 9 * v);
+        copy_sdef(at + 4, model->sdef + 9 * v);
+    model->edge_scales[v] = mmd_f32_at(at + 4 * numbers, 0);
     return true;
 }
 
 static bool read_vertices(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
 {
-    size_t sets = model->additional_uv_count, n;
+    size_t sets = model->additional_uv_count, size = 32 + 16 * sets + 1, n;
     mmd_reader_open(r, "vertices");
-    if (!read_count(r, "vertices", 37 + 16 * sets + sizes->bone, MMD_MAX_VERTICES, &n) ||
+    if (!read_count(r, "vertices", size + 4 + sizes->bone, MMD_MAX_VERTICES, &n) ||
         !mmd_reader_add_vertices(r, model, n))
         return false;
     for (size_t v = 0; v < n; v++) {
         r->record = (long)v;
-        mmd_bytes_f32s(&r->in, model->positions + 3 * v, 3);
-        mmd_bytes_f32s(&r->in, model->normals + 3 * v, 3);
-        mmd_bytes_f32s(&r->in, model->uvs + 2 * v, 2);
-        mmd_bytes_f32s(&r->in, model->additional_uvs + 4 * sets * v, 4 * sets);
-        if (!read_deform(r, sizes, model, v))
-            return false;
-        model->edge_scales[v] = read_float(r);
-        if (!mmd_reader_sound(r))
+        const uint8_t *at = mmd_bytes_take(&r->in, size);
+        if (!at)
+            return mmd_reader_sound(r);
+        mmd_f32s_copy(at, model->positions + 3 * v, 3);
+        mmd_f32s_copy(at + 12, model->normals + 3 * v, 3);
+        mmd_f32s_copy(at + 24, model->uvs + 2 * v, 2);
+        for (size_t s = 0; s < sets; s++)
+            mmd_f32s_copy(at + 32 + 16 * s, model->additional_uvs + 4 * (sets * v + s), 4);
+        if (!read_deform(r, sizes->bone, at[size - 1], model, v))
             return false;
     }
+    mmd_numbers_make_finite(model->positions, 3 * n);
+    mmd_numbers_make_finite(model->normals, 3 * n);
+    mmd_numbers_make_finite(model->uvs, 2 * n);
+    mmd_numbers_make_finite(model->additional_uvs, 4 * sets * n);
     return true;
 }
 
@@ -180,15 +198,13 @@ static bool read_faces(mmd_reader *r, const index_sizes *sizes, mmd_model *model
     if (!read_count(r, "faces", sizes->vertex, INT32_MAX, &count))
         return false;
     model->triangle_count = count / 3;
-    model->triangles = mmd_reader_alloc(r, count / 3, 3 * sizeof *model->triangles);
+    model->triangles = mmd_reader_alloc_unset(r, count / 3, 3 * sizeof *model->triangles);
+    const uint8_t *at = mmd_bytes_take(&r->in, count * sizes->vertex);
     if (!mmd_reader_sound(r))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        int32_t vertex = read_vertex_index(r, sizes->vertex);
-        if (i < 3 * model->triangle_count)
-            model->triangles[i] = vertex;
-    }
-    return mmd_reader_sound(r);
+    for (size_t i = 0; i < 3 * model->triangle_count; i++)
+        model->triangles[i] = vertex_index_at(at + i * sizes->vertex, sizes->vertex);
+    return true;
 }
 
 static bool read_texture(mmd_reader *r, const index_sizes *sizes, void *record)
@@ -296,19 +312,18 @@ static size_t offset_index_size(const index_sizes *sizes, mmd_morph_kind kind)
     }
 }
 
-static void read_offset(mmd_reader *r, const index_sizes *sizes, mmd_morph_kind kind,
-                        int32_t *index, float *values, size_t width)
+static void copy_offset(const uint8_t *at, size_t index_size, mmd_morph_kind kind, int32_t *index,
+                        float *values, size_t width)
 {
     bool vertex = kind == MMD_MORPH_VERTEX || (kind >= MMD_MORPH_UV && kind <= MMD_MORPH_UV4);
-    *index = vertex ? read_vertex_index(r, sizes->vertex)
-                    : read_index(r, offset_index_size(sizes, kind));
+    *index = vertex ? vertex_index_at(at, index_size) : index_at(at, index_size);
+    at += index_size;
     if (kind == MMD_MORPH_MATERIAL || kind == MMD_MORPH_IMPULSE) {
         /* The operation and the local flag are bytes. */
-        values[0] = mmd_bytes_u8(&r->in) != 0;
-        values++;
+        *values++ = *at++ != 0;
         width--;
     }
-    mmd_bytes_f32s(&r->in, values, width);
+    mmd_f32s_at(at, values, width);
     if (kind == MMD_MORPH_BONE && values[3] == 0 && values[4] == 0 && values[5] == 0 &&
         values[6] == 0)
         values[6] = 1;
@@ -330,16 +345,19 @@ static bool read_morph(mmd_reader *r, const index_sizes *sizes, void *record)
     size_t width = mmd_morph_width(morph->kind);
     size_t bytes =
         kind == MMD_MORPH_MATERIAL || kind == MMD_MORPH_IMPULSE ? 4 * width - 3 : 4 * width;
-    size_t least = offset_index_size(sizes, morph->kind) + bytes;
-    if (!read_count(r, "offsets", least, MMD_MAX_RECORDS, &morph->offset_count))
+    size_t index_size = offset_index_size(sizes, morph->kind), size = index_size + bytes, count;
+    if (!read_count(r, "offsets", size, MMD_MAX_RECORDS, &count))
         return false;
-    morph->indices = mmd_reader_alloc(r, morph->offset_count, sizeof *morph->indices);
-    morph->values = mmd_reader_alloc(r, morph->offset_count, width * sizeof *morph->values);
+    morph->offset_count = count;
+    morph->indices = mmd_reader_alloc_unset(r, count, sizeof *morph->indices);
+    morph->values = mmd_reader_alloc_unset(r, count, width * sizeof *morph->values);
+    const uint8_t *at = mmd_bytes_take(&r->in, count * size);
     if (!mmd_reader_sound(r))
         return false;
-    for (size_t i = 0; i < morph->offset_count; i++)
-        read_offset(r, sizes, morph->kind, &morph->indices[i], morph->values + width * i, width);
-    return mmd_reader_sound(r);
+    for (size_t i = 0; i < count; i++)
+        copy_offset(at + i * size, index_size, morph->kind, &morph->indices[i],
+                    morph->values + width * i, width);
+    return true;
 }
 
 static bool read_display_frame(mmd_reader *r, const index_sizes *sizes, void *record)

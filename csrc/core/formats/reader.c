@@ -54,6 +54,13 @@ void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size)
     return memory;
 }
 
+void *mmd_reader_alloc_unset(mmd_reader *r, size_t count, size_t size)
+{
+    void *memory = mmd_arena_alloc_unset(r->arena, count, size);
+    r->no_memory |= !memory;
+    return memory;
+}
+
 mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size)
 {
     if (!bytes)
@@ -89,15 +96,15 @@ bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t l
 
 bool mmd_reader_add_vertices(mmd_reader *r, mmd_model *model, size_t count)
 {
-    model->positions = mmd_reader_alloc(r, count, 3 * sizeof *model->positions);
-    model->normals = mmd_reader_alloc(r, count, 3 * sizeof *model->normals);
-    model->uvs = mmd_reader_alloc(r, count, 2 * sizeof *model->uvs);
-    model->additional_uvs =
-        mmd_reader_alloc(r, count, 4 * model->additional_uv_count * sizeof *model->additional_uvs);
-    model->edge_scales = mmd_reader_alloc(r, count, sizeof *model->edge_scales);
-    model->deform = mmd_reader_alloc(r, count, sizeof *model->deform);
-    model->bone_indices = mmd_reader_alloc(r, count, 4 * sizeof *model->bone_indices);
-    model->bone_weights = mmd_reader_alloc(r, count, 4 * sizeof *model->bone_weights);
+    model->positions = mmd_reader_alloc_unset(r, count, 3 * sizeof *model->positions);
+    model->normals = mmd_reader_alloc_unset(r, count, 3 * sizeof *model->normals);
+    model->uvs = mmd_reader_alloc_unset(r, count, 2 * sizeof *model->uvs);
+    model->additional_uvs = mmd_reader_alloc_unset(
+        r, count, 4 * model->additional_uv_count * sizeof *model->additional_uvs);
+    model->edge_scales = mmd_reader_alloc_unset(r, count, sizeof *model->edge_scales);
+    model->deform = mmd_reader_alloc_unset(r, count, sizeof *model->deform);
+    model->bone_indices = mmd_reader_alloc_unset(r, count, 4 * sizeof *model->bone_indices);
+    model->bone_weights = mmd_reader_alloc_unset(r, count, 4 * sizeof *model->bone_weights);
     model->sdef = mmd_reader_alloc(r, count, 9 * sizeof *model->sdef);
     if (!mmd_reader_sound(r))
         return false;

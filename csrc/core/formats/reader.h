@@ -33,9 +33,10 @@ bool mmd_reader_fail(mmd_reader *r, const char *format, ...) MMD_PRINTF(2, 3);
 /* Called once per record: has anything gone wrong since the last call? */
 bool mmd_reader_sound(mmd_reader *r);
 
-/* Both latch a failure: zeroed memory, or NULL; the text of `size` bytes, empty when it fails and
-   for NULL. */
+/* All latch a failure: zeroed memory, or NULL; memory that holds anything, or NULL; the text of
+   `size` bytes, empty when it fails and for NULL. */
 void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size);
+void *mmd_reader_alloc_unset(mmd_reader *r, size_t count, size_t size);
 mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size);
 
 /* The number of a name; 0 when memory is short, which is latched. */
@@ -46,8 +47,8 @@ uint32_t mmd_reader_number(mmd_reader *r, mmd_names *names, const uint8_t *bytes
 bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t least_size,
                         size_t limit, size_t *count);
 
-/* What PMX and PMD have alike: zeroed memory for vertices, a rigid body from its group on, the
-   eight vectors of a joint. */
+/* What PMX and PMD have alike: memory for vertices, of which only sdef is zeroed, a rigid body from
+   its group on, the eight vectors of a joint. */
 bool mmd_reader_add_vertices(mmd_reader *r, mmd_model *model, size_t count);
 void mmd_read_rigid_body(mmd_reader *r, mmd_rigid_body *body);
 void mmd_read_joint(mmd_reader *r, mmd_joint *joint);
