@@ -94,8 +94,24 @@ static void unit(const float *in, float *out)
 {
     double x = in[0], y = in[1], z = in[2];
     double length = sqrt(x * x + y * y + z * z);
+    bool any = length > 0;
     for (int i = 0; i < 3; i++)
-        out[i] = length > 0 ? (float)(in[i] / length) : 0;
+        out[i] = any ? (float)(in[i] / length) : 0;
+}
+
+/* The bone of the slot with the largest share. */
+static int32_t leading_bone(const int32_t *bones, const float *weights, size_t slots, double sum)
+{
+    int32_t leading = -1;
+    float largest = 0;
+    for (size_t i = 0; i < slots; i++) {
+        float weight = sum < 0 ? -weights[i] : weights[i];
+        if (bones[i] >= 0 && weight != 0 && (leading < 0 || weight > largest)) {
+            leading = bones[i];
+            largest = weight;
+        }
+    }
+    return leading;
 }
 
 /* Weights by their sum, empty and duplicate slots merged, in the order that mesh.h promises. */
@@ -104,10 +120,18 @@ static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_verte
     const int32_t *bones = desc->bone_indices + v * desc->influence_count;
     const float *weights = desc->bone_weights + v * desc->influence_count;
     bool rigid = desc->deform && desc->deform[v] == MMD_BDEF1;
+    size_t slots = used_slots(desc, v);
     int32_t list[4];
-    double share[4], sum = 0, size = 0, largest = 0;
+    double share[4], sum = 0, size = 0;
     int count = 0;
-    for (size_t i = 0; i < used_slots(desc, v); i++) {
+    if (slots == 1) { /* which most vertices have */
+        if (bones[0] < 0 || (!rigid && weights[0] == 0))
+            return 0;
+        out->weights[0] = 1;
+        out->bones[0] = out->bones[1] = out->bones[2] = out->bones[3] = bones[0];
+        return 1;
+    }
+    for (size_t i = 0; i < slots; i++) {
         double weight = rigid ? 1 : weights[i];
         if (bones[i] < 0 || weight == 0)
             continue;
@@ -131,14 +155,7 @@ static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_verte
     if (!(fabs(sum) > 1e-6 * size))
         return 0;
 
-    int32_t pivot = -1;
-    for (size_t i = 0; i < used_slots(desc, v); i++) {
-        double weight = rigid ? 1 : weights[i] / sum;
-        if (bones[i] >= 0 && weight != 0 && (pivot < 0 || weight > largest)) {
-            pivot = bones[i];
-            largest = weight;
-        }
-    }
+    int32_t pivot = leading_bone(bones, weights, slots, sum);
     int kept = 0;
     for (int i = 0; i < count; i++) {
         float weight = (float)(share[i] / sum);
@@ -164,6 +181,15 @@ static bool all_zero(const float *numbers, size_t count)
 
 static void resolve(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
 {
+    /* Piece by piece: clearing all of it at once takes an instruction that starts slowly. */
+    memset(out->normal, 0, sizeof out->normal);
+    memset(out->tangent, 0, sizeof out->tangent);
+    memset(out->c, 0, sizeof out->c);
+    memset(out->c0, 0, sizeof out->c0);
+    memset(out->weights, 0, sizeof out->weights);
+    memset(out->bones, 0, sizeof out->bones);
+    out->factor = 0;
+    out->pivot = 0;
     memcpy(out->position, desc->positions + 3 * v, sizeof out->position);
     if (desc->normals)
         unit(desc->normals + 3 * v, out->normal);
@@ -193,8 +219,8 @@ static void resolve(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
 static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_vertex_morph *out)
 {
     size_t count = morph->offset_count;
-    int32_t *vertices = mmd_arena_alloc(&mesh->arena, count, sizeof *vertices);
-    float *offsets = mmd_arena_alloc(&mesh->arena, 3 * count, sizeof *offsets);
+    int32_t *vertices = mmd_arena_alloc_unset(&mesh->arena, count, sizeof *vertices);
+    float *offsets = mmd_arena_alloc_unset(&mesh->arena, 3 * count, sizeof *offsets);
     if (!vertices || !offsets)
         return false;
     if (count) {
@@ -255,7 +281,8 @@ static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
     mesh->has_normals = desc->normals != NULL;
     mesh->tangent_width = desc->tangents ? desc->tangent_width : 0;
     mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
-    mesh->vertices = mmd_arena_alloc(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+    mesh->vertices =
+        mmd_arena_alloc_unset(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
     mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
     if (!mesh->device || !mesh->vertices || !mesh->bone_rotates || !copy_morphs(mesh, desc))
         return false;
@@ -266,18 +293,20 @@ static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
 
 bool mmd_mesh_lay_out(mmd_mesh *mesh)
 {
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
-        const mmd_vertex *vertex = &mesh->vertices[v];
-        for (int i = 0; vertex->kind != MMD_SKIN_LINEAR && i < vertex->count; i++)
-            mesh->bone_rotates[vertex->bones[i]] = true;
-    }
     const mmd_mesh_blocks_source source = {.vertex_count = mesh->vertex_count,
                                            .vertices = mesh->vertices,
                                            .has_normals = mesh->has_normals,
                                            .has_tangents = mesh->tangent_width != 0,
                                            .morph_count = mesh->vertex_morph_count,
                                            .morphs = mesh->vertex_morphs};
-    return mmd_mesh_blocks_build(&source, &mesh->arena, &mesh->blocks);
+    if (!mmd_mesh_blocks_build(&source, &mesh->arena, &mesh->blocks))
+        return false;
+    for (size_t g = 0; g < mesh->blocks.group_count; g++) {
+        const mmd_group *group = &mesh->blocks.groups[g];
+        for (int i = 0; group->kind != MMD_SKIN_LINEAR && i < group->count; i++)
+            mesh->bone_rotates[group->bones[i]] = true;
+    }
+    return true;
 }
 
 static mmd_mesh *mesh_of_checked(const mmd_mesh_desc *desc, mmd_error *err)
@@ -321,7 +350,8 @@ mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)
     mesh->arena = arena;
     mesh->blocks = (mmd_mesh_blocks){0};
     mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
-    mesh->vertices = mmd_arena_alloc(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+    mesh->vertices =
+        mmd_arena_alloc_unset(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
     mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
     if (!mesh->device || !mesh->vertices || !mesh->bone_rotates) {
         mmd_owner_free(mesh);

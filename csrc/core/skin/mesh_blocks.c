@@ -12,7 +12,7 @@ typedef struct layout {
     mmd_arena *arena;    /* of what stays */
     mmd_arena temporary; /* of what is needed on the way only */
     uint32_t *group_of;  /* of each vertex */
-    size_t *place_of;    /* of each vertex: block * MMD_LANES + lane */
+    uint32_t *place_of;  /* of each vertex: block * MMD_LANES + lane */
 } layout;
 
 /* The members of a vertex, side by side, by which its group is told. */
@@ -33,10 +33,14 @@ static bool find_groups(layout *l)
 {
     const mmd_vertex *vertices = l->source->vertices;
     mmd_names keys = {0};
-    for (size_t v = 0; v < l->source->vertex_count; v++)
-        if (!mmd_names_add(&l->temporary, &keys, (const uint8_t *)vertices[v].bones, GROUP_KEY,
-                           &l->group_of[v]))
+    for (size_t v = 0; v < l->source->vertex_count; v++) {
+        const int32_t *key = vertices[v].bones;
+        if (v && memcmp(key, vertices[v - 1].bones, GROUP_KEY) == 0)
+            l->group_of[v] = l->group_of[v - 1];
+        else if (!mmd_names_add(&l->temporary, &keys, (const uint8_t *)key, GROUP_KEY,
+                                &l->group_of[v]))
             return false;
+    }
     mmd_group *groups = mmd_arena_alloc(l->arena, keys.count, sizeof *groups);
     if (!groups)
         return false;
@@ -50,20 +54,34 @@ static bool find_groups(layout *l)
     return true;
 }
 
-/* Rows that only vertices of this kind have. */
-static size_t kind_rows(int32_t kind)
+/* What the rows of a group's blocks hold, as places of floats in mmd_vertex. */
+typedef struct row_places {
+    size_t count, place[3 + 3 + 3 + 3 + 6];
+} row_places;
+
+static void add_rows(row_places *rows, size_t offset, size_t count)
 {
-    switch (kind) {
-    case MMD_SKIN_SDEF:
-        return 6;
-    case MMD_SKIN_CENTER:
-        return 3;
-    case MMD_SKIN_BULGE_FREE:
-    case MMD_SKIN_COMPENSATED:
-        return 1;
-    default:
-        return 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        rows->place[rows->count++] = offset / sizeof(float) + i;
+}
+
+static row_places rows_of(const mmd_mesh_blocks_source *source, const mmd_group *group)
+{
+    row_places rows = {0};
+    add_rows(&rows, offsetof(mmd_vertex, position), 3);
+    if (source->has_normals)
+        add_rows(&rows, offsetof(mmd_vertex, normal), 3);
+    if (source->has_tangents)
+        add_rows(&rows, offsetof(mmd_vertex, tangent), 3);
+    if (group->count > 1)
+        add_rows(&rows, offsetof(mmd_vertex, weights), (size_t)group->count - 1);
+    if (group->kind == MMD_SKIN_SDEF || group->kind == MMD_SKIN_CENTER)
+        add_rows(&rows, offsetof(mmd_vertex, c), 3);
+    if (group->kind == MMD_SKIN_SDEF)
+        add_rows(&rows, offsetof(mmd_vertex, c0), 3);
+    if (group->kind == MMD_SKIN_BULGE_FREE || group->kind == MMD_SKIN_COMPENSATED)
+        add_rows(&rows, offsetof(mmd_vertex, factor), 1);
+    return rows;
 }
 
 /* Turns the groups' vertex counts into block counts and places. */
@@ -75,14 +93,12 @@ static bool place_blocks(layout *l)
         mmd_group *group = &out->groups[g];
         group->first_block = out->block_count;
         group->block_count = (group->block_count + MMD_LANES - 1) / MMD_LANES;
-        size_t rows = 3 + (l->source->has_normals ? 3u : 0) + (l->source->has_tangents ? 3u : 0) +
-                      (group->count > 1 ? (size_t)group->count - 1 : 0) + kind_rows(group->kind);
-        group->block_stride = rows * MMD_LANES;
+        group->block_stride = rows_of(l->source, group).count * MMD_LANES;
         out->block_count += group->block_count;
         total += group->block_count * group->block_stride;
     }
     out->blocks = mmd_arena_alloc(l->arena, out->block_count, sizeof *out->blocks);
-    float *data = mmd_arena_alloc(l->arena, total, sizeof *data);
+    float *data = mmd_arena_alloc_unset(l->arena, total, sizeof *data);
     if (!out->blocks || !data)
         return false;
     for (size_t g = 0; g < out->group_count; g++) {
@@ -93,40 +109,17 @@ static bool place_blocks(layout *l)
     return true;
 }
 
-static float *put_rows(float *row, size_t lane, const float *numbers, int count)
+static void fill_block(const layout *l, const row_places *rows, mmd_block *block, float *row)
 {
-    for (int i = 0; i < count; i++, row += MMD_LANES)
-        row[lane] = numbers[i];
-    return row;
-}
-
-static void fill_lane(const layout *l, const mmd_group *group, size_t block, size_t lane,
-                      const mmd_vertex *vertex)
-{
-    /* Our own memory, const only for its readers. */
-    float *row = (float *)group->data + (block - group->first_block) * group->block_stride;
-    row = put_rows(row, lane, vertex->position, 3);
-    if (l->source->has_normals)
-        row = put_rows(row, lane, vertex->normal, 3);
-    if (l->source->has_tangents)
-        row = put_rows(row, lane, vertex->tangent, 3);
-    row = put_rows(row, lane, vertex->weights, group->count - 1);
-    if (group->kind == MMD_SKIN_SDEF || group->kind == MMD_SKIN_CENTER)
-        row = put_rows(row, lane, vertex->c, 3);
-    if (group->kind == MMD_SKIN_SDEF)
-        put_rows(row, lane, vertex->c0, 3);
-    if (group->kind == MMD_SKIN_BULGE_FREE || group->kind == MMD_SKIN_COMPENSATED)
-        put_rows(row, lane, &vertex->factor, 1);
-}
-
-static void fill_block(const layout *l, const mmd_group *group, size_t index)
-{
-    mmd_block *block = &l->out->blocks[index];
+    const float *numbers[MMD_LANES];
     block->morph_slot = -1;
     for (size_t lane = block->lanes; lane < MMD_LANES; lane++)
         block->vertex[lane] = block->vertex[block->lanes - 1];
     for (size_t lane = 0; lane < MMD_LANES; lane++)
-        fill_lane(l, group, index, lane, &l->source->vertices[block->vertex[lane]]);
+        numbers[lane] = (const float *)&l->source->vertices[block->vertex[lane]];
+    for (size_t i = 0; i < rows->count; i++, row += MMD_LANES)
+        for (size_t lane = 0; lane < MMD_LANES; lane++)
+            row[lane] = numbers[lane][rows->place[i]];
     /* Vertices of a group ascend, so that the ends tell; lanes that repeat one do not count. */
     const uint32_t *vertex = block->vertex;
     block->runs = (block->lanes >= 4 && vertex[3] - vertex[0] == 3 ? MMD_RUN_FIRST_FOUR : 0u) |
@@ -137,21 +130,24 @@ static void fill_block(const layout *l, const mmd_group *group, size_t index)
 static bool fill_blocks(layout *l)
 {
     const mmd_mesh_blocks *out = l->out;
-    size_t *next = mmd_arena_alloc(&l->temporary, out->group_count, sizeof *next);
+    uint32_t *next = mmd_arena_alloc(&l->temporary, out->group_count, sizeof *next);
     if (!next)
         return false;
     for (size_t g = 0; g < out->group_count; g++)
-        next[g] = out->groups[g].first_block * MMD_LANES;
+        next[g] = (uint32_t)out->groups[g].first_block * MMD_LANES;
     for (size_t v = 0; v < l->source->vertex_count; v++) {
-        size_t place = next[l->group_of[v]]++;
+        uint32_t place = next[l->group_of[v]]++;
         mmd_block *block = &out->blocks[place / MMD_LANES];
         block->vertex[block->lanes++] = (uint32_t)v;
         l->place_of[v] = place;
     }
     for (size_t g = 0; g < out->group_count; g++) {
         const mmd_group *group = &out->groups[g];
+        const row_places rows = rows_of(l->source, group);
+        float *data = (float *)group->data; /* our own memory, const only for its readers */
         for (size_t b = 0; b < group->block_count; b++)
-            fill_block(l, group, group->first_block + b);
+            fill_block(l, &rows, &out->blocks[group->first_block + b],
+                       data + b * group->block_stride);
     }
     return true;
 }
@@ -159,13 +155,13 @@ static bool fill_blocks(layout *l)
 /* Gives a slot to every block that the morph reaches. */
 static uint32_t *place_morph(const layout *l, const mmd_vertex_morph *morph)
 {
-    uint32_t *lanes = mmd_arena_alloc(l->arena, morph->offset_count, sizeof *lanes);
+    uint32_t *lanes = mmd_arena_alloc_unset(l->arena, morph->offset_count, sizeof *lanes);
     for (size_t i = 0; lanes && i < morph->offset_count; i++) {
-        size_t place = l->place_of[morph->vertices[i]];
+        uint32_t place = l->place_of[morph->vertices[i]];
         mmd_block *block = &l->out->blocks[place / MMD_LANES];
         if (block->morph_slot < 0)
             block->morph_slot = (int32_t)l->out->morphed_count++;
-        lanes[i] = (uint32_t)block->morph_slot * 3 * MMD_LANES + (uint32_t)(place % MMD_LANES);
+        lanes[i] = (uint32_t)block->morph_slot * 3 * MMD_LANES + place % MMD_LANES;
     }
     return lanes;
 }
@@ -200,8 +196,8 @@ bool mmd_mesh_blocks_build(const mmd_mesh_blocks_source *source, mmd_arena *aren
     layout l = {.source = source, .out = out, .arena = arena};
     size_t n = source->vertex_count;
     *out = (mmd_mesh_blocks){0};
-    l.group_of = mmd_arena_alloc(&l.temporary, n, sizeof *l.group_of);
-    l.place_of = mmd_arena_alloc(&l.temporary, n, sizeof *l.place_of);
+    l.group_of = mmd_arena_alloc_unset(&l.temporary, n, sizeof *l.group_of);
+    l.place_of = mmd_arena_alloc_unset(&l.temporary, n, sizeof *l.place_of);
     bool built = l.group_of && l.place_of && find_groups(&l) && place_blocks(&l) &&
                  fill_blocks(&l) && place_morphs(&l);
     mmd_arena_free(&l.temporary);
