@@ -22,7 +22,6 @@ typedef struct mesh_object {
     PyObject_HEAD
     PyObject *arrays[ARRAYS]; /* own copies of the arguments, for pickling; NULL when not given */
     PyObject *morphs;         /* tuple of (indices, offsets), own copies as well */
-    mmd_mesh *mesh;
     mmd_variants variants;
 } mesh_object;
 
@@ -41,11 +40,9 @@ static const struct {
                        [SEGMENTS] = {"segments", MMD_FLOAT32},
                        [PARENTS] = {"parents", MMD_INT32}};
 
-const mmd_mesh *mmd_mesh_data(PyObject *mesh, mmd_variants **variants)
+mmd_variants *mmd_mesh_variants(PyObject *mesh)
 {
-    mesh_object *self = (mesh_object *)mesh;
-    *variants = &self->variants;
-    return self->mesh;
+    return &((mesh_object *)mesh)->variants;
 }
 
 /* One (indices, offsets) pair into `morph`, whose memory the two copies added to `kept` hold. */
@@ -172,8 +169,9 @@ static bool make_mesh(mesh_object *self, const mmd_array given[ARRAYS], const mm
     mmd_error err = {0};
     bool made;
     Py_BEGIN_ALLOW_THREADS
-    self->mesh = mmd_mesh_new(&desc, &err);
-    made = self->mesh && mmd_mesh_extras_check(self->mesh, extras, &err);
+    mmd_mesh *mesh = mmd_mesh_new(&desc, &err);
+    atomic_store(&self->variants.base, mesh);
+    made = mesh && mmd_mesh_extras_check(mesh, extras, &err);
     Py_END_ALLOW_THREADS
     if (!made)
         mmd_raise(mmd_state_of((PyObject *)self), &err);
@@ -230,13 +228,12 @@ static void mesh_dealloc(PyObject *self)
         Py_CLEAR(mesh->arrays[i]);
     Py_CLEAR(mesh->morphs);
     mmd_variants_free(&mesh->variants);
-    mmd_mesh_free(mesh->mesh);
     mmd_object_free(self);
 }
 
 static PyObject *mesh_repr(PyObject *self)
 {
-    const mmd_mesh *mesh = ((mesh_object *)self)->mesh;
+    const mmd_mesh *mesh = atomic_load(&((mesh_object *)self)->variants.base);
     return PyUnicode_FromFormat("<mmdskin.Mesh: %zu vertices, %zu bones, %zu morphs>",
                                 mesh->vertex_count, mesh->bone_count, mesh->morph_count);
 }
@@ -268,12 +265,12 @@ const char mmd_centers_doc[] =
     "(4), with sigma and epsilon 0.1; a vertex that nothing resembles is its own center. Made at\n"
     "first use, in 10 to 30 ms for a model. A Mesh with neither triangles nor centers: ValueError.";
 
-PyObject *mmd_centers_of_rotation(PyObject *self, const mmd_mesh *mesh, mmd_variants *variants)
+PyObject *mmd_centers_of_rotation(PyObject *self, mmd_variants *variants)
 {
     mmd_error err = {0};
     const mmd_mesh *made;
     Py_BEGIN_ALLOW_THREADS
-    made = mmd_variants_get(variants, mesh, MMD_METHOD_CENTERS_OF_ROTATION, false, &err);
+    made = mmd_variants_get(variants, MMD_METHOD_CENTERS_OF_ROTATION, false, &err);
     Py_END_ALLOW_THREADS
     if (!made)
         return mmd_raise(mmd_state_of(self), &err);
@@ -285,7 +282,7 @@ static PyObject *get_centers(PyObject *self, void *unused)
 {
     (void)unused;
     mesh_object *mesh = (mesh_object *)self;
-    return mmd_centers_of_rotation(self, mesh->mesh, &mesh->variants);
+    return mmd_centers_of_rotation(self, &mesh->variants);
 }
 
 static PyGetSetDef mesh_members[] = {

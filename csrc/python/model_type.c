@@ -18,7 +18,6 @@ typedef struct model_object {
     PyObject *sections[SECTIONS]; /* tuples of records, made when first asked for */
     PyObject *numbers[MMD_NAMED_COUNT];
     const mmd_model *model;
-    mmd_mesh *mesh;
     mmd_rig *rig;
     mmd_ring posers;
     mmd_arena bones_at_rest; /* segments and parents of the variants */
@@ -42,18 +41,15 @@ PyObject **mmd_model_numbers(PyObject *model, mmd_named kind)
     return &((model_object *)model)->numbers[kind];
 }
 
-const mmd_mesh *mmd_mesh_take(mmd_state *state, PyObject *argument, mmd_variants **variants)
+mmd_variants *mmd_mesh_take(mmd_state *state, PyObject *argument)
 {
     if (Py_TYPE(argument) == state->mesh_type)
-        return mmd_mesh_data(argument, variants);
-    if (Py_TYPE(argument) != state->model_type) {
-        PyErr_Format(PyExc_TypeError, "mesh: expected a Model or a Mesh, not %R",
-                     (PyObject *)Py_TYPE(argument));
-        return NULL;
-    }
-    model_object *model = (model_object *)argument;
-    *variants = &model->variants;
-    return model->mesh;
+        return mmd_mesh_variants(argument);
+    if (Py_TYPE(argument) == state->model_type)
+        return &((model_object *)argument)->variants;
+    PyErr_Format(PyExc_TypeError, "mesh: expected a Model or a Mesh, not %R",
+                 (PyObject *)Py_TYPE(argument));
+    return NULL;
 }
 
 mmd_ring *mmd_model_posers(PyObject *model)
@@ -100,7 +96,6 @@ static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extra
 /* What a Model is made of. */
 typedef struct model_parts {
     mmd_model *model;
-    mmd_mesh *mesh;
     mmd_rig *rig;
     mmd_arena bones_at_rest;
     mmd_mesh_extras extras;
@@ -110,8 +105,6 @@ static bool read_parts(const char *data, Py_ssize_t size, model_parts *parts, mm
 {
     parts->model = mmd_model_load((const uint8_t *)data, (size_t)size, err);
     if (parts->model)
-        parts->mesh = mmd_mesh_of_model(parts->model, err);
-    if (parts->mesh)
         parts->rig = mmd_rig_new(parts->model, err);
     return parts->rig && find_extras(parts->model, &parts->bones_at_rest, &parts->extras, err);
 }
@@ -120,7 +113,6 @@ static void free_parts(model_parts *parts)
 {
     mmd_arena_free(&parts->bones_at_rest);
     mmd_rig_free(parts->rig);
-    mmd_mesh_free(parts->mesh);
     mmd_model_free(parts->model);
 }
 
@@ -137,10 +129,10 @@ static PyObject *wrap(mmd_state *state, model_parts *parts, PyObject *bytes)
     self->owner = owner;
     self->bytes = Py_NewRef(bytes);
     self->model = parts->model;
-    self->mesh = parts->mesh;
     self->rig = parts->rig;
     self->bones_at_rest = parts->bones_at_rest;
     self->variants.extras = parts->extras;
+    self->variants.model = parts->model;
     mmd_ring_init(&self->posers);
     return (PyObject *)self;
 }
@@ -194,7 +186,6 @@ static void model_dealloc(PyObject *self)
     mmd_rig_free(model->rig);
     mmd_variants_free(&model->variants);
     mmd_arena_free(&model->bones_at_rest);
-    mmd_mesh_free(model->mesh);
     Py_CLEAR(model->bytes);
     Py_CLEAR(model->owner);
     mmd_object_free(self);
@@ -324,7 +315,7 @@ static PyObject *get_centers(PyObject *self, void *unused)
 {
     (void)unused;
     model_object *model = (model_object *)self;
-    return mmd_centers_of_rotation(self, model->mesh, &model->variants);
+    return mmd_centers_of_rotation(self, &model->variants);
 }
 
 #define TEXT(name, doc)                                                                            \

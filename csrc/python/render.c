@@ -33,22 +33,23 @@ typedef struct render_call {
 
 static bool take_mesh(render_call *call, PyObject *mesh)
 {
-    mmd_variants *variants;
-    const mmd_mesh *data = mmd_mesh_take(call->state, mesh, &variants);
-    if (!data)
+    const mmd_variants *variants = mmd_mesh_take(call->state, mesh);
+    if (!variants)
         return false;
     const mmd_mesh_extras *extras = &variants->extras;
     if (!extras->triangles) {
         PyErr_SetString(PyExc_ValueError, "mesh: it has no triangles, Mesh(..., triangles=)");
         return false;
     }
-    call->job.vertex_count = data->vertex_count;
     call->job.triangles = extras->triangles;
     call->job.triangle_count = extras->triangle_count;
     call->job.uv_frames = 1;
-    if (Py_TYPE(mesh) == call->state->model_type) {
-        call->job.uvs = mmd_model_data(mesh)->uvs;
-        call->job.edge_scales = mmd_model_data(mesh)->edge_scales;
+    if (variants->model) {
+        call->job.vertex_count = variants->model->vertex_count;
+        call->job.uvs = variants->model->uvs;
+        call->job.edge_scales = variants->model->edge_scales;
+    } else {
+        call->job.vertex_count = atomic_load(&variants->base)->vertex_count;
     }
     return true;
 }

@@ -109,8 +109,16 @@ static bool take_options(skin_call *call, PyObject *method, PyObject *blend,
 
 static bool take_mesh(skin_call *call, PyObject *mesh)
 {
+    mmd_error err = {0};
     call->mesh_object = mesh;
-    call->job.mesh = mmd_mesh_take(call->state, mesh, &call->variants);
+    call->variants = mmd_mesh_take(call->state, mesh);
+    if (!call->variants)
+        return false;
+    Py_BEGIN_ALLOW_THREADS
+    call->job.mesh = mmd_variants_base(call->variants, &err);
+    Py_END_ALLOW_THREADS
+    if (!call->job.mesh)
+        mmd_raise(call->state, &err);
     return call->job.mesh != NULL;
 }
 
@@ -232,8 +240,7 @@ static bool choose_mesh(skin_call *call)
     mmd_error err = {0};
     const mmd_mesh *mesh;
     Py_BEGIN_ALLOW_THREADS
-    mesh = mmd_variants_get(call->variants, call->job.mesh, call->job.method,
-                            call->wanted[OUT_TANGENTS], &err);
+    mesh = mmd_variants_get(call->variants, call->job.method, call->wanted[OUT_TANGENTS], &err);
     Py_END_ALLOW_THREADS
     if (!mesh)
         mmd_raise(call->state, &err);

@@ -69,12 +69,12 @@ bool mmd_records_add(PyObject *module, mmd_state *state);
 extern PyType_Spec mmd_model_spec, mmd_mesh_spec, mmd_motion_spec, mmd_world_spec;
 extern PyType_Spec mmd_simulation_spec;
 
-/* The mesh of a Model or a Mesh and what methods need beside, borrowed; NULL with an exception for
-   whatever else. The second is of a Mesh, in mesh_type.c. */
-const mmd_mesh *mmd_mesh_take(mmd_state *state, PyObject *argument, mmd_variants **variants);
-const mmd_mesh *mmd_mesh_data(PyObject *mesh, mmd_variants **variants);
+/* The mesh of a Model or a Mesh with its variants, borrowed; NULL with an exception for whatever
+   else. The second is of a Mesh, in mesh_type.c. */
+mmd_variants *mmd_mesh_take(mmd_state *state, PyObject *argument);
+mmd_variants *mmd_mesh_variants(PyObject *mesh);
 /* (V,3), a view that keeps the Model or Mesh; made at first use. */
-PyObject *mmd_centers_of_rotation(PyObject *self, const mmd_mesh *mesh, mmd_variants *variants);
+PyObject *mmd_centers_of_rotation(PyObject *self, mmd_variants *variants);
 
 /* What a Model and a Motion hold, borrowed. */
 const mmd_model *mmd_model_data(PyObject *model);

@@ -13,12 +13,18 @@ static const mmd_mesh *keep(_Atomic(mmd_mesh *) *kept, mmd_mesh *made)
     return known;
 }
 
-const mmd_mesh *mmd_variants_get(mmd_variants *variants, const mmd_mesh *base, mmd_method method,
-                                 bool tangents, mmd_error *err)
+const mmd_mesh *mmd_variants_base(mmd_variants *variants, mmd_error *err)
 {
-    const mmd_mesh *mesh = base;
+    const mmd_mesh *known = atomic_load(&variants->base);
+    return known ? known : keep(&variants->base, mmd_mesh_of_model(variants->model, err));
+}
+
+const mmd_mesh *mmd_variants_get(mmd_variants *variants, mmd_method method, bool tangents,
+                                 mmd_error *err)
+{
+    const mmd_mesh *base = mmd_variants_base(variants, err), *mesh = base;
     int variant = (int)method - MMD_METHOD_BULGE_FREE;
-    if (variant >= 0) {
+    if (base && variant >= 0) {
         _Atomic(mmd_mesh *) *kept = &variants->of[variant];
         mesh = atomic_load(kept);
         if (!mesh)
@@ -38,4 +44,5 @@ void mmd_variants_free(mmd_variants *variants)
         mmd_mesh_free(variants->of[i]);
     for (int i = 0; i < 1 + MMD_VARIANTS; i++)
         mmd_mesh_free(variants->with_tangents[i]);
+    mmd_mesh_free(variants->base);
 }

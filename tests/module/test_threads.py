@@ -165,6 +165,19 @@ def test_many_threads_share_a_mesh(model, backend):
             assert np.array_equal(one, other)
 
 
+def test_threads_that_meet_at_the_first_skin_of_a_model_get_the_same():
+    """The first one lays the model out."""
+    data, matrices = sample.build_sample(), sample.bend(90)
+    wanted = mmdskin.skin(mmdskin.load_model(data), matrices, backend="cpu").positions
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            fresh = mmdskin.load_model(data)
+            found = pool.map(
+                lambda _, fresh=fresh: mmdskin.skin(fresh, matrices, backend="cpu"), range(8)
+            )
+            assert all(np.array_equal(one.positions, wanted) for one in found)
+
+
 def test_threads_skin_different_meshes_at_once(backend):
     rng = np.random.default_rng(0)
     meshes = [
