@@ -101,7 +101,7 @@ static bool holds_zero(const mmd_rig_limit *limits)
 
 /* docs/mmd-behaviour.md#ik-euler-order and
    docs/mmd-behaviour.md#ik-limits. */
-static void limit_rotation(const mmd_rig_link *link, bool first_half, double own[4])
+static bool limit_rotation(const mmd_rig_link *link, bool first_half, double own[4])
 {
     const int *order = euler_orders[link->order];
     int u = order[2], v = order[0], w = order[1];
@@ -111,13 +111,14 @@ static void limit_rotation(const mmd_rig_link *link, bool first_half, double own
         /* About the inmost axis alone, as knees turn: the other two angles are zero. */
         halves[u] = (mmd_half_angle){own[3] < 0 ? -own[u] : own[u], fabs(own[3])};
         if (!limit(&link->limits[u], first_half, &halves[u]))
-            return;
+            return false;
     } else {
         split(own, link, halves);
         for (int i = 0; i < 3; i++)
             limit(&link->limits[i], first_half, &halves[i]);
     }
     join(halves, order, own);
+    return true;
 }
 
 /* Where effector and goal are, as a link sees them. */
@@ -153,62 +154,82 @@ static mmd_half_angle half_step(const mmd_rig_link *link, const sight *aim)
     return link->largest;
 }
 
-/* A turn in model space: the quaternion (axis, along) of any length, and 2 over its length
-   squared. */
+/* A turn in model space: the quaternion (axis, along) of any length, where `square` is that of the
+   axis' length, `scale` brings it to length 1, and `factor` is two of that squared. */
 typedef struct swing {
     mmd_vector axis;
-    double along, factor;
+    double along, square, scale, factor;
 } swing;
 
-/* The turn that brings the effector's direction toward the goal's, in the frame of the link's
-   parent; `free` is the same in model space, where link and axis are free. False: leave the link
-   alone. */
-static inline bool step(const mmd_frame *frame, const mmd_rig_link *link, const sight *aim,
-                        bool first_half, double turn[4], swing *free)
+/* The turn that brings the effector's direction toward the goal's. False: leave the link alone. */
+static inline bool swing_freely(const mmd_rig_link *link, const sight *aim, swing *out)
 {
-    const mmd_rig_bone *bone = &frame->rig->bones[link->bone];
-    mmd_vector n = aim->normal;
-    if (bone->parent >= 0) {
-        const double *q = frame->bones[bone->parent].world_rotation;
-        double inverse[4];
-        mmd_quaternion_conjugate(q, inverse);
-        n = mmd_vector_rotate(inverse, n);
-    }
-    if (link->limited && link->single_axis >= 0 && first_half) {
-        mmd_half_angle half = half_step(link, aim);
-        if ((link->single_axis == 2 ? n.z : n.xy[link->single_axis]) < 0)
-            half.sine = -half.sine;
-        turn_about(link->single_axis, half, turn);
-        return true;
-    }
-    if (bone->has_axis) {
-        double sine = sqrt(aim->square);
-        if (!(sine > 0))
-            return false;
-        double angle =
-            atan2(sine, aim->dot) * mmd_vector_dot(mmd_vector_load(bone->axis), n) / sine;
-        mmd_quaternion_about(bone->axis, clamp(angle, link->most), turn);
-        return true;
-    }
     if (!(aim->square > 1e-10 * aim->length * aim->length))
         return false;
-    double scale, cosine, along = aim->length + aim->dot;
+    double along = aim->length + aim->dot;
     if (aim->dot > link->least_cosine * aim->length) {
         double square = aim->square + along * along;
-        scale = 1 / sqrt(square);
-        cosine = along * scale;
-        *free = (swing){aim->normal, along, 2 / square};
+        *out = (swing){aim->normal, along, aim->square, 1 / sqrt(square), 2 / square};
     } else {
-        scale = link->largest.sine / sqrt(aim->square);
-        cosine = link->largest.cosine;
-        *free = (swing){mmd_vector_scale(aim->normal, scale), cosine, 2};
+        mmd_half_angle most = link->largest;
+        double scale = most.sine / sqrt(aim->square);
+        *out =
+            (swing){mmd_vector_scale(aim->normal, scale), most.cosine, most.sine * most.sine, 1, 2};
     }
-    mmd_double2_store(n.xy * scale, turn);
-    mmd_double2_store((mmd_double2){n.z * scale, cosine}, turn + 2);
     return true;
 }
 
-static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double turn[4],
+/* The turn as a unit quaternion, about the same axis as others see it. */
+static inline void turn_by(const swing *by, mmd_vector axis, double turn[4])
+{
+    axis = mmd_vector_scale(axis, by->scale);
+    mmd_double2_store(axis.xy, turn);
+    mmd_double2_store((mmd_double2){axis.z, by->along * by->scale}, turn + 2);
+}
+
+/* As the link's parent sees it. */
+static inline mmd_vector of_parent(const mmd_frame *frame, int32_t link, mmd_vector v)
+{
+    int32_t parent = frame->rig->bones[link].parent;
+    double inverse[4];
+    if (parent < 0)
+        return v;
+    mmd_quaternion_conjugate(frame->bones[parent].world_rotation, inverse);
+    return mmd_vector_rotate(inverse, v);
+}
+
+/* About the one axis of the link's limits: a turn in the frame of its parent, and `by` is the same
+   in model space. */
+static inline void turn_about_single(const mmd_frame *frame, const mmd_rig_link *link,
+                                     const sight *aim, double turn[4], swing *by)
+{
+    int32_t parent = frame->rig->bones[link->bone].parent;
+    mmd_half_angle half = half_step(link, aim);
+    mmd_vector axis = {{link->single_axis == 0, link->single_axis == 1}, link->single_axis == 2};
+    if (parent >= 0)
+        axis = mmd_vector_rotate(frame->bones[parent].world_rotation, axis);
+    if (mmd_vector_dot(axis, aim->normal) < 0)
+        half.sine = -half.sine;
+    turn_about(link->single_axis, half, turn);
+    *by = (swing){mmd_vector_scale(axis, half.sine), half.cosine, half.sine * half.sine, 1, 2};
+}
+
+/* About the link's fixed axis. False: leave the link alone. */
+static inline bool turn_about_fixed(const mmd_frame *frame, const mmd_rig_link *link,
+                                    const sight *aim, double turn[4])
+{
+    const double *axis = frame->rig->bones[link->bone].axis;
+    mmd_vector n = of_parent(frame, link->bone, aim->normal);
+    double sine = sqrt(aim->square);
+    if (!(sine > 0))
+        return false;
+    double angle = atan2(sine, aim->dot) * mmd_vector_dot(mmd_vector_load(axis), n) / sine;
+    mmd_quaternion_about(axis, clamp(angle, link->most), turn);
+    return true;
+}
+
+/* False when limits have made it another turn. */
+static bool turn_link(mmd_frame *frame, const mmd_rig_link *link, const double turn[4],
                       bool first_half, bool first)
 {
     mmd_posed_bone *posed = &frame->bones[link->bone];
@@ -223,20 +244,20 @@ static void turn_link(mmd_frame *frame, const mmd_rig_link *link, const double t
     double excess = 0.5 * (squares[0] + squares[1] + others[0] + others[1] - 1);
     mmd_double2_store(xy - excess * xy, own);
     mmd_double2_store(zw - excess * zw, own + 2);
-    if (link->limited)
-        limit_rotation(link, first_half, own);
+    bool changed = link->limited && limit_rotation(link, first_half, own);
     if (remembers)
         memcpy(posed->memory, own, sizeof posed->memory);
+    return !changed;
 }
 
-/* A solve under way. What a step waits for is where the last one has brought the effector. So the
-   places of a chain that turns freely follow at once; rotations, which no step aims by, do when the
-   next one begins at the effector again. */
+/* A solve under way. What a step waits for is where the last one has brought the effector. So a
+   chain swings as a whole about a link that turns freely: places and rotations in model space, from
+   which the link's own rotation is taken when it is asked for. */
 typedef struct solve {
     mmd_frame *frame;
     const mmd_rig_solver *solver;
-    size_t stale; /* the first inner follower whose rotation is not current; or their count */
-    bool turned[MMD_MAX_LINKS];
+    bool turned[MMD_MAX_LINKS]; /* links */
+    bool swung[MMD_MAX_LINKS];  /* since their own rotation was taken */
 } solve;
 
 static inline void refresh(mmd_frame *frame, const int32_t *bones, size_t count)
@@ -254,32 +275,76 @@ static void place_chain(solve *s, size_t first)
     for (size_t i = first + 1; i + 1 < s->solver->inner_followers; i++)
         mmd_place_bone(s->frame, bones[i]);
     mmd_move_bone(s->frame, s->solver->effector);
-    s->stale = s->solver->inner_followers;
 }
 
-/* The followers behind `first`, which has turned, go with it: v + factor (along a + axis x a),
-   where a = axis x v. Their rotations wait. */
+/* The columns of along [axis] + [axis][axis], where [axis] v is axis x v. */
+static inline void swing_columns(const swing *by, mmd_vector columns[3])
+{
+    double x = by->axis.xy[0], y = by->axis.xy[1], z = by->axis.z;
+    double along_x = by->along * x, along_y = by->along * y, along_z = by->along * z;
+    columns[0] = (mmd_vector){{x * x - by->square, x * y + along_z}, x * z - along_y};
+    columns[1] = (mmd_vector){{x * y - along_z, y * y - by->square}, y * z + along_x};
+    columns[2] = (mmd_vector){{x * z + along_y, y * z - along_x}, z * z - by->square};
+}
+
+/* The followers from `first` on turn, and those behind it go with it:
+   v + factor (along [axis] + [axis][axis]) v. */
 static inline void swing_chain(solve *s, size_t first, const swing *by)
 {
     mmd_posed_bone *bones = s->frame->bones;
     const int32_t *followers = s->solver->inner_follower;
-    mmd_vector centre = mmd_vector_load(bones[followers[first]].world_position);
+    mmd_posed_bone *posed = &bones[followers[first]];
+    mmd_vector centre = mmd_vector_load(posed->world_position), columns[3];
+    double turn[4];
+    swing_columns(by, columns);
+    turn_by(by, by->axis, turn);
     for (size_t i = first + 1; i < s->solver->inner_followers; i++) {
-        double *position = bones[followers[i]].world_position;
-        mmd_vector from = mmd_vector_load(position);
-        mmd_vector across = mmd_vector_cross(by->axis, mmd_vector_subtract(from, centre));
-        mmd_vector back = mmd_vector_cross(by->axis, across);
-        across = mmd_vector_add(mmd_vector_scale(across, by->along), back);
-        mmd_vector_store(mmd_vector_add(from, mmd_vector_scale(across, by->factor)), position);
+        mmd_posed_bone *next = &bones[followers[i]];
+        mmd_vector from = mmd_vector_load(next->world_position);
+        mmd_vector v = mmd_vector_subtract(from, centre);
+        mmd_vector way = mmd_vector_add(mmd_vector_add(mmd_vector_scale(columns[0], v.xy[0]),
+                                                       mmd_vector_scale(columns[1], v.xy[1])),
+                                        mmd_vector_scale(columns[2], v.z));
+        mmd_vector_store(mmd_vector_add(from, mmd_vector_scale(way, by->factor)),
+                         next->world_position);
+        mmd_quaternion_multiply(turn, posed->world_rotation, posed->world_rotation);
+        posed = next;
     }
-    s->stale = first;
 }
 
-static void turn_chain(solve *s)
+/* Takes the own rotations of links that have swung, from the follower `first` on. */
+static void settle(solve *s, size_t first)
 {
-    for (size_t i = s->stale; i + 1 < s->solver->inner_followers; i++)
-        mmd_turn_bone(s->frame, s->solver->inner_follower[i]);
-    s->stale = s->solver->inner_followers;
+    for (size_t k = 0; k < s->solver->link_count; k++) {
+        const mmd_rig_link *link = &s->solver->links[k];
+        mmd_posed_bone *posed = &s->frame->bones[link->bone];
+        int32_t parent = s->frame->rig->bones[link->bone].parent;
+        double inverse[4] = {0, 0, 0, 1};
+        if (!s->swung[k] || link->first_follower < first)
+            continue;
+        s->swung[k] = false;
+        if (parent >= 0)
+            mmd_quaternion_conjugate(s->frame->bones[parent].world_rotation, inverse);
+        mmd_quaternion_multiply(inverse, posed->world_rotation, posed->own_rotation);
+        mmd_quaternion_normalize(posed->own_rotation);
+        memcpy(posed->memory, posed->own_rotation, sizeof posed->memory);
+    }
+}
+
+/* Places what hangs on the k-th link, which has turned. */
+static void follow(solve *s, size_t k)
+{
+    const mmd_rig_solver *solver = s->solver;
+    const mmd_rig_link *link = &solver->links[k];
+    size_t first = link->first_follower;
+    if (!solver->chain) {
+        refresh(s->frame, solver->inner_follower + first, solver->inner_followers - first);
+        return;
+    }
+    /* Its own place depends on bones before it only: it is current once it was turned. */
+    if (!s->turned[k])
+        mmd_move_bone(s->frame, link->bone);
+    place_chain(s, first);
 }
 
 /* Turns one link. False when the whole solve is to end. */
@@ -287,32 +352,37 @@ static bool solve_link(solve *s, size_t k, bool first_half)
 {
     const mmd_rig_solver *solver = s->solver;
     const mmd_rig_link *link = &solver->links[k];
-    size_t first = link->first_follower;
     mmd_frame *frame = s->frame;
+    bool single = link->limited && link->single_axis >= 0 && first_half;
+    bool fixed = !single && frame->rig->bones[link->bone].has_axis;
+    bool swings = solver->chain && s->turned[k];
+    swing by = {.factor = 0};
     double turn[4];
-    swing free = {.factor = 0};
     sight aim;
-    if (first > s->stale)
-        turn_chain(s);
     if (link->bone == solver->effector || !take_aim(frame, solver, link->bone, &aim))
         return true;
     /* The end of docs/mmd-behaviour.md#ik-solve: directions 1e-7 apart, squared. */
     if (2 * (aim.length - aim.dot) < 1e-7 * aim.length)
         return false;
-    if (!step(frame, link, &aim, first_half, turn, &free))
+    if (!single && !fixed && !swing_freely(link, &aim, &by))
         return true;
-    turn_link(frame, link, turn, first_half, !s->turned[k]);
-    if (!solver->chain) {
-        refresh(frame, solver->inner_follower + first, solver->inner_followers - first);
-    } else if (!s->turned[k]) {
-        /* Its own position depends on bones before it only: from here on it is current. */
-        mmd_move_bone(frame, link->bone);
-        place_chain(s, first);
-    } else if (link->limited || frame->rig->bones[link->bone].has_axis) {
-        place_chain(s, first);
-    } else {
-        swing_chain(s, first, &free);
+    if (!single && !fixed && swings && !link->limited) {
+        swing_chain(s, link->first_follower, &by);
+        s->swung[k] = true;
+        return true;
     }
+    settle(s, link->first_follower);
+    if (single)
+        turn_about_single(frame, link, &aim, turn, &by);
+    else if (!fixed)
+        turn_by(&by, of_parent(frame, link->bone, by.axis), turn);
+    else if (!turn_about_fixed(frame, link, &aim, turn))
+        return true;
+    bool kept = turn_link(frame, link, turn, first_half, !s->turned[k]);
+    if (single && swings && kept)
+        swing_chain(s, link->first_follower, &by);
+    else
+        follow(s, k);
     s->turned[k] = true;
     return true;
 }
@@ -325,10 +395,11 @@ void mmd_ik_solve(mmd_frame *frame, const mmd_rig_solver *solver)
     mmd_quaternion_identity(frame->bones[solver->effector].append_rotation);
     /* The first step measures the effector where it was left: it is not placed again before,
        docs/mmd-behaviour.md#ik-stale-effector. */
-    solve s = {.frame = frame, .solver = solver, .stale = solver->inner_followers};
+    solve s = {.frame = frame, .solver = solver};
     bool going = true;
     for (int32_t i = 0; going && i < solver->iterations; i++)
         for (size_t k = 0; going && k < solver->link_count; k++)
             going = solve_link(&s, k, i < solver->iterations / 2);
+    settle(&s, 0);
     refresh(frame, solver->follower, solver->followers);
 }
