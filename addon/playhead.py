@@ -9,10 +9,17 @@ import bpy
 
 from . import actions
 
+_unseen = False  # while `go_to` evaluates a frame for its poses alone
+
 
 def stretch(scene: bpy.types.Scene) -> float:
     """Frames of animation per frame of the scene."""
     return scene.render.frame_map_old / scene.render.frame_map_new
+
+
+def is_unseen(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Whether nobody will see what is evaluated now. Renders are never meant: they run beside it."""
+    return _unseen and depsgraph.mode == "VIEWPORT"
 
 
 def time(scene: bpy.types.Scene) -> float:
@@ -38,9 +45,15 @@ class Playhead:
             if self._values.restore():
                 self._context.view_layer.update()
 
-    def go_to(self, frame: float) -> None:
+    def go_to(self, frame: float, unseen: bool = False) -> None:
+        """`unseen`: viewports are drawn at other times only; live meshes may stay as they are."""
+        global _unseen
         whole = math.floor(frame)
-        self._scene.frame_set(whole, subframe=frame - whole)
+        _unseen = unseen
+        try:
+            self._scene.frame_set(whole, subframe=frame - whole)
+        finally:
+            _unseen = False
 
 
 class Values:

@@ -59,19 +59,27 @@ def played(motion: Motion, armature: bpy.types.Object, settings: motion_source.S
     troubles.pop(armature.name, None)
     if settings.physics is None:
         return motion
-    cache = read(bpy.path.abspath(armature.mmdskin.physics_cache))
-    if cache is None:
-        trouble = not_yet()
-    elif cache.made_of != made_of(motion, settings) or not fits(cache, motion.rig.pmx):
+    cache, trouble = of(armature)
+    if cache is not None:
+        if cache.made_of == made_of(motion, settings) and fits(cache, motion.rig.pmx):
+            return motion.with_poses(functools.partial(_posed, motion, cache))
         trouble = changed()
-    else:
-        return motion.with_poses(functools.partial(_posed, motion, cache))
     troubles[armature.name] = trouble
     return motion
 
 
-def not_yet() -> str:
-    return tr("Not simulated yet: choose Simulate")
+def of(armature: bpy.types.Object) -> tuple[Cache | None, str]:
+    """What was simulated for an armature object; where nothing can be read, the sentence why."""
+    path = bpy.path.abspath(armature.mmdskin.physics_cache)
+    if not path:
+        return None, tr("Not simulated yet: choose Simulate")
+    found = read(path)
+    if found is not None:
+        return found, ""
+    file = os.path.basename(path)
+    if not os.path.exists(path):
+        return None, tr("'{file}' is not there any more: simulate again", file=file)
+    return None, tr("'{file}' cannot be read: simulate again", file=file)
 
 
 def changed() -> str:

@@ -106,7 +106,7 @@ class Run:
         done = 0
         with playhead.Playhead(self._context) as head:
             for place in range(self._count):
-                head.go_to((self._first + place / self._rate) / self._stretch)
+                head.go_to((self._first + place / self._rate) / self._stretch, unseen=True)
                 self._add(run)
                 frames = math.floor(place / self._rate / self._stretch + 1e-6) + 1
                 yield min(frames, self.frames) - done
@@ -143,7 +143,7 @@ class _Playing:
     def __init__(self, solver, armature, strict):
         self._solver, self._armature, self._strict = solver, armature.original, strict
         self._name = armature.name
-        self._cache = cache.read(bpy.path.abspath(armature.mmdskin.physics_cache))
+        self._cache, self._missing = cache.of(armature)
         self._inputs = Inputs(solver, cache.moved_bones(solver.rig.pmx))
         self._known = None  # number of a change, and the trouble that there was then
         if not strict:
@@ -175,7 +175,7 @@ class _Playing:
     def _trouble(self):
         found = self._cache
         if found is None:
-            return cache.not_yet()
+            return self._missing
         wanted = _made_of(self._solver, self._armature, self._inputs)
         if found.made_of.rpartition(" ")[0] != wanted.rpartition(" ")[0] or found.given is None:
             return cache.changed()

@@ -16,6 +16,7 @@ from .. import (
     ik_source,
     mmd_tools,
     motion_source,
+    playhead,
     pose_source,
     rest_bones,
     scene_model,
@@ -109,6 +110,8 @@ def tick_in_time(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: fl
 
 def _tick(mesh, depsgraph, frame, by_motion):
     attribute = obj = None
+    if playhead.is_unseen(depsgraph):
+        return getattr(mesh, PROPERTY)
     try:
         if not mesh.is_evaluated:
             return 0.0

@@ -341,7 +341,7 @@ class Simulates(Hair, MotionCase):
                     with open(self.file, "wb") as file:
                         file.write(content)
                 self.armature.mmdskin.motion_start = 0
-                self.assert_plain("Not simulated yet")
+                self.assert_plain("cannot be read: simulate again")
 
     def test_what_is_missing_is_told(self):
         settings = self.armature.mmdskin

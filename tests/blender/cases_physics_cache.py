@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A simulation is found again where it may be, and told where it is not."""
+
+import os
+import shutil
+
+import bpy
+from cases_physics_keys import Keyed, addon
+
+
+class Kept(Keyed):
+    def setUp(self):
+        super().setUp()
+        self.settings.preview = True
+        self.simulate()
+
+    def test_moves_with_the_blend(self):
+        bpy.ops.wm.save_mainfile()
+        folder = os.path.join(self.folder, "他所")
+        os.mkdir(folder)
+        moved = [shutil.move(path, folder) for path in (self.blend, self.file)]
+        self.reopen(moved[0])
+        self.assert_shows((11, 4))
+
+    def test_is_told_where_the_blend_has_moved_alone(self):
+        bpy.ops.wm.save_mainfile()
+        folder = os.path.join(self.folder, "他所")
+        os.mkdir(folder)
+        self.reopen(shutil.move(self.blend, folder))
+        self.assert_plain(f"'{os.path.basename(self.file)}' is not there any more")
+        self.simulate()
+        self.assert_shows((11,))
+        self.assertEqual(sorted(os.listdir(folder)), sorted(["踊り.blend", self.cache_name]))
+
+    def test_the_model_file_may_have_another_name(self):
+        self.path = shutil.move(self.path, os.path.join(self.folder, "改名.pmx"))
+        self.settings.model_path = self.path
+        self.assert_shows((11,))
+
+    def test_scenes_with_other_ranges(self):
+        first = bpy.context.window.scene
+        bpy.ops.scene.new(type="LINK_COPY")
+        self.addCleanup(lambda: bpy.data.scenes.remove(second))
+        second = bpy.context.window.scene
+        second.frame_end = 8
+        self.assert_shows((8,))
+        self.simulate()
+        self.assert_shows((0, 8))
+        bpy.context.window.scene = first
+        self.assert_shows((5,))
+        self.assert_plain("Only frames 0 to 8 are simulated")
+        self.simulate()
+        self.assert_shows((11,))
+        bpy.context.window.scene = second
+        self.assert_shows((8,))
+
+    @property
+    def cache_name(self):
+        return os.path.basename(self.file)
+
+    def reopen(self, path):
+        names = self.mesh.name, self.armature.name
+        bpy.ops.wm.open_mainfile(filepath=path)
+        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        self.assertEqual(addon().preview.tick.errors, {})
