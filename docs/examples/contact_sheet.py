@@ -18,8 +18,8 @@ import mmdskin
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-CELL = 240, 330  # pixels
-PAIRS = 4  # in a row
+CELL = 310, 330  # pixels
+PAIRS = 3  # in a row
 PICTURES = 12
 HELD, SECOND = 150, 30  # frames at the end, and of them the last
 FLOOR, INK = (190, 195, 205), (70, 75, 85)

@@ -3,6 +3,7 @@
 
 import os
 import sys
+from unittest import mock
 
 import bpy
 import fingerprint
@@ -406,6 +407,16 @@ class Scene(Keyed):
         self.simulate()
         self.settings.physics_cache = ""
         self.assert_as_before(before)
+
+    def test_live_meshes_rest_meanwhile(self):
+        tick, playhead = addon().preview.tick, addon().playhead
+        with mock.patch.object(tick, "_show", wraps=tick._show) as show:
+            self.simulate()
+        self.assertLess(show.call_count, 5)  # of 31 places
+        with self.assertRaises(OverflowError), playhead.Playhead(bpy.context) as head:
+            head.go_to(1e20, unseen=True)
+        self.assertFalse(playhead._unseen)
+        self.assert_shows((3, 11))
 
     def test_escape(self):
         before = self.state()

@@ -64,7 +64,7 @@ def test_a_sheet_shows_pairs_and_a_table(gl, example, tmp_path, capsys, monkeypa
     )
     page = np.asarray(Image.open(path)).astype(int)
     width, height = example.CELL
-    assert page.shape == (height + 12, 4 * (2 * width + 12), 3)
+    assert page.shape == (height + 12, 3 * (2 * width + 12), 3)
     for column in range(2):
         left = column * (2 * width + 12) + 6
         pair = page[30:, left : left + 2 * width].reshape(-1, 2, width, 3).transpose(1, 0, 2, 3)
