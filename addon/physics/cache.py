@@ -45,13 +45,14 @@ class Cache(NamedTuple):
     first: float
     rate: float  # places of each frame
     bones: np.ndarray  # (K,) numbers
-    heads: np.ndarray  # (F, K, 3) float32
+    pivots: np.ndarray  # (K, 3) float32: a point of each bone, at rest
+    points: np.ndarray  # (F, K, 3) float32: where it is
     turns: np.ndarray  # (F, K, 4) float32 w x y z
     given: Given | None = None  # None of a motion, which stands in `made_of`
 
     @property
     def last(self) -> float:
-        return self.first + (len(self.heads) - 1) / self.rate
+        return self.first + (len(self.points) - 1) / self.rate
 
 
 def played(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
@@ -124,13 +125,39 @@ def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
 
 def places(
     pmx: "mmdskin.Model", bones: np.ndarray, matrices: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Heads and turns, as in Cache, of the bones' matrices (F, K, 4, 4)."""
-    chosen = matrices.astype(np.float64)
-    turned = np.einsum("fkij,kj->fki", chosen[..., :3, :3], _rest_heads(pmx, bones))
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pivots, points and turns, as in Cache, of the bones' matrices (F, K, 4, 4)."""
+    pivots, chosen = _pivots(pmx, bones), matrices.astype(np.float64)
+    points = np.einsum("fkij,kj->fki", chosen[..., :3, :3], pivots) + chosen[..., :3, 3]
     turns = [quaternions.of(chosen[:, k, :3, :3]) for k in range(len(bones))]
-    heads = turned + chosen[..., :3, 3]
-    return heads.astype(np.float32), np.stack(turns, axis=1).astype(np.float32)
+    return pivots, points.astype(np.float32), np.stack(turns, axis=1).astype(np.float32)
+
+
+def _pivots(pmx, bones):
+    """(K, 3) float32 of points that go straight from step to step.
+
+    As bodies do: the middle of the one that moves a bone, or the bone from which it hangs. Bones
+    that bodies only turn have their heads.
+    """
+    drivers = {body.bone: body for body in pmx.rigid_bodies if body.mode != "follow_bone"}
+    moved, known = set(bones.tolist()), dict[int, tuple]()
+
+    def hangs(number):
+        bone = pmx.bones[number]
+        return number not in drivers and bone.parent in moved and not bone.append
+
+    def own(number):
+        body, bone = drivers.get(number), pmx.bones[number]
+        turns = body and body.mode == "physics_and_bone" and bone.parent not in drivers
+        return body.position if body and not turns else bone.position
+
+    for number in bones.tolist():
+        path = [number]
+        while path[-1] not in known and hangs(path[-1]):
+            path.append(pmx.bones[path[-1]].parent)
+        pivot = known[path[-1]] if path[-1] in known else own(path[-1])
+        known.update(dict.fromkeys(path, pivot))
+    return np.array([known[number] for number in bones.tolist()], np.float32).reshape(-1, 3)
 
 
 def write(path: str, cache: Cache) -> None:
@@ -171,7 +198,8 @@ def _loaded(path, mtime, size):
             float(found["first"]),
             float(found["rate"]),
             found["bones"].astype(int),
-            found["heads"].astype(np.float32),
+            found["pivots"].astype(np.float32),
+            found["points"].astype(np.float32),
             found["turns"].astype(np.float32),
             given,
         )
@@ -179,14 +207,16 @@ def _loaded(path, mtime, size):
 
 
 def _is_sound(cache):
-    count, frames, given = len(cache.bones), len(cache.heads), cache.given
+    count, frames, given = len(cache.bones), len(cache.points), cache.given
     return (
         frames > 0
         and np.isfinite(cache.first)
         and 0 < cache.rate < np.inf
-        and cache.heads.shape == (frames, count, 3)
+        and cache.pivots.shape == (count, 3)
+        and cache.points.shape == (frames, count, 3)
         and cache.turns.shape == (frames, count, 4)
-        and bool(np.isfinite(cache.heads).all())
+        and bool(np.isfinite(cache.pivots).all())
+        and bool(np.isfinite(cache.points).all())
         and bool(np.isfinite(cache.turns).all())
         and (given is None or _is_sound_given(given, frames))
     )
@@ -215,31 +245,26 @@ def _posed(motion, cache, frames):
     matrices = motion.posed(frames)
     chosen = np.flatnonzero(frames >= cache.first)  # before the start nothing is simulated
     if len(chosen) and len(cache.bones):
-        simulated = matrices_at(cache, motion.rig.pmx, frames[chosen])
+        simulated = matrices_at(cache, frames[chosen])
         matrices[np.ix_(chosen, cache.bones)] = simulated
     return matrices
 
 
-def matrices_at(cache: Cache, pmx: "mmdskin.Model", frames: np.ndarray) -> np.ndarray:
+def matrices_at(cache: Cache, frames: np.ndarray) -> np.ndarray:
     """(F, K, 4, 4) of the cache's bones, at rest in time before its first frame and past its last."""
-    at = np.clip((frames - cache.first) * cache.rate, 0, len(cache.heads) - 1)
+    at = np.clip((frames - cache.first) * cache.rate, 0, len(cache.points) - 1)
     low = np.floor(at).astype(int)
-    high = np.minimum(low + 1, len(cache.heads) - 1)
+    high = np.minimum(low + 1, len(cache.points) - 1)
     share = (at - low)[:, None, None]
-    heads = cache.heads[low] * (1 - share) + cache.heads[high] * share
+    points = cache.points[low] * (1 - share) + cache.points[high] * share
     one, other = cache.turns[low].astype(np.float64), cache.turns[high]
     signs = np.where((one * other).sum(axis=-1, keepdims=True) < 0, -1, 1)
     turns = one * (1 - share) + other * signs * share
     rotations = quaternions.matrices(turns.reshape(-1, 4)).reshape(*turns.shape[:2], 3, 3)
     result = np.zeros((*turns.shape[:2], 4, 4), np.float32)
     result[..., :3, :3], result[..., 3, 3] = rotations, 1
-    rests = _rest_heads(pmx, cache.bones)
-    result[..., :3, 3] = heads - np.einsum("fkij,kj->fki", rotations, rests)
+    result[..., :3, 3] = points - np.einsum("fkij,kj->fki", rotations, cache.pivots)
     return result
-
-
-def _rest_heads(pmx, bones):
-    return np.array([pmx.bones[bone].position for bone in bones], np.float64).reshape(-1, 3)
 
 
 def _stat(path):

@@ -162,8 +162,7 @@ class _Playing:
             return
         cache.troubles.pop(self._name, None)
         if len(self._cache.bones):
-            pmx = self._solver.rig.pmx
-            matrices[self._cache.bones] = cache.matrices_at(self._cache, pmx, np.array([frame]))[0]
+            matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
 
     def _changed(self):
         """What is wrong with the cache at all frames, looked at again when keys have changed."""
@@ -214,7 +213,7 @@ def _signs(ones, others):
 
 def _is_given(found, locals_, values, frame):
     """Whether these values stood at a frame of the cache, as far as its places tell."""
-    given, count = found.given, len(found.heads)
+    given, count = found.given, len(found.points)
     at = min(max((frame - found.first) * found.rate, 0), count - 1)
     low = round(at)
     if abs(at - low) > _ON_PLACE:

@@ -252,8 +252,8 @@ class Live(Keyed):
             bpy.context.scene.frame_set(8, subframe=subframe)
             shown = scene.evaluated_positions(self.mesh)
             self.assertEqual(addon().physics.cache.troubles, {})
-            # Between places bones go straight, and the module's bodies do.
-            self.assert_close(shown, self.expected(8 + subframe), 0.01 * scene.SCALE)
+            # Blender's curves of a turn leave MMD's a little between keys.
+            self.assert_close(shown, self.expected(8 + subframe), 10 * BAR)
 
     def test_keys_that_have_changed_are_told(self):
         self.simulate()
@@ -413,7 +413,7 @@ class Scene(Keyed):
         with mock.patch.object(tick, "_show", wraps=tick._show) as show:
             self.simulate()
         self.assertLess(show.call_count, 5)  # of 31 places
-        with self.assertRaises(OverflowError), playhead.Playhead(bpy.context) as head:
+        with self.assertRaises(ValueError), playhead.Playhead(bpy.context) as head:
             head.go_to(1e20, unseen=True)
         self.assertFalse(playhead._unseen)
         self.assert_shows((3, 11))
