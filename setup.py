@@ -115,7 +115,7 @@ def options():
 mmdskin = Extension(
     "mmdskin",
     sources=files("csrc/core/*/*.c", "csrc/python/*.c", *GL_SOURCES),
-    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "shaders/*"),
+    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/platforms/*.py", "shaders/*"),
     include_dirs=["csrc", GENERATED.as_posix()],
     define_macros=[
         ("Py_LIMITED_API", "0x030a0000"),

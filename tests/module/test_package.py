@@ -2,6 +2,7 @@
 """The package as it is installed: its version and its types."""
 
 import importlib.metadata
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,3 +57,22 @@ def test_types_describe_the_module_as_it_is(tmp_path):
     command = [sys.executable, "-m", "mypy.stubtest", "mmdskin", "--concise"]
     result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
+
+
+def test_a_source_distribution_has_all_that_its_build_reads(tmp_path):
+    for name in ("csrc", "shaders"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+
+    def setup(folder, *words):
+        command = [sys.executable, "setup.py", "--quiet", *words]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+    setup(tmp_path, "sdist")
+    (packed,) = tmp_path.glob("dist/*.tar.gz")
+    shutil.unpack_archive(packed, tmp_path / "unpacked")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    setup(unpacked, "embed_shaders")
+    kept = {path.name for path in unpacked.rglob("*")}
+    assert {path.name for path in (ROOT / "csrc/core").rglob("*.[ch]")} <= kept
