@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Constraints by which Blender shows a model's IK and append while it is posed by hand.
 
-They have mmd_tools' names and forms. Appends do what docs/mmd-behaviour.md#append says, but for
-those marked local; Blender's IK solver is not MMD's, so chains come close.
+They have mmd_tools' names and forms. Appends do what docs/mmd-behaviour.md#append says; Blender's IK
+solver is not MMD's, so chains come close.
 """
 
 import itertools
 import math
 
 import numpy as np
+from mathutils import Matrix
 
 from ..rig_constraints import IK_LIMIT, LOCATION, ROTATION
 
 _MOST_TURNS = 8  # by which a bone follows another
+_SAME = 1e-6  # of axes and factors: nothing to turn or move
 _LEAST_LOOPS = 50  # MMD's solver takes larger steps
 _STIFFNESS = 0.8  # of a knee: some straight legs still fold at 0.6, feet fall short at 0.95
 _BEND = math.radians(0.8)  # of a leg that the solver bends further; with 0.5 some fold
@@ -58,37 +60,78 @@ def _is_above(records, bone, other):
 
 
 def _append(bone, source, append):
-    """What the source is turned and moved from its rest place, by the factor of the file."""
-    rest = abs(append.ratio) if append.rotation else 0.0
-    while rest > 0 and len(bone.constraints) < _MOST_TURNS:  # whole turns, then a part of one
-        constraint = _transform(bone, source, ROTATION, "ROTATION")
+    """What the source is turned and moved from its rest place, by the factor of the file.
+
+    With what its parents do where it is marked local (docs/mmd-behaviour.md#local-append).
+    """
+    space = "LOCAL_WITH_PARENT" if append.local else "LOCAL_OWNER_ORIENT"
+    axes = np.eye(3)
+    if append.local:  # which Blender has in the axes of the source alone
+        axes = np.array(bone.bone.matrix_local.inverted() @ source.bone.matrix_local)[:3, :3]
+    if append.rotation:
+        _append_rotation(bone, source, append.ratio, space, Matrix(axes))
+    if append.translation:
+        _append_translation(bone, source, append.ratio * axes, space)
+
+
+def _append_rotation(bone, source, ratio, space, axes):
+    is_turned = axes.to_quaternion().angle > _SAME
+    if is_turned:
+        _turn(_transform(bone, source, ROTATION, "ROTATION", space), axes)
+    rest = abs(ratio)
+    for _ in range(_MOST_TURNS):  # whole turns, then a part of one
+        constraint = _transform(bone, source, ROTATION, "ROTATION", space)
         # The same angles with the other sign, in the opposite order, are the inverse.
         constraint.from_rotation_mode = "XYZ"
-        constraint.to_euler_order = "XYZ" if append.ratio > 0 else "ZYX"
-        constraint.mix_mode_rot = "AFTER"
+        constraint.to_euler_order = "XYZ" if ratio > 0 else "ZYX"
         constraint.influence = min(rest, 1.0)
-        _map(constraint, "_rot", math.pi, math.copysign(1.0, append.ratio))
+        _map(constraint, "_rot", math.pi, [math.copysign(1.0, ratio)] * 3)
         rest -= 1.0
-    if append.translation:
-        _map(_transform(bone, source, LOCATION, "LOCATION"), "", 1.0, append.ratio)
+        if rest <= 0:
+            break
+    if is_turned:
+        _turn(_transform(bone, source, ROTATION, "ROTATION", space), axes.inverted())
 
 
-def _transform(bone, source, name, kind):
+def _append_translation(bone, source, factors, space):
+    """`factors`: (3, 3) from the source's translation to that of the bone."""
+    for shift in range(3):  # a constraint takes each axis from one of the source's
+        order = [0, 1, 2][shift:] + [0, 1, 2][:shift]
+        taken = [float(factors[i, order[i]]) for i in range(3)]
+        if any(abs(factor) > _SAME for factor in taken):
+            constraint = _transform(bone, source, LOCATION, "LOCATION", space)
+            for axis, i in zip("xyz", order, strict=True):
+                setattr(constraint, f"map_to_{axis}_from", "XYZ"[i])
+            _map(constraint, "", 1.0, taken)
+
+
+def _transform(bone, source, name, kind, space):
     constraint = bone.constraints.new("TRANSFORM")
     constraint.name = name
     constraint.target, constraint.subtarget = bone.id_data, source.name
-    # Turned into the axes of the bone that follows, whatever its own are.
-    constraint.target_space, constraint.owner_space = "LOCAL_OWNER_ORIENT", "LOCAL"
+    constraint.target_space, constraint.owner_space = space, "LOCAL"
     constraint.use_motion_extrapolate = True
     constraint.map_from = constraint.map_to = kind
     constraint.map_to_x_from, constraint.map_to_y_from, constraint.map_to_z_from = "XYZ"
+    constraint.mix_mode_rot = "AFTER"
     return constraint
 
 
-def _map(constraint, suffix, whole, factor):
-    for axis, (side, sign) in itertools.product("xyz", (("min", -1), ("max", 1))):
+def _map(constraint, suffix, whole, factors):
+    for (axis, factor), (side, sign) in itertools.product(
+        zip("xyz", factors, strict=True), (("min", -1), ("max", 1))
+    ):
         setattr(constraint, f"from_{side}_{axis}{suffix}", sign * whole)
         setattr(constraint, f"to_{side}_{axis}{suffix}", sign * whole * factor)
+
+
+def _turn(constraint, rotation):
+    """Let the constraint turn its bone by a rotation (3, 3), whatever the source does."""
+    constraint.to_euler_order = "XYZ"
+    for (axis, angle), side in itertools.product(
+        zip("xyz", rotation.to_euler("XYZ"), strict=True), ("min", "max")
+    ):
+        setattr(constraint, f"to_{side}_{axis}_rot", angle)
 
 
 def _solve(goal, chained, ik, bones):

@@ -204,6 +204,24 @@ class Appends(Rig):
         self.pose({"センター": turn})
         self.assert_turned("先", self.of_mmd({"センター": turn})["先"], 0.05)
 
+    def test_those_marked_local_follow_the_parents_of_their_source_too(self):
+        turn = Quaternion(Vector((0.3, 1, -0.5)).normalized(), 0.9)
+        own = Quaternion(Vector((1, 0.2, 0.4)).normalized(), 0.5)
+        for ratio in (1.0, -0.6, 1.7):
+            pmx = legged()
+            pmx.bones[12].append = pmx.bones[13].append = None
+            for number, parts in ((9, (True, False)), (14, (False, True)), (10, (True, True))):
+                pmx.bones[number].append = pmx_file.Append(12, ratio, *parts, True)
+                pmx.bones[number].parent, pmx.bones[number].layer = -1, 3
+            pmx.bones[9].fixed_axis = None
+            self.open(pmx)
+            values = {"センター": turn, "逆": own, "左腕捩": own, "隠れ": own}
+            self.pose(values)
+            self.pose({"半分": (1, 2, -0.5)})
+            expected = self.of_mmd({**values, "半分": (1, 2, -0.5)})
+            for name in ("左腕捩", "移動", "隠れ"):
+                self.assert_close(self.shown(name), expected[name], 1e-4, f"{name} {ratio}")
+
     def test_no_bone_waits_for_what_hangs_on_it(self):
         pmx = legged()
         pmx.bones[0].append = pmx_file.Append(13, 1.0)
