@@ -76,17 +76,22 @@ class MotionPoses:
                 self.moves_scene = True
 
     def matrices(self, frames, depsgraph):
-        return self._motion.matrices(self._bones, np.asarray(frames, np.float64))
+        return self._motion.matrices(self._bones, _times(frames, depsgraph))
 
     def key_values(self, part, frames, depsgraph):
         held = part.scene_values(depsgraph)
         if part.pinned is not None or not len(part.keys):
             return np.tile(held, (len(frames), 1))
-        values = self._motion.key_values(part.keys, np.asarray(frames, np.float64))
+        values = self._motion.key_values(part.keys, _times(frames, depsgraph))
         return np.where(self._known(part), values, held).astype(np.float32)
 
     def _known(self, part):
         return np.asarray(self._motion.known_keys(part.keys), bool)
+
+
+def _times(frames, depsgraph):
+    """Where frames of the scene lie in animation."""
+    return np.asarray(frames, np.float64) * playhead.stretch(depsgraph.scene)
 
 
 class Part:

@@ -69,7 +69,7 @@ def _append(bone, source, append):
     if append.local:  # which Blender has in the axes of the source alone
         axes = np.array(bone.bone.matrix_local.inverted() @ source.bone.matrix_local)[:3, :3]
     if append.rotation:
-        _append_rotation(bone, source, append.ratio, space, Matrix(axes))
+        _append_rotation(bone, source, append.ratio, space, Matrix(axes.tolist()))
     if append.translation:
         _append_translation(bone, source, append.ratio * axes, space)
 

@@ -275,10 +275,10 @@ def _joined(curves, frames, values, bends):
 
 
 def _write_bent(curves, frames, values, bends, handles):
-    """Keyframes with `handles(frames, values, bends)`; a single one where the values never change."""
+    """Keyframes with `handles(frames, values, bends)`; both ends where the values never change."""
     frames, values, bends = _joined(curves, frames, values, bends)
     if (values == values[0]).all():
-        frames, values = frames[:1], values[:1]
+        frames, values = _ends(frames), _ends(values)
         found = [bezier.outer_handles(frames, column) for column in values.T]
     else:
         found = handles(frames, values, bends)
@@ -290,6 +290,12 @@ def _write_bent(curves, frames, values, bends, handles):
 
 
 def _write(curve, frames, values):
-    """Linear keyframes; a single one where the value never changes."""
-    count = 1 if (values == values[0]).all() else len(frames)
-    actions.write(curve, frames[:count], values[:count])
+    """Linear keyframes; both ends where the value never changes."""
+    if (values == values[0]).all():
+        frames, values = _ends(frames), _ends(values)
+    actions.write(curve, frames, values)
+
+
+def _ends(rows):
+    """Of what never changes; a later motion goes on from the last."""
+    return rows[:: max(len(rows) - 1, 1)]

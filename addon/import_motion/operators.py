@@ -16,6 +16,7 @@ from .. import (
     model_file,
     motion_source,
     physics_settings,
+    playhead,
     properties,
     registration,
 )
@@ -158,8 +159,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         frames = self.frame_start + track.frames / motion_source.speed(self._settings(scene))
         camera.add(context, track, frames, self.scale)
         if self.extend_range:
-            last = min(math.floor(frames[-1]), properties.FRAMES["max"])
-            scene.frame_end = max(scene.frame_end, last)
+            scene.frame_end = max(scene.frame_end, _last_frame(scene, frames[-1]))
         self.report({"INFO"}, tr("Added a camera with {count} keys", count=len(frames)))
 
     def _move_model(self, context):
@@ -434,7 +434,12 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
 
     def _extend(self, noted, source, scene):
         if self.extend_range:
-            noted.extend(scene, min(math.floor(source.scene_range[1]), properties.FRAMES["max"]))
+            noted.extend(scene, _last_frame(scene, source.scene_range[1]))
+
+
+def _last_frame(scene, time):
+    """The frame of the scene by which animation has reached a time."""
+    return min(math.floor(time / playhead.stretch(scene)), properties.FRAMES["max"])
 
 
 def _menu(self, context):

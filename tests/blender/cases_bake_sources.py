@@ -90,6 +90,22 @@ class Motion(MotionCase):
         self.bake(**self.files() | {"motion_real_time": True})
         self.assert_plays({frame: frame / 2 for frame in (1, 2, 5, 16)})
 
+    def test_goes_with_stretched_time_as_live(self):
+        render = bpy.context.scene.render
+        render.frame_map_old, render.frame_map_new = 100, 50
+        self.addCleanup(setattr, render, "frame_map_old", 100)
+        self.addCleanup(setattr, render, "frame_map_new", 100)
+        played = {frame: 2 * frame for frame in (1, 2, 5, 8)}
+        for name, value in self.files().items():
+            setattr(self.armature.mmdskin, name, value)
+        self.armature.mmdskin.preview = True
+        self.assert_plays(played)
+        for target, _ in TARGETS[:2]:
+            with self.subTest(target):
+                self.bake(target, frame_end=8, **self.files())
+                self.assert_plays(played)
+                bpy.ops.mmdskin.clear_bake()
+
     def test_does_not_move_the_scene(self):
         seen = []
         bpy.app.handlers.frame_change_post.append(lambda *_: seen.append(1))

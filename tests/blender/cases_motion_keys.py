@@ -146,11 +146,12 @@ class OwnKeys(OwnCase):
         self.assertEqual(counts["あ"], 5)
         self.assertEqual(counts["い"], 5)
 
-    def test_what_never_moves_has_one_keyframe(self):
+    def test_what_never_moves_has_keyframes_at_its_ends(self):
         bones = [k._replace(translation=(0, 1, 0)) for k in self.keys.bones]
         path = self.write("still.vmd", motion_file.write_vmd(motion_file.Keys("", bones, [])))
         self.imported(path)
-        self.assertEqual(self.keyed('pose.bones["腕.L"].location'), {1})
+        ends = {FRAMES[0] + 1, FRAMES[-1] + 1}
+        self.assertEqual(self.keyed('pose.bones["腕.L"].location'), ends)
         self.assertEqual(len(self.keyed('pose.bones["腕.L"].rotation_quaternion')), 4)
 
     def test_at_another_rate(self):
@@ -300,6 +301,17 @@ class Merged(OwnCase):
                 (0, 1, None),
                 (20, 5, motion_file.block([(100, 5, 120, 60)] * 4)),
             )
+        ]
+        for part in keys:
+            path = self.write("part.vmd", motion_file.write_vmd(part))
+            self.imported(path, frame_start=0)
+        for frame in range(21):
+            self.assert_keys_stand(laid(*keys), frame)
+
+    def test_what_did_not_move_waits_until_its_last_key(self):
+        keys = [
+            motion_file.Keys(bones=[motion_file.BoneKey("左腕", *one) for one in of_part])
+            for of_part in (((0, (1, 2, 0)), (5, (1, 2, 0)), (10, (1, 2, 0))), ((20, (5, 0, 3)),))
         ]
         for part in keys:
             path = self.write("part.vmd", motion_file.write_vmd(part))

@@ -93,6 +93,14 @@ class Merge(ImportCase):
         self.assert_plays((1, 9, 10, 15, 16))
         self.assertIn(1.0, [x for x, _ in self.points("足ＩＫ.R")])
 
+    def test_what_did_not_move_waits_until_the_first_ends(self):
+        still = key(ARM, 0, 5)
+        self.first = motion_file.Keys("still", [still, still._replace(frame=10)], [])
+        path = self.write("first.vmd", motion_file.write_vmd(self.first))
+        self.imported(path, replace=True)
+        self.merge(motion_file.Keys("arm", [key(ARM, 0, 7), key(ARM, 5, 9)], []), shift=20)
+        self.assert_plays((1, 4, 8, 11, 21, 23, 26))
+
     def test_a_second_that_ends_earlier_holds_its_last_key(self):
         self.merge(faster(self.scene.pmx))
         self.assert_plays((1, 4, 6, 16))
