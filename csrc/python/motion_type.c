@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pose/binding.h"
-#include "python/arrays.h"
 #include "python/pose_arguments.h"
 #include "python/records.h"
 #include "python/tracks.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/physics/islands.h"
 
-#include "core/physics/body.h"
-
 void mmd_islands_reset(size_t *islands, size_t body_count)
 {
     for (size_t i = 0; i < body_count; i++)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/physics/notes.h"
 
-#include "core/physics/body.h"
-
 #include <stdio.h>
 
 static void note(mmd_notes *notes, mmd_note_kind kind, size_t place, mmd_note found)

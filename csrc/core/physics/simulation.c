@@ -6,7 +6,6 @@
 #include "core/base/numbers.h"
 #include "core/physics/islands.h"
 #include "core/physics/simulation_run.h"
-#include "core/physics/vector.h"
 
 #include <math.h>
 
