@@ -82,7 +82,7 @@ def _limbs(world):
         hip, knee, ankle = (flip * np.array(place) for place in (s.HIP, s.KNEE, s.ANKLE))
         _limb(world, f"{side}腕", f"{english} arm", f"{side}腕", arm, elbow, 0.5)
         _limb(world, f"{side}ひじ", f"{english} elbow", f"{side}ひじ", elbow, wrist, 0.45)
-        _limb(world, f"{side}足", f"{english} leg", f"{side}足D", hip, knee, 0.85)
+        _limb(world, f"{side}足", f"{english} leg", f"{side}足D", hip, knee, 1.0)
         _limb(world, f"{side}ひざ", f"{english} knee", f"{side}ひざD", knee, ankle, 0.6)
 
 
