@@ -3,7 +3,7 @@
 
     class FormatError(ValueError): offset, section   # errors.c
     class BackendError(RuntimeError)
-    class Model                            # model_type.c, names.c, pose.c and morphs.c
+    class Model                            # model_type.c, names.c, pose.c, morphs.c, named_values.c
     class Mesh, Motion, World              # mesh_type.c, motion_type.c and tracks.c, world.c
     class Simulation                       # simulation.c; Physics in physics.c
     Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple

@@ -2,12 +2,13 @@
 #ifndef MMD_PY_NAMES_H
 #define MMD_PY_NAMES_H
 
-#include "python/arrays.h"
 #include "python/state.h"
 
-/* Local values (F,B,3) and (F,B,4) of a dict {name: (translation, rotation)}; `batch`: whether any
-   of them has an axis of frames. The other bones are at rest. */
-bool mmd_named_bones(PyObject *model, PyObject *given, mmd_array *translations,
-                     mmd_array *rotations, size_t *frames, bool *batch);
+/* "bone" and "morph", by mmd_named. */
+extern const char *const mmd_named_words[];
+
+/* The index of the item of this name, an int, borrowed; NULL with KeyError, or TypeError for what
+   is no name. */
+PyObject *mmd_named_number(PyObject *model, mmd_named kind, PyObject *name);
 
 #endif

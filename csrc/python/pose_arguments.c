@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "python/pose_arguments.h"
 
-#include "python/names.h"
+#include "python/named_values.h"
 
 bool mmd_model_check(mmd_state *state, PyObject *model)
 {

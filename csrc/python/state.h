@@ -104,7 +104,7 @@ PyObject *mmd_py_render(PyObject *module, PyObject *args, PyObject *kwargs);
 /* A method of Motion, in camera.c. */
 PyObject *mmd_py_camera_at(PyObject *motion, PyObject *frames);
 
-/* Methods of Model, in names.c. */
+/* Methods of Model, in names.c and named_values.c. */
 PyObject *mmd_py_bone(PyObject *model, PyObject *name);
 PyObject *mmd_py_morph(PyObject *model, PyObject *name);
 PyObject *mmd_py_sliders(PyObject *model, PyObject *weights);
