@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import os
 import sys
+import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +33,7 @@ LOADERS = {
     ".vmd": mmdskin.load_motion,
     ".vpd": mmdskin.load_motion,
 }
-PART_CHUNKS = 4  # in a task: a tenth of a second, of which Dask's scheduler takes a twentieth
+PART_CHUNKS = 16  # in a task at most: half a second, of which Dask's scheduler takes a hundredth
 zarr.config.set({"array.write_empty_chunks": True})  # or it compares all values with NaN first
 
 
@@ -118,11 +119,24 @@ def plan(pair, settings):
     written, length = group["written"][:], chunk_length(group)
     there = sum(len(frames[i * length : (i + 1) * length]) for i in np.flatnonzero(written))
     missing = np.flatnonzero(written == 0).tolist()
-    starts = range(0, len(missing), PART_CHUNKS)
-    parts = [Part(pair, missing[start : start + PART_CHUNKS]) for start in starts]
     tracks = len(motion.bones) + len(motion.morphs)
     stands = tracks == len(unmatched.bones) + len(unmatched.morphs)
-    return Plan(parts, there, "the motion names no bone or morph of the model" if stands else "")
+    return Plan(
+        divide(pair, missing),
+        there,
+        "the motion names no bone or morph of the model" if stands else "",
+    )
+
+
+def divide(pair, chunks):
+    """Long parts first, which keep an engine's own work small, then shorter ones, so that all
+    workers end together."""
+    parts = []
+    while chunks:
+        count = min(PART_CHUNKS, max(2, len(chunks) // 4))
+        parts.append(Part(pair, chunks[:count]))
+        chunks = chunks[count:]
+    return parts
 
 
 def make(part, settings):
@@ -138,15 +152,27 @@ def make_chunk(group, model, motion, frames, number):
     length = chunk_length(group)
     span = slice(number * length, (number + 1) * length)
     pose = model.pose(motion, np.asarray(frames[span]), threads=1)  # a worker has one core
-    skinned = mmdskin.skin(model, pose, backend="cpu", threads=1)  # OpenGL rounds otherwise
+    out = mmdskin.Skinned(*room(len(pose.bone_matrices), len(model.positions)), None)
+    mmdskin.skin(model, pose, backend="cpu", out=out, threads=1)  # OpenGL rounds otherwise
     for name in ("positions", "normals"):
         array = group[name]
-        array[span] = getattr(skinned, name).astype(array.dtype, copy=False)
+        array[span] = getattr(out, name).astype(array.dtype, copy=False)
     group["written"][number] = 1  # each write shows whole or not at all, and this is the last
     return len(frames[span])
 
 
 # What tasks share
+
+kept = threading.local()
+
+
+def room(frames, vertices):
+    """Two arrays to skin into. Each thread keeps them: fresh memory costs more than skinning."""
+    shape = (2, frames, vertices, 3)
+    if getattr(kept, "arrays", None) is None or kept.arrays.shape != shape:
+        kept.arrays = None  # before there are others
+        kept.arrays = np.empty(shape, np.float32)
+    return kept.arrays
 
 
 @lru_cache(maxsize=4)

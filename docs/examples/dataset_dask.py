@@ -8,8 +8,17 @@ python dataset_dask.py /net/models /net/motions /net/dances.zarr --scheduler tcp
 import sys
 from itertools import islice
 
+import dask
 import dataset_chunks
 from distributed import Client, as_completed
+
+# How often Dask looks after itself. As it comes, that takes a tenth of the workers' time and more of
+# the scheduler's than the tasks do; a cluster of your own may have the same in its configuration.
+WATCH = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,
+}
 
 
 def on(client):
@@ -34,6 +43,12 @@ def on(client):
     return engine
 
 
+def local(workers, **options):
+    """A client of so many workers here; None: one a core."""
+    dask.config.set(WATCH)  # for good: workers that die are started again
+    return Client(n_workers=workers, threads_per_worker=1, **options)
+
+
 def main():
     arguments = dataset_chunks.parser("On Dask workers.")
     arguments.add_argument(
@@ -42,7 +57,7 @@ def main():
     arguments.add_argument("--workers", type=int, help="without a cluster; default: one a core")
     options = arguments.parse_args()
     if options.scheduler is None:
-        with Client(n_workers=options.workers, threads_per_worker=1) as client:
+        with local(options.workers) as client:
             return dataset_chunks.build(options, on(client))
     with Client(options.scheduler) as client:
         client.wait_for_workers(1)

@@ -15,8 +15,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from distributed import Client
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "examples"))
 import dataset_chunks  # noqa: E402
 import dataset_dask  # noqa: E402
@@ -53,7 +51,7 @@ def main(*files):
             shutil.copy(file, target)
         clients = {}
         for workers in (1, 2):
-            client = Client(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
+            client = dataset_dask.local(workers, dashboard_address=":0")
             clients[workers] = stack.enter_context(client)
         rates = {workers: [] for workers in clients}
         for _ in range(ROUNDS):
