@@ -152,7 +152,7 @@ static void a_heap_has_the_same_bits_everywhere(void)
     mmd_world *world = heap_new(7);
     if (!CHECK(world))
         return;
-    static double state[HEAP * 13], points[10 * 4 * (8 * HEAP + 64)];
+    static double state[HEAP * 13], points[10 * 4 * (9 * HEAP + 64)];
     size_t touched = 0;
     for (int i = 0; i < 200; i++) {
         CHECK(mmd_world_step(world, NULL, NULL));
@@ -163,7 +163,30 @@ static void a_heap_has_the_same_bits_everywhere(void)
         CHECK(isfinite(state[i]));
     CHECK(touched > 200 * 20 && touched < 200 * 1000);
     CHECK_INT(mmd_world_points(world, points), mmd_world_points(world, NULL));
-    CHECK_INT(hash_of(state, HEAP * 13), 0xd8980d090458dc60u);
+    CHECK_INT(hash_of(state, HEAP * 13), 0x211ad126a8a56e26u);
+    mmd_world_free(world);
+}
+
+/* Each body of the heap's chain hangs on the one before. */
+static void a_leash_holds_what_is_far_and_nothing_else(void)
+{
+    mmd_world *world = heap_new(7);
+    if (!CHECK(world))
+        return;
+    static double state[HEAP * 13];
+    mmd_world_state(world, state);
+    for (int i = 1; i <= HEAP / 2; i++)
+        state[i * 13] += 5.0 * (i % 3);
+    CHECK(mmd_world_set_state(world, state, NULL));
+    mmd_world_state(world, state);
+    uint64_t before = hash_of(state, HEAP * 13);
+    size_t joint;
+    CHECK(mmd_world_stretch(world, &joint) > 4);
+    CHECK(!mmd_world_leash(world, 1000, &joint));
+    mmd_world_state(world, state);
+    CHECK(hash_of(state, HEAP * 13) == before);
+    CHECK(mmd_world_leash(world, 2, &joint));
+    CHECK_NEAR(mmd_world_stretch(world, &joint), 2, 1e-9);
     mmd_world_free(world);
 }
 
@@ -172,5 +195,6 @@ void world_tests(void)
     RUN(elementary_functions_are_right);
     RUN(a_locked_link_follows);
     RUN(a_heap_has_the_same_bits_everywhere);
+    RUN(a_leash_holds_what_is_far_and_nothing_else);
     RUN(a_world_survives_every_failing_allocation);
 }

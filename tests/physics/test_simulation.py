@@ -72,12 +72,19 @@ def test_frames_between_steps_lie_between_them(chain, swing):
     assert np.abs(places[1::2] - places[:-1:2]).max() > 0.01
 
 
-@pytest.mark.parametrize("name", ["初音ミク.pmx", "巡音ルカ.pmx", "miku_v2.pmd"])
-def test_a_dance_is_the_same_in_slices_and_threads(name):
+DANCERS = pytest.mark.parametrize("name", ["初音ミク.pmx", "巡音ルカ.pmx", "miku_v2.pmd"])
+
+
+def dancer(name):
     path, dance = SHARED / f"models/{name}", SHARED / "models/realize_motion.vmd"
     if not path.is_file() or not dance.is_file():
         pytest.skip(f"{path} or {dance} is not there")
-    model, motion = mmdskin.load_model(path), mmdskin.load_motion(dance)
+    return mmdskin.load_model(path), mmdskin.load_motion(dance)
+
+
+@DANCERS
+def test_a_dance_is_the_same_in_slices_and_threads(name):
+    model, motion = dancer(name)
     whole = model.pose(motion, np.arange(40), physics=True)
 
     def slices(length):
@@ -461,6 +468,32 @@ def test_strain_is_how_far_joints_stand_beyond_their_limits():
     (note,) = simulation.notes
     assert note.startswith('joint 1 "j21" stands 16.')
     assert note.endswith(" units beyond its limits at frame 30")
+
+
+def farthest(simulation, last):
+    """Units beyond the limits of joints, of each step up to a frame."""
+    far = []
+    for step in range(2 * last + 1):
+        simulation.pose(step / 2)
+        far.append(simulation.strain[:, 0].max())
+    return np.array(far)
+
+
+@DANCERS
+def test_a_dancer_stays_in_one_piece(name):
+    far = farthest(mmdskin.Simulation(*dancer(name)), 600)
+    assert far.max() < 3 + 1e-9 and far.max() > 1
+
+
+def test_what_hangs_comes_along_when_its_bone_leaps(chain):
+    leap = [(0, 0, 0), (0, 0, 0), (40, 10, 0)]
+    motion = mmdskin.Motion.from_tracks([("root", [0, 10, 11], leap, None, None)])
+    simulation = mmdskin.Simulation(chain, motion)
+    far = farthest(simulation, 90)
+    assert abs(far.max() - 3) < 1e-9
+    assert far[:20].max() < 0.5 and far[120:].max() < 0.5
+    (note,) = simulation.notes
+    assert " is held at 3 units beyond its limits at frame 15" in note
 
 
 def test_members_say_what_it_was_made_of(chain, swing):

@@ -178,16 +178,18 @@ static void angular_row(const mmd_held_joint *joint, const mmd_body *bodies, con
     mmd_row_aim(row, bodies, nowhere, axis, back, held.target);
 }
 
-static double excess(const mmd_joint_axis axes[3], const double places[3])
+/* How far places are beyond limits. */
+static double excess(const mmd_joint_axis axes[3], const double places[3], double beyond[3])
 {
-    double beyond[3] = {0};
-    for (int i = 0; i < 3; i++)
-        if (axes[i].lower <= axes[i].upper)
-            beyond[i] = fmax(0, fmax(axes[i].lower - places[i], places[i] - axes[i].upper));
+    for (int i = 0; i < 3; i++) {
+        double within = fmin(fmax(places[i], axes[i].lower), axes[i].upper);
+        beyond[i] = axes[i].lower <= axes[i].upper ? places[i] - within : 0;
+    }
     return mmd_length3(beyond);
 }
 
-double mmd_joint_stretch(const mmd_held_joint *joint, const mmd_body *bodies)
+static double stretch(const mmd_held_joint *joint, const mmd_body *bodies, double axes[3][3],
+                      double beyond[3])
 {
     mmd_joint_frame a, b;
     double apart[3], places[3];
@@ -195,19 +197,47 @@ double mmd_joint_stretch(const mmd_held_joint *joint, const mmd_body *bodies)
     frame_place(&joint->frame_b, &bodies[joint->b], &b);
     mmd_subtract3(b.position, a.position, apart);
     mmd_untransform3(a.axes, apart, places);
-    return excess(joint->along, places);
+    memcpy(axes, a.axes, sizeof a.axes);
+    return excess(joint->along, places, beyond);
+}
+
+double mmd_joint_stretch(const mmd_held_joint *joint, const mmd_body *bodies)
+{
+    double axes[3][3], beyond[3];
+    return stretch(joint, bodies, axes, beyond);
+}
+
+bool mmd_joint_leash(const mmd_held_joint *joint, double most, mmd_body *bodies)
+{
+    double axes[3][3], beyond[3], way[3];
+    if (joint->hangs == MMD_HANGS_NONE)
+        return false;
+    bool hangs_b = joint->hangs == MMD_HANGS_B;
+    mmd_body *body = &bodies[hangs_b ? joint->b : joint->a];
+    double length = stretch(joint, bodies, axes, beyond);
+    if (!(length > most) || body->inverse_mass == 0)
+        return false;
+    double held[3];
+    mmd_copy3(body->state.position, held);
+    mmd_transform3(axes, beyond, way);
+    mmd_add_scaled3(way, (hangs_b ? -1 : 1) * (length - most) / length, held);
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(held[i]) <= MMD_FARTHEST))
+            return false;
+    mmd_copy3(held, body->state.position);
+    return true;
 }
 
 double mmd_joint_twist(const mmd_held_joint *joint, const mmd_body *bodies)
 {
     mmd_joint_frame a, b;
-    double angles[3], axes[3][3];
+    double angles[3], axes[3][3], beyond[3];
     frame_place(&joint->frame_a, &bodies[joint->a], &a);
     frame_place(&joint->frame_b, &bodies[joint->b], &b);
     euler_angles(&a, &b, angles, axes);
     for (int i = 0; i < 3; i++)
         angles[i] = nearer_angle(angles[i], &joint->about[i]);
-    return excess(joint->about, angles);
+    return excess(joint->about, angles, beyond);
 }
 
 size_t mmd_joint_rows(const mmd_held_joint *joint, const mmd_body *bodies, double step,

@@ -17,9 +17,13 @@ typedef struct mmd_joint_frame {
     double position[3], axes[3][3];
 } mmd_joint_frame;
 
+/* The body that a joint keeps on a leash: each is on one, of the first joint that names it. */
+typedef enum mmd_hangs { MMD_HANGS_NONE, MMD_HANGS_A, MMD_HANGS_B } mmd_hangs;
+
 typedef struct mmd_held_joint {
     size_t number; /* among all joints of the world's desc */
     size_t a, b;
+    mmd_hangs hangs;
     mmd_joint_frame frame_a, frame_b;
     mmd_joint_axis along[3], about[3];
 } mmd_held_joint;
@@ -32,6 +36,10 @@ double mmd_joint_stretch(const mmd_held_joint *joint, const mmd_body *bodies);
 
 /* The same about them, Euler angles: radians. */
 double mmd_joint_twist(const mmd_held_joint *joint, const mmd_body *bodies);
+
+/* Brings the body that hangs on it back to `most` units beyond its limits, as it is turned. Whether
+   it was farther. */
+bool mmd_joint_leash(const mmd_held_joint *joint, double most, mmd_body *bodies);
 
 /* The rows of this step, at most MMD_JOINT_ROWS; returns their number. */
 size_t mmd_joint_rows(const mmd_held_joint *joint, const mmd_body *bodies, double step,

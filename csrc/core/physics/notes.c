@@ -48,7 +48,8 @@ bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes)
 
 static bool of_joint(mmd_note_kind kind)
 {
-    return kind == MMD_NOTE_KIND || kind == MMD_NOTE_NOTHING || kind == MMD_NOTE_STRAIN;
+    return kind == MMD_NOTE_KIND || kind == MMD_NOTE_NOTHING || kind == MMD_NOTE_HELD ||
+           kind == MMD_NOTE_STRAIN;
 }
 
 static void write_what(mmd_note_kind kind, const mmd_note *known, char *text, size_t size)
@@ -69,6 +70,10 @@ static void write_what(mmd_note_kind kind, const mmd_note *known, char *text, si
         break;
     case MMD_NOTE_LOST:
         snprintf(text, size, "left the numbers at frame %g, and began anew at its bone",
+                 known->frame);
+        break;
+    case MMD_NOTE_HELD:
+        snprintf(text, size, "is held at %g units beyond its limits at frame %g", known->amount,
                  known->frame);
         break;
     case MMD_NOTE_STRAIN:

@@ -11,6 +11,7 @@ typedef enum mmd_note_kind {
     MMD_NOTE_MASS,
     MMD_NOTE_FAR,
     MMD_NOTE_LOST,
+    MMD_NOTE_HELD,
     MMD_NOTE_STRAIN,
     MMD_NOTE_ANEW,
     MMD_NOTE_COUNT

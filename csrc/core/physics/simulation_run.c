@@ -11,7 +11,10 @@ enum {
     STEPS_OF_WATCH = 30       /* between two looks at the joints' strain */
 };
 
-/* Units beyond its limits at which a joint is noted. Sound models reach 7 in quick dances. */
+/* Units beyond the limits of its joint at which a body is held: what hangs stays in one piece. */
+#define LEASH 3
+
+/* Those at which a joint is noted: it is pulled by more than the body that hangs on it. */
 #define STRAINED 10
 
 double mmd_run_frame(const mmd_simulation *simulation, double step)
@@ -178,9 +181,15 @@ static void contain(mmd_simulation *simulation, const mmd_stand *stands, double 
     memset(anew, 0, simulation->seats.body_count * sizeof *anew);
 }
 
-static void watch_joints(mmd_simulation *simulation, double frame)
+/* Holds what hangs in one piece, and tells of joints that keep straining. */
+static void hold_joints(mmd_simulation *simulation, double frame)
 {
     size_t joint;
+    bool held = mmd_world_leash(simulation->world, LEASH, &joint);
+    if (fmod(simulation->step, STEPS_OF_WATCH) != 0)
+        return;
+    if (held)
+        mmd_notes_joint(&simulation->notes, MMD_NOTE_HELD, joint, frame, LEASH);
     double stretch = mmd_world_stretch(simulation->world, &joint);
     if (stretch > STRAINED)
         mmd_notes_joint(&simulation->notes, MMD_NOTE_STRAIN, joint, frame, stretch);
@@ -242,11 +251,10 @@ void mmd_run_step(mmd_simulation *simulation)
                        mmd_world_bodies(simulation->world));
     mmd_world_advance(simulation->world);
     contain(simulation, stands, frame);
+    hold_joints(simulation, frame);
     mmd_run_keep_stands(simulation, stands);
     if (!simulation->is_given)
         mmd_checkpoints_visit(&simulation->checkpoints, simulation->world, simulation->step);
-    if (fmod(simulation->step, STEPS_OF_WATCH) == 0)
-        watch_joints(simulation, frame);
 }
 
 void mmd_run_go_back(mmd_simulation *simulation, double step, const void *world)

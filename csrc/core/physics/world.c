@@ -147,11 +147,25 @@ static bool has_two_ends(const mmd_joint *joint)
     return joint->body_a >= 0 && joint->body_b >= 0 && joint->body_a != joint->body_b;
 }
 
+/* On B, which the file's authors hang on A, where it moves and hangs on nothing yet. */
+static void hang_bodies(mmd_world *world, bool *hanging)
+{
+    for (size_t i = 0; i < world->joint_count; i++) {
+        mmd_held_joint *joint = &world->joints[i];
+        bool a = !hanging[joint->a] && world->bodies[joint->a].inverse_mass > 0;
+        bool b = !hanging[joint->b] && world->bodies[joint->b].inverse_mass > 0;
+        joint->hangs = b ? MMD_HANGS_B : a ? MMD_HANGS_A : MMD_HANGS_NONE;
+        if (joint->hangs != MMD_HANGS_NONE)
+            hanging[b ? joint->b : joint->a] = true;
+    }
+}
+
 static bool take_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
 {
     size_t count = desc->joint_order ? desc->joint_order_count : desc->joint_count;
     bool *seen = mmd_arena_alloc(&world->arena, desc->joint_count, sizeof *seen);
-    if (!seen)
+    bool *hanging = mmd_arena_alloc(&world->arena, desc->body_count, sizeof *hanging);
+    if (!seen || !hanging)
         return mmd_fail_memory(err);
     if (desc->joint_order && !check_order(desc, seen, err))
         return false;
@@ -169,6 +183,7 @@ static bool take_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error 
         joint->number = number;
         world->joint_count++;
     }
+    hang_bodies(world, hanging);
     return mmd_joint_order_init(&world->arena, world->body_count, world->joint_count,
                                 &world->order) ||
            mmd_fail_memory(err);
@@ -334,6 +349,17 @@ double mmd_world_stretch(const mmd_world *world, size_t *joint)
         }
     }
     return most;
+}
+
+bool mmd_world_leash(mmd_world *world, double most, size_t *joint)
+{
+    bool any = false;
+    for (size_t i = 0; i < world->joint_count; i++)
+        if (mmd_joint_leash(&world->joints[i], most, world->bodies) && !any) {
+            any = true;
+            *joint = world->joints[i].number;
+        }
+    return any;
 }
 
 mmd_body *mmd_world_bodies(mmd_world *world)

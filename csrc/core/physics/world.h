@@ -58,10 +58,12 @@ void mmd_world_strain(const mmd_world *world, double *strain);
 double mmd_world_stretch(const mmd_world *world, size_t *joint);
 
 /* For a simulation, which keeps what it writes finite. Bodies in their order, to be read and moved
-   between steps; a step with the bodies as they are; contacts forgotten; another length of the
-   steps, in seconds. */
+   between steps; a step with the bodies as they are; whether one is farther beyond the limits of
+   the joint it hangs on than `most` units, the first of those joints, and none is any more;
+   contacts forgotten; another length of the steps, in seconds. */
 mmd_body *mmd_world_bodies(mmd_world *world);
 void mmd_world_advance(mmd_world *world);
+bool mmd_world_leash(mmd_world *world, double most, size_t *joint);
 void mmd_world_forget(mmd_world *world);
 void mmd_world_set_period(mmd_world *world, double seconds);
 
