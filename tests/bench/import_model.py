@@ -97,7 +97,9 @@ def of_motion(model, motion, tools):
             bpy.ops.object.select_all(action="SELECT")
 
         before["mmd_tools"] = select
-        calls["mmd_tools"] = partial(bpy.ops.mmd_tools.import_vmd, filepath=motion)
+        folder, name = os.path.split(os.path.abspath(motion))
+        given = {"filepath": motion, "directory": folder, "files": [{"name": name}]}  # 2.10 takes files
+        calls["mmd_tools"] = partial(bpy.ops.mmd_tools.import_vmd, **given)
     return best_ms(RUNS["motion"], before, calls, time.process_time)
 
 
