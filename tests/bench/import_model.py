@@ -98,7 +98,7 @@ def of_motion(model, motion, tools):
 
         before["mmd_tools"] = select
         folder, name = os.path.split(os.path.abspath(motion))
-        given = {"filepath": motion, "directory": folder, "files": [{"name": name}]}  # 2.10 takes files
+        given = {"directory": folder, "files": [{"name": name}]}  # 2.10 takes no filepath
         calls["mmd_tools"] = partial(bpy.ops.mmd_tools.import_vmd, **given)
     return best_ms(RUNS["motion"], before, calls, time.process_time)
 

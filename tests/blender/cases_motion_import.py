@@ -110,7 +110,7 @@ class Keyframes(ImportCase):
         for curve in self.curves(self.armature):
             counts.setdefault(curve.data_path.split('"')[1], []).append(len(curve.keyframe_points))
         self.assertEqual(max(counts["腕.L"]), 16)
-        self.assertEqual(counts["ひじ.L"], [1] * 7)
+        self.assertEqual(counts["ひじ.L"], [2] * 7)
         self.assertNotIn("手首.L", counts)
         self.assert_plays((1, 9))
         bpy.ops.mmdskin.clear_motion()
