@@ -27,6 +27,8 @@ from ..translations import tr
 from ..user_error import UserError, cancelled
 from . import camera, channels, keyframes, layers, moved_model, record, tracks
 
+# Options that mean nothing for a file without frames.
+_OF_MOTIONS = {"frame_start", "step", "real_time", "replace", "extend_range", "scale"}
 _MOST = 100_000  # frames, near an hour; a stray key far out would take all memory
 
 
@@ -109,6 +111,8 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     )
 
     def is_used(self, option):
+        if option in _OF_MOTIONS and self.filepath.lower().endswith(".vpd"):
+            return False
         moves = "MODEL" in self.types
         return {
             **dict.fromkeys(_physics, moves and self.physics),

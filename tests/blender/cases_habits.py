@@ -37,13 +37,13 @@ def motion_importer():
     return next(cls for cls in importers() if cls.bl_idname == "mmdskin.import_motion")
 
 
-def motion_options(**values):
+def motion_options(filepath="a.vmd", **values):
     """What a dialog draws where options have such values."""
     cls, drawn = motion_importer(), []
     layout = SimpleNamespace(prop=lambda owner, name, **_: drawn.append(name))
     layout.column = lambda: layout
     rna = SimpleNamespace(bl_rna=bpy.ops.mmdskin.import_motion.get_rna_type())
-    operator = SimpleNamespace(layout=layout, shown=cls.shown, properties=rna, **values)
+    operator = SimpleNamespace(layout=layout, shown=cls.shown, properties=rna, filepath=filepath, **values)
     operator.is_used = lambda option: cls.is_used(operator, option)
     cls.draw(operator, bpy.context)
     return set(drawn)
@@ -224,6 +224,11 @@ class Operators(case.Case):
         ):
             shown = motion_options(**{**settings, **changed})
             self.assertEqual(set(motion_importer().shown) - shown, hidden, changed)
+
+    def test_an_import_of_a_pose_shows_nothing_of_time(self):
+        settings = {"types": {"MODEL", "CAMERA"}, "mode": "BAKED", "physics": False}
+        shown = motion_options("A.VPD", **settings)
+        self.assertEqual(shown, {"types", "mode", "model_path", "physics"})
 
     def test_the_search_finds_every_one(self):
         """It looks through menus."""
