@@ -33,7 +33,7 @@ MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
 	$$($(BIN)/python -c 'import numpy, sysconfig; \
 	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
 
-.PHONY: build demo test bench coverage wheel wheels addon format check check-windows check-arm check-pythons check-same fuzz clean help
+.PHONY: build demo test bench coverage wheel wheels addon format check check-windows check-arm check-window check-pythons check-same fuzz clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

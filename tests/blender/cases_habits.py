@@ -43,7 +43,9 @@ def motion_options(filepath="a.vmd", **values):
     layout = SimpleNamespace(prop=lambda owner, name, **_: drawn.append(name))
     layout.column = lambda: layout
     rna = SimpleNamespace(bl_rna=bpy.ops.mmdskin.import_motion.get_rna_type())
-    operator = SimpleNamespace(layout=layout, shown=cls.shown, properties=rna, filepath=filepath, **values)
+    operator = SimpleNamespace(
+        layout=layout, shown=cls.shown, properties=rna, filepath=filepath, **values
+    )
     operator.is_used = lambda option: cls.is_used(operator, option)
     cls.draw(operator, bpy.context)
     return set(drawn)

@@ -7,7 +7,8 @@ set -euo pipefail
 
 cache=${MMDSKIN_CACHE:-$HOME/.cache/mmdskin}
 # Blender itself also brings the libraries that every bpy loads.
-packages=(blender python3-numpy python3-venv xvfb xdotool imagemagick libgl1-mesa-dri libegl1)
+packages=(blender python3-numpy python3-venv xvfb xdotool imagemagick libgl1-mesa-dri libegl1
+    python3-gi gir1.2-gtk-3.0)
 
 install_packages() {
     if ! command -v dpkg-query >/dev/null; then

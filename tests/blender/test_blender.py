@@ -188,7 +188,7 @@ def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
     if "3.4" not in VERSIONS:
         pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
     if window.missing():
-        pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh 3.4")
+        pytest.skip(window.missing())
     with window.Window(tmp_path, BUILD) as blender:
         before = blender.state()
         blender.install(addon_zip)
@@ -205,7 +205,7 @@ def test_the_five_steps_of_the_readme(addon_zip, tmp_path):
     if "3.4" not in VERSIONS:
         pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
     if window.missing():
-        pytest.skip(f"{window.missing()} is not installed: run tests/blender/setup.sh 3.4")
+        pytest.skip(window.missing())
     with window.Window(tmp_path, BUILD / "tour", empty=True) as blender:
         tour.walk(blender, addon_zip, tmp_path)
 

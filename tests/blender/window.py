@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender 3.4 in a window of a virtual display, driven by the mouse and the keyboard.
+"""Blender in a window of a virtual display, driven by the mouse and the keyboard.
 
 Buttons are found by what they do, not by where they are: the mouse goes down a region, and Blender
 tells the operator or the property of the button under it.
@@ -20,14 +20,35 @@ HERE = pathlib.Path(__file__).resolve().parent
 SIZE = (1280, 800)
 EDIT_MENU = (82, 13)  # of the factory settings
 TAB = 12  # from the right edge of the sidebar to the middle of its tabs
+SYSTEM_PYTHON = "/usr/bin/python3"  # which has Debian's GTK
 ROW = 20  # the height of a button
 COLUMNS = (0.5, 0.25, 0.75, 0.9)  # where to look for buttons, in widths of the region
 
 
-def missing():
-    """The first program that is not installed, or None."""
+def missing(version="3.4"):
+    """Why there is no window of that Blender here, or None."""
     programs = ("blender", "Xvfb", "xdotool", "import", "montage")
-    return next((name for name in programs if not shutil.which(name)), None)
+    name = next((name for name in programs if not shutil.which(name)), None)
+    if name:
+        return f"{name} is not installed: run tests/blender/setup.sh 3.4"
+    if version != "3.4" and not (addon_profile.CACHE / f"window-{version}/ready").exists():
+        return f"Blender {version} with a window is not here: run tests/blender/window.sh {version}"
+    return None
+
+
+def drags_missing():
+    """Why no file can be dragged here, or None."""
+    probe = "import gi; gi.require_version('Gtk', '3.0')"
+    if subprocess.run([SYSTEM_PYTHON, "-c", probe], stderr=subprocess.DEVNULL).returncode:
+        return "no program to drag files from: apt-get install python3-gi gir1.2-gtk-3.0"
+    return None
+
+
+def command(version):
+    """How to run the Blender that has a window."""
+    if version == "3.4":
+        return ["blender"]
+    return [addon_profile.CACHE / f"window-{version}/blender", "/usr/bin/blender"]
 
 
 class Window:
@@ -36,8 +57,9 @@ class Window:
     Blender shows a moving sample, or with `empty` nothing, in good quality.
     """
 
-    def __init__(self, folder, pictures, empty=False):
+    def __init__(self, folder, pictures, empty=False, version="3.4"):
         self.folder, self.pictures, self.empty = folder, pictures, empty
+        self.version = version
         self.report, self.probe = folder / "report.json", folder / "probe"
         self.processes = []
         self.places = {}  # (area, kind of region): {button: place from the region's top left}
@@ -70,15 +92,20 @@ class Window:
         reading, writing = os.pipe()
         screen = f"{SIZE[0]}x{SIZE[1]}x24"
         # The server finds a free display itself and tells its number.
-        command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", screen, "-nolisten", "tcp"]
+        server = ["Xvfb", "-displayfd", str(writing), "-screen", "0", screen, "-nolisten", "tcp"]
         self.processes.append(
-            subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)
+            subprocess.Popen(server, pass_fds=[writing], stderr=subprocess.DEVNULL)
         )
         os.close(writing)
         with os.fdopen(reading) as pipe:
             self.environment["DISPLAY"] = f":{pipe.readline().strip()}"
-        command = ["blender", "--factory-startup", "--window-geometry", "0", "0", *map(str, SIZE)]
-        command += [
+        blender = [
+            *command(self.version),
+            "--factory-startup",
+            "--window-geometry",
+            "0",
+            "0",
+            *map(str, SIZE),
             "--python-exit-code",
             "1",
             "--python",
@@ -90,7 +117,7 @@ class Window:
         with (self.pictures / "window.log").open("wb") as log:
             self.processes.append(
                 subprocess.Popen(
-                    command, env=self.environment, stdout=log, stderr=subprocess.STDOUT
+                    blender, env=self.environment, stdout=log, stderr=subprocess.STDOUT
                 )
             )
         self.wait(self.report.exists, 120, "Blender reports")
@@ -184,6 +211,14 @@ class Window:
             time.sleep(0.05)
         self.xdotool("mouseup", 1)
         self.fresh()
+
+    def drop(self, place, *paths):
+        """Drag files from another program's window to a place of the display, as a hand does."""
+        source = [SYSTEM_PYTHON, HERE / "drag_source.py", *paths]
+        with subprocess.Popen(source, env=self.environment, stdout=subprocess.PIPE) as program:
+            program.stdout.readline()
+            self.drag((20, 20), place)
+            program.wait(20)
 
     def scrub(self, steps=10):
         """Drag over the timeline, from a tenth of its width to nine tenths."""

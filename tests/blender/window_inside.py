@@ -97,6 +97,7 @@ def any_state():
     return {
         **{name: getattr(settings, name, None) for name in names},
         "model": armature.name if armature else None,
+        "action": bool(armature and armature.animation_data and armature.animation_data.action),
         "keys": [key.name for key in keys.key_blocks] if keys else [],
         "frame": bpy.context.scene.frame_current,
         "end": bpy.context.scene.frame_end,
