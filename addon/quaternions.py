@@ -10,7 +10,10 @@ def of(matrices: np.ndarray) -> np.ndarray:
 
 
 def of_rows(matrices: np.ndarray) -> np.ndarray:
-    """(4, ..., F) of (3, 3, ..., F), as `of`: members before matrices, so that each operation is on long rows."""
+    """(4, ..., F) of (3, 3, ..., F), as `of`.
+
+    Members come before matrices, so that each operation is on long rows.
+    """
     m = matrices / np.sqrt(np.einsum("ij...,ij...->j...", matrices, matrices))
     # The product of each component with w; where that is small another component tells them better.
     result = np.empty((4, *m.shape[2:]))

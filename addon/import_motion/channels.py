@@ -73,7 +73,7 @@ def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> 
 
 
 def _batches(parents, file_bones, frame_count):
-    """Numbers of bones whose parents are in earlier batches; all of a batch are of the file, or none."""
+    """Numbers of bones, those of a batch all of the file or none; their parents are in earlier ones."""
     depths: list[int] = []
     groups: dict[tuple[int, bool], list[int]] = {}
     for i, parent in enumerate(parents):
