@@ -16,24 +16,27 @@ static inline void load_pairs(pair *out, const double *a, const double *b, size_
         out[i] = (pair){a[i], b[i]};
 }
 
+/* Whether numbers surely are within those of floats, which hostile files can ask to leave. */
 static inline bool fit_floats(const pair v[3])
 {
-    const pair most = {(double)FLT_MAX, (double)FLT_MAX};
-    pair_mask fits = {-1, -1};
+    const pair_mask magnitude = {INT64_MAX, INT64_MAX};
+    pair sum = {0, 0};
     for (int i = 0; i < 3; i++)
-        fits &= (v[i] <= most) & (v[i] >= -most);
-    return fits[0] & fits[1];
+        sum += (pair)((pair_mask)v[i] & magnitude);
+    return sum[0] <= (double)FLT_MAX && sum[1] <= (double)FLT_MAX;
+}
+
+static inline row join_row(pair a, pair b)
+{
+    return __builtin_convertvector(__builtin_shufflevector(a, b, 0, 1, 2, 3), row);
 }
 
 static inline row join_rows(const pair v[4], row *second)
 {
-    float_pair f[4];
-    for (int i = 0; i < 4; i++)
-        f[i] = __builtin_convertvector(v[i], float_pair);
-    row front = __builtin_shufflevector(f[0], f[1], 0, 2, 1, 3);
-    row back = __builtin_shufflevector(f[2], f[3], 0, 2, 1, 3);
-    *second = __builtin_shufflevector(front, back, 2, 3, 6, 7);
-    return __builtin_shufflevector(front, back, 0, 1, 4, 5);
+    *second = join_row(__builtin_shufflevector(v[0], v[1], 1, 3),
+                       __builtin_shufflevector(v[2], v[3], 1, 3));
+    return join_row(__builtin_shufflevector(v[0], v[1], 0, 2),
+                    __builtin_shufflevector(v[2], v[3], 0, 2));
 }
 
 static inline void store_two(const mmd_frame *frame, size_t a, size_t b, float *matrices)
