@@ -54,7 +54,7 @@ static void sample(const double *at, size_t count, sampled *out)
     uint8_t solvers_on[1];
     float sliders[1];
     mmd_locals locals = {translations, rotations, solvers_on};
-    if (CHECK(binding) && CHECK(mmd_sample_cursors(rig) <= COUNT_OF(cursors)))
+    if (CHECK(binding) && CHECK(mmd_sample_cursors(&motion) <= COUNT_OF(cursors)))
         for (size_t i = 0; i < count; i++) {
             mmd_sample(binding, at[i], cursors, &locals, sliders);
             for (int k = 0; k < 3; k++)

@@ -37,7 +37,7 @@ static void forget(mmd_posed_bone *posed)
     posed->dropped = false;
 }
 
-static bool allocate(mmd_poser *poser, const mmd_rig *rig)
+static bool allocate(mmd_poser *poser, const mmd_rig *rig, const mmd_motion *motion)
 {
     mmd_arena *arena = &poser->arena;
     mmd_locals *locals = &poser->locals;
@@ -45,7 +45,8 @@ static bool allocate(mmd_poser *poser, const mmd_rig *rig)
     locals->translations = mmd_arena_alloc(arena, n, sizeof *locals->translations);
     locals->rotations = mmd_arena_alloc(arena, n, sizeof *locals->rotations);
     locals->solvers_on = mmd_arena_alloc(arena, rig->solver_count, sizeof *locals->solvers_on);
-    poser->cursors = mmd_arena_alloc(arena, mmd_sample_cursors(rig), sizeof *poser->cursors);
+    poser->cursors =
+        mmd_arena_alloc(arena, motion ? mmd_sample_cursors(motion) : 0, sizeof *poser->cursors);
     poser->weights = mmd_arena_alloc(arena, rig->morph_count, sizeof *poser->weights);
     poser->frame.rig = rig;
     poser->frame.bones = mmd_arena_alloc(arena, n, sizeof *poser->frame.bones);
@@ -62,7 +63,7 @@ static bool allocate(mmd_poser *poser, const mmd_rig *rig)
 mmd_poser *mmd_poser_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error *err)
 {
     mmd_poser *poser = mmd_owner_new(sizeof *poser);
-    if (!poser || !allocate(poser, rig)) {
+    if (!poser || !allocate(poser, rig, motion)) {
         mmd_fail_memory(err);
     } else {
         poser->binding = motion ? mmd_binding_new(rig, motion, err) : NULL;

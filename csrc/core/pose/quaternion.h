@@ -161,25 +161,45 @@ static inline void mmd_quaternion_about(const double axis[3], double angle, doub
     out[0] = axis[0] * s, out[1] = axis[1] * s, out[2] = axis[2] * s, out[3] = cos(angle / 2);
 }
 
-/* Along the shorter arc; beyond 0 and 1 on the same great circle. */
-static inline void mmd_quaternion_slerp(const double a[4], const double b[4], double t,
-                                        double out[4])
+/* The shorter arc between two unit quaternions. */
+typedef struct mmd_arc {
+    double from[4], to[4]; /* of which one may be of the other sign */
+    double angle, scale;   /* between them, one over its sine; below 1e-6 a straight line serves */
+} mmd_arc;
+
+static inline void mmd_arc_make(const double a[4], const double b[4], mmd_arc *out)
 {
     double dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
     double sign = dot < 0 ? -1 : 1, chord = 0, sum = 0;
     for (int i = 0; i < 4; i++) {
         chord += (a[i] - sign * b[i]) * (a[i] - sign * b[i]);
         sum += (a[i] + sign * b[i]) * (a[i] + sign * b[i]);
+        out->from[i] = a[i];
+        out->to[i] = sign * b[i];
     }
-    double angle = 2 * atan2(sqrt(chord), sqrt(sum)), share_a = 1 - t, share_b = t;
-    if (angle > 1e-6) {
-        double scale = 1 / sin(angle);
-        share_a = sin((1 - t) * angle) * scale;
-        share_b = sin(t * angle) * scale;
+    out->angle = 2 * atan2(sqrt(chord), sqrt(sum));
+    out->scale = out->angle > 1e-6 ? 1 / sin(out->angle) : 0;
+}
+
+/* Beyond 0 and 1 on the same great circle. */
+static inline void mmd_arc_at(const mmd_arc *arc, double t, double out[4])
+{
+    double share_from = 1 - t, share_to = t;
+    if (arc->scale != 0) {
+        share_from = sin((1 - t) * arc->angle) * arc->scale;
+        share_to = sin(t * arc->angle) * arc->scale;
     }
     for (int i = 0; i < 4; i++)
-        out[i] = share_a * a[i] + sign * share_b * b[i];
+        out[i] = share_from * arc->from[i] + share_to * arc->to[i];
     mmd_quaternion_normalize(out);
+}
+
+static inline void mmd_quaternion_slerp(const double a[4], const double b[4], double t,
+                                        double out[4])
+{
+    mmd_arc arc;
+    mmd_arc_make(a, b, &arc);
+    mmd_arc_at(&arc, t, out);
 }
 
 /* m: rows of a 3x3 matrix. The length of q is not zero, and does not matter. By `number`s, which

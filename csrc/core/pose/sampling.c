@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/pose/sampling.h"
 
-#include "core/pose/quaternion.h"
-
 /* MMD's own search: twelve halvings, docs/mmd-behaviour.md#bezier. */
 double mmd_bezier(const uint8_t row[4], double x)
 {
@@ -56,6 +54,25 @@ static bool repeats(const mmd_bone_track *track, const float *rotations, size_t 
             memcmp(rotation, rotation + 4, 4 * sizeof *rotation) == 0);
 }
 
+static void unit_rotation(const float *rotation, double out[4])
+{
+    for (int i = 0; i < 4; i++)
+        out[i] = rotation[i];
+    mmd_quaternion_normalize(out);
+}
+
+/* From key `at` on to the next one, which is another: frames that follow each other share it. */
+static void find_arc(const float *rotations, size_t at, mmd_cursor *cursor)
+{
+    double from[4], to[4];
+    if (cursor->turning == at + 1)
+        return;
+    unit_rotation(rotations + 4 * at, from);
+    unit_rotation(rotations + 4 * (at + 1), to);
+    mmd_arc_make(from, to, &cursor->arc);
+    cursor->turning = at + 1;
+}
+
 static void sample_bone(const mmd_bone_track *track, const float *rotations, double frame,
                         mmd_cursor *cursor, double translation[3], double rotation[4])
 {
@@ -63,29 +80,26 @@ static void sample_bone(const mmd_bone_track *track, const float *rotations, dou
     if (cursor->still == at + 1)
         return;
     cursor->still = repeats(track, rotations, at) ? at + 1 : 0;
-    double x = mmd_key_share(track->frames, track->key_count, at, frame), from[4], to[4];
-    const float *a = track->translations + 3 * at;
-    for (int i = 0; i < 4; i++)
-        from[i] = rotations[4 * at + (size_t)i];
-    mmd_quaternion_normalize(from);
+    double x = mmd_key_share(track->frames, track->key_count, at, frame);
+    const float *a = track->translations + 3 * at, *turn = rotations + 4 * at;
     for (int i = 0; i < 3; i++)
         translation[i] = a[i];
-    memcpy(rotation, from, sizeof from);
-    if (x == 0 || cursor->still)
+    if (x == 0 || cursor->still) {
+        unit_rotation(turn, rotation);
         return;
+    }
     /* The later key's curves shape the segment (docs/mmd-behaviour.md#key-interpolation); most axes
        stand still. */
     const uint8_t *curves = track->interpolation + 16 * (at + 1);
     for (int i = 0; i < 3; i++)
         if (a[3 + i] != a[i])
             translation[i] += ((double)a[3 + i] - a[i]) * mmd_bezier(curves + 4 * i, x);
-    const float *b = rotations + 4 * (at + 1);
-    if (memcmp(b - 4, b, 4 * sizeof *b) == 0)
-        return;
-    for (int i = 0; i < 4; i++)
-        to[i] = b[i];
-    mmd_quaternion_normalize(to);
-    mmd_quaternion_slerp(from, to, mmd_bezier(curves + 12, x), rotation);
+    if (memcmp(turn, turn + 4, 4 * sizeof *turn) == 0) {
+        unit_rotation(turn, rotation);
+    } else {
+        find_arc(rotations, at, cursor);
+        mmd_arc_at(&cursor->arc, mmd_bezier(curves + 12, x), rotation);
+    }
 }
 
 static float sample_morph(const mmd_morph_track *track, double frame, size_t *cursor)
@@ -95,10 +109,10 @@ static float sample_morph(const mmd_morph_track *track, double frame, size_t *cu
     return (float)(x == 0 ? a : a + (track->weights[at + 1] - a) * x);
 }
 
-/* One for each bone and each morph, one for the property track. */
-size_t mmd_sample_cursors(const mmd_rig *rig)
+/* One for each track of bones and of morphs, one for the property track. */
+size_t mmd_sample_cursors(const mmd_motion *motion)
 {
-    return rig->bone_count + rig->morph_count + 1;
+    return motion->bone_track_count + motion->morph_track_count + 1;
 }
 
 void mmd_sample(const mmd_binding *binding, double frame, mmd_cursor *cursors, mmd_locals *locals,
@@ -106,17 +120,19 @@ void mmd_sample(const mmd_binding *binding, double frame, mmd_cursor *cursors, m
 {
     const mmd_motion *motion = binding->motion;
     const mmd_rig *rig = binding->rig;
-    for (size_t i = 0; i < rig->bone_count; i++, cursors++) {
+    for (size_t i = 0; i < rig->bone_count; i++) {
         int32_t track = binding->bone_track[i];
         if (track >= 0)
-            sample_bone(&motion->bone_tracks[track], binding->bone_rotations[i], frame, cursors,
-                        locals->translations[i], locals->rotations[i]);
+            sample_bone(&motion->bone_tracks[track], binding->bone_rotations[i], frame,
+                        &cursors[track], locals->translations[i], locals->rotations[i]);
     }
-    for (size_t i = 0; i < rig->morph_count; i++, cursors++) {
+    cursors += motion->bone_track_count;
+    for (size_t i = 0; i < rig->morph_count; i++) {
         int32_t track = binding->morph_track[i];
         sliders[i] =
-            track < 0 ? 0 : sample_morph(&motion->morph_tracks[track], frame, &cursors->key);
+            track < 0 ? 0 : sample_morph(&motion->morph_tracks[track], frame, &cursors[track].key);
     }
+    cursors += motion->morph_track_count;
     const mmd_property_track *properties = &motion->properties;
     size_t at = 0;
     if (properties->key_count)

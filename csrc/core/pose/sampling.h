@@ -3,6 +3,7 @@
 #define MMD_SAMPLING_H
 
 #include "core/pose/binding.h"
+#include "core/pose/quaternion.h"
 
 /* Local values of one frame, from which a pose is evaluated. */
 typedef struct mmd_locals {
@@ -13,12 +14,14 @@ typedef struct mmd_locals {
 /* Where a track was found last. */
 typedef struct mmd_cursor {
     size_t key;
-    size_t still; /* k + 1: the locals hold key k, which the next one repeats; 0: neither */
+    size_t still;   /* k + 1: the locals hold key k, which the next one repeats; 0: neither */
+    size_t turning; /* k + 1: the arc leads from key k to the next one; 0: to none */
+    mmd_arc arc;
 } mmd_cursor;
 
-/* How many cursors sampling a binding takes. Zeroed ones are valid, and results do not depend on
+/* How many cursors sampling a motion takes. Zeroed ones are valid, and results do not depend on
    them; others belong to the locals that were sampled with them. */
-size_t mmd_sample_cursors(const mmd_rig *rig);
+size_t mmd_sample_cursors(const mmd_motion *motion);
 
 /* A motion at a frame. Bones without a track are left as they are; all sliders (M,) are set. */
 void mmd_sample(const mmd_binding *binding, double frame, mmd_cursor *cursors, mmd_locals *locals,
