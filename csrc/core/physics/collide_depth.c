@@ -58,7 +58,8 @@ static bool enclose_origin(mmd_solid a, mmd_solid b, mmd_simplex *held)
         if (length < TOUCHING)
             return true;
         mmd_scale3(held->nearest, -1, way);
-        mmd_simplex next = *held;
+        mmd_simplex next;
+        mmd_simplex_copy(held, &next);
         mmd_corner *corner = &next.corners[next.count++];
         *corner = mmd_corner_along(a, b, MMD_WHOLE, way);
         for (int i = 0; i < 4; i++) {
@@ -73,7 +74,7 @@ static bool enclose_origin(mmd_solid a, mmd_solid b, mmd_simplex *held)
         mmd_simplex_reduce(&next);
         if (next.count == 0)
             return false;
-        *held = next;
+        mmd_simplex_copy(&next, held);
         if (held->count == 4)
             return true;
     }

@@ -46,8 +46,9 @@ static bool is_short(const mmd_simplex *of)
 /* A step towards the origin; false when this is the end of them. */
 static bool approach(mmd_solid a, mmd_solid b, double reach, mmd_simplex *held)
 {
-    mmd_simplex next = *held;
+    mmd_simplex next;
     double back[3];
+    mmd_simplex_copy(held, &next);
     mmd_scale3(held->nearest, -1, back);
     next.corners[next.count] = mmd_corner_along(a, b, MMD_LESS_MARGIN, back);
     double ahead = mmd_dot3(held->nearest, next.corners[next.count++].way);
@@ -58,7 +59,7 @@ static bool approach(mmd_solid a, mmd_solid b, double reach, mmd_simplex *held)
     mmd_simplex_reduce(&next);
     if (!(next.square < held->square))
         return false;
-    *held = next;
+    mmd_simplex_copy(&next, held);
     return true;
 }
 

@@ -108,8 +108,7 @@ static void copy_corners(const mmd_simplex *from, size_t but, mmd_simplex *to)
             to->corners[to->count++] = from->corners[i];
 }
 
-/* Most have fewer corners than there is room for. */
-static void copy_simplex(const mmd_simplex *from, mmd_simplex *to)
+void mmd_simplex_copy(const mmd_simplex *from, mmd_simplex *to)
 {
     copy_corners(from, SIZE_MAX, to);
     mmd_copy3(from->nearest, to->nearest);
@@ -130,7 +129,7 @@ void mmd_simplex_reduce(mmd_simplex *of)
         copy_corners(of, i, &face);
         mmd_simplex_reduce(&face);
         if (face.square < best.square)
-            copy_simplex(&face, &best);
+            mmd_simplex_copy(&face, &best);
     }
-    copy_simplex(&best, of);
+    mmd_simplex_copy(&best, of);
 }

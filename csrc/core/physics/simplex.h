@@ -28,6 +28,9 @@ mmd_corner mmd_corner_along(mmd_solid a, mmd_solid b, mmd_rounding rounding,
 /* Six times its volume, of four corners; the sign is that of their order. */
 double mmd_simplex_volume(const mmd_simplex *of);
 
+/* Only the corners that there are. */
+void mmd_simplex_copy(const mmd_simplex *from, mmd_simplex *to);
+
 /* Leaves the corners that hold the nearest point, in their order, and finds that. The last corner
    is one of them, for it was nearer than the others along the way; none are left where rounding, or
    what is no number, knows better. */
