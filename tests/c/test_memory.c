@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/data/morph.h"
+#include "core/physics/simulation.h"
 #include "core/skin/stream.h"
 #include "mesh_sample.h"
 #include "mmdskin.h"
@@ -210,6 +211,21 @@ static void posing_survives_every_failing_allocation(void)
     pmx_sample_free(&sample);
 }
 
+static void a_simulation_survives_every_failing_allocation(void)
+{
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    mmd_model *model = mmd_model_load(sample.data, sample.size, NULL);
+    mmd_rig *rig = model ? mmd_rig_new(model, NULL) : NULL;
+    if (!CHECK(rig))
+        return;
+    mmd_simulation *made = NULL;
+    STARVE(10, err, (made = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, &err)));
+    mmd_simulation_free(made);
+    mmd_rig_free(rig);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
 static void material_morphs_survive_every_failing_allocation(void)
 {
     pmx_sample sample = pmx_sample_new(pmx_sample_layout());
@@ -261,6 +277,7 @@ void memory_tests(void)
     RUN(variants_of_a_mesh_survive_every_failing_allocation);
     RUN(motions_survive_every_failing_allocation);
     RUN(posing_survives_every_failing_allocation);
+    RUN(a_simulation_survives_every_failing_allocation);
     RUN(material_morphs_survive_every_failing_allocation);
     RUN(a_mesh_survives_every_failing_allocation);
     RUN(methods_against_bulges_survive_every_failing_allocation);
