@@ -39,8 +39,10 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
     def invoke(self, context, event):
         try:
             name = self.models(context)[0].name
-            self._shown(context)
+            shown = self._shown(context)
             self._format().exporter()
+            if self.properties.is_property_set("format"):  # else it is yet to be chosen
+                self._format().check(shown)
         except UserError as error:
             return cancelled(self, error)
         if not self.filepath:

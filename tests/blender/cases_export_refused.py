@@ -31,6 +31,20 @@ class Refused(Exported):
         bpy.ops.mmdskin.preview(action="ENABLE")
         self.assert_refused("FBX cannot hold live skinning: bake shape keys", "x.fbx")
 
+    def test_a_live_model_before_a_file_is_chosen(self):
+        bpy.ops.mmdskin.preview(action="ENABLE")
+        cls = next(
+            cls
+            for cls in bpy.types.Operator.__subclasses__()
+            if cls.__name__ == "MMDSKIN_OT_export"
+        )
+        # Without a window Blender does not invoke.
+        invoked = unittest.mock.patch.object(
+            cls, "execute", lambda operator, context: operator.invoke(context, None)
+        )
+        with invoked, self.assertRaisesRegex(RuntimeError, "FBX cannot hold live skinning"):
+            bpy.ops.mmdskin.export(format="FBX")
+
     def test_an_exporter_that_is_off(self):
         self.bake("SHAPE_KEYS", False)
         self.off("io_scene_gltf2")
