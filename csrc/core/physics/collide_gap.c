@@ -38,9 +38,10 @@ static bool axis_between(mmd_solid of, mmd_solid other, double breaking)
     return false;
 }
 
-static bool is_short(const mmd_simplex *of)
+/* Four corners hold the origin, also where they are too far apart for rounding to know. */
+static bool overlaps(const mmd_simplex *of)
 {
-    return !(of->square >= SHORTEST * SHORTEST);
+    return of->count == 4 || !(of->square >= SHORTEST * SHORTEST);
 }
 
 /* A step towards the origin; false when this is the end of them. */
@@ -86,7 +87,7 @@ size_t mmd_collide_convex(mmd_solid a, mmd_solid b, double breaking, mmd_contact
     double reach = a.shape->margin + b.shape->margin + breaking;
     mmd_simplex held = {.count = 1, .corners = {mmd_corner_along(a, b, MMD_LESS_MARGIN, down)}};
     mmd_simplex_reduce(&held);
-    for (int step = 0; !is_short(&held) && step < MOST_STEPS; step++)
+    for (int step = 0; !overlaps(&held) && step < MOST_STEPS; step++)
         if (!approach(a, b, reach, &held))
             return collide_gap(a, b, breaking, &held, contact);
     return mmd_collide_depth(a, b, contact);
