@@ -152,6 +152,19 @@ static void a_pmd_survives_every_failing_allocation(void)
     mmd_model_free(model);
 }
 
+/* Memory of the tests begins with numbers that nobody wrote. */
+static void a_pmd_has_four_weights_a_vertex(void)
+{
+    small_file file = pmd_file();
+    mmd_error err = {0};
+    mmd_model *model = mmd_model_load(file.bytes, file.size, &err);
+    CHECK_INT(model->vertex_count, 3);
+    for (size_t v = 0; v < model->vertex_count; v++)
+        for (size_t i = 0; i < 4; i++)
+            CHECK(model->bone_weights[4 * v + i] == (i == 0 ? 1 : 0));
+    mmd_model_free(model);
+}
+
 static void a_vmd_survives_every_failing_allocation(void)
 {
     small_file file = vmd_file();
@@ -199,6 +212,7 @@ static void every_beginning_of_a_pmd_is_read_or_refused(void)
 void load_tests(void)
 {
     RUN(a_pmd_survives_every_failing_allocation);
+    RUN(a_pmd_has_four_weights_a_vertex);
     RUN(a_vmd_survives_every_failing_allocation);
     RUN(a_vpd_survives_every_failing_allocation);
     RUN(every_beginning_of_a_motion_is_read_or_refused);

@@ -156,9 +156,12 @@ def test_weights_are_percents_of_the_first_bone():
     model = load(small())
     assert model.deform.tolist() == [1, 0, 1, 1]
     np.testing.assert_allclose(
-        model.bone_weights[:, :2], [(0.3, 0.7), (1, 0), (1, 0), (0, 1)], atol=1e-7
+        model.bone_weights,
+        [(0.3, 0.7, 0, 0), (1, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0)],
+        atol=1e-7,
     )
-    assert model.bone_indices[:, :2].tolist() == [[0, 1], [1, -1], [2, 0], [1, 2]]
+    bones = [[0, 1, -1, -1], [1, -1, -1, -1], [2, 0, -1, -1], [1, 2, -1, -1]]
+    assert model.bone_indices.tolist() == bones
 
 
 def test_edge_bytes_switch_edges_off():

@@ -42,6 +42,7 @@ static bool read_vertices(mmd_reader *r, mmd_model *model)
         bones[2] = bones[3] = -1;
         weights[0] = (float)mmd_bytes_u8(&r->in) / 100.0f;
         weights[1] = 1 - weights[0];
+        weights[2] = weights[3] = 0;
         model->deform[v] = MMD_BDEF2;
         if (bones[0] == bones[1]) {
             model->deform[v] = MMD_BDEF1;
