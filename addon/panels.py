@@ -9,12 +9,9 @@ import bpy
 import numpy as np
 
 from . import (
-    blender_versions,
-    deformation,
-    ik_source,
     mesh_source,
     native,
-    physics_settings,
+    properties,
     registration,
     saved_state,
     scene_model,
@@ -108,21 +105,8 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         layout = self.layout
         settings = _drawn.armature.mmdskin
         options = layout.column()
-        _setting(options, settings, "target")
-        if settings.target == "CORRECTIVE":
-            _setting(options, settings, "corrective")
-            if settings.corrective == "DRIVEN":
-                _setting(options, settings, "most")
-                _setting(options, settings, "tolerance")
-        if settings.target == "MESH_CACHE":
-            _setting(options, settings, "folder")
-        _setting(options, settings, "range")
-        if settings.range == "CUSTOM":
-            column = options.column(align=True)
-            _setting(column, settings, "frame_start")
-            _setting(column, settings, "frame_end")
-        if settings.range != "CURRENT":
-            _setting(options, settings, "step")
+        for name in properties.shown_of_target(settings) + properties.shown_of_range(settings):
+            _setting(options, settings, name)
         column = layout.column(align=True)
         column.operator(operators.MMDSKIN_OT_bake.bl_idname, icon="SHAPEKEY_DATA")
         column.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
@@ -241,36 +225,19 @@ def _setting(column, settings, name):
 
 def _deformation(layout, settings, width):
     column = layout.column()
-    _setting(column, settings, "deformation")
-    if deformation.is_corrected(settings.deformation):
-        _setting(column, settings, "correction")
-    if blender_versions.HAS_FREE_NORMALS:
-        _setting(column, settings, deformation.NORMALS)
-    elif settings.use_mmd_normals:  # of a newer Blender's file
+    normals = properties.shown_of_normals()
+    for name in properties.shown_of_deformation(settings) + normals:
+        _setting(column, settings, name)
+    if settings.use_mmd_normals and not normals:  # of a newer Blender's file
         _wrapped(layout, tr("MMD Normals need Blender 4.5 or later"), width)
 
 
 def _pose_source(layout, armature, scene, width):
     column, settings = layout.column(), armature.mmdskin
-    _setting(column, settings, "source")
-    if settings.source == "MOTION":
-        _setting(column, settings, "motion_path")
-        _setting(column, settings, "model_path")
-        _setting(column, settings, "motion_start")
-        if scene.render.fps / scene.render.fps_base != 30:
-            _setting(column, settings, "motion_real_time")
-        _physics(column, settings, armature, width)
-    elif settings.source == ik_source.SOURCE:
-        _setting(column, settings, "model_path")
-        _physics(column, settings, armature, width)
-
-
-def _physics(column, settings, armature, width):
-    _setting(column, settings, "physics")
-    if settings.physics:
-        for name in physics_settings.PROPERTIES[1:]:
-            if name != "physics_start" or settings.source == "MOTION":
-                _setting(column, settings, name)
+    shown = properties.shown_of_pose(settings, scene)
+    for name in shown:
+        _setting(column, settings, name)
+    if "physics" in shown and settings.physics:
         column.operator("mmdskin.simulate", icon="PHYSICS")
         if switch.is_on(armature) and armature.name in cache.troubles:
             _wrapped(column, cache.troubles[armature.name], width)

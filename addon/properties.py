@@ -4,7 +4,7 @@
 Operators share them: a property that an operator is not given is the setting of the model.
 """
 
-from collections.abc import Iterable
+import json
 from typing import Any
 
 import bpy
@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import deformation, ik_source, registration
+from . import blender_versions, deformation, ik_source, physics_settings, registration
 from .preview import switch, tick
 
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # the frames that Blender has
@@ -287,11 +287,82 @@ def declaring(name: str, properties: dict[str, Any]) -> Any:
     return type(name, (), {"__annotations__": properties})
 
 
-def fill_in(operator: bpy.types.Operator, names: Iterable[str], settings: Any) -> None:
-    """Give an operator the settings of a model where it was not given others."""
-    for name in names:
-        if not operator.properties.is_property_set(name):
-            setattr(operator, name, getattr(settings, name))
+# Which of them mean something, as the others of their owner stand
+
+
+def shown_of_deformation(owner: Any) -> list[str]:
+    return ["deformation", *["correction"] * deformation.is_corrected(owner.deformation)]
+
+
+def shown_of_normals() -> list[str]:
+    return [deformation.NORMALS] * blender_versions.HAS_FREE_NORMALS
+
+
+def shown_of_pose(owner: Any, scene: bpy.types.Scene) -> list[str]:
+    by_motion = owner.source == "MOTION"
+    shown = ["source"]
+    if by_motion:
+        shown += ["motion_path", "model_path", "motion_start"]
+        shown += ["motion_real_time"] * (scene.render.fps / scene.render.fps_base != 30)
+    elif owner.source == ik_source.SOURCE:
+        shown += ["model_path"]
+    else:
+        return shown
+    shown += ["physics"]
+    if owner.physics:
+        shown += [n for n in physics_settings.PROPERTIES[1:] if by_motion or n != "physics_start"]
+    return shown
+
+
+def shown_of_target(owner: Any) -> list[str]:
+    corrective = owner.target == "CORRECTIVE"
+    shown = ["target", *["corrective"] * corrective]
+    if corrective and owner.corrective == "DRIVEN":
+        shown += ["most", "tolerance"]
+    return shown + ["folder"] * (owner.target == "MESH_CACHE")
+
+
+def shown_of_range(owner: Any) -> list[str]:
+    shown = ["range", *["frame_start", "frame_end"] * (owner.range == "CUSTOM")]
+    return shown + ["step"] * (owner.range != "CURRENT")
+
+
+# Operators that take from the model what nobody has chosen
+
+
+def filled_property() -> Any:
+    """Of an operator: what `fill_in` has put into its options, which counts as not chosen."""
+    return StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+
+def chosen(operator: Any, names: list[str]) -> dict[str, Any]:
+    """Those of an operator's options that a script or the redo panel (F9) has given, by name."""
+    filled, given = _filled(operator), filter(operator.properties.is_property_set, names)
+    values = {name: getattr(operator, name) for name in given}
+    return {name: value for name, value in values.items() if filled.get(name) != value}
+
+
+def fill_in(operator: Any, chosen: dict[str, Any], used: dict[str, Any]) -> None:
+    """Let an operator show, beside what was `chosen`, what it has `used` of the settings of models.
+
+    An option that is in neither is unset: the models differ in it.
+    """
+    before = _filled(operator)
+    for name in before.keys() - used.keys() - chosen.keys():
+        operator.properties.property_unset(name)
+    filled = {}
+    for name in used.keys() - chosen.keys():
+        setattr(operator, name, used[name])
+        filled[name] = getattr(operator, name)
+    operator.filled = json.dumps(filled)
+
+
+def _filled(operator):
+    try:
+        filled = json.loads(operator.filled)
+    except ValueError:  # empty before the first time
+        filled = None
+    return filled if isinstance(filled, dict) else {}
 
 
 def _is_on(settings):

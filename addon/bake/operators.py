@@ -17,7 +17,7 @@ from .. import (
     registration,
 )
 from ..model_operator import ModelOperator
-from ..translations import tr
+from ..translations import name_of, tr
 from ..user_error import UserError, cancelled
 from . import job
 
@@ -29,6 +29,12 @@ _Normals = properties.declaring("_Normals", properties.normals_properties(option
 _Motion = properties.declaring("_Motion", properties.motion_properties(options={"SKIP_SAVE"}))
 _Physics = properties.declaring("_Physics", properties.physics_properties(options={"SKIP_SAVE"}))
 _Bake = properties.declaring("_Bake", properties.bake_properties(options={"SKIP_SAVE"}))
+_OF_EACH = (
+    *motion_source.PROPERTIES,
+    *physics_settings.PROPERTIES,
+    *deformation.PROPERTIES,
+    deformation.NORMALS,
+)
 
 
 class MMDSKIN_OT_bake(
@@ -46,8 +52,27 @@ class MMDSKIN_OT_bake(
     bl_idname = "mmdskin.bake"
     bl_label = "Bake MMD Skin"
 
+    filled: properties.filled_property()
+
+    def draw(self, context):
+        """In the redo panel (F9); what is not set is each model's own."""
+        layout = self.layout
+        layout.use_property_split, layout.use_property_decorate = True, False
+        normals = properties.shown_of_normals() if self.target == "MESH_CACHE" else []
+        for options in (
+            properties.shown_of_target(self),
+            properties.shown_of_range(self),
+            properties.shown_of_deformation(self) + normals,
+            properties.shown_of_pose(self, context.scene),
+        ):
+            column = layout.column()
+            for option in filter(self.properties.is_property_set, options):
+                _option(column, self, option)
+            layout.separator()
+        _option(layout, self, "all_models")
+
     def _taken_up(self, context):
-        """The models; what the operator was not given is taken from their settings.
+        """The models, and what was chosen; what was not is taken from their settings.
 
         Target and frames are one for all models: those of the active one, or else of the first. Each
         has its own deformation and pose source.
@@ -56,25 +81,24 @@ class MMDSKIN_OT_bake(
         first = next(
             (m for m in models if context.active_object in (m.armature, *m.meshes)), models[0]
         )
-        properties.fill_in(self, properties.bake_properties(), first.armature.mmdskin)
-        return models
+        of_all = list(properties.bake_properties())
+        chosen = properties.chosen(self, [*of_all, *_OF_EACH])
+        used = {name: getattr(first.armature.mmdskin, name) for name in of_all}
+        for name in _OF_EACH:
+            values = {getattr(model.armature.mmdskin, name) for model in models}
+            if len(values) == 1:
+                used[name] = values.pop()
+        properties.fill_in(self, chosen, used)
+        return models, chosen
 
     def _start(self, context):
-        models = self._taken_up(context)
-        given = {
-            name: getattr(self, name)
-            for name in (
-                *motion_source.PROPERTIES,
-                *physics_settings.PROPERTIES,
-                *deformation.PROPERTIES,
-            )
-            if self.properties.is_property_set(name)
-        }
-        poses = [pose_source.settings_of(model.armature, context.scene, given) for model in models]
-        deformations = [deformation.of(model.armature, given) for model in models]
-        return job.Job(context, models, poses, deformations, self._options(context.scene))
+        models, chosen = self._taken_up(context)
+        poses = [pose_source.settings_of(model.armature, context.scene, chosen) for model in models]
+        deformations = [deformation.of(model.armature, chosen) for model in models]
+        options = self._options(context.scene, chosen.get(deformation.NORMALS))
+        return job.Job(context, models, poses, deformations, options)
 
-    def _options(self, scene):
+    def _options(self, scene, normals):
         frames: tuple[int, ...] = (scene.frame_current,)
         if self.range != "CURRENT":
             first, last = scene.frame_start, scene.frame_end
@@ -85,7 +109,6 @@ class MMDSKIN_OT_bake(
                 raise UserError("There is no frame from {first} to {last}", first=first, last=last)
         driven = self.target == "CORRECTIVE" and self.corrective == "DRIVEN"
         middles = tuple((one + other) // 2 for one, other in pairwise(frames)) if driven else ()
-        with_normals = self.properties.is_property_set(deformation.NORMALS)
         return job.Options(
             target=self.target,
             frames=frames,
@@ -93,7 +116,7 @@ class MMDSKIN_OT_bake(
             stretch=playhead.stretch(scene),
             step=self.step,
             folder=self.folder,
-            normals=self.use_mmd_normals if with_normals else None,
+            normals=normals,
             driven=driven,
             most=self.most,
             tolerance=self.tolerance,
@@ -141,6 +164,10 @@ class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
             return {"CANCELLED"}
         self.report({"INFO"}, tr("Cleared the bake of {meshes}", meshes=_meshes(count)))
         return {"FINISHED"}
+
+
+def _option(layout, operator, name):
+    layout.prop(operator, name, text=name_of(operator.properties, name), translate=False)
 
 
 def _meshes(count):

@@ -157,7 +157,7 @@ class Operator(Stopped):
         members = {name: getattr(kind, name) for name in names}
         given = {"target": "MESH_CACHE", "range": "CUSTOM", "folder": self.folder}
         given |= {"frame_start": 1, "frame_end": 21, "step": 1}
-        members |= given | {"corrective": "DRIVEN", "all_models": False, "_job": None}
+        members |= given | {"corrective": "DRIVEN", "all_models": False, "filled": "", "_job": None}
         members["report"] = lambda _, level, text: self.reports.append((min(level), text))
         members["properties"] = SimpleNamespace(is_property_set=given.__contains__)
         self.operator = type("Fake", (), members)()

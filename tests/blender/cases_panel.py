@@ -33,6 +33,9 @@ class Layout:
         getattr(owner, name)
         self.drawn.append(f".{name}")
 
+    def separator(self):
+        pass
+
     def _inner(self, **_):
         return Layout(self.drawn)
 

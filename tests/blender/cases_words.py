@@ -81,7 +81,7 @@ def rna_texts():
         kind = next(kind for kind in kinds() if issubclass(cls, kind))
         base = INHERITED.union(kind.bl_rna.properties.keys())
         for prop in rna.properties:
-            if prop.identifier in base:
+            if prop.identifier in base or prop.is_hidden:
                 continue
             context = getattr(prop, "translation_context", "*")
             found |= {(context, prop.name), ("*", prop.description)}
