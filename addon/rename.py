@@ -30,6 +30,12 @@ def rename(model: scene_model.SceneModel, english: bool) -> int:
     """Give a model of our importer these names; how many have changed."""
     armature, root = model.armature, scene_model.bearer(model.armature, mmd_tools.NAME)
     if root is None:
+        if any(map(mmd_tools.is_root, scene_model.ancestors(armature))):
+            raise UserError(
+                "'{name}' is a model of mmd_tools:"
+                " Translate in its panel Model Production changes names",
+                name=model.name,
+            )
         raise UserError(
             "'{name}' was not imported by MMD Skin: its file's names are not known",
             name=model.name,

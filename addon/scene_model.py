@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which objects of the scene make up an MMD model."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import bpy
@@ -65,7 +65,7 @@ def all_of(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:
 
 def bearer(obj: bpy.types.Object, name: str) -> bpy.types.Object | None:
     """The object or the nearest of its parents that has a custom property."""
-    return next((above for above in _ancestors(obj) if name in above), None)
+    return next((above for above in ancestors(obj) if name in above), None)
 
 
 def armature_modifiers(
@@ -91,14 +91,15 @@ def _mesh_objects(view_layer):
     return (obj for obj in view_layer.objects if obj and obj.type == "MESH")
 
 
-def _ancestors(obj):
+def ancestors(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
+    """The object, its parent and so on."""
     while obj is not None:
         yield obj
         obj = obj.parent
 
 
 def _root(obj):
-    return next((ancestor for ancestor in _ancestors(obj) if mmd_tools.is_root(ancestor)), None)
+    return next((ancestor for ancestor in ancestors(obj) if mmd_tools.is_root(ancestor)), None)
 
 
 def _armature_of(obj):
@@ -106,8 +107,8 @@ def _armature_of(obj):
         modifiers = armature_modifiers(obj)
         if modifiers:
             return modifiers[0].object
-    above = next((ancestor for ancestor in _ancestors(obj) if ancestor.type == "ARMATURE"), None)
-    return above or _armature_below(list(_ancestors(obj))[-1])
+    above = next((ancestor for ancestor in ancestors(obj) if ancestor.type == "ARMATURE"), None)
+    return above or _armature_below(list(ancestors(obj))[-1])
 
 
 def _armature_below(obj):

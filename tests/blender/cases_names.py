@@ -222,9 +222,11 @@ class Switch(Case):
         scene.clear()
         other = scene.Scene(rig())
         scene.select(other.mesh)
-        with self.assertRaises(RuntimeError) as caught:
+        with self.assertRaisesRegex(RuntimeError, "a model of mmd_tools: Translate in its panel"):
             bpy.ops.mmdskin.switch_names()
-        self.assertIn("was not imported by MMD Skin", str(caught.exception))
+        del other.root["mmd_type"]
+        with self.assertRaisesRegex(RuntimeError, "was not imported by MMD Skin"):
+            bpy.ops.mmdskin.switch_names()
 
 
 class Motions(Case):
