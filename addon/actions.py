@@ -406,6 +406,25 @@ def _numbers(count, member, item):
     return np.full((count, 1), _ITEMS[member][item], _ENUM_DTYPE)
 
 
+def insert(curve: bpy.types.FCurve, frame: float, value: float, shown: float, alone: bool) -> None:
+    """A keyframe among others, which Blender joins to its neighbours.
+
+    `alone`: a frame before and after all stays as it is. So it does where the curve has not moved
+    until now, and `shown` was its value: else it would begin to at its first keyframe.
+    """
+    points = curve.keyframe_points
+    if not len(points):
+        write(curve, np.array([frame - 1, frame, frame + 1]), np.array([shown, value, shown]))
+        return
+    places = _member(curve, "co")
+    rests = (places[:, 1] == places[0, 1]).all() and places[0, 0] < frame < places[-1, 0]
+    around = [frame - 1, frame + 1] if alone or rests else []
+    for at, kept in [(at, curve.evaluate(at)) for at in around]:
+        points.insert(at, kept)
+    points.insert(frame, value)
+    curve.update()
+
+
 def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
     """The keyframes before a frame: each member as an array of rows; empty where there are none."""
     if not len(curve.keyframe_points):

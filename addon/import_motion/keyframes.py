@@ -5,10 +5,12 @@ Constraints and drivers that would move solved bones once more are muted; those 
 only where the channels have physics of their own. `Record` keeps what was there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import bpy
 import numpy as np
+from mathutils import Quaternion
 
 from .. import actions, mmd_tools, rig_constraints, sliders
 from ..names import PHYSICS
@@ -17,8 +19,16 @@ from .channels import Channels
 from .record import OWN, Record
 from .tracks import Switch, Track
 
+_SAME = 1e-6  # difference of values that counts as none
 Values = dict[str, np.ndarray]  # of shape keys, (F,) each
 _USED = ("location", "rotation_quaternion")
+
+
+class At(NamedTuple):
+    """Where a single pose is keyed, as what is animated would not show it else."""
+
+    frame: float  # of the animation
+    alone: bool  # whether the frames beside it stay as they are: each is solved for itself
 
 
 def write_bones(
@@ -29,6 +39,7 @@ def write_bones(
     With `replace` their earlier keyframes go too. `simulated`: the channels have physics.
     """
     muted = _release(record, bones, simulated)
+    _turn_by_quaternions(record, bones)
     # Also of bones that stay: Blender's solver may not let them.
     for owner, constraint in rig_constraints.of(record.armature):
         muted += record.mute_constraint(owner, constraint)
@@ -74,6 +85,7 @@ def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool
 def write_tracks(record: Record, bones: list[Track]) -> int:
     """Key bones as the file does, from each one's first key on; how many drivers were muted."""
     muted = _free(record, bones)
+    _turn_by_quaternions(record, bones)
     record.own_action()
     holder, _ = actions.channels(record.block)
     paths = {track.name: actions.bone_paths(track.name) for track in bones}
@@ -159,37 +171,46 @@ def write_sliders(record: Record, values: tracks.Values) -> None:
         _write(holder.fcurves.find(path) or actions.new_curve(holder, path), frames, weights)
 
 
-def set_sliders(record: Record, values: tracks.Values) -> None:
+def set_sliders(record: Record, values: tracks.Values, at: At | None = None) -> None:
     """Set custom properties of the armature to their first values."""
     for name, (_, weights) in values.items():
         record.note_slider(name)
-        record.block[name] = float(weights[0])
+        value = float(weights[0])
+        if at:
+            _key(record, sliders.path(name), [value], [record.block[name]], at)
+        record.block[name] = value
 
 
-def pose_tracks(record: Record, bones: list[Track]) -> int:
+def pose_tracks(record: Record, bones: list[Track], at: At | None = None) -> int:
     """Set bones to their first keys; how many drivers were muted."""
     muted = _free(record, bones)
-    for track in bones:
-        bone = record.block.pose.bones[track.name]
-        bone.location, bone.rotation_quaternion = track.locations[0], track.rotations[0]
+    _pose(record, bones, at)
     return muted
 
 
-def pose_bones(record: Record, bones: list[Channels], simulated: bool) -> int:
+def pose_bones(record: Record, bones: list[Channels], simulated: bool, at: At | None = None) -> int:
     """Set bones to the first frame of their channels; how many things were muted."""
     muted = _release(record, bones, simulated)
-    for channels in bones:
-        bone = record.block.pose.bones[channels.name]
-        bone.location, bone.rotation_quaternion = channels.locations[0], channels.rotations[0]
+    _pose(record, bones, at)
     return muted
 
 
-def set_keys(record: Record, values: Values) -> int:
+def set_keys(record: Record, values: Values, at: At | None = None) -> int:
     """Set shape keys to their first values; how many things were muted."""
     muted = _unlock(record, values)
     for name, column in values.items():
-        record.block.key_blocks[name].value = column[0]
+        key, value = record.block.key_blocks[name], float(column[0])
+        if at:
+            _key(record, actions.value_path(name), [value], [key.value], at)
+        key.value = value
     return muted
+
+
+def is_keyed(block: actions.Block) -> bool:
+    """Whether keyframes play that move bones, shape keys or sliders of a datablock."""
+    data = block.animation_data
+    curves = [curve for found in actions.playing(data) for curve in found] if data else []
+    return any(curve.data_path.startswith(("pose.bones[", "key_blocks[", '["')) for curve in curves)
 
 
 def keyed_bones(armature: bpy.types.Object) -> set[str]:
@@ -207,7 +228,7 @@ def _release(record: Record, bones: Iterable[Channels], simulated: bool) -> int:
     for channels in bones:
         bone = record.block.pose.bones[channels.name]
         record.note_bone(bone)
-        bone.rotation_mode, bone.scale = "QUATERNION", (1, 1, 1)
+        bone.scale = 1, 1, 1
         for constraint in bone.constraints:
             if simulated or constraint.name != mmd_tools.PHYSICS_CONSTRAINT:
                 muted += record.mute_constraint(bone, constraint)
@@ -226,9 +247,49 @@ def _free(record: Record, bones: Iterable[Track]) -> int:
     for track in bones:
         bone = record.block.pose.bones[track.name]
         record.note_bone(bone)
-        bone.rotation_mode = "QUATERNION"
         paths.update(actions.bone_paths(track.name)[name] for name in _USED)
     return record.mute_drivers(paths)
+
+
+def _turn_by_quaternions(record, bones):
+    for one in bones:
+        record.block.pose.bones[one.name].rotation_mode = "QUATERNION"
+
+
+def _pose(record: Record, bones: Sequence[Channels | Track], at: At | None) -> None:
+    """Let bones stand as at their first frames. Where that is keyed they turn as they are keyed."""
+    if at is None:
+        _turn_by_quaternions(record, bones)
+    for one in bones:
+        bone = record.armature.pose.bones[one.name]
+        paths = actions.bone_paths(one.name)
+        turn = _rotation(bone, Quaternion(one.rotations[0]))
+        for channel, value in (("location", one.locations[0]), turn):
+            if at:
+                _key(record, paths[channel], value, getattr(bone, channel), at, one.name)
+            setattr(bone, channel, value)
+
+
+def _rotation(bone, quaternion):
+    """The channel by which a bone turns, and its value."""
+    if bone.rotation_mode == "QUATERNION":
+        near = quaternion.dot(bone.rotation_quaternion) >= 0
+        return "rotation_quaternion", quaternion if near else -quaternion
+    if bone.rotation_mode == "AXIS_ANGLE":
+        axis, angle = quaternion.to_axis_angle()
+        return "rotation_axis_angle", (angle, *axis)
+    return "rotation_euler", quaternion.to_euler(bone.rotation_mode, bone.rotation_euler)
+
+
+def _key(record, path, values, shown, at, group=""):
+    """Key a channel of as many members. One that has no keys, and that nothing changes, needs none."""
+    record.own_action()
+    holder, _ = actions.channels(record.block)
+    found = [holder.fcurves.find(path, index=index) for index in range(len(values))]
+    if any(found) or any(abs(a - b) > _SAME for a, b in zip(values, shown, strict=True)):
+        for index, curve in enumerate(found):
+            curve = curve or actions.new_curve(holder, path, index, group)
+            actions.insert(curve, at.frame, values[index], shown[index], at.alone)
 
 
 def _unlock(record: Record, values: Values) -> int:

@@ -19,13 +19,14 @@ from .. import (
     playhead,
     properties,
     registration,
+    rig_constraints,
 )
 from ..importing import Importer, scale_property
 from ..physics import simulation
 from ..preview import switch
 from ..translations import tr
 from ..user_error import UserError, cancelled
-from . import camera, channels, keyframes, layers, moved_model, record, tracks
+from . import camera, channels, keyframes, layers, moved_model, poses, record, tracks
 
 # Options that mean nothing for a file without frames.
 _OF_MOTIONS = {"frame_start", "step", "real_time", "replace", "extend_range", "scale"}
@@ -176,14 +177,14 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         if self.mode == "SOURCE":
             self._import_source(model, source, context.scene)
         elif source.is_pose:
-            self._import_pose(model, source)
+            self._import_pose(model, source, context.scene)
         elif self.mode == record.OWN:
             self._import_own_keys(model, source, context.scene)
         else:
             self._import_keyframes(model, source, context.scene)
 
-    def _simulated(self, source, newest):
-        """The motion with physics, where that is wanted."""
+    def _simulated(self, source, newest, start=0):
+        """The motion with physics from a frame of its on, where that is wanted."""
         if not self.physics:
             return source
         if source.speed != newest.speed:
@@ -192,7 +193,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 " choose Replace, or 30 frames per second"
             )
         settings = physics_settings.Settings(
-            self.physics_ground, self.physics_settle, self.physics_hz
+            self.physics_ground, self.physics_settle, self.physics_hz, start
         )
         return simulation.of(source, settings)
 
@@ -221,34 +222,51 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             )
         return source
 
-    def _import_pose(self, model, source):
-        frames = np.array([source.start])
+    def _import_pose(self, model, source, scene):
+        """Set the pose. Keyframes would win over it: what they move is keyed at the current frame."""
+        armature = model.armature
+        keyed = [block for block in record.blocks(model) if keyframes.is_keyed(block)]
+        if keyed:
+            moved_model.check_not_tweaked(model)
+        self.mode = self._form_of_pose(armature, armature in keyed)
+        at = keyframes.At(playhead.time(scene), self.mode == record.SOLVED)
+        source = source.with_motion(source.motion, source.path, at.frame, source.speed)
         if self.mode == record.OWN:
-            found = tracks.of_keys(model, source)
-            keys = {block: {k: v for k, (_, v) in of.items()} for block, of in found.items()}
-            moved = tracks.of_sliders(model.armature, source)
+            posed = poses.own(model, source)
         else:
-            keys = channels.moved_keys(channels.of_keys(model, source, frames), {}, source)
-            moved = channels.of_sliders(model.armature, source, frames)
-        with record.of(model.armature) as noted:
-            count, muted = self._pose_bones(noted, source, frames)
-            keyframes.set_sliders(noted, moved)
+            below = self._imported(armature, source) if armature in keyed else []
+            posed = poses.solved(model, source, below, self._simulated)
+        with record.of(armature) as noted:
+            where = at if armature in keyed else None
+            if self.mode == record.OWN:
+                muted = keyframes.pose_tracks(noted, posed.bones, where)
+            else:
+                muted = keyframes.pose_bones(noted, posed.bones, self.physics, where)
+            keyframes.set_sliders(noted, posed.sliders, where)
             self._show_armature(noted, model, source)
-        for block, values in keys.items():
+        for block, values in posed.keys.items():
             with record.of(block) as noted:
-                muted += keyframes.set_keys(noted, values)
-        self.report({"INFO"}, tr("Posed {count} bones", count=count))
+                muted += keyframes.set_keys(noted, values, at if block in keyed else None)
+        count = len(posed.bones)
+        if armature in keyed:
+            text = tr(
+                "Keyed a pose of {count} bones at frame {frame}",
+                count=count,
+                frame=scene.frame_current,
+            )
+        else:
+            text = tr("Posed {count} bones", count=count)
+        self.report({"INFO"}, text)
         self._tell_muted(muted)
 
-    def _pose_bones(self, noted, source, frames):
-        """How many bones were posed, and things muted."""
-        if self.mode == record.OWN:
-            own = tracks.of_bones(noted.block, source)
-            return len(own), keyframes.pose_tracks(noted, own)
-        bones = channels.of_bones(noted.block, self._simulated(source, source), frames)
-        moved = channels.moved_bones(bones, None, source) | self._by_bodies(source)
-        bones = [bone for bone in bones if bone.name in moved]
-        return len(bones), keyframes.pose_bones(noted, bones, self.physics)
+    def _form_of_pose(self, armature, keyed):
+        """As the keys have it among which it comes, and as the pose source shows it."""
+        state = record.Record(armature).state
+        if state["files"]:
+            return state["form"]
+        by_constraints = keyed and any(rig_constraints.of(armature))
+        solves = armature.mmdskin.source == ik_source.SOURCE
+        return record.OWN if by_constraints or solves else self.mode
 
     def _import_source(self, model, source, scene):
         with record.of(model.armature) as noted:
@@ -348,8 +366,13 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         """
         if self.replace:
             return [], False
-        state, motions = record.Record(armature).state, []
-        for path, start, speed in state["files"]:
+        state = record.Record(armature).state
+        return self._imported(armature, newest), bool(state["files"]) and state["form"] != self.mode
+
+    def _imported(self, armature, newest):
+        """The motions that the keyframes play, of those that are still there."""
+        motions = []
+        for path, start, speed in record.Record(armature).state["files"]:
             try:
                 motion = model_file.load_motion(path)
             except UserError as error:
@@ -359,7 +382,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 )
                 continue
             motions.append(newest.with_motion(motion, path, start, speed))
-        return motions, bool(state["files"]) and state["form"] != self.mode
+        return motions
 
     def _clear(self, model):
         for name in record.clear([model])[1]:
