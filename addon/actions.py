@@ -260,14 +260,17 @@ def plays_like(
 
 
 def mixing(data: bpy.types.AnimData) -> str:
-    """Which actions play in animation data, and how strips lay them over each other."""
-    parts = [data.action.name_full if data.action else "", slot_of(data), data.use_nla]
+    """Which actions play in animation data, and how strips lay them over each other.
+
+    The same where they are linked.
+    """
+    parts = [data.action.name if data.action else "", slot_of(data), data.use_nla]
     parts += [data.action_influence, data.action_blend_type, data.action_extrapolation]
     for track in data.nla_tracks:
         for strip in track.strips:
             parts += [track.mute, track.is_solo]
             parts += [getattr(strip, name) for name in _STRIP]
-            parts += [strip.action.name_full if strip.action else "", slot_of(strip)]
+            parts += [strip.action.name if strip.action else "", slot_of(strip)]
     return repr(parts)
 
 

@@ -20,6 +20,7 @@ from . import (
     physics_settings,
     quaternions,
     rig_constraints,
+    setting_paths,
     sliders,
 )
 
@@ -55,7 +56,7 @@ def settings_of(
     own, given = armature.mmdskin, given or {}
     if given.get("source", own.source) != SOURCE:
         return None
-    path = bpy.path.abspath(given.get("model_path", own.model_path))
+    path = setting_paths.absolute(armature, "model_path", given)
     physics = physics_settings.of(own, given)
     if physics is None:
         return Settings(path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bpy
 import numpy as np
 
-from . import mmd_tools, native, reader_texts
+from . import mmd_tools, native, reader_texts, setting_paths
 from .names import unique
 from .translations import tr
 from .user_error import UserError
@@ -45,7 +45,7 @@ def load_motion(path: str) -> "mmdskin.Motion":
 
 def rig(armature: bpy.types.Object, path: str = "") -> Rig:
     """The Rig of an armature object; without a path its file is looked for."""
-    kept = bpy.path.abspath(armature.mmdskin.model_path)
+    kept = setting_paths.absolute(armature, "model_path")
     path = bpy.path.abspath(path) or (kept if os.path.exists(kept) else "")
     if path:
         return _rig(armature, path)

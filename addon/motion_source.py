@@ -9,7 +9,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import file_pose, model_file, physics_settings
+from . import file_pose, model_file, physics_settings, setting_paths
 from .user_error import UserError
 
 # The properties of a model, and of operators, that Settings are read from.
@@ -36,15 +36,17 @@ def settings_of(
     `given`: properties, by name, that go before the model's own.
     """
     own, given = armature.mmdskin, given or {}
-    source, model_path, motion_path, start, real_time = (
-        given.get(name, getattr(own, name)) for name in PROPERTIES
-    )
-    if source != "MOTION":
+    values = {name: given.get(name, getattr(own, name)) for name in PROPERTIES}
+    if values["source"] != "MOTION":
         return None
-    fps = scene.render.fps / scene.render.fps_base
-    paths = bpy.path.abspath(model_path), bpy.path.abspath(motion_path)
-    physics = physics_settings.of(own, given)
-    return Settings(*paths, start, real_time, fps, physics)
+    return Settings(
+        setting_paths.absolute(armature, "model_path", given),
+        setting_paths.absolute(armature, "motion_path", given),
+        values["motion_start"],
+        values["motion_real_time"],
+        scene.render.fps / scene.render.fps_base,
+        physics_settings.of(own, given),
+    )
 
 
 def open(armature: bpy.types.Object, settings: Settings) -> "Motion":

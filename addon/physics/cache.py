@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import bpy
 import numpy as np
 
-from .. import cache_files, motion_source, physics_settings, quaternions
+from .. import cache_files, motion_source, physics_settings, quaternions, setting_paths
 from ..motion_source import Motion
 from ..translations import tr
 
@@ -71,7 +71,7 @@ def played(motion: Motion, armature: bpy.types.Object, settings: motion_source.S
 
 def of(armature: bpy.types.Object) -> tuple[Cache | None, str]:
     """What was simulated for an armature object; where nothing can be read, the sentence why."""
-    path = bpy.path.abspath(armature.mmdskin.physics_cache)
+    path = setting_paths.absolute(armature, "physics_cache")
     if not path:
         return None, tr("Not simulated yet: choose Simulate")
     found = read(path)

@@ -7,7 +7,7 @@ import math
 import bpy
 import numpy as np
 
-from .. import cache_files, ik_source, modal_job, pose_source, registration
+from .. import cache_files, ik_source, modal_job, pose_source, registration, setting_paths
 from ..model_operator import ModelOperator
 from ..translations import tr
 from ..user_error import UserError
@@ -85,7 +85,7 @@ class _Run:
     def finish(self):
         cache.write(self._path, self._run.result())
         # Also where it is the same path: the preview looks again.
-        self._armature.mmdskin.physics_cache = cache_files.shown(self._path)
+        setting_paths.keep(self._armature, "physics_cache", self._path)
 
 
 class _MotionRun:

@@ -223,9 +223,11 @@ def _is_override(obj):
 
 
 def _follows(obj, armature):
-    """Whether the driver of a live mesh is that of the armature's pose source."""
-    settings = pose_source.settings_of(armature, bpy.context.scene)
-    return driver_of(obj.data).driver.expression == _expression(settings)
+    """Whether the driver of a live mesh shows the armature's pose source."""
+    shown = driver_of(obj.data).driver.expression
+    wanted = _expression(pose_source.settings_of(armature, bpy.context.scene))
+    # What goes with the time for its physics shows poses without, too.
+    return wanted == shown or (wanted, shown) == (_BY_POSE, _IN_TIME)
 
 
 def _expression(settings):

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A model with MMD's IK and a simulation, as a library override in a file of another folder."""
+
+import os
+
+import bpy
+import numpy as np
+import scene
+from cases_panel import drawn_texts
+from cases_physics_keys import BAR, Keyed, addon
+from cases_preview_truth import trouble
+
+
+class Overridden(Keyed):
+    def setUp(self):
+        super().setUp()
+        self.settings.preview = True
+        bpy.ops.mmdskin.simulate()
+        self.assertEqual(self.settings.physics_cache, "//" + os.path.basename(self.file))
+        self.known = {on: self.shown(on) for on in (True, False)}
+        self.settings.physics = True
+        bpy.ops.wm.save_mainfile()
+        library = self.blend
+        scene.clear()
+        for kind in (bpy.data.shape_keys, bpy.data.materials):
+            bpy.data.batch_remove(list(kind))
+        shots = os.path.join(self.folder, "shots")
+        os.mkdir(shots)
+        self.shot = os.path.join(shots, "shot.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=self.shot)
+        bpy.ops.wm.open_mainfile(filepath=self.shot)
+        with bpy.data.libraries.load(library, link=True) as (there, here):
+            here.objects = there.objects
+        for obj in here.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        root = next(obj for obj in here.objects if obj.parent is None and obj.children)
+        root.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+        self.find()
+
+    def find(self):
+        own = [obj for obj in bpy.data.objects if obj.override_library]
+        self.mesh = next(obj for obj in own if obj.type == "MESH")
+        self.armature = next(obj for obj in own if obj.type == "ARMATURE")
+        bpy.context.view_layer.update()
+
+    def shown(self, physics):
+        self.settings.physics = physics
+        found = []
+        for frame in (5, 11, 15):
+            bpy.context.scene.frame_set(frame)
+            found.append(scene.evaluated_positions(self.mesh))
+        return np.array(found)
+
+    def assert_shows_both(self):
+        for on in (False, True):
+            self.assert_close(self.shown(on), self.known[on], BAR)
+            self.assertIsNone(trouble(self.mesh))
+            self.assertEqual(addon().physics.cache.troubles, {})
+
+    def test_shows_what_its_library_shows(self):
+        self.assertGreater(np.abs(self.known[True] - self.known[False]).max(), 0.02)
+        self.assertTrue(self.settings.physics)
+        self.assert_shows_both()
+
+    def test_when_opened_again(self):
+        bpy.ops.wm.save_mainfile()
+        bpy.ops.wm.open_mainfile(filepath=self.shot)
+        self.find()
+        self.assert_shows_both()
+
+    def test_is_baked(self):
+        bpy.context.scene.frame_set(11)
+        opened = addon().pose_source.open(
+            self.armature, addon().pose_source.settings_of(self.armature, bpy.context.scene)
+        )
+        played = addon().physics.keyed.of(opened, self.armature, strict=True)
+        names = [bone.name for bone in self.armature.pose.bones]
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        armature = self.armature.evaluated_get(depsgraph)
+        plain, simulated = (one.matrices(armature, names, {}, 11.0) for one in (opened, played))
+        self.assertGreater(np.abs(plain - simulated).max(), 0.02)
+
+    def test_a_simulation_that_is_gone_is_told(self):
+        os.remove(self.file)
+        self.assert_close(self.shown(True), self.known[False], BAR)
+        self.assertTrue(any("is not there any more" in text for text in drawn_texts(self.mesh)))
+
+    def test_is_simulated_for_itself(self):
+        """Also where its file has the library's name: the library's is not touched."""
+        other = os.path.join(os.path.dirname(self.shot), os.path.basename(self.blend))
+        for path in (self.shot, other):
+            bpy.ops.wm.save_as_mainfile(filepath=path)
+            with open(self.file, "rb") as file:
+                before = file.read()
+            self.settings.physics = True
+            self.settings.physics_settle = 7
+            scene.select(self.mesh)
+            bpy.ops.mmdskin.simulate()
+            os.rename(self.file, self.file + ".gone")
+            self.shown(True)
+            self.assertEqual(addon().physics.cache.troubles, {})
+            os.rename(self.file + ".gone", self.file)
+            with open(self.file, "rb") as file:
+                self.assertEqual(file.read(), before)
