@@ -35,6 +35,7 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
     filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
     filter_glob: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
+    _last_format = ""  # when Blender asked last
 
     def invoke(self, context, event):
         try:
@@ -43,6 +44,8 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
             self._format().exporter()
             if self.properties.is_property_set("format"):  # else it is yet to be chosen
                 self._format().check(shown)
+            else:
+                self._last_format = self.format
         except UserError as error:
             return cancelled(self, error)
         if not self.filepath:
@@ -55,7 +58,12 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def check(self, context):
-        """Let the file's name end as the format does; Blender asks when something has changed."""
+        """Let the file's name end as the format does, or the format follow an ending that is typed;
+        Blender asks when something has changed."""
+        known = formats.of_ending(os.path.splitext(self.filepath)[1])
+        if known and self.format == self._last_format:
+            self.format = known
+        self._last_format = self.format
         self.filter_glob = f"*{self._format().ending}"
         before = self.filepath
         if os.path.basename(before):

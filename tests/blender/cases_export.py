@@ -6,6 +6,7 @@ import os
 import pathlib
 import sys
 import unittest.mock
+from types import SimpleNamespace
 
 import addon_utils
 import bpy
@@ -173,6 +174,52 @@ class Frame(Exported):
 
     def test_alembic(self):
         self.assert_survives("ALEMBIC")
+
+
+class Browser(Exported):
+    """What Blender's file browser is told when a name or the format is changed in it."""
+
+    def browse(self, steps, **given):
+        """The path after each step, (property, value), of a hand in the browser."""
+        cls = next(
+            cls
+            for cls in bpy.types.Operator.__subclasses__()
+            if cls.__name__ == "MMDSKIN_OT_export"
+        )
+        window_manager = SimpleNamespace(fileselect_add=lambda operator: None)
+        found = []
+
+        def invoke(operator, context):
+            names = ("scene", "view_layer", "active_object")
+            own = {name: getattr(context, name) for name in names}
+            operator.invoke(SimpleNamespace(window_manager=window_manager, **own), None)
+            for name, value in steps:
+                setattr(operator, name, value)
+                operator.check(context)
+                found.append((os.path.basename(operator.filepath), operator.format))
+            return {"FINISHED"}
+
+        # Without a window Blender does not invoke.
+        with unittest.mock.patch.object(cls, "execute", invoke):
+            bpy.ops.mmdskin.export(**given)
+        return found
+
+    def test_the_format_follows_an_ending_that_is_typed(self):
+        self.bake("SHAPE_KEYS", False)
+        folder = str(self.folder)
+        steps = [
+            ("filepath", f"{folder}/a.fbx"),
+            ("filepath", f"{folder}/b"),
+            ("format", "ALEMBIC"),
+            ("filepath", f"{folder}/c.gltf"),
+        ]
+        expected = [("a.fbx", "FBX"), ("b.fbx", "FBX"), ("b.abc", "ALEMBIC"), ("c.gltf", "GLTF")]
+        self.assertEqual(self.browse(steps), expected)
+
+    def test_a_format_that_was_chosen_before_goes_before_the_first_ending(self):
+        self.bake("SHAPE_KEYS", False)
+        given = {"format": "FBX", "filepath": str(self.folder / "a.glb")}
+        self.assertEqual(self.browse([("all_models", False)], **given), [("a.fbx", "FBX")])
 
 
 class Keys(Exported):
