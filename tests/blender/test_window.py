@@ -4,15 +4,22 @@
 MMDSKIN_WINDOWS="4.3 5.2" chooses the versions; build/blender/window-* keeps the pictures.
 """
 
+import copy
 import os
 
+import numpy as np
 import pytest
 import window
+from files import pmx_file
 from sample.character import dance, model
 from test_blender import BUILD, addon_zip  # noqa: F401
 
 VERSIONS = os.environ.get("MMDSKIN_WINDOWS", "").split()
 VIEW = (400, 400)  # a place in the 3D view of the factory settings
+AS = (318, 483)  # a menu of the dialog that a motion brings there
+FILE_MENU = (46, 13)
+SKIRT = [name for name, *_ in model.MATERIALS].index("スカート")
+MORPHS = 59  # from Clear Bake down to the panel, which is closed
 
 
 @pytest.mark.parametrize("version", VERSIONS or [None])
@@ -25,11 +32,32 @@ def test_an_artists_session(addon_zip, version, tmp_path):  # noqa: F811
     pictures = BUILD / f"window-{version}"
     with window.Window(tmp_path, pictures, empty=True, version=version) as blender:
         install(blender, addon_zip)
-        import_model(blender, model.write_character(tmp_path))
+        import_model(blender, write_model(tmp_path))
         import_motion(blender, dance.write_dance(tmp_path))
         show_live(blender)
+        pose_foot(blender)
+        move_sliders(blender)
         bake(blender)
+        export(blender, tmp_path / "dancer.fbx")
+        clear_bake(blender)
         find_by_search(blender)
+
+
+def write_model(folder):
+    """The dancer with a bone morph and a material morph; returns the path."""
+    path = model.write_character(folder)
+    pmx = copy.deepcopy(model.character())
+    change = [0, 1, 0.2, 0.2, *[1.0] * 25]  # multiplies the diffuse colour
+    head = [bone.name for bone in pmx.bones].index("頭")
+    for name, kind, index, values in (
+        ("首かしげ", "bone", head, [0, 0, 0, 0, 0, 0.38, 0.92]),
+        ("赤くなる", "material", SKIRT, change),
+    ):
+        number = pmx_file.MORPH_KINDS.index(kind)
+        rows = np.array([values], np.float32)
+        pmx.morphs.append(pmx_file.Morph(name, "", 4, number, np.array([index]), rows))
+    path.write_bytes(pmx_file.write(pmx))
+    return path
 
 
 def drop(blender, path, name, has_come):
@@ -57,7 +85,18 @@ def import_model(blender, path):
 
 
 def import_motion(blender, path):
-    drop(blender, path, "motion", lambda: blender.state()["action"])
+    """As keys to be edited."""
+    blender.drop(VIEW, path)
+    blender.fresh(50)
+    blender.click_at(*AS)
+    blender.press("m")
+    blender.picture("motion")
+
+    def confirm():
+        blender.press("Return")
+        return blender.state()["action"]
+
+    blender.wait(confirm, 60, "the motion has come")
     blender.picture("dance")
 
 
@@ -71,16 +110,97 @@ def show_live(blender):
     blender.picture("live")
 
 
+def pose_foot(blender):
+    """Take the square of the IK bone, G, and put it 60 pixels up and aside: the foot follows."""
+    blender.key("shift+alt+z")  # the overlays, which the pictures before are better without
+    before = blender.fresh(10)
+    blender.click_at(*on_square(before))
+    blender.press("ctrl+Tab")
+    blender.wait_state(mode="POSE")
+    blender.click_at(*on_square(blender.fresh(10)))
+    blender.wait_state(active="足ＩＫ.L")
+    x, y = on_square(blender.state())
+    blender.press("g")
+    for step in range(0, 70, 10):
+        blender.move(x + step, y - step)
+        blender.fresh()
+    blender.click_at(x + 60, y - 60)
+    after = blender.fresh(10)
+    blender.picture("foot")
+    moved = np.subtract(after["foot"], before["foot"])
+    grip = np.subtract(after["grip"], before["grip"])
+    assert np.abs(grip - (60, -60)).max() < 3, grip
+    assert moved[0] > 0.15, moved
+    assert moved[2] > 0.15, moved
+
+
+def on_square(state):
+    """On the right edge of what is drawn for the IK bone."""
+    x, y = state["grip"]
+    return x + 9, y + 3
+
+
+def move_sliders(blender):
+    x, y = blender.find("mmdskin.clear_bake")
+    blender.click_at(x - 60, y + MORPHS)
+    blender.scroll(6)
+    blender.slide('["い"].value', 0.2)
+    blender.scroll(30)
+    blender.slide('["首かしげ"]', 0.2)
+    before = blender.fresh()["colors"]
+    blender.slide('["赤くなる"]', 0.4)  # less is still as light as can be
+    after = blender.fresh(10)
+    blender.picture("sliders")
+    weights = after["weights"]["い"], *after["sliders"].values()
+    assert all(0.1 < weight < 0.5 for weight in weights), weights
+    changed = [
+        i
+        for i, colours in enumerate(zip(before, after["colors"], strict=True))
+        if colours[0] != colours[1]
+    ]
+    assert changed == [SKIRT]
+    blender.scroll(-40)
+
+
 def bake(blender):
     keys, frame = blender.state()["keys"], blender.state()["frame"]
+    foot = blender.state()["foot"]
     blender.click("mmdskin.bake")
     blender.wait_state(keys=[*keys, f"MMD {frame:04d}"])
+    assert np.allclose(blender.fresh(10)["foot"], foot, atol=1e-4)
     blender.picture("baked")
     blender.key("F9")
     blender.picture("redo")
     blender.press("Escape")
+
+
+def export(blender, path):
+    """File > Export, the last entry; the format follows the ending that is typed."""
+    blender.click_at(*FILE_MENU)
+    blender.press("e", "Up")
+    blender.picture("export-menu")
+    blender.press("Return")
+    blender.wait_window("FILES", "File View")
+    x, y, width, height = blender.region("FILES", "EXECUTE")
+    blender.click_at(x + width // 4, y + height // 2)
+    blender.click_at(x + width // 4, y + height // 2)
+    blender.press("ctrl+a")
+    blender.xdotool("type", "--delay", 20, path.name)
+    blender.press("Return")
+    blender.fresh(20)
+    blender.picture("export-file")
+    blender.click_at(x + width - 60, y + height // 2)
+    blender.wait(path.exists, 60, "the file is there")
+    blender.wait(lambda: not blender.has("FILES"), 20, "the file browser closes")
+    blender.fresh(20)
+    blender.picture("exported")
+    assert path.read_bytes().startswith(b"Kaydara FBX Binary")
+
+
+def clear_bake(blender):
     blender.click("mmdskin.clear_bake")
-    blender.wait_state(keys=keys, preview=True)
+    blender.wait_state(preview=True)
+    assert not any(key.startswith("MMD ") for key in blender.state()["keys"])
 
 
 def find_by_search(blender):

@@ -241,6 +241,28 @@ class Window:
         self.xdotool("type", "--delay", 5, text)
         self.press("Return")
 
+    def slide(self, button, share):
+        """Drag a slider of the sidebar by so many of the region's widths."""
+        self.find(button, columns=[0.5])
+        width = self.region("VIEW_3D", "UI")[2]
+        self.xdotool("mousedown", 1)
+        self.fresh()
+        # Blender takes the mouse back to where it was after each move.
+        for _ in range(10):
+            self.xdotool("mousemove_relative", "--", int(share * width / 10), 0)
+            self.fresh()
+        self.xdotool("mouseup", 1)
+        self.fresh(10)
+
+    def scroll(self, steps):
+        """Turn the wheel over the sidebar: so many steps down, or up if negative."""
+        x, y, width, height = self.region("VIEW_3D", "UI")
+        self.move(x + width // 3, y + height // 2)
+        wheel = 5 if steps > 0 else 4
+        self.xdotool("click", "--repeat", abs(steps), "--delay", 50, wheel)
+        self.places.clear()
+        self.fresh(20)
+
     def search(self, text):
         """Find an operator by Blender's own search and call it."""
         self.key("F3")

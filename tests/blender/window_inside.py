@@ -7,6 +7,7 @@ FOLDER/report.json is renewed fifty times a second; while FOLDER/probe exists it
 under the mouse in each region. FOLDER/close closes every window but the first.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ import bpy  # noqa: E402
 import case  # noqa: E402
 import numpy as np  # noqa: E402
 import scene  # noqa: E402
+from bpy_extras import view3d_utils  # noqa: E402
 
 drawn = {"count": 0}
 
@@ -28,7 +30,7 @@ def main(folder, start="sample"):
     folder = pathlib.Path(folder)
     bpy.context.preferences.view.show_splash = False
     scene.clear()
-    state = sample_state if start == "sample" else any_state
+    state = sample_state if start == "sample" else dancer_state
     if start == "sample":
         bpy.context.preferences.system.viewport_aa = "OFF"  # the processor draws
         dance(scene.Scene(case.small_model()))
@@ -104,15 +106,70 @@ def any_state():
         "addons": [addon.module for addon in bpy.context.preferences.addons],
         "section": bpy.context.preferences.active_section,
         "drawn": drawn["count"],
+        "mode": bpy.context.mode,
     }
 
 
-def shown(mesh):
-    """The evaluated points in short; whoever reads must not cause an evaluation."""
+def dancer_state():
+    """What the window shows of the dancer, once she has come."""
+    kinds = {obj.type: obj for obj in reversed(list(bpy.data.objects))}
+    found = any_state()
+    if "ARMATURE" in kinds and "MESH" in kinds:
+        found |= posed(kinds["ARMATURE"], kinds["MESH"])
+    return found
+
+
+def posed(armature, mesh):
+    """Where the left foot is to be gripped on the display, where it is, and what sliders give."""
+    evaluated = armature.evaluated_get(bpy.context.view_layer.depsgraph)
+    grip = evaluated.pose.bones.get("足ＩＫ.L")
+    active = armature.data.bones.active
+    keys = mesh.data.shape_keys
+    return {
+        "grip": on_display(armature.matrix_world @ grip.head) if grip else None,
+        "active": active.name if active else None,
+        "foot": points(mesh)[foot(mesh)].mean(0).tolist(),
+        "weights": {key.name: key.value for key in keys.key_blocks} if keys else {},
+        "sliders": {name: v for name, v in armature.items() if isinstance(v, float)},
+        "colors": [
+            list(material.evaluated_get(bpy.context.view_layer.depsgraph).diffuse_color)
+            for material in mesh.data.materials
+        ],
+    }
+
+
+@functools.cache
+def foot(mesh):
+    """The vertices of the left foot."""
+    groups = {group.index for group in mesh.vertex_groups if group.name.startswith("足首")}
+    return [
+        vertex.index
+        for vertex in mesh.data.vertices
+        if vertex.co.x > 0 and any(one.group in groups for one in vertex.groups)
+    ]
+
+
+def on_display(point):
+    """(x, y from the top) of a point of the scene in the 3D view."""
+    (window, *_) = bpy.context.window_manager.windows
+    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    view = area.spaces.active.region_3d
+    place = view3d_utils.location_3d_to_region_2d(region, view, point)
+    return place and [region.x + place.x, window.height - region.y - place.y]
+
+
+def points(mesh):
+    """(V, 3): the evaluated points; whoever reads must not cause an evaluation."""
     evaluated = mesh.evaluated_get(bpy.context.view_layer.depsgraph)
-    points = np.empty(3 * len(evaluated.data.vertices), np.float32)
-    evaluated.data.vertices.foreach_get("co", points)
-    return hashlib.sha256(points.tobytes()).hexdigest()
+    found = np.empty((len(evaluated.data.vertices), 3), np.float32)
+    evaluated.data.vertices.foreach_get("co", found.ravel())
+    return found
+
+
+def shown(mesh):
+    """The evaluated points in short."""
+    return hashlib.sha256(points(mesh).tobytes()).hexdigest()
 
 
 def close_windows():
