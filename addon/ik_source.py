@@ -65,6 +65,15 @@ def settings_of(
     return Settings(path, physics._replace(start=0), fps)
 
 
+def has_muted_ik(armature: bpy.types.Object) -> bool:
+    """Whether IK bones move nothing as constraints are muted, which imports of solved keys do."""
+    return any(
+        constraint.type == "IK" and constraint.mute
+        for bone in armature.pose.bones
+        for constraint in bone.constraints
+    )
+
+
 class Solver:
     """Never changes; any thread may use it."""
 

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from . import (
+    ik_source,
     mesh_source,
     native,
     properties,
@@ -241,6 +242,11 @@ def _pose_source(layout, armature, scene, width):
         column.operator("mmdskin.simulate", icon="PHYSICS")
         if switch.is_on(armature) and armature.name in cache.troubles:
             _wrapped(column, cache.troubles[armature.name], width)
+    if settings.source == ik_source.SOURCE and ik_source.has_muted_ik(armature):
+        text = tr(
+            "IK is muted here, as by solved keys: import a motion as MMD's Own Keys to move feet"
+        )
+        _wrapped(column, text, width)
 
 
 def _summary(obj, armature):

@@ -147,6 +147,13 @@ class Panel(case.Case):
         self.assertIn("'cup' has no armature", drawn[1])
         self.assertNotIn(("mmdskin.bake", None), drawn)
 
+    def test_tells_that_ik_is_muted_where_mmds_ik_is_the_source(self):
+        constraint = self.scene.armature.pose.bones[0].constraints.new("IK")
+        for source, mute, told in (("IK", True, 1), ("IK", False, 0), ("ARMATURE", True, 0)):
+            self.scene.armature.mmdskin.source, constraint.mute = source, mute
+            lines = [text for text in redraw(self.mesh) if "IK is muted here" in str(text)]
+            self.assertEqual(len(lines), told, (source, mute))
+
     def test_the_button_shows_the_switch(self):
         for on in (True, False):
             bpy.ops.mmdskin.preview()
