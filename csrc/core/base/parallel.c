@@ -8,6 +8,10 @@
 
 enum { STACK_BYTES = 1 << 20, PATIENCE_MS = 100 };
 
+/* Some hundredths of a millisecond: about what it takes to fall asleep and be woken. What is due
+   sooner, as a member's last item and the next slice of a batch, is better looked out for. */
+enum { GLANCES = 100 };
+
 /* A call under way. */
 typedef struct crew_call {
     struct crew_call *next;
@@ -92,6 +96,24 @@ static void join_call(mmd_crew *crew, crew_call *call)
     mmd_condition_wake_all(&crew->done);
 }
 
+/* Lets others have the lock and, if they want it, the core. */
+static void step_aside(mmd_crew *crew)
+{
+    mmd_lock_leave(&crew->lock);
+    mmd_thread_yield();
+    mmd_lock_take(&crew->lock);
+}
+
+static crew_call *look_out_for_call(mmd_crew *crew)
+{
+    crew_call *call = find_call(crew);
+    for (int i = 0; !call && !crew->dismissed && i < GLANCES; i++) {
+        step_aside(crew);
+        call = find_call(crew);
+    }
+    return call;
+}
+
 static mmd_thread_result MMD_THREAD_CALL run_member(void *arg)
 {
     crew_member *self = arg;
@@ -99,7 +121,7 @@ static mmd_thread_result MMD_THREAD_CALL run_member(void *arg)
     bool patient = true;
     mmd_lock_take(&crew->lock);
     while (!crew->dismissed) {
-        crew_call *call = find_call(crew);
+        crew_call *call = look_out_for_call(crew);
         if (!call && !patient)
             break;
         if (call)
@@ -150,6 +172,8 @@ static void end_call(mmd_crew *crew, crew_call *call)
     while (*link != call)
         link = &(*link)->next;
     *link = call->next;
+    for (int i = 0; call->busy > 0 && i < GLANCES; i++)
+        step_aside(crew);
     while (call->busy > 0)
         mmd_condition_wait(&crew->done, &crew->lock);
 }

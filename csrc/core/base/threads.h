@@ -65,6 +65,12 @@ static inline int mmd_thread_start(mmd_thread *thread,
     return *thread ? 0 : errno;
 }
 
+/* Lets another thread that waits for this core have it. */
+static inline void mmd_thread_yield(void)
+{
+    SwitchToThread();
+}
+
 static inline void mmd_thread_join(mmd_thread thread)
 {
     WaitForSingleObject(thread, INFINITE);
@@ -73,6 +79,7 @@ static inline void mmd_thread_join(mmd_thread thread)
 
 #else
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
@@ -147,6 +154,12 @@ static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_result (*funct
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return failed;
+}
+
+/* Lets another thread that waits for this core have it. */
+static inline void mmd_thread_yield(void)
+{
+    sched_yield();
 }
 
 static inline void mmd_thread_join(mmd_thread thread)
