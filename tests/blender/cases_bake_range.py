@@ -11,6 +11,8 @@ import numpy as np
 import scene
 from cases_bake import bind_like_mmd_tools, skinned
 
+TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective": "KEYED"}))
+
 
 class Range(case.Case):
     """The small model turns through three poses between frames 1 and 21."""
@@ -55,11 +57,9 @@ def animate(built, frames=(1, 11, 21), degrees=50.0):
 
 
 class Playback(Range):
-    TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective": "KEYED"}))
-
     def assert_all_play(self, frames, **options):
         expected = self.expected(frames)
-        for target, more in self.TARGETS:
+        for target, more in TARGETS:
             with self.subTest(target):
                 self.bake(target, **more, **options)
                 self.assert_plays(expected)
@@ -96,7 +96,7 @@ class Playback(Range):
 
     def test_first_and_last_frame_are_held_outside_of_the_range(self):
         expected = self.expected((5, 9))
-        for target, more in self.TARGETS[:2]:
+        for target, more in TARGETS[:2]:
             with self.subTest(target):
                 self.bake(target, frame_start=5, frame_end=9, **more)
                 for frame, held in ((2, 5), (15, 9)):
@@ -106,7 +106,7 @@ class Playback(Range):
 
     def test_between_two_baked_frames_is_their_mean(self):
         expected = self.expected((5, 9))
-        for target, more in self.TARGETS[:2]:
+        for target, more in TARGETS[:2]:
             with self.subTest(target):
                 self.bake(target, frame_start=5, frame_end=9, step=4, **more)
                 bpy.context.scene.frame_set(7)
@@ -129,7 +129,7 @@ class Playback(Range):
             self.scene.pmx.positions[:] = rest
             self.scene.pmx.positions[morph.indices] += np.float32(key.value) * morph.values
             expected |= self.expected((frame,))
-        for target, more in self.TARGETS:
+        for target, more in TARGETS:
             with self.subTest(target):
                 self.bake(target, **more)
                 self.assert_plays(expected)
@@ -141,7 +141,7 @@ class Playback(Range):
 
     def test_baking_another_target_replaces_the_first(self):
         expected = self.expected((1, 8, 21))
-        for target, more in (*self.TARGETS, *self.TARGETS[::-1]):
+        for target, more in (*TARGETS, *TARGETS[::-1]):
             with self.subTest(target):
                 self.bake(target, **more)
                 self.assert_plays(expected)
@@ -239,7 +239,7 @@ class MeshCache(Range):
 class Restored(Range):
     """Clear Bake brings every datablock back."""
 
-    def assert_restored(self, targets=Playback.TARGETS):
+    def assert_restored(self, targets=TARGETS):
         bpy.context.view_layer.update()
         before = fingerprint.of_file()
         for target, more in targets:
@@ -254,7 +254,7 @@ class Restored(Range):
 
     def test_a_mesh_without_keys(self):
         self.mesh.shape_key_clear()
-        self.assert_restored(Playback.TARGETS[:2])  # without SDEF there is nothing to correct
+        self.assert_restored(TARGETS[:2])  # without SDEF there is nothing to correct
 
     def test_keys_with_an_action_of_the_user(self):
         key = self.mesh.data.shape_keys.key_blocks["ふくらみ"]
@@ -317,7 +317,7 @@ class Restored(Range):
 
 class Undo(Range):
     def test_one_step_takes_a_range_back(self):
-        for target, more in Playback.TARGETS:
+        for target, more in TARGETS:
             with self.subTest(target):
                 bpy.ops.ed.undo_push(message="before")
                 before = fingerprint.of_file()

@@ -13,7 +13,7 @@ import bpy
 import case
 import fingerprint
 import scene
-from cases_bake_range import Playback, Range, forget_file
+from cases_bake_range import TARGETS, Range, forget_file
 
 try:
     import resource
@@ -64,7 +64,7 @@ class Cancelled(Stopped):
 
     def assert_cancelled_after(self, steps):
         model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
-        for target, more in (*Playback.TARGETS, ("CORRECTIVE", {})):
+        for target, more in (*TARGETS, ("CORRECTIVE", {})):
             with self.subTest(target):
                 before = fingerprint.of_file()
                 options = self.options(target, more)
@@ -106,7 +106,7 @@ class Cancelled(Stopped):
             self.assert_untouched(before)
 
     def test_over_an_earlier_bake_keeps_that(self):
-        for target, more in Playback.TARGETS:
+        for target, more in TARGETS:
             self.bake(target, **more)
             files = os.listdir(self.folder)
             before = fingerprint.of_file()

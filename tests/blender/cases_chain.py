@@ -10,7 +10,7 @@ import bpy
 import case
 import numpy as np
 import scene
-from cases_export import farthest, in_world
+from exported import farthest, in_world
 from sample import model as sample
 from sample import motion as sample_motion
 

@@ -6,10 +6,10 @@ import pathlib
 import addon_utils
 import bpy
 import scene
-from cases_export import FRAMES, Exported
 from cases_motion import MotionCase
 from cases_physics import Hair
-from cases_physics_keys import Keyed
+from exported import FRAMES, Exported
+from keyed_physics import Keyed
 
 
 class OfAMotion(Hair, MotionCase, Exported):

@@ -9,7 +9,7 @@ import addon_utils
 import bpy
 import case
 import scene
-from cases_export import Exported, formats
+from exported import Exported, executed_by, formats
 
 
 class Refused(Exported):
@@ -33,15 +33,7 @@ class Refused(Exported):
 
     def test_a_live_model_before_a_file_is_chosen(self):
         bpy.ops.mmdskin.preview(action="ENABLE")
-        cls = next(
-            cls
-            for cls in bpy.types.Operator.__subclasses__()
-            if cls.__name__ == "MMDSKIN_OT_export"
-        )
-        # Without a window Blender does not invoke.
-        invoked = unittest.mock.patch.object(
-            cls, "execute", lambda operator, context: operator.invoke(context, None)
-        )
+        invoked = executed_by(lambda operator, context: operator.invoke(context, None))
         with invoked, self.assertRaisesRegex(RuntimeError, "FBX cannot hold live skinning"):
             bpy.ops.mmdskin.export(format="FBX")
 

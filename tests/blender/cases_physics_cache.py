@@ -5,7 +5,7 @@ import os
 import shutil
 
 import bpy
-from cases_physics_keys import Keyed, addon
+from keyed_physics import Keyed, addon
 
 
 class Kept(Keyed):

@@ -7,8 +7,8 @@ import bpy
 import numpy as np
 import scene
 from cases_panel import drawn_texts
-from cases_physics_keys import BAR, Keyed, addon
 from cases_preview_truth import trouble
+from keyed_physics import BAR, Keyed, addon
 
 
 class Overridden(Keyed):

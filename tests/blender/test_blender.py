@@ -34,11 +34,22 @@ import window  # noqa: E402
 def cases():
     """module.Class.test of every case, read from the sources: no Blender is needed to collect."""
     for path in sorted(HERE.glob("cases_*.py")):
-        for group in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(group, ast.ClassDef):
-                for node in group.body:
-                    if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                        yield f"{path.stem}.{group.name}.{node.name}"
+        body = ast.parse(path.read_text("utf-8")).body
+        groups = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
+        for name in groups:
+            for test in inherited_or_own(name, groups):
+                yield f"{path.stem}.{name}.{test}"
+
+
+def inherited_or_own(name, groups):
+    """The names of a class's own tests, and of those of its bases in the same file."""
+    if name not in groups:
+        return {}
+    own = [node.name for node in groups[name].body if isinstance(node, ast.FunctionDef)]
+    of_bases = [
+        test for base in groups[name].bases for test in inherited_or_own(ast.unparse(base), groups)
+    ]
+    return dict.fromkeys(test for test in (*of_bases, *own) if test.startswith("test_"))
 
 
 def need(version):
@@ -81,7 +92,8 @@ def package(wheel, output):
 def outcomes(request, tmp_path_factory):
     """Version to a future of the outcomes of all cases; each Blender that was chosen runs once, two
     at a time, beside the tests of this file that come before `test_case`."""
-    cases = [item for item in request.session.items if item.originalname == "test_case"]
+    names = {"test_case", "test_no_case_ran_that_is_not_looked_at"}
+    cases = [item for item in request.session.items if item.originalname in names]
     chosen = {item.callspec.params["version"] for item in cases}
     with ThreadPoolExecutor(2) as pool:
         yield {
@@ -285,3 +297,9 @@ def test_case(outcomes, version, case):
     if outcome == "skipped":
         pytest.skip(text)
     assert outcome == "passed", text
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_case_ran_that_is_not_looked_at(outcomes, version):
+    need(version)
+    assert outcomes[version].result().keys() == set(cases())

@@ -2,6 +2,7 @@
 """Small files for tests that change one thing in them."""
 
 import numpy as np
+from files import pmd_file as pmd
 from files import pmx_file as pmx
 from sample import model as sample
 
@@ -49,3 +50,47 @@ def rigid_file(count):
     file.bone_weights = np.tile(np.float32([1, 0, 0, 0]), (count, 1))
     file.sdef = np.zeros((count, 3, 3), np.float32)
     return file
+
+
+def pmd_vertices(*rows):
+    """Rows: (bone, bone, percent, no edge)."""
+    v = np.zeros(len(rows), pmd.VERTEX)
+    for i, (first, second, percent, no_edge) in enumerate(rows):
+        v[i] = ((i, 0, 0), (0, 1, 0), (0, 0), (first, second), percent, no_edge)
+    return v
+
+
+def small_pmd(**changes):
+    """Everything twice or more, as pmd_file has it."""
+    m = pmd.PMD("名前", "説明\nソ能")
+    m.vertices = pmd_vertices((0, 1, 30, 0), (1, 1, 30, 1), (2, 0, 100, 0), (1, 2, 0, 1))
+    m.indices = [0, 1, 2, 1, 2, 3]
+    m.materials = [
+        pmd.Material(toon=3, edge=1, index_count=3, texture="表.bmp*a.sph"),
+        pmd.Material((1, 0, 0, 0.5), 7, (1, 2, 3), (4, 5, 6), 0, 0, 3, "b.spa*表.bmp"),
+    ]
+    m.bones = [
+        pmd.Bone("センター", (0, 1, 0), tail=1, type=pmd.MOVE),
+        pmd.Bone("左足", (0, 4, 0), 0, 2),
+        pmd.Bone("左ひざ", (0, 2, 0), 1, 3, pmd.UNDER_IK, 4),
+        pmd.Bone("左足首", (0, 0, 0), 2, 0, pmd.EFFECTOR),
+        pmd.Bone("左足ＩＫ", (0, 0, 0), 0, 0, pmd.IK, 3),
+    ]
+    m.solvers = [pmd.Solver(4, 3, [2, 1], 40, 0.5), pmd.Solver(4, 2, [1], 3, 0.25)]
+    m.morphs = [
+        pmd.Morph("base", 0, [3, 1], [(3, 0, 0), (1, 0, 0)]),
+        pmd.Morph("まばたき", 2, [0, 1], [(1, 0, 0), (0, 1, 0)]),
+        pmd.Morph("あ", 3, [1], [(0, 0, 1)]),
+    ]
+    m.shown_morphs, m.frame_names = [2, 1], ["体\n", "足\n"]
+    m.shown_bones = [(1, 1), (2, 2), (3, 2)]
+    m.english = "name", "comment", ["center", *"bcde"], ["blink", "a"], ["body", "legs"]
+    m.toons = list(pmd.DEFAULT_TOONS)
+    m.bodies = [
+        pmd.Body("体", 1, 2, 0xFFF0, 1, tuple(range(14)), 2),
+        pmd.Body("頭", pmd.NONE, numbers=tuple(range(14))),
+    ]
+    m.joints = [pmd.Joint("継", 0, 1, tuple(range(24)))]
+    for name, value in changes.items():
+        setattr(m, name, value)
+    return m
