@@ -17,6 +17,7 @@ from .. import motion_source, native
 
 _Tracks = dict[str, tuple[np.ndarray, Sequence[np.ndarray]]]  # frames, and columns of the keys
 
+_SAME_TIME = 1e-6  # frames of the scene
 _LAST = 2**32 - 1  # frame that a VMD can hold
 _BONE = np.dtype(
     [
@@ -79,6 +80,39 @@ def needed(motions: Sequence[motion_source.Motion]) -> list[motion_source.Motion
         for track, first in starts.items():
             begun[track] = min(first, begun.get(track, math.inf))
     return found
+
+
+def changed_from(earlier: motion_source.Motion, newest: motion_source.Motion) -> float:
+    """The frame of the scene from which a motion changes the earlier one before it begins, or inf.
+
+    From a track's last earlier key to its first new one MMD goes by the curve of the latter. Where
+    there is no earlier one, the new one holds before, too.
+    """
+    lost = newest.unmatched
+    tracks = [*earlier.motion.bones, *earlier.motion.morphs]
+    known = {(type(track), track.name): earlier.scene_frames(track.frames) for track in tracks}
+    found = []
+    for track in (*newest.motion.bones, *newest.motion.morphs):
+        if not len(track.frames) or track.name in {*lost.bones, *lost.morphs}:
+            continue
+        first = newest.scene_frames(track.frames[0])
+        frames = known.get((type(track), track.name), np.empty(0))
+        before = frames[frames < first - _SAME_TIME]
+        if len(before):
+            found.append(before[-1])
+        elif not _rests(track):
+            found.append(earlier.scene_range[0])
+    switches = newest.motion.properties
+    if not len(earlier.motion.properties.frames) and not switches.ik_enabled[:1].all():
+        found.append(earlier.scene_range[0])
+    return min(found, default=math.inf)
+
+
+def _rests(track):
+    """Whether the first key of a bone or a morph leaves it as it is without."""
+    if hasattr(track, "weights"):
+        return track.weights[0] == 0
+    return not track.translations[0].any() and not track.rotations[0, :3].any()
 
 
 def _starts(motion):

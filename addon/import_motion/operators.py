@@ -4,6 +4,7 @@
 Also the camera of a file.
 """
 
+import itertools
 import math
 import os
 
@@ -326,7 +327,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         moved_model.check_not_tweaked(model)
         earlier, anew = self._earlier(model.armature, newest)
         source = layers.joined([*earlier, newest])
-        frames = self._frames(source if anew else newest, source)
+        frames = self._frames(source if anew else newest, source, [] if anew else earlier)
         simulated = self._simulated(source, newest)
         if anew:
             bones, resting, keys = self._moved(model, source, simulated, [], frames)
@@ -388,11 +389,14 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         for name in record.clear([model])[1]:
             self.report({"WARNING"}, tr("Other keyframes are kept in action '{name}'", name=name))
 
-    def _frames(self, newest, source):
-        """The frames of the scene to key: from where the motion begins to where all have ended."""
+    def _frames(self, newest, source, earlier):
+        """The frames of the scene to key: from where the motion changes something to where all end."""
         first, last = newest.scene_range[0], source.scene_range[1]
         first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
-        count = len(range(first, last, self.step)) + 1
+        changed = layers.changed_from(layers.joined(earlier), newest) if earlier else math.inf
+        start = math.floor(min(changed, first))
+        parts = [range(start, first, self.step), range(first, last, self.step)]
+        count = sum(map(len, parts)) + 1
         if count > _MOST:
             raise UserError(
                 "'{file}' would be keyed on {count} frames, more than {most}: choose a larger step",
@@ -400,7 +404,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 count=count,
                 most=_MOST,
             )
-        return np.array([*range(first, last, self.step), last], np.float64)
+        return np.array([*itertools.chain(*parts), last], np.float64)
 
     def _moved(self, model, newest, source, earlier, frames):
         """Channels of bones and values of shape keys that the newest motion changes.

@@ -101,6 +101,42 @@ class Merge(ImportCase):
         self.merge(motion_file.Keys("arm", [key(ARM, 0, 7), key(ARM, 5, 9)], []), shift=20)
         self.assert_plays((1, 4, 8, 11, 21, 23, 26))
 
+    def bent(self):
+        curves = motion_file.block([(64, 0, 127, 127), (0, 127, 30, 127)] * 2)
+        return motion_file.Keys("arm", [key(ARM, 2, 5)._replace(block=curves), key(ARM, 8, 6)], [])
+
+    def test_the_way_from_the_first_to_the_second_has_the_curve_of_the_second(self):
+        self.merge(self.bent(), shift=20)
+        self.assert_plays(range(1, 32))
+
+    def test_that_way_at_another_frame_rate(self):
+        bpy.context.scene.render.fps = 60
+        self.imported(replace=True)
+        self.merge(self.bent(), shift=20, frame_start=41)
+        self.assert_plays(range(1, 62), speed=0.5)
+
+    def test_that_way_in_steps(self):
+        self.merge(self.bent(), shift=20, step=3)
+        self.assert_plays((1, 8, 15, 16, 19, 22, 23, 26, 29))
+
+    def test_that_way_begins_where_the_bones_own_keys_end(self):
+        short = [one for one in self.first.bones if one.name != ARM]
+        self.first = self.first._replace(bones=[*short, key(ARM, 0, 1), key(ARM, 4, 2)])
+        path = self.write("first.vmd", motion_file.write_vmd(self.first))
+        self.imported(path, replace=True)
+        self.merge(self.bent(), shift=8)
+        self.assert_plays(range(1, 20))
+
+    def test_what_the_first_lacks_holds_until_the_second_begins(self):
+        """Then the legs bend otherwise, too."""
+        others = [one for one in self.first.bones if one.name != "センター"]
+        self.first = self.first._replace(bones=others)
+        path = self.write("first.vmd", motion_file.write_vmd(self.first))
+        self.imported(path, replace=True)
+        hips = motion_file.Keys("hips", [key("センター", 0, 5), key("センター", 9, 6)], [])
+        self.merge(hips, shift=8)
+        self.assert_plays(range(1, 20))
+
     def test_a_second_that_ends_earlier_holds_its_last_key(self):
         self.merge(faster(self.scene.pmx))
         self.assert_plays((1, 4, 6, 16))
