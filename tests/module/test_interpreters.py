@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Signals between frames, forked children and subinterpreters; each in a process of its own."""
+"""Forked children and subinterpreters; each in a process of its own."""
 
 import importlib.util
 import os
@@ -13,30 +13,6 @@ import pytest
 TESTS = Path(__file__).parents[1]
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
-INTERRUPT = """
-import os, signal, threading, time
-import mmdskin
-import numpy as np
-from sample import model as sample
-from sample import motion as sample_motion
-
-def seconds(work):
-    start = time.perf_counter()
-    try:
-        work()
-    except KeyboardInterrupt:
-        return time.perf_counter() - start, True
-    return time.perf_counter() - start, False
-
-def interrupted(work):
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
-    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
-    return seconds(work)
-
-model = mmdskin.load_model(sample.build_sample())
-motion = mmdskin.load_motion(sample_motion.build_motion())
-"""
-
 
 def python(script, timeout=120, **environment):
     """What the script prints."""
@@ -49,38 +25,6 @@ def python(script, timeout=120, **environment):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to itself")
-@pytest.mark.parametrize(
-    "prepare, work",
-    [
-        (
-            """
-moves = np.tile(np.eye(4, dtype="f4"), (2000, len(model.bones), 1, 1))
-choice = {"normals": False, "method": "dual_quaternion", "backend": "cpu:scalar"}
-out = mmdskin.skin(model, moves, **choice)
-""",
-            "mmdskin.skin(model, moves, out=out, threads={threads}, **choice)",
-        ),
-        ("frames = np.zeros(160_000)", "model.pose(motion, frames, threads={threads})"),
-    ],
-    ids=["skin", "pose"],
-)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_is_seen_between_frames(prepare, work, threads):
-    """The whole takes several times as long as the call that is interrupted in the beginning."""
-    script = f"""{INTERRUPT}
-{prepare}
-work = lambda: {work.format(threads=threads)}
-whole = min(seconds(work)[0] for _ in range(2))
-assert whole > 0.2, whole
-taken, raised = interrupted(work)
-assert raised, (whole, taken)
-assert taken < 0.6 * whole, (whole, taken)
-assert not seconds(work)[1]
-"""
-    python(script)
 
 
 @needs_fork
