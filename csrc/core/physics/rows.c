@@ -4,7 +4,6 @@
 #include "core/physics/vector.h"
 
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 void mmd_row_begin(mmd_row *row, size_t a, size_t b, double low, double high)
@@ -57,47 +56,4 @@ void mmd_rows_interleave(mmd_row *rows, size_t count, const mmd_body *bodies, si
         starts[i + 1] += starts[i];
     for (size_t i = 0; i < count; i++)
         order[starts[rows[i].level]++] = (uint32_t)i;
-}
-
-/* What nothing moves takes no part: 0 times an impulse that has overflown is no number. */
-static inline void push_body(const mmd_two push[3], double impulse, double sign, mmd_change *change)
-{
-    if (change->inverse_mass == 0)
-        return;
-    mmd_two scale = {sign * impulse * change->inverse_mass, impulse};
-    for (int i = 0; i < 3; i++)
-        change->motion[i] += push[i] * scale;
-}
-
-static inline void push(const mmd_row *row, double impulse, mmd_change *changes)
-{
-    push_body(row->push_a, impulse, 1, &changes[row->a]);
-    push_body(row->push_b, impulse, -1, &changes[row->b]);
-}
-
-void mmd_row_push(const mmd_row *row, double impulse, mmd_change *changes)
-{
-    push(row, impulse, changes);
-}
-
-static inline mmd_two number_of(const mmd_two number[3], const mmd_change *change)
-{
-    return number[0] * change->motion[0] + number[1] * change->motion[1] +
-           number[2] * change->motion[2];
-}
-
-void mmd_row_solve(mmd_row *row, mmd_change *changes)
-{
-    mmd_two a = number_of(row->number_a, &changes[row->a]);
-    mmd_two b = number_of(row->number_b, &changes[row->b]);
-    double number = a[1] + b[1] + (a[0] - b[0]);
-    double sum = row->impulse + row->wanted - number * row->share;
-    if (isnan(sum)) /* of bodies whose numbers have overflown, which this step puts to rest */
-        return;
-    sum = sum < row->low ? row->low : sum > row->high ? row->high : sum;
-    double impulse = sum - row->impulse;
-    if (impulse == 0) /* mostly of contacts that come apart */
-        return;
-    row->impulse = sum;
-    push(row, impulse, changes);
 }
