@@ -93,11 +93,12 @@ static PyObject *pose_frames(PyObject *model, mmd_simulation *simulation, const 
     qsort(call.wanted, count, sizeof *call.wanted, compare_frames);
     mmd_pose_arrays arrays = {0};
     PyObject *pose = NULL;
-    if (mmd_pose_arrays_new(call.model, frames->rank == 1, count, &arrays)) {
+    if (mmd_pose_arrays_new(call.model, frames->rank == 1, count, &arrays) &&
+        (pose = mmd_pose_object(state, &arrays)) != NULL) {
         call.matrices = arrays.matrices.data;
         call.sliders = arrays.weights.data;
-        if (run(simulation, &call))
-            pose = mmd_pose_object(state, &arrays);
+        if (!run(simulation, &call))
+            Py_CLEAR(pose);
     }
     mmd_pose_arrays_clear(&arrays);
     PyMem_Free(call.wanted);
@@ -230,14 +231,18 @@ static bool walk(simulation_object *self, const step_call *call)
     return true;
 }
 
-/* The Pose at the end of a way to what is given. */
+/* The Pose at the end of a way to what is given. It is made before the first step, after which no
+   memory may be short. */
 static PyObject *step_to(simulation_object *self, const step_call *call)
 {
     mmd_pose_arrays arrays = {0};
     PyObject *result = NULL;
-    if (mmd_pose_arrays_new(mmd_model_data(self->model), false, 1, &arrays) && walk(self, call)) {
-        mmd_simulation_pose_given(self->simulation, arrays.matrices.data, arrays.weights.data);
-        result = mmd_pose_object(mmd_state_of(self->model), &arrays);
+    if (mmd_pose_arrays_new(mmd_model_data(self->model), false, 1, &arrays) &&
+        (result = mmd_pose_object(mmd_state_of(self->model), &arrays)) != NULL) {
+        if (walk(self, call))
+            mmd_simulation_pose_given(self->simulation, arrays.matrices.data, arrays.weights.data);
+        else
+            Py_CLEAR(result);
     }
     mmd_pose_arrays_clear(&arrays);
     return result;

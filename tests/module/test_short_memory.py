@@ -13,16 +13,17 @@ import pytest
 
 HERE = Path(__file__).parent
 PRELUDE = f'''
-import ctypes, io, sys
+import io, sys
 sys.path[:0] = {[str(HERE.parent)]!r}
 import mmdskin
 import numpy as np
 from files import pmd_file
 from fuzz import seeds
+from module.starving import check_no_leak, starve, starve_python
+from physics import hanging, rigs
 from sample import model as sample
 from sample import motion as sample_motion
 
-left = ctypes.c_int.in_dll(ctypes.CDLL(None), "allocations_left")
 old_model_file = pmd_file.write(seeds.leg_of_pmd())
 model_file, motion_file = sample.build_sample(), sample_motion.build_motion()
 FRAMES = np.arange(40.0)
@@ -37,22 +38,6 @@ def check(model, motion, backend="cpu"):
     assert np.array_equal(model.pose(motion, FRAMES)[0], want[0])
     found = mmdskin.skin(model, want, backend=backend).positions
     assert abs(found - skinned).max() <= 1e-4
-
-
-def starve(work, least, prepare=tuple):
-    """At least so many allocations fail; each time with what `prepare` makes anew."""
-    for count in range(10**4):
-        given = prepare()
-        left.value = count
-        try:
-            work(*given)
-            break
-        except MemoryError as error:
-            assert str(error) in ("", "out of memory"), error
-        finally:
-            spent, left.value = left.value, -1
-        work(*given)
-    assert spent >= 0 and count >= least, (spent, count)
 
 
 whole = load()
@@ -70,6 +55,11 @@ def preloaded(tmp_path_factory):
     command = [compiler, "-shared", "-fPIC", str(HERE / "short_memory.c"), "-o", str(library)]
     subprocess.run(command, check=True)
     return str(library)
+
+
+@pytest.fixture
+def testcapi():
+    pytest.importorskip("_testcapi", reason="this Python comes without the tests of its C API")
 
 
 def python(preloaded, script):
@@ -155,5 +145,87 @@ def test_the_rest(preloaded):
         starve(lambda: motion.unmatched(model), 1)
         starve(lambda: motion.save(io.BytesIO()), 1)
         check(model, motion)
+        """,
+    )
+
+
+def test_a_world(preloaded, testcapi):
+    python(
+        preloaded,
+        """
+        bodies = [rigs.body(position=(0, 0.9 + 1.9 * i, 0)) for i in range(4)]
+        bodies[0] = bodies[0]._replace(mode="follow_bone")
+        joints = [rigs.joint(2, 3)]
+        place = [[0.1, 0.9, 0, 0, 0, 0, 1]]
+
+        def make():
+            return mmdskin.World(bodies, joints, joint_order=[0])
+
+        def look():
+            return world.state.tobytes() + world.points.tobytes()
+
+        def read():
+            world.state, world.points
+
+        def step():
+            world.step(place)
+
+        def assign():
+            world.state = state
+
+        starve(make, 4)
+        check_no_leak(lambda: starve_python(make, 20))
+        world, twin = make(), make()
+        for _ in range(3):
+            step()
+        assert len(world.points)
+        state = world.state.tolist()
+        for work, least in ((read, 2), (step, 1), (assign, 1)):
+            check_no_leak(lambda: starve_python(work, least, look))
+        assign()
+        twin.state = state
+        step(), twin.step(place)
+        assert world.state.tobytes() == twin.state.tobytes()
+        """,
+    )
+
+
+def test_a_simulation(preloaded, testcapi):
+    python(
+        preloaded,
+        """
+        model, motion = hanging.load(hanging.chain_file()), hanging.swing(40)
+        moved = np.full((len(model.bones), 3), 0.5), np.full((len(model.bones), 4), 1.0)
+        switches = [True] * len(model.bones)
+
+        def make():
+            return mmdskin.Simulation(model, motion)
+
+        def look():
+            return danced.__getstate__(), walked.__getstate__()
+
+        def pose():
+            danced.pose([3, 7.5])
+
+        def read():
+            danced.physics, danced.notes, danced.strain, danced.frame
+
+        def save():
+            danced.__setstate__(danced.__getstate__())
+
+        def step():
+            walked.step(*moved, physics=switches)
+
+        starve(make, 4)
+        check_no_leak(lambda: starve_python(make, 4))
+        danced, walked, twin = make(), mmdskin.Simulation(model), mmdskin.Simulation(model)
+        walked.step()
+        start = walked.__getstate__()
+        for work, least in ((pose, 5), (read, 2), (save, 2), (step, 5)):
+            check_no_leak(lambda: starve_python(work, least, look))
+        assert hanging.same(danced.pose([3, 7.5]), model.pose(motion, [3, 7.5], physics=True))
+        walked.__setstate__(start)
+        twin.step()
+        assert hanging.same(walked.step(*moved), twin.step(*moved))
         """,
     )
