@@ -49,8 +49,7 @@ static bool enclose_origin(mmd_solid a, mmd_solid b, mmd_simplex *held)
     if (mmd_dot3(way, way) > 0)
         mmd_copy3(way, first);
     mmd_transform3(a.body->axes, first, way);
-    *held = (mmd_simplex){.count = 1, .corners = {mmd_corner_along(a, b, MMD_WHOLE, way)}};
-    mmd_simplex_reduce(held);
+    mmd_simplex_begin(a, b, MMD_WHOLE, way, held);
     for (int i = 0; i < 4; i++)
         mmd_copy3(held->nearest, recent[i]);
     for (int step = 1; step <= MOST_STEPS; step++) {
@@ -58,10 +57,8 @@ static bool enclose_origin(mmd_solid a, mmd_solid b, mmd_simplex *held)
         if (length < TOUCHING)
             return true;
         mmd_scale3(held->nearest, -1, way);
-        mmd_simplex next;
-        mmd_simplex_copy(held, &next);
-        mmd_corner *corner = &next.corners[next.count++];
-        *corner = mmd_corner_along(a, b, MMD_WHOLE, way);
+        mmd_corner *corner = &held->corners[held->count];
+        mmd_corner_along(a, b, MMD_WHOLE, way, corner);
         for (int i = 0; i < 4; i++) {
             mmd_subtract3(corner->way, recent[i], apart);
             if (mmd_dot3(apart, apart) < SAME_CORNER)
@@ -71,10 +68,8 @@ static bool enclose_origin(mmd_solid a, mmd_solid b, mmd_simplex *held)
         least = fmax(least, mmd_dot3(held->nearest, corner->way) / length);
         if (length - least <= LEAST_PROGRESS * length)
             return false;
-        mmd_simplex_reduce(&next);
-        if (next.count == 0)
+        if (!mmd_simplex_join(held, DBL_MAX))
             return false;
-        mmd_simplex_copy(&next, held);
         if (held->count == 4)
             return true;
     }
@@ -99,7 +94,7 @@ static bool complete(mmd_solid a, mmd_solid b, mmd_simplex *held)
         if (!(mmd_dot3(direction, direction) > 0))
             continue;
         for (int side = 0; side < 2; side++) {
-            held->corners[held->count++] = mmd_corner_along(a, b, MMD_WHOLE, direction);
+            mmd_corner_along(a, b, MMD_WHOLE, direction, &held->corners[held->count++]);
             if (complete(a, b, held))
                 return true;
             held->count--;
@@ -187,7 +182,7 @@ static bool push_out(mmd_solid a, mmd_solid b, hull *of, size_t index)
     if (of->corner_count == CORNERS)
         return false;
     mmd_corner *tip = &of->corners[of->corner_count];
-    *tip = mmd_corner_along(a, b, MMD_WHOLE, pushed->normal);
+    mmd_corner_along(a, b, MMD_WHOLE, pushed->normal, tip);
     if (!(mmd_dot3(pushed->normal, tip->way) - pushed->distance > LEAST_PUSH))
         return false;
     of->corner_count++;

@@ -47,21 +47,16 @@ static bool overlaps(const mmd_simplex *of)
 /* A step towards the origin; false when this is the end of them. */
 static bool approach(mmd_solid a, mmd_solid b, double reach, mmd_simplex *held)
 {
-    mmd_simplex next;
+    mmd_corner *next = &held->corners[held->count];
     double back[3];
-    mmd_simplex_copy(held, &next);
     mmd_scale3(held->nearest, -1, back);
-    next.corners[next.count] = mmd_corner_along(a, b, MMD_LESS_MARGIN, back);
-    double ahead = mmd_dot3(held->nearest, next.corners[next.count++].way);
+    mmd_corner_along(a, b, MMD_LESS_MARGIN, back, next);
+    double ahead = mmd_dot3(held->nearest, next->way);
     if (held->square - ahead <= LEAST_GAIN * held->square ||
         (ahead > 0 && ahead * ahead > held->square * reach * reach) ||
-        (next.count == 4 && fabs(mmd_simplex_volume(&next)) < FLAT))
+        (held->count == 3 && fabs(mmd_simplex_volume(held)) < FLAT))
         return false;
-    mmd_simplex_reduce(&next);
-    if (!(next.square < held->square))
-        return false;
-    mmd_simplex_copy(&next, held);
-    return true;
+    return mmd_simplex_join(held, held->square);
 }
 
 static size_t collide_gap(mmd_solid a, mmd_solid b, double breaking, const mmd_simplex *held,
@@ -74,7 +69,7 @@ static size_t collide_gap(mmd_solid a, mmd_solid b, double breaking, const mmd_s
     mmd_scale3(held->nearest, 1 / length, contact->normal);
     mmd_copy3(a.body->state.position, contact->point);
     for (size_t i = 0; i < held->count; i++)
-        mmd_add_scaled3(held->corners[i].on_a, held->corners[i].share, contact->point);
+        mmd_add_scaled3(held->corners[i].on_a, held->shares[i], contact->point);
     mmd_add_scaled3(contact->normal, b.shape->margin - length, contact->point);
     return 1;
 }
@@ -85,8 +80,8 @@ size_t mmd_collide_convex(mmd_solid a, mmd_solid b, double breaking, mmd_contact
     if (axis_between(a, b, breaking) || axis_between(b, a, breaking))
         return 0;
     double reach = a.shape->margin + b.shape->margin + breaking;
-    mmd_simplex held = {.count = 1, .corners = {mmd_corner_along(a, b, MMD_LESS_MARGIN, down)}};
-    mmd_simplex_reduce(&held);
+    mmd_simplex held;
+    mmd_simplex_begin(a, b, MMD_LESS_MARGIN, down, &held);
     for (int step = 0; !overlaps(&held) && step < MOST_STEPS; step++)
         if (!approach(a, b, reach, &held))
             return collide_gap(a, b, breaking, &held, contact);
