@@ -7,6 +7,9 @@
 /* The axis along which models have most bodies beside each other. */
 enum { SWEEP = 1 };
 
+/* Per body, until a sort begins anew. */
+enum { MOST_MOVES = 16 };
+
 /* A stable sort by counting, of one of the two members. */
 static void sort_pairs(const mmd_pair *from, size_t count, bool by_b, size_t body_count,
                        size_t *starts, mmd_pair *to)
@@ -68,11 +71,11 @@ bool mmd_pairs_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_b
     *pairs = (mmd_pairs){.body_count = body_count, .room = room};
     pairs->sides = mmd_arena_alloc(arena, body_count, sizeof *pairs->sides);
     pairs->extents = mmd_arena_alloc(arena, body_count, sizeof *pairs->extents);
-    pairs->order = mmd_arena_alloc(arena, body_count, sizeof *pairs->order);
+    pairs->ends = mmd_arena_alloc(arena, body_count, sizeof *pairs->ends);
     pairs->starts = mmd_arena_alloc(arena, body_count + 1, sizeof *pairs->starts);
     pairs->found = mmd_arena_alloc(arena, room, sizeof *pairs->found);
     pairs->spare = mmd_arena_alloc(arena, room, sizeof *pairs->spare);
-    if (!pairs->sides || !pairs->extents || !pairs->order || !pairs->starts || !pairs->found ||
+    if (!pairs->sides || !pairs->extents || !pairs->ends || !pairs->starts || !pairs->found ||
         !pairs->spare)
         return false;
     for (size_t i = 0; i < body_count; i++) {
@@ -81,6 +84,9 @@ bool mmd_pairs_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_b
                                           .moves = bodies[i].inverse_mass > 0};
     }
     find_touching(pairs);
+    for (size_t i = 0; i < body_count; i++)
+        if (pairs->sides[i].touches)
+            pairs->ends[pairs->end_count++].body = (uint32_t)i;
     return take_apart(arena, joints, joint_count, pairs);
 }
 
@@ -92,27 +98,33 @@ static int compare_lower_ends(const void *one, const void *other)
                             : (a->body > b->body) - (a->body < b->body);
 }
 
-/* Returns how many there are. */
-static size_t sort_lower_ends(mmd_pairs *pairs)
+/* From step to step few change places, so that they are put in one by one; when that takes too
+   long, at once. */
+static void sort_lower_ends(mmd_lower_end *ends, size_t count)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < pairs->body_count; i++)
-        if (pairs->sides[i].touches)
-            pairs->order[count++] = (mmd_lower_end){pairs->extents[i].low[SWEEP], (uint32_t)i};
-    qsort(pairs->order, count, sizeof *pairs->order, compare_lower_ends);
-    return count;
+    size_t moves = 0;
+    for (size_t i = 1; i < count && moves <= MOST_MOVES * count; i++) {
+        mmd_lower_end end = ends[i];
+        size_t k = i;
+        for (; k > 0 && compare_lower_ends(&end, &ends[k - 1]) < 0; k--, moves++)
+            ends[k] = ends[k - 1];
+        ends[k] = end;
+    }
+    if (moves > MOST_MOVES * count)
+        qsort(ends, count, sizeof *ends, compare_lower_ends);
 }
 
+/* Of bodies that meet along the sweep. All is looked at: a wrong guess of the processor takes
+   longer. */
 static bool may_touch(const mmd_pairs *pairs, uint32_t a, uint32_t b)
 {
     const mmd_pair_side *x = &pairs->sides[a], *y = &pairs->sides[b];
-    if (!(x->mask & y->group) || !(y->mask & x->group) || !(x->moves || y->moves))
-        return false;
     const mmd_extent *m = &pairs->extents[a], *n = &pairs->extents[b];
+    bool meet = (x->moves | y->moves) & ((x->mask & y->group) != 0) & ((y->mask & x->group) != 0);
     for (int i = 0; i < 3; i++)
-        if (m->low[i] > n->high[i] || n->low[i] > m->high[i])
-            return false;
-    return true;
+        if (i != SWEEP)
+            meet = meet & (m->low[i] <= n->high[i]) & (n->low[i] <= m->high[i]);
+    return meet;
 }
 
 static int pair_order(mmd_pair p, mmd_pair q)
@@ -145,13 +157,15 @@ void mmd_pairs_find(mmd_pairs *pairs, const mmd_body *bodies, const mmd_shape *s
             pairs->extents[i].high[k] = bodies[i].state.position[k] + reach;
         }
     }
-    size_t count = sort_lower_ends(pairs);
+    for (size_t i = 0; i < pairs->end_count; i++)
+        pairs->ends[i].low = pairs->extents[pairs->ends[i].body].low[SWEEP];
+    sort_lower_ends(pairs->ends, pairs->end_count);
     pairs->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t a = pairs->order[i].body;
+    for (size_t i = 0; i < pairs->end_count; i++) {
+        uint32_t a = pairs->ends[i].body;
         double high = pairs->extents[a].high[SWEEP];
-        for (size_t k = i + 1; k < count && pairs->order[k].low <= high; k++) {
-            uint32_t b = pairs->order[k].body;
+        for (size_t k = i + 1; k < pairs->end_count && pairs->ends[k].low <= high; k++) {
+            uint32_t b = pairs->ends[k].body;
             if (pairs->count == pairs->room)
                 break;
             if (may_touch(pairs, a, b))

@@ -27,10 +27,10 @@ typedef struct mmd_lower_end {
 
 /* Bodies that may touch and whose boxes along the axes of space meet. */
 typedef struct mmd_pairs {
-    size_t body_count, room, apart_count, count;
+    size_t body_count, room, apart_count, end_count, count;
     mmd_pair_side *sides;
     mmd_extent *extents;
-    mmd_lower_end *order; /* of the bodies that may touch any */
+    mmd_lower_end *ends; /* of the bodies that may touch any, from the lowest one up */
     size_t *starts;
     mmd_pair *apart; /* pairs that never touch, in order */
     mmd_pair *found; /* `count`, in order of a, then b */
