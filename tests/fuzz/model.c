@@ -5,14 +5,12 @@
 
 enum { MOST_ALLOCATIONS = 150 }; /* what a seed takes */
 
-/* With one allocation that fails: refused for it, or for what is wrong before it. */
 static void load_with_short_memory(const uint8_t *data, size_t size, chance *c)
 {
     mmd_error err = {0};
-    mmd_arena_fail_after((long)chance_below(c, MOST_ALLOCATIONS));
+    memory_runs_short(c, MOST_ALLOCATIONS);
     mmd_model *model = mmd_model_load(data, size, &err);
-    mmd_arena_fail_after(-1);
-    PROMISE(model || err.code == MMD_E_MEMORY || err.code == MMD_E_FORMAT);
+    check_short_memory(model, &err);
     mmd_model_free(model);
 }
 

@@ -65,6 +65,17 @@ void check_refusal(const mmd_error *err, size_t size)
     PROMISE(memchr(err->section, 0, sizeof err->section) && memchr(err->text, 0, sizeof err->text));
 }
 
+void memory_runs_short(chance *c, size_t most)
+{
+    mmd_arena_fail_after((long)chance_below(c, most));
+}
+
+void check_short_memory(bool loaded, const mmd_error *err)
+{
+    mmd_arena_fail_after(-1);
+    PROMISE(loaded || err->code == MMD_E_MEMORY || err->code == MMD_E_FORMAT);
+}
+
 enum { WAYS = 6 }; /* methods times blends */
 
 /* Skins by every kernel; close to scalar where that can be asked. */

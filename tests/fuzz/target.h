@@ -32,6 +32,11 @@ size_t chance_below(chance *c, size_t end);
 /* What fails to load says where and why. */
 void check_refusal(const mmd_error *err, size_t size);
 
+/* Between the two one allocation of the next `most` fails: what is loaded there is refused for it,
+   or for what is wrong before it. */
+void memory_runs_short(chance *c, size_t most);
+void check_short_memory(bool loaded, const mmd_error *err);
+
 /* Checks a loaded model, and poses, morphs and skins it, by every kernel. */
 void exercise_model(const mmd_model *model, chance *c);
 
