@@ -417,7 +417,7 @@ class Simulation:
         | None = None,
         rotations: ArrayLike | None = None,
         morph_weights: ArrayLike | None = None,
-        seconds: float = ...,
+        seconds: float = 0.03333333333333333,
         *,
         ik: bool | ArrayLike = True,
         physics: bool | ArrayLike = True,

@@ -291,8 +291,8 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
 }
 
 static const char step_doc[] =
-    "step($self, /, translations=None, rotations=None, morph_weights=None, seconds=1/30, *, "
-    "ik=True, physics=True)\n--\n\n"
+    "step($self, /, translations=None, rotations=None, morph_weights=None, "
+    "seconds=0.03333333333333333, *, ik=True, physics=True)\n--\n\n"
     "The Pose after `seconds` in which the bones go from the pose given before to this one; for "
     "an\n"
     "animation of your own, in a Simulation without a motion. The first call, also after reset() "

@@ -271,7 +271,7 @@ class PosedOverSolved(OwnCase):
 class Merged(OwnCase):
     """A second file takes over what it has keys for, from its first key on, as in MMD."""
 
-    def second(self, shift=0):
+    def second(self):
         names = ["左腕", IK]
         keys = dance(self.scene.pmx, 9, names=names, frames=(12, 20, 33))
         morphs = [motion_file.MorphKey("あ", 6, 0.2), motion_file.MorphKey("あ", 12, 0.9)]

@@ -77,7 +77,7 @@ class Blender:
         assert "the step has ended" in said, said[-4000:]
 
 
-def zip_for(version, folder, request):
+def zip_for(version, request):
     if version != "windows":
         return request.getfixturevalue("addon_zip")
     return windows_addon.FOLDER / f"zip/mmdskin-{VERSION}.zip"
@@ -99,7 +99,7 @@ def run(request, tmp_path):
     blender = Blender(request.param, folder)
     if not blender.windows:
         test_blender.need(request.param)
-    given = zip_for(request.param, folder, request)
+    given = zip_for(request.param, request)
     new = folder / given.name
     new.write_bytes(given.read_bytes())
     old = older(new, folder)

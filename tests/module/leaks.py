@@ -19,17 +19,6 @@ from physics import hanging, rigs  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
 
-MODEL_ARRAYS = [
-    "positions",
-    "normals",
-    "uvs",
-    "additional_uvs",
-    "edge_scales",
-    "triangles",
-    "deform",
-    "bone_indices",
-    "bone_weights",
-]
 SECTIONS = ["bones", "morphs", "materials", "textures", "display_frames", "rigid_bodies", "joints"]
 DATA = sample.build_sample()
 COUNTER = count()

@@ -486,3 +486,18 @@ def test_every_overload_of_the_stubs_has_the_keywords_of_its_function():
     for node in overloads:
         parameters = inspect.signature(getattr(mmdskin.Model, node.name)).parameters
         assert [arg.arg for arg in node.args.args + node.args.kwonlyargs] == list(parameters)
+
+
+def test_every_function_and_class_tells_its_arguments():
+    """What help() and editors show; a default that Python cannot read back would hide them."""
+    classes = [mmdskin.Model, mmdskin.Motion, mmdskin.Mesh, mmdskin.World, mmdskin.Simulation]
+    functions = [mmdskin.skin, mmdskin.render, mmdskin.load_model, mmdskin.backends]
+    methods = [
+        method
+        for cls in classes
+        for name, method in inspect.getmembers(cls, callable)
+        if not name.startswith("_")
+    ]
+    assert mmdskin.Simulation.step in methods
+    for one in (*classes, *functions, *methods):
+        inspect.signature(one)

@@ -76,9 +76,9 @@ def test_references_to_the_types_do_not_pile_up():
 
 
 VIEWS = """
-from leaks import MODEL_ARRAYS
+from files.small import ARRAYS
 def views(model):
-    arrays = [getattr(model, name) for name in MODEL_ARRAYS]
+    arrays = [getattr(model, name) for name in ARRAYS]
     return arrays + [a for m in model.morphs for a in (m.indices, m.values)]
 kept = views(mmdskin.load_model(data))
 gc.collect()

@@ -122,7 +122,7 @@ def test_five_thousand_bodies_take_bounded_time():
     assert np.isfinite(pose.bone_matrices).all()
 
 
-def test_a_motion_that_leaves_the_numbers(swing):
+def test_a_motion_that_leaves_the_numbers():
     frames = [0, 5, 6, 12]
     moves = [(0, 0, 0), (HUGE, -HUGE, HUGE), (-HUGE, 0, 0), (0, 0, 0)]
     motion = mmdskin.Motion.from_tracks([("root", frames, moves, None, None)])

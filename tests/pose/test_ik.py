@@ -15,7 +15,6 @@ from judges import pose_twin as twin
 from judges.pose_rigs import DEGREE, KNEE, bone, ik, model_of
 
 CAPTURES = SHARED / "reference/mmd932_ik.json"
-LEFT_RIGHT = ["左", "右"]
 # a float32 matrix tells an angle that well
 ANGLE = 1e-5
 

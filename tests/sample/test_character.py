@@ -99,7 +99,7 @@ def test_mmd_tools_can_tell_sdef_vertices_by_their_centres(dancer):
     assert away.min() > 0.05
 
 
-def test_her_right_side_mirrors_her_left(dancer, motion):
+def test_her_right_side_mirrors_her_left(dancer):
     left, right = (
         np.concatenate([where for part, where in model.vertices().items() if side in part])
         for side in ("left", "right")
@@ -193,7 +193,7 @@ def test_she_stands_on_the_floor(dancer, motion):
     assert np.array_equal(np.flatnonzero(on_beats > 0.1), [5])  # in the turn she leaps
 
 
-def test_elbows_bend_strongly(dancer, motion):
+def test_elbows_bend_strongly(motion):
     (track,) = (track for track in motion.bones if track.name == "左ひじ")
     assert np.degrees(2 * np.arccos(abs(track.rotations[:, 3]))).max() > 100
 

@@ -73,10 +73,10 @@ def tail():
              (4.85, 15.9, 1.2, 1.0, 0.88), (4.75, 13.6, 1.3, 0.82, 0.72), (4.35, 11.8, 1.2, 0.45, 0.4),
              (4.55, 10.6, 1.05, 0.05, 0.05)]  # fmt: skip
     surface = tube(knots, 40, 22, (0.25, 0.1), (0.8, 0.6, 0))
-    return surface, _along(surface, s.TAIL, "左髪", 0.9)
+    return surface, _along(surface, s.TAIL, "左髪")
 
 
-def _along(surface, places, name, reach):
+def _along(surface, places, name):
     """A chain of bones along the curve through their places."""
     dense = curve(places)
     nearest = np.argmin(((surface.centres[:, None] - dense) ** 2).sum(-1), axis=1)
