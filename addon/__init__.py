@@ -39,6 +39,7 @@ from . import (  # noqa: E402
     properties,
     rename,
     restore,
+    setting_paths,
     translations,
 )
 
@@ -46,6 +47,7 @@ _parts = (
     translations,
     model_file,
     properties,
+    setting_paths,
     modal_job,
     bake,
     export,

@@ -32,6 +32,60 @@ class Kept(Keyed):
         self.assert_shows((11,))
         self.assertEqual(sorted(os.listdir(folder)), sorted(["踊り.blend", self.cache_name]))
 
+    def test_saved_as_in_another_folder(self):
+        self.relative()
+        blend = os.path.join(self.elsewhere(), "別名.blend")
+        self.save_as(blend)
+        self.assertEqual(self.paths(), ["//../" + name for name in self.names])
+        self.assert_shows((11,))
+        self.reopen(blend)
+        self.assert_shows((11, 4))
+        bpy.ops.wm.save_as_mainfile(filepath=self.blend)
+        self.assertEqual(self.paths(), ["//" + name for name in self.names])
+        self.assert_shows((11,))
+
+    def test_a_copy_that_is_saved_in_another_folder(self):
+        self.relative()
+        blend = os.path.join(self.elsewhere(), "控え.blend")
+        self.save_as(blend, copy=True)
+        self.assertEqual(self.paths(), ["//" + name for name in self.names])
+        self.assert_shows((11,))
+        if bpy.app.version >= (4, 2):
+            self.reopen(blend)
+            self.assertEqual(self.paths(), ["//../" + name for name in self.names])
+            self.assert_shows((11, 4))
+
+    def test_a_file_that_could_not_be_saved(self):
+        self.relative()
+        with self.assertRaises(RuntimeError):
+            self.save_as(os.path.join(self.folder, "無い", "踊り.blend"))
+        self.assertEqual(self.paths(), ["//" + name for name in self.names])
+        self.assert_shows((11,))
+
+    def relative(self):
+        """Let all paths be so, and keep them."""
+        self.settings.model_path = "//" + os.path.basename(self.path)
+        self.settings.motion_path = "//踊り.vmd"
+        bpy.ops.wm.save_mainfile()
+
+    @property
+    def names(self):
+        return [os.path.basename(self.path), "踊り.vmd", self.cache_name]
+
+    def paths(self):
+        names = "model_path", "motion_path", "physics_cache"
+        return [getattr(self.settings, name).replace("\\", "/") for name in names]
+
+    def elsewhere(self):
+        folder = os.path.join(self.folder, "他所")
+        os.mkdir(folder)
+        return folder
+
+    def save_as(self, path, **options):
+        bpy.ops.wm.save_as_mainfile(filepath=path, **options)
+        if bpy.app.version < (4, 2) and bpy.data.filepath == path:
+            bpy.ops.wm.save_mainfile()  # where it goes is not told before it is written
+
     def test_the_model_file_may_have_another_name(self):
         self.path = shutil.move(self.path, os.path.join(self.folder, "改名.pmx"))
         self.settings.model_path = self.path
