@@ -345,12 +345,32 @@ def new_curve(holder: Any, path: str, index: int = 0, group: str = "") -> bpy.ty
     return curve
 
 
+class Curves:
+    """The curves among those of `channels`, found or made."""
+
+    def __init__(self, holder: Any) -> None:
+        self._holder = holder
+        self._known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
+        self._groups = {group.name: group for group in holder.groups}
+
+    def of(self, path: str, count: int, group: str) -> list[bpy.types.FCurve]:
+        """Of each member of a channel."""
+        return [self._known.get((path, i)) or self._new(path, i, group) for i in range(count)]
+
+    def _new(self, path, index, group):
+        curve = self._holder.fcurves.new(path, index=index)
+        if group not in self._groups:
+            self._groups[group] = self._holder.groups.new(group)
+        curve.group = self._groups[group]
+        return curve
+
+
 class Handles(NamedTuple):
     """Of keyframes whose curves a user may bend: frame and value of both handles of each."""
 
     left: np.ndarray  # (K, 2)
     right: np.ndarray  # (K, 2)
-    holds: np.ndarray  # (K,) bool: the value stays until the next keyframe
+    holds: np.ndarray | None = None  # (K,) bool: the value stays until the next keyframe
 
 
 def write(
@@ -364,33 +384,61 @@ def write(
     Linear without handles.
     """
     kept = before(curve, frames[0])
-    early = len(kept.get("co", ()))
-    count = early + len(frames)
+    written = _straight(frames, values) if handles is None else _bent(frames, values, handles)
     if len(curve.keyframe_points):
         curve.keyframe_points.clear()
-    curve.keyframe_points.add(count)
-    points = {"co": np.empty((count, 2), np.float32)}
-    points["co"][early:, 0], points["co"][early:, 1] = frames, values
-    if handles is None:
-        points["interpolation"] = _numbers(count, "interpolation", "LINEAR")
-        if not _SET_ONE_BY_ONE:  # Blender finds such handles soonest
-            points.update({name: _numbers(count, name, "VECTOR") for name in _HANDLE_TYPES})
-    else:
-        ways = _ITEMS["interpolation"]
-        points["interpolation"] = _numbers(count, "interpolation", "BEZIER").copy()
-        points["interpolation"][early:][handles.holds] = ways["CONSTANT"]
-        points.update({name: _numbers(count, name, "FREE") for name in _HANDLE_TYPES})
-        points["handle_left"] = np.empty((count, 2), np.float32)
-        points["handle_right"] = np.empty((count, 2), np.float32)
-        points["handle_left"][early:], points["handle_right"][early:] = handles[:2]
-    for name, column in kept.items():
-        if name not in points:  # of new keyframes: Blender's defaults
-            points[name] = _member(curve, name)
-        points[name] = np.concatenate([column, points[name][early:]])
-    for name in filter(points.__contains__, _SETTING_ORDER):
-        _set_member(curve, name, points[name])
-    curve.update()
-    _set_free_handles(curve, points)
+    curve.keyframe_points.add(len(kept.get("co", ())) + len(frames))
+    if kept:
+        written = _after(curve, kept, written)
+    for name, column in written.items():
+        _set_member(curve, name, column)
+    if kept or handles is None:  # else Blender would find what it is given
+        curve.update()
+        _set_free_handles(curve, written)
+
+
+def _straight(frames, values):
+    """Members of linear keyframes, in the order of their setting."""
+    count = len(frames)
+    # Blender finds such handles soonest.
+    types = () if _SET_ONE_BY_ONE else _HANDLE_TYPES
+    return {
+        **{name: _numbers(count, name, "VECTOR") for name in types},
+        "interpolation": _numbers(count, "interpolation", "LINEAR"),
+        "co": _places(frames, values),
+    }
+
+
+def _bent(frames, values, handles):
+    """As `_straight`, of keyframes with handles."""
+    count = len(frames)
+    ways = _numbers(count, "interpolation", "BEZIER")
+    if handles.holds is not None:
+        ways = ways.copy()
+        ways[handles.holds] = _ITEMS["interpolation"]["CONSTANT"]
+    return {
+        **{name: _numbers(count, name, "FREE") for name in _HANDLE_TYPES},
+        "interpolation": ways,
+        "co": _places(frames, values),
+        "handle_left": np.ascontiguousarray(handles.left, np.float32),
+        "handle_right": np.ascontiguousarray(handles.right, np.float32),
+    }
+
+
+def _places(frames, values):
+    places = np.empty((len(frames), 2), np.float32)
+    places[:, 0], places[:, 1] = frames, values
+    return places
+
+
+def _after(curve, kept, written):
+    """Members of the keyframes that are kept and of those after them."""
+    early = len(kept["co"])
+    rest = {  # as Blender makes new keyframes
+        name: _member(curve, name)[early:] for name in _POINT if name not in written
+    }
+    both = {**rest, **written}
+    return {name: np.concatenate([kept[name], both[name]]) for name in _SETTING_ORDER}
 
 
 def _set_free_handles(curve, points):

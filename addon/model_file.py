@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
 _TOLERANCE = 2e-5  # of the armature's size
+_NUMBERED, _SIDE = re.compile(r"\.\d{3}$"), re.compile("[左右]")
+_BLENDERS_SIDE = re.compile(r"(.*)[._]([LR])(\.\d{3})?")
 
 
 class Rig(NamedTuple):
@@ -107,11 +109,16 @@ def unique_names(names: Iterable[str]) -> list[str]:
     return [unique(name, taken) for name in names]
 
 
+def read(kind: str, path: str) -> Any:
+    """What the native module's `kind` makes of a file, kept for the next call; its own errors."""
+    stat = os.stat(path)
+    return _loaded(kind, path, stat.st_mtime_ns, stat.st_size)
+
+
 def _load(kind, path):
     name = os.path.basename(path)
     try:
-        stat = os.stat(path)
-        return _loaded(kind, path, stat.st_mtime_ns, stat.st_size)
+        return read(kind, path)
     except OSError as error:
         raise UserError(
             "'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error
@@ -187,44 +194,50 @@ def _rig(armature, path):
 
 def match_bones(armature: bpy.types.Object, pmx: "mmdskin.Model") -> dict[str, int]:
     """Scene bone: file bone, by the name that an importer has kept, else by the bone's own."""
-    names = unique_names(bone.name for bone in pmx.bones)
-    by_name = {name: number for number, name in enumerate(names)}
-    by_side = {}
-    for name, number in by_name.items():
-        by_side.setdefault(_file_side(name), number)
-    found, taken = {}, set()
+    by_name = {name: i for i, name in enumerate(unique_names(bone.name for bone in pmx.bones))}
     # A bone that was duplicated in Blender says the same of itself as the first.
     pose_bones = sorted(armature.pose.bones, key=lambda bone: _is_numbered(bone.name))
+    found: dict[str, int] = {}
+    taken, unknown = set[int](), []
     for pose_bone in pose_bones:
-        kept, number = mmd_tools.bone_in_file(pose_bone)
-        numbers = [number] if kept and _name_of(pmx.bones, number) == kept else []
-        numbers += [by_name.get(kept), by_name.get(pose_bone.name)]
-        numbers.append(by_side.get(_scene_side(pose_bone.name)))
-        for number in numbers:
+        name = pose_bone.name
+        for number in _numbers(pose_bone, name, pmx.bones, by_name):
             if number is not None and number not in taken:
                 taken.add(number)
-                found[pose_bone.name] = number
+                found[name] = number
                 break
+        else:
+            unknown.append(name)
+    by_side = {_file_side(name): number for name, number in by_name.items() if number not in taken}
+    for name in unknown:
+        number = by_side.pop(_scene_side(name), None)
+        if number is not None:
+            found[name] = number
     return found
 
 
-def _name_of(bones, number):
-    return bones[number].name if 0 <= number < len(bones) else None
+def _numbers(pose_bone, name, bones, by_name):
+    """Of bones of the file that a scene bone may be, the surest first, None among them."""
+    kept, number = mmd_tools.bone_in_file(pose_bone)
+    if kept and 0 <= number < len(bones) and bones[number].name == kept:
+        yield number
+    yield by_name.get(kept)
+    yield by_name.get(name)
 
 
 def _is_numbered(name):
-    return re.search(r"\.\d{3}$", name) is not None
+    return _NUMBERED.search(name) is not None
 
 
 def _file_side(name):
-    side = re.search("[左右]", name)
+    side = _SIDE.search(name)
     if not side:
         return None
     return name.replace(side.group(), "", 1), "L" if side.group() == "左" else "R"
 
 
 def _scene_side(name):
-    side = re.fullmatch(r"(.*)[._]([LR])(\.\d{3})?", name)
+    side = _BLENDERS_SIDE.fullmatch(name)
     return (side.group(1) + (side.group(3) or ""), side.group(2)) if side else ""
 
 

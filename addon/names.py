@@ -13,6 +13,7 @@ LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every B
 BONE_MORPH = "mmd_bone_morph"  # what the names of constraints of bone morphs begin with
 PHYSICS = "mmd_physics"  # custom property of a pose bone: whether its rigid bodies move it
 UV_MORPHS = "MMD UV Morphs"  # the modifier that moves UVs by sliders
+_NUMBER = re.compile(r"\.\d+$")
 
 
 class Named(NamedTuple):
@@ -29,11 +30,11 @@ def cut(name: str, limit: int = LIMIT) -> str:
 
 def unique(name: str, taken: set[str]) -> str:
     """`name` or `name.001` and so on, and a member of the set `taken` from now on."""
-    result, base, number = cut(name), without_number(name), 0
+    result, number = cut(name), 0
     while result in taken:
         number += 1
         suffix = f".{number:03d}"
-        result = cut(base, LIMIT - len(suffix)) + suffix
+        result = cut(without_number(name), LIMIT - len(suffix)) + suffix
     taken.add(result)
     return result
 
@@ -68,7 +69,7 @@ def material(record: Any, english: bool = False) -> str:
 
 def without_number(name: str) -> str:
     """`name` without the .001 and so on that Blender has added."""
-    return re.sub(r"\.\d+$", "", name)
+    return _NUMBER.sub("", name)
 
 
 def _chosen(record, english):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where bones lie at rest, as the methods against bulges take them: docs/methods.md#segments."""
+"""Where bones lie at rest, also as the methods against bulges take it: docs/methods.md#segments."""
 
 from collections.abc import Sequence
 
@@ -19,6 +19,14 @@ def signature(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
     bones.foreach_get("tail_local", places[1])
     worlds = [np.array(one.matrix_world, np.float32).ravel() for one in (armature, obj)]
     return np.concatenate([places.ravel(), *worlds])
+
+
+def matrices(armature: bpy.types.Object) -> np.ndarray:
+    """(B, 4, 4) float64 of all bones, in the armature's space."""
+    bones = armature.data.bones
+    columns = np.empty(16 * len(bones), np.float32)
+    bones.foreach_get("matrix_local", columns)
+    return columns.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
 
 
 def segments(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
-from .. import importing, mmd_tools, names, native, reader_texts
+from .. import importing, mmd_tools, model_file, names, native, reader_texts
 from ..translations import tr
 from ..user_error import UserError
 from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, records, weights
@@ -50,7 +50,7 @@ def read(path):
     file = os.path.basename(path)
     mmdskin = native.load()
     try:
-        return mmdskin.load_model(path)
+        return model_file.read("load_model", path)
     except mmdskin.FormatError as error:
         raise UserError(
             "'{file}' is not a sound MMD model: {reason}", file=file, reason=reader_texts.of(error)

@@ -30,19 +30,24 @@ def handles(frames: np.ndarray, values: np.ndarray, curves: np.ndarray, holds=No
     """
     points = curves[1:].reshape(-1, 2, 2) / _END
     heights = np.diff(values)[:, None] * points[..., 1] + values[:-1, None]
-    return _handles(frames, values, points[..., 0], heights, holds)
+    return _handles(frames, values, points[..., 0], heights)._replace(holds=holds)
 
 
 def location_handles(
-    frames: np.ndarray, locations: np.ndarray, curves: np.ndarray, axes: np.ndarray
+    frames: np.ndarray,
+    locations: np.ndarray,
+    curves: np.ndarray,
+    axes: np.ndarray,
+    first: np.ndarray,
 ) -> list[Handles]:
-    """Of the three channels of a bone whose axes are others than the file's.
+    """Of the three channels of bones whose axes are others than the file's, one after the other.
 
-    (K, 3, 4) `curves` are the file's, `axes` (3, 3) takes its translations to locations. A channel
-    that mixes axes has the curve of the one that moves it most, its handles as high as the others
-    make it go, by least squares.
+    (K, 3, 4) `curves` are the file's, `axes` (K, 3, 3) take its translations to locations, `first`
+    (K,) are the keys at which a bone begins. A channel that mixes axes has the curve of the one that
+    moves it most, its handles as high as the others make it go, by least squares.
     """
-    parts = np.diff(locations @ np.linalg.inv(axes).T, axis=0)[:, None] * axes
+    axes = axes[1:]
+    parts = np.linalg.solve(axes, np.diff(locations, axis=0)[..., None]).transpose(0, 2, 1) * axes
     points = curves[1:].reshape(-1, 3, 2, 2) / _END
     most = np.abs(parts).argmax(axis=2)
     lead = np.take_along_axis(points, most[:, :, None, None], axis=1)
@@ -56,7 +61,9 @@ def location_handles(
         if mixed.any():
             way = _along(other[mixed], lead[mixed]) - _heights(lead[mixed][..., 1])
             heights[mixed] += part[mixed][:, None] * (way @ _FIT.T)
-    return [_handles(frames, locations[:, i], lead[:, i, :, 0], heights[:, i]) for i in range(3)]
+    return [
+        _handles(frames, locations[:, i], lead[:, i, :, 0], heights[:, i], first) for i in range(3)
+    ]
 
 
 def _along(points, lead):
@@ -85,9 +92,11 @@ def steps(frames: np.ndarray, values: np.ndarray) -> Handles:
 
 
 def rotation_handles(
-    frames: np.ndarray, rotations: np.ndarray, curves: np.ndarray
+    frames: np.ndarray, rotations: np.ndarray, curves: np.ndarray, first: np.ndarray
 ) -> list[Handles]:
     """Of the four channels of unit quaternions (K, 4) without sudden changes of sign.
+
+    Of bones one after the other; `first` (K,) are the keys at which one begins.
 
     MMD turns at the pace of the curve; Blender goes straight in each channel and normalises, which
     lags by up to 8 degrees in half a turn. Handles that leave the chord a little bring the turn to
@@ -106,7 +115,7 @@ def rotation_handles(
     flat = _arc_points(np.arctan2(sine, cosine), points[..., 1])
     heights = flat[..., :1] * start[:, None] + flat[..., 1:] * across[:, None]
     return [
-        _handles(frames, rotations[:, i], points[..., 0], heights[..., i])
+        _handles(frames, rotations[:, i], points[..., 0], heights[..., i], first)
         for i in range(rotations.shape[1])
     ]
 
@@ -133,13 +142,14 @@ def _arc_points(angles, paces):
 def outer_handles(frames: np.ndarray, values: np.ndarray) -> Handles:
     """Of keys without a curve; a frame long they can be grasped."""
     keys = np.stack([frames, values], axis=1).astype(np.float64)
-    return Handles(keys - (1, 0), keys + (1, 0), np.zeros(len(keys), bool))
+    return Handles(keys - (1, 0), keys + (1, 0))
 
 
-def _handles(frames, values, shares, heights, holds=None):
+def _handles(frames, values, shares, heights, first=None):
     """Of keys whose handles lie at shares (S, 2) of the way to the next key, at heights (S, 2)."""
-    left, right, none = outer_handles(frames, values)
+    found = outer_handles(frames, values)
+    goes_on = slice(None) if first is None else ~first[1:]
     places = frames[:-1, None] + np.diff(frames)[:, None] * shares
-    right[:-1] = np.stack([places[:, 0], heights[:, 0]], axis=1)
-    left[1:] = np.stack([places[:, 1], heights[:, 1]], axis=1)
-    return Handles(left, right, none if holds is None else holds)
+    inner = np.stack([places, heights], axis=2)[goes_on]
+    found.right[:-1][goes_on], found.left[1:][goes_on] = inner[:, 0], inner[:, 1]
+    return found

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import quaternions, scene_model, sliders
+from .. import quaternions, rest_bones, scene_model, sliders
 from ..motion_source import Motion
 from . import record
 
@@ -41,45 +41,71 @@ def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> 
     size = max((bone.head_local.length for bone in bones), default=1.0)
     moved = _posed(source, frames)
     # All in the file's space: how its axes lie in the scene is part of where a bone rests.
-    rests = np.array([bone.matrix_local for bone in bones], np.float64).reshape(-1, 4, 4)
-    rests = np.linalg.inv(source.rig.to_armature) @ rests
-    from_parent = _whole(_inverses(rests[parents, :3].transpose(1, 2, 0))) @ rests
+    rests = np.linalg.inv(source.rig.to_armature) @ rest_bones.matrices(armature)
     file_bones = [source.rig.bones.get(bone.name, -1) for bone in bones]
-    # What Blender will make of the parents' channels, so that no rounding is passed on: where each
+    leaders = _leaders(parents, [moved[i] if i >= 0 else None for i in file_bones], rests)
+    above = [leaders[parent] if parent >= 0 else -1 for parent in parents]
+    from_above = _whole(_inverses(rests[above, :3].transpose(1, 2, 0))) @ rests
+    # What Blender will make of the leaders' channels, so that no rounding is passed on: where each
     # bone's axes stand.
     shown: dict[int, np.ndarray] = {}
-    found: dict[int, Channels] = {}
-    for batch in _batches(parents, file_bones, len(frames)):
-        if parents[batch[0]] < 0:
+    found = {i: _at_rest(bone.name, frames) for i, bone in enumerate(bones) if file_bones[i] >= 0}
+    for batch in _batches([i for i, leader in enumerate(leaders) if leader == i], above, frames):
+        if above[batch[0]] < 0:
             unposed = np.repeat(rests[batch, :3].transpose(1, 2, 0)[..., None], len(frames), axis=3)
         else:
-            above = np.stack([shown[parents[i]] for i in batch], axis=2)
-            unposed = _moved_rests(above, from_parent[batch])
-        if file_bones[batch[0]] >= 0:
-            posed = moved[[file_bones[i] for i in batch]].transpose(1, 2, 0, 3).astype(np.float64)
-            basis = _product(_inverses(unposed), _moved_rests(posed, rests[batch]))
-            locations, rotations = basis[:, 3], quaternions.of_rows(basis[:, :3])
-            _settle(locations, _STILL * size)
-            _settle(rotations, _STILL)
-            basis[:, :3] = quaternions.matrix_rows(rotations)
-            unposed = _product(unposed, basis)
-            moves = (locations != 0).any(axis=(0, 2))
-            moves |= (np.abs(rotations[1:]) > _STILL).any(axis=(0, 2))
-            for k, i in enumerate(batch):
-                one = locations[:, k].copy().T, rotations[:, k].copy().T, bool(moves[k])
-                found[i] = Channels(bones[i].name, *one)
-        shown.update((i, unposed[:, :, k]) for k, i in enumerate(batch))
-    return [found[i] for i in sorted(found)]
+            leading = np.stack([shown[above[i]] for i in batch], axis=2)
+            unposed = _moved_rests(leading, from_above[batch])
+        posed = moved[[file_bones[i] for i in batch]].transpose(1, 2, 0, 3).astype(np.float64)
+        basis = _product(_inverses(unposed), _moved_rests(posed, rests[batch]))
+        locations, rotations = basis[:, 3], quaternions.of_rows(basis[:, :3])
+        _settle(locations, _STILL * size)
+        _settle(rotations, _STILL)
+        basis[:, :3] = quaternions.matrix_rows(rotations)
+        unposed = _product(unposed, basis)
+        moves = (locations != 0).any(axis=(0, 2))
+        moves |= (np.abs(rotations[1:]) > _STILL).any(axis=(0, 2))
+        for k, i in enumerate(batch):
+            one = locations[:, k].copy().T, rotations[:, k].copy().T, bool(moves[k])
+            found[i] = Channels(bones[i].name, *one)
+            shown[i] = unposed[:, :, k]
+    return list(found.values())
 
 
-def _batches(parents, file_bones, frame_count):
-    """Numbers of bones, those of a batch all of the file or none; their parents are in earlier ones."""
-    depths: list[int] = []
-    groups: dict[tuple[int, bool], list[int]] = {}
-    for i, parent in enumerate(parents):
-        depths.append(depths[parent] + 1 if parent >= 0 else 0)
-        groups.setdefault((depths[i], file_bones[i] < 0), []).append(i)
-    size = max(_BATCH // frame_count, 1)
+def _at_rest(name, frames):
+    rotations = np.zeros((len(frames), 4))
+    rotations[:, 0] = 1
+    return Channels(name, np.zeros((len(frames), 3)), rotations, False)
+
+
+def _leaders(parents, posed, rests):
+    """Of each bone the nearest that moves it: itself, one above it, or -1.
+
+    `posed`: (3, 4, F) skinning matrices of each bone of the file, None of the others, which lie
+    still on their parents as most bones do.
+    """
+    size = max(np.abs(rests[:, :3, 3]).max(initial=0), 1e-3)
+    tolerance = _STILL / 4 * np.array([1, 1, 1, size])[None, :, None]
+    unmoved = np.eye(4)[:3, :, None]
+    leaders: list[int] = []
+    for i, (parent, one) in enumerate(zip(parents, posed, strict=True)):
+        leader = leaders[parent] if parent >= 0 else -1
+        if one is not None:
+            other = posed[leader] if leader >= 0 else unmoved
+            if (np.abs(one - other) > tolerance).any():
+                leader = i
+        leaders.append(leader)
+    return leaders
+
+
+def _batches(moving, above, frames):
+    """The bones that move, in groups; those above them are in earlier ones."""
+    depths: dict[int, int] = {-1: -1}
+    groups: dict[int, list[int]] = {}
+    for i in moving:
+        depths[i] = depths[above[i]] + 1
+        groups.setdefault(depths[i], []).append(i)
+    size = max(_BATCH // len(frames), 1)
     for _, group in sorted(groups.items()):
         yield from (group[at : at + size] for at in range(0, len(group), size))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
-from mathutils import Quaternion
+from mathutils import Matrix, Quaternion
 
 from .. import actions, mmd_tools, rig_constraints, sliders
 from ..names import PHYSICS
@@ -38,7 +38,7 @@ def write_bones(
 
     With `replace` their earlier keyframes go too. `simulated`: the channels have physics.
     """
-    muted = _release(record, bones, simulated)
+    muted = _take(record, bones, simulated)
     _turn_by_quaternions(record, bones)
     # Also of bones that stay: Blender's solver may not let them.
     for owner, constraint in rig_constraints.of(record.armature):
@@ -53,18 +53,15 @@ def write_bones(
         if replace or channel not in _USED
     }
     actions.drop(holder.fcurves, gone)
-    known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
+    known = actions.Curves(holder)
     for bone in bones:
         for channel, values in zip(_USED, (bone.locations, bone.rotations), strict=True):
-            path = paths[bone.name][channel]
-            curves = [
-                known.get((path, index)) or actions.new_curve(holder, path, index, bone.name)
-                for index in range(values.shape[1])
-            ]
+            curves = known.of(paths[bone.name][channel], values.shape[1], bone.name)
             if channel == "rotation_quaternion":
                 values = _turned(values, curves, frames[0])
-            for curve, column in zip(curves, values.T, strict=True):
-                _write(curve, frames, column)
+            still = (values == values[0]).all(axis=0)
+            for curve, column, rests in zip(curves, values.T, still, strict=True):
+                _write(curve, frames, column, rests)
     return muted
 
 
@@ -78,7 +75,7 @@ def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool
         actions.drop(holder.fcurves, set(paths.values()))
     for name, column in values.items():
         curve = holder.fcurves.find(paths[name]) or actions.new_curve(holder, paths[name])
-        _write(curve, frames, column)
+        _write(curve, frames, column, (column == column[0]).all())
     return muted
 
 
@@ -96,17 +93,17 @@ def write_tracks(record: Record, bones: list[Track]) -> int:
         if "euler" in channel
     }
     actions.drop(holder.fcurves, unused)
-    known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
+    known = actions.Curves(holder)
+    locations, rotations = [], []
     for track in bones:
-        location, rotation = (
-            [
-                known.get((path, index)) or actions.new_curve(holder, path, index, track.name)
-                for index in range(size)
-            ]
-            for path, size in zip((paths[track.name][name] for name in _USED), (3, 4), strict=True)
-        )
-        _write_locations(location, track)
-        _write_rotations(rotation, track)
+        path, times, bends = paths[track.name], track.frames, track.curves
+        places = known.of(path["location"], 3, track.name)
+        locations.append(_joined(_Keys(places, times, track.locations, bends[:, :3], track.axes)))
+        turns = known.of(path["rotation_quaternion"], 4, track.name)
+        values = _turned(track.rotations, turns, times[0])
+        rotations.append(_joined(_Keys(turns, times, values, bends[:, 3], track.axes)))
+    _write_bent(locations, _location_handles)
+    _write_bent(rotations, _rotation_handles)
     return muted
 
 
@@ -168,7 +165,8 @@ def write_sliders(record: Record, values: tracks.Values) -> None:
         record.own_action()
         holder, _ = actions.channels(record.block)
         path = sliders.path(name)
-        _write(holder.fcurves.find(path) or actions.new_curve(holder, path), frames, weights)
+        curve = holder.fcurves.find(path) or actions.new_curve(holder, path)
+        _write(curve, frames, weights, (weights == weights[0]).all())
 
 
 def set_sliders(record: Record, values: tracks.Values, at: At | None = None) -> None:
@@ -190,8 +188,22 @@ def pose_tracks(record: Record, bones: list[Track], at: At | None = None) -> int
 
 def pose_bones(record: Record, bones: list[Channels], simulated: bool, at: At | None = None) -> int:
     """Set bones to the first frame of their channels; how many things were muted."""
-    muted = _release(record, bones, simulated)
+    muted = _take(record, bones, simulated)
     _pose(record, bones, at)
+    return muted
+
+
+def lay_to_rest(record: Record, names: Iterable[str], simulated: bool) -> int:
+    """Let bones lie as without a pose; how many things were muted."""
+    muted = _release(record, names, simulated)
+    bones = record.armature.pose.bones
+    bases = np.empty(16 * len(bones), np.float32)
+    bones.foreach_get("matrix_basis", bases)
+    at_rest = (bases.reshape(-1, 16) == np.eye(4).ravel()).all(axis=1)
+    posed = {name for name, rests in zip(bones.keys(), at_rest, strict=True) if not rests}
+    for name in posed.intersection(names):
+        record.note_bone(bones[name])
+        bones[name].matrix_basis = Matrix()
     return muted
 
 
@@ -222,17 +234,24 @@ def keyed_bones(armature: bpy.types.Object) -> set[str]:
     return {name for name in names if not paths.isdisjoint(actions.bone_paths(name).values())}
 
 
-def _release(record: Record, bones: Iterable[Channels], simulated: bool) -> int:
-    """Let nothing but the bones' own channels move them, and Blender's physics unless `simulated`."""
-    muted, paths = 0, set[str]()
-    for channels in bones:
-        bone = record.block.pose.bones[channels.name]
+def _take(record, bones, simulated):
+    """Let bones take their channels; how many things were muted."""
+    for one in bones:
+        bone = record.armature.pose.bones[one.name]
         record.note_bone(bone)
         bone.scale = 1, 1, 1
+    return _release(record, [one.name for one in bones], simulated)
+
+
+def _release(record: Record, names: Iterable[str], simulated: bool) -> int:
+    """Let nothing but the bones' own channels move them, and Blender's physics unless `simulated`."""
+    muted, paths = 0, set[str]()
+    for name in names:
+        bone = record.armature.pose.bones[name]
         for constraint in bone.constraints:
             if simulated or constraint.name != mmd_tools.PHYSICS_CONSTRAINT:
                 muted += record.mute_constraint(bone, constraint)
-        paths.update(actions.bone_paths(bone.name).values())
+        paths.update(actions.bone_paths(name).values())
     return muted + record.mute_drivers(paths)
 
 
@@ -311,48 +330,86 @@ def _turned(rotations, curves, frame):
     return -rotations if rotations[0] @ last < 0 else rotations
 
 
-def _write_locations(curves, track):
-    def handles(frames, values, bends):
-        return bezier.location_handles(frames, values, bends, track.axes)
+class _Keys(NamedTuple):
+    """Of the channel of one bone."""
 
-    _write_bent(curves, track.frames, track.locations, track.curves[:, :3], handles)
-
-
-def _write_rotations(curves, track):
-    rotations = _turned(track.rotations, curves, track.frames[0])
-    _write_bent(curves, track.frames, rotations, track.curves[:, 3], bezier.rotation_handles)
+    curves: list[bpy.types.FCurve]  # of its C members
+    frames: np.ndarray  # (K,)
+    values: np.ndarray  # (K, C)
+    bends: np.ndarray  # (K, …) as in a Track
+    axes: np.ndarray  # (3, 3) as in a Track
 
 
-def _joined(curves, frames, values, bends):
+def _joined(keys):
     """Keys and the keyframe before them, where the curve to the first of them begins."""
-    earlier = [actions.before(curve, frames[0]) for curve in curves]
+    earlier = [actions.before(curve, keys.frames[0]) for curve in keys.curves]
     if not all(earlier):
-        return frames, values, bends
+        return keys
     last = np.array([points["co"][-1] for points in earlier], np.float64)
     if np.ptp(last[:, 0]):  # of channels that were keyed by hand
-        return frames, values, bends
-    frames = np.append(last[:1, 0], frames)
-    return frames, np.vstack([last[:, 1], values]), np.concatenate([bends[:1], bends])
+        return keys
+    return keys._replace(
+        frames=np.append(last[:1, 0], keys.frames),
+        values=np.vstack([last[:, 1], keys.values]),
+        bends=np.concatenate([keys.bends[:1], keys.bends]),
+    )
 
 
-def _write_bent(curves, frames, values, bends, handles):
-    """Keyframes with `handles(frames, values, bends)`; both ends where the values never change."""
-    frames, values, bends = _joined(curves, frames, values, bends)
-    if (values == values[0]).all():
-        frames, values = _ends(frames), _ends(values)
-        found = [bezier.outer_handles(frames, column) for column in values.T]
-    else:
-        found = handles(frames, values, bends)
-    for curve, column, bent in zip(curves, values.T, found, strict=True):
-        kept = actions.before(curve, np.nextafter(frames[0], np.inf))
-        if kept and kept["co"][-1, 0] == frames[0]:  # where an earlier curve ends
-            bent.left[0] = kept["handle_left"][-1]
-        actions.write(curve, frames, column, bent)
+def _write_bent(channels, handles):
+    """Keyframes with `handles(keys, first)`; both ends where the values never change.
+
+    That of all at once, as one _Keys with the axes of each key; `first` (K,) are those at which a
+    bone begins.
+    """
+    moving, still = [], []
+    for keys in channels:
+        if (keys.values == keys.values[0]).all():
+            still.append(keys._replace(frames=_ends(keys.frames), values=_ends(keys.values)))
+        else:
+            moving.append(keys)
+    for found, of in ((still, _outer_handles), (moving, handles)):
+        if found:
+            _write_with_handles(found, of)
 
 
-def _write(curve, frames, values):
-    """Linear keyframes; both ends where the value never changes."""
-    if (values == values[0]).all():
+def _outer_handles(keys, _first):
+    return [bezier.outer_handles(keys.frames, column) for column in keys.values.T]
+
+
+def _location_handles(keys, first):
+    return bezier.location_handles(keys.frames, keys.values, keys.bends, keys.axes, first)
+
+
+def _rotation_handles(keys, first):
+    return bezier.rotation_handles(keys.frames, keys.values, keys.bends, first)
+
+
+def _write_with_handles(channels, handles):
+    counts = [len(keys.frames) for keys in channels]
+    starts = np.cumsum(counts) - counts
+    first = np.zeros(sum(counts), bool)
+    first[starts] = True
+    joined = _Keys(
+        [],
+        np.concatenate([keys.frames for keys in channels]),
+        np.concatenate([keys.values for keys in channels]),
+        np.concatenate([keys.bends for keys in channels]),
+        np.repeat([keys.axes for keys in channels], counts, axis=0),
+    )
+    bent = handles(joined, first)
+    for keys, start in zip(channels, starts.tolist(), strict=True):
+        part = slice(start, start + len(keys.frames))
+        for curve, column, of in zip(keys.curves, keys.values.T, bent, strict=True):
+            left, right = of.left[part], of.right[part]
+            kept = actions.before(curve, np.nextafter(keys.frames[0], np.inf))
+            if kept and kept["co"][-1, 0] == keys.frames[0]:  # where an earlier curve ends
+                left[0] = kept["handle_left"][-1]
+            actions.write(curve, keys.frames, column, actions.Handles(left, right))
+
+
+def _write(curve, frames, values, rests):
+    """Linear keyframes; both ends where the value `rests`."""
+    if rests:
         frames, values = _ends(frames), _ends(values)
     actions.write(curve, frames, values)
 

@@ -339,8 +339,8 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         with record.of(model.armature) as noted:
             noted.note_files(layers.needed([*earlier, newest]), record.SOLVED)
             if self.replace:
-                keyframes.drop_bones(noted, [bone.name for bone in resting])
-            muted += keyframes.pose_bones(noted, resting, self.physics)
+                keyframes.drop_bones(noted, resting)
+            muted += keyframes.lay_to_rest(noted, resting, self.physics)
             if bones:
                 muted += keyframes.write_bones(noted, bones, frames, self.replace, self.physics)
             keyframes.write_sliders(noted, channels.of_sliders(model.armature, source, frames))
@@ -409,8 +409,8 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     def _moved(self, model, newest, source, earlier, frames):
         """Channels of bones and values of shape keys that the newest motion changes.
 
-        Also of bones that have no keyframes yet: they stand where MMD has them. Those among them
-        that always stay at rest come second, and need none.
+        Also of bones that have no keyframes yet: they stand where MMD has them. The names of those
+        among them that always stay at rest come second, and need none.
         """
         was = layers.joined(earlier) if earlier else None
         bones, resting, keys = [], [], channels.of_keys(model, source, frames)
@@ -421,7 +421,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             keyed = keyframes.keyed_bones(model.armature)
             stays = set() if self.replace else keyed - moved
             bones = [bone for bone in bones if bone.name not in stays]
-            resting = [bone for bone in bones if not bone.moves and bone.name not in moved]
+            resting = [bone.name for bone in bones if not bone.moves and bone.name not in moved]
             bones = [bone for bone in bones if bone.moves or bone.name in moved]
         keys_before = channels.of_keys(model, was, frames) if was else {}
         return bones, resting, channels.moved_keys(keys, keys_before, newest)

@@ -98,7 +98,8 @@ class Record:
             self._written = actions.own(self.block)
 
     def note_bone(self, bone: bpy.types.PoseBone) -> None:
-        self.state["bones"].setdefault(bone.name, [_plain(bone, name) for name in _CHANNELS])
+        if bone.name not in self.state["bones"]:
+            self.state["bones"][bone.name] = [_plain(bone, name) for name in _CHANNELS]
 
     def note_key(self, key: bpy.types.ShapeKey) -> None:
         self.state["keys"].setdefault(key.name, [_plain(key, name) for name in _MEMBERS])

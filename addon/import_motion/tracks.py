@@ -9,7 +9,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import model_file, physics_settings, scene_model, sliders
+from .. import model_file, physics_settings, rest_bones, scene_model, sliders
 from ..motion_source import Motion
 from . import record
 
@@ -37,21 +37,29 @@ class Switch(NamedTuple):
 
 def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
     """Of the bones that the motion has keys for, in its order; of bones of one name the first's."""
-    linear = source.rig.to_armature[:3, :3]
+    known = [found for found in _known(source) if len(found[0].frames)]
+    if not known:
+        return []
+    rests = dict(zip(armature.data.bones.keys(), rest_bones.matrices(armature), strict=True))
+    rest = np.array([rests[name] for _, _, name in known])[:, :3, :3]
+    to_bones = np.linalg.solve(rest, source.rig.to_armature[None, :3, :3])
+    # All keys at once: most bones have few.
+    counts = [len(track.frames) for track, _, _ in known]
+    starts = np.cumsum(counts) - counts
+    of_key = np.repeat(np.arange(len(known)), counts)
+    axes = np.array(
+        [source.rig.pmx.bones[number].fixed_axis or (0, 0, 0) for _, number, _ in known]
+    )
+    rotations = np.concatenate([track.rotations for track, _, _ in known]).astype(np.float64)
+    rotations = _about_axes(rotations, axes[of_key])
+    rotations = _continuous(_turned(rotations, _nearest_rotations(to_bones), of_key), starts)
+    frames = source.scene_frames(np.concatenate([track.frames for track, _, _ in known]))
     found = []
-    for track, number, name in _known(source):
-        rest = np.array(armature.data.bones[name].matrix_local, np.float64)[:3, :3]
-        to_bone = np.linalg.solve(rest, linear)
-        rotations = _about_axis(track.rotations, source.rig.pmx.bones[number].fixed_axis)
+    for (track, _, name), to_bone, start in zip(known, to_bones, starts.tolist(), strict=True):
+        keys = slice(start, start + len(track.frames))
+        locations = track.translations @ to_bone.T
         found.append(
-            Track(
-                name,
-                source.scene_frames(track.frames),
-                track.translations @ to_bone.T,
-                _continuous(_turned(rotations, _nearest_rotation(to_bone))),
-                track.interpolation,
-                to_bone,
-            )
+            Track(name, frames[keys], locations, rotations[keys], track.interpolation, to_bone)
         )
     return found
 
@@ -148,30 +156,37 @@ def _weights(source, track):
     return source.scene_frames(track.frames), track.weights
 
 
-def _nearest_rotation(linear):
-    """The orthogonal part of a map (3, 3), which may be a mirror; rests are rotations but nearly."""
+def _nearest_rotations(linear):
+    """The orthogonal parts of maps (B, 3, 3), maybe mirrors; rests are rotations but nearly."""
     u, _, v = np.linalg.svd(linear)
     return u @ v
 
 
-def _about_axis(rotations, axis):
-    """Keys x y z w as MMD takes them for a bone: docs/mmd-behaviour.md#fixed-axis."""
-    length = np.linalg.norm(axis) if axis else 0.0
-    if not length:
-        return rotations
-    axis = np.asarray(axis, np.float64) / length
-    sides = np.where(rotations[:, :3] @ axis < 0, -1, 1)
-    sines = sides * np.linalg.norm(rotations[:, :3], axis=1)
-    return np.column_stack([sines[:, None] * axis, rotations[:, 3]])
+def _about_axes(rotations, axes):
+    """Keys x y z w as MMD takes them for bones that turn about axes, where those are not zero.
+
+    See docs/mmd-behaviour.md#fixed-axis.
+    """
+    lengths = np.linalg.norm(axes, axis=1)
+    fixed = lengths > 0
+    axes, turns = axes[fixed] / lengths[fixed, None], rotations[fixed, :3]
+    sides = np.where((turns * axes).sum(axis=1) < 0, -1, 1)
+    rotations[fixed, :3] = (sides * np.linalg.norm(turns, axis=1))[:, None] * axes
+    return rotations
 
 
-def _turned(rotations, turn):
+def _turned(rotations, turns, of_key):
     """Rotations x y z w in other axes, as w x y z; a mirror turns them the other way round."""
-    axes = np.linalg.det(turn) * rotations[:, :3] @ turn.T
+    turns = turns * np.linalg.det(turns)[:, None, None]
+    axes = np.einsum("kij,kj->ki", turns[of_key], rotations[:, :3])
     return np.column_stack([rotations[:, 3], axes])
 
 
-def _continuous(rotations):
-    turns = (rotations[1:] * rotations[:-1]).sum(axis=1) < 0
-    signs = np.cumprod(np.append(1 if rotations[0, 0] >= 0 else -1, np.where(turns, -1, 1)))
-    return rotations * signs[:, None]
+def _continuous(rotations, starts):
+    """Of the two quaternions of each rotation those near to the one before, from each start on."""
+    changes = np.append(False, (rotations[1:] * rotations[:-1]).sum(axis=1) < 0)
+    changes[starts] = False
+    signs = np.cumprod(np.where(changes, -1, 1))
+    wanted = np.where(rotations[starts, 0] >= 0, 1, -1)
+    of_start = np.diff(np.append(starts, len(rotations)))
+    return rotations * (signs * np.repeat(wanted * signs[starts], of_start))[:, None]
