@@ -300,12 +300,11 @@ typedef struct mmd_camera_track {
     size_t key_count;
     uint32_t *frames;
     float *distances;
-    float *targets;   /* (n,3) */
-    float *rotations; /* (n,3) Euler angles, radians */
-    uint8_t *
-        interpolation; /* (n,6,4): rows x, y, z, rotation, distance, view angle, columns as above */
-    float *view_angles;   /* degrees */
-    uint8_t *perspective; /* 1: perspective */
+    float *targets;         /* (n,3) */
+    float *rotations;       /* (n,3) Euler angles, radians */
+    uint8_t *interpolation; /* (n,6,4): x, y, z, rotation, distance, view angle; columns as above */
+    float *view_angles;     /* degrees */
+    uint8_t *perspective;   /* 1: perspective */
 } mmd_camera_track;
 
 typedef struct mmd_light_track {

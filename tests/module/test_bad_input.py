@@ -194,6 +194,12 @@ def test_unknown_words_are_refused(option, value):
         mmdskin.skin(mesh(), rest(), **{option: value})
 
 
+def test_a_kernel_that_is_not_here_is_told_those_that_are(kernels):
+    here = ", ".join(kernel.removeprefix("cpu:") for kernel in kernels)
+    with pytest.raises(mmdskin.BackendError, match=f'"mmx" is not known .* here: {here}$'):
+        mmdskin.skin(mesh(), rest(), backend="cpu:mmx")
+
+
 OF_ANOTHER_TYPE = {
     "method": lambda value: mmdskin.skin(mesh(), rest(), method=value),
     "sdef_blend": lambda value: mmdskin.skin(mesh(), rest(), sdef_blend=value),

@@ -7,6 +7,7 @@
 #include "core/skin/skin_scalar.h"
 #include "core/skin/skin_vector.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool always(void)
@@ -49,9 +50,16 @@ const mmd_kernel *mmd_kernel_best(void)
 
 const mmd_kernel *mmd_kernel_find(const char *name, mmd_error *err)
 {
-    for (size_t i = 0; i < COUNT; i++)
-        if (strcmp(kernels[i].name, name) == 0 && kernels[i].available())
+    char here[64] = "";
+    for (size_t i = 0; i < COUNT; i++) {
+        if (!kernels[i].available())
+            continue;
+        if (strcmp(kernels[i].name, name) == 0)
             return &kernels[i];
-    mmd_fail(err, MMD_E_BACKEND, "kernel \"%s\" is not known or not supported here", name);
+        size_t used = strlen(here);
+        snprintf(here + used, sizeof here - used, "%s%s", used ? ", " : "", kernels[i].name);
+    }
+    mmd_fail(err, MMD_E_BACKEND, "kernel \"%s\" is not known or not supported here: %s", name,
+             here);
     return NULL;
 }
