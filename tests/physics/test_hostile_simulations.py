@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Models and motions that nobody would make: a clear error or finite poses, in bounded time."""
 
+import contextlib
 import itertools
 import os
 import pickle
@@ -174,45 +175,74 @@ def test_many_run_side_by_side_and_one_is_shared(swing):
         assert all(pool.map(work, range(16)))
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system has no signals")
+HAS_SIGNALS = pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="this system has no signals"
+)
+
+
+@contextlib.contextmanager
+def signalled(handler):
+    """In a third of a second, while something is at work."""
+    before = signal.signal(signal.SIGUSR1, handler)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+class StopError(Exception):
+    pass
+
+
+def stop(*_):
+    raise StopError
+
+
+@HAS_SIGNALS
 def test_a_signal_stops_a_long_run_and_leaves_it_usable(swing):
     model = load(chain_file())
     simulation = mmdskin.Simulation(model, swing)
-
-    class StopError(Exception):
-        pass
-
-    def stop(*_):
-        raise StopError
-
-    before = signal.signal(signal.SIGUSR1, stop)
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1))
-    timer.start()
-    try:
-        with pytest.raises(StopError):
-            simulation.pose(9_000_000)
-    finally:
-        timer.join()
-        signal.signal(signal.SIGUSR1, before)
+    with signalled(stop), pytest.raises(StopError):
+        simulation.pose(9_000_000)
     assert same(simulation.pose(30), model.pose(swing, 30, physics=True))
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system has no signals")
+@HAS_SIGNALS
+def test_a_signal_stops_settling_which_then_goes_on(swing):
+    model = load(chain_file())
+    simulation = mmdskin.Simulation(
+        model, swing, mmdskin.Physics(settle=2000, hz=1000, iterations=1000)
+    )
+    for _ in range(3):
+        with signalled(stop), pytest.raises(StopError):
+            simulation.pose(9_000_000)
+    again = pickle.loads(pickle.dumps(simulation))
+    again.reset()
+    assert same(simulation.pose(0), again.pose(0))
+
+
+@HAS_SIGNALS
+def test_a_signal_stops_a_long_step_on_its_way():
+    simulation = mmdskin.Simulation(load(chain_file()), None, mmdskin.Physics(hz=100_000))
+    simulation.step()
+    with signalled(stop), pytest.raises(StopError):
+        simulation.step({"root": ((5, 0, 0), None)}, seconds=3600)
+    assert 0 < simulation.frame < 3600 * 30
+    root = simulation.step(seconds=1 / 30).bone_matrices[0]
+    assert np.allclose(root, np.eye(4), atol=1e-6)
+
+
+@HAS_SIGNALS
 def test_a_handler_is_told_that_the_simulation_is_at_work(swing):
     simulation = mmdskin.Simulation(load(chain_file()), swing)
-
-    def ask(*_):
-        simulation.pose(0)
-
-    before = signal.signal(signal.SIGUSR1, ask)
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1))
-    timer.start()
-    try:
-        with pytest.raises(RuntimeError, match="at work in this thread"):
-            simulation.pose(9_000_000)
-    finally:
-        timer.join()
-        signal.signal(signal.SIGUSR1, before)
+    with (
+        signalled(lambda *_: simulation.pose(0)),
+        pytest.raises(RuntimeError, match="at work in this thread"),
+    ):
+        simulation.pose(9_000_000)
 
 
 def test_a_pickled_simulation_has_the_same_frames(swing):

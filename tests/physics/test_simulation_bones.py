@@ -136,6 +136,20 @@ def test_a_body_without_bone_falls_and_moves_none(swing):
     assert same(given, load(chain_file()).pose(swing, RUN, physics=True))
 
 
+def test_a_body_without_bone_that_follows_one_stays_where_it_is(swing):
+    """A shelf in the air, on which a ball comes to lie while the root swings beside."""
+    file = chain_file()
+    shelf = {"shape": 1, "size": (1, 0.5, 1), "mask": 0xFFFF, "mode": FOLLOWS}
+    falling = {"size": (0.3, 0, 0), "mask": 0xFFFF, "mode": PHYSICS}
+    file.bones.append(pmx.Bone("ball", position=(9, 7, 0)))
+    number = len(file.bones) - 1
+    file.rigid_bodies.append(pmx.RigidBody("shelf", bone=-1, position=(9, 5, 0), **shelf))
+    file.rigid_bodies.append(pmx.RigidBody("ball", bone=number, position=(9, 7, 0), **falling))
+    model = load(file)
+    place = heads(model, model.pose(swing, 90, physics=True))[number]
+    assert np.allclose(place, (9, 5 + 0.5 + 0.3, 0), atol=0.05)  # a box has a margin of 0.04
+
+
 # Switches
 
 

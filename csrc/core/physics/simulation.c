@@ -112,8 +112,9 @@ bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames
             return mmd_fail(err, MMD_E_ARGUMENT, "frame: number %zu is %s", f,
                             mmd_not_finite_name(frames[f]));
         if (frames[f] > simulation->start + MMD_SIMULATION_FRAMES)
-            return mmd_fail(err, MMD_E_ARGUMENT, "frame: number %zu is %g, limit %g with physics",
-                            f, frames[f], simulation->start + MMD_SIMULATION_FRAMES);
+            return mmd_fail(err, MMD_E_ARGUMENT,
+                            "frame: number %zu is %.12g, limit %.12g with physics", f, frames[f],
+                            simulation->start + MMD_SIMULATION_FRAMES);
     }
     return true;
 }
