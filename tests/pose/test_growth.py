@@ -64,7 +64,7 @@ def test_posing_grows_with_the_file(rig):
 
 
 def test_posing_by_ik_switches_grows_with_their_names():
-    """The first frame binds the names, every frame reads them."""
+    """Names are looked up by the first pose of a motion; every pose reads their switches."""
 
     def work(n):
         states = [mf.PropertyKey(0, 1, [(str(i), i % 2) for i in range(n)])]
@@ -76,6 +76,8 @@ def test_posing_by_ik_switches_grows_with_their_names():
 
 
 def test_binding_ik_switches_grows_with_their_names():
+    """Every call looks them up."""
+
     def work(n):
         data = pmx.write(rigs.source(*loose(n)))
         states = [mf.PropertyKey(0, 1, [(str(i), i % 2) for i in range(n)])]
