@@ -21,18 +21,28 @@ enum { MOST_STEPS = 1000 };
 
 /* Whether a plane across an axis of one of two bodies keeps them apart, as it does most neighbours:
    the search would find nothing else. */
-static bool axis_between(mmd_solid of, mmd_solid other, double breaking)
+static bool axis_between(mmd_solid a, mmd_solid b, double breaking)
 {
-    double way[3], local[3], along[3];
-    mmd_subtract3(other.body->state.position, of.body->state.position, way);
-    mmd_untransform3(of.body->axes, way, local);
+    const double *core_a = a.shape->core, *core_b = b.shape->core;
+    double way[3], along_a[3], along_b[3], shared[3][3]; /* of axes of A with those of B */
+    double round = a.shape->radius + b.shape->radius + breaking;
+    mmd_subtract3(b.body->state.position, a.body->state.position, way);
+    mmd_untransform3(a.body->axes, way, along_a);
     for (int i = 0; i < 3; i++) {
-        double reach = of.shape->core[i] + of.shape->radius + other.shape->radius + breaking;
-        mmd_column3(of.body->axes, i, way);
-        mmd_untransform3(other.body->axes, way, along);
+        double axis[3], reach = core_a[i] + round;
+        mmd_column3(a.body->axes, i, axis);
+        mmd_untransform3(b.body->axes, axis, shared[i]);
         for (int k = 0; k < 3; k++)
-            reach += fabs(along[k]) * other.shape->core[k];
-        if (fabs(local[i]) > reach)
+            reach += fabs(shared[i][k]) * core_b[k];
+        if (fabs(along_a[i]) > reach)
+            return true;
+    }
+    mmd_untransform3(b.body->axes, way, along_b);
+    for (int k = 0; k < 3; k++) {
+        double reach = core_b[k] + round;
+        for (int i = 0; i < 3; i++)
+            reach += fabs(shared[i][k]) * core_a[i];
+        if (fabs(along_b[k]) > reach)
             return true;
     }
     return false;
@@ -77,7 +87,7 @@ static size_t collide_gap(mmd_solid a, mmd_solid b, double breaking, const mmd_s
 size_t mmd_collide_convex(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contact)
 {
     static const double down[3] = {0, -1, 0};
-    if (axis_between(a, b, breaking) || axis_between(b, a, breaking))
+    if (axis_between(a, b, breaking))
         return 0;
     double reach = a.shape->margin + b.shape->margin + breaking;
     mmd_simplex held;

@@ -72,13 +72,12 @@ static void find_pair(mmd_touch *touch, const mmd_body *bodies, size_t a, size_t
     while (*next < touch->before_count && comes_before(touch, &touch->before[*next], a, b))
         ++*next;
     const mmd_manifold *old = &touch->before[*next];
-    if (*next < touch->before_count && old->a == a && old->b == b) {
-        *manifold = *old;
-    } else {
-        manifold->a = a;
-        manifold->b = b;
-        manifold->count = 0;
-    }
+    bool known = *next < touch->before_count && old->a == a && old->b == b;
+    manifold->a = a;
+    manifold->b = b;
+    manifold->count = known ? old->count : 0;
+    for (size_t i = 0; i < manifold->count; i++)
+        manifold->points[i] = old->points[i];
     mmd_contact contacts[MMD_CONTACTS];
     double breaking = breaking_of(touch, a, b);
     mmd_solid solid = {&bodies[a], &touch->shapes[a]};

@@ -54,10 +54,15 @@ void mmd_joint_init(const mmd_joint *source, const mmd_body *bodies, mmd_held_jo
     }
 }
 
+static void frame_stand(const mmd_joint_frame *frame, const mmd_body *body, double position[3])
+{
+    mmd_transform3(body->axes, frame->position, position);
+    mmd_add_scaled3(body->state.position, 1, position);
+}
+
 static void frame_place(const mmd_joint_frame *frame, const mmd_body *body, mmd_joint_frame *out)
 {
-    mmd_transform3(body->axes, frame->position, out->position);
-    mmd_add_scaled3(body->state.position, 1, out->position);
+    frame_stand(frame, body, out->position);
     mmd_matrix_multiply(body->axes, frame->axes, out->axes);
 }
 
@@ -191,13 +196,12 @@ static double excess(const mmd_joint_axis axes[3], const double places[3], doubl
 static double stretch(const mmd_held_joint *joint, const mmd_body *bodies, double axes[3][3],
                       double beyond[3])
 {
-    mmd_joint_frame a, b;
-    double apart[3], places[3];
-    frame_place(&joint->frame_a, &bodies[joint->a], &a);
-    frame_place(&joint->frame_b, &bodies[joint->b], &b);
-    mmd_subtract3(b.position, a.position, apart);
-    mmd_untransform3(a.axes, apart, places);
-    memcpy(axes, a.axes, sizeof a.axes);
+    double a[3], b[3], apart[3], places[3];
+    frame_stand(&joint->frame_a, &bodies[joint->a], a);
+    frame_stand(&joint->frame_b, &bodies[joint->b], b);
+    mmd_subtract3(b, a, apart);
+    mmd_matrix_multiply(bodies[joint->a].axes, joint->frame_a.axes, axes);
+    mmd_untransform3(axes, apart, places);
     return excess(joint->along, places, beyond);
 }
 
