@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bpy
 import numpy as np
 
-from . import mmd_tools, native, reader_texts, setting_paths
+from . import mmd_tools, native, reader_texts, scene_model, setting_paths
 from .names import unique
 from .translations import tr
 from .user_error import UserError
@@ -91,7 +91,7 @@ def rotation_sources(armature: bpy.types.Object) -> dict[str, str]:
 
 def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
     """The shape key of each morph of the file, "" for none; () where our importer noted nothing."""
-    for obj in _with_parents(armature.original):  # copies for evaluation lack it
+    for obj in scene_model.ancestors(armature.original):  # copies for evaluation lack it
         if mmd_tools.MORPHS in obj:
             return tuple(morph.get("key", "") for morph in obj[mmd_tools.MORPHS])
     return ()
@@ -99,7 +99,7 @@ def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
 
 def listed_morphs(armature: bpy.types.Object) -> Any:
     """(shape key, English name in the file) of each vertex morph that mmd_tools lists, in order."""
-    root = next((obj for obj in _with_parents(armature) if mmd_tools.is_root(obj)), None)
+    root = next((obj for obj in scene_model.ancestors(armature) if mmd_tools.is_root(obj)), None)
     return mmd_tools.vertex_morphs(root) if root else []
 
 
@@ -138,7 +138,7 @@ def _candidates(armature):
 
     Files that the model is named after come first: importers name it so.
     """
-    named = {obj.name for obj in _with_parents(armature)}
+    named = {obj.name for obj in scene_model.ancestors(armature)}
     for folder in dict.fromkeys(_folders(armature)):
         try:
             names = os.listdir(folder)
@@ -149,14 +149,8 @@ def _candidates(armature):
                 yield os.path.join(folder, name)
 
 
-def _with_parents(obj):
-    while obj is not None:
-        yield obj
-        obj = obj.parent
-
-
 def _folders(armature):
-    for obj in _with_parents(armature):
+    for obj in scene_model.ancestors(armature):
         folder = obj.get(mmd_tools.FOLDER, "")
         if isinstance(folder, str) and folder:
             yield bpy.path.abspath(folder)
