@@ -2,14 +2,10 @@
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
-#include "gl/gl_painter.h"
+#include "gl/gl_canvas.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { BUFFER_BYTES = 1 << 30 /* the largest buffer asked of any driver */ };
 
 /* What is so much nearer than the farthest vertex is cut off. */
 static const double NEAREST = 1e-5;
@@ -17,237 +13,16 @@ static const double NEAREST = 1e-5;
 /* Of an edge of size 1: one pixel of a picture so high. */
 static const double EDGE_PICTURE = 512;
 
-static const GLint input_widths[INPUTS] = {4, 3, 2, 1};
-
-/* What pixels can be asked for beside colour, in the order of the shader's outputs. */
-enum data { TRIANGLE, DEPTH, NORMAL_SEEN, DATA_COUNT };
-
-enum { ATTACHMENTS = DATA_COUNT + 1 }; /* the last one for depth */
-
-/* Where a pass draws to. */
-typedef struct target {
-    GLuint framebuffer, renderbuffers[ATTACHMENTS];
-    GLsizei width, height;
-} target;
-
-/* A job under way: all that is made for it on the device. */
+/* A job under way. */
 typedef struct render_work {
-    const mmd_render_job *job;
     const struct mmd_gl_painters *painters;
-    GLuint vertex_array, buffers[INPUTS], elements;
-    GLuint elements_texture, positions_texture, drawn_texture;
-    GLuint *images, plain_image; /* of the job's textures; a white pixel */
-    target drawn, picture, data;
-    float *seen; /* (V,4) */
-    /* Of the frame that is being drawn. */
+    mmd_gl_canvas canvas;
+    float *seen; /* (V,4) positions of the frame that is being drawn, and what follows from them */
     mmd_view view;
     double nearest;
     float depth_scale;
     bool visible;
 } render_work;
-
-/* What a job needs on the device */
-
-static void fill(GLenum kind, GLuint buffer, size_t bytes, const void *data)
-{
-    static const float nothing[4] = {0};
-    glBindBuffer(kind, buffer);
-    glBufferData(kind, (GLsizeiptr)(bytes ? bytes : sizeof nothing), bytes ? data : nothing,
-                 GL_STREAM_DRAW);
-}
-
-static void fill_input(const render_work *work, enum input input, const float *numbers)
-{
-    size_t bytes = work->job->vertex_count * (size_t)input_widths[input] * sizeof *numbers;
-    fill(GL_ARRAY_BUFFER, work->buffers[input], numbers ? bytes : 0, numbers);
-}
-
-/* Inputs that the job lacks are constants. */
-static void make_inputs(render_work *work)
-{
-    const mmd_render_job *job = work->job;
-    const bool given[INPUTS] = {true, job->normals, job->uvs, job->edge_scales};
-    glGenVertexArrays(1, &work->vertex_array);
-    glBindVertexArray(work->vertex_array);
-    glGenBuffers(INPUTS, work->buffers);
-    for (GLuint i = 0; i < INPUTS; i++) {
-        if (given[i]) {
-            glBindBuffer(GL_ARRAY_BUFFER, work->buffers[i]);
-            glVertexAttribPointer(i, input_widths[i], GL_FLOAT, GL_FALSE, 0, NULL);
-            glEnableVertexAttribArray(i);
-        }
-    }
-    glVertexAttrib3f(NORMAL, 0, 0, 0);
-    glVertexAttrib2f(UV, 0, 0);
-    glVertexAttrib1f(EDGE_SCALE, 1);
-    glGenBuffers(1, &work->elements);
-    fill(GL_ELEMENT_ARRAY_BUFFER, work->elements, 3 * job->triangle_count * sizeof(int32_t),
-         job->triangles);
-    fill_input(work, POSITION, NULL);
-    fill_input(work, EDGE_SCALE, job->edge_scales);
-}
-
-static void make_table(GLuint *texture, GLenum unit, GLenum format, GLuint buffer)
-{
-    gl1.GenTextures(1, texture);
-    glActiveTexture(GL_TEXTURE0 + unit);
-    gl1.BindTexture(GL_TEXTURE_BUFFER, *texture);
-    glTexBuffer(GL_TEXTURE_BUFFER, format, buffer);
-}
-
-static void make_image(GLuint *texture, const mmd_render_texture *from)
-{
-    gl1.GenTextures(1, texture);
-    glActiveTexture(GL_TEXTURE0 + IMAGE_UNIT);
-    gl1.BindTexture(GL_TEXTURE_2D, *texture);
-    gl1.TexImage2D(GL_TEXTURE_2D, 0, GL_SRGB8_ALPHA8, (GLsizei)from->width, (GLsizei)from->height,
-                   0, GL_RGBA, GL_UNSIGNED_BYTE, from->pixels);
-    gl1.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_LINEAR);
-    glGenerateMipmap(GL_TEXTURE_2D);
-}
-
-static bool make_images(render_work *work, mmd_error *err)
-{
-    static const uint8_t white[] = {255, 255, 255, 255};
-    const mmd_render_job *job = work->job;
-    GLint most = 0;
-    gl1.GetIntegerv(GL_MAX_TEXTURE_SIZE, &most);
-    work->images = calloc(job->texture_count + 1, sizeof *work->images);
-    if (!work->images)
-        return mmd_fail_memory(err);
-    make_image(&work->plain_image, &(mmd_render_texture){1, 1, white});
-    for (size_t i = 0; i < job->texture_count; i++) {
-        const mmd_render_texture *texture = &job->textures[i];
-        if (texture->width > (size_t)most || texture->height > (size_t)most)
-            return mmd_fail(err, MMD_E_ARGUMENT,
-                            "textures: one of %zu x %zu, the device takes %d x %d", texture->width,
-                            texture->height, (int)most, (int)most);
-        make_image(&work->images[i], texture);
-    }
-    return mmd_gl_check("textures", err);
-}
-
-static void start_target(target *out, size_t width, size_t height)
-{
-    out->width = (GLsizei)width;
-    out->height = (GLsizei)height;
-    glGenFramebuffers(1, &out->framebuffer);
-    glBindFramebuffer(GL_FRAMEBUFFER, out->framebuffer);
-    glGenRenderbuffers(ATTACHMENTS, out->renderbuffers);
-}
-
-static void attach(target *out, int place, GLenum attachment, GLenum format)
-{
-    glBindRenderbuffer(GL_RENDERBUFFER, out->renderbuffers[place]);
-    glRenderbufferStorage(GL_RENDERBUFFER, format, out->width, out->height);
-    glFramebufferRenderbuffer(GL_FRAMEBUFFER, attachment, GL_RENDERBUFFER,
-                              out->renderbuffers[place]);
-}
-
-static bool check_target(mmd_error *err)
-{
-    if (!mmd_gl_check("memory for the picture", err))
-        return false;
-    GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
-    return status == GL_FRAMEBUFFER_COMPLETE ||
-           mmd_fail(err, MMD_E_BACKEND, "OpenGL: framebuffer status 0x%04x", status);
-}
-
-static bool make_image_targets(render_work *work, mmd_error *err)
-{
-    const mmd_render_job *job = work->job;
-    target *drawn = &work->drawn;
-    start_target(drawn, job->width * job->samples, job->height * job->samples);
-    gl1.GenTextures(1, &work->drawn_texture);
-    glActiveTexture(GL_TEXTURE0 + IMAGE_UNIT);
-    gl1.BindTexture(GL_TEXTURE_2D, work->drawn_texture);
-    gl1.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA16F, drawn->width, drawn->height, 0, GL_RGBA, GL_FLOAT,
-                   NULL);
-    gl1.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, work->drawn_texture,
-                           0);
-    attach(drawn, DATA_COUNT, GL_DEPTH_ATTACHMENT, GL_DEPTH_COMPONENT32F);
-    if (!check_target(err))
-        return false;
-    start_target(&work->picture, job->width, job->height);
-    attach(&work->picture, 0, GL_COLOR_ATTACHMENT0, GL_RGBA8);
-    return check_target(err);
-}
-
-static bool make_data_target(render_work *work, mmd_error *err)
-{
-    static const GLenum formats[DATA_COUNT] = {GL_R32I, GL_R32F, GL_RGBA32F};
-    const mmd_render_job *job = work->job;
-    const bool wanted[DATA_COUNT] = {job->triangles_seen, job->depths, job->normals_seen};
-    GLenum drawn[DATA_COUNT];
-    start_target(&work->data, job->width, job->height);
-    for (int i = 0; i < DATA_COUNT; i++) {
-        drawn[i] = wanted[i] ? GL_COLOR_ATTACHMENT0 + (GLenum)i : GL_NONE;
-        if (wanted[i])
-            attach(&work->data, i, drawn[i], formats[i]);
-    }
-    attach(&work->data, DATA_COUNT, GL_DEPTH_ATTACHMENT, GL_DEPTH_COMPONENT32F);
-    glDrawBuffers(DATA_COUNT, drawn);
-    return check_target(err);
-}
-
-static bool wants_data(const mmd_render_job *job)
-{
-    return job->depths || job->normals_seen || job->triangles_seen;
-}
-
-static bool check_limits(const mmd_render_job *job, mmd_error *err)
-{
-    GLint texels = 0;
-    gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &texels);
-    size_t most = BUFFER_BYTES / 16 < (size_t)texels ? BUFFER_BYTES / 16 : (size_t)texels;
-    if (job->vertex_count > most || 3 * job->triangle_count > most)
-        return mmd_fail(err, MMD_E_BACKEND,
-                        "OpenGL: %zu vertices and %zu corners of triangles, the device takes %zu",
-                        job->vertex_count, 3 * job->triangle_count, most);
-    return true;
-}
-
-static bool prepare(render_work *work, mmd_error *err)
-{
-    const mmd_render_job *job = work->job;
-    if (!check_limits(job, err))
-        return false;
-    work->seen = malloc(job->vertex_count * 4 * sizeof *work->seen + 1);
-    if (!work->seen)
-        return mmd_fail_memory(err);
-    make_inputs(work);
-    make_table(&work->elements_texture, TRIANGLES_UNIT, GL_R32I, work->elements);
-    make_table(&work->positions_texture, POSITIONS_UNIT, GL_RGBA32F, work->buffers[POSITION]);
-    return mmd_gl_check("upload of the mesh", err) && make_images(work, err) &&
-           (!job->image || make_image_targets(work, err)) &&
-           (!wants_data(job) || make_data_target(work, err));
-}
-
-static void free_target(const target *t)
-{
-    glDeleteFramebuffers(1, &t->framebuffer);
-    glDeleteRenderbuffers(ATTACHMENTS, t->renderbuffers);
-}
-
-static void free_work(render_work *work)
-{
-    glDeleteVertexArrays(1, &work->vertex_array);
-    glDeleteBuffers(INPUTS, work->buffers);
-    glDeleteBuffers(1, &work->elements);
-    const GLuint textures[] = {work->elements_texture, work->positions_texture, work->drawn_texture,
-                               work->plain_image};
-    gl1.DeleteTextures(sizeof textures / sizeof *textures, textures);
-    if (work->images)
-        gl1.DeleteTextures((GLsizei)work->job->texture_count, work->images);
-    free_target(&work->drawn);
-    free_target(&work->picture);
-    free_target(&work->data);
-    free(work->images);
-    free(work->seen);
-}
-
-/* A frame */
 
 /* From sRGB; colours that morphs have brought out of their range are brought back. */
 static void linear_color(const float *srgb, float out[3])
@@ -265,16 +40,16 @@ static float alpha(float given)
 
 static void upload_frame(render_work *work, size_t frame)
 {
-    const mmd_render_job *job = work->job;
+    const mmd_render_job *job = work->canvas.job;
     size_t v = job->vertex_count, f = job->position_frames > 1 ? frame : 0;
     mmd_render_view(job, frame, &work->view);
     double ahead[2];
     mmd_view_positions(&work->view, job->positions + 3 * f * v, v, work->seen, ahead);
-    fill_input(work, POSITION, work->seen);
+    mmd_gl_canvas_fill(&work->canvas, POSITION, work->seen);
     if (job->normals && (frame == 0 || job->position_frames > 1))
-        fill_input(work, NORMAL, job->normals + 3 * f * v);
+        mmd_gl_canvas_fill(&work->canvas, NORMAL, job->normals + 3 * f * v);
     if (job->uvs && (frame == 0 || job->uv_frames > 1))
-        fill_input(work, UV, job->uvs + (job->uv_frames > 1 ? 2 * frame * v : 0));
+        mmd_gl_canvas_fill(&work->canvas, UV, job->uvs + (job->uv_frames > 1 ? 2 * frame * v : 0));
     int exponent;
     work->visible = ahead[1] > 0;
     work->nearest = ahead[1] * NEAREST;
@@ -282,9 +57,9 @@ static void upload_frame(render_work *work, size_t frame)
     work->depth_scale = (float)ldexp(1, -exponent - 1);
 }
 
-static void set_view(const render_work *work, const mmd_gl_painter *with, const target *to)
+static void set_view(const render_work *work, const mmd_gl_painter *with, const mmd_gl_target *to)
 {
-    const mmd_render_job *job = work->job;
+    const mmd_render_job *job = work->canvas.job;
     float rows[9], to_light[3];
     double square = 0; /* of the largest float too */
     for (int i = 0; i < 9; i++)
@@ -313,7 +88,7 @@ static void draw_triangles(size_t first, size_t count)
 
 static void draw_surfaces(const render_work *work, const mmd_gl_painter *with)
 {
-    const mmd_render_job *job = work->job;
+    const mmd_render_job *job = work->canvas.job;
     gl1.CullFace(GL_BACK);
     size_t first = 0;
     for (size_t i = 0; i < job->material_count; i++) {
@@ -322,8 +97,9 @@ static void draw_surfaces(const render_work *work, const mmd_gl_painter *with)
         linear_color(material->diffuse, diffuse);
         linear_color(material->ambient, ambient);
         material->both_sides ? gl1.Disable(GL_CULL_FACE) : gl1.Enable(GL_CULL_FACE);
-        gl1.BindTexture(GL_TEXTURE_2D, material->texture < 0 ? work->plain_image
-                                                             : work->images[material->texture]);
+        gl1.BindTexture(GL_TEXTURE_2D, material->texture < 0
+                                           ? work->canvas.plain_image
+                                           : work->canvas.images[material->texture]);
         glUniform4f(with->diffuse, diffuse[0], diffuse[1], diffuse[2], alpha(material->diffuse[3]));
         glUniform3fv(with->ambient, 1, ambient);
         glUniform1i(with->first_triangle, (GLint)first);
@@ -334,7 +110,7 @@ static void draw_surfaces(const render_work *work, const mmd_gl_painter *with)
 
 static void draw_edges(const render_work *work, const mmd_gl_painter *with)
 {
-    const mmd_render_job *job = work->job;
+    const mmd_render_job *job = work->canvas.job;
     double unit = 2 * work->view.reach[1] / EDGE_PICTURE;
     gl1.CullFace(GL_FRONT);
     gl1.Enable(GL_CULL_FACE);
@@ -361,9 +137,9 @@ static void clear_depth(void)
 static void draw_image(const render_work *work)
 {
     static const GLfloat nothing[4] = {0};
-    const mmd_render_job *job = work->job;
+    const mmd_render_job *job = work->canvas.job;
     const mmd_gl_painter *painters = work->painters->of;
-    set_view(work, &painters[COLOR], &work->drawn);
+    set_view(work, &painters[COLOR], &work->canvas.drawn);
     glClearBufferfv(GL_COLOR, 0, nothing);
     clear_depth();
     gl1.Enable(GL_DEPTH_TEST);
@@ -371,7 +147,7 @@ static void draw_image(const render_work *work)
     if (work->visible)
         draw_surfaces(work, &painters[COLOR]);
     if (work->visible && job->edges) {
-        set_view(work, &painters[EDGE], &work->drawn);
+        set_view(work, &painters[EDGE], &work->canvas.drawn);
         draw_edges(work, &painters[EDGE]);
     }
     gl1.Disable(GL_BLEND);
@@ -380,8 +156,8 @@ static void draw_image(const render_work *work)
 
     float background[3];
     linear_color(job->background, background);
-    set_view(work, &painters[RESOLVE], &work->picture);
-    gl1.BindTexture(GL_TEXTURE_2D, work->drawn_texture);
+    set_view(work, &painters[RESOLVE], &work->canvas.picture);
+    gl1.BindTexture(GL_TEXTURE_2D, work->canvas.drawn_texture);
     glUniform1i(painters[RESOLVE].samples, (GLint)job->samples);
     glUniform4f(painters[RESOLVE].background, background[0], background[1], background[2],
                 job->background[3]);
@@ -392,8 +168,8 @@ static void draw_data(const render_work *work)
 {
     static const GLint no_triangle[4] = {-1, -1, -1, -1};
     static const GLfloat no_normal[4] = {0}, no_depth[4] = {INFINITY, 0, 0, 0};
-    const mmd_render_job *job = work->job;
-    set_view(work, &work->painters->of[DATA], &work->data);
+    const mmd_render_job *job = work->canvas.job;
+    set_view(work, &work->painters->of[DATA], &work->canvas.data);
     if (job->triangles_seen)
         glClearBufferiv(GL_COLOR, TRIANGLE, no_triangle);
     if (job->depths)
@@ -408,7 +184,7 @@ static void draw_data(const render_work *work)
     gl1.Disable(GL_CULL_FACE);
 }
 
-static void read(const target *from, int attachment, GLenum format, GLenum type, void *to)
+static void read(const mmd_gl_target *from, int attachment, GLenum format, GLenum type, void *to)
 {
     glBindFramebuffer(GL_FRAMEBUFFER, from->framebuffer);
     gl1.ReadBuffer(GL_COLOR_ATTACHMENT0 + (GLenum)attachment);
@@ -417,27 +193,28 @@ static void read(const target *from, int attachment, GLenum format, GLenum type,
 
 static bool draw_frame(render_work *work, size_t frame, mmd_error *err)
 {
-    mmd_render_job out = mmd_render_slice(work->job, frame, 1);
+    mmd_render_job out = mmd_render_slice(work->canvas.job, frame, 1);
     upload_frame(work, frame);
     if (out.image) {
         draw_image(work);
-        read(&work->picture, 0, GL_RGBA, GL_UNSIGNED_BYTE, out.image);
+        read(&work->canvas.picture, 0, GL_RGBA, GL_UNSIGNED_BYTE, out.image);
     }
-    if (wants_data(work->job))
+    if (mmd_gl_canvas_has_data(work->canvas.job))
         draw_data(work);
     if (out.triangles_seen)
-        read(&work->data, TRIANGLE, GL_RED_INTEGER, GL_INT, out.triangles_seen);
+        read(&work->canvas.data, TRIANGLE, GL_RED_INTEGER, GL_INT, out.triangles_seen);
     if (out.depths)
-        read(&work->data, DEPTH, GL_RED, GL_FLOAT, out.depths);
+        read(&work->canvas.data, DEPTH, GL_RED, GL_FLOAT, out.depths);
     if (out.normals_seen)
-        read(&work->data, NORMAL_SEEN, GL_RGB, GL_FLOAT, out.normals_seen);
+        read(&work->canvas.data, NORMAL_SEEN, GL_RGB, GL_FLOAT, out.normals_seen);
     return mmd_gl_check("drawing", err);
 }
 
 /* Skinning draws into a framebuffer and with switches that are set once for the context. */
 static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
 {
-    render_work work = {.job = arg, .painters = mmd_gl_painters_of(context, err)};
+    const mmd_render_job *job = arg;
+    render_work work = {.painters = mmd_gl_painters_of(context, err), .canvas = {.job = job}};
     if (!work.painters)
         return false;
     GLint framebuffer = 0;
@@ -445,10 +222,12 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     gl1.Disable(GL_RASTERIZER_DISCARD);
     gl1.DepthFunc(GL_LEQUAL);
     gl1.BlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
-    bool ok = prepare(&work, err);
-    for (size_t f = 0; ok && f < work.job->frame_count; f++)
+    work.seen = malloc(job->vertex_count * 4 * sizeof *work.seen + 1);
+    bool ok = work.seen ? mmd_gl_canvas_make(&work.canvas, err) : mmd_fail_memory(err);
+    for (size_t f = 0; ok && f < job->frame_count; f++)
         ok = draw_frame(&work, f, err);
-    free_work(&work);
+    mmd_gl_canvas_free(&work.canvas);
+    free(work.seen);
     glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)framebuffer);
     gl1.Viewport(0, 0, 1, 1);
     gl1.Enable(GL_RASTERIZER_DISCARD);

@@ -377,13 +377,14 @@ static PyGetSetDef simulation_members[] = {
     {"notes", get_notes, NULL,
      "Tuple of str: what is odd in the model's bodies and joints, and in what has been run so "
      "far:\n"
-     "bodies that left the numbers, joints that stood 10 units beyond their limits.",
+     "bodies that left the numbers, joints that hold what would go farther than 3 units beyond\n"
+     "their limits, or stood 10 beyond.",
      NULL},
     {"strain", get_strain, NULL,
      "(J,2) float64: how far each joint of the model stands beyond its limits at the last step, "
      "in\n"
      "model units along its axes and in radians about them. Dressed models dance with 0.1 and 0.1\n"
-     "on average, and single joints reach 7 units.",
+     "on average; what goes farther than 3 units is held by the first joint of its body.",
      NULL},
     {0}};
 
