@@ -7,6 +7,13 @@
 
 mmd_gl_1_1 gl1;
 
+/* NULL in the driver: its context was lost meanwhile, which the next call will tell. */
+static const char *described(GLenum what)
+{
+    const char *text = (const char *)gl1.GetString(what);
+    return text ? text : "unknown";
+}
+
 static bool load_gl(mmd_error *err)
 {
 #define GL_1_1_LOAD(result, name, arguments)                                                       \
@@ -20,20 +27,19 @@ static bool load_gl(mmd_error *err)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", (const char *)glewGetErrorString(answer));
     if (!GLEW_VERSION_3_3)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: 3.3 needed, the driver has %s (%s)",
-                        (const char *)gl1.GetString(GL_VERSION),
-                        (const char *)gl1.GetString(GL_RENDERER));
+                        described(GL_VERSION), described(GL_RENDERER));
     return true;
 }
 
 static void describe_device(mmd_gl_context *gl)
 {
-    const char *renderer = (const char *)gl1.GetString(GL_RENDERER);
+    const char *renderer = described(GL_RENDERER);
     static const char *const programs[] = {"llvmpipe", "softpipe", "swrast", "SwiftShader",
                                            "Software Rasterizer"};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        gl->software |= renderer && strstr(renderer, programs[i]);
-    snprintf(gl->device, sizeof gl->device, "%s (%s), OpenGL %s", renderer,
-             (const char *)gl1.GetString(GL_VENDOR), (const char *)gl1.GetString(GL_VERSION));
+        gl->software |= strstr(renderer, programs[i]) != NULL;
+    snprintf(gl->device, sizeof gl->device, "%s (%s), OpenGL %s", renderer, described(GL_VENDOR),
+             described(GL_VERSION));
 }
 
 /* A context without a surface draws nothing, not even into transform feedback, until a complete

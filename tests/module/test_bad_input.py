@@ -196,7 +196,9 @@ def test_unknown_words_are_refused(option, value):
 
 def test_a_kernel_that_is_not_here_is_told_those_that_are(kernels):
     here = ", ".join(kernel.removeprefix("cpu:") for kernel in kernels)
-    with pytest.raises(mmdskin.BackendError, match=f'"mmx" is not known .* here: {here}$'):
+    with pytest.raises(
+        mmdskin.BackendError, match=f'^backend: kernel "mmx" is not known .* here: {here}$'
+    ):
         mmdskin.skin(mesh(), rest(), backend="cpu:mmx")
 
 

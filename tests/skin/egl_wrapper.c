@@ -13,8 +13,11 @@ int crash = 0;                 /* whether it writes to where nothing is */
 int mappings_left = -1;        /* how many it still makes; -1: all */
 int waits_left = -1;           /* how often it still waits for a fence; -1: always */
 int waits_cut_short = 0;       /* how often it still returns too early */
+int nameless = 0;              /* whether it does not say what it is, as after a loss */
 
 enum {
+    GL_VENDOR = 0x1F00,
+    GL_RENDERER = 0x1F01,
     GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B,
     GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS = 0x8C80,
     GL_TIMEOUT_EXPIRED = 0x911B,
@@ -24,6 +27,7 @@ enum {
 typedef void (*function)(void);
 
 static void (*real_get_integerv)(unsigned name, int *value);
+static const unsigned char *(*real_get_string)(unsigned name);
 static void *(*real_map_buffer_range)(unsigned target, ptrdiff_t first, ptrdiff_t size,
                                       unsigned access);
 static void (*real_draw_arrays_instanced)(unsigned mode, int first, int count, int instances);
@@ -38,6 +42,11 @@ static void get_integerv(unsigned name, int *value)
         *value = texture_buffer_limit;
     if (name == GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS && captured_limit >= 0)
         *value = captured_limit;
+}
+
+static const unsigned char *get_string(unsigned name)
+{
+    return nameless && (name == GL_VENDOR || name == GL_RENDERER) ? NULL : real_get_string(name);
 }
 
 static void draw_arrays_instanced(unsigned mode, int first, int count, int instances)
@@ -75,6 +84,10 @@ function eglGetProcAddress(const char *name)
     if (strcmp(name, "glGetIntegerv") == 0) {
         *(function *)&real_get_integerv = real;
         return (function)get_integerv;
+    }
+    if (strcmp(name, "glGetString") == 0) {
+        *(function *)&real_get_string = real;
+        return (function)get_string;
     }
     if (strcmp(name, "glDrawArraysInstanced") == 0) {
         *(function *)&real_draw_arrays_instanced = real;

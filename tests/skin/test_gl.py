@@ -401,6 +401,17 @@ def test_frames_share_instances_where_outputs_take_them(wrapper, limit, instance
     )
 
 
+def test_a_device_without_a_name_is_used(wrapper):
+    python(
+        """
+        tell("nameless", 1)
+        assert described().device.startswith("unknown (unknown), OpenGL "), described()
+        check(mesh, "gl")
+        """,
+        **wrapper,
+    )
+
+
 def test_a_pass_is_waited_for_as_long_as_it_takes(wrapper):
     python(
         """

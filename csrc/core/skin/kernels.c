@@ -59,7 +59,7 @@ const mmd_kernel *mmd_kernel_find(const char *name, mmd_error *err)
         size_t used = strlen(here);
         snprintf(here + used, sizeof here - used, "%s%s", used ? ", " : "", kernels[i].name);
     }
-    mmd_fail(err, MMD_E_BACKEND, "kernel \"%s\" is not known or not supported here: %s", name,
-             here);
+    mmd_fail(err, MMD_E_BACKEND, "backend: kernel \"%s\" is not known or not supported here: %s",
+             name, here);
     return NULL;
 }
