@@ -143,8 +143,9 @@ def test_a_running_cluster_needs_only_its_packages(run, data, serial, tmp_path):
         for command in (scheduler, workers):
             process = stack.enter_context(run(*dask, *command, "--no-dashboard", **options))
             stack.callback(process.terminate)
-        while not file.exists():
-            time.sleep(0.05)
+            while not file.exists():
+                assert process.poll() is None, "the scheduler has ended"
+                time.sleep(0.05)
         address = json.loads(file.read_text())["address"]
         run(
             script("dataset_dask"),

@@ -4,7 +4,7 @@
 import math
 import random
 import struct
-import time
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from files import pmx_file as pmx
 from files.small import rigid_file, small_file
+from judges.growth import within
 
 NAN, INF = math.nan, math.inf
 
@@ -89,23 +90,17 @@ def test_impossible_counts_are_refused_at_once(section):
     data, marks = small()
     at = marks[section]
     for count in HUGE:
-        with bounded(len(data)):
+        with within(1), little_memory(len(data)):
             assert_format_error(data[:at] + struct.pack("<i", count) + data[at + 4 :])
 
 
-class bounded:
-    """Within a second, and within 64 MiB more than the file needs."""
-
-    def __init__(self, size):
-        self.limit = size + 64 * 2**20
-
-    def __enter__(self):
-        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
-        self.before, self.start = memory("VmRSS"), time.perf_counter()
-
-    def __exit__(self, *_):
-        assert time.perf_counter() - self.start < 1
-        assert memory("VmHWM") - self.before < self.limit
+@contextmanager
+def little_memory(size):
+    """At most 64 MiB more than the file needs."""
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    before = memory("VmRSS")
+    yield
+    assert memory("VmHWM") - before < size + 64 * 2**20
 
 
 def memory(key):
@@ -209,9 +204,9 @@ def flip_bytes(data, count, seed):
 
 def assert_survives(data, count, seed):
     loaded = 0
-    with bounded_each(len(data), count) as one:
+    with little_memory(len(data)):
         for changed in flip_bytes(data, count, seed):
-            with one:
+            with within(1):
                 try:
                     model = mmdskin.load_model(changed)
                 except mmdskin.FormatError as error:
@@ -220,32 +215,6 @@ def assert_survives(data, count, seed):
                 loaded += 1
                 touch(model)
     assert 0 < loaded <= count
-
-
-class bounded_each:
-    """Each pass within a second; all of them together within the memory of one."""
-
-    def __init__(self, size, count):
-        self.whole, self.count = bounded(size), count
-
-    def __enter__(self):
-        self.whole.__enter__()
-        outer = self
-
-        class One:
-            def __enter__(self):
-                self.start = time.perf_counter()
-
-            def __exit__(self, *_):
-                assert time.perf_counter() - self.start < 1
-                outer.count -= 1
-
-        return One()
-
-    def __exit__(self, kind, *_):
-        if kind is None:
-            assert memory("VmHWM") - self.whole.before < self.whole.limit
-            assert self.count == 0
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -1,32 +1,44 @@
 # SPDX-License-Identifier: MIT
-"""Whether work takes time in proportion to its size."""
+"""Whether work takes time in proportion to its size: ratios of CPU time, on any machine the same."""
 
 import sys
 import time
+from contextlib import contextmanager
 
 # Windows counts CPU time in steps of 16 ms.
 CLOCK = time.perf_counter if sys.platform == "win32" else time.process_time
 SMALL, LARGE, MOST = 4000, 16000, 6  # four times the size, less than six times the time
+ROUNDS = 30
+
+
+@contextmanager
+def within(limit):
+    """Work that is through in so many seconds, a hundred times what it takes, and not in years."""
+    start = CLOCK()
+    yield
+    assert CLOCK() - start < limit
 
 
 def seconds(call):
-    """CPU time where there is a clock for it, the best of some."""
-    times = []
-    for _ in range(5):
-        start = CLOCK()
-        call()
-        times.append(CLOCK() - start)
-    return min(times)
+    start = CLOCK()
+    call()
+    return CLOCK() - start
+
+
+def ratio(one, other, most):
+    """How many times as long `one` takes as `other`, by the best time of each.
+
+    They take turns until it is less than `most`: whatever else a machine does makes single runs
+    longer, none shorter, so of work that takes more the ratio stays above.
+    """
+    best = [float("inf")] * 2
+    for done in range(ROUNDS):
+        best = [min(time, seconds(call)) for time, call in zip(best, (one, other), strict=True)]
+        if done >= 4 and best[0] < most * best[1]:
+            break
+    return best[0] / best[1]
 
 
 def growth(work, small=SMALL, large=LARGE):
-    """How many times as long the work of the large size takes; work(n) gives what is to be timed.
-
-    A busy machine may spoil a ratio, but no quadratic work gets below 16 in any of three.
-    """
-    ratio = float("inf")
-    for _ in range(3):
-        ratio = min(ratio, seconds(work(large)) / seconds(work(small)))
-        if ratio < MOST:
-            break
-    return ratio
+    """How many times as long the work of the large size takes; work(n) gives what is to be timed."""
+    return ratio(work(large), work(small), MOST)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Long calls look at signals between frames, so that Ctrl-C ends them there."""
+"""Long calls handle signals between frames: Ctrl-C ends them there, and other handlers run."""
 
 import _thread
 import signal
@@ -8,12 +8,12 @@ from functools import partial
 import mmdskin
 import numpy as np
 import pytest
-from files import pmx_file as pmx
+from physics import hanging
 from sample import model as sample
 from sample import motion as sample_motion
 
 # Each is some slices of a call; looks at signals are between slices.
-SKINNED, POSED, SECONDS = 500, 10_000, 600
+SKINNED, POSED, SECONDS = 500, 10_000, 300
 SKINNING = {"backend": "cpu", "normals": False}
 
 
@@ -28,9 +28,8 @@ def motion():
 
 
 @pytest.fixture(scope="module")
-def body():
-    file = pmx.PMX(bones=[pmx.Bone("root")], rigid_bodies=[pmx.RigidBody("body", bone=0, mode=1)])
-    return mmdskin.load_model(pmx.write(file))
+def chain():
+    return hanging.load(hanging.chain_file())
 
 
 @pytest.fixture
@@ -80,16 +79,23 @@ def test_signals_are_handled_between_poses(model, motion, on_ctrl_c, threads):
     assert not np.array_equal(*wanted)
 
 
-def test_ctrl_c_stops_a_simulation_on_its_way(body, on_ctrl_c):
-    simulation, frames = mmdskin.Simulation(body), np.arange(POSED)
-    assert_stopped(on_ctrl_c, partial(simulation.pose, frames))
-    assert 0 < simulation.frame < frames[-1]
-    found, wanted = simulation.pose(30), mmdskin.Simulation(body).pose(30)
-    assert np.array_equal(found.bone_matrices, wanted.bone_matrices)
+def test_ctrl_c_stops_a_simulation_and_leaves_it_usable(chain, on_ctrl_c):
+    swing = hanging.swing()
+    simulation = mmdskin.Simulation(chain, swing)
+    assert_stopped(on_ctrl_c, partial(simulation.pose, np.arange(POSED)))
+    assert 0 < simulation.frame < POSED - 1
+    assert hanging.same(simulation.pose(30), chain.pose(swing, 30, physics=True))
 
 
-def test_ctrl_c_stops_a_step_of_a_simulation_on_its_way(body, on_ctrl_c):
-    simulation = mmdskin.Simulation(body)
+def test_ctrl_c_stops_a_step_of_a_simulation(chain, on_ctrl_c):
+    simulation = mmdskin.Simulation(chain)
     simulation.step()
     assert_stopped(on_ctrl_c, partial(simulation.step, seconds=SECONDS))
     assert 0 < simulation.frame < SECONDS * 30
+
+
+def test_a_handler_is_told_that_the_simulation_is_at_work(chain, on_ctrl_c):
+    simulation = mmdskin.Simulation(chain)
+    on_ctrl_c(lambda *_: simulation.pose(0))
+    with pytest.raises(RuntimeError, match="at work in this thread"):
+        with_ctrl_c_before([], partial(simulation.pose, np.arange(POSED)))

@@ -99,6 +99,24 @@ def test_posing(preloaded, threads):
     )
 
 
+def test_a_pose_again_allocates_nothing(preloaded):
+    """What belongs to a model and a motion is kept from the first call on; the result is numpy's."""
+    python(
+        preloaded,
+        """
+        def allocations(frame):
+            left.value = 10**6
+            model.pose(motion, frame, threads=1)
+            taken, left.value = 10**6 - left.value, -1
+            return taken
+
+        model, motion = load()
+        assert allocations(FRAMES) > 0
+        assert allocations(FRAMES) == allocations(3) == 0
+        """,
+    )
+
+
 METHODS = ("mmd", "dual_quaternion", "bulge_free", "bulge_compensated", "centers_of_rotation")
 
 

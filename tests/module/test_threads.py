@@ -132,26 +132,23 @@ def test_threads_wait_for_further_calls_but_soon_leave(model, motion):
 
 
 def test_the_gil_is_released_while_skinning(model, backend):
-    """While a thread skins for a while, this one goes on counting."""
+    """This thread sees the first frame made and the last one not yet: held, the lock would let it
+    see both or none. It may come too late to see it, at times."""
     frames = np.tile(sample.bend(50), (400, 1, 1, 1))
-    mmdskin.skin(model, frames[:1], backend=backend)
-    done = threading.Event()
+    out = mmdskin.Skinned(np.empty((len(frames), len(model.positions), 3), "f4"), None, None)
+    choice = {"backend": backend, "normals": False, "out": out, "threads": 1}
 
-    def work():
-        mmdskin.skin(model, frames, backend=backend)
-        done.set()
+    def is_seen_amid():
+        out.positions.fill(np.nan)
+        with ThreadPoolExecutor(1) as pool:
+            call = pool.submit(mmdskin.skin, model, frames, **choice)
+            while not call.done():
+                if np.isfinite(out.positions[0, 0, 0]) and np.isnan(out.positions[-1, -1, -1]):
+                    return True
+                time.sleep(0)
+        return False
 
-    thread = threading.Thread(target=work)
-    ticks = []
-    thread.start()
-    while not done.is_set():
-        ticks.append(time.perf_counter())
-        time.sleep(0.0005)
-    thread.join()
-    whole = ticks[-1] - ticks[0]
-    assert len(ticks) > 5
-    # held, the lock would make one gap of nearly everything
-    assert np.diff(ticks).max() < 0.6 * whole + 0.01
+    assert any(is_seen_amid() for _ in range(100))
 
 
 def test_many_threads_share_a_mesh(model, backend):

@@ -2,7 +2,6 @@
 """IK: what MMD 9.32 was seen to do, the rules written a second time, and rigs without a solution."""
 
 import json
-import time
 
 import mmdskin
 import numpy as np
@@ -12,6 +11,7 @@ from files import motion_file as mf
 from judges import ik_twin
 from judges import pose_rigs as rigs
 from judges import pose_twin as twin
+from judges.growth import within
 from judges.pose_rigs import DEGREE, KNEE, bone, ik, model_of
 
 CAPTURES = SHARED / "reference/mmd932_ik.json"
@@ -481,6 +481,5 @@ def test_the_work_of_hostile_solvers_is_bounded():
     bones = [bone(str(i), (i, i % 3, 0), i - 1) for i in range(40)]
     bones += [bone(f"g{i}", (i, 9, 9), ik=ik(39, links, 2**31 - 1, 1e-9)) for i in range(500)]
     model = model_of(*bones)
-    start = time.perf_counter()
-    rigs.assert_rigid(model.pose().bone_matrices)
-    assert time.perf_counter() - start < 20
+    with within(20):
+        rigs.assert_rigid(model.pose().bone_matrices)

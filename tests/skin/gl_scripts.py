@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 PRELUDE = """
-import ctypes, os, sys, threading, time
+import ctypes, os, sys, threading
 import mmdskin
 import numpy as np
 

@@ -49,13 +49,17 @@ def test_exit_after_use(gl, end):
 def test_exit_while_threads_are_skinning(gl):
     python(
         """
+        running = threading.Semaphore(0)
+
         def work():
             while True:
                 check(mesh, "gl")
+                running.release()
 
         for _ in range(3):
             threading.Thread(target=work, daemon=True).start()
-        time.sleep(0.5)
+        for _ in range(30):
+            running.acquire()
         """
     )
 
