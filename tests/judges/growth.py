@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 # Windows counts CPU time in steps of 16 ms.
 CLOCK = time.perf_counter if sys.platform == "win32" else time.process_time
-SMALL, LARGE, MOST = 4000, 16000, 6  # four times the size, less than six times the time
+# 16 times the size; work that is quadratic takes 256 times as long.
+SMALL, LARGE, MOST = 2000, 32000, 64
 ROUNDS = 30
 
 
@@ -34,7 +35,7 @@ def ratio(one, other, most):
     best = [float("inf")] * 2
     for done in range(ROUNDS):
         best = [min(time, seconds(call)) for time, call in zip(best, (one, other), strict=True)]
-        if done >= 4 and best[0] < most * best[1]:
+        if done >= 2 and best[0] < most * best[1]:
             break
     return best[0] / best[1]
 
