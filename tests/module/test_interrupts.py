@@ -15,7 +15,8 @@ from sample import model as sample
 from sample import motion as sample_motion
 
 # Each is some slices of a call; looks at signals are between slices.
-SKINNED, POSED, SIMULATED, SECONDS = 1000, 20_000, 6000, 200
+SKINNED, POSED, SIMULATED, SETTLE, SECONDS = 1000, 20_000, 6000, 12_000, 200
+ATTEMPTS = 60
 SKINNING = {"backend": "cpu", "normals": False}
 
 
@@ -42,38 +43,35 @@ def on_ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
-def with_ctrl_c(work):
-    """What `work` gives; while it is at work another thread presses Ctrl-C, or a little later.
+def with_ctrl_c(results, work):
+    """Adds what `work` gives; another thread presses Ctrl-C while that is at work, or just after.
 
     Here C calls C: Python itself gives the other thread its turn neither before nor between.
     """
-    marks = []
 
     def press():
-        while not marks:
+        while not results:
             time.sleep(0)
         _thread.interrupt_main()
 
     thread = threading.Thread(target=press)
     thread.start()
     try:
-        marks.extend(map(partial.__call__, [partial(str, "begun"), work]))
+        results.extend(map(partial.__call__, [partial(str, "begun"), work]))
     finally:
         thread.join()
-    return marks[1]
 
 
 def is_stopped(work):
-    try:
-        with_ctrl_c(work)
-    except KeyboardInterrupt:
-        return True
-    return False
+    results = []
+    with pytest.raises(KeyboardInterrupt):
+        with_ctrl_c(results, work)
+    return results == ["begun"]
 
 
 def once(attempt):
     """Seen once is proof; the other thread may come too late at times."""
-    return any(attempt() for _ in range(60))
+    return any(attempt() for _ in range(ATTEMPTS))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -101,8 +99,10 @@ def test_signals_are_handled_between_poses(model, motion, on_ctrl_c, threads):
     assert not np.array_equal(start, end)
 
     def changes():
+        results = []
         frames.fill(0)
-        found = with_ctrl_c(partial(model.pose, motion, frames, threads=threads)).bone_matrices
+        with_ctrl_c(results, partial(model.pose, motion, frames, threads=threads))
+        found = results[1].bone_matrices
         return np.array_equal(found[0], start) and np.array_equal(found[-1], end)
 
     assert once(changes)
@@ -121,6 +121,14 @@ def test_ctrl_c_stops_a_simulation_and_leaves_it_usable(chain, on_ctrl_c):
     assert hanging.same(simulation.pose(30), chain.pose(swing, 30, physics=True))
 
 
+def test_ctrl_c_stops_settling_which_then_goes_on(chain, on_ctrl_c):
+    on_ctrl_c(signal.default_int_handler)
+    given = chain, hanging.swing(), mmdskin.Physics(settle=SETTLE)
+    simulations = (mmdskin.Simulation(*given) for _ in range(ATTEMPTS))
+    stopped = next(one for one in simulations if is_stopped(partial(one.pose, 0)))
+    assert hanging.same(stopped.pose(0), mmdskin.Simulation(*given).pose(0))
+
+
 def test_ctrl_c_stops_a_step_of_a_simulation(chain, on_ctrl_c):
     on_ctrl_c(signal.default_int_handler)
     simulation = mmdskin.Simulation(chain)
@@ -128,10 +136,13 @@ def test_ctrl_c_stops_a_step_of_a_simulation(chain, on_ctrl_c):
     def stops():
         simulation.reset()
         simulation.step()
-        stopped = is_stopped(partial(simulation.step, seconds=SECONDS))
+        far = {"root": ((5, 0, 0), None)}
+        stopped = is_stopped(partial(simulation.step, far, seconds=SECONDS))
         return stopped and 0 < simulation.frame < SECONDS * 30
 
     assert once(stops)
+    root = simulation.step(seconds=1 / 30).bone_matrices[0]
+    assert np.allclose(root, np.eye(4), atol=1e-6)
 
 
 def test_a_handler_is_told_that_the_simulation_is_at_work(chain, on_ctrl_c):
@@ -141,7 +152,7 @@ def test_a_handler_is_told_that_the_simulation_is_at_work(chain, on_ctrl_c):
     def is_told():
         simulation.reset()
         try:
-            with_ctrl_c(partial(simulation.pose, np.arange(SIMULATED)))
+            with_ctrl_c([], partial(simulation.pose, np.arange(SIMULATED)))
         except RuntimeError as error:
             return "at work in this thread" in str(error)
         return False
