@@ -56,7 +56,7 @@ class Registration(case.Case):
             command = [bpy.app.binary_path, "--background", "--python-expr", code]
         else:
             command = [sys.executable, "-c", code]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         self.assertIn("LOADED False True", done.stdout)
 
     def test_states_the_version_of_the_wheel(self):

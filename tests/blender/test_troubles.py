@@ -71,7 +71,7 @@ class Blender:
             env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=300,
+            timeout=900,
         )
         said = done.stdout.decode("utf-8", "replace")
         assert "the step has ended" in said, said[-4000:]

@@ -52,7 +52,7 @@ def test_the_zips_of_all_systems_are_valid(made):
             [*addon_profile.blender_command(version), tool, "validate", path],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert done.returncode == 0, f"{path.name}: {done.stdout}{done.stderr}"
 

@@ -26,7 +26,7 @@ def main(programs):
         wanted = mmdskin.skin(model, model.pose(motion, FRAME), backend="cpu").positions
         for program in programs:
             command = [program, *map(str, files), str(FRAME)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
             lines = [line for line in done.stdout.splitlines() if line.startswith("v ")]
             found = np.array([line.split()[1:] for line in lines], np.float32)
             if not np.array_equal(found, wanted):

@@ -22,6 +22,16 @@ malloc_info = ctypes.CDLL(None).mallinfo2
 malloc_info.restype = MallocInfo
 
 
+def allocations(work):
+    """How many the module makes in `work`."""
+    left.value = most = 10**6
+    try:
+        work()
+        return most - left.value
+    finally:
+        left.value = -1
+
+
 def starve(work, least, prepare=tuple):
     """The module's own memory: at least so many allocations fail, each time with what `prepare`
     makes anew."""

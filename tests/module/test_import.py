@@ -22,7 +22,7 @@ for line in open("/proc/self/maps"):
 def fresh(script, **environment):
     command = [sys.executable, "-c", script]
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=60
+        command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

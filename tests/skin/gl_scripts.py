@@ -55,7 +55,7 @@ print(reason)
 """
 
 
-def python(script, before="", timeout=60, **changes):
+def python(script, before="", timeout=300, **changes):
     """Standard output of the script in a fresh interpreter, without a display where EGL needs none."""
     hidden = () if WINDOWS else ("DISPLAY", "WAYLAND_DISPLAY")
     environment = {k: v for k, v in os.environ.items() if k not in hidden}

@@ -77,7 +77,7 @@ def test_nothing_starts_the_thread_again_at_exit(gl):
         [sys.executable, "-c", textwrap.dedent(early) + PRELUDE + 'check(mesh, "gl")'],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.stdout.strip() == "OpenGL: the program is ending", done.stderr
 
@@ -181,7 +181,7 @@ def test_multiprocessing(gl, tmp_path, method):
             """
         )
     )
-    subprocess.run([sys.executable, script], check=True, timeout=60)
+    subprocess.run([sys.executable, script], check=True, timeout=300)
 
 
 # Others that use EGL in this process
