@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
+LIBRARY = "./short_memory.so"  # LD_PRELOAD takes no folder whose name has a space
 PRELUDE = f'''
 import io, sys
 sys.path[:0] = {[str(HERE.parent)]!r}
@@ -48,13 +49,14 @@ skinned = mmdskin.skin(whole[0], want, backend="cpu").positions
 
 @pytest.fixture(scope="module")
 def preloaded(tmp_path_factory):
+    """The folder of the library."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if platform.libc_ver()[0] != "glibc" or not compiler:
         pytest.skip("to make memory short takes glibc and a C compiler")
-    library = tmp_path_factory.mktemp("short") / "short_memory.so"
-    command = [compiler, "-shared", "-fPIC", str(HERE / "short_memory.c"), "-o", str(library)]
-    subprocess.run(command, check=True)
-    return str(library)
+    folder = tmp_path_factory.mktemp("short")
+    command = [compiler, "-shared", "-fPIC", str(HERE / "short_memory.c"), "-o", LIBRARY]
+    subprocess.run(command, check=True, cwd=folder)
+    return folder
 
 
 @pytest.fixture
@@ -65,7 +67,8 @@ def testcapi():
 def python(preloaded, script):
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + textwrap.dedent(script)],
-        env=os.environ | {"LD_PRELOAD": preloaded},
+        cwd=preloaded,
+        env=os.environ | {"LD_PRELOAD": LIBRARY},
         capture_output=True,
         text=True,
         timeout=300,
