@@ -6,6 +6,7 @@ its library, as long as the override holds what the library does. "Save As" into
 its meaning, as Blender does for paths of its own.
 """
 
+import itertools
 import os
 from typing import Any
 
@@ -49,11 +50,13 @@ def _move(folder):
     before, _folder = _folder, folder
     if not before or not folder or before == folder:
         return
-    for armature in (obj for obj in bpy.data.objects if obj.type == "ARMATURE"):
-        for name in _NAMES:
-            path = getattr(armature.mmdskin, name)
-            if path.startswith("//") and not _reference(armature, name, path):
-                _store(armature, name, _relative(bpy.path.abspath(path, start=before), folder))
+    own = (obj for obj in bpy.data.objects if obj.type == "ARMATURE" and not obj.library)
+    for armature, name in itertools.product(own, _NAMES):
+        path = getattr(armature.mmdskin, name)
+        if path.startswith("//") and not _reference(armature, name, path):
+            file = bpy.path.abspath(path, start=before)
+            moved = _relative(file, folder)
+            _store(armature, name, file if _reference(armature, name, moved) else moved)
 
 
 def _relative(path, folder):

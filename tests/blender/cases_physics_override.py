@@ -68,6 +68,17 @@ class Overridden(Keyed):
         self.find()
         self.assert_shows_both()
 
+    def test_when_saved_as_in_another_folder(self):
+        """Its paths are the library's, which has not moved."""
+        self.shot = os.path.join(self.folder, "他所", "shot.blend")
+        os.mkdir(os.path.dirname(self.shot))
+        bpy.ops.wm.save_as_mainfile(filepath=self.shot)
+        self.assertEqual(self.settings.physics_cache, "//" + os.path.basename(self.file))
+        self.assert_shows_both()
+        bpy.ops.wm.open_mainfile(filepath=self.shot)
+        self.find()
+        self.assert_shows_both()
+
     def test_is_baked(self):
         bpy.context.scene.frame_set(11)
         opened = addon().pose_source.open(
