@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The `register` and `unregister` of a module: what Blender knows of it, once."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,7 +44,8 @@ def _name_in_context(cls):
     for base in cls.__mro__:
         # Those that Blender's own classes declare are others' as well.
         if base.__module__.startswith(__package__):
-            for declared in vars(base).get("__annotations__", {}).values():
+            # From Python 3.14 on they are made when they are asked for.
+            for declared in inspect.get_annotations(base).values():
                 if hasattr(declared, "keywords"):
                     declared.keywords["translation_context"] = CONTEXT
 

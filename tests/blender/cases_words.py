@@ -68,13 +68,19 @@ def files():
     return sorted((pathlib.Path(addon().__file__).parent / "languages").glob("*.po"))
 
 
+def rna_of(cls):
+    """What Blender knows of a class and of its properties."""
+    if issubclass(cls, bpy.types.Operator):
+        return getattr(bpy.ops.mmdskin, cls.bl_idname.partition(".")[2]).get_rna_type()
+    return cls.bl_rna
+
+
 def rna_texts():
     """{(context, text)} of what Blender draws for the registered classes."""
     found = set()
     for cls in classes():
-        rna = cls.bl_rna
+        rna = rna_of(cls)
         if issubclass(cls, bpy.types.Operator):
-            rna = getattr(bpy.ops.mmdskin, cls.bl_idname.partition(".")[2]).get_rna_type()
             found |= {("Operator", cls.bl_label), ("*", rna.description)}
         elif not issubclass(cls, (bpy.types.PropertyGroup, bpy.types.AddonPreferences)):
             found.add(("*", cls.bl_label))
@@ -174,7 +180,7 @@ class Table(case.Case):
             if issubclass(cls, bpy.types.Panel):
                 self.assertEqual(cls.bl_translation_context, context, cls)
             inherited = INHERITED.union(*(kind.bl_rna.properties.keys() for kind in kinds()))
-            for prop in cls.bl_rna.properties:
+            for prop in rna_of(cls).properties:
                 if prop.identifier not in inherited and addon().blender_versions.HAS_CONTEXTS:
                     self.assertEqual(prop.translation_context, context, prop.identifier)
 
