@@ -3,7 +3,6 @@
 
 from sample.character import dance, model
 
-FILE_MENU = (46, 13)  # of the factory settings
 PANEL_HEIGHT = 640
 LAST = 30  # frame of the bake
 
@@ -24,16 +23,9 @@ def install(blender, addon_zip):
 
 def import_model(blender, folder):
     path = model.write_character(folder)
-    blender.click_at(*FILE_MENU)
-    blender.press("i")
-    blender.press("Up", "Up")  # the last entry but one
-    blender.picture("import", (30, 282, 440, 302))
-    blender.press("Return")
-    blender.wait_window("FILES", "File View")
-    blender.enter("directory", f"{folder}/", "FILES", "UI")
-    blender.enter("filename", path.name, "FILES", "EXECUTE")
-    blender.click("file.execute", "FILES", "EXECUTE")
-    blender.wait(lambda: blender.state()["model"], 60, "the model is there")
+    blender.open_entry("i", 2, "import", (30, 282, 440, 302))
+    blender.choose_file(path)
+    blender.wait(lambda: blender.state()["model"], "the model is there")
     blender.key("KP_1", "Home")
     blender.key(*4 * ["ctrl+KP_4"])  # closer to the panel
 
@@ -59,7 +51,7 @@ def bake(blender):
     blender.wait_state(range="SCENE")
     blender.set_last_frame(LAST)
     blender.click("mmdskin.bake")
-    blender.wait(lambda: f"MMD {LAST:04d}" in blender.state()["keys"], 120, "it is baked")
+    blender.wait(lambda: f"MMD {LAST:04d}" in blender.state()["keys"], "it is baked")
     panel(blender, "bake", beside=330)
 
 

@@ -19,6 +19,9 @@ import addon_profile
 HERE = pathlib.Path(__file__).resolve().parent
 SIZE = (1280, 800)
 EDIT_MENU = (82, 13)  # of the factory settings
+FILE_MENU = (46, 13)
+CORNER = (60, 60)  # of windows beside the first one
+PATIENCE = 120  # seconds for what a fast machine does at once: only what never comes takes them all
 TAB = 12  # from the right edge of the sidebar to the middle of its tabs
 SYSTEM_PYTHON = "/usr/bin/python3"  # which has Debian's GTK
 ROW = 20  # the height of a button
@@ -120,54 +123,68 @@ class Window:
                     blender, env=self.environment, stdout=log, stderr=subprocess.STDOUT
                 )
             )
-        self.wait(self.report.exists, 120, "Blender reports")
+        self.wait(self.report.exists, "Blender reports")
 
     # What Blender tells
 
     def state(self):
         return json.loads(self.report.read_text("utf-8"))
 
-    def wait(self, condition, seconds, what):
+    def wait(self, condition, what):
         """Wait until `condition()` holds; TimeoutError names `what` was awaited."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + PATIENCE
         while not condition():
             if self.processes[-1].poll() is not None:
                 log = (self.pictures / "window.log").read_text("utf-8", "replace")
                 raise RuntimeError(f"Blender ended:\n{log[-2000:]}")
             if time.monotonic() > end:
-                raise TimeoutError(f"waited {seconds} s until {what}")
+                raise TimeoutError(f"waited {PATIENCE} s until {what}")
             time.sleep(0.02)
 
-    def wait_state(self, seconds=20, **expected):
+    def wait_state(self, **expected):
         """Wait until the report holds all of the values."""
-        self.wait(lambda: expected.items() <= self.state().items(), seconds, f"it is {expected}")
+        self.wait(lambda: expected.items() <= self.state().items(), f"it is {expected}")
 
     def fresh(self, ticks=2):
         """A report of which nothing is older than this call."""
         start = self.state()["tick"]
-        self.wait(lambda: self.state()["tick"] >= start + ticks, 60, "Blender reports again")
+        self.wait(lambda: self.state()["tick"] >= start + ticks, "Blender reports again")
         return self.state()
 
     def region(self, area, kind):
         """(x, y from the top, width, height) on the display."""
-        for one in self.state()["regions"]:
-            if (one["area"], one["kind"]) == (area, kind):
-                return (
-                    one["x"],
-                    SIZE[1] - one["bottom"] - one["height"],
-                    one["width"],
-                    one["height"],
-                )
-        raise LookupError(f"there is no {area} {kind} on the screen")
+        places = self._regions(area)
+        if kind not in places:
+            raise LookupError(f"there is no {area} {kind} on the screen")
+        return places[kind]
+
+    def _regions(self, area):
+        """The place of each kind of region of an area."""
+        return {
+            one["kind"]: (
+                one["x"],
+                SIZE[1] - one["bottom"] - one["height"],
+                one["width"],
+                one["height"],
+            )
+            for one in self.state()["regions"]
+            if one["area"] == area
+        }
+
+    def has(self, area):
+        return bool(self._regions(area))
 
     def wait_window(self, area, title):
         """Wait for a window of its own and put it where all of it can be seen."""
-        self.wait(lambda: self.has(area), 20, f"{area} opens")
-        self.xdotool("search", "--onlyvisible", "--name", title, "windowmove", 60, 60)
-        self.wait(lambda: self.region(area, "WINDOW")[1] > 0, 20, f"{area} moves")
+        self.wait(lambda: self.has(area), f"{area} opens")
+        self.xdotool("search", "--onlyvisible", "--name", title, "windowmove", *CORNER)
 
-    def has(self, area):
-        return any(one["area"] == area for one in self.state()["regions"])
+        def corner():
+            places = self._regions(area).values()
+            return min(x for x, *_ in places), min(y for _, y, *_ in places)
+
+        self.wait(lambda: corner() == CORNER, f"{area} has moved")
+        self.fresh(10)  # its regions are laid out
 
     # What a hand does
 
@@ -199,7 +216,8 @@ class Window:
 
     def click_at(self, x, y):
         self.move(x, y)
-        self.xdotool("sleep", 0.1, "click", 1)
+        self.fresh(5)  # only what Blender has seen the mouse over takes a click
+        self.xdotool("click", 1)
         self.fresh()
 
     def drag(self, start, end, steps=10):
@@ -218,7 +236,7 @@ class Window:
         with subprocess.Popen(source, env=self.environment, stdout=subprocess.PIPE) as program:
             program.stdout.readline()
             self.drag((20, 20), place)
-            program.wait(20)
+            program.wait(PATIENCE)
 
     def scrub(self, steps=10):
         """Drag over the timeline, from a tenth of its width to nine tenths."""
@@ -237,9 +255,17 @@ class Window:
     def enter(self, button, text, area, kind, columns=COLUMNS):
         """Type into a field."""
         self.click(button, area, kind, columns)
+        self.write(text)
+
+    def write(self, text):
+        """Type into a field that has just been clicked on."""
         self.press("ctrl+a")
-        self.xdotool("type", "--delay", 5, text)
+        self.type(text)
         self.press("Return")
+
+    def type(self, text):
+        self.xdotool("type", "--delay", 20, text)
+        self.fresh(5)
 
     def slide(self, button, share):
         """Drag a slider of the sidebar by so many of the region's widths."""
@@ -266,8 +292,7 @@ class Window:
     def search(self, text):
         """Find an operator by Blender's own search and call it."""
         self.key("F3")
-        self.xdotool("type", "--delay", 20, text)
-        time.sleep(1)
+        self.type(text)
         self.press("Return")
 
     # Where things are
@@ -342,27 +367,60 @@ class Window:
         self.wait_state(end=frame)
 
     def install(self, path, box=None):
-        """Edit > Preferences > Add-ons > Install, the file, the check box; pictures of each."""
+        """Edit > Preferences > Add-ons > Install from Disk, the file, the check box; pictures of each."""
         self.click_at(*EDIT_MENU)
         self.press("p")
         self.wait_window("PREFERENCES", "Preferences")
-        x, top, width, height = self.region("PREFERENCES", "NAVIGATION_BAR")
+        places = self._regions("PREFERENCES")
+        x, top, width, height = places.get("NAVIGATION_BAR") or places["UI"]
         for y in range(top + ROW // 2, top + height, ROW):
             if self.fresh()["section"] == "ADDONS":
                 break
             self.click_at(x + width // 2, y)
-        self.click("preferences.addon_install", "PREFERENCES", "WINDOW", [0.7])
-        self.wait_window("FILES", "File View")
-        self.enter("directory", f"{path.parent}/", "FILES", "UI")
-        self.enter("filename", path.name, "FILES", "EXECUTE")
-        self.picture("install-file")
-        self.click("file.execute", "FILES", "EXECUTE")
-        self.click("preferences.addon_enable", "PREFERENCES", "WINDOW", [0.08])
-        self.wait(lambda: "mmdskin_addon" in self.state()["addons"], 20, "the add-on is on")
+        if self.version == "3.4":
+            self.click("preferences.addon_install", "PREFERENCES", "WINDOW", [0.7])
+        else:
+            x, y, width, _ = self.region("PREFERENCES", "WINDOW")
+            self.click_at(x + width - ROW, y + ROW)
+            self.picture("install-menu")
+            self.press("i")
+        self.choose_file(path, "install-file")
+        if self.version == "3.4":
+            self.click("preferences.addon_enable", "PREFERENCES", "WINDOW", [0.08])
+        self.wait(self.has_addon, "the add-on is on")
+        self.fresh(20)  # it is drawn, too
         self.picture("install-enabled", box)
         # Its border has no close button, as the display has no window manager.
         (self.folder / "close").touch()
-        self.wait(lambda: not self.has("PREFERENCES"), 20, "the preferences close")
+        self.wait(lambda: not self.has("PREFERENCES"), "the preferences close")
+
+    def has_addon(self):
+        return any("mmdskin" in name for name in self.state()["addons"])
+
+    def open_entry(self, letter, up, *picture):
+        """File > Import or Export by its letter, the entry counted from below; its picture on the way."""
+        self.click_at(*FILE_MENU)
+        self.press(letter, *["Up"] * up)
+        self.picture(*picture)
+        self.press("Return")
+
+    def wait_browser(self):
+        self.wait_window("FILES", "File View")
+
+    def choose_file(self, path, picture=None):
+        """Name a file in the file browser that opens, and confirm."""
+        self.wait_browser()
+        for kind, part, text in (("UI", 0.5, f"{path.parent}/"), ("EXECUTE", 0.25, path.name)):
+            x, y, width, height = self.region("FILES", kind)
+            for _ in range(2):  # in Blender 5.2 the first may open it for a moment only
+                self.click_at(x + part * width, y + height // 2)
+                self.fresh(10)
+            self.write(text)
+        self.wait_state(file=str(path))
+        if picture:
+            self.picture(picture)
+        self.click("file.execute", "FILES", "EXECUTE")
+        self.wait(lambda: not self.has("FILES"), "the file browser closes")
 
     def picture(self, name, box=None):
         """Take a picture of all, or of a box (x, y, width, height); numbered in their order."""

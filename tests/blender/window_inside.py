@@ -107,7 +107,18 @@ def any_state():
         "section": bpy.context.preferences.active_section,
         "drawn": drawn["count"],
         "mode": bpy.context.mode,
+        "file": chosen_file(),
     }
+
+
+def chosen_file():
+    """What the file browser would hand over, None while there is no browser."""
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            choice = area.spaces.active.params if area.type == "FILE_BROWSER" else None
+            if choice:
+                return os.path.join(os.fsdecode(choice.directory), choice.filename)
+    return None
 
 
 def dancer_state():
