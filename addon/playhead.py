@@ -56,6 +56,32 @@ class Playhead:
             _unseen = False
 
 
+def keep_values(scene: bpy.types.Scene) -> None:
+    """Let values without a keyframe outlast a change of drivers that is about to be made.
+
+    Once Python has written to a driver, a Blender with windows evaluates its animation, as on a new
+    frame, before it draws again: an unkeyed pose would be gone.
+    """
+    if bpy.app.background or bpy.app.is_job_running("RENDER"):
+        return
+    values, place, handlers = Values(), (scene, time(scene)), bpy.app.handlers.frame_change_post
+    rounds = [0.0]  # timers run before, in the round of events that asks for the evaluation
+
+    def restore(scene, *_):
+        if (scene, time(scene)) == place:
+            with contextlib.suppress(ReferenceError):  # undone meanwhile
+                values.restore()
+
+    def stop():
+        if rounds:
+            return rounds.pop()
+        handlers.remove(restore)
+        return None
+
+    handlers.append(restore)
+    bpy.app.timers.register(stop)
+
+
 class Values:
     """The animated values of the file as they stand.
 

@@ -16,6 +16,7 @@ from .. import (
     mmd_tools,
     motion_source,
     native,
+    playhead,
     pose_source,
     saved_state,
     scene_model,
@@ -145,6 +146,7 @@ def enable(model: scene_model.SceneModel) -> None:
     settings = pose_source.settings_of(model.armature, bpy.context.scene)
     opened = pose_source.open(model.armature, settings) if settings else None
     tick.install()
+    playhead.keep_values(bpy.context.scene)
     switched = [obj for obj in model.meshes if bones[obj] and not is_live(obj)]
     try:
         for obj in model.meshes:

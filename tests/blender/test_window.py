@@ -41,6 +41,7 @@ def test_an_artists_session(addon_zip, version, tmp_path):  # noqa: F811
         import_motion(blender, dance.write_dance(tmp_path))
         show_live(blender)
         pose_foot(blender)
+        look_at_armature(blender)
         move_sliders(blender)
         bake(blender)
         export(blender, tmp_path / "dancer.fbx")
@@ -156,6 +157,15 @@ def pose_foot(blender):
     assert moved[2] > 0.15, moved
 
 
+def look_at_armature(blender):
+    """And at MMD's IK again: what changes drivers leaves a pose that has no keyframes."""
+    foot = blender.state()["foot"]
+    for letter, source in (("a", "ARMATURE"), ("m", "IK")):
+        blender.choose(".mmdskin.source", letter)
+        blender.wait_state(source=source)
+    assert np.allclose(blender.fresh(10)["foot"], foot, atol=1e-4)
+
+
 def on_square(state):
     """On the right edge of what is drawn for the IK bone."""
     x, y = state["grip"]
@@ -207,12 +217,19 @@ def export(blender, path):
 
 
 def clear_bake(blender):
+    """The preview goes on again; the foot, which has no keyframe, stays where it was put."""
+    foot = blender.state()["foot"]
     blender.click("mmdskin.clear_bake")
     blender.wait_state(preview=True)
+    assert np.allclose(blender.fresh(10)["foot"], foot, atol=1e-4)
     assert not any(key.startswith("MMD ") for key in blender.state()["keys"])
 
 
 def find_by_search(blender):
+    foot = blender.state()["foot"]
     blender.search("MMD Skinning")
     blender.wait_state(preview=False)
     blender.picture("searched")
+    blender.click(".mmdskin.preview")
+    blender.wait_state(preview=True)
+    assert np.allclose(blender.fresh(10)["foot"], foot, atol=1e-4)
