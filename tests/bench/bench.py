@@ -237,6 +237,19 @@ def pose_rows(model, motion):
     yield "pose, a frame a call over one of many", us["single"] / us["on"], "x", "<=", 1.2
 
 
+def physics_rows(model, motion):
+    """A dance from its start, each time by a new simulation, which settles first."""
+    last = motion.frame_range[1]
+    calls = {
+        count: partial(model.pose, motion, np.arange(count), physics=True, threads=1)
+        for count in (BATCH, DANCE, last + 1)
+    }
+    t = best(calls, 5)
+    us = (t[DANCE] - t[BATCH]) / (DANCE - BATCH) * 1e6
+    yield f"physics, pose and two steps, frames {BATCH} to {DANCE}", us, "us/frame", "<=", 250
+    yield f"physics, a dance of {last + 1} frames", t[last + 1], "s", "<=", 2
+
+
 def files():
     """The model's name, its bytes and the motion's."""
     if MODEL.exists():
@@ -424,6 +437,7 @@ def main():
         load_rows(data),
         motion_rows(dance),
         pose_rows(model, motion),
+        physics_rows(model, motion),
         thread_rows(),
         dance_rows(model, motion),
         dataset_rows(),
