@@ -64,13 +64,25 @@ def keep_values(scene: bpy.types.Scene) -> None:
     """
     if bpy.app.background or bpy.app.is_job_running("RENDER"):
         return
-    values, place, handlers = Values(), (scene, time(scene)), bpy.app.handlers.frame_change_post
+    place, handlers = (scene, time(scene)), bpy.app.handlers.frame_change_post
+    unkeyed = [
+        (block, curve.data_path, curve.array_index, value, animated)
+        for block, curve in _playing_curves()
+        if (value := _value(block, curve)) is not None
+        and value != (animated := curve.evaluate(place[1]))
+    ]
+    if not unkeyed:
+        return
     rounds = [0.0]  # timers run before, in the round of events that asks for the evaluation
 
     def restore(scene, *_):
-        if (scene, time(scene)) == place:
-            with contextlib.suppress(ReferenceError):  # undone meanwhile
-                values.restore()
+        if (scene, time(scene)) != place:
+            return
+        with contextlib.suppress(ReferenceError):  # undone meanwhile
+            for block, path, index, value, animated in unkeyed:
+                if _read(block, path, index) == animated:  # else it is moved by something new
+                    _write(block, path, index, value)
+                    block.update_tag()
 
     def stop():
         if rounds:
@@ -92,9 +104,7 @@ class Values:
     def __init__(self):
         self._held = [
             (block, curve.data_path, curve.array_index, _value(block, curve))
-            for block, data in _animated_blocks()
-            for curves in actions.playing(data)
-            for curve in curves
+            for block, curve in _playing_curves()
         ]
 
     def restore(self):
@@ -106,6 +116,13 @@ class Values:
             _write(block, path, index, value)
             block.update_tag()
         return bool(changed)
+
+
+def _playing_curves():
+    for block, data in _animated_blocks():
+        for curves in actions.playing(data):
+            for curve in curves:
+                yield block, curve
 
 
 def _animated_blocks():
