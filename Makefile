@@ -1,77 +1,96 @@
 # SPDX-License-Identifier: MIT
-# Everything that is made lies in .venv, build and dist; `make help` lists the targets.
+# All output is in .venv, build and dist; `make help` lists the targets. Targets install what they
+# need on Debian and Ubuntu; on other systems they say what is needed.
 
 PYTHON ?= /usr/bin/python3
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BIN := .venv/bin
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 12
 FUZZ_SEED ?= 1
-# Of 3.4 4.2 4.5 5.0 5.2; .ci/run takes them all.
+# Any of 3.4 4.2 4.5 5.0 5.2; .ci/run tests them all.
 BLENDERS ?= 3.4 4.5
-MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc)
+# The one Blender of check-clone.
+CLONE_BLENDER ?= 4.5
+MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc 2>/dev/null || echo 4)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export MMDSKIN_BLENDERS = $(BLENDERS)
 
+include csrc/platforms/flags.mk
+
 CORE := $(wildcard csrc/core/*/*.c)
-SOURCES := $(CORE) $(wildcard csrc/gl/*.c csrc/gl/egl/*.c csrc/python/*.c)
+GL := $(wildcard csrc/gl/*.c csrc/gl/egl/*.c)
+SOURCES := $(CORE) $(GL) $(wildcard csrc/python/*.c)
 ELSEWHERE := $(wildcard csrc/gl/none/*.c csrc/gl/wgl/*.c)
 HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
 EXAMPLE := tests/c/example.c
 SHARING := tests/c/threads.c
-C_TESTS := $(filter-out $(EXAMPLE) $(SHARING),$(wildcard tests/c/*.[ch]))
-FUZZERS := model motion pair rig simulation world
-C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(C_TESTS) $(EXAMPLE) $(SHARING) $(wildcard tests/fuzz/*.[ch])
+C_TESTS := $(filter-out $(EXAMPLE) $(SHARING),$(wildcard tests/c/*.c))
+FUZZERS := mesh model motion pair picture rig simulation state tracks world
+C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard tests/c/*.[ch] tests/fuzz/*.[ch])
 
-CFLAGS := -std=c11 -Icsrc -Ibuild/generated -ffp-contract=off -fno-math-errno -fvisibility=hidden \
-	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wsign-conversion -Werror
-SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_MEMORY
-# What the files that see GLEW and Python need on top.
-GLEW_FLAGS := -isystem build/glew-2.2.0 -isystem build/glew-2.2.0/include
-MODULE_FLAGS = $(GLEW_FLAGS) -DPy_LIMITED_API=0x030a0000 \
-	-DNPY_TARGET_VERSION=NPY_1_22_API_VERSION -DNPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION \
-	$$($(BIN)/python -c 'import numpy, sysconfig; \
-	print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))')
-
-.PHONY: build demo test bench coverage wheel wheels addon format check check-windows check-arm check-window check-pythons check-same fuzz clean help
+.PHONY: build demo test bench coverage wheel wheels addon addon-dev library install format check \
+	check-windows check-arm check-window check-pythons check-same check-clone check-sdist sdist fuzz fuzz-nightly \
+	fuzz-keep clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 build: build/installed ## Build the module and install it in .venv (the default)
 
-demo: build build/packages-demo ## Build the sample model, skin it, make pictures in build/demo
+demo: build build/packages-demo ## Skin the sample model and draw pictures in build/demo
 	PYTHONPATH=tests $(BIN)/python tests/sample/demo.py
 
-test: build build/c/tests $(BLENDERS:%=build/blender-%) build/examples ## Run all tests, those of the add-on in BLENDERS="3.4 4.5"
+test: build build/c/tests $(BLENDERS:%=build/blender-%) build/examples ## Run all tests; the add-on's in BLENDERS="3.4 4.5"
 	$(BIN)/python tests/check/run_tests.py
 
-bench: build addon build/examples ## Measure speed; table and build/bench.json
+bench: build addon build/examples ## Measure speed: a table and build/bench.json
 	$(BIN)/python tests/bench/bench.py
 
-addon: build/addon ## Make the Blender add-on, dist/mmdskin-<version>.zip and one zip for each system
+addon: build/addon ## Build the Blender add-on: dist/mmdskin-<version>.zip and one zip per system
 	@ls dist/mmdskin-$(VERSION)*.zip
+
+addon-dev: build/wheel ## Link the add-on into a Blender for development: BLENDER_FOLDER=~/.config/blender/4.5
+	$(BIN)/python tests/blender/link_addon.py build/wheels/own/*.whl $(BLENDER_FOLDER)
 
 format: .venv/ready build/packages-check ## Format C and Python sources in place
 	clang-format -i $(C_FILES)
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-check: check-format check-compile check-fuzz check-threads check-example build/c/tests build/c/arm/tests ## Format, warnings, C tests with sanitizers
+check: check-format check-compile check-fuzz check-threads check-example build/c/tests build/c/tests-arm ## Format, types, warnings, C tests with sanitizers and on ARM, fuzzers
 	@echo C tests on ARM
-	@qemu-aarch64-static build/c/arm/tests
+	@qemu-aarch64-static build/c/tests-arm
 	@echo C tests here
 	@$(BIN)/python tests/check/run_tests.py --c-only
 
-fuzz: FUZZ_SEED = 0
-fuzz: check-fuzz ## Feed the core hostile files and rigs for FUZZ_SECONDS a target
+check-clone: build build/blender-$(CLONE_BLENDER) ## Run the tests that need only the repository, not the published models
+	$(BIN)/python tests/check/run_tests.py --without-models $(CLONE_BLENDER)
 
-clean: ## Remove everything that was made
+check-sdist: sdist ## Build from the source distribution alone, without a network, and import the result
+	rm -rf build/sdist
+	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --no-index --no-cache-dir --wheel-dir build/sdist \
+		dist/mmdskin-$(VERSION).tar.gz
+	$(BIN)/pip install --quiet --no-deps --no-index --target build/sdist/module build/sdist/*.whl
+	cd build/sdist && PYTHONPATH=module ../../$(BIN)/python -c \
+		'import mmdskin; assert "sdist" in mmdskin.__file__; print(mmdskin.__version__, mmdskin.backends())'
+
+fuzz: FUZZ_SEED = 0
+fuzz: check-fuzz ## Feed hostile files and scripts to the core, FUZZ_SECONDS per fuzzer
+
+fuzz-nightly: ## The same for an hour of one core in all, and keep what was found
+	$(MAKE) fuzz FUZZ_SECONDS=360
+	$(MAKE) fuzz-keep
+
+fuzz-keep: $(FUZZERS:%=build/fuzz/%) build/fuzz/seeds ## Pack what the fuzzers have found, minimised, in tests/fuzz/corpus
+	bash tests/check/fuzz.sh keep $(filter-out %/seeds,$^)
+
+clean: ## Remove all output
 	rm -rf .venv build dist *.egg-info
 
 help: ## Show this list
-	@cat $(MAKEFILE_LIST) | sed -z 's/\\\n[ \t]*//g' | sed -n 's/^\([a-z-]*\):.*## /\1\t/p' | expand -t 15
+	@cat $(MAKEFILE_LIST) | sed -z 's/\\\n[ \t]*//g' | sed -n 's/^\([a-z_.-]*\):.*## /\1\t/p' | expand -t 23
 
-# Tools: Debian packages, then Python ones.
+# Set-up: Debian packages, then Python packages and third-party sources.
 
 build/packages-%: tests/check/setup.sh
 	@mkdir -p build
@@ -88,6 +107,11 @@ build/blender-%: tests/blender/setup.sh
 	bash $< $*
 	@touch $@
 
+# GLEW's source, cglm and EGL's headers, from apt's mirror if they have to be downloaded.
+build/third_party/complete: csrc/platforms/third_party.py build/packages-build
+	@rm -rf $(@D)
+	$(PYTHON) $< $$(apt-get indextargets --format '$$(REPO_URI)' 2>/dev/null | sort -u)
+
 build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/packages-build
 	bash $< $(PYTHON)
 	@touch $@
@@ -103,7 +127,6 @@ build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/pac
 include csrc/platforms/wheels.mk
 
 ADDON_SOURCES := $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py addon/*/*/*.py addon/*/*.po))
-include tests/platforms/check.mk
 
 build/addon: $(ADDON_SOURCES) $(WHEELS)
 	$(BIN)/python addon/package.py --split --output dist $(if $(WEBSITE),--website $(WEBSITE)) \
@@ -113,6 +136,85 @@ build/addon: $(ADDON_SOURCES) $(WHEELS)
 build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
 	$(BIN)/python setup.py --quiet embed_shaders
 	@touch $@
+
+# Objects: build/objects/KIND/a.o is a.c, compiled as that kind is. Headers are found by -MMD.
+
+KINDS := gcc clang mingw arm windows library sanitize race fuzz coverage
+BASE_FLAGS := $(LANGUAGE_FLAGS) $(WARNING_FLAGS) -Werror $(INCLUDE_FLAGS) -Itests/c
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_FAULTS
+RACE := -O1 -g -fsanitize=thread
+COVER_FLAGS := -g -fprofile-instr-generate -fcoverage-mapping
+ZIG = $(CROSS_BIN)/python -m ziglang
+
+CC_gcc := gcc
+FLAGS_gcc := $(RELEASE_FLAGS) $(PYTHON_FLAGS) @build/python-includes
+NEEDS_gcc := build/python-includes
+CC_clang := clang
+FLAGS_clang := $(FLAGS_gcc)
+NEEDS_clang := build/python-includes build/packages-check
+CC_mingw := x86_64-w64-mingw32-gcc
+FLAGS_mingw := $(RELEASE_FLAGS) -D__USE_MINGW_ANSI_STDIO=1
+NEEDS_mingw := build/packages-check
+CC_arm := aarch64-linux-gnu-gcc
+FLAGS_arm := $(RELEASE_FLAGS) -DMMD_TEST_FAULTS
+NEEDS_arm := build/packages-check
+CC_windows = $(ZIG) cc -target x86_64-windows-gnu
+FLAGS_windows := $(RELEASE_FLAGS) -DMMD_TEST_FAULTS
+NEEDS_windows := build/cross/venv/ready
+CC_library = $(CC)
+FLAGS_library := $(RELEASE_FLAGS) -fPIC
+CC_sanitize := gcc
+FLAGS_sanitize := $(SANITIZE)
+CC_race := gcc
+FLAGS_race := $(RACE)
+CC_fuzz := clang
+FLAGS_fuzz = $(SANITIZE) -fsanitize=fuzzer-no-link
+NEEDS_fuzz := build/packages-check
+CC_coverage := clang
+FLAGS_coverage := -O1 -DMMD_TEST_FAULTS $(COVER_FLAGS)
+NEEDS_coverage := build/packages-check
+
+# $(call objects,KIND,SOURCES)
+objects = $(patsubst %.c,build/objects/$(1)/%.o,$(filter %.c,$(2)))
+
+define kind_rule
+build/objects/$(1)/%.o: %.c csrc/platforms/flags.mk | $(GENERATED) build/third_party/complete $(NEEDS_$(1))
+	@mkdir -p $$(@D)
+	@echo $(1) $$<
+	@$$(CC_$(1)) $$(BASE_FLAGS) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
+endef
+$(foreach kind,$(KINDS),$(eval $(call kind_rule,$(kind))))
+-include $(shell find build/objects -name '*.d' 2>/dev/null)
+
+# clang takes minutes for the vector kernels under the undefined behaviour sanitizer.
+$(foreach set,sse2 avx2 avx512 neon,build/objects/fuzz/csrc/core/skin/skin_$(set).o): \
+	FLAGS_fuzz += -fno-sanitize=undefined
+
+build/python-includes: .venv/ready
+	@$(BIN)/python -c 'import numpy, sysconfig; \
+		print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))' >$@
+
+compile_commands.json: tests/check/compile_commands.py Makefile csrc/platforms/flags.mk build/python-includes $(GENERATED) ## Record how each C file is compiled, for clangd and other tools
+	@$(BIN)/python $< "gcc $(BASE_FLAGS) $(RELEASE_FLAGS) $(PYTHON_FLAGS) $$(cat build/python-includes)" \
+		$(filter %.c,$(C_FILES)) >$@
+
+# The C library
+
+PREFIX ?= /usr/local
+
+library: build/libmmdskin.a ## Build the C library, build/libmmdskin.a
+	@ls $<
+
+build/libmmdskin.a: $(call objects,library,$(CORE))
+	@rm -f $@
+	@$(AR) rcsD $@ $^
+
+install: build/libmmdskin.a ## Install the C library, its header and its pkg-config file below PREFIX=/usr/local
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 644 $< $(DESTDIR)$(PREFIX)/lib
+	install -m 644 csrc/mmdskin.h $(DESTDIR)$(PREFIX)/include
+	sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' csrc/mmdskin.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/mmdskin.pc
 
 # C on its own: every compiler, and the core under the sanitizers
 
@@ -126,96 +228,69 @@ check-format: .venv/ready build/packages-check
 	@$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
 	@$(BIN)/mypy --no-error-summary --config-file tests/check/mypy.ini addon
 
-check-compile: $(SOURCES:csrc/%.c=build/c/gcc/%.o) $(SOURCES:csrc/%.c=build/c/clang/%.o) \
-	$(patsubst csrc/%.c,build/c/mingw/%.o,$(CORE) $(wildcard csrc/gl/*.c) $(ELSEWHERE))
+check-compile: $(call objects,gcc,$(SOURCES)) $(call objects,clang,$(SOURCES)) \
+	$(call objects,mingw,$(CORE) $(wildcard csrc/gl/*.c) $(ELSEWHERE))
 
-build/c/gcc/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew
+build/c/tests: $(call objects,sanitize,$(CORE) $(C_TESTS))
 	@mkdir -p $(@D)
-	@echo gcc $<
-	@gcc $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
-
-build/c/clang/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/packages-check
-	@mkdir -p $(@D)
-	@echo clang $<
-	@clang $(CFLAGS) -O2 $(MODULE_FLAGS) -c $< -o $@
-
-build/c/mingw/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew build/system-include
-	@mkdir -p $(@D)
-	@echo mingw $<
-	@x86_64-w64-mingw32-gcc $(CFLAGS) -O2 -D__USE_MINGW_ANSI_STDIO=1 -isystem build/system-include \
-		$(GLEW_FLAGS) -c $< -o $@
-
-# All that a cross compiler may take from /usr/include.
-build/system-include: build/packages-check
-	@mkdir -p $@
-	@ln -sfn $(addprefix /usr/include/,cglm EGL KHR) $@
+	@gcc $(SANITIZE) $^ -lm -o $@
 
 # NEON, which QEMU runs anywhere.
-build/c/arm/tests: $(CORE) $(HEADERS) $(C_TESTS) build/system-include
+build/c/tests-arm: $(call objects,arm,$(CORE) $(C_TESTS))
 	@mkdir -p $(@D)
-	@echo gcc, ARM $@
-	@aarch64-linux-gnu-gcc $(CFLAGS) -O2 -DMMD_TEST_MEMORY -isystem build/system-include -Itests/c -static \
-		$(filter %.c,$^) -lm -o $@
+	@$(CC_arm) -static $^ -lm -o $@
 
-build/c/sanitize/%.o: csrc/%.c $(HEADERS) build/packages-build
-	@mkdir -p $(@D)
-	@echo gcc, sanitizers $<
-	@gcc $(CFLAGS) $(SANITIZE) -c $< -o $@
-
-build/c/tests: $(CORE:csrc/%.c=build/c/sanitize/%.o) $(C_TESTS)
-	@echo gcc, sanitizers $@
-	@gcc $(CFLAGS) $(SANITIZE) -Itests/c $(filter %.c %.o,$^) -lm -o $@
-
-# The public header, as C and as C++.
-check-example: build/c/example build/c/example-c++ build/installed
+# The public header and the installed library, from C and from C++; the same with sanitizers.
+check-example: build/c/example build/c/example-c++ build/c/example-sanitized build/c/example-c++-sanitized build/installed
 	@PYTHONPATH=tests $(BIN)/python tests/check/example.py $(filter build/c/%,$^)
 
-build/c/example: $(EXAMPLE) $(CORE:csrc/%.c=build/c/sanitize/%.o)
-	@gcc $(CFLAGS) $(SANITIZE) $^ -lm -o $@
+CXX_FLAGS := -std=c++20 -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Werror
+INSTALLED := $(CURDIR)/build/library
+USE_LIBRARY = $$(PKG_CONFIG_PATH=$(INSTALLED)/lib/pkgconfig pkg-config --cflags --libs mmdskin)
 
-build/c/example-c++: $(EXAMPLE) $(CORE:csrc/%.c=build/c/sanitize/%.o)
+build/library/ready: build/libmmdskin.a csrc/mmdskin.h csrc/mmdskin.pc.in build/packages-check
+	@$(MAKE) --no-print-directory install PREFIX=$(INSTALLED)
+	@touch $@
+
+build/c/example: $(EXAMPLE) build/library/ready
+	@mkdir -p $(@D)
+	@gcc $(LANGUAGE_FLAGS) $(WARNING_FLAGS) -Werror $< $(USE_LIBRARY) -o $@
+
+build/c/example-c++: $(EXAMPLE) build/library/ready
+	@mkdir -p $(@D)
 	@g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -xc++ csrc/mmdskin.h
-	@g++ -std=c++20 -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Werror \
-		-Icsrc $(SANITIZE) -xc++ $< -xnone $(filter %.o,$^) -lm -o $@
+	@g++ $(CXX_FLAGS) -xc++ $< -xnone $(USE_LIBRARY) -o $@
 
-# Threads that share what the core has made, and the OpenGL thread: ThreadSanitizer. Drivers are not
-# built with it, so that it cannot see how they lock.
+build/c/example-sanitized: $(call objects,sanitize,$(EXAMPLE) $(CORE))
+	@mkdir -p $(@D)
+	@gcc $(SANITIZE) $^ -lm -o $@
 
-RACE := -O1 -g -fsanitize=thread
+build/c/example-c++-sanitized: $(EXAMPLE) $(call objects,sanitize,$(CORE))
+	@mkdir -p $(@D)
+	@g++ $(CXX_FLAGS) -Icsrc $(SANITIZE) -xc++ $< -xnone $(filter %.o,$^) -lm -o $@
+
+# Threads that share the core's objects, and the OpenGL thread, under ThreadSanitizer. It does not
+# see how drivers lock, as they are built without it.
+
 export TSAN_OPTIONS := ignore_noninstrumented_modules=1
 
 check-threads: build/c/threads build/c/threads-gl build/fuzz/seeds
 	@for program in $(filter build/c/%,$^); do for model in small.pmx leg.pmd; do \
 		$$program build/fuzz/seeds/model/$$model build/fuzz/seeds/motion/leg.vmd || exit 1; done; done
 
-build/c/race/%.o: csrc/%.c $(HEADERS) $(GENERATED) build/glew
+build/c/threads: $(call objects,race,$(SHARING) $(CORE))
 	@mkdir -p $(@D)
-	@echo gcc, threads $<
-	@gcc $(CFLAGS) $(RACE) $(GLEW_FLAGS) -c $< -o $@
+	@gcc $(RACE) $^ -lm -o $@
 
-build/c/threads: $(SHARING) $(CORE:csrc/%.c=build/c/race/%.o)
-	@gcc $(CFLAGS) $(RACE) $^ -lm -o $@
-
-build/c/threads-gl: $(SHARING) $(patsubst csrc/%.c,build/c/race/%.o,$(CORE) $(wildcard csrc/gl/*.c csrc/gl/egl/*.c))
-	@gcc $(CFLAGS) $(RACE) -DMMD_TEST_GL $^ -ldl -lm -o $@
-
-# The fuzz targets: one file each, and the core compiled once for all.
-
-FUZZ_CORE := $(CORE:csrc/core/%.c=build/fuzz/core/%.o)
-FUZZ_FLAGS = $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link
-# clang takes minutes for the vector kernels under the undefined behaviour sanitizer.
-$(filter build/fuzz/core/skin/skin_%,$(filter-out %/skin_scalar.o,$(FUZZ_CORE))): \
-	FUZZ_FLAGS += -fno-sanitize=undefined
-
-build/fuzz/core/%.o: csrc/core/%.c $(HEADERS) build/packages-check
+build/c/threads-gl: $(SHARING) $(call objects,race,$(CORE) $(GL))
 	@mkdir -p $(@D)
-	@echo clang, fuzzers $<
-	@clang $(FUZZ_FLAGS) -c $< -o $@
+	@gcc $(BASE_FLAGS) $(RACE) -DMMD_TEST_GL $^ -ldl -lm -o $@
 
-$(FUZZERS:%=build/fuzz/%): build/fuzz/%: tests/fuzz/%.c tests/fuzz/target.c $(FUZZ_CORE) \
-		$(wildcard tests/fuzz/*.h)
-	@echo clang, fuzzer $<
-	@clang $(CFLAGS) $(SANITIZE) -fsanitize=fuzzer $(filter %.c %.o,$^) -lm -o $@
+# The fuzzers: one file each, and the core compiled once for all.
+
+$(FUZZERS:%=build/fuzz/%): build/fuzz/%: $(call objects,fuzz,$(CORE) tests/fuzz/target.c) build/objects/fuzz/tests/fuzz/%.o
+	@mkdir -p $(@D)
+	@clang $(SANITIZE) -fsanitize=fuzzer $^ -lm -o $@
 
 build/fuzz/seeds: tests/fuzz/seeds.py $(wildcard tests/files/*.py) .venv/ready
 	@mkdir -p $@
@@ -227,31 +302,24 @@ check-fuzz: $(FUZZERS:%=build/fuzz/%-run)
 build/fuzz/%-run: build/fuzz/% build/fuzz/seeds
 	bash tests/check/fuzz.sh $< $(FUZZ_SECONDS) $(FUZZ_SEED)
 
-# Which lines of the core run in the C tests, the fuzz targets and the tests of the module.
+# Which lines of the core run in the C tests, the fuzzers and the tests of the module
 
-COVER_CORE := $(CORE:csrc/core/%.c=build/coverage/core/%.o)
-COVER_FLAGS := -g -fprofile-instr-generate -fcoverage-mapping
-COVER := -O1 -DMMD_TEST_MEMORY $(COVER_FLAGS)
-
-coverage: build/coverage/tests $(FUZZERS:%=build/coverage/%) build/coverage/module build/fuzz/seeds ## Show the lines of the core that tests and fuzz targets run
+coverage: build/coverage/tests $(FUZZERS:%=build/coverage/%) build/coverage/module build/fuzz/seeds ## Show the lines of the core that tests and fuzzers run
 	@$(BIN)/python tests/check/coverage.py build/coverage $(FUZZERS)
 
-build/coverage/core/%.o: csrc/core/%.c $(HEADERS) build/packages-check
+build/coverage/tests: $(call objects,coverage,$(CORE) $(C_TESTS))
 	@mkdir -p $(@D)
-	@echo clang, coverage $<
-	@clang $(CFLAGS) $(COVER) -c $< -o $@
+	@clang $(COVER_FLAGS) $^ -lm -o $@
 
-build/coverage/tests: $(COVER_CORE) $(C_TESTS)
-	@echo clang, coverage $@
-	@clang $(CFLAGS) $(COVER) -Itests/c $(filter %.c %.o,$^) -lm -o $@
-
-$(FUZZERS:%=build/coverage/%): build/coverage/%: tests/fuzz/%.c tests/fuzz/target.c $(COVER_CORE) \
-		$(wildcard tests/fuzz/*.h)
-	@echo clang, coverage $@
-	@clang $(CFLAGS) $(COVER) -fsanitize=fuzzer $(filter %.c %.o,$^) -lm -o $@
+$(FUZZERS:%=build/coverage/%): build/coverage/%: $(call objects,coverage,$(CORE) tests/fuzz/target.c) \
+		build/objects/coverage/tests/fuzz/%.o
+	@mkdir -p $(@D)
+	@clang $(COVER_FLAGS) -fsanitize=fuzzer $^ -lm -o $@
 
 build/coverage/module: $(MODULE_SOURCES) build/installed
 	@echo clang, coverage $@
 	@CC=clang LDSHARED="clang -shared" CFLAGS="$(COVER_FLAGS)" LDFLAGS="$(COVER_FLAGS)" \
 		$(BIN)/python setup.py --quiet build_ext --build-lib $@ --build-temp build/coverage/temp
 	@touch $@
+
+include tests/platforms/check.mk

@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""Builds the one extension module; everything declarative is in pyproject.toml."""
+"""Builds the one extension module; everything declarative is in pyproject.toml.
+
+MMDSKIN_PLATFORM names another platform to build for (csrc/platforms/cross.py); MMDSKIN_WERROR=1
+makes warnings errors.
+"""
 
 import os
+import re
+import shutil
 import sys
 from pathlib import Path
 
 from setuptools import Command, Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 sys.path.insert(0, "csrc/platforms")
 import cross
-import glew
+import third_party
 
 PLATFORM = cross.chosen()
-if PLATFORM:  # the times in the wheel; the same bytes whenever it is made
+if PLATFORM:  # the times in the wheel: the same bytes whenever it is built
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800")
-# Where contexts of OpenGL come from.
+# Where OpenGL contexts come from.
 GL = PLATFORM.system.gl if PLATFORM else "egl" if sys.platform == "linux" else "none"
 GL_SOURCES = [f"csrc/gl/{GL}/*.c", *([] if GL == "none" else ["csrc/gl/*.c"])]
-WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wsign-conversion"]
 GENERATED = Path("build/generated")
 
 
@@ -27,8 +33,15 @@ def files(*patterns):
     return sorted(path.as_posix() for pattern in patterns for path in Path().glob(pattern))
 
 
+def flags(*names):
+    """Flags of csrc/platforms/flags.mk."""
+    text = Path("csrc/platforms/flags.mk").read_text("utf-8")
+    lines = dict(re.findall(r"^(\w+) := (.*)$", text, re.MULTILINE))
+    return [flag for name in names for flag in lines[name].split()]
+
+
 def generate(name, text):
-    """Write a header unless it is there: others may be compiling with it."""
+    """Write a header unless it is there: other compilers may be reading it."""
     path = GENERATED / name
     if not path.is_file() or path.read_text("utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +67,7 @@ class EmbedShaders(Command):
         pass
 
     def run(self):
-        parts = ["/* Made from shaders/ by setup.py. */"]
+        parts = ["/* Generated from shaders/ by setup.py. */"]
         for path in map(Path, files("shaders/*.glsl", "shaders/*.vert", "shaders/*.frag")):
             name = "mmd_shader_" + path.name.replace(".", "_")
             text = c_string(path.read_text(encoding="utf-8"))
@@ -66,14 +79,16 @@ class BuildModule(build_ext):
     def get_ext_filename(self, fullname):
         return PLATFORM.system.module if PLATFORM else super().get_ext_filename(fullname)
 
+    def get_libraries(self, ext):
+        """On Windows setuptools adds the library of this very Python, which no wheel may need."""
+        return ext.libraries if PLATFORM else super().get_libraries(ext)
+
     def build_extensions(self):
         import numpy
 
         self.run_command("embed_shaders")
+        third_party.gather()
         for extension in self.extensions:
-            if GL != "none":
-                folder = glew.source()
-                extension.extra_compile_args += [f"-isystem{folder}", f"-isystem{folder}/include"]
             if PLATFORM:
                 cross.prepare(self.compiler, PLATFORM, Path(self.build_temp))
             else:
@@ -82,7 +97,7 @@ class BuildModule(build_ext):
 
 
 class BuildStubs(build_py):
-    """A flat module has no place for its .pyi; type checkers look for a package mmdskin-stubs."""
+    """A flat module has no folder for its .pyi; type checkers look for a package mmdskin-stubs."""
 
     def stub(self):
         return os.path.join(self.build_lib, "mmdskin-stubs", "__init__.pyi")
@@ -98,42 +113,43 @@ class BuildStubs(build_py):
         return ["csrc/mmdskin.pyi"]
 
 
+class CarryThirdParty(sdist):
+    """A source distribution builds without a network: it carries GLEW's source, cglm and EGL."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        third_party.gather()
+        shutil.copytree(third_party.FOLDER, Path(base_dir) / third_party.CARRIED)
+
+
 def options():
-    """One wheel for every Python; one for another platform is built apart from our own."""
+    """One wheel for every Python; a wheel for another platform is built apart from our own."""
     wheel = {"py_limited_api": f"cp{cross.PYTHON[0]}{cross.PYTHON[1]}"}
     if not PLATFORM:
         return {"bdist_wheel": wheel}
-    folder = Path("build/cross", os.environ["MMDSKIN_PLATFORM"])
+    folder = Path("build/cross", PLATFORM.name)
     folder.mkdir(parents=True, exist_ok=True)
     return {
         "build": {"build_base": str(folder)},
+        "build_ext": {"compiler": "unix"},
         "bdist_wheel": wheel | {"plat_name": PLATFORM.tag, "bdist_dir": str(folder / "wheel")},
         "egg_info": {"egg_base": str(folder)},
     }
 
 
+WERROR = ["-Werror"] if os.environ.get("MMDSKIN_WERROR") == "1" else []
 mmdskin = Extension(
     "mmdskin",
     sources=files("csrc/core/*/*.c", "csrc/python/*.c", *GL_SOURCES),
-    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/platforms/*.py", "shaders/*"),
-    include_dirs=["csrc", GENERATED.as_posix()],
-    define_macros=[
-        ("Py_LIMITED_API", "0x030a0000"),
-        ("NPY_TARGET_VERSION", "NPY_1_22_API_VERSION"),
-        ("NPY_NO_DEPRECATED_API", "NPY_1_22_API_VERSION"),
-    ],
+    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/platforms/*.*", "shaders/*"),
     extra_compile_args=[
-        "-std=c11",
-        "-O3",
-        # Numbers that are written one by one and read as a vector stall: a tenth of a pose.
-        "-fno-tree-slp-vectorize",
+        *flags("LANGUAGE_FLAGS", "RELEASE_FLAGS", "HARDENING_FLAGS", "WARNING_FLAGS"),
+        *flags("INCLUDE_FLAGS", "PYTHON_FLAGS"),
         "-g0",
-        "-fvisibility=hidden",
-        "-ffp-contract=off",
-        "-fno-math-errno",
-        *WARNINGS,
-        *(["-Werror"] if os.environ.get("MMDSKIN_WERROR") == "1" else []),
+        *WERROR,
     ],
+    # Addresses of functions are read-only once the module is loaded; zig's linker does so by itself.
+    extra_link_args=["-Wl,-z,relro,-z,now"] if sys.platform == "linux" and not PLATFORM else [],
     libraries=["dl", "pthread", "m"] if GL == "egl" else [],
     py_limited_api=True,
 )
@@ -146,6 +162,7 @@ setup(
         "build_ext": BuildModule,
         "build_py": BuildStubs,
         "embed_shaders": EmbedShaders,
+        "sdist": CarryThirdParty,
     },
     options=options(),
 )

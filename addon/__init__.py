@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MMD Skin: the deformation that MMD computes, live and baked, and imports of models and motions.
+"""MMD Skin: MMD's deformation in the viewport and in bakes, and import of models and motions.
 
 The same folder is an extension (Blender 4.2 and later) and a classic add-on (3.4 to 4.1).
 """
@@ -13,11 +13,11 @@ bl_info = {
     "version": (0, 0, 0),
     "blender": (3, 4, 0),
     "location": "3D View > Sidebar > MMD",
-    "description": "Show, bake and import MMD models with the deformation that MMD computes",
+    "description": "Import, bake and export MMD models with MMD's own deformation",
     "category": "Animation",
 }
 
-# Reloaded by Blender ("Reload Scripts"): all parts anew, so that they fit each other.
+# Blender's "Reload Scripts" reloads this file: reload all modules, so that they match.
 for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
     del sys.modules[_name]
     globals().pop(_name.rpartition(".")[2], None)
@@ -25,38 +25,37 @@ for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
 from . import (  # noqa: E402
     bake,
     export,
+    export_motion,
     import_model,
     import_motion,
-    importing,
-    menus,
-    modal_job,
-    model_file,
-    native,
-    panels,
+    mmd_look,
     physics,
-    preferences,
     preview,
-    properties,
     rename,
     restore,
-    setting_paths,
-    translations,
 )
+from .blender import cache_files, native, translations  # noqa: E402
+from .operators import importing, modal_job  # noqa: E402
+from .scene import model_file, setting_paths  # noqa: E402
+from .ui import menus, model_properties, panels, preferences  # noqa: E402
 
 _parts = (
     translations,
+    cache_files,
     model_file,
-    properties,
+    model_properties,
     setting_paths,
     modal_job,
     bake,
     export,
     import_model,
     import_motion,
+    export_motion,
     importing,
     preferences,
     restore,
     rename,
+    mmd_look,
     physics,
     preview,
     panels,
@@ -64,14 +63,14 @@ _parts = (
 )
 
 
-def register():
+def register() -> None:
     for part in _parts:
         part.register()
     # bpy 4.2 crashes and 4.5 hangs at exit while classes and handlers are still registered.
     atexit.register(unregister)
 
 
-def unregister():
+def unregister() -> None:
     atexit.unregister(unregister)
     for part in reversed(_parts):
         part.unregister()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the add-on's zip: python addon/package.py --wheel dist/mmdskin-….whl --output dist
 
-One zip is both an extension and a classic add-on for the systems of all its wheels, and the same
-input gives the same bytes. Its folder is not called `mmdskin`: as a classic add-on that would hide
-the native module.
+The zip is both an extension and a classic add-on, for the systems of all its wheels; the same input
+gives the same bytes. Its folder is not named `mmdskin`, since a classic add-on of that name would
+hide the native module.
 """
 
 import argparse
@@ -19,14 +19,14 @@ FOLDER = "mmdskin_addon"
 TIME = (2020, 1, 1, 0, 0, 0)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--wheel", type=pathlib.Path, action="append", required=True, help="may be repeated"
     )
     parser.add_argument("--output", type=pathlib.Path, required=True, help="folder of the zip")
     parser.add_argument("--split", action="store_true", help="also one zip for each wheel")
-    parser.add_argument("--website", help="for the manifest: where the add-on is at home")
+    parser.add_argument("--website", help="URL of the add-on's home page, for the manifest")
     options = parser.parse_args()
     print(build(options.wheel, options.output, website=options.website))
     for wheel in options.wheel if options.split else ():
@@ -34,7 +34,9 @@ def main():
         print(build([wheel], options.output, suffix, options.website))
 
 
-def build(wheels, output, suffix="", website=None):
+def build(
+    wheels: list[pathlib.Path], output: pathlib.Path, suffix: str = "", website: str | None = None
+) -> pathlib.Path:
     """Write mmdskin-<version><suffix>.zip into the folder `output` and return its path."""
     wheels = sorted(wheels, key=lambda wheel: wheel.name)
     version = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"][
@@ -58,7 +60,7 @@ def build(wheels, output, suffix="", website=None):
     return path
 
 
-def _sources(version, wheels, website):
+def _sources(version: str, wheels: list[pathlib.Path], website: str | None) -> dict[str, bytes]:
     sources = sorted([*HERE.rglob("*.py"), *HERE.rglob("*.po")])
     names = [path.relative_to(HERE).as_posix() for path in sources if path.name != "package.py"]
     texts = {
@@ -67,7 +69,7 @@ def _sources(version, wheels, website):
     }
     numbers = ", ".join(re.findall(r"\d+", version)[:3])
     _put(texts, "__init__.py", '"version": (0, 0, 0)', f'"version": ({numbers})')
-    _put(texts, "native.py", 'REQUIRED = "0.0.0"', f'REQUIRED = "{version}"')
+    _put(texts, "blender/native.py", 'REQUIRED = "0.0.0"', f'REQUIRED = "{version}"')
     lists = {
         "platforms": sorted({_platform(wheel) for wheel in wheels}),
         "wheels": [f"./wheels/{w.name}" for w in wheels],
@@ -87,22 +89,22 @@ def _sources(version, wheels, website):
     return {name: text.encode("utf-8") for name, text in texts.items()}
 
 
-def _put(texts, name, old, new):
+def _put(texts: dict[str, str], name: str, old: str, new: str) -> None:
     before, found, after = texts[name].partition(f"\n{old}" if name.endswith("toml") else old)
     if not found or old in after:
         sys.exit(f"{name} must hold {old!r} once")
     texts[name] = before + found.replace(old, new) + after
 
 
-def _platform(wheel):
-    """Blender's name of the platform of a wheel."""
+def _platform(wheel: pathlib.Path) -> str:
+    """Blender's name for the platform of a wheel."""
     tag = wheel.stem.rpartition("-")[2]
     system = "macos" if "macosx" in tag else "windows" if "win" in tag else "linux"
     machine = "arm64" if tag.endswith(("arm64", "aarch64")) else "x64"
     return f"{system}-{machine}"
 
 
-def _quoted(text):
+def _quoted(text: str) -> str:
     return f'"{text}"'
 
 

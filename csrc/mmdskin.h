@@ -2,8 +2,8 @@
 #ifndef MMDSKIN_H
 #define MMDSKIN_H
 
-/* mmdskin in C: reads models and motions of MMD, poses and skins them. All that a program needs
-   stands here; every other header of this tree is internal and may change.
+/* mmdskin for C: loads MMD models and motions, poses them, and skins meshes on the CPU. This is the
+   whole public API; all other headers are internal and may change.
 
        mmd_model *model = mmd_model_load(bytes, size, &err);
        mmd_motion *motion = mmd_motion_load(more_bytes, more_size, &err);
@@ -11,14 +11,22 @@
        mmd_poser *poser = mmd_poser_new(rig, motion, &err);   mmd_pose(poser, &pose_job, &err);
        mmd_mesh *mesh = mmd_mesh_of_model(model, &err);       mmd_skin(&skin_job, NULL, &err);
 
-   tests/c/example.c is a whole program. Functions that take an mmd_error return false or NULL
-   exactly when they have filled it; it may be NULL. What a function named ..._new, ..._load or
-   ..._of_model returns is the caller's, who frees it; freeing takes NULL. Arguments are borrowed
-   for the call unless it is said otherwise. Models, motions, rigs and meshes do not change once
-   they are made: any number of threads may use one. Nothing is printed and no state is global.
+   tests/c/example.c is a complete program. Physics (World, Simulation), skinning by OpenGL and
+   rendering are available from Python only. Rigid bodies and joints are loaded, but this API does
+   not simulate them.
 
-   Space is that of the files: left-handed, +Y up, angles in radians, 30 frames a second. Matrices
-   are row-major, for column vectors. docs/mmd-behaviour.md says what MMD does with all this. */
+   A function that takes an mmd_error returns false or NULL on failure and then fills it; the
+   pointer may be NULL. The caller owns what functions named ..._new, ..._load, ..._of_model,
+   ..._variant and ..._with_tangents return, and frees it; freeing NULL does nothing. Arguments are
+   borrowed for the duration of the call unless stated otherwise.
+
+   Models, motions, rigs and meshes never change once created, so any number of threads may share
+   one. There is no mutable global state, except the cached features of the CPU, and nothing is
+   printed.
+
+   Coordinates are those of the files: left-handed, +Y up. Angles are in radians, frames are at 30
+   per second. Matrices are row-major and multiply column vectors. docs/mmd-behaviour.md specifies
+   how MMD interprets the data. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +36,7 @@
 extern "C" {
 #endif
 
-/* Of this header, and of the code that was compiled. */
+/* The version of this header; the function returns that of the library. */
 #define MMDSKIN_VERSION "0.1.0"
 const char *mmd_version(void);
 
@@ -39,11 +47,12 @@ typedef enum mmd_error_code {
     MMD_E_ARGUMENT,
     MMD_E_FORMAT, /* a malformed file */
     MMD_E_MEMORY,
-    MMD_E_BACKEND /* cannot be used here */
+    MMD_E_BACKEND,    /* a kernel or device that is not available */
+    MMD_E_INTERRUPTED /* the caller wanted to stop */
 } mmd_error_code;
 
-/* The text names the thing and its limit: "vertex 812: bone 40 of 37". `offset` and `section`
-   ("bones[12]") are set for MMD_E_FORMAT only. */
+/* `text` names the item and its limit: "vertex 812: bone 40 of 37". Only MMD_E_FORMAT sets `offset`
+   (in bytes) and `section` ("bones[12]"). */
 typedef struct mmd_error {
     mmd_error_code code;
     size_t offset;
@@ -51,22 +60,22 @@ typedef struct mmd_error {
     char text[256];
 } mmd_error;
 
-/* UTF-8 of `size` bytes, followed by a NUL that is not counted. */
+/* UTF-8: `size` bytes and a terminating NUL that is not counted. */
 typedef struct mmd_text {
     const char *data;
     size_t size;
 } mmd_text;
 
-/* Internal: the memory of what begins with it. */
+/* Internal: owns the memory of the struct that begins with it. */
 typedef struct mmd_arena {
     struct mmd_arena_block *last;
 } mmd_arena;
 
 /* Models */
 
-/* The contents of a PMX file (PMD files are brought into the same shape), as plain data.
-   A loaded model is index-safe: every index is -1 or within its table, parents make no
-   circle, every number is finite. docs/mmd-behaviour.md#pmx */
+/* The contents of a PMX file as plain data; PMD files are converted to the same structs. A loaded
+   model is valid: every index is -1 or within its table, parents form no cycle, every number is
+   finite. docs/mmd-behaviour.md#pmx */
 
 typedef enum mmd_deform {
     MMD_BDEF1,
@@ -100,9 +109,10 @@ typedef struct mmd_ik_link {
 } mmd_ik_link;
 
 typedef struct mmd_ik {
-    int32_t target;
+    int32_t target;     /* the end effector */
     int32_t loop_count; /* as in the file */
-    float unit_angle;
+    float unit_angle;   /* radians: in one step, link k rotates by at most (k + 1) times this;
+                           0: no limit */
     size_t link_count;
     mmd_ik_link *links;
 } mmd_ik;
@@ -115,7 +125,7 @@ typedef struct mmd_bone {
     uint16_t flags; /* as in the file */
     int32_t tail_bone;
     float tail_offset[3];
-    int32_t append_source; /* meaningful when a flag APPEND_ROTATION or APPEND_TRANSLATION is set */
+    int32_t append_source; /* used when APPEND_ROTATION or APPEND_TRANSLATION is set */
     float append_ratio;
     float fixed_axis[3];
     float local_x[3], local_z[3];
@@ -138,15 +148,22 @@ typedef enum mmd_morph_kind {
     MMD_MORPH_KIND_COUNT
 } mmd_morph_kind;
 
-/* Offset i names the element indices[i] (morph, vertex, bone, material or rigid body by kind) and
-   has the numbers of its kind: 1 ratio (group, flip) · 3 x y z (vertex) · 7 translation, rotation
-   xyzw (bone) · 4 numbers (UV) · 29 op, diffuse 4, specular 3, specular power, ambient 3, edge
-   colour 4, edge size, texture 4, sphere 4, toon 4 (material; op 0 multiplies, 1 adds; index -1:
-   all materials) · 7 local, velocity 3, torque 3 (impulse). Offsets whose index points nowhere are
-   left out. */
+/* Offset i applies to element indices[i]: a morph, vertex, bone, material or rigid body, depending
+   on `kind`. `values` holds a row of numbers for each offset, by kind:
+
+       group, flip   1: ratio
+       vertex        3: x y z
+       bone          7: translation x y z, rotation x y z w
+       UV            4
+       material     29: operation (0 multiply, 1 add), diffuse 4, specular 3, specular power,
+                        ambient 3, edge color 4, edge size, texture 4, sphere 4, toon 4;
+                        index -1 means all materials
+       impulse       7: local (0 or 1), impulse 3 (PMX calls it velocity), torque 3
+
+   Loading drops offsets whose index is out of range. */
 typedef struct mmd_morph {
     mmd_text name, name_english;
-    uint8_t panel;
+    uint8_t panel; /* 0 reserved, 1 eyebrow, 2 eye, 3 mouth, 4 other */
     mmd_morph_kind kind;
     size_t offset_count;
     int32_t *indices;
@@ -178,7 +195,7 @@ typedef struct mmd_material {
     uint8_t sphere_mode; /* mmd_sphere_mode */
     bool shared_toon;
     int32_t toon;        /* 0-9 when shared, else a texture or -1 */
-    int32_t index_count; /* the counts of all materials together are at most 3 x triangle_count */
+    int32_t index_count; /* the sum over all materials is at most 3 x triangle_count */
 } mmd_material;
 
 typedef struct mmd_frame_element {
@@ -243,7 +260,7 @@ typedef struct mmd_model {
     mmd_text name, name_english, comment, comment_english;
 
     size_t vertex_count;
-    size_t additional_uv_count; /* 0-4 sets */
+    size_t additional_uv_count; /* n, 0 to 4 sets */
     float *positions;           /* (V,3) */
     float *normals;             /* (V,3) */
     float *uvs;                 /* (V,2) */
@@ -256,7 +273,7 @@ typedef struct mmd_model {
 
     size_t triangle_count, texture_count, material_count, bone_count, morph_count;
     size_t display_frame_count, rigid_body_count, joint_count, soft_body_count;
-    int32_t *triangles; /* (T,3), material after material */
+    int32_t *triangles; /* (T,3), grouped by material, clockwise seen from outside */
     mmd_text *textures;
     mmd_material *materials;
     mmd_bone *bones;
@@ -266,18 +283,18 @@ typedef struct mmd_model {
     mmd_joint *joints;
 } mmd_model;
 
-/* A PMX 2.0, PMX 2.1 or PMD file, told apart by content. Fails with MMD_E_FORMAT or MMD_E_MEMORY.
- */
+/* Loads a PMX 2.0, PMX 2.1 or PMD file, detected by content. Fails with MMD_E_FORMAT or
+   MMD_E_MEMORY. */
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err);
 void mmd_model_free(mmd_model *model);
 
 /* Motions */
 
-/* The contents of a VMD file, or of a VPD file as a motion of one frame (0), as plain data. A
-   loaded motion is sound: keys of a track ascend strictly by frame (of equal frames the last in the
-   file stays), numbers are finite, rotations are unit quaternions x y z w (of zero length in the
-   file: identity), interpolation bytes are 0-127. docs/mmd-behaviour.md#vmd and, of what the tracks
-   mean, docs/mmd-behaviour.md#sampling. Frames are 30 a second. */
+/* The contents of a VMD file as plain data, or of a VPD file as a motion with one frame, 0. A
+   loaded motion is valid: the keys of a track ascend strictly by frame (of equal frames the last in
+   the file is kept), numbers are finite, rotations are unit quaternions x y z w (zero length in the
+   file becomes identity), interpolation bytes are 0 to 127. See docs/mmd-behaviour.md#vmd for the
+   file and docs/mmd-behaviour.md#sampling for what the tracks mean. */
 
 typedef struct mmd_bone_track {
     mmd_text name;
@@ -286,8 +303,15 @@ typedef struct mmd_bone_track {
     float *translations;    /* (n,3) */
     float *rotations;       /* (n,4) */
     uint8_t *interpolation; /* (n,4,4): rows x, y, z, rotation, columns x1 y1 x2 y2 */
-    uint8_t *physics; /* (n,) 0: from this key to the next the bone's rigid bodies follow it */
+    uint8_t *physics; /* (n,) 0: from this key to the next, the bone's rigid bodies follow it */
+    uint8_t *stored;  /* (n,80) rotation and curves as a VMD has them, or NULL: see below */
 } mmd_bone_track;
+
+/* Files differ in bytes that mean the same: rotations that are not quite of unit length, and the
+   64 bytes of interpolation, which hold most curves more than once. `stored` keeps what was read,
+   so that writing a motion again changes nothing; NULL where it is what mmdskin writes. A key of
+   which the other arrays say something else is written from these. */
+enum { MMD_STORED_SIZE = 80 };
 
 typedef struct mmd_morph_track {
     mmd_text name;
@@ -299,7 +323,7 @@ typedef struct mmd_morph_track {
 typedef struct mmd_camera_track {
     size_t key_count;
     uint32_t *frames;
-    float *distances;
+    float *distances;       /* negative in front of the target */
     float *targets;         /* (n,3) */
     float *rotations;       /* (n,3) Euler angles, radians */
     uint8_t *interpolation; /* (n,6,4): x, y, z, rotation, distance, view angle; columns as above */
@@ -325,15 +349,15 @@ typedef struct mmd_property_track {
     size_t key_count;
     uint32_t *frames;
     uint8_t *visible; /* (n,) */
-    size_t ik_count;  /* different IK names in all keys */
+    size_t ik_count;  /* k, distinct IK names over all keys */
     mmd_text *ik_names;
-    uint8_t *ik_enabled; /* (n,k): 1 where a key does not list the name */
+    uint8_t *ik_enabled; /* (n,k); 1 where a key does not list the name */
 } mmd_property_track;
 
 typedef struct mmd_motion {
     mmd_arena arena; /* owns everything below */
     mmd_text name;
-    uint32_t first_frame, last_frame; /* over all tracks; 0, 0 when there is none */
+    uint32_t first_frame, last_frame; /* over all tracks; 0 and 0 without keys */
     size_t bone_track_count, morph_track_count;
     mmd_bone_track *bone_tracks; /* in order of first appearance, one per name */
     mmd_morph_track *morph_tracks;
@@ -343,48 +367,82 @@ typedef struct mmd_motion {
     mmd_property_track properties;
 } mmd_motion;
 
-/* A VMD or VPD file, told apart by content. Fails with MMD_E_FORMAT or MMD_E_MEMORY. */
+/* Loads a VMD or VPD file, detected by content. Fails with MMD_E_FORMAT or MMD_E_MEMORY. */
 mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err);
 
-/* A motion of these tracks, which it copies; what they own and the range of frames are not looked
-   at. Keys may come in any order; of equal frames the last stays, and tracks without keys are left
-   out. Rotations may have any length but zero. Pointers to translations, rotations, interpolation
-   and physics of bones may be NULL (zero, identity, straight lines, 1), so may the camera's
-   interpolation (straight lines) and perspective and the properties' visibility (1). Fails with
-   MMD_E_ARGUMENT, where two tracks have one name, too, or with MMD_E_MEMORY. */
+/* Creates a motion from tracks, which it copies; the members `arena`, `first_frame` and
+   `last_frame` of the argument are ignored. Keys may be in any order: they are sorted, of equal
+   frames the last is kept, and tracks without keys are dropped. Rotations may have any length but
+   zero. These may be NULL: translations (zero), rotations (identity), interpolation (linear),
+   physics (1) and `stored` of a bone track; interpolation (linear) and perspective (1) of the
+   camera; visible (1) of the properties. Fails with MMD_E_ARGUMENT, also if two tracks have the
+   same name, or with MMD_E_MEMORY. */
 mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err);
 
-/* A motion as a VMD: the size of the file, and its bytes. Names are written in cp932; they have
-   room for 15 bytes (the motion's own for 20), and with `truncate` the characters that do not fit
-   are left out. Fails with MMD_E_ARGUMENT for what a VMD cannot hold, or with MMD_E_MEMORY; the
-   bytes mean nothing then. */
+/* MMD loads a file onto a model or onto its camera, not onto both. */
+typedef enum mmd_motion_part {
+    MMD_PART_ALL,
+    MMD_PART_MODEL, /* bones, morphs, properties */
+    MMD_PART_CAMERA /* camera, light, shadow */
+} mmd_motion_part;
+
+/* The name by which MMD knows the files of cameras and lights, in UTF-8. */
+#define MMD_CAMERA_NAME "\xE3\x82\xAB\xE3\x83\xA1\xE3\x83\xA9\xE3\x83\xBB\xE7\x85\xA7\xE6\x98\x8E"
+
+/* The tracks of one part, which stay the motion's: not for mmd_motion_free(). The name of the
+   camera part begins with MMD_CAMERA_NAME. */
+mmd_motion mmd_motion_select(const mmd_motion *motion, mmd_motion_part part);
+
+/* Writes a motion as a VMD file: its size, and its bytes into memory of that size. Names are
+   encoded in cp932, at most 15 bytes each; `cut_names` cuts longer ones there, as MMD does, and
+   writes "?" for characters that cp932 lacks. The motion's own name is cut at 20 bytes. Fails with
+   MMD_E_ARGUMENT for what a VMD cannot store, or with MMD_E_MEMORY; the bytes are undefined then.
+ */
 size_t mmd_vmd_size(const mmd_motion *motion);
-bool mmd_vmd_write(const mmd_motion *motion, bool truncate, uint8_t *bytes, mmd_error *err);
+bool mmd_vmd_write(const mmd_motion *motion, bool cut_names, uint8_t *bytes, mmd_error *err);
 
 void mmd_motion_free(mmd_motion *motion);
 
-/* The place of a camera, which sees `target` in the middle of its picture with `up` upward. */
+/* A camera that looks from `position` at `target`, the center of its picture. */
 typedef struct mmd_camera {
     double position[3], target[3], up[3];
     double fov; /* vertical, degrees */
 } mmd_camera;
 
-/* The camera at a frame, by MMD's curves: keys on neighbouring frames are a cut. Without keys MMD's
-   own, 45 units before (0, 10, 0). A key without perspective is taken as one with it. */
+/* Samples the camera at a frame along MMD's interpolation curves; keys on consecutive frames are a
+   cut. Without keys it is MMD's default camera, 45 units in front of (0, 10, 0). Keys without
+   perspective are treated as if they had it. */
 void mmd_camera_at(const mmd_camera_track *track, double frame, mmd_camera *out);
+
+/* The light: its color (sRGB) and the direction in which it shines, of any length. */
+typedef struct mmd_light {
+    double color[3], direction[3];
+} mmd_light;
+
+/* Self-shadowing: 0 off, 1 or 2 MMD's modes; the distance as in the file. */
+typedef struct mmd_shadow {
+    uint8_t mode;
+    double distance;
+} mmd_shadow;
+
+/* Samples the light and self-shadowing at a frame: colors, directions and distances change linearly
+   from key to key, modes at keys; keys on consecutive frames are a cut. Without keys the light is
+   MMD's default, (154,154,154)/255 along (-0.5, -1, 0.5), and self-shadowing is off. */
+void mmd_light_at(const mmd_light_track *track, double frame, mmd_light *out);
+void mmd_shadow_at(const mmd_shadow_track *track, double frame, mmd_shadow *out);
 
 /* Poses */
 
-/* What posing needs of a model, which must outlive it: evaluation order, IK solvers. Fails only
-   with MMD_E_MEMORY. */
+/* A model prepared for posing: evaluation order and IK solvers. The model must outlive it. Fails
+   only with MMD_E_MEMORY. */
 typedef struct mmd_rig mmd_rig;
 
 mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err);
 void mmd_rig_free(mmd_rig *rig);
 
-/* Poses one model by one motion (NULL: by local values): what they have to do with each other, and
-   all memory that a frame takes. One thread at a time may use it; rig and motion must outlive it.
-   Fails only with MMD_E_MEMORY. */
+/* Poses one model by one motion, or by local values if the motion is NULL. Holds the binding of the
+   two and the memory of a frame. Only one thread at a time may use it. Rig and motion must outlive
+   it. Fails only with MMD_E_MEMORY. */
 typedef struct mmd_poser mmd_poser;
 
 mmd_poser *mmd_poser_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error *err);
@@ -392,34 +450,35 @@ void mmd_poser_free(mmd_poser *poser);
 
 typedef struct mmd_pose_job {
     size_t frame_count;
-    bool ik; /* whether solvers run; those that the motion switches off do not */
+    bool ik; /* run IK, except for solvers that the motion switches off */
 
     /* With a motion: (frame_count,) frames in any order. */
     const double *frames;
 
-    /* Without: local values, of one frame for all or of frame_count. NULL: at rest, sliders at
-       zero. Rotations may have any length but zero. */
+    /* Without a motion: local values. Each has one frame, which serves all, or frame_count. NULL
+       means rest pose, or zero. Rotations may have any length but zero. */
     const float *translations;  /* (translation_frames,B,3) */
     const float *rotations;     /* (rotation_frames,B,4) x y z w */
-    const float *given_sliders; /* (slider_frames,M) */
-    const uint8_t *ik_bones;    /* (ik_frames,B) 1: the IK of this bone runs; NULL: of all */
-    size_t translation_frames, rotation_frames, slider_frames, ik_frames;
+    const float *morph_weights; /* (morph_weight_frames,M) */
+    const uint8_t *ik_bones;    /* (ik_frames,B) 1: run the IK of this bone; NULL: of all */
+    size_t translation_frames, rotation_frames, morph_weight_frames, ik_frames;
 
-    float *matrices; /* (frame_count,B,4,4) skinning matrices, row-major */
-    float *sliders;  /* (frame_count,M) as the motion or the caller has them */
+    /* Outputs. */
+    float *out_matrices;      /* (frame_count,B,4,4) skinning matrices, row-major */
+    float *out_morph_weights; /* (frame_count,M) from the motion, or the caller's */
 } mmd_pose_job;
 
-/* Checks the job and fills its outputs. A frame depends on nothing that earlier ones left. Nothing
-   is written when it fails: MMD_E_ARGUMENT, for numbers that are not finite, rotations without a
-   length, counts of frames that do not fit. */
+/* Checks the job, then fills its outputs. No frame depends on another one. Fails with
+   MMD_E_ARGUMENT for numbers that are not finite, rotations of zero length and frame counts that do
+   not match; nothing is written then. */
 bool mmd_pose(mmd_poser *poser, const mmd_pose_job *job, mmd_error *err);
 
 /* Skinning */
 
-/* Vertices with influences and morphs, checked once. */
+/* Vertices with influences and vertex morphs, checked when it is created. */
 typedef struct mmd_mesh mmd_mesh;
 
-/* Skinning input without a file. */
+/* Skinning input that does not come from a model file. */
 typedef struct mmd_mesh_desc {
     size_t vertex_count;
     const float *positions; /* (V,3) */
@@ -439,67 +498,73 @@ typedef struct mmd_mesh_desc {
    MMD_E_MEMORY. */
 mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err);
 
-/* Of a model as it was loaded, which the mesh may outlive. Fails only with MMD_E_MEMORY. */
+/* Creates the mesh of a loaded model. The model may be freed before it. Fails only with
+   MMD_E_MEMORY. */
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err);
 void mmd_mesh_free(mmd_mesh *mesh);
 
 typedef enum mmd_method {
-    MMD_METHOD_MMD, /* each vertex by its own kind */
+    MMD_METHOD_MMD, /* each vertex by its own deform type */
     MMD_METHOD_LINEAR,
     MMD_METHOD_DUAL_QUATERNION,
-    MMD_METHOD_BULGE_FREE, /* these, of docs/methods.md, want a mesh of mmd_mesh_variant() */
+    MMD_METHOD_BULGE_FREE, /* these need mmd_mesh_variant(); see docs/methods.md */
     MMD_METHOD_BULGE_COMPENSATED,
     MMD_METHOD_CENTERS_OF_ROTATION
 } mmd_method;
 
 typedef enum mmd_sdef_blend { MMD_SDEF_NLERP, MMD_SDEF_SLERP } mmd_sdef_blend;
 
-/* What the methods against bulges and tangents need beside a mesh; NULL where it is not known. */
+/* Input of mmd_mesh_variant() and mmd_mesh_with_tangents(); NULL where not available. */
 typedef struct mmd_mesh_extras {
     const int32_t *triangles; /* (T,3) */
     size_t triangle_count;
     const float *uvs;       /* (V,2) texture coordinates */
-    const float *centers;   /* (V,3): used as they are, instead of triangles */
-    const float *segments;  /* (B,2,3): head and tail at rest, equal where a bone has none */
-    const int32_t *parents; /* (B,), -1: none */
+    const float *centers;   /* (V,3) centers of rotation, used instead of triangles */
+    const float *segments;  /* (B,2,3) head and tail at rest, equal where a bone has none */
+    const int32_t *parents; /* (B,) -1: none */
     size_t segment_count, parent_count; /* each the number of bones */
+    /* Asked every few milliseconds while centers are computed: true ends that with
+       MMD_E_INTERRUPTED. NULL: never. */
+    bool (*interrupted)(void *arg);
+    void *interrupted_arg;
 } mmd_mesh_extras;
 
-/* (B,2,3): the segments of a model's bones. Fails only with MMD_E_MEMORY. */
+/* Computes the segments (B,2,3) of a model's bones. Fails only with MMD_E_MEMORY. */
 bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err);
 
-/* The mesh laid out for one of these methods, which the base must outlive. Fails with
-   MMD_E_ARGUMENT where the extras lack what the method needs, where numbers are not finite or
-   indices are outside of their tables, or with MMD_E_MEMORY. */
+/* Creates the variant of a mesh that one of these methods skins. The base must outlive it. Fails
+   with MMD_E_ARGUMENT if the extras lack what the method needs, numbers are not finite or indices
+   are out of range, with MMD_E_MEMORY or MMD_E_INTERRUPTED. */
 mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_mesh_extras *extras,
                            mmd_error *err);
 
-/* The mesh, or a variant of one, with tangents (x y z and handedness) made of triangles and uvs, by
-   docs/methods.md#tangents; the base must outlive it. Fails with MMD_E_ARGUMENT where no triangle
-   has an area of texture, or with MMD_E_MEMORY. */
+/* Creates a copy of a mesh or variant with tangents (x y z, handedness) computed from triangles and
+   uvs; see docs/methods.md#tangents. The base must outlive it. Fails with MMD_E_ARGUMENT if no
+   triangle has an area in texture space, or with MMD_E_MEMORY. */
 mmd_mesh *mmd_mesh_with_tangents(const mmd_mesh *base, const mmd_mesh_extras *extras,
                                  mmd_error *err);
 
-/* Frames of one mesh. Of matrices the last row is not used.
-   A single frame of matrices or of sliders serves all frames. Outputs are (F,V,3), tangents
-   (F,V,tangent_width); normals and tangents may be NULL. Nothing may overlap. */
+/* Frames of one mesh. A single frame of matrices or of morph weights serves all frames. The last
+   row of matrices is ignored. The outputs positions and normals are (frame_count,V,3), tangents
+   (frame_count,V,tangent_width); normals and tangents may be NULL. No arrays may overlap. */
 typedef struct mmd_skin_job {
     const mmd_mesh *mesh;
     size_t frame_count;
     size_t bone_count;
-    const float *matrices; /* (matrix_frames,B,4,4) */
-    size_t matrix_frames;  /* 1 or frame_count */
-    const float *sliders;  /* (slider_frames,M), or NULL: all zero */
-    size_t slider_frames;
+    const float *matrices;      /* (matrix_frames,B,4,4) */
+    size_t matrix_frames;       /* 1 or frame_count */
+    const float *morph_weights; /* (morph_weight_frames,M), or NULL: all zero */
+    size_t morph_weight_frames;
     mmd_method method;
     mmd_sdef_blend sdef_blend;
-    float correction; /* of BULGE_FREE and BULGE_COMPENSATED, 0 to 1 */
+    float correction; /* strength of BULGE_FREE and BULGE_COMPENSATED, 0 to 1 */
     float *positions, *normals, *tangents;
 } mmd_skin_job;
 
-/* Checks the job and runs it on the calling thread. `kernel`: "scalar", "sse2", "avx2", "avx512",
-   "neon"; NULL: the best one here. Nothing is written when it fails: MMD_E_ARGUMENT, MMD_E_MEMORY,
-   MMD_E_BACKEND for a kernel that is not known or not supported here. */
+/* Checks the job, then runs it on the calling thread. `kernel` is "scalar", "sse2", "avx2",
+   "avx512" or "neon"; NULL selects the fastest one that this CPU supports. Fails with
+   MMD_E_ARGUMENT, MMD_E_MEMORY, or MMD_E_BACKEND for a kernel that is unknown or unsupported;
+   nothing is written then. */
 bool mmd_skin(const mmd_skin_job *job, const char *kernel, mmd_error *err);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The deformed mesh of an MMD model, as MMD computes it; docstrings are in the module."""
+"""Type stubs of mmdskin; the docstrings are in the module."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,12 @@ _Color = tuple[float, float, float, float]
 _Target = str | os.PathLike[str] | os.PathLike[bytes] | BinaryIO
 _Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes]
 
-# What Motion.from_tracks takes: the tracks below, or plain tuples like them.
+# Arguments of Motion.from_tracks: the tracks below, or plain tuples of the same values.
 _Optional = ArrayLike | None
 _BoneKeys = (
     tuple[str, ArrayLike, _Optional, _Optional, _Optional]
     | tuple[str, ArrayLike, _Optional, _Optional, _Optional, _Optional]
+    | tuple[str, ArrayLike, _Optional, _Optional, _Optional, _Optional, _Optional]
 )
 _CameraKeys = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, _Optional, ArrayLike, _Optional]
 _PropertyKeys = tuple[ArrayLike, _Optional, Sequence[str], ArrayLike]
@@ -161,6 +162,14 @@ class Camera(NamedTuple):
     up: ArrayLike
     fov: ArrayLike
 
+class Light(NamedTuple):
+    color: NDArray[np.float32]
+    direction: NDArray[np.float32]
+
+class Shadow(NamedTuple):
+    mode: NDArray[np.uint8]
+    distance: NDArray[np.float32]
+
 class Physics(NamedTuple):
     gravity: ArrayLike = (0.0, -98.0, 0.0)
     hz: float = 60.0
@@ -179,6 +188,7 @@ class BoneTrack(NamedTuple):
     rotations: NDArray[np.float32]
     interpolation: NDArray[np.uint8]
     physics: NDArray[np.bool_] | None = None
+    stored: NDArray[np.uint8] | None = None
 
 class MorphTrack(NamedTuple):
     name: str
@@ -214,6 +224,11 @@ class Unmatched(NamedTuple):
     bones: tuple[str, ...]
     morphs: tuple[str, ...]
     ik: tuple[str, ...]
+
+class FitReport(NamedTuple):
+    keys: int
+    worst: float
+    notes: tuple[tuple[str, str], ...]
 
 class Backend(NamedTuple):
     name: Literal["gl", "cpu"]
@@ -283,6 +298,9 @@ class Model:
         threads: int | None = None,
         physics: Physics | bool | None = None,
     ) -> Pose: ...
+    def locals_of(
+        self, pose: Pose | ArrayLike, /
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
     @overload
     def pose_from(
         self,
@@ -305,6 +323,7 @@ class Model:
     ) -> Pose: ...
     def uvs_at(self, morph_weights: ArrayLike, channel: int = 0) -> NDArray[np.float32]: ...
     def materials_at(self, morph_weights: ArrayLike, /) -> tuple[Material, ...]: ...
+    def texture_factors_at(self, morph_weights: ArrayLike, /) -> NDArray[np.float32]: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
 @final
@@ -318,7 +337,47 @@ class Motion:
         light: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
         shadow: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
         properties: _PropertyKeys | None = None,
-        name: str = "",
+        name: str = ...,
+    ) -> Motion: ...
+    @classmethod
+    def from_poses(
+        cls,
+        model: Model,
+        pose: Pose | ArrayLike,
+        *,
+        frames: ArrayLike | None = None,
+        tolerance: float = 0.02,
+        physics_tolerance: float = 0.1,
+        ik: Literal["off", "both"] = "off",
+        physics: Literal["leave", "keys"] = "leave",
+        like: Motion | None = None,
+        threads: int | None = None,
+    ) -> tuple[Motion, FitReport]: ...
+    @classmethod
+    def from_locals(
+        cls,
+        model: Model,
+        translations: ArrayLike | Mapping[str, tuple[ArrayLike | None, ArrayLike | None]] | None,
+        rotations: ArrayLike | None = None,
+        morph_weights: ArrayLike | None = None,
+        *,
+        frames: ArrayLike | None = None,
+        tolerance: float = 0.02,
+        physics_tolerance: float = 0.1,
+        ik: Literal["as_keyed", "off", "both"] = "as_keyed",
+        physics: Literal["leave", "keys"] = "leave",
+        like: Motion | None = None,
+        threads: int | None = None,
+    ) -> tuple[Motion, FitReport]: ...
+    @classmethod
+    def from_camera(
+        cls,
+        camera: Camera,
+        frames: ArrayLike | None = None,
+        *,
+        tolerance: float = 0.02,
+        degrees: float = 0.05,
+        cuts: ArrayLike = (),
     ) -> Motion: ...
     @property
     def name(self) -> str: ...
@@ -337,8 +396,18 @@ class Motion:
     @property
     def properties(self) -> PropertyTrack: ...
     def camera_at(self, frames: ArrayLike, /) -> Camera: ...
+    def light_at(self, frames: ArrayLike, /) -> Light: ...
+    def shadow_at(self, frames: ArrayLike, /) -> Shadow: ...
     def unmatched(self, model: Model, /) -> Unmatched: ...
-    def save(self, path: _Target, *, truncate: bool = False) -> None: ...
+    def save(
+        self,
+        path: _Target,
+        *,
+        part: Literal["all", "model", "camera"] | None = None,
+        names: Literal["error", "cut"] = "error",
+        frame: float | None = None,
+        model: Model | None = None,
+    ) -> None: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
 @final
@@ -373,7 +442,7 @@ class World:
         gravity: ArrayLike = (0, -98, 0),
         hz: float = 60,
         iterations: int = 10,
-        ground: bool = True,
+        ground: bool | float = True,
         contacts: bool = True,
         damping_extra: bool = True,
         joined_collide: bool = True,
@@ -385,6 +454,9 @@ class World:
     def state(self, state: ArrayLike, /) -> None: ...
     @property
     def points(self) -> NDArray[np.float64]: ...
+    @property
+    def strain(self) -> NDArray[np.float64]: ...
+    def push(self, body: int, impulse: ArrayLike, torque: ArrayLike = (0, 0, 0)) -> None: ...
     def step(self, places: ArrayLike | None = None) -> None: ...
 
 @final
@@ -452,7 +524,7 @@ def skin(
 ) -> Skinned: ...
 def render(
     mesh: Model | Mesh,
-    skinned: Skinned,
+    skinned: Skinned | Pose,
     *,
     size: tuple[int, int] = (512, 512),
     camera: Camera | None = None,
@@ -465,6 +537,14 @@ def render(
     textures: dict[int, NDArray[np.uint8]] | None = None,
     samples: int = 1,
     backend: Literal["auto", "gl"] = "auto",
+    look: Literal["lambert", "mmd"] = "lambert",
+    light_color: ArrayLike | None = None,
+    factors: ArrayLike | None = None,
+    toons: ArrayLike | None = None,
+    additional_uvs: ArrayLike | None = None,
+    ground_shadow: ArrayLike | bool | None = None,
+    self_shadow: bool = False,
 ) -> Rendered: ...
+def toons() -> NDArray[np.uint8]: ...
 def backends() -> tuple[Backend, ...]: ...
 def shutdown() -> None: ...

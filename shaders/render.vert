@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
-// A corner of a triangle, or of the swollen hull behind which its edge shows.
+// A vertex of the mesh, or of the inverted hull (the mesh extruded along its normals) that draws the outlines.
 
-in vec4 position; // as the view sees it: right, up, ahead, 1
+in vec4 position; // in view space: right, up, forward, 1
 in vec3 normal;
 in vec2 uv;
 in float edge_scale;
 
-uniform vec2 reach;    // of the picture's right and upper border, a unit ahead
-uniform float nearest; // what is less far ahead is cut off
+uniform vec2 half_extent; // half the image's width and height at distance 1
+uniform float near_plane;
 
 #if PASS == EDGE
-uniform mat3 view;       // rows: right, up, ahead
-uniform float edge_size; // a unit ahead
-out float ahead;
+uniform mat3 view_rotation; // rows: right, up, forward
+uniform float edge_size;    // at distance 1
+out float depth;
 #else
-out vec3 given_normal;
-out vec2 given_uv;
+out vec3 surface_normal;
+out vec2 surface_uv;
 #endif
 
 void main()
 {
     vec3 p = position.xyz;
 #if PASS == EDGE
-    vec3 out_of = scaled(normal);
-    float square = dot(out_of, out_of);
+    vec3 n = rescale(normal);
+    float square = dot(n, n);
     if (square > 0.0)
-        p += view * out_of * (inversesqrt(square) * edge_size * edge_scale * max(p.z, 0.0));
-    ahead = p.z;
+        p += view_rotation * n * (inversesqrt(square) * edge_size * edge_scale * max(p.z, 0.0));
+    depth = p.z;
 #else
-    given_normal = normal;
-    given_uv = uv;
+    surface_normal = normal;
+    surface_uv = uv;
 #endif
-    // The first row of the picture is its upper one. Depth is the fragment's own affair.
-    gl_Position = vec4(p.x / reach.x, -p.y / reach.y, p.z - 2.0 * nearest, p.z);
+    // The first row of the image is its upper one. The fragment shader writes the depth.
+    gl_Position = vec4(p.x / half_extent.x, -p.y / half_extent.y, p.z - 2.0 * near_plane, p.z);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A pixel of the finished picture: the mean of its samples before the background, as sRGB with straight alpha.
+// A pixel of the image: the mean of its samples over the background, as sRGB with straight alpha. RESOLVE takes linear
+// colors, RESOLVE_SRGB those of the look of MMD, which are sRGB numbers.
 
-uniform sampler2D drawn; // linear, times alpha
-uniform int samples;     // so many rows of so many
-uniform vec4 background; // linear
+uniform sampler2D color_samples; // premultiplied
+uniform int samples;             // samples x samples per pixel
+uniform vec4 background;
 
 layout(location = 0) out vec4 out_color;
 
@@ -19,9 +20,13 @@ void main()
     vec4 sum = vec4(0.0);
     for (int y = 0; y < samples; y++)
         for (int x = 0; x < samples; x++)
-            sum += texelFetch(drawn, first + ivec2(x, y), 0);
+            sum += texelFetch(color_samples, first + ivec2(x, y), 0);
     sum /= float(samples * samples);
-    float behind = background.a * (1.0 - sum.a), alpha = sum.a + behind;
-    vec3 color = sum.rgb + background.rgb * behind;
-    out_color = vec4(to_srgb(alpha > 0.0 ? min(color / alpha, 1.0) : background.rgb), alpha);
+    float background_alpha = background.a * (1.0 - sum.a), alpha = sum.a + background_alpha;
+    vec3 color = sum.rgb + background.rgb * background_alpha;
+    color = alpha > 0.0 ? min(color / alpha, 1.0) : background.rgb;
+#if PASS == RESOLVE
+    color = to_srgb(color);
+#endif
+    out_color = vec4(color, alpha);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A triangle that covers the picture.
+// A triangle that covers the image.
 
 void main()
 {

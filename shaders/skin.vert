@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: MIT
-// One vertex in FRAMES frames that follow each other (the instance): software takes longer to write outputs than to work
-// them out, and fewer but larger ones are cheaper. Inputs are those of mmd_vertex; gl_mesh.h gives them their places.
+// Skins a vertex in FRAMES consecutive frames, one instance: software renderers take longer to write outputs than to compute
+// them, and few large outputs are cheaper. The attributes are members of mmd_vertex; gl_program.h has their locations.
 
 in vec3 position;
 in vec3 normal;
 in vec4 tangent;
-in vec3 c, c0; // what they and the factor mean, the kind says
+in vec3 c, c0; // these and the factor mean what mesh.h says for the kind
 in float factor;
 in vec4 weights;
 in ivec4 bone_indices;
 in int pivot;
-in ivec2 morph_range; // of the vertex in `morph_offsets`: first, end
+in ivec2 morph_range; // of the vertex in morph_offsets: first and end
 
 uniform int last_frame;
-uniform int bone_stride;  // texels from one frame's bones to the next
-uniform int morph_stride; // the same for weights
-uniform float correction; // 0 to 1, of BULGE_FREE and COMPENSATED
+uniform int bone_stride;  // texels per frame of bones
+uniform int morph_stride; // texels per frame of morph_weights
+uniform float correction; // 0 to 1, for BULGE_FREE and COMPENSATED
 uniform isamplerBuffer morph_offsets; // bits of x y z; index of the morph's weight
 uniform samplerBuffer morph_weights;
-uniform int most_offsets; // of any vertex: software renderers run lanes without a vertex, whose range is anything
+uniform int max_offsets; // of any vertex, as software renderers also run lanes without a vertex, with any range
 
-// A vector of each frame, one after the other in memory.
+// The vectors of all frames, adjacent in memory.
 #if FRAMES == 1
-#define THREES vec3
-#define FOURS vec4
-#define JOIN(vectors) vectors[0]
+#define FRAMES_VEC3 vec3
+#define FRAMES_VEC4 vec4
+#define PACK(vectors) vectors[0]
 #else
-#define THREES mat3x4
-#define FOURS mat4
-#define JOIN(vectors) vectors[0], vectors[1], vectors[2], vectors[3]
+#define FRAMES_VEC3 mat3x4
+#define FRAMES_VEC4 mat4
+#define PACK(vectors) vectors[0], vectors[1], vectors[2], vectors[3]
 #endif
 
-out THREES out_position;
+out FRAMES_VEC3 out_position;
 #if NORMALS
-out THREES out_normal;
+out FRAMES_VEC3 out_normal;
 #endif
 #if TANGENTS == 3
-out THREES out_tangent;
+out FRAMES_VEC3 out_tangent;
 #elif TANGENTS == 4
-out FOURS out_tangent;
+out FRAMES_VEC4 out_tangent;
 #endif
 
 vec3 morph_positions(int frame)
@@ -46,7 +46,7 @@ vec3 morph_positions(int frame)
     vec3 p = position;
 #if MORPHED
     int weights = frame * morph_stride;
-    int count = min(morph_range.y - morph_range.x, most_offsets);
+    int count = min(morph_range.y - morph_range.x, max_offsets);
     for (int i = 0; i < count; i++) {
         ivec4 offset = texelFetch(morph_offsets, morph_range.x + i);
         p += texelFetch(morph_weights, weights + offset.w).x * intBitsToFloat(offset.xyz);
@@ -70,7 +70,7 @@ void skin(int frame, out vec3 p, out vec3 n, out vec3 t)
     t = apply(m, vec4(t, 0.0));
 #else
     vec3 target;
-    bool exists; // else linear
+    bool exists; // else the vertex is skinned linearly
 #if KIND == SDEF
     vec4 q = blend_sdef(bone, weights, c, c0, m, target, exists);
     vec3 arm = p - c;
@@ -81,15 +81,15 @@ void skin(int frame, out vec3 p, out vec3 n, out vec3 t)
     target = apply(m, vec4(c, 1.0));
     arm -= c;
 #elif KIND == COMPENSATED
-    target += correction * factor * outward(c, c0, bone_rotation(bone.x), bone_rotation(bone.y));
+    target += correction * factor * bulge_offset(c, c0, fetch_rotation(bone.x), fetch_rotation(bone.y));
 #endif
 #endif
     float scale = rotation_scale(q);
-    vec3 turned = target + rotate(q, scale, arm);
+    vec3 rotated = target + rotate(q, scale, arm);
 #if KIND == BULGE_FREE
-    turned = pull_to_segment(c, c0, bone.x, correction * factor, p, turned);
+    rotated = correct_bulge(c, c0, bone.x, correction * factor, p, rotated);
 #endif
-    p = exists ? turned : apply(m, vec4(p, 1.0));
+    p = exists ? rotated : apply(m, vec4(p, 1.0));
     n = exists ? rotate(q, scale, n) : linear_normal(m, n);
     t = exists ? rotate(q, scale, t) : apply(m, vec4(t, 0.0));
 #endif
@@ -98,8 +98,10 @@ void skin(int frame, out vec3 p, out vec3 n, out vec3 t)
 #if TANGENTS
     t = orthogonal_tangent(t, n, tangent.xyz);
 #endif
-    if (wants_precise_normal)
-        n = t = vec3(MARK);
+#if !APPROXIMATE
+    if (needs_precise_normal)
+        n = t = vec3(IMPRECISE);
+#endif
 }
 
 void main()
@@ -107,16 +109,16 @@ void main()
     vec3 p[FRAMES], n[FRAMES], t[FRAMES];
     for (int i = 0; i < FRAMES; i++)
         skin(min(gl_InstanceID * FRAMES + i, last_frame), p[i], n[i], t[i]);
-    out_position = THREES(JOIN(p));
+    out_position = FRAMES_VEC3(PACK(p));
 #if NORMALS
-    out_normal = THREES(JOIN(n));
+    out_normal = FRAMES_VEC3(PACK(n));
 #endif
 #if TANGENTS == 3
-    out_tangent = THREES(JOIN(t));
+    out_tangent = FRAMES_VEC3(PACK(t));
 #elif TANGENTS == 4
     vec4 signed_t[FRAMES];
     for (int i = 0; i < FRAMES; i++)
         signed_t[i] = vec4(t[i], tangent.w);
-    out_tangent = FOURS(JOIN(signed_t));
+    out_tangent = FRAMES_VEC4(PACK(signed_t));
 #endif
 }

@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""Where tests find the shared models, and the backends that one test body runs over.
+"""Models for the tests, and the backends that one test body runs over.
 
 A test that asks for `kernel`, `backend` or `model_path` runs once for each of them.
 """
 
-import os
-from pathlib import Path
-
 import pytest
+from files import locations
 
-ROOT = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("MMDSKIN_SHARED", ROOT.parent / "shared"))
+ROOT = locations.ROOT
 CPU_KERNELS = ["scalar", "sse2", "avx2", "avx512", "neon"]
 
 
-def model_paths():
-    """Every real PMX file at hand, the small fixtures included."""
-    return sorted(SHARED.glob("models/**/*.pmx"))
+def published_file(name):
+    """The path of a published model or motion; without it the test is skipped."""
+    path = locations.find(name)
+    if path is None:
+        pytest.skip(locations.not_shipped(name))
+    return path
+
+
+def recorded_file(name):
+    """The path of numbers below the reference folder; without them the test is skipped."""
+    for folder in (locations.REFERENCE, locations.SHARED / "reference"):
+        if (folder / name).is_file():
+            return folder / name
+    return pytest.skip(f"{name} was recorded from a model that may not be shipped")
 
 
 def cpu_kernels():
@@ -50,16 +58,9 @@ def pytest_generate_tests(metafunc):
     if "backend" in names:
         metafunc.parametrize("backend", [*cpu_kernels(), "gl"], indirect=True, scope="session")
     if "model_path" in names:
-        paths = model_paths() or [None]
-        ids = [path.stem if path else "none" for path in paths]
-        metafunc.parametrize("model_path", paths, ids=ids, indirect=True, scope="session")
-
-
-@pytest.fixture(scope="session")
-def shared():
-    if not SHARED.is_dir():
-        pytest.skip(f"the shared test models are not at {SHARED}")
-    return SHARED
+        paths = locations.at_hand("pmx")
+        ids = [path.stem for path in paths]
+        metafunc.parametrize("model_path", paths, ids=ids, scope="session")
 
 
 @pytest.fixture(scope="session")
@@ -78,10 +79,3 @@ def gl():
 @pytest.fixture(scope="session")
 def backend(request):
     return request.getfixturevalue("gl") if request.param == "gl" else request.param
-
-
-@pytest.fixture(scope="session")
-def model_path(request):
-    if request.param is None:
-        pytest.skip(f"the shared test models are not at {SHARED}")
-    return request.param

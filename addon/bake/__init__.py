@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake MMD Skin: the deformation of a pose or of many, kept where every exporter finds it.
+"""Bake MMD Skin: store the deformation of one or many frames in shape keys or caches.
 
-`operators` are what users call; `job` takes poses from `sources`, frame after frame, hands them to
-targets (`shape_keys`, `mesh_cache`, `corrective`) and notes in `record` what Clear Bake needs.
+`operators` has the operators; `job` takes poses from `sources` frame by frame and passes them to the
+targets (`shape_keys`, `mesh_cache`, `corrective`). `record` stores what Clear Bake needs.
 """
 
 from . import operators

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Shape key values over time."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import bpy
 import numpy as np
 
-from .. import actions
+from ..blender import actions, fcurves
 
 
-def add_pulses(keys, names, frames, places):
-    """Key the values of shape keys: each is 1 at its own frame and 0 at all others, linear between.
+def add_pulses(
+    keys: bpy.types.Key,
+    names: list[str],
+    frames: Sequence[float] | np.ndarray,
+    places: Sequence[int],
+) -> dict[str, Any]:
+    """Key the values of shape keys: each is 1 at its own frame, 0 at all others, linear in between.
 
-    `names` are keys of the datablock, `frames` all frames in order, and `places` says which of
-    them each key has. Returns what `remove_curves` needs, JSON-like.
+    `names` are keys of the datablock, `frames` all frames in order, and `places` the index of
+    each key's frame. Returns what `remove_curves` needs, JSON-like.
     """
     holder, state = actions.channels(keys)
     paths = [actions.value_path(name) for name in names]
@@ -20,17 +29,17 @@ def add_pulses(keys, names, frames, places):
         first, last = max(place - 1, 0), min(place + 1, len(frames) - 1)
         values = np.zeros(last - first + 1, np.float32)
         values[place - first] = 1
-        actions.write(actions.new_curve(holder, path), times[first : last + 1], values)
+        fcurves.write(actions.new_curve(holder, path), times[first : last + 1], values)
     return state
 
 
-def remove_curves(keys, names, state):
-    """Take the curves of the named keys away again, and what was made to hold them."""
-    actions.take_back(keys, map(actions.value_path, names), state)
+def remove_curves(keys: bpy.types.Key, names: list[str], state: dict[str, Any]) -> None:
+    """Remove the curves of the named keys, and the action that was created for them."""
+    actions.remove_curves(keys, map(actions.value_path, names), state)
 
 
-def is_animated(keys, names):
-    """Whether any of the named keys has a value that changes by itself."""
+def is_animated(keys: bpy.types.Key, names: list[str]) -> bool:
+    """Whether any of the named keys has an animated value."""
     data = keys.animation_data if keys else None
     if data is None:
         return False

@@ -1,30 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shape keys that add to the armature modifier what its linear blend lacks.
+"""Shape keys that correct the linear blend of the Armature modifier.
 
-The modifier stays on and so do the user's keys: a key holds what must be added before the blend so
-that MMD's result comes out behind it. Keys follow the time, or the bend of joints (`joint_keys`).
+The modifier and the user's keys stay on. A corrective key holds the offsets before the blend that
+give MMD's result after it. Keys are keyframed, or driven by joint rotations (`joint_keys`).
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
-from .. import mesh_source, saved_state
-from ..translations import tr
-from ..user_error import UserError
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError
+from ..scene import mesh_source
 from . import animation, joint_keys, linear_blend, record, sliders
+from .frames import Block, Options
 from .joint_keys import Correction
+from .sources import Part
 
-_SMALL = 1e-6  # Blender units, times the model's size; less is the noise of float32
-_LITTLE = 0.9  # of the error that stays under keys which are not worth it
+_SMALL = 1e-6  # relative to the model's size; anything smaller is float32 noise
+_LITTLE = 0.9  # share of the error that remains when driven keys are not worthwhile
 
 
 class Corrective:
     """Corrective keys of one mesh."""
 
-    def __init__(self, part, bones, options):
+    def __init__(self, part: Part, bones: list[str], options: Options) -> None:
         self.part, self.options = part, options
-        self.warnings, self.notes, self._found = [], [], []
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
+        self._found: list[Correction] = []
         obj, state = part.obj, part.state
-        linear_blend.check(obj, part.armature, state["modifiers"] if state else {})
+        linear_blend.check(obj, part.armature, state.modifiers if state else {})
         if part.pinned is not None:
             raise UserError(
                 "'{name}' shows only its active shape key: unpin it first", name=obj.name
@@ -34,19 +40,22 @@ class Corrective:
         self._rest = mesh_source.rest_positions(obj.data)
         self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))
         self._before = 0.0  # the largest error without keys
-        self._flat, self._lost = 0, 0.0  # vertices no offset brings back, what they lack at most
+        self._flat, self._lost = (
+            0,
+            0.0,
+        )  # vertices that no offset can restore, and their largest error
         self._joints = joint_keys.Joints(part, bones, self._blend) if options.driven else None
         self._gathers = options.driven and not options.moves
 
-    def adds_to(self, state):
-        """Whether an earlier bake stays: single poses gather."""
-        alike = state["target"] == "CORRECTIVE" and saved_state.POSES in state
-        return self._gathers and alike and state["deformation"] == list(self.part.deformation)
+    def adds_to(self, state: record.BakeState) -> bool:
+        """Whether an earlier bake is kept: bakes of single poses add up."""
+        alike = state.target == "CORRECTIVE" and state.single_poses is not None
+        return self._gathers and alike and state.deformation == list(self.part.deformation)
 
-    def start(self):
+    def start(self) -> None:
         pass
 
-    def add(self, block):
+    def add(self, block: Block) -> None:
         mixed = self.part.positions(self._still, block.values)
         for i, frame in enumerate(block.frames):
             found = self._correction(frame, block.matrices[i], mixed[i], block.positions[i])
@@ -55,12 +64,13 @@ class Corrective:
             if self._joints:
                 self._joints.add(found, block.pose[i])
 
-    def finish(self):
+    def finish(self) -> Iterator[float]:
         if self._flat:
             self.warnings.append(
-                tr(
-                    "{count} times a vertex of '{name}' is folded so flat that no"
-                    " shape key can bring it back wholly",
+                tr_count(
+                    "'{name}' has 1 vertex pose that is too flat for shape keys to restore fully",
+                    "'{name}' has {count} vertex poses that are too flat for shape keys to"
+                    " restore fully",
                     count=self._flat,
                     name=self.part.obj.name,
                 )
@@ -70,17 +80,18 @@ class Corrective:
         if not any(len(found.vertices) for found in self._found) and not self._has_joints():
             self.notes.append(
                 tr(
-                    "'{name}' needs no corrective keys: the Armature modifier shows the same",
+                    "'{name}' needs no corrective keys: the Armature modifier gives the"
+                    " same result",
                     name=self.part.obj.name,
                 )
             )
 
-    def write(self, state):
+    def write(self, state: record.BakeState) -> None:
         obj = self.part.obj
         if obj.data.shape_keys:
-            sliders.put_aside(obj, state)
+            sliders.put_aside(obj, state.sliders, state.keys)
         if self._joints:
-            record.remove_keys(obj, state)  # of earlier poses, which these stand for too
+            record.remove_keys(obj, state)  # of earlier poses, which the new keys include
             self._joints.write(state, self._add_key, self._gathers)
             return
         frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
@@ -90,18 +101,20 @@ class Corrective:
         ]
         keys = obj.data.shape_keys
         if self.options.moves and names:
-            state["curves"] = animation.add_pulses(keys, names, self.options.times, frames)
+            state.curves = animation.add_pulses(keys, names, self.options.times, frames)
         else:
             for name in names:
                 keys.key_blocks[name].value = 1.0
 
-    def close(self, done):
+    def close(self, done: bool) -> None:
         self._found.clear()
 
-    def _has_joints(self):
+    def _has_joints(self) -> int:
         return self._joints is not None and self._joints.count
 
-    def _correction(self, frame, matrices, mixed, target):
+    def _correction(
+        self, frame: int, matrices: np.ndarray, mixed: np.ndarray, target: np.ndarray
+    ) -> Correction:
         maps = self._blend.maps(matrices)
         shown = linear_blend.moved(maps, mixed) + maps[:, :, 3]
         wanted = target - shown
@@ -113,7 +126,7 @@ class Corrective:
         offsets, wanted = offsets.astype(np.float32), wanted[chosen].astype(np.float32)
         return Correction(frame, chosen, offsets, wanted, matrices)
 
-    def _choose_keys(self):
+    def _choose_keys(self) -> Iterator[float]:
         joints, options, state = self._joints, self.options, self.part.state
         gathered = state is not None and self.adds_to(state)
         if gathered:
@@ -129,29 +142,31 @@ class Corrective:
             joints.forget()
             after = before
         text = tr(
-            "Corrective keys of '{name}': {before:.2g} -> {after:.2g} units with {count} keys",
+            "Error of '{name}' reduced from {before:.2g} to {after:.2g} with {keys}",
             name=self.part.obj.name,
             before=before,
             after=after,
-            count=joints.count,
+            keys=tr_count("1 key", "{count} keys", joints.count),
         )
         if before:
             self.notes.append(text)
         if after > _LITTLE * before:
             self.warnings.append(
                 tr(
-                    "Driven keys bring little to '{name}' in these frames: choose keyed ones,"
-                    " which are exact",
+                    "Driven keys barely improve '{name}' on these frames: set Corrective"
+                    " to Keyed, which is exact",
                     name=self.part.obj.name,
                 )
             )
 
-    def _add_key(self, state, name, vertices, offsets):
+    def _add_key(
+        self, state: record.BakeState, name: str, vertices: np.ndarray, offsets: np.ndarray
+    ) -> str:
         record.base_key(self.part.obj)
         positions = self._rest.copy()
         positions[vertices] += offsets
         return record.add_key(self.part.obj, state, name, positions).name
 
 
-def _longest(vectors):
+def _longest(vectors: np.ndarray) -> float:
     return float(np.linalg.norm(vectors, axis=1).max(initial=0))

@@ -1,84 +1,67 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake as a job: checks first, then frame after frame, and the scene is written only at the end.
+"""A bake as a job: check everything, compute frame by frame, and change the scene only at the end.
 
-So whatever fails, or is cancelled, leaves the scene as it was.
+So an error or a cancel leaves the scene unchanged.
 """
 
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
+import bpy
 import numpy as np
 
-from .. import modal_job, playhead, pose_source, skinner
-from ..deformation import gives_normals
-from ..translations import tr
-from ..user_error import UserError
+from ..blender import playhead
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError
+from ..operators import modal_job
+from ..operators.editing import editing
+from ..pose import pose_source, skinner
+from ..pose.deformation import Deformation, gives_normals
+from ..preview import switch
+from ..scene import scene_model
 from . import corrective, mesh_cache, record, shape_keys, sliders, sources
+from .frames import Block, Options, Target
 
-STATE = record.STATE
 clear = record.clear
 
-_TARGETS = {
+_TARGETS: dict[str, Callable[[sources.Part, list[str], Options], Target]] = {
     "SHAPE_KEYS": shape_keys.ShapeKeys,
     "MESH_CACHE": mesh_cache.MeshCache,
     "CORRECTIVE": corrective.Corrective,
 }
-_BLOCK = 1 << 21  # vertices times frames that are computed at once
-
-
-class Options(NamedTuple):
-    target: str
-    frames: tuple  # numbers of the frames to bake, in order
-    moves: bool  # a range of frames, not only the pose as it stands
-    stretch: float = 1.0  # frames of animation per frame of the scene (render.frame_map_old, _new)
-    step: int = 1
-    folder: str = ""  # of mesh caches; empty is beside the .blend
-    normals: bool | None = None  # MMD's, in mesh caches; None is as each model shows them live
-    driven: bool = True  # corrective keys follow joints, not the time
-    most: int = 40  # driven keys of a mesh
-    tolerance: float = 0.0  # Blender units up to which an error needs no more of them
-    between: tuple = ()  # frames in which driven keys shall be good, too
-
-    @property
-    def visited(self):
-        return sorted({*self.frames, *self.between})
-
-    @property
-    def times(self):
-        """Where the frames lie in animation."""
-        return np.asarray(self.frames) * self.stretch
-
-
-class Block(NamedTuple):
-    """Some frames of one mesh."""
-
-    frames: tuple
-    pose: np.ndarray  # (F, B, 4, 4) in armature space, bones as in Group.bones
-    matrices: np.ndarray  # (F, B, 4, 4) in mesh space, bones as in Part.bones
-    values: np.ndarray  # (F, K)
-    positions: np.ndarray  # (F, V, 3) float32 in mesh space
-    normals: np.ndarray | None  # (F, V or C, 3) where they are baked, too
+_BLOCK = 1 << 21  # vertices times frames that are computed together
 
 
 class Result(NamedTuple):
     meshes: int
     vertices: int
-    warnings: list
-    notes: list
+    warnings: list[str]
+    notes: list[str]
 
 
 class Job(modal_job.Job):
-    """Dropping it half-way leaves everything as it was. Afterwards `result` says what was done.
+    """Closing it early leaves everything unchanged. Afterwards `result` holds what was done.
 
-    `poses` has, for each model, None or settings of its pose source; `deformations` has one for each.
+    `poses` has each model's pose source settings or None, `deformations` each model's deformation.
     """
 
-    def __init__(self, context, models, poses, deformations, options):
-        self.options, self.result = options, None
+    def __init__(
+        self,
+        context: bpy.types.Context,
+        models: list[scene_model.SceneModel],
+        poses: Sequence[pose_source.Settings | None],
+        deformations: list[Deformation],
+        options: Options,
+    ) -> None:
+        self.options = options
+        self.result: Result | None = None
         self._context = context
         wanted = list(zip(models, poses, deformations, strict=True))
         super().__init__(self._run(wanted), len(options.visited))
 
-    def _run(self, wanted):
+    def _run(
+        self, wanted: list[tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]]
+    ) -> Generator[modal_job.Progress, None, None]:
         options = self.options
         depsgraph = self._context.evaluated_depsgraph_get()
         for model, *_ in wanted:
@@ -93,7 +76,9 @@ class Job(modal_job.Job):
                 target.start()
             parts = [target.part for target in targets]
             with (
-                sliders.brought_back(parts),
+                sliders.brought_back(
+                    [(part.obj, part.state.sliders) for part in parts if part.state]
+                ),
                 _Frames(self._context, options, groups) as frames,
             ):
                 for block in frames:
@@ -105,27 +90,31 @@ class Job(modal_job.Job):
                 _check_unchanged(target.part)
                 for share in target.finish():
                     yield _finishing(target, share)
-            for target in targets:
-                _check_unchanged(target.part)
-            done = True
             self.result = _write(targets, options)
+            done = True
         finally:
             for target in targets:
                 target.close(done)
 
 
-def _finishing(target, share):
+def _finishing(target: Target, share: float) -> modal_job.Progress:
     text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=target.part.obj.name)
     return modal_job.Progress(share, text)
 
 
 class _Group:
-    """A model: where its poses come from, and a target for each mesh."""
+    """A model: the source of its poses, and a target for each mesh."""
 
-    def __init__(self, model, settings, deformation, options):
+    def __init__(
+        self,
+        model: scene_model.SceneModel,
+        settings: pose_source.Settings | None,
+        deformation: Deformation,
+        options: Options,
+    ) -> None:
         normals = options.target == "MESH_CACHE" and gives_normals(model.armature, options.normals)
         parts = [
-            sources.Part(obj, model.armature, record.of(obj), deformation, normals)
+            sources.Part(obj, model.armature, record.state_of(obj), deformation, normals)
             for obj in model.meshes
         ]
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
@@ -133,21 +122,21 @@ class _Group:
             if not any(len(obj.data.vertices) for obj in model.meshes):
                 raise UserError("'{name}' has no vertices", name=model.name)
             raise UserError(
-                "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+                "'{name}' has no vertex group named after a deform bone of '{armature}'",
                 name=model.name,
                 armature=model.armature.name,
             )
         self.armature = model.armature
         self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
-        self.poses = sources.open(model.armature, self.bones, settings)
+        self.poses = sources.poses_of(model.armature, self.bones, settings)
         self.poses.prepare(parts)
         kind = _TARGETS[options.target]
-        self.parts = [
+        self.parts: list[tuple[list[int], Target]] = [
             ([self.bones.index(name) for name in part.bones], kind(part, self.bones, options))
             for part in parts
         ]
 
-    def add(self, frames, depsgraph):
+    def add(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> None:
         pose = self.poses.matrices(frames, depsgraph)
         self._check_finite(pose, frames)
         armature = self.armature.evaluated_get(depsgraph)
@@ -163,15 +152,15 @@ class _Group:
                 raise UserError(
                     "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error
                 ) from error
-            target.add(Block(frames, pose, matrices, values, positions, normals))
+            target.add(Block(tuple(frames), pose, matrices, values, positions, normals))
 
-    def _check_finite(self, pose, frames):
+    def _check_finite(self, pose: np.ndarray, frames: list[int]) -> None:
         finite = np.isfinite(pose).all(axis=(2, 3))
         if not finite.all():
             frame, bone = np.argwhere(~finite)[0]
             raise UserError(
                 "'{name}' cannot be skinned at frame {frame}:"
-                " the pose of bone '{bone}' is not a number",
+                " the pose of bone '{bone}' contains invalid numbers",
                 name=self.armature.name,
                 frame=frames[frame],
                 bone=self.bones[bone],
@@ -179,26 +168,27 @@ class _Group:
 
 
 class _Frames:
-    """The frames in blocks; the scene goes along where poses are read from it, and comes back."""
+    """The frames in blocks; changes the scene's frame if poses are read from it, and restores it."""
 
-    def __init__(self, context, options, groups):
+    def __init__(self, context: bpy.types.Context, options: Options, groups: list[_Group]) -> None:
         self._scene, self._options = context.scene, options
         self._playhead = playhead.Playhead(context)
         self._moves = options.moves and any(group.poses.moves_scene for group in groups)
         vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
         self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
-        self.done, self._last = 0, None
+        self.done = 0
+        self._last: int | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> "_Frames":
         if self._moves:
             self._playhead.__enter__()
         return self
 
-    def __exit__(self, *of):
+    def __exit__(self, *of: object) -> None:
         if self._moves:
             self._playhead.__exit__(*of)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[list[int]]:
         frames = self._options.visited
         for first in range(0, len(frames), self._size):
             block = frames[first : first + self._size]
@@ -207,7 +197,7 @@ class _Frames:
             self.done = first + len(block)
             yield block
 
-    def _go_to(self, frame):
+    def _go_to(self, frame: int) -> None:
         # Rigid bodies are simulated frame by frame.
         world = self._scene.rigidbody_world
         if world and world.enabled and self._last is not None:
@@ -217,37 +207,36 @@ class _Frames:
         self._playhead.go_to(frame)
 
 
-def _check(model, depsgraph):
+def _check(model: scene_model.SceneModel, depsgraph: bpy.types.Depsgraph) -> None:
     _check_evaluated(model.armature, depsgraph)
-    if model.armature.mode == "EDIT":
-        raise UserError("'{name}' is in edit mode: leave edit mode first", name=model.armature.name)
+    skinner.check_mode(model.armature)
     for obj in model.meshes:
         skinner.check_editable(obj)
         _check_evaluated(obj, depsgraph)
         skinner.check_modifiers(obj, model.armature)
-        pose_source.mesh_from_armature(  # an error where one of them has no inverse
+        pose_source.mesh_from_armature(  # raises an error if one has no inverse
             model.armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
         )
         keys = obj.data.shape_keys
         if keys and keys.animation_data and keys.animation_data.use_tweak_mode:
             raise UserError(
-                "The shape keys of '{name}' are in tweak mode: leave it first", name=obj.name
+                "The shape keys of '{name}' are in NLA Tweak Mode: leave it first", name=obj.name
             )
 
 
-def _check_evaluated(obj, depsgraph):
-    # Where Blender does not evaluate an object its pose, place and key values are old ones.
+def _check_evaluated(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
+    # Pose, transform and key values of an object that Blender does not evaluate are stale.
     if not obj.evaluated_get(depsgraph).is_evaluated:
         raise UserError("'{name}' is disabled in viewports: enable it first", name=obj.name)
 
 
-def _check_unchanged(part):
+def _check_unchanged(part: sources.Part) -> None:
     if len(part.obj.data.vertices) != part.skinner.vertex_count:
         raise UserError("'{name}' was edited during the bake", name=part.obj.name)
 
 
-def _with_parents(armature, names):
-    """The named bones and all bones above them, sorted as the armature has them."""
+def _with_parents(armature: bpy.types.Object, names: set[str]) -> list[str]:
+    """The named bones and all their ancestors, in the armature's order."""
     wanted = set()
     for name in names:
         bone = armature.data.bones[name]
@@ -257,27 +246,36 @@ def _with_parents(armature, names):
     return [bone.name for bone in armature.data.bones if bone.name in wanted]
 
 
-def _write(targets, options):
+def _write_mesh(target: Target, options: Options) -> None:
+    obj, armature, state = target.part.obj, target.part.armature, target.part.state
+    live = False
+    if state is not None and not target.adds_to(state):
+        live, state = record.clear_mesh(obj, state), None
+    if state is None:
+        state = record.begin(obj, armature, live)
+    state.target, state.deformation = options.target, list(target.part.deformation)
+    if options.moves:
+        state.frames = [options.frames[0], options.frames[-1]]
+    target.write(state)
+    record.store(obj, state)
+
+
+def _write(targets: list, options: Options) -> Result:
     warnings, notes = [], []
-    for target in targets:
-        obj, armature, state = target.part.obj, target.part.armature, target.part.state
-        live = False
-        if state is not None and not target.adds_to(state):
-            live, state = record.clear_mesh(obj), None
-        warnings += target.warnings
-        notes += target.notes
-        if state is None:
-            state = record.begin(obj, armature, live)
-        state["target"], state["deformation"] = options.target, list(target.part.deformation)
-        if options.moves:
-            state["frames"] = [options.frames[0], options.frames[-1]]
-        target.write(state)
-        record.store(obj, state)
+    with editing(targets, lambda target: _check_unchanged(target.part)) as edit:
+        armatures = dict.fromkeys(target.part.armature for target in targets)
+        live = [obj for armature in armatures for obj in switch.objects_of(armature)]
+        edit.save([*(target.part.obj for target in targets), *live])
+        for target in targets:
+            _write_mesh(target, options)
+            warnings += target.warnings
+            notes += target.notes
     limited = sum(target.part.skinner.source.limited for target in targets)
     if limited:
         warnings.append(
-            tr(
-                "{count} vertices have more than four bones: the strongest four were used",
+            tr_count(
+                "1 vertex has more than four bones: only the four strongest were used",
+                "{count} vertices have more than four bones: only the four strongest were used",
                 count=limited,
             )
         )

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which functions of which joints earn a corrective key, and the shapes of those keys.
+"""Choose the joint functions that drive corrective keys, and compute the shapes of these keys.
 
-The joint whose vertices are farthest off gets the next key, as long as that takes enough from it.
-A joint's functions are found all at once: those few whose keys explain most of what its vertices
-need in all frames (least squares, then the main axes of the solution). Frames with larger errors
-count more in each further round, so that the largest error falls and not only the sum.
+Greedy: the joint with the largest error gets the next key, as long as the key reduces it enough.
+A joint's functions are solved together: the few whose keys explain most of the offsets that its
+vertices need in all frames (least squares, then principal components). Frames with larger errors
+get more weight in each further round, so that the largest error decreases, not only the sum.
 """
+
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -13,21 +16,21 @@ from . import joint_functions
 from .joint_functions import Function
 from .linear_blend import moved
 
-_WORTH = 0.97  # of its largest error that a joint may keep when it gets more keys
-_AHEAD = 3  # keys of a joint that are tried together where fewer bring nothing
+_WORTH = 0.97  # share of its largest error that a joint may keep when it gets more keys
+_AHEAD = 3  # keys of a joint to try together when fewer do not help
 _ROUNDS = 6
-_LEAST_WEIGHT = 0.02  # of a frame without error, against that of the worst one
-_SMOOTH = 1e-5  # keeps functions of little data small elsewhere, against the terms' own size
+_LEAST_WEIGHT = 0.02  # weight of a frame without error, relative to the worst frame
+_SMOOTH = 1e-5  # regularization, relative to the size of the terms
 _STABLE = 1e-9
-_STILL = 0.004  # a joint whose terms stay below, as in turns of half a degree, drives nothing
-_ALIKE = 1e-6  # what frames tell apart less, against what they do most, is noise
+_STILL = 0.004  # a joint whose terms stay below this (half a degree) drives nothing
+_ALIKE = 1e-6  # relative singular values below this are noise
 
 
 class Joint:
     """The functions of one joint."""
 
-    def __init__(self, turns, vertices):
-        """`turns` (F, 4); `vertices` (n,) are numbers in what `choose` is given."""
+    def __init__(self, turns: np.ndarray, vertices: np.ndarray) -> None:
+        """`turns` (F, 4); `vertices` (n,) index the arrays that `choose` takes."""
         self.terms = joint_functions.terms(turns)
         self.vertices = vertices
         sizes = np.linalg.svd(self.terms, compute_uv=False)
@@ -36,28 +39,30 @@ class Joint:
         self.coefficients = np.zeros((joint_functions.COUNT, 0))
         self.weights = np.ones(len(turns))  # (F,) of frames
         self.error = 0.0
-        self.added = 0.0  # (F, n, 3) offsets of its keys
+        self.added: Any = 0.0  # (F, n, 3) offsets of its keys
 
     @property
-    def count(self):
+    def count(self) -> int:
         return self.coefficients.shape[1]
 
-    def take(self, fit):
+    def take(self, fit: tuple[np.ndarray, np.ndarray, np.ndarray, Any]) -> None:
         self.coefficients, self.weights, self.added, self.error = fit
 
-    def functions(self):
-        """Those of the drivers: from 0 to 1 in the frames, as not every program knows other values."""
+    def functions(self) -> list[Function]:
+        """Values of the drivers: scaled to 0 to 1 in the frames, since not every program allows others."""
         values = self.terms @ self.coefficients
         low, high = values.min(axis=0).clip(max=0), values.max(axis=0).clip(min=0)
         coefficients = (self.coefficients / (high - low)).T
         return [Function.near(*one) for one in zip(coefficients, low / (low - high), strict=True)]
 
 
-def choose(joints, left, maps, most, tolerance):
-    """Give the joints functions for `most` keys in all; yields often.
+def choose(
+    joints: list[Joint], left: np.ndarray, maps: np.ndarray, most: int, tolerance: float
+) -> Iterator[None]:
+    """Choose functions of the joints for at most `most` keys in total; yields often.
 
-    `left` (F, V, 3) offsets before the maps (F, V, 3, 3) of the blend that are needed; what keys add
-    is taken from it. No more keys where no error is above `tolerance`.
+    `left` (F, V, 3) needed offsets before the blend's maps (F, V, 3, 3); what keys add is
+    subtracted from it. Stops when no error exceeds `tolerance`.
     """
     for joint in joints:
         joint.error = _errors(maps, left, joint.vertices).max(initial=0)
@@ -83,8 +88,8 @@ def choose(joints, left, maps, most, tolerance):
                 other.error = _errors(maps, left, other.vertices).max(initial=0)
 
 
-def solution(values, weights):
-    """(n, F) float32 that makes of what is needed in F frames the shapes of n keys.
+def solution(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n, F) float32 that maps the offsets of F frames to the shapes of n keys.
 
     `values` (F, n) of the keys.
     """
@@ -92,8 +97,10 @@ def solution(values, weights):
     return np.linalg.solve(_steady(values.T @ weighted, _STABLE), weighted.T).astype(np.float32)
 
 
-def _fit(joint, needed, maps, count):
-    """Returns (coefficients, weights, added, error) of a joint with this many functions."""
+def _fit(
+    joint: Joint, needed: np.ndarray, maps: np.ndarray, count: int
+) -> Generator[Any, None, Any]:
+    """(coefficients, weights, added, error) of a joint with this many functions."""
     weights, best = np.ones(len(needed)), None
     flat = needed.reshape(len(needed), -1)
     for _ in range(_ROUNDS):
@@ -112,7 +119,9 @@ def _fit(joint, needed, maps, count):
     return best
 
 
-def _main_functions(terms, flat, weights, count):
+def _main_functions(
+    terms: np.ndarray, flat: np.ndarray, weights: np.ndarray, count: int
+) -> np.ndarray:
     """(COUNT, n) coefficients of the functions, at most `count`, whose keys explain most."""
     weighted = terms * np.square(weights)[:, None]
     gram = _steady(terms.T @ weighted, _SMOOTH)
@@ -123,12 +132,14 @@ def _main_functions(terms, flat, weights, count):
     return np.linalg.solve(root, axes[:, :count])
 
 
-def _steady(gram, share):
-    """A matrix of products that can be solved whatever the frames are."""
+def _steady(gram: np.ndarray, share: float) -> np.ndarray:
+    """The Gram matrix, regularized so that it can always be solved."""
     least = share * np.trace(gram) / len(gram) + np.finfo(np.float64).tiny
     return gram + least * np.eye(len(gram))
 
 
-def _errors(maps, offsets, chosen=slice(None)):
-    """(F, n) lengths of offsets behind the maps."""
+def _errors(
+    maps: np.ndarray, offsets: np.ndarray, chosen: slice | np.ndarray = slice(None)
+) -> np.ndarray:
+    """(F, n) lengths of the offsets after the maps."""
     return np.linalg.norm(moved(maps[:, chosen], offsets[:, chosen]), axis=2)

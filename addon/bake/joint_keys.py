@@ -1,33 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Corrective keys of one mesh that are driven by the turns of joints.
+"""Corrective keys of one mesh, driven by joint rotations.
 
-A joint is a pair of bones that move a vertex together: the one of its largest weight and another.
-`joint_fit` finds which joints get how many keys; here their shapes are made for all vertices.
+A joint is a pair of bones that both move a vertex: the one with the largest weight, and another.
+`joint_fit` decides how many keys each joint gets; this module computes their shapes.
 """
 
 import collections
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from .. import blender_versions, saved_state
-from . import joint_fit, joint_functions, joint_turns
+from ..blender import blender_versions
+from . import joint_fit, joint_functions, joint_turns, record
 from .joint_functions import Function
-from .linear_blend import moved
+from .linear_blend import LinearBlend, moved
+from .sources import Part
 
-_RANGE = -1.0, 2.0  # of values, which lie from 0 to 1 in the frames of the bake
-_LOOKED_AT = 160  # vertices of a joint by which its functions are chosen
-_AT_ONCE = 500  # vertices whose shapes are made in one step
+_RANGE = -1.0, 2.0  # of key values, which are from 0 to 1 in the baked frames
+_LOOKED_AT = 160  # vertices of a joint that are sampled to choose its functions
+_AT_ONCE = 500  # vertices whose shapes are computed in one step
 
 
 class Correction(NamedTuple):
-    """What a mesh needs in one frame."""
+    """The offsets that a mesh needs in one frame."""
 
     frame: int
-    vertices: np.ndarray  # (n,) that need anything
-    offsets: np.ndarray  # (n, 3) float32 for them, before the blend
-    wanted: np.ndarray  # (n, 3) float32, behind it
+    vertices: np.ndarray  # (n,) indices of the vertices that need an offset
+    offsets: np.ndarray  # (n, 3) float32, before the blend
+    wanted: np.ndarray  # (n, 3) float32, after the blend
     matrices: np.ndarray  # (B, 4, 4) float32 of the blend
 
 
@@ -39,9 +41,9 @@ class _Key(NamedTuple):
 
 
 class Joints:
-    """The joints of one mesh, how they turn in the frames of a bake, and the keys they get."""
+    """The joints of one mesh, their rotations in the baked frames, and their keys."""
 
-    def __init__(self, part, bones, blend):
+    def __init__(self, part: Part, bones: list[str], blend: LinearBlend) -> None:
         self._part, self._blend = part, blend
         self._places = [bones.index(name) for name in part.bones]
         self._vertices = _pairs(part, blend)
@@ -51,25 +53,25 @@ class Joints:
         self._keys: list[_Key] = []
 
     @property
-    def count(self):
+    def count(self) -> int:
         """How many keys `write` adds."""
         return len(self._keys) + bool(self._shown_at_rest().any())
 
-    def add(self, correction, pose):
-        """Note what a frame needs and how bones are posed there, (B, 4, 4) in armature space."""
+    def add(self, correction: Correction, pose: np.ndarray) -> None:
+        """Add a frame: the offsets that it needs, and its pose, (B, 4, 4) in armature space."""
         self._found.append(correction)
         self._rotations.append(_rotations(pose[self._places]))
         self._note_farthest(correction)
 
-    def remember(self, state, rest):
-        """Let the keys to come add what those of earlier single poses add in their poses.
+    def remember(self, state: record.BakeState, rest: np.ndarray) -> None:
+        """Let new keys also reproduce the poses of earlier single-pose bakes.
 
-        A pose of now takes the place of an earlier one in its frame.
+        A new pose replaces an earlier one of the same frame.
         """
         found, rotations = [], []
         still = np.tile(np.eye(4, dtype=np.float32), (len(self._part.bones), 1, 1))
         now = {one.frame for one in self._found}
-        for frame, turns in state[saved_state.POSES]["poses"]:
+        for frame, turns in state.single_poses.poses:
             if frame not in now:
                 rotations.append(_turned(turns, self._part.bones))
                 offsets = self._shown(state, rotations[-1], rest)
@@ -79,7 +81,7 @@ class Joints:
                 self._note_farthest(found[-1])
         self._found, self._rotations = found + self._found, rotations + self._rotations
 
-    def plan(self, most, tolerance):
+    def plan(self, most: int, tolerance: float) -> Iterator[int]:
         """Choose the keys; yields how many there are so far."""
         farthest = self._farthest
         needed = self._needed = np.flatnonzero(farthest)
@@ -91,7 +93,7 @@ class Joints:
         some = {pair: held for pair, held in some.items() if len(held)}
         looked_at = np.unique(np.concatenate([np.empty(0, int), *some.values()]))
         maps = np.empty((len(self._found), len(looked_at), 3, 3), np.float32)
-        blend = self._blend.of(looked_at)
+        blend = self._blend.subset(looked_at)
         for one, row in zip(self._found, maps, strict=True):
             row[:] = blend.maps(one.matrices)[:, :, :3]
             yield 0
@@ -101,7 +103,7 @@ class Joints:
             joints[pair] = joint_fit.Joint(turns, np.searchsorted(looked_at, held))
             yield 0
         left = offsets[:, np.searchsorted(needed, looked_at)]
-        driven = max(1, most - 1)  # one more may be needed, of `_shown_at_rest`
+        driven = max(1, most - 1)  # `_shown_at_rest` may need one more
         for _ in joint_fit.choose(list(joints.values()), left, maps, driven, tolerance):
             yield sum(joint.count for joint in joints.values())
         joints = {pair: joint for pair, joint in joints.items() if joint.count}
@@ -109,27 +111,29 @@ class Joints:
             yield from self._shape(joints, needed, offsets)
         self._left = offsets
 
-    def errors(self, count):
-        """Yields the largest error that stays in the last `count` frames, as far as is known."""
+    def errors(self, count: int) -> Iterator[float]:
+        """Yields an estimate of the largest remaining error in the last `count` frames."""
         error = 0.0
         for one, left in zip(self._found[-count:], self._left[-count:], strict=True):
             stretch = np.linalg.norm(one.matrices[:, :3, :3], 2, axis=(1, 2)).max(initial=1)
-            # A blend stretches no vector more than the most stretched of its bones.
+            # A blend stretches no vector more than its most stretched bone does.
             large = np.linalg.norm(left, axis=1) * stretch > error
             if large.any():
-                maps = self._blend.of(self._needed[large]).maps(one.matrices)
+                maps = self._blend.subset(self._needed[large]).maps(one.matrices)
                 lengths = np.linalg.norm(moved(maps, left[large]), axis=1)
                 error = max(error, float(lengths.max()))
             yield error
 
-    def forget(self):
-        """Make no key after all."""
+    def forget(self) -> None:
+        """Discard all keys."""
         self._keys.clear()
 
-    def write(self, state, add_key, gathers):
-        """Add the keys with their drivers; `gathers` to `remember` their poses."""
+    def write(self, state: record.BakeState, add_key: Callable, gathers: bool) -> None:
+        """Add the keys with their drivers; `gathers` lets a later bake `remember` their poses."""
         obj, armature = self._part.obj, self._part.armature
-        kept, numbers, drivers = [], collections.Counter(), None
+        kept: list[list] = []
+        numbers: collections.Counter[tuple[str, str]] = collections.Counter()
+        drivers: joint_turns.Drivers | None = None
         for key in self._keys:
             numbers[key.pair] += 1
             label = " ".join(key.pair[joint_turns.is_child(armature, key.pair) :])
@@ -145,33 +149,35 @@ class Joints:
             chosen = np.flatnonzero(at_rest.any(axis=1))
             name = add_key(state, "MMD Rest", chosen, -at_rest[chosen])
             obj.data.shape_keys.key_blocks[name].value = 1.0
-        state["turns"] = list(drivers.properties.values()) if drivers else []
+        state.turns = list(drivers.properties.values()) if drivers else []
         if gathers:
             poses = [
                 [one.frame, _turns_of_bones(rotations, self._part.bones)]
                 for one, rotations in zip(self._found, self._rotations, strict=True)
             ]
-            state[saved_state.POSES] = {"poses": poses, "keys": kept}
+            state.single_poses = record.SinglePoses(poses, kept)
 
-    def _note_farthest(self, found):
+    def _note_farthest(self, found: Correction) -> None:
         lengths = np.linalg.norm(found.wanted, axis=1)
         self._farthest[found.vertices] = np.maximum(self._farthest[found.vertices], lengths)
 
-    def _turns(self, pair, rotations):
+    def _turns(self, pair: tuple[str, str], rotations: np.ndarray) -> np.ndarray:
         first, second = (rotations[:, self._part.bones.index(name)] for name in pair)
         return joint_turns.computed(self._part.armature, pair, first, second)
 
-    def _shown_at_rest(self):
-        """(V, 3) float32 that driven keys add where no joint is turned: another takes it away."""
+    def _shown_at_rest(self) -> np.ndarray:
+        """(V, 3) float32 that driven keys add at rest: another key subtracts it."""
         result = np.zeros((self._part.skinner.vertex_count, 3), np.float32)
         for key in self._keys:
             result[key.vertices] += np.float32(key.function.rest) * key.offsets
         return result
 
-    def _shown(self, state, rotations, rest):
+    def _shown(
+        self, state: record.BakeState, rotations: np.ndarray, rest: np.ndarray
+    ) -> np.ndarray:
         """(V, 3) float32 that the keys of an earlier bake add in a pose."""
         blocks, result = self._part.obj.data.shape_keys.key_blocks, np.zeros_like(rest)
-        for name, pair, function in state[saved_state.POSES]["keys"]:
+        for name, pair, function in state.single_poses.keys:
             if name in blocks and set(pair) <= set(self._part.bones):
                 turns = self._turns(pair, rotations[None])
                 value = Function(*function).above_rest(joint_functions.terms(turns))[0]
@@ -181,16 +187,18 @@ class Joints:
                 result += np.float32(value) * (positions - rest)
         return result
 
-    def _shape(self, joints, needed, left):
-        """Make the keys: each vertex is fitted to the functions of all its joints at once.
+    def _shape(
+        self, joints: dict[tuple[str, str], joint_fit.Joint], needed: np.ndarray, left: np.ndarray
+    ) -> Iterator[int]:
+        """Compute the keys: each vertex is fitted to the functions of all its joints together.
 
-        What they add is taken from what is `left` (F, n, 3).
+        What they add is subtracted from `left` (F, n, 3).
         """
         functions = [(pair, one) for pair, joint in joints.items() for one in joint.functions()]
         values = np.array([one.above_rest(joints[pair].terms) for pair, one in functions])
         holds = {pair: np.isin(needed, self._vertices[pair]) for pair in joints}
         held = np.array([holds[pair] for pair, _ in functions])
-        alike = np.zeros(len(needed), int)  # a number for each set of joints
+        alike = np.zeros(len(needed), int)  # an index for each set of joints
         for one in holds.values():
             alike = np.unique(2 * alike + one, return_inverse=True)[1]
         shapes = np.zeros((len(functions), len(needed), 3), np.float32)
@@ -215,11 +223,11 @@ class Joints:
         ]
 
 
-def _pairs(part, blend):
-    """{(bone, other): vertices}, of which the first is the parent if one is."""
+def _pairs(part: Part, blend: LinearBlend) -> dict[tuple[str, str], np.ndarray]:
+    """{(bone, other): vertices}, the first bone is the parent if there is one."""
     bones = part.armature.data.bones
     heaviest = np.full(part.skinner.vertex_count, -1)
-    order = np.argsort(blend.weight, kind="stable")  # of several entries the last one stays
+    order = np.argsort(blend.weight, kind="stable")  # the last of several entries wins
     heaviest[blend.vertex[order]] = blend.bone[order]
     others = (blend.bone != heaviest[blend.vertex]) & (blend.weight > 0)
     vertices = blend.vertex[others]
@@ -235,22 +243,22 @@ def _pairs(part, blend):
     return result
 
 
-def _some(vertices, farthest):
-    """Those of the vertices that need most, and some that need less, down to the least."""
+def _some(vertices: np.ndarray, farthest: np.ndarray) -> np.ndarray:
+    """A sample of the vertices, from the largest need to the smallest."""
     vertices = vertices[farthest[vertices] > 0]
     vertices = vertices[np.argsort(-farthest[vertices], kind="stable")]
     return np.sort(vertices[:: -(-len(vertices) // _LOOKED_AT) or 1])
 
 
-def _rotations(pose):
-    """(B, 3, 3) float64 rotations of matrices, their scale taken away."""
+def _rotations(pose: np.ndarray) -> np.ndarray:
+    """(B, 3, 3) float64 rotations of the matrices, without scale."""
     axes = pose[:, :3, :3].astype(np.float64)
     lengths = np.linalg.norm(axes, axis=1, keepdims=True)
     return axes / np.where(lengths > 0, lengths, 1)
 
 
-def _turns_of_bones(rotations, bones):
-    """{bone: w x y z} of the bones that are turned."""
+def _turns_of_bones(rotations: np.ndarray, bones: tuple[str, ...]) -> dict[str, list[float]]:
+    """{bone: w x y z} of the bones that are rotated."""
     turns = {
         name: [round(part, 7) for part in Matrix(rotation).to_quaternion()]
         for name, rotation in zip(bones, rotations.tolist(), strict=True)
@@ -258,6 +266,6 @@ def _turns_of_bones(rotations, bones):
     return {name: turn for name, turn in turns.items() if abs(turn[0]) < 1}
 
 
-def _turned(turns, bones):
+def _turned(turns: dict[str, list[float]], bones: tuple[str, ...]) -> np.ndarray:
     """The opposite: (B, 3, 3) rotations."""
     return np.array([Quaternion(turns.get(name, (1, 0, 0, 0))).to_matrix() for name in bones])

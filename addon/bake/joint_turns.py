@@ -1,37 +1,46 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How one bone of a joint is turned against the other: computed from poses, and as drivers see it.
+"""The rotation of one bone of a joint relative to the other, from poses and as driver variables.
 
-Both give one unit quaternion w, x, y, z: 1, 0, 0, 0 at rest. Of a bone and its parent Blender knows it
-by itself. Of any other pair it is kept in a property of the mesh, whose four drivers multiply the
-turns of both bones, as one expression could not hold that besides a function. (Of the mesh, as
-Blender's glTF exporter leaves all drivers of a Key out where one is not for a shape key.)
+Both are a unit quaternion w, x, y, z: 1, 0, 0, 0 at rest. Blender has a driver variable for a bone
+relative to its parent. For any other pair, four drivers of a mesh property multiply the rotations
+of both bones, since one expression is too short for that and the function. (A property of the mesh,
+because Blender's glTF exporter omits all drivers of a Key if one does not drive a shape key.)
 """
 
 from itertools import product
+from typing import Any
 
+import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from .. import actions
+from ..blender import actions
 
 _LETTERS = "wxyz"
 
 
-def computed(armature, pair, first, second):
-    """(F, 4) for the rotations (F, 3, 3) of both bones against rest, in armature space."""
+def computed(
+    armature: bpy.types.Object,
+    pair: tuple[str, str],
+    first: np.ndarray,
+    second: np.ndarray,
+) -> np.ndarray:
+    """(F, 4) for the rotations (F, 3, 3) of both bones relative to rest, in armature space."""
     rest = _rest(armature, pair[1] if is_child(armature, pair) else pair[0])
     turned = rest.T @ first.transpose(0, 2, 1) @ second @ rest
     return np.array([Matrix(one).to_quaternion() for one in turned.tolist()])
 
 
 class Drivers:
-    """Drives shape keys of a mesh by joints of an armature."""
+    """Drives shape keys of a mesh by joint rotations of an armature."""
 
-    def __init__(self, mesh, armature):
+    def __init__(self, mesh: Any, armature: bpy.types.Object) -> None:
         self._mesh, self._armature = mesh, armature
-        self.properties = {}  # pair: name of the property that holds its turn
+        self.properties: dict[
+            tuple[str, str], str
+        ] = {}  # pair: name of the property that holds its rotation
 
-    def drive(self, name, pair, expression):
+    def drive(self, name: str, pair: tuple[str, str], expression: str) -> None:
         driver = _new(self._mesh.shape_keys, actions.value_path(name))
         kept = None if is_child(self._armature, pair) else self._kept(pair)
         for place, letter in enumerate(_LETTERS):
@@ -45,7 +54,7 @@ class Drivers:
             target.data_path = f'["{kept}"][{place}]'
         driver.expression = expression
 
-    def _kept(self, pair):
+    def _kept(self, pair: tuple[str, str]) -> str:
         if pair not in self.properties:
             number = 1
             while f"mmdskin_turn_{number}" in self._mesh:
@@ -61,43 +70,46 @@ class Drivers:
                 driver.expression = _product(place, rests[1].conjugated() @ rests[0])
         return self.properties[pair]
 
-    def _add_turn(self, driver, letter, bone, part, space):
+    def _add_turn(
+        self, driver: bpy.types.Driver, letter: str, bone: str, part: int, space: Any
+    ) -> None:
         variable = driver.variables.new()
         variable.name, variable.type = letter, "TRANSFORMS"
         target = variable.targets[0]
         target.id, target.bone_target = self._armature, bone
-        target.transform_type, target.transform_space = f"ROT_{'WXYZ'[part]}", space
+        kind: Any = f"ROT_{'WXYZ'[part]}"
+        target.transform_type, target.transform_space = kind, space
         target.rotation_mode = "QUATERNION"
 
 
-def remove(mesh, properties):
-    """Take the properties away again, and their drivers."""
+def remove(mesh: bpy.types.ID, properties: list[str]) -> None:
+    """Remove the properties and their drivers."""
     for name in properties:
         mesh.driver_remove(f'["{name}"]')
         if name in mesh:
             del mesh[name]
 
 
-def is_child(armature, pair):
-    """Whether the second bone turns with the first, its parent."""
+def is_child(armature: bpy.types.Object, pair: tuple[str, str]) -> bool:
+    """Whether the second bone inherits the rotation of the first, its parent."""
     bone = armature.data.bones[pair[1]]
     return bone.use_inherit_rotation and bone.parent is not None and bone.parent.name == pair[0]
 
 
-def _rest(armature, bone):
+def _rest(armature: bpy.types.Object, bone: str) -> np.ndarray:
     return np.array(armature.data.bones[bone].matrix_local.to_3x3())
 
 
-def _rest_turn(armature, bone):
+def _rest_turn(armature: bpy.types.Object, bone: str) -> Quaternion:
     return armature.data.bones[bone].matrix_local.to_quaternion()
 
 
-def _new(block, path, *index):
+def _new(block: bpy.types.ID, path: str, *index: int) -> bpy.types.Driver:
     block.driver_remove(path, *index)
     return block.driver_add(path, *index).driver
 
 
-def _product(place, last):
+def _product(place: int, last: Quaternion) -> str:
     """Component `place` of (a, b, c, d) conjugated * (w, x, y, z) * last, as an expression."""
     units = np.eye(4).tolist()
     summands = []

@@ -1,27 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operators that scripts and the panel call."""
+"""The operators Bake MMD Skin and Clear Bake."""
 
 from itertools import pairwise
+from typing import Any
 
 import bpy
 
-from .. import (
-    deformation,
-    modal_job,
-    motion_source,
-    native,
-    physics_settings,
-    playhead,
-    pose_source,
-    properties,
-    registration,
-)
-from ..model_operator import ModelOperator
-from ..translations import name_of, tr
-from ..user_error import UserError, cancelled
-from . import job
+from ..blender import native, playhead, registration
+from ..blender.translations import name_of, tr, tr_count
+from ..blender.user_error import UserError, cancelled
+from ..operators import modal_job, properties
+from ..operators.model_operator import ModelOperator
+from ..pose import deformation, motion_source, physics_settings, pose_source
+from ..scene import scene_model
+from . import job, record
+from .frames import Options
 
-# A setting that is remembered would go before the model's.
+# A remembered value would override the model's setting.
 _Deformation = properties.declaring(
     "_Deformation", properties.deformation_properties(options={"SKIP_SAVE"})
 )
@@ -47,15 +42,15 @@ class MMDSKIN_OT_bake(
     ModelOperator,
     bpy.types.Operator,
 ):
-    """Put MMD's deformation into shape keys or a mesh cache, in place of the armature modifier"""
+    """Bake MMD's deformation into shape keys, a mesh cache or corrective keys"""
 
     bl_idname = "mmdskin.bake"
     bl_label = "Bake MMD Skin"
 
     filled: properties.filled_property()
 
-    def draw(self, context):
-        """In the redo panel (F9); what is not set is each model's own."""
+    def draw(self, context: bpy.types.Context) -> None:
+        """The redo panel (F9); an option that is not set comes from each model."""
         layout = self.layout
         layout.use_property_split, layout.use_property_decorate = True, False
         normals = properties.shown_of_normals() if self.target == "MESH_CACHE" else []
@@ -71,11 +66,13 @@ class MMDSKIN_OT_bake(
             layout.separator()
         _option(layout, self, "all_models")
 
-    def _taken_up(self, context):
-        """The models, and what was chosen; what was not is taken from their settings.
+    def _taken_up(
+        self, context: bpy.types.Context
+    ) -> tuple[list[scene_model.SceneModel], dict[str, Any]]:
+        """The models, and the chosen options; the others come from the models' settings.
 
-        Target and frames are one for all models: those of the active one, or else of the first. Each
-        has its own deformation and pose source.
+        All models share the target and frames of the active model, or else of the first. Each has
+        its own deformation and pose source.
         """
         models = self.models(context)
         first = next(
@@ -91,14 +88,14 @@ class MMDSKIN_OT_bake(
         properties.fill_in(self, chosen, used)
         return models, chosen
 
-    def _start(self, context):
+    def _start(self, context: bpy.types.Context) -> job.Job:
         models, chosen = self._taken_up(context)
         poses = [pose_source.settings_of(model.armature, context.scene, chosen) for model in models]
-        deformations = [deformation.of(model.armature, chosen) for model in models]
+        deformations = [deformation.method_of(model.armature, chosen) for model in models]
         options = self._options(context.scene, chosen.get(deformation.NORMALS))
         return job.Job(context, models, poses, deformations, options)
 
-    def _options(self, scene, normals):
+    def _options(self, scene: bpy.types.Scene, normals: bool | None) -> Options:
         frames: tuple[int, ...] = (scene.frame_current,)
         if self.range != "CURRENT":
             first, last = scene.frame_start, scene.frame_end
@@ -106,10 +103,14 @@ class MMDSKIN_OT_bake(
                 first, last = self.frame_start, self.frame_end
             frames = tuple(range(first, last + 1, self.step))
             if not frames:
-                raise UserError("There is no frame from {first} to {last}", first=first, last=last)
+                raise UserError(
+                    "The frame range is empty: Start {first} is after End {last}",
+                    first=first,
+                    last=last,
+                )
         driven = self.target == "CORRECTIVE" and self.corrective == "DRIVEN"
         middles = tuple((one + other) // 2 for one, other in pairwise(frames)) if driven else ()
-        return job.Options(
+        return Options(
             target=self.target,
             frames=frames,
             moves=self.range != "CURRENT",
@@ -123,10 +124,10 @@ class MMDSKIN_OT_bake(
             between=middles,
         )
 
-    def _stopped(self):
-        self.report({"WARNING"}, tr("The bake was cancelled: nothing has changed"))
+    def _stopped(self) -> None:
+        self.report({"WARNING"}, tr("Bake cancelled: nothing was changed"))
 
-    def _report(self, baking):
+    def _report(self, baking: job.Job) -> set[Any]:
         native.remember_backends()
         for warning in baking.result.warnings:
             self.report({"WARNING"}, warning)
@@ -136,7 +137,7 @@ class MMDSKIN_OT_bake(
         if len(frames) == 1:
             what = tr("frame {frame}", frame=frames[0])
         else:
-            what = tr("{count} frames", count=len(frames))
+            what = tr_count("1 frame", "{count} frames", len(frames))
         meshes, vertices = _meshes(baking.result.meshes), baking.result.vertices
         text = tr(
             "Baked {frames}: {meshes}, {vertices} vertices",
@@ -149,12 +150,17 @@ class MMDSKIN_OT_bake(
 
 
 class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
-    """Remove what the bake has added and bring the model back as it was; cache files are kept"""
+    """Remove everything the bake added and restore the model; cache files are kept"""
 
     bl_idname = "mmdskin.clear_bake"
     bl_label = "Clear Bake"
 
-    def execute(self, context):
+    @classmethod
+    def unavailable(cls, model: scene_model.SceneModel) -> str:
+        is_baked = any(record.is_baked(obj) for obj in model.meshes)
+        return "" if is_baked else tr("This model has no bake to clear")
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
             count = job.clear(self.models_to_clean(context))
         except UserError as error:
@@ -166,12 +172,12 @@ class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _option(layout, operator, name):
+def _option(layout: bpy.types.UILayout, operator: bpy.types.Operator, name: str) -> None:
     layout.prop(operator, name, text=name_of(operator.properties, name), translate=False)
 
 
-def _meshes(count):
-    return tr("1 mesh") if count == 1 else tr("{count} meshes", count=count)
+def _meshes(count: int) -> str:
+    return tr_count("1 mesh", "{count} meshes", count)
 
 
-register, unregister = registration.of(MMDSKIN_OT_bake, MMDSKIN_OT_clear_bake)
+register, unregister = registration.functions(MMDSKIN_OT_bake, MMDSKIN_OT_clear_bake)

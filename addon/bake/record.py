@@ -1,174 +1,217 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake has changed on a mesh, kept as JSON in an ID property of the object, and the way back.
+"""What a bake changed on a mesh, stored as JSON in an ID property of the object, and how to undo it.
 
 The property is saved with the file, so a bake can be cleared in another session.
 """
 
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
 import bpy
+import numpy as np
 
-from .. import actions, blender_versions, mmd_tools, saved_state, scene_model, skinner
-from ..deformation import Deformation
+from ..blender import actions, blender_versions
+from ..operators.editing import editing
+from ..pose import skinner
+from ..pose.deformation import Deformation
 from ..preview import nodes, switch
+from ..scene import mmd_tools, saved_state, scene_model
 from . import animation, joint_turns, sliders
+from .sliders import PutAside
 
-STATE = saved_state.BAKE
+
+@dataclass
+class SinglePoses:
+    """Poses of driven keys, to which further bakes of single poses are added."""
+
+    poses: list = field(default_factory=list)  # (frame, {bone: w x y z}) each
+    keys: list = field(
+        default_factory=list
+    )  # (name, pair of bones, `joint_functions.Function`) each
 
 
-def of(obj: bpy.types.Object) -> dict | None:
+@dataclass
+class BakeState(saved_state.SavedState):
+    PROPERTY: ClassVar[str] = saved_state.BAKE
+
+    target: str = ""
+    deformation: list = field(default_factory=lambda: list(Deformation()))
+    frames: list[int] | None = None  # the first and last of a range
+    keys: list[str] = field(default_factory=list)  # names of the baked keys
+    curves: dict[str, Any] | None = None  # from `animation.add_pulses`, if the keys are keyed
+    turns: list[str] = field(default_factory=list)  # mesh properties of `joint_turns.Drivers`
+    single_poses: SinglePoses | None = saved_state.nested(SinglePoses)
+    mesh_animated: bool = True
+    muted: list[str] = field(default_factory=list)  # names of the keys that the bake muted
+    sliders: PutAside = saved_state.nested(PutAside, optional=False)
+    # name: show_viewport, show_render of those turned off
+    modifiers: dict[str, list[bool]] = field(default_factory=dict)
+    added: str = ""  # name of the modifier added
+    normals: list[str] = field(
+        default_factory=list
+    )  # names of the modifiers added for MMD's normals
+    active_modifier: str = ""
+    had_keys: bool = True
+    animated: bool = True  # whether the keys had animation data
+    active: list = field(default_factory=lambda: [None, 0])  # shape key: name and number
+    pinned: bool = False  # only the active key is shown
+    preview: bool = False
+    sdef: mmd_tools.SuspendedSdef | None = saved_state.nested(mmd_tools.SuspendedSdef)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether each baked key acts at its own frame."""
+        return self.curves is not None
+
+
+def is_baked(obj: bpy.types.Object) -> bool:
+    return BakeState.PROPERTY in obj
+
+
+def state_of(obj: bpy.types.Object) -> BakeState | None:
     """The state of a baked mesh object, or None."""
-    return saved_state.load(obj, STATE, _nothing_baked) if STATE in obj else None
+    return BakeState.read(obj) if is_baked(obj) else None
 
 
-def _nothing_baked():
-    return {
-        "target": "",
-        "deformation": list(Deformation()),  # of `deformation.Deformation`
-        "frames": None,  # the first and the last of a range
-        "keys": [],  # names of the baked keys
-        "turns": [],  # of `joint_turns.Drivers`: names of properties of the mesh
-        "mesh_animated": True,
-        "muted": [],  # names of the keys muted since
-        # of `sliders.put_aside`: values of muted keys, data paths of their curves and drivers, and
-        # where there are such: ranges without 0, actions taken from others
-        "sliders": {"values": {}, "curves": [], "drivers": []},
-        "modifiers": {},  # name: [show_viewport, show_render] of those switched off
-        "added": "",  # name of the modifier added
-        "normals": [],  # names of the modifiers added for MMD's normals
-        "active_modifier": "",
-        "had_keys": True,
-        "animated": True,
-        "active": [None, 0],  # shape key: name and number
-        "pinned": False,  # only the active key is shown
-        "preview": False,
-        "sdef": {},  # of `mmd_tools.suspend_sdef`
-    }
+def begin(obj: bpy.types.Object, armature: bpy.types.Object, live: bool = False) -> BakeState:
+    """The state of a mesh object that is about to be baked; turns its other deformation off.
 
-
-def begin(obj, armature, live=False):
-    """The state of a mesh object that is about to be baked: what shows it otherwise goes off.
-
-    `live`: an earlier bake had switched the preview off.
+    `live`: an earlier bake had turned the preview off.
     """
     keys = obj.data.shape_keys
     active = obj.active_shape_key.name if keys and obj.active_shape_key else None
     modifier = obj.modifiers.active
     on = switch.is_on(armature)
-    state = _nothing_baked()
-    state["active_modifier"] = modifier.name if modifier else ""
-    state["had_keys"] = keys is not None
-    state["animated"] = bool(keys and keys.animation_data)
-    state["active"] = [active, obj.active_shape_key_index]
-    state["pinned"] = obj.show_only_shape_key
-    state["preview"] = live or on
+    state = BakeState(
+        active_modifier=modifier.name if modifier else "",
+        had_keys=keys is not None,
+        animated=bool(keys and keys.animation_data),
+        active=[active, obj.active_shape_key_index],
+        pinned=obj.show_only_shape_key,
+        preview=live or on,
+    )
     if on:
         switch.disable(armature)
-    state["mesh_animated"] = obj.data.animation_data is not None
-    state["sdef"] = mmd_tools.suspend_sdef(obj)
+    state.mesh_animated = obj.data.animation_data is not None
+    state.sdef = mmd_tools.suspend_sdef(obj)
     return state
 
 
-def store(obj, state):
-    saved_state.store(obj, STATE, state)
+def store(obj: bpy.types.Object, state: BakeState) -> None:
+    state.write(obj)
     obj.data.update_tag()
 
 
-def base_key(obj):
-    """The reference key, made where there is none yet."""
+def base_key(obj: bpy.types.Object) -> bpy.types.ShapeKey:
+    """The reference key, created if missing."""
     if not obj.data.shape_keys:
         obj.shape_key_add(name="Basis", from_mix=False)
     return obj.data.shape_keys.reference_key
 
 
-def add_key(obj, state, name, positions):
-    """A baked key of this name with (V, 3) float32 positions; an older bake's is taken over."""
+def add_key(
+    obj: bpy.types.Object, state: BakeState, name: str, positions: np.ndarray
+) -> bpy.types.ShapeKey:
+    """A baked key of this name with (V, 3) float32 positions; an older bake's key is reused."""
     blocks = obj.data.shape_keys.key_blocks
-    key = blocks.get(name) if name in state["keys"] else None
+    key = blocks.get(name) if name in state.keys else None
     if key is None:
         key = obj.shape_key_add(name=name, from_mix=False)
-        if key.name not in state["keys"]:
-            state["keys"].append(key.name)
+        if key.name not in state.keys:
+            state.keys.append(key.name)
     points, co = blender_versions.key_positions(key)
     points.foreach_set(co, positions.ravel())
     key.relative_key, key.vertex_group, key.mute = obj.data.shape_keys.reference_key, "", False
     return key
 
 
-def switch_armature_off(obj, armature, state):
+def switch_armature_off(
+    obj: bpy.types.Object, armature: bpy.types.Object, state: BakeState
+) -> None:
     for modifier in scene_model.armature_modifiers(obj, armature):
-        state["modifiers"].setdefault(modifier.name, [modifier.show_viewport, modifier.show_render])
+        state.modifiers.setdefault(modifier.name, [modifier.show_viewport, modifier.show_render])
         modifier.show_viewport = modifier.show_render = False
 
 
-def clear(models):
+def clear(models: list[scene_model.SceneModel]) -> int:
     """Undo every bake of the models; returns how many meshes had one."""
-    baked = [model for model in models if any(STATE in obj for obj in model.meshes)]
-    objects = [obj for model in baked for obj in model.meshes if STATE in obj]
-    for obj in objects:
+    with editing(models, _states) as edit:
+        edit.save(obj for model, states in edit.checked if states for obj in model.meshes)
+        for model, states in edit.checked:
+            previews = [clear_mesh(obj, state) for obj, state in states.items()]
+            if model.armature is None:
+                continue
+            switch.forget_error(model.armature)
+            if any(previews):
+                switch.switch_on_again(model.armature)
+    return sum(len(states) for _, states in edit.checked)
+
+
+def _states(model: scene_model.SceneModel) -> dict[bpy.types.Object, BakeState]:
+    """The states of the baked meshes of a model, all of which can be cleared."""
+    baked = [obj for obj in model.meshes if is_baked(obj)]
+    for obj in baked:
         skinner.check_editable(obj)
-    for model in baked:
-        previews = [clear_mesh(obj) for obj in model.meshes if STATE in obj]
-        if any(previews) and model.armature is not None:
-            switch.switch_on_again(model.armature)
-    return len(objects)
+    return {obj: BakeState.read(obj) for obj in baked}
 
 
-def clear_mesh(obj):
-    """Bring one mesh object back; returns whether it had the live preview."""
-    state = of(obj)
+def clear_mesh(obj: bpy.types.Object, state: BakeState) -> bool:
+    """Restore one mesh object; returns whether it had the live preview."""
     _clear_keys(obj, state)
     blocks = _key_blocks(obj)
-    for name in state["muted"]:
+    for name in state.muted:
         if name in blocks:
             blocks[name].mute = False
-    sliders.bring_back(obj, state["sliders"])
-    sliders.give_actions_back(obj, state["sliders"])
+    sliders.bring_back(obj, state.sliders)
+    sliders.give_actions_back(obj, state.sliders)
     if blocks:
-        name, index = state["active"]
+        name, index = state.active
         obj.active_shape_key_index = blocks.find(name) if name and name in blocks else index
-    obj.show_only_shape_key = state["pinned"]
-    for name, (viewport, render) in state["modifiers"].items():
-        modifier = obj.modifiers.get(name)
+    obj.show_only_shape_key = state.pinned
+    for name, (viewport, render) in state.modifiers.items():
+        modifier: bpy.types.Modifier | None = obj.modifiers.get(name)
         if modifier:
             modifier.show_viewport, modifier.show_render = viewport, render
-    added = [name for name in (state["added"], *state["normals"]) if name in obj.modifiers]
+    added = [name for name in (state.added, *state.normals) if name in obj.modifiers]
     for name in added:
         obj.modifiers.remove(obj.modifiers[name])
     if added:
         nodes.drop_unused()
-        if state["active_modifier"] in obj.modifiers:
-            obj.modifiers.active = obj.modifiers[state["active_modifier"]]
-    mmd_tools.resume_sdef(obj, state["sdef"])
-    del obj[STATE]
+        if state.active_modifier in obj.modifiers:
+            obj.modifiers.active = obj.modifiers[state.active_modifier]
+    mmd_tools.resume_sdef(obj, state.sdef)
+    if is_baked(obj):
+        del obj[BakeState.PROPERTY]
     obj.data.update_tag()
     mmd_tools.refresh_sdef(obj)
-    return state["preview"]
+    return state.preview
 
 
-def remove_keys(obj, state):
-    """Take the baked keys away again, with their drivers."""
-    for name in state["keys"]:
+def remove_keys(obj: bpy.types.Object, state: BakeState) -> None:
+    """Remove the baked keys and their drivers."""
+    for name in state.keys:
         if name in _key_blocks(obj):
             key = _key_blocks(obj)[name]
             key.driver_remove("value")
             obj.shape_key_remove(key)
-    joint_turns.remove(obj.data, state["turns"])
-    state["keys"], state["turns"] = [], []
+    joint_turns.remove(obj.data, state.turns)
+    state.keys, state.turns = [], []
 
 
-def _clear_keys(obj, state):
+def _clear_keys(obj: bpy.types.Object, state: BakeState) -> None:
     blocks = _key_blocks(obj)
-    if blocks and "curves" in state:
-        animation.remove_curves(obj.data.shape_keys, state["keys"], state["curves"])
+    if blocks and state.curves is not None:
+        animation.remove_curves(obj.data.shape_keys, state.keys, state.curves)
     remove_keys(obj, state)
-    if _key_blocks(obj) and not state["animated"]:
+    if _key_blocks(obj) and not state.animated:
         actions.clear_if_empty(obj.data.shape_keys)
-    if not state["mesh_animated"]:
+    if not state.mesh_animated:
         actions.clear_if_empty(obj.data)
-    if not state["had_keys"] and len(_key_blocks(obj)) == 1:
+    if not state.had_keys and len(_key_blocks(obj)) == 1:
         obj.shape_key_clear()
 
 
-def _key_blocks(obj):
-    # Asked for anew each time: removing the last key frees what held them.
+def _key_blocks(obj: bpy.types.Object) -> Any:
+    # Looked up each time: removing the last key frees the collection.
     keys = obj.data.shape_keys
     return keys.key_blocks if keys else ()

@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Positions as shape keys, one per frame, in place of the armature modifier."""
+"""Positions as shape keys, one per frame, in place of the Armature modifier."""
+
+import numpy as np
 
 from . import animation, record, sliders
+from .frames import Block, Options
+from .sources import Part
 
 
 class ShapeKeys:
-    """Baked frames of one mesh. Frames of a range are keyed, so that each shows at its own time."""
+    """Baked frames of one mesh. A frame range is keyed, so that each key shows at its own frame."""
 
-    def __init__(self, part, bones, options):
+    def __init__(self, part: Part, bones: list[str], options: Options) -> None:
         self.part, self.options = part, options
-        self.positions = []
-        self.warnings, self.notes = [], []
+        self.positions: list[np.ndarray] = []
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
 
-    def adds_to(self, state):
-        """Whether an earlier bake stays: single frames gather."""
-        return state["target"] == "SHAPE_KEYS" and not (self.options.moves or "curves" in state)
+    def adds_to(self, state: record.BakeState) -> bool:
+        """Whether an earlier bake is kept: bakes of single frames add up."""
+        return state.target == "SHAPE_KEYS" and not (self.options.moves or state.is_keyed)
 
-    def start(self):
+    def start(self) -> None:
         pass
 
-    def add(self, block):
+    def add(self, block: Block) -> None:
         self.positions += list(block.positions)
 
-    def finish(self):
+    def finish(self) -> tuple[()]:
         return ()
 
-    def write(self, state):
+    def write(self, state: record.BakeState) -> None:
         obj = self.part.obj
         record.base_key(obj)
         names = [
@@ -37,16 +42,17 @@ class ShapeKeys:
         for key in keys.key_blocks:
             if key.name not in shown and key != keys.reference_key and not key.mute:
                 key.mute = True
-                if key.name not in state["keys"]:
-                    state["muted"].append(key.name)
-        sliders.put_aside(obj, state)  # before there are curves, as it may copy their action
+                if key.name not in state.keys:
+                    state.muted.append(key.name)
+        # Before curves are added, since it may copy their action.
+        sliders.put_aside(obj, state.sliders, state.keys)
         if self.options.moves:
             places = range(len(names))
-            state["curves"] = animation.add_pulses(keys, names, self.options.times, places)
+            state.curves = animation.add_pulses(keys, names, self.options.times, places)
         else:
             keys.key_blocks[names[0]].value = 1.0
         obj.show_only_shape_key = False
         record.switch_armature_off(obj, self.part.armature, state)
 
-    def close(self, done):
+    def close(self, done: bool) -> None:
         self.positions.clear()

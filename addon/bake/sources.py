@@ -1,56 +1,81 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Poses of a model for frames of the scene: as Blender evaluates them, as MMD, or of a motion file.
+"""Poses of a model for frames of the scene: from Blender, from MMD's IK or from a motion file.
 
-Matrices (F, B, 4, 4) are in armature space. What is asked of a scene is asked of the frame it
-stands at, so `moves_scene` poses come one frame at a time.
+Matrices (F, B, 4, 4) are in armature space. Sources with `moves_scene` read the
+scene's current frame, so they give one frame at a time.
 """
 
+from typing import Protocol
+
+import bpy
 import numpy as np
 
-from .. import ik_source, playhead, pose_source, skinner
+from ..blender import playhead
 from ..physics import keyed, simulation
+from ..pose import ik_source, pose_source, skinner
+from ..pose.deformation import Deformation
+from ..pose.motion_source import Motion
 from . import animation
+from .record import BakeState
 
 
-def open(armature, bones, settings):
-    """The poses of named bones that settings mean, None being the armature's."""
+def poses_of(
+    armature: bpy.types.Object, bones: list[str], settings: pose_source.Settings | None
+) -> "Poses":
+    """The pose source of the named bones for settings; None means the armature."""
     if settings is None:
         return ArmaturePoses(armature, bones)
-    opened = pose_source.open(armature, settings)
+    opened = pose_source.load(armature, settings)
     if isinstance(opened, ik_source.Solver):
-        return IkPoses(armature, bones, keyed.of(opened, armature, strict=True))
-    return MotionPoses(bones, simulation.of(opened, settings.physics))
+        return IkPoses(armature, bones, keyed.with_physics(opened, armature, strict=True))
+    return MotionPoses(bones, simulation.with_physics(opened, settings.physics))
+
+
+class Poses(Protocol):
+    moves_scene: bool
+
+    def prepare(self, parts: "list[Part]") -> None: ...
+
+    def matrices(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray: ...
+
+    def key_values(
+        self, part: "Part", frames: list[int], depsgraph: bpy.types.Depsgraph
+    ) -> np.ndarray: ...
 
 
 class ArmaturePoses:
     moves_scene = True
 
-    def __init__(self, armature, bones):
+    def __init__(self, armature: bpy.types.Object, bones: list[str]) -> None:
         self._armature = armature
         self._numbers = pose_source.numbers(armature, bones)
 
-    def prepare(self, parts):
+    def prepare(self, parts: "list[Part]") -> None:
         pass
 
-    def matrices(self, frames, depsgraph):
+    def matrices(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
         return pose_source.matrices(armature, armature, self._numbers)[None]
 
-    def key_values(self, part, frames, depsgraph):
+    def key_values(
+        self, part: "Part", frames: list[int], depsgraph: bpy.types.Depsgraph
+    ) -> np.ndarray:
         return part.scene_values(depsgraph)[None]
 
 
 class IkPoses(ArmaturePoses):
-    def __init__(self, armature, bones, solver):
+    def __init__(
+        self, armature: bpy.types.Object, bones: list[str], solver: ik_source.Solver
+    ) -> None:
         super().__init__(armature, bones)
         self._bones, self._solver = bones, solver
-        self._parts = []
+        self._parts: list[Part] = []
 
-    def prepare(self, parts):
-        """Shape keys that stand for groups of morphs may move bones, too."""
+    def prepare(self, parts: "list[Part]") -> None:
+        """Shape keys of group morphs may also move bones."""
         self._parts = parts
 
-    def matrices(self, frames, depsgraph):
+    def matrices(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
         keys = {
             name: value
@@ -62,12 +87,12 @@ class IkPoses(ArmaturePoses):
 
 
 class MotionPoses:
-    def __init__(self, bones, motion):
+    def __init__(self, bones: list[str], motion: Motion) -> None:
         self._bones, self._motion = bones, motion
         self.moves_scene = False
 
-    def prepare(self, parts):
-        """Keys that the motion does not know stay as the scene has them, which then must move."""
+    def prepare(self, parts: "list[Part]") -> None:
+        """Keys that the motion lacks keep the scene's values, so the scene's frame must change."""
         for part in parts:
             unknown = [
                 name for name, known in zip(part.keys, self._known(part), strict=True) if not known
@@ -75,50 +100,61 @@ class MotionPoses:
             if animation.is_animated(part.obj.data.shape_keys, unknown):
                 self.moves_scene = True
 
-    def matrices(self, frames, depsgraph):
+    def matrices(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         return self._motion.matrices(self._bones, _times(frames, depsgraph))
 
-    def key_values(self, part, frames, depsgraph):
+    def key_values(
+        self, part: "Part", frames: list[int], depsgraph: bpy.types.Depsgraph
+    ) -> np.ndarray:
         held = part.scene_values(depsgraph)
         if part.pinned is not None or not len(part.keys):
             return np.tile(held, (len(frames), 1))
         values = self._motion.key_values(part.keys, _times(frames, depsgraph))
         return np.where(self._known(part), values, held).astype(np.float32)
 
-    def _known(self, part):
+    def _known(self, part: "Part") -> np.ndarray:
         return np.asarray(self._motion.known_keys(part.keys), bool)
 
 
-def _times(frames, depsgraph):
-    """Where frames of the scene lie in animation."""
+def _times(frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """The animation times of scene frames."""
     return np.asarray(frames, np.float64) * playhead.stretch(depsgraph.scene)
 
 
 class Part:
-    """A mesh of a model that is being baked; what an earlier bake has added counts as not there."""
+    """A mesh of a model that is being baked; ignores what an earlier bake added."""
 
-    def __init__(self, obj, armature, state, deformation, normals=False):
+    def __init__(
+        self,
+        obj: bpy.types.Object,
+        armature: bpy.types.Object,
+        state: BakeState | None,
+        deformation: Deformation,
+        normals: bool = False,
+    ) -> None:
         self.obj, self.armature, self.state = obj, armature, state
         self.deformation = deformation
-        absent = state["keys"] if state else ()
+        absent = state.keys if state else ()
         self.skinner = skinner.Skinner(obj, armature, absent, normals)
         self.bones, self.keys = self.skinner.bones, self.skinner.keys
-        self.unmuted = state["muted"] if state else ()
+        self.unmuted = state.muted if state else ()
         if state is None:
             self.pinned = skinner.pinned_key(obj)
         else:
-            self.pinned = state["active"][0] if state["pinned"] else None
+            self.pinned = state.active[0] if state.pinned else None
 
-    def positions(self, matrices, values):
+    def positions(self, matrices: np.ndarray, values: np.ndarray) -> np.ndarray:
         """(F, V, 3) float32 in mesh space, for matrices (F, B, 4, 4) and key values (F, K)."""
         return self.positions_and_normals(matrices, values)[0]
 
-    def positions_and_normals(self, matrices, values):
-        """As `positions`, and the normals where they are baked, too, else None."""
+    def positions_and_normals(
+        self, matrices: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """As `positions`, and the normals if they are baked, else None."""
         return self.skinner.positions_and_normals(matrices, values, self.deformation)
 
-    def scene_values(self, depsgraph):
-        """(K,) float32 by which Blender mixes the keys in the frame it stands at."""
+    def scene_values(self, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+        """(K,) float32 by which Blender mixes the keys at the current frame."""
         keys = self.obj.data.shape_keys
         evaluated = keys.evaluated_get(depsgraph) if keys else None
         return skinner.key_values(self.obj, self.keys, evaluated, self.unmuted, self.pinned)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Models go out by Blender's own exporters, with the options that fit what was baked."""
+"""Export of models by Blender's own exporters, with options that suit the bake."""
 
 from . import operators
 

@@ -1,66 +1,73 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an export of models would show: how they were baked, which frames, which objects."""
+"""What an export of models contains: kind of bake, frames and objects."""
 
 from typing import NamedTuple
 
 import bpy
 
-from .. import actions
 from ..bake import record
+from ..blender import actions
+from ..blender.user_error import UserError
 from ..preview import switch
-from ..user_error import UserError
+from ..scene import scene_model
 
 
 class Content(NamedTuple):
     kind: str  # the target of the bake, or "LIVE"
     objects: tuple
-    frames: tuple  # the first and the last
+    frames: tuple  # first and last
     moves: bool
     keyed: bool  # keyframes move the baked keys and the armatures
 
     @property
-    def skinned(self):
-        """Whether the armature goes along and moves the mesh."""
+    def skinned(self) -> bool:
+        """Whether the armature is exported and deforms the mesh."""
         return self.kind == "CORRECTIVE"
 
 
-def of(models, scene):
-    """The Content of models; UserError where their parts do not show MMD's deformation alike."""
-    states = [record.of(obj) for model in models for obj in model.meshes]
+def content_of(models: list[scene_model.SceneModel], scene: bpy.types.Scene) -> Content:
+    """The Content of models; UserError if they do not show MMD's deformation in the same way."""
+    states = [record.state_of(obj) for model in models for obj in model.meshes]
     states = [state for state in states if state]
-    kinds = {state["target"] for state in states}
+    kinds = {state.target for state in states}
     for model in models:
-        if not any(record.STATE in obj for obj in model.meshes):
-            if not any(switch.is_live(obj) for obj in model.meshes):
-                raise UserError(
-                    "'{name}' is neither baked nor live: bake it first", name=model.name
-                )
+        if not any(record.is_baked(obj) for obj in model.meshes):
+            check_shown(model)
             kinds.add("LIVE")
     if len(kinds) > 1:
         raise UserError(
-            "The models are baked in several ways: bake them alike, or export one alone"
+            "The models are baked to different targets: bake all to the same one, or"
+            " export them one by one"
         )
     kind = kinds.pop()
     objects = [obj for model in models for obj in model.meshes]
     if kind == "CORRECTIVE":
         objects += [model.armature for model in models]
-    ranges = [state["frames"] for state in states if state["frames"]]
+    ranges = [tuple(state.frames) for state in states if state.frames]
     if kind == "LIVE":
         ranges = [(scene.frame_start, scene.frame_end)]
     if not ranges and kind == "CORRECTIVE":
         ranges = [
             (scene.frame_current,) * 2
-        ]  # files hold the armature at rest, and poses in frames
-    keyed = all("curves" in state or not state["keys"] for state in states)
-    keyed = keyed and all(actions.held(model.armature)[0] for model in models)
+        ]  # files store the armature at rest, and poses per frame
+    keyed = all(state.is_keyed or not state.keys for state in states)
+    keyed = keyed and all(actions.assigned(model.armature)[0] for model in models)
     if not ranges:
         return Content(kind, tuple(objects), (scene.frame_current,) * 2, False, keyed)
     firsts, lasts = zip(*ranges, strict=True)
     return Content(kind, tuple(objects), (min(firsts), max(lasts)), True, keyed)
 
 
-def left_out(shown):
-    """(object, names of modifiers) that act on the mesh beside the armature's."""
+def check_shown(model: scene_model.SceneModel) -> None:
+    """UserError if a model does not show MMD's deformation."""
+    if not any(record.is_baked(obj) or switch.is_live(obj) for obj in model.meshes):
+        raise UserError(
+            "'{name}' is not baked and MMD Skinning is off: bake it first", name=model.name
+        )
+
+
+def left_out(shown: Content) -> list[tuple[bpy.types.Object, list[str]]]:
+    """(object, names of its modifiers other than Armature) that change the mesh."""
     found = [
         (
             obj,

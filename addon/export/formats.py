@@ -1,86 +1,87 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's exporters: what each can hold, and the options by which it shows what Blender shows."""
+"""Blender's exporters: what each format can store, and the options that give the same result."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import bpy
 
-from ..user_error import UserError
+from ..blender.user_error import UserError
 from . import content
+from .content import Content
 
 
 class Format(NamedTuple):
     name: str
     ending: str
     operator: str
-    keys: bool  # files hold shape keys, not the points of each frame
+    keys: bool  # files store shape keys, not the points of each frame
     options: Callable[[content.Content], dict[str, Any]]
 
-    def exporter(self):
-        """Blender's operator; UserError where this Blender lacks it."""
+    def exporter(self) -> Any:
+        """Blender's operator; UserError if this Blender lacks it."""
         module, _, name = self.operator.partition(".")
         if name in dir(getattr(bpy.ops, module)):
             return getattr(getattr(bpy.ops, module), name)
         if module == "wm":
-            raise UserError("This Blender was built without {format}", format=self.name)
+            raise UserError("This Blender was built without {format} support", format=self.name)
         raise UserError(
-            "Blender's exporter for {format} is off: enable it in the preferences, Add-ons",
+            "Blender's {format} exporter is disabled: enable it in Preferences > Add-ons",
             format=self.name,
         )
 
-    def check(self, shown):
-        """UserError where the file would not show what Blender shows."""
+    def check(self, shown: content.Content) -> None:
+        """UserError if the file would not show what Blender shows."""
         if shown.moves and shown.frames[0] < 0 and "start" not in self.options(shown):
             raise UserError(
-                "{format} begins at frame 0: bake from frame 0 on, or use Alembic",
+                "{format} files start at frame 0: bake from frame 0 on, or use Alembic",
                 format=self.name,
             )
         if self.keys and shown.kind == "MESH_CACHE":
             raise UserError(
-                "{format} cannot hold a mesh cache: bake shape keys or corrective keys",
+                "{format} cannot store a mesh cache: bake shape keys or corrective keys instead",
                 format=self.name,
             )
         if self.keys and shown.kind == "LIVE":
             raise UserError(
-                "{format} cannot hold live skinning: bake shape keys or corrective keys first",
+                "{format} cannot store MMD Skinning: bake shape keys or corrective keys first",
                 format=self.name,
             )
         keyframes_only = "export_animation_mode" not in _properties(self.exporter())
         if self.name == "glTF" and keyframes_only and shown.skinned and not shown.keyed:
             raise UserError(
-                "{format} of this Blender holds corrective keys only where they and the armature"
-                " have keyframes: bake a range of them, keyed",
+                "{format} export in this Blender needs keyframes on both the corrective"
+                " keys and the armature: bake a frame range with Corrective set to Keyed",
                 format=self.name,
             )
 
-    def export(self, path, shown):
-        """Call Blender's operator with those options that it has in this Blender."""
+    def export(self, path: str, shown: content.Content) -> set[str]:
+        """Call Blender's operator with the options that this version has."""
         exporter = self.exporter()
         known = _properties(exporter)
         options = {name: v for name, v in self.options(shown).items() if name in known}
         if path.lower().endswith(".gltf"):
             options["export_format"] = "GLTF_SEPARATE"
-        # Some ask a viewport what is selected, and that leaves out what it does not show.
+        # Some exporters ask a viewport for the selection, and it omits hidden objects.
         with bpy.context.temp_override(selected_objects=list(shown.objects)):
             return exporter(filepath=path, **options)
 
 
-def _properties(exporter):
+def _properties(exporter: Any) -> list[str]:
     return exporter.get_rna_type().properties.keys()
 
 
-def _gltf(shown):
+def _gltf(shown: content.Content) -> dict[str, bool | str]:
     return {
         "use_selection": True,
         "export_format": "GLB",
         "export_skins": shown.skinned,
         "export_apply": False,  # shape keys would be lost
         "export_animations": shown.moves,
-        # All objects together, with drivers and constraints, in the frames of the scene.
+        # All objects together, with drivers and constraints, over the scene's frames.
         "export_animation_mode": "SCENE",
         "export_anim_scene_split_object": False,
-        "export_anim_single_armature": False,  # 3.4: not every action that has bones
+        "export_anim_single_armature": False,  # 3.4: only this armature's action, not all actions
         "export_frame_range": shown.moves,
         "export_force_sampling": True,
         "export_optimize_animation_size": False,
@@ -88,33 +89,33 @@ def _gltf(shown):
     }
 
 
-def _fbx(shown):
+def _fbx(shown: content.Content) -> dict[str, float | set[str]]:
     return {
         "use_selection": True,
         "object_types": {"MESH", "ARMATURE"},
         "use_mesh_modifiers": False,  # shape keys would be lost
         "add_leaf_bones": False,
         "bake_anim": shown.moves,
-        # By these it looks at the actions of objects, not at those of keys.
+        # With these it exports actions of objects only, not of shape keys.
         "bake_anim_use_all_actions": False,
         "bake_anim_use_nla_strips": False,
         "bake_anim_simplify_factor": 0.0 if shown.skinned else 1.0,
     }
 
 
-def _usd(shown):
+def _usd(shown: Content) -> dict[str, Any]:
     return {
         "selected_objects_only": True,
-        "evaluation_mode": "VIEWPORT",  # also what is off in renders
+        "evaluation_mode": "VIEWPORT",  # includes what is disabled in renders
         "export_animation": shown.moves,
-        # As it is shown, point by point: blend shapes would not keep values that do not move.
+        # Evaluated points: blend shapes would lose constant values.
         "export_armatures": False,
         "export_shapekeys": False,
         "convert_world_material": False,
     }
 
 
-def _alembic(shown):
+def _alembic(shown: Content) -> dict[str, Any]:
     return {
         "selected": True,
         "evaluation_mode": "VIEWPORT",
@@ -139,6 +140,6 @@ _ENDINGS = {
 }
 
 
-def of_ending(ending: str) -> str | None:
-    """The format of files that end so."""
+def format_of(ending: str) -> str | None:
+    """The format of files with this extension."""
     return _ENDINGS.get(ending.lower())

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scene as exporters want it: just what goes out is selected. Afterwards it is as it was."""
+"""Prepare the scene for an exporter, with only the exported objects selected, and restore it."""
 
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 
 import bpy
 
-from .. import actions, playhead
-from ..user_error import UserError
+from ..blender import actions, playhead
+from ..blender.user_error import UserError
+from .content import Content
 
 
 @contextlib.contextmanager
-def set_for(context, shown):
-    """In the block the objects of a Content are selected, and its frames are the scene's."""
+def set_for(context: bpy.types.Context, shown: Content) -> Iterator[None]:
+    """In the block, the objects of a Content are selected and the scene has its frame range."""
     layer, scene = context.view_layer, context.scene
     objects = [obj for obj in layer.objects if obj]
     for obj in shown.objects:
@@ -22,10 +25,10 @@ def set_for(context, shown):
     active = layer.objects.active
     hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in shown.objects]
     blocks = [block for obj in shown.objects for block in (obj, _keys(obj)) if block]
-    held = [(block, *actions.held(block)) for block in blocks]
+    held = [(block, *actions.assigned(block)) for block in blocks]
     place = scene.frame_current, scene.frame_subframe
     values = playhead.Values()
-    # Where a file has no action at all, glTF's exporter takes its poses for rest.
+    # If a file has no action at all, the glTF exporter treats its poses as rest poses.
     action = None if bpy.data.actions else bpy.data.actions.new("export")
     try:
         for obj, _ in modes:
@@ -39,20 +42,20 @@ def set_for(context, shown):
             if not obj.select_get():
                 raise _is_hidden(obj)
         layer.objects.active = shown.objects[0]
-        # glTF of 3.4 takes every frame of any action in the file, be it another model's.
+        # The glTF exporter of 3.4 exports the frames of every action in the file, even of other models.
         with _ranges([scene, *bpy.data.actions] if shown.moves else [], shown.frames):
             yield
     finally:
         if action is not None:
             bpy.data.actions.remove(action)
         for block, action, slots in held:
-            if block.animation_data and actions.held(block) != (action, slots):
-                actions.hold(block, action, slots)
+            if block.animation_data and actions.assigned(block) != (action, slots):
+                actions.assign(block, action, slots)
         if (scene.frame_current, scene.frame_subframe) != place:
             scene.frame_set(place[0], subframe=place[1])
         values.restore()
         for obj, mode in modes:
-            if obj.mode != mode:  # into which all that are selected go
+            if obj.mode != mode:  # which all selected objects enter
                 for other in objects:
                     other.select_set((other, mode) in modes)
                 _set_mode(layer, obj, mode)
@@ -66,8 +69,10 @@ def set_for(context, shown):
 
 
 @contextlib.contextmanager
-def _ranges(blocks, frames):
-    """In the block these scenes and actions have the frames, the first and the last."""
+def _ranges(
+    blocks: list[bpy.types.Action | bpy.types.Scene], frames: tuple[int, ...]
+) -> Iterator[None]:
+    """In the block these scenes and actions have the frames, first and last."""
     before = [(block, block.frame_start, block.frame_end) for block in blocks]
     loose = [block for block in blocks if not getattr(block, "use_frame_range", True)]
     try:
@@ -83,14 +88,14 @@ def _ranges(blocks, frames):
             block.frame_start, block.frame_end = first, last
 
 
-def _is_hidden(obj):
+def _is_hidden(obj: bpy.types.Object) -> UserError:
     return UserError("The collection of '{name}' is hidden: show it first", name=obj.name)
 
 
-def _keys(obj):
+def _keys(obj: bpy.types.Object) -> bpy.types.Key:
     return getattr(obj.data, "shape_keys", None)
 
 
-def _set_mode(layer, obj, mode):
+def _set_mode(layer: bpy.types.ViewLayer, obj: bpy.types.Object, mode: Any) -> None:
     layer.objects.active = obj
     bpy.ops.object.mode_set(mode=mode)

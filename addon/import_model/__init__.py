@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Import MMD Model: a PMX or PMD as objects of the scene. It needs no other add-on.
+"""Import MMD Model: a PMX or PMD file as objects of the scene. Needs no other add-on.
 
-`operators` are what users call; `build` calls the makers of the parts, one file after the other.
+`operators` has the operator; `build` calls the modules of the parts, one file after the other.
 
-The scene looks as mmd_tools leaves it (root › armature › mesh, the names, the rest pose), and what
-has no place in Blender stays as custom properties, with the file's words and numbers:
+The scene has mmd_tools' layout (root › armature › mesh, names, rest pose). Data without a place in
+Blender is kept in custom properties, with the file's terms and values:
 
-root        mmd_type, mmd_name_j, mmd_name_e, mmd_names (JAPANESE or ENGLISH: those that things have),
+root        mmd_type, mmd_name_j, mmd_name_e, mmd_names (JAPANESE or ENGLISH: the current names),
             mmd_comment_j, mmd_comment_e, mmd_version, mmd_scale, and
             as lists of groups: mmd_morphs, mmd_display_frames, mmd_rigid_bodies, mmd_joints
 armature    mmdskin.model_path (a setting of the add-on): the absolute path of the file
-pose bone   mmd_name_j, mmd_name_e, mmd_bone_id (its number), mmd_position, mmd_layer, mmd_flags, and
-            where the bone has them: mmd_tail_bone or mmd_tail_offset, mmd_append, mmd_fixed_axis,
+pose bone   mmd_name_j, mmd_name_e, mmd_bone_id (its index), mmd_position, mmd_layer, mmd_flags, and
+            if the bone has them: mmd_tail_bone or mmd_tail_offset, mmd_append, mmd_fixed_axis,
             mmd_local_axis_x, mmd_local_axis_z, mmd_external_parent, mmd_ik
-material    mmd_name_j, mmd_name_e, mmd_material_id, and one for each other field of the record,
+material    mmd_name_j, mmd_name_e, mmd_material_id, and one for each other field of the material,
             mmd_diffuse to mmd_index_count; textures as paths
 mesh        the attributes of `deform_data`
 
-Constraints with mmd_tools' names let bones follow IK and appends (`rig_constraints`).
+Constraints with mmd_tools' names apply IK and append (`rig_constraints`).
 
-Bones, morphs, materials and bodies refer to each other by their numbers in the file, positions are
-in the file's units and axes. Every `mmd_morphs` entry has `key`, its shape key's name if it has one,
-and `slider`, the name of its custom property of the armature if it has one (`morphs`).
+Bones, morphs, materials and bodies refer to each other by their indices in the file. Positions are
+in the file's units and axes. Each `mmd_morphs` entry has `key`, the name of its shape key, and
+`slider`, the name of its custom property of the armature, if there are such (`morphs`).
 """
 
 from . import operators

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The armature in mmd_tools' conventions: rest matrices, names, locks, hidden bones.
+"""The armature with mmd_tools' conventions: rest matrices, names, locks, hidden bones.
 
-What the file says about append, fixed axes and IK is kept; `constraints` makes them act.
+Append, fixed axes and IK are stored; `constraints` applies them.
 """
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from mathutils import Vector
 
-from .. import blender_versions, mmd_tools
+from ..blender import blender_versions
+from ..scene import mmd_tools
+
+if TYPE_CHECKING:
+    import mmdskin
 
 SHORTEST = 0.001  # Blender deletes bones that have no length
-_FARTHEST = 1e5  # of the file's units; beyond, head and tail would round to one point
+_FARTHEST = 1e5  # file units; farther out, head and tail would round to the same point
 
 ROTATABLE, MOVABLE, VISIBLE = 0x2, 0x4, 0x8
 _ARMS = {
@@ -23,11 +28,18 @@ _ARMS = {
 _FINGERS = ("親指", "人指", "中指", "薬指", "小指")
 
 
-def add_bones(context, obj, records, bone_names, scale, constrained):
+def add_bones(
+    context: bpy.types.Context,
+    obj: bpy.types.Object,
+    records: "tuple[mmdskin.Bone, ...]",
+    bone_names: list[str],
+    scale: float,
+    constrained: bool,
+) -> None:
     """Fill the armature object `obj`, which is in the view layer.
 
-    Bones that will be `constrained` point where Blender's constraints need it: the first link of a
-    chain to the effector, bones with a fixed axis along it.
+    `constrained` bones point where Blender's constraints need it: the first link of a chain to the
+    effector, bones with a fixed axis along it.
     """
     if not records:
         return
@@ -45,8 +57,14 @@ def add_bones(context, obj, records, bone_names, scale, constrained):
             bone[mmd_tools.TIP] = True
 
 
-def _edit_bones(edit_bones, records, bone_names, scale, constrained):
-    """Create the bones; returns the numbers of those whose direction shows nothing."""
+def _edit_bones(
+    edit_bones: Any,
+    records: "tuple[mmdskin.Bone, ...]",
+    bone_names: list[str],
+    scale: float,
+    constrained: bool,
+) -> set[int]:
+    """Create the bones; returns the indices of those whose direction means nothing."""
     bones = [edit_bones.new(name) for name in bone_names]
     for bone, record in zip(bones, records, strict=True):
         bone.head = _place(record.position, scale)
@@ -72,25 +90,27 @@ def _edit_bones(edit_bones, records, bone_names, scale, constrained):
     return tips
 
 
-def _place(position, scale):
+def _place(position: tuple[float, ...], scale: float) -> Vector:
     return Vector([min(max(value, -_FARTHEST), _FARTHEST) for value in position]).xzy * scale
 
 
-def _has_no_tail(record):
+def _has_no_tail(record: "mmdskin.Bone") -> bool:
     return record.tail_bone < 0 and not any(record.tail_offset)
 
 
-def _turn(bone, axis):
-    """Lay a bone along an axis, the way round that is closer."""
+def _turn(bone: bpy.types.EditBone, axis: Vector) -> None:
+    """Align a bone with an axis, in the closer direction."""
     if axis.length:
         sign = -1 if bone.vector.dot(axis) < 0 else 1
         bone.tail = bone.head + sign * bone.length * axis.normalized()
 
 
-def _point_ik_links(bones, records, constrained):
-    """A link without a length looks at the next link, or at the effector.
+def _point_ik_links(
+    bones: list[bpy.types.EditBone], records: "tuple[mmdskin.Bone, ...]", constrained: bool
+) -> None:
+    """Point a link without a length at the next link, or at the effector.
 
-    What Blender's solver brings to the goal is the tail of the first.
+    Blender's solver moves the tail of the first link to the target.
     """
     for record in records:
         if not record.ik or record.ik.target < 0:
@@ -112,21 +132,21 @@ def _point_ik_links(bones, records, constrained):
             following = bone
 
 
-def _roll(bone, record):
+def _roll(bone: bpy.types.EditBone, record: "mmdskin.Bone") -> None:
     if record.local_axes:
         _align(bone, *(Vector(axis).normalized().xzy for axis in record.local_axes))
     elif record.name in _ARMS or any(finger in record.name for finger in _FINGERS):
-        # Without local axes MMD gives arms and fingers an x along the bone and a z to the front.
+        # Without local axes, MMD gives arms and fingers an x along the bone and a z to the front.
         head, tail, length = bone.head, bone.tail, bone.length
         angle = math.atan2(tail.z - head.z, tail.x - head.x)
         offset = length * math.sin(angle), length * math.cos(angle)
         above = Vector((tail.x - offset[0], tail.y, tail.z + offset[1]))
         along = (tail - head).normalized()
-        _align(bone, along, along.cross((above - head).normalized()))
+        _align(bone, along, along.cross((above - head).normalized()))  # type: ignore[arg-type]
 
 
-def _align(bone, x, z):
-    """Turn the bone about itself until two of its axes are closest to the axes of MMD."""
+def _align(bone: bpy.types.EditBone, x: Vector, z: Vector) -> None:
+    """Roll the bone until two of its axes are closest to MMD's axes."""
     y = z.cross(x).normalized()
     axes = (x, y, x.cross(y).normalized())
     along = [bone.vector.dot(axis) for axis in axes]
@@ -134,20 +154,20 @@ def _align(bone, x, z):
     bone.align_roll(axes[(best - 1) % 3 if along[best] < 0 else (best + 1) % 3])
 
 
-def _lock(bone, record, lies_on_axis):
+def _lock(bone: bpy.types.PoseBone, record: "mmdskin.Bone", lies_on_axis: bool) -> None:
     blender_versions.hide_bone(bone, not record.flags & VISIBLE)
     if not record.flags & ROTATABLE:
-        bone.lock_rotation = (True, True, True)
+        bone.lock_rotation = (True, True, True)  # type: ignore[assignment]
     if not record.flags & MOVABLE:
-        bone.lock_location = (True, True, True)
+        bone.lock_location = (True, True, True)  # type: ignore[assignment]
     if record.fixed_axis and lies_on_axis:
-        bone.lock_rotation = (True, False, True)
+        bone.lock_rotation = (True, False, True)  # type: ignore[assignment]
         bone.lock_ik_x = bone.lock_ik_z = True
-        bone.lock_location = bone.lock_scale = (True, True, True)
+        bone.lock_location = bone.lock_scale = (True, True, True)  # type: ignore[assignment]
 
 
-def _describe(bone, record, number):
-    """What the file says of the bone, as custom properties; other bones go by their number."""
+def _describe(bone: bpy.types.PoseBone, record: "mmdskin.Bone", number: int) -> None:
+    """The file's data of the bone as custom properties; other bones are stored by index."""
     bone[mmd_tools.NAME] = record.name
     bone["mmd_name_e"] = record.name_english
     bone[mmd_tools.NUMBER] = number
@@ -170,5 +190,5 @@ def _describe(bone, record, number):
         bone["mmd_ik"] = {**record.ik._asdict(), "links": [_link(link) for link in record.ik.links]}
 
 
-def _link(link):
+def _link(link: "mmdskin.IKLink") -> dict:
     return {name: value for name, value in link._asdict().items() if value is not None}

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How bones look that are not like others: IK bones are boxes, bones that MMD hides small crosses."""
+"""Custom bone shapes: boxes for IK bones, small crosses for bones that MMD hides."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
 from .armature import VISIBLE
 
+if TYPE_CHECKING:
+    import mmdskin
+
 _IK, _HIDDEN = "mmd_shape_ik", "mmd_shape_hidden"
-# Sizes are of a bone's length.
+# Sizes are relative to the bone's length.
 _FORMS: dict[str, Any] = {_IK: ("CUBE", 0.4), _HIDDEN: ("PLAIN_AXES", 0.2)}
 
 
-def add(armature, records, bone_names):
+def add(
+    armature: bpy.types.Object, records: "tuple[mmdskin.Bone, ...]", bone_names: list[str]
+) -> None:
     for name, record in zip(bone_names, records, strict=True):
         if not record.flags & VISIBLE:
             armature.pose.bones[name].custom_shape = _shape(_HIDDEN)
@@ -20,9 +25,9 @@ def add(armature, records, bone_names):
             armature.pose.bones[name].custom_shape = _shape(_IK)
 
 
-def _shape(name):
-    """An empty that is in no scene, shared by all models of the file."""
-    known = bpy.data.objects.get((name, None))
+def _shape(name: str) -> bpy.types.Object:
+    """An empty outside any scene, shared by all models of the file."""
+    known: bpy.types.Object | None = bpy.data.objects.get((name, None))
     if known is None:
         known = bpy.data.objects.new(name, None)
         known.empty_display_type, known.empty_display_size = _FORMS[name]

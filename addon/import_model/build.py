@@ -1,51 +1,47 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One file into one model: everything is read first, and nothing stays if a step fails."""
+"""Import one file as one model: read everything first, and remove everything if a step fails."""
 
-import contextlib
 import os
 import pathlib
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import bpy
 
-from .. import importing, mmd_tools, model_file, names, native, reader_texts
-from ..translations import tr
-from ..user_error import UserError
+from ..blender import before, native, reader_texts
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError
+from ..mmd_look import switch as look
+from ..operators import importing
+from ..operators.editing import editing
+from ..scene import light, mmd_tools, model_file, names, scene_model, textures
 from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, records, weights
+from .options import Options, Report
 
-_SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's own .001
+if TYPE_CHECKING:
+    import mmdskin
 
-
-class Options(NamedTuple):
-    scale: float = mmd_tools.USUAL_SCALE
-    parts: frozenset = frozenset({"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"})
-    pack: bool = False
-    constraints: bool = True
-    english: bool = False  # the names of bones, shape keys and materials
-
-
-class Report:
-    """Sentences about what a model lost or lacks."""
-
-    def __init__(self):
-        self.warnings = []
-
-    def warn(self, text):
-        self.warnings.append(text)
+_SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's .001
 
 
 def import_file(
     context: bpy.types.Context, path: str, options: Options
 ) -> tuple[bpy.types.Object, Report]:
-    """The new root object and the Report; UserError leaves everything as it was."""
+    """The new root object and the Report; a UserError leaves everything unchanged."""
     path = os.path.abspath(path)
-    pmx, report = read(path), Report()
-    with _removed_on_failure(context):
-        root = _build(context, pmx, path, options, report)
+    with editing([path], read) as edit:
+        [(_, pmx)] = edit.checked
+        edit.on_failure(light.disconnect_lost, context.scene)
+        edit.keep(before.DatablocksBefore())
+        folder = textures.TextureFolder(os.path.dirname(path), options.pack)
+        edit.on_failure(folder.unpack)
+        report = Report()
+        layer_objects = context.view_layer.objects
+        edit.on_failure(_select, context, layer_objects.active, layer_objects.selected[:])
+        root = _build(context, pmx, path, folder, options, report)
     return root, report
 
 
-def read(path):
+def read(path: str) -> "mmdskin.Model":
     """The file as a `mmdskin.Model`."""
     file = os.path.basename(path)
     mmdskin = native.load()
@@ -53,15 +49,24 @@ def read(path):
         return model_file.read("load_model", path)
     except mmdskin.FormatError as error:
         raise UserError(
-            "'{file}' is not a sound MMD model: {reason}", file=file, reason=reader_texts.of(error)
+            "'{file}' is not a valid MMD model: {reason}",
+            file=file,
+            reason=reader_texts.sentence(error),
         ) from error
     except (OSError, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or tr("there is not enough memory")
+        reason = getattr(error, "strerror", None) or tr("not enough memory")
         raise UserError("'{file}' cannot be read: {reason}", file=file, reason=reason) from error
 
 
-def _build(context, pmx, path, options, report):
-    # Model and armature are always there, so that every tool finds its way from one to the other.
+def _build(
+    context: bpy.types.Context,
+    pmx: "mmdskin.Model",
+    path: str,
+    folder: textures.TextureFolder,
+    options: Options,
+    report: Report,
+) -> bpy.types.Object:
+    # Root and armature are always created, so that every tool can find one from the other.
     stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
     _deselect_all(context)
     collection = importing.collection(context)
@@ -69,7 +74,7 @@ def _build(context, pmx, path, options, report):
     rig = _object(collection, f"{stem}_arm", bpy.data.armatures.new(stem), root)
     rig.mmdskin.model_path = path
     rig.show_in_front, rig.display_type = True, "WIRE"
-    rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)
+    rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)  # type: ignore[assignment]
     root.empty_display_size = options.scale / 0.2
 
     bone_names = names.bones(pmx.bones, options.english)
@@ -83,7 +88,7 @@ def _build(context, pmx, path, options, report):
         records.group_bones(rig, pmx.display_frames, bone_names)
     key_names, slider_names = {}, {}
     if "MESH" in options.parts:
-        obj = _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report)
+        obj = _mesh_object(collection, pmx, stem, rig, bone_names, folder, options, report)
         if len(pmx.positions):
             keys.add_sdef(obj, pmx, options.scale)
             if "MORPHS" in options.parts:
@@ -91,6 +96,10 @@ def _build(context, pmx, path, options, report):
                 slider_names = morphs.add(
                     rig, obj, pmx, key_names, bone_names, options.scale, report
                 )
+        if options.look:
+            model = scene_model.SceneModel(stem, rig, (obj,))
+            look.enable(context.scene, model, folder)
+        report.textures(folder)
     records.describe(root, pmx, key_names, slider_names, options)
     mmd_tools.introduce(root, rig, pmx, bone_names, key_names)
     _deselect_all(context)
@@ -99,63 +108,63 @@ def _build(context, pmx, path, options, report):
     return root
 
 
-def _constrain(rig, pmx, bone_names, report):
+def _constrain(
+    rig: bpy.types.Object, pmx: "mmdskin.Model", bone_names: list[str], report: Report
+) -> None:
     missing = constraints.add(rig, pmx.bones, bone_names)
     if missing:
         report.warn(
-            tr(
-                "{count} IK bones move nothing in Blender, whose chains go from bone to parent: {names}",
+            tr_count(
+                "1 IK bone has no effect, because IK chains in Blender follow bone parents: {names}",
+                "{count} IK bones have no effect, because IK chains in Blender follow bone"
+                " parents: {names}",
                 count=len(missing),
                 names=", ".join(missing),
             )
         )
 
 
-def _mesh_object(collection, pmx, stem, rig, bone_names, path, options, report):
+def _mesh_object(
+    collection: bpy.types.Collection,
+    pmx: "mmdskin.Model",
+    stem: str,
+    rig: bpy.types.Object,
+    bone_names: list[str],
+    folder: textures.TextureFolder,
+    options: Options,
+    report: Report,
+) -> bpy.types.Object:
     data, kept = mesh.create(stem, pmx, options.scale, report)
     obj = _object(collection, f"{stem}_mesh", data, rig)
     weights.fill(obj, pmx, bone_names)
     weights.add_helpers(obj, pmx)
-    materials.add(data, pmx, kept, os.path.dirname(path), options, report)
+    materials.add(data, pmx, kept, folder, options, report)
     modifier = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
     modifier.object = rig
     return obj
 
 
-def _deselect_all(context):
+def _deselect_all(context: bpy.types.Context) -> None:
     for obj in context.view_layer.objects.selected[:]:
         obj.select_set(False)
 
 
-def _object(collection, name, data, parent):
+def _select(
+    context: bpy.types.Context, active: bpy.types.Object | None, selected: list[bpy.types.Object]
+) -> None:
+    _deselect_all(context)
+    for obj in selected:
+        obj.select_set(True)
+    context.view_layer.objects.active = active
+
+
+def _object(
+    collection: bpy.types.Collection,
+    name: str,
+    data: bpy.types.Armature | bpy.types.Mesh | None,
+    parent: bpy.types.Object | None,
+) -> bpy.types.Object:
     obj = bpy.data.objects.new(name, data)
     collection.objects.link(obj)
     obj.parent = parent
     return obj
-
-
-@contextlib.contextmanager
-def _removed_on_failure(context):
-    """When an exception leaves the block, what was created in it goes, and the selection is back."""
-    kinds = (
-        "objects",
-        "meshes",
-        "shape_keys",
-        "armatures",
-        "materials",
-        "images",
-        "actions",
-        "node_groups",
-    )
-    before = {kind: set(getattr(bpy.data, kind)) for kind in kinds}
-    layer_objects = context.view_layer.objects
-    active, selected = layer_objects.active, layer_objects.selected[:]
-    try:
-        yield
-    except BaseException:
-        new = [thing for kind in kinds for thing in set(getattr(bpy.data, kind)) - before[kind]]
-        bpy.data.batch_remove(new)
-        for obj in selected:
-            obj.select_set(True)
-        layer_objects.active = active
-        raise

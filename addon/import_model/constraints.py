@@ -1,28 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Constraints by which Blender shows a model's IK and append while it is posed by hand.
+"""Constraints that apply a model's IK and append while it is posed by hand.
 
-They have mmd_tools' names and forms. Appends do what docs/mmd-behaviour.md#append says; Blender's IK
-solver is not MMD's, so chains come close.
+They have mmd_tools' names and types. Appends follow docs/mmd-behaviour.md#append; IK chains are
+approximate, since Blender's IK solver is not MMD's.
 """
 
 import itertools
 import math
+from typing import TYPE_CHECKING, Any
 
+import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..rig_constraints import IK_LIMIT, LOCATION, ROTATION
+from ..scene.rig_constraints import IK_LIMIT, LOCATION, ROTATION
 
-_MOST_TURNS = 8  # by which a bone follows another
-_SAME = 1e-6  # of axes and factors: nothing to turn or move
+if TYPE_CHECKING:
+    import mmdskin
+
+_MOST_TURNS = 8  # full turns with which a bone follows another
+_SAME = 1e-6  # of axes and factors: no rotation or translation
 _LEAST_LOOPS = 50  # MMD's solver takes larger steps
-_STIFFNESS = 0.8  # of a knee: some straight legs still fold at 0.6, feet fall short at 0.95
-_BEND = math.radians(0.8)  # of a leg that the solver bends further; with 0.5 some fold
-_MOST_BACK = math.radians(15)  # to which a knee counts as modelled backwards
+_STIFFNESS = 0.8  # of a knee: at 0.6 some straight legs still fold, at 0.95 feet fall short
+_BEND = math.radians(0.8)  # of a leg, which the solver bends further; at 0.5 some legs fold
+_MOST_BACK = math.radians(15)  # up to which a knee counts as modeled backwards
 
 
-def add(armature, records, bone_names):
-    """Make the constraints; returns the names of the IK bones that Blender has no chain for."""
+def add(
+    armature: bpy.types.Object, records: "tuple[mmdskin.Bone, ...]", bone_names: list[str]
+) -> list:
+    """Create the constraints; returns the names of the IK bones that cannot have a chain in Blender."""
     bones = [armature.pose.bones[name] for name in bone_names]
     for number, record in enumerate(records):
         append = record.append
@@ -40,8 +47,8 @@ def add(armature, records, bone_names):
     return missing
 
 
-def chain(ik, records):
-    """Numbers of the bones from the effector's parent to the last link, () where links lie apart."""
+def chain(ik: "mmdskin.IK", records: "tuple[mmdskin.Bone, ...]") -> tuple[int, ...]:
+    """Indices of the bones from the effector's parent to the last link, () if links are not connected."""
     links = [link.bone for link in ik.links if link.bone != ik.target]
     found, bone = [], records[ik.target].parent if ik.target >= 0 else -1
     while links and bone >= 0:
@@ -52,21 +59,21 @@ def chain(ik, records):
     return () if links else tuple(found)
 
 
-def _is_above(records, bone, other):
-    """Whether a bone is the other or one of its ancestors: Blender cannot let it wait for the other."""
+def _is_above(records: "tuple[mmdskin.Bone, ...]", bone: int, other: int) -> bool:
+    """Whether a bone is the other or its ancestor: Blender cannot evaluate it after the other."""
     while other >= 0 and other != bone:
         other = records[other].parent
     return other == bone
 
 
-def _append(bone, source, append):
-    """What the source is turned and moved from its rest place, by the factor of the file.
+def _append(bone: bpy.types.PoseBone, source: bpy.types.PoseBone, append: "mmdskin.Append") -> None:
+    """Append the source's rotation and translation from rest, times the file's factor.
 
-    With what its parents do where it is marked local (docs/mmd-behaviour.md#local-append).
+    Includes its parents' if the append is local (docs/mmd-behaviour.md#local-append).
     """
     space = "LOCAL_WITH_PARENT" if append.local else "LOCAL_OWNER_ORIENT"
     axes = np.eye(3)
-    if append.local:  # which Blender has in the axes of the source alone
+    if append.local:  # available in Blender in the source's axes only
         axes = np.array(bone.bone.matrix_local.inverted() @ source.bone.matrix_local)[:3, :3]
     if append.rotation:
         _append_rotation(bone, source, append.ratio, space, Matrix(axes.tolist()))
@@ -74,14 +81,16 @@ def _append(bone, source, append):
         _append_translation(bone, source, append.ratio * axes, space)
 
 
-def _append_rotation(bone, source, ratio, space, axes):
+def _append_rotation(
+    bone: bpy.types.PoseBone, source: bpy.types.PoseBone, ratio: float, space: str, axes: Matrix
+) -> None:
     is_turned = axes.to_quaternion().angle > _SAME
     if is_turned:
         _turn(_transform(bone, source, ROTATION, "ROTATION", space), axes)
     rest = abs(ratio)
-    for _ in range(_MOST_TURNS):  # whole turns, then a part of one
+    for _ in range(_MOST_TURNS):  # whole turns, then a fraction
         constraint = _transform(bone, source, ROTATION, "ROTATION", space)
-        # The same angles with the other sign, in the opposite order, are the inverse.
+        # Negated angles in the opposite order are the inverse.
         constraint.from_rotation_mode = "XYZ"
         constraint.to_euler_order = "XYZ" if ratio > 0 else "ZYX"
         constraint.influence = min(rest, 1.0)
@@ -93,9 +102,11 @@ def _append_rotation(bone, source, ratio, space, axes):
         _turn(_transform(bone, source, ROTATION, "ROTATION", space), axes.inverted())
 
 
-def _append_translation(bone, source, factors, space):
+def _append_translation(
+    bone: bpy.types.PoseBone, source: bpy.types.PoseBone, factors: np.ndarray, space: str
+) -> None:
     """`factors`: (3, 3) from the source's translation to that of the bone."""
-    for shift in range(3):  # a constraint takes each axis from one of the source's
+    for shift in range(3):  # a constraint maps each axis from one of the source's axes
         order = [0, 1, 2][shift:] + [0, 1, 2][:shift]
         taken = [float(factors[i, order[i]]) for i in range(3)]
         if any(abs(factor) > _SAME for factor in taken):
@@ -105,7 +116,9 @@ def _append_translation(bone, source, factors, space):
             _map(constraint, "", 1.0, taken)
 
 
-def _transform(bone, source, name, kind, space):
+def _transform(
+    bone: bpy.types.PoseBone, source: bpy.types.PoseBone, name: str, kind: Any, space: Any
+) -> Any:
     constraint = bone.constraints.new("TRANSFORM")
     constraint.name = name
     constraint.target, constraint.subtarget = bone.id_data, source.name
@@ -117,7 +130,9 @@ def _transform(bone, source, name, kind, space):
     return constraint
 
 
-def _map(constraint, suffix, whole, factors):
+def _map(
+    constraint: bpy.types.TransformConstraint, suffix: str, whole: float, factors: list[float]
+) -> None:
     for (axis, factor), (side, sign) in itertools.product(
         zip("xyz", factors, strict=True), (("min", -1), ("max", 1))
     ):
@@ -125,17 +140,21 @@ def _map(constraint, suffix, whole, factors):
         setattr(constraint, f"to_{side}_{axis}{suffix}", sign * whole * factor)
 
 
-def _turn(constraint, rotation):
-    """Let the constraint turn its bone by a rotation (3, 3), whatever the source does."""
+def _turn(constraint: bpy.types.TransformConstraint, rotation: Matrix) -> None:
+    """Let the constraint rotate its bone by a constant rotation (3, 3)."""
     constraint.to_euler_order = "XYZ"
-    for (axis, angle), side in itertools.product(
-        zip("xyz", rotation.to_euler("XYZ"), strict=True), ("min", "max")
-    ):
+    euler: Any = rotation.to_euler("XYZ")
+    for (axis, angle), side in itertools.product(zip("xyz", euler, strict=True), ("min", "max")):
         setattr(constraint, f"to_{side}_{axis}_rot", angle)
 
 
-def _solve(goal, chained, ik, bones):
-    """Let the chain, effector's end first, reach for the goal."""
+def _solve(
+    goal: bpy.types.PoseBone,
+    chained: list[bpy.types.PoseBone],
+    ik: "mmdskin.IK",
+    bones: list[bpy.types.PoseBone],
+) -> None:
+    """Let the chain, listed from the effector, reach the target."""
     constraint = chained[0].constraints.new("IK")
     constraint.target, constraint.subtarget = goal.id_data, goal.name
     constraint.chain_count = len(chained)
@@ -144,21 +163,21 @@ def _solve(goal, chained, ik, bones):
     ends = [bones[ik.target], *chained]
     for end, bone in zip(ends, chained, strict=False):
         link = links.get(bone)
-        if link is None:  # MMD does not turn what is not listed
+        if link is None:  # MMD does not rotate unlisted bones
             bone.lock_ik_x = bone.lock_ik_y = bone.lock_ik_z = True
         elif link.lower is not None:
             _limit(bone, link, end)
 
 
-def _limit(bone, link, end):
-    """Limits of the file's axes at those axes of the bone that are closest to them."""
+def _limit(bone: bpy.types.PoseBone, link: "mmdskin.IKLink", end: bpy.types.PoseBone) -> None:
+    """Limits about the file's axes, set on the closest axes of the bone."""
     turn = np.array(bone.bone.matrix_local)[:3, :3][[0, 2, 1]]  # rows in the file's order
     orders = list(itertools.permutations(range(3)))
     order = max(orders, key=lambda order: sum(abs(turn[i, k]) for k, i in enumerate(order)))
     limit = None
     for k, axis in enumerate("xyz"):
         lower, upper = link.lower[order[k]], link.upper[order[k]]
-        if turn[order[k], k] > 0:  # exchanging y and z turns the other way round
+        if turn[order[k], k] > 0:  # swapping y and z reverses the rotation
             lower, upper = -upper, -lower
         lower, upper = max(lower, -math.pi), min(upper, math.pi)
         if lower >= upper:
@@ -168,9 +187,10 @@ def _limit(bone, link, end):
         setattr(bone, f"ik_max_{axis}", upper)
         if lower <= 0 <= upper:
             continue
-        # Blender's limits include zero. Bent beforehand by another constraint the solver
-        # knows which way a straight knee goes. As the foot hardly moves while that begins to
-        # bend, the first step would fold some legs wholly, for good: stiff, it is a smaller one.
+        # Blender clamps IK limits to include zero. A Limit Rotation constraint bends the knee
+        # first, so that the solver knows the direction of a straight knee. The foot hardly moves
+        # while a straight knee starts to bend, so the solver's first step would fold some legs
+        # completely and permanently: stiffness makes that step smaller.
         setattr(bone, f"ik_stiffness_{axis}", _STIFFNESS)
         if limit is None:
             limit = bone.constraints.new("LIMIT_ROTATION")
@@ -185,9 +205,9 @@ def _limit(bone, link, end):
         setattr(limit, f"max_{axis}", upper)
 
 
-def _straight(bone, axis, end):
-    """The angle about its axis at which a bone and the next lie in line with its parent's head,
-    0 where it is too far to come from a knee modelled slightly backwards.
+def _straight(bone: bpy.types.PoseBone, axis: int, end: bpy.types.PoseBone) -> float:
+    """The angle about its axis at which a bone and the next are in line with its parent's head;
+    0 if it is too large for a knee modeled slightly backwards.
     """
     above, head, below = (each.bone.head_local for each in (bone.parent or bone, bone, end))
     turn = np.array(bone.bone.matrix_local)[:3, :3].T

@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shape keys: SDEF's points, vertex morphs, and group morphs as the sum of what they move.
+"""Shape keys: SDEF points, vertex morphs, and group morphs as the sum of their vertex morphs.
 
-Groups move vertices linearly, so a key that holds the sum acts exactly as MMD's group does.
+Groups move vertices linearly, so a key with the sum matches MMD's group exactly.
 """
 
+from typing import TYPE_CHECKING
+
+import bpy
 import numpy as np
 
-from .. import blender_versions, names
-from ..mesh_source import SDEF, key_positions
-from ..mmd_tools import RESERVED_KEYS, SDEF_KEYS
+from ..blender import blender_versions
+from ..scene import names
+from ..scene.mesh_source import SDEF, key_positions
+from ..scene.mmd_tools import RESERVED_KEYS, SDEF_KEYS
 from .mesh import put, to_blender
 
+if TYPE_CHECKING:
+    import mmdskin
 
-def add_sdef(obj, pmx, scale):
-    """The three keys that mmd_tools makes; the bone of the lower group is bone 0."""
+
+def add_sdef(obj: bpy.types.Object, pmx: "mmdskin.Model", scale: float) -> None:
+    """mmd_tools' three SDEF keys; the bone of the lower vertex group is bone 0."""
     sdef = pmx.deform == SDEF
     if not sdef.any():
         return
@@ -28,8 +35,10 @@ def add_sdef(obj, pmx, scale):
         _add(obj, name, positions).mute = True
 
 
-def add_morphs(obj, pmx, scale, english):
-    """Keys for the morphs that move vertices; returns their names by the morph's number."""
+def add_morphs(
+    obj: bpy.types.Object, pmx: "mmdskin.Model", scale: float, english: bool
+) -> dict[int, str]:
+    """Create keys for the morphs that move vertices; returns their names by morph index."""
     basis, made = _basis(obj), {}
     for number, name in enumerate(names.morphs(pmx.morphs, RESERVED_KEYS, english)):
         parts = _vertex_parts(pmx.morphs, number)
@@ -43,8 +52,10 @@ def add_morphs(obj, pmx, scale, english):
     return made
 
 
-def _vertex_parts(morphs, number):
-    """(morph, factor) of the vertex morphs that a morph moves; MMD does not nest groups."""
+def _vertex_parts(
+    morphs: "tuple[mmdskin.Morph, ...]", number: int
+) -> "list[tuple[mmdskin.Morph, float]]":
+    """(morph, factor) of a morph's vertex morphs; MMD does not nest groups."""
     morph = morphs[number]
     if morph.kind == "vertex":
         return [(morph, 1.0)]
@@ -58,14 +69,14 @@ def _vertex_parts(morphs, number):
     ]
 
 
-def _basis(obj):
-    """(V, 3) float32 of the reference key, which is made if there is none."""
+def _basis(obj: bpy.types.Object) -> np.ndarray:
+    """(V, 3) float32 of the reference key, which is created if missing."""
     keys = obj.data.shape_keys
     key = keys.reference_key if keys else obj.shape_key_add(name="Basis", from_mix=False)
     return key_positions(key)
 
 
-def _add(obj, name, positions):
+def _add(obj: bpy.types.Object, name: str, positions: np.ndarray) -> bpy.types.ShapeKey:
     key = obj.shape_key_add(name=name, from_mix=False)
     put(*blender_versions.key_positions(key), positions)
     key.value = 0.0

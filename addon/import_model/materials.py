@@ -1,35 +1,47 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Materials: a Principled BSDF with colour, texture and alpha; the rest as custom properties.
+"""Materials: a Principled BSDF with color, texture and alpha; the rest in custom properties.
 
-The nodes are few and plain, so that every exporter understands them: the texture, or without one
-the colour MMD shows under its default light. Nothing of the file's record is lost (`mmd_…`).
+The nodes are few and simple, so that every exporter supports them: the texture, or else the color
+that MMD shows under its default light. The file's other values are stored as `mmd_…`.
 """
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import bpy
+import numpy as np
 from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
-from .. import blender_versions, names
-from ..translations import tr
+from ..blender import blender_versions
+from ..blender.translations import tr
+from ..scene import material_values, names, textures
 from .mesh import materials_of, put
-from .textures import Textures
+from .options import Options, Report
 
-DOUBLE_SIDED = 0x1
+if TYPE_CHECKING:
+    import mmdskin
+
 DEFAULT_LIGHT = 154 / 255
 _ALPHA = "Material alpha"  # label of a node
 
 
-def add(mesh, pmx, kept, folder, options, report):
-    """Give the mesh its materials, in the file's order; `kept` are its triangles' numbers."""
-    textures = Textures(pmx.textures, folder, options.pack, report)
+def add(
+    mesh: bpy.types.Mesh,
+    pmx: "mmdskin.Model",
+    kept: np.ndarray,
+    folder: textures.TextureFolder,
+    options: Options,
+    report: Report,
+) -> None:
+    """Create the mesh's materials, in the file's order; `kept` are the indices of its triangles."""
     for number, record in enumerate(pmx.materials):
-        mesh.materials.append(_material(record, number, textures, options.english))
+        material = _material(record, pmx.textures, folder, options.english)
+        _describe(material, record, number, pmx.textures)
+        mesh.materials.append(material)
     _assign(mesh, pmx, kept, report)
 
 
-def _assign(mesh, pmx, kept, report):
+def _assign(mesh: bpy.types.Mesh, pmx: "mmdskin.Model", kept: np.ndarray, report: Report) -> None:
     counts = [max(record.index_count, 0) // 3 for record in pmx.materials]
     total = len(pmx.triangles)
     if not counts or not total:
@@ -37,7 +49,7 @@ def _assign(mesh, pmx, kept, report):
     if sum(counts) != total:
         report.warn(
             tr(
-                "The materials count {counted} triangles, the model has {total}",
+                "The materials cover {counted} triangles, but the model has {total}",
                 counted=sum(counts),
                 total=total,
             )
@@ -45,44 +57,56 @@ def _assign(mesh, pmx, kept, report):
     put(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
 
 
-def _material(record, number, textures, english):
+def _material(
+    record: "mmdskin.Material",
+    paths: tuple[str, ...],
+    folder: textures.TextureFolder,
+    english: bool,
+) -> bpy.types.Material:
     material = bpy.data.materials.new(names.material(record, english))
-    material.use_backface_culling = not record.flags & DOUBLE_SIDED
-    _shade(material, record, textures.image(record.texture))
-    _describe(material, record, number, textures)
+    material.use_backface_culling = not record.flags & material_values.DOUBLE_SIDED
+    _shade(material, record, folder.image(_path(paths, record.texture)))
     return material
 
 
-def _shade(material, record, image):
+def _path(paths: tuple[str, ...], index: int) -> str:
+    """The path in the file, "" if there is none."""
+    return paths[index] if 0 <= index < len(paths) else ""
+
+
+def _shade(
+    material: bpy.types.Material, record: "mmdskin.Material", image: bpy.types.Image | None
+) -> None:
     linear = Color(_lit(record.ambient, record.diffuse)).from_srgb_to_scene_linear()
     alpha = min(max(record.diffuse[3], 0.0), 1.0)
+    if alpha >= material_values.OPAQUE and not (image and textures.has_alpha(image)):
+        alpha = 1.0
     shader = PrincipledBSDFWrapper(material, is_readonly=False)  # type: ignore[call-arg]
     shader.base_color, shader.alpha = linear[:], alpha
     shader.specular, shader.roughness = 0.0, 1.0
     see_through = alpha < 1
     if image:
         shader.base_color_texture.image = image
-        if _has_alpha(image):
+        if textures.has_alpha(image):
             see_through = True
             _link_alpha(material, shader, alpha)
-    material.diffuse_color = (*linear, alpha)  # the wrapper has set its own
+    # The wrapper has changed it.
+    material.diffuse_color = (*linear, alpha)  # type: ignore[assignment]
     if see_through:
         blender_versions.dither_transparency(material)
 
 
-def _has_alpha(image):
-    return image.channels == 4 and image.depth in (16, 32, 64, 128)
-
-
-def _link_alpha(material, shader, alpha):
+def _link_alpha(material: bpy.types.Material, shader: Any, alpha: float) -> None:
     tree, target = material.node_tree, shader.node_principled_bsdf.inputs["Alpha"]
     tree.links.new(shader.base_color_texture.node_image.outputs["Alpha"], target)
     if alpha < 1:
         _multiply_alpha(tree, target).default_value = alpha
 
 
-def _multiply_alpha(tree, target):
-    """The factor of a node that is put in front of a socket with a link."""
+def _multiply_alpha(
+    tree: bpy.types.ShaderNodeTree, target: bpy.types.NodeSocket
+) -> bpy.types.NodeSocket:
+    """Insert a node in front of a linked socket; returns its factor."""
     node = tree.nodes.new("ShaderNodeMath")
     node.operation, node.label = "MULTIPLY", _ALPHA
     node.location = (-200, -100)
@@ -94,8 +118,8 @@ def _multiply_alpha(tree, target):
 
 def color_of(
     material: bpy.types.Material,
-) -> tuple[bpy.types.NodeSocket, Sequence[float]]:
-    """The socket that a colour may be written to, and what the file's stands for 1 there, or 0.
+) -> Any:
+    """The socket for a color.
 
     A texture is multiplied by it.
     """
@@ -104,7 +128,7 @@ def color_of(
     if not target.is_linked:
         return target, (0.0, 0.0, 0.0)
     node = tree.nodes.new("ShaderNodeMix")
-    node.data_type, node.blend_type, node.label = "RGBA", "MULTIPLY", "Material colour"
+    node.data_type, node.blend_type, node.label = "RGBA", "MULTIPLY", "Material Color"
     node.location = (-200, 100)
     node.inputs[0].default_value = 1.0
     texture, color = [s for s in node.inputs if s.enabled and s.type == "RGBA"]
@@ -115,7 +139,7 @@ def color_of(
 
 
 def alpha_of(material: bpy.types.Material) -> bpy.types.NodeSocket:
-    """The socket that the alpha of the file's material may be written to."""
+    """The socket for the material's alpha."""
     blender_versions.dither_transparency(material)
     tree = material.node_tree
     target = _principled(tree).inputs["Alpha"]
@@ -125,25 +149,27 @@ def alpha_of(material: bpy.types.Material) -> bpy.types.NodeSocket:
     return node.inputs[1] if node.label == _ALPHA else _multiply_alpha(tree, target)
 
 
-def _principled(tree):
+def _principled(tree: bpy.types.ShaderNodeTree) -> bpy.types.Node:
     return next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
 
 
-def _lit(ambient, diffuse):
-    """The colour under MMD's default light."""
+def _lit(ambient: tuple[float, ...], diffuse: tuple[float, ...]) -> list:
+    """The color under MMD's default light."""
     return [
         min(dark + light * DEFAULT_LIGHT, 1)
         for dark, light in zip(ambient, list(diffuse)[:3], strict=True)
     ]
 
 
-def _describe(material, record, number, textures):
+def _describe(
+    material: bpy.types.Material, record: "mmdskin.Material", number: int, paths: tuple[str, ...]
+) -> None:
     fields = record._asdict()
     fields["name_j"], fields["name_e"] = fields.pop("name"), fields.pop("name_english")
     for name in ("texture", "sphere_texture"):
-        fields[name] = textures.path(fields[name])
+        fields[name] = _path(paths, fields[name])
     if not record.shared_toon:
-        fields["toon"] = textures.path(record.toon)
+        fields["toon"] = _path(paths, record.toon)
     fields["material_id"] = number
     for name, value in fields.items():
         material[f"mmd_{name}"] = value

@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operator and its menu entry."""
+"""The operator Import MMD Model, and its menu entry."""
 
 import os
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, StringProperty
 
-from .. import registration, rename
-from ..importing import Importer, scale_property
-from ..translations import tr
-from ..user_error import UserError
+from ..blender import input_files, registration
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError
+from ..operators.importing import Importer, scale_property
+from ..scene import names
 from . import build
+from .options import Options
 
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
 
 
 class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
-    """Import models of MikuMikuDance with their exact deformation data"""
+    """Import MikuMikuDance models with their exact deform data"""
 
     bl_idname = "mmdskin.import_model"
     bl_label = "Import MMD Model"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    preferred = shown = ("scale", "types", "names", "constraints", "pack_textures")
+    preferred = shown = ("scale", "types", "names", "constraints", "look", "pack_textures")
 
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
@@ -32,56 +35,66 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
     scale: scale_property(
         name="Scale",
-        description="Size of one MMD unit; 0.08 makes the model life-size",
+        description="Size of one MMD unit; 0.08 gives a life-size model",
     )
     types: EnumProperty(
         name="Import",
-        description="The parts of the file to import",
+        description="Parts of the file to import",
         options={"ENUM_FLAG"},
         items=[
             ("MESH", "Mesh", "Mesh, materials and weights"),
             ("ARMATURE", "Armature", "Bones"),
-            ("MORPHS", "Morphs", "Shape keys and the data of all morphs (with mesh and armature)"),
-            ("PHYSICS", "Physics", "Rigid bodies and joints, as data (with armature)"),
-            ("DISPLAY", "Display", "Display frames as groups of bones (with armature)"),
+            ("MORPHS", "Morphs", "Shape keys and data of all morphs (includes mesh and armature)"),
+            ("PHYSICS", "Physics", "Rigid bodies and joints, as data (includes armature)"),
+            ("DISPLAY", "Display", "Display frames as bone groups (includes armature)"),
         ],
         default={"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"},
     )
     pack_textures: BoolProperty(
         name="Pack Textures",
-        description="Keep the texture images inside the .blend file",
+        description="Pack texture images into the .blend file",
         default=False,
+    )
+    look: BoolProperty(
+        name="MMD Look",
+        description="Show toon shading, sphere maps, edges and MMD's light in renders",
+        default=True,
     )
     names: EnumProperty(
         name="Names",
-        description="The language of the names of bones, shape keys and materials",
-        items=rename.LANGUAGES,
+        description="Language of bone, shape key and material names",
+        items=names.LANGUAGES,
         default="JAPANESE",
     )
     constraints: BoolProperty(
         name="Constraints",
-        description="Let IK, append and fixed axes act while bones are posed by hand; else they act"
-        " only where the pose comes from a motion file or by MMD's IK",
+        description="Apply IK, append and fixed axes while posing; if off, they apply only with the"
+        " pose sources MMD's IK and Motion File",
         default=True,
     )
 
     @classmethod
-    def poll(cls, context):
+    def poll(cls, context: bpy.types.Context) -> bool:
         if context.mode != "OBJECT":
-            cls.poll_message_set(tr("Leave edit, pose and sculpt mode first"))
+            cls.poll_message_set(tr("Switch to Object Mode first"))
             return False
         return True
 
-    def execute(self, context):
+    def execute(self, context: bpy.types.Context) -> set[Any]:
         paths = self._paths()
         if not paths:
-            self.report({"ERROR"}, tr("No file is chosen: give the path of a .pmx or .pmd file"))
+            self.report({"ERROR"}, tr("No file selected: choose a .pmx or .pmd file"))
             return {"CANCELLED"}
         if not self.types:
             self.report({"ERROR"}, tr("Nothing to import: choose at least one part of the model"))
             return {"CANCELLED"}
-        options = build.Options(
-            self.scale, self._parts(), self.pack_textures, self.constraints, self.names == "ENGLISH"
+        options = Options(
+            self.scale,
+            self._parts(),
+            self.pack_textures,
+            self.constraints,
+            self.names == "ENGLISH",
+            self.look,
         )
         failures = []
         for path in paths:
@@ -99,26 +112,26 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
             return {"CANCELLED"}
         self.report(
             {"INFO"},
-            tr("Imported 1 model")
-            if imported == 1
-            else tr("Imported {count} models", count=imported),
+            tr_count("Imported 1 model", "Imported {count} models", imported),
         )
         return {"FINISHED"}
 
-    def _parts(self):
+    def _parts(self) -> frozenset[str]:
         return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))
 
-    def _paths(self):
+    def _paths(self) -> list[str]:
         files = [file.name for file in self.files if file.name]
         if files:
+            input_files.choose(self.directory)
             return [os.path.join(self.directory, name) for name in files]
+        input_files.choose(self.filepath)
         return [bpy.path.abspath(self.filepath)] if self.filepath else []
 
 
-def _menu(self, context):
-    self.layout.operator(MMDSKIN_OT_import_model.bl_idname, text="MMD model (.pmx, .pmd)")
+def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+    self.layout.operator(MMDSKIN_OT_import_model.bl_idname, text="MMD Model (.pmx, .pmd)")
 
 
-register, unregister = registration.of(
+register, unregister = registration.functions(
     MMDSKIN_OT_import_model, menus={"TOPBAR_MT_file_import": _menu}
 )

@@ -1,19 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What belongs to the model as a whole, as custom properties of its root: no simulation is built.
+"""Data of the whole model, as custom properties of its root; no rigid body objects are created.
 
-Also the display frames, which Blender knows as groups (up to 3.6) or collections (4.0) of bones.
+Also the display frames, as bone groups (up to 3.6) or bone collections (4.0).
 """
 
-from .. import blender_versions, mmd_tools, rename, sliders
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..blender import blender_versions
+from ..scene import mmd_tools, names, sliders
+from .options import Options
+
+if TYPE_CHECKING:
+    import mmdskin
 
 
-def describe(root, pmx, key_names, slider_names, options):
-    """Describe the model; the names are of shape keys and properties by the number of their morph."""
+def describe(
+    root: bpy.types.Object,
+    pmx: "mmdskin.Model",
+    key_names: dict[int, str],
+    slider_names: dict[int, str],
+    options: Options,
+) -> None:
+    """Store the model's data; the names are those of shape keys and properties by morph index."""
     root[mmd_tools.NAME], root["mmd_name_e"] = pmx.name, pmx.name_english
     root["mmd_comment_j"], root["mmd_comment_e"] = pmx.comment, pmx.comment_english
     root["mmd_version"] = pmx.version
     root["mmd_scale"] = options.scale
-    root[rename.LANGUAGE] = rename.language(options.english)
+    root[names.LANGUAGE] = names.language(options.english)
     if "MORPHS" in options.parts:
         root[mmd_tools.MORPHS] = [
             _morph(morph, key_names.get(number, ""), slider_names.get(number, ""))
@@ -26,8 +41,10 @@ def describe(root, pmx, key_names, slider_names, options):
         root["mmd_joints"] = [joint._asdict() for joint in pmx.joints]
 
 
-def group_bones(armature, frames, bone_names):
-    """Each bone joins the first display frame that shows it."""
+def group_bones(
+    armature: bpy.types.Object, frames: "tuple[mmdskin.DisplayFrame, ...]", bone_names: list[str]
+) -> None:
+    """Assign each bone to the first display frame that contains it."""
     shown = set()
     for frame in frames:
         numbers = [i for kind, i in frame.elements if kind == "bone" and i >= 0 and i not in shown]
@@ -40,16 +57,16 @@ def group_bones(armature, frames, bone_names):
             mmd_tools.keep_in_step(collection)
 
 
-def _morph(morph, key, slider):
+def _morph(morph: "mmdskin.Morph", key: str, slider: str) -> dict:
     fields = {**morph._asdict(), "key": key, sliders.SLIDER: slider}
     if morph.kind == "vertex" and key:
-        # The offsets are the shape key.
+        # The shape key has the offsets.
         del fields["indices"], fields["values"]
     else:
         fields["indices"], fields["values"] = morph.indices.copy(), morph.values.ravel()
     return fields
 
 
-def _frame(frame):
+def _frame(frame: "mmdskin.DisplayFrame") -> dict[str, bool | list[dict[str, int | str]] | str]:
     elements = [{"kind": kind, "index": index} for kind, index in frame.elements]
     return {**frame._asdict(), "elements": elements}

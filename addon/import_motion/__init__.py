@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Import MMD Motion: a VMD or VPD as keyframes that stand where MMD puts the model.
+"""Import MMD Motion: a VMD or VPD file as keyframes that match MMD.
 
-`operators` and `clear` are what users call; `channels` computes, `keyframes` writes.
+`operators` and `clear` have the operators; `channels` computes, `keyframes` writes.
 """
 
 from . import clear, operators
 
 
-def register():
+def register() -> None:
     operators.register()
     clear.register()
 
 
-def unregister():
+def unregister() -> None:
     clear.unregister()
     operators.unregister()

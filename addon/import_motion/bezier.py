@@ -1,32 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The curves between the keys of a VMD as handles of keyframes.
+"""The interpolation curves of a VMD as Bezier handles of keyframes.
 
-Both are cubics from key to key: a channel of Blender that is one of the file's goes the same way.
+Both are cubics from key to key, so a channel that equals one of the file's is exact.
 """
 
 import numpy as np
 
-from ..actions import Handles
+from ..blender.fcurves import Handles
 
-_END = 127  # of both axes of a curve in the file
-_THIRDS = np.array([[1.0, 1.0], [2.0, 2.0]]) / 3  # a straight line at an even pace
+_END = 127  # end of both axes of a curve in the file
+_THIRDS = np.array([[1.0, 1.0], [2.0, 2.0]]) / 3  # a straight line at constant speed
 _SAMPLES = np.linspace(0, 1, 17)[1:-1]
-# Of a cubic from 0 to 1 at the samples: what its inner points and its end add.
+# Basis of a cubic from 0 to 1 at the samples: its inner points and its end.
 _FIRST, _SECOND, _LAST = (
     3 * (1 - _SAMPLES) ** 2 * _SAMPLES,
     3 * (1 - _SAMPLES) * _SAMPLES**2,
     _SAMPLES**3,
 )
-_FIT = np.linalg.pinv(np.stack([_FIRST, _SECOND], axis=1))  # inner points of what is sampled
+_FIT = np.linalg.pinv(
+    np.stack([_FIRST, _SECOND], axis=1)
+)  # least squares fit of the inner points to samples
 _BISECTIONS = 24
-_LEAST_PART = 1e-4  # of a channel's way that counts
-_STIFFNESS = 1e-3  # of handles against leaving the chord; without it they can pass through zero
+_LEAST_PART = 1e-4  # smallest relevant change of a channel
+_STIFFNESS = 1e-3  # regularization that keeps handles near the chord; without it curves can pass through zero
 
 
-def handles(frames: np.ndarray, values: np.ndarray, curves: np.ndarray, holds=None) -> Handles:
-    """Of the keys of one channel; (K, 4) `curves` x1 y1 x2 y2 lead to each key, as in the file.
+def handles(
+    frames: np.ndarray, values: np.ndarray, curves: np.ndarray, holds: np.ndarray | None = None
+) -> Handles:
+    """Handles of one channel; (K, 4) `curves` x1 y1 x2 y2 lead to each key, as in the file.
 
-    `holds`: (K,) bool, where nothing lies between a key and the next.
+    `holds`: (K,) bool, where the value stays constant until the next key.
     """
     points = curves[1:].reshape(-1, 2, 2) / _END
     heights = np.diff(values)[:, None] * points[..., 1] + values[:-1, None]
@@ -40,11 +44,11 @@ def location_handles(
     axes: np.ndarray,
     first: np.ndarray,
 ) -> list[Handles]:
-    """Of the three channels of bones whose axes are others than the file's, one after the other.
+    """Handles of three location channels whose axes differ from the file's, for concatenated bones.
 
-    (K, 3, 4) `curves` are the file's, `axes` (K, 3, 3) take its translations to locations, `first`
-    (K,) are the keys at which a bone begins. A channel that mixes axes has the curve of the one that
-    moves it most, its handles as high as the others make it go, by least squares.
+    (K, 3, 4) `curves` are the file's, `axes` (K, 3, 3) map its translations to locations, and `first`
+    (K,) marks the first key of each bone. A channel that mixes axes gets the times of the axis that
+    moves it most, and the values of its handles by least squares.
     """
     axes = axes[1:]
     parts = np.linalg.solve(axes, np.diff(locations, axis=0)[..., None]).transpose(0, 2, 1) * axes
@@ -66,8 +70,8 @@ def location_handles(
     ]
 
 
-def _along(points, lead):
-    """(N, T) heights of curves where the curves of `lead` are at the samples; (N, 2, 2) each."""
+def _along(points: np.ndarray, lead: np.ndarray) -> np.ndarray:
+    """(N, T) values of curves at the times at which `lead` is sampled; (N, 2, 2) each."""
     wanted = _heights(lead[..., 0])
     low, high = np.zeros_like(wanted), np.ones_like(wanted)
     for _ in range(_BISECTIONS):
@@ -77,16 +81,16 @@ def _along(points, lead):
     return _cubic(points[..., 1], low)
 
 
-def _heights(points):
+def _heights(points: np.ndarray) -> np.ndarray:
     return points[:, :1] * _FIRST + points[:, 1:] * _SECOND + _LAST
 
 
-def _cubic(points, t):
+def _cubic(points: np.ndarray, t: np.ndarray) -> np.ndarray:
     return 3 * (1 - t) ** 2 * t * points[:, :1] + 3 * (1 - t) * t**2 * points[:, 1:] + t**3
 
 
 def steps(frames: np.ndarray, values: np.ndarray) -> Handles:
-    """Of a channel that keeps the value of each key until the next."""
+    """Handles of a channel that is constant until the next key."""
     count = len(frames)
     return handles(frames, values, np.zeros((count, 4)), np.ones(count, bool))
 
@@ -94,13 +98,13 @@ def steps(frames: np.ndarray, values: np.ndarray) -> Handles:
 def rotation_handles(
     frames: np.ndarray, rotations: np.ndarray, curves: np.ndarray, first: np.ndarray
 ) -> list[Handles]:
-    """Of the four channels of unit quaternions (K, 4) without sudden changes of sign.
+    """Handles of the four channels of unit quaternions (K, 4) without sign flips.
 
-    Of bones one after the other; `first` (K,) are the keys at which one begins.
+    Bones are concatenated; `first` (K,) marks the first key of each.
 
-    MMD turns at the pace of the curve; Blender goes straight in each channel and normalises, which
-    lags by up to 8 degrees in half a turn. Handles that leave the chord a little bring the turn to
-    within 0.01 degrees of MMD's for nearly all keys of a dance, and 2.7 at worst.
+    MMD interpolates by slerp along the curve; Blender interpolates each channel and normalizes, which
+    lags by up to 8 degrees in half a turn. Handles slightly off the chord bring the rotation within
+    0.01 degrees of MMD's for nearly all keys of a dance, and 2.7 at worst.
     """
     rotations = rotations.astype(np.float64)
     points = curves[1:].reshape(-1, 2, 2) / _END
@@ -108,7 +112,7 @@ def rotation_handles(
     points[is_straight] = _THIRDS
     start, end = rotations[:-1], rotations[1:]
     cosine = np.clip((start * end).sum(axis=1), -1, 1)
-    # The arc's plane: the start, and the way across it towards the end.
+    # The plane of the rotation: the start, and the orthogonal direction towards the end.
     across = end - start * cosine[:, None]
     sine = np.linalg.norm(across, axis=1)
     across /= np.where(sine > 0, sine, 1)[:, None]
@@ -120,17 +124,17 @@ def rotation_handles(
     ]
 
 
-def _arc_points(angles, paces):
-    """(S, 2, 2) inner points, in the plane, of cubics that turn from (1, 0) by each angle.
+def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
+    """(S, 2, 2) inner points, in the plane, of cubics that rotate (1, 0) by each angle.
 
-    Least squares of how far their directions are from those of the pace.
+    Least squares of the deviation of their directions from the target directions.
     """
     start = (1 - _SAMPLES) ** 3
     turned = angles[:, None] * _heights(paces)
     sine, cosine = np.sin(turned), np.cos(turned)
     ends = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     chord = np.array([1.0, 0]) + (ends - (1, 0))[:, None] * paces[..., None]
-    # Of a point (x, y) of the cubic x sine - y cosine is zero where its direction is right.
+    # For a point (x, y) of the cubic, x sine - y cosine is zero if its direction is right.
     rows = np.stack([_FIRST * sine, -_FIRST * cosine, _SECOND * sine, -_SECOND * cosine], axis=-1)
     known = start * sine + _LAST * (ends[:, :1] * sine - ends[:, 1:] * cosine)
     left = -known - np.einsum("snp,sp->sn", rows, chord.reshape(-1, 4))
@@ -140,13 +144,19 @@ def _arc_points(angles, paces):
 
 
 def outer_handles(frames: np.ndarray, values: np.ndarray) -> Handles:
-    """Of keys without a curve; a frame long they can be grasped."""
+    """Handles of keys without a curve; one frame long, so that users can grab them."""
     keys = np.stack([frames, values], axis=1).astype(np.float64)
     return Handles(keys - (1, 0), keys + (1, 0))
 
 
-def _handles(frames, values, shares, heights, first=None):
-    """Of keys whose handles lie at shares (S, 2) of the way to the next key, at heights (S, 2)."""
+def _handles(
+    frames: np.ndarray,
+    values: np.ndarray,
+    shares: np.ndarray,
+    heights: np.ndarray,
+    first: np.ndarray = None,
+) -> Handles:
+    """Handles at fractions (S, 2) of the time to the next key, with values (S, 2)."""
     found = outer_handles(frames, values)
     goes_on = slice(None) if first is None else ~first[1:]
     places = frames[:-1, None] + np.diff(frames)[:, None] * shares

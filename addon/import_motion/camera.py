@@ -1,57 +1,136 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The camera of a VMD as a camera of the scene, laid out as users of mmd_tools know it.
+"""The camera of a VMD as a camera of the scene, set up as in mmd_tools.
 
-An empty is what the camera looks at and turns about; the camera is its child, `distance` behind it.
+An empty is the target and pivot of the camera; the camera is its child, at `distance` from it.
 Keys, curves and cuts are the file's: docs/mmd-behaviour.md#camera-light-shadow.
 """
 
+import functools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import bpy
 import numpy as np
 
-from .. import actions, importing
+from ..blender import actions, fcurves
+from ..operators import importing
+from ..operators.editing import Edit
+from ..scene import saved_state
+from ..scene.saved_state import MOTION
 from . import bezier
 
 if TYPE_CHECKING:
     import mmdskin
 
-ANGLE = "mmd_angle"  # custom property of the camera, radians: Blender can key the lens only
+ANGLE = "mmd_angle"  # custom property of the camera in radians: Blender can only key the lens
+ANGLE_PATH = f'["{ANGLE}"]'
 _NAME = "MMD Camera"
-_ANGLES = math.radians(0.4), math.radians(172)  # what Blender's lenses can show
-_DISTANCE = 45  # of MMD's camera where nothing was keyed
-_ORTHOGRAPHIC_HEIGHT = 25  # of the picture at that distance, as in mmd_tools
-_REACH = 10_000  # units of the file that are seen; MMD's stages are large
+_ANGLES = math.radians(0.4), math.radians(172)  # angles of view that Blender's lenses allow
+_DISTANCE = 45  # of MMD's default camera
+_ORTHOGRAPHIC_HEIGHT = 25  # of the image at that distance, as in mmd_tools
+_REACH = 10_000  # clip end in file units; MMD's stages are large
 _TYPES = {True: "PERSP", False: "ORTHO"}
 
 
 def add(
-    context: bpy.types.Context, track: "mmdskin.CameraTrack", frames: np.ndarray, scale: float
+    context: bpy.types.Context,
+    path: str,
+    track: "mmdskin.CameraTrack",
+    frames: np.ndarray,
+    scale: float,
 ) -> bpy.types.Object:
-    """A camera with the keys of the track on these frames of the scene, which shows it."""
+    """Add a camera with the keys of a file at these scene frames, and make it the active camera."""
     target, camera = _objects(context, scale)
-    # Neighbouring keys are a cut, however many frames of the scene lie between them.
-    cuts = np.append(np.diff(track.frames.astype(np.int64)) <= 1, True)
-
-    def key(block, path, index, values, curves):
-        curve = actions.new_curve(actions.channels(block)[0], path, index)
-        actions.write(curve, frames, values, bezier.handles(frames, values, curves, cuts))
-
-    # The file's y is up. Its turns are seen in a mirror, which leaves their signs.
-    for index, axis in enumerate((0, 2, 1)):
-        curves = track.interpolation
-        key(target, "location", index, scale * track.targets[:, axis], curves[:, axis])
-        key(target, "rotation_euler", index, track.rotations[:, axis], curves[:, 3])
-    key(camera, "location", 1, scale * track.distances, track.interpolation[:, 4])
-    angles = np.clip(np.radians(track.view_angles.astype(np.float64)), *_ANGLES)
-    key(camera.data, f'["{ANGLE}"]', 0, angles, track.interpolation[:, 5])
-    _key_type(camera.data, frames, track.perspective)
+    owners: dict[str, Any] = {"target": target, "camera": camera, "data": camera.data}
+    for owner, block in owners.items():
+        put(actions.channels(block)[0], owner, track, frames, scale)
+    before = context.scene.camera
+    CameraState(path, _digest(target), before.name if before else "").write(target)
     context.scene.camera = camera
     return camera
 
 
-def _objects(context, scale):
+def put(
+    holder: Any, owner: str, track: "mmdskin.CameraTrack", frames: np.ndarray, scale: float
+) -> None:
+    """Key the target, the camera object or its data in a holder from `actions.channels`."""
+    # Keys on adjacent frames are a cut, however many scene frames are between them.
+    cuts = np.append(np.diff(track.frames.astype(np.int64)) <= 1, True)
+    for (one, path, index), values, curves in _channels(track, scale):
+        if one == owner:
+            curve = actions.new_curve(holder, path, index)
+            fcurves.write(curve, frames, values, bezier.handles(frames, values, curves, cuts))
+    if owner == "data":
+        _key_type(holder, frames, track.perspective)
+
+
+def _channels(track: "mmdskin.CameraTrack", scale: float) -> Iterator[tuple]:
+    """((owner, path, index), values, curves) of each channel."""
+    # The file's y is up. Swapping axes mirrors its rotations, which keeps their signs.
+    for index, axis in enumerate((0, 2, 1)):
+        curves = track.interpolation
+        yield ("target", "location", index), scale * track.targets[:, axis], curves[:, axis]
+        yield ("target", "rotation_euler", index), track.rotations[:, axis], curves[:, 3]
+    yield ("camera", "location", 1), scale * track.distances, track.interpolation[:, 4]
+    angles = np.clip(np.radians(track.view_angles.astype(np.float64)), *_ANGLES)
+    yield ("data", ANGLE_PATH, 0), angles, track.interpolation[:, 5]
+
+
+@dataclass
+class CameraState(saved_state.SavedState):
+    """How to clear an imported camera; stored on its target."""
+
+    PROPERTY: ClassVar[str] = MOTION
+
+    path: str = ""
+    digest: str = ""  # of the keyframes
+    before: str = ""  # name of the scene's camera before, "" for none
+
+
+def imported(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The targets of the scene's imported cameras."""
+    return [obj for obj in scene.objects if obj.type == "EMPTY" and MOTION in obj]
+
+
+def clear(edit: Edit, scene: bpy.types.Scene, targets: Iterable[bpy.types.Object]) -> list[str]:
+    """Remove imported cameras at the end of an edit, and show the scene's camera from before.
+
+    Returns the names of those that the user has edited: they are kept.
+    """
+    kept = []
+    for target in targets:
+        state, stored = CameraState.read(target), target[MOTION]
+        del target[MOTION]
+        edit.on_failure(target.__setitem__, MOTION, stored)
+        if state.digest != _digest(target):
+            kept.append(target.name)
+            continue
+        if scene.camera in target.children:
+            scene.camera = bpy.data.objects.get(state.before)
+        edit.at_last(functools.partial(_remove, target))
+    return kept
+
+
+def _remove(target: bpy.types.Object) -> None:
+    blocks = _blocks(target)
+    used = [block.animation_data.action for block in blocks if block.animation_data]
+    bpy.data.batch_remove([*blocks, *(action for action in used if action)])
+
+
+def _blocks(target: bpy.types.Object) -> list[Any]:
+    cameras = [obj for obj in target.children if obj.type == "CAMERA"]
+    return [target, *cameras, *(obj.data for obj in cameras)]
+
+
+def _digest(target: bpy.types.Object) -> str:
+    used = [block.animation_data for block in _blocks(target)]
+    found = [actions.curves_of(data.action) for data in used if data and data.action]
+    return fcurves.digest([curve for curves in found for curve in curves], with_handles=True)
+
+
+def _objects(context: bpy.types.Context, scale: float) -> tuple[bpy.types.Object, bpy.types.Object]:
     collection = importing.collection(context)
     target = bpy.data.objects.new(_NAME, None)
     camera = bpy.data.objects.new(_NAME, bpy.data.cameras.new(_NAME))
@@ -64,7 +143,7 @@ def _objects(context, scale):
     camera.location.y = -_DISTANCE * scale
     camera.rotation_euler.x = math.pi / 2
     data = camera.data
-    data.sensor_fit = "VERTICAL"  # MMD's angle is that of the picture's height
+    data.sensor_fit = "VERTICAL"  # MMD's angle of view is vertical
     data.clip_start, data.clip_end = min(data.clip_start, scale), _REACH * scale
     data.display_size = 5 * scale
     data.dof.focus_object = target
@@ -78,8 +157,10 @@ def _objects(context, scale):
     return target, camera
 
 
-def _drive(data, path, expression, **variables):
-    """Let a property follow others; the expression is one that needs no Python."""
+def _drive(
+    data: bpy.types.ID, path: str, expression: str, **variables: tuple[bpy.types.ID, str]
+) -> None:
+    """Drive a property by others, with an expression that needs no Python."""
     driver = data.driver_add(path).driver
     for name, (block, source) in variables.items():
         variable = driver.variables.new()
@@ -90,10 +171,10 @@ def _drive(data, path, expression, **variables):
     driver.expression = expression
 
 
-def _key_type(data, frames, perspective):
-    """Keyframes where the projection changes, and at the first key."""
+def _key_type(holder: Any, frames: np.ndarray, perspective: np.ndarray) -> None:
+    """Keyframes at changes of the projection, and at the first key."""
     changes = np.flatnonzero(np.append(True, perspective[1:] != perspective[:-1]))
-    numbers = data.bl_rna.properties["type"].enum_items
+    numbers = bpy.types.Camera.bl_rna.properties["type"].enum_items
     values = np.array([numbers[_TYPES[bool(perspective[i])]].value for i in changes], np.float64)
-    curve = actions.new_curve(actions.channels(data)[0], "type")
-    actions.write(curve, frames[changes], values, bezier.steps(frames[changes], values))
+    curve = actions.new_curve(holder, "type")
+    fcurves.write(curve, frames[changes], values, bezier.steps(frames[changes], values))

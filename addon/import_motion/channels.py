@@ -1,53 +1,54 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every bone and shape key of a model does in a motion, frame by frame, in Blender's terms.
+"""A motion as values of Blender's channels for each bone and shape key, frame by frame.
 
-Every bone of the file gets the channels that make it stand where MMD puts it, IK and appended
-motion solved.
+The channels of each bone give MMD's pose, with IK and append solved.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import bpy
 import numpy as np
 
-from .. import quaternions, rest_bones, scene_model, sliders
-from ..motion_source import Motion
+from ..pose import quaternions
+from ..pose.motion_source import Motion
+from ..scene import rest_bones, scene_model, sliders
 from . import record
 
-_CHUNK = 256  # frames evaluated at once
-_BATCH = 4096  # frames of all bones that are worked on at once: those of few frames together
-_SAME = 1e-5  # difference of two motions that counts as none
-_STILL = 1e-5  # change of a channel that counts as none, locations relative to the model's size
+_CHUNK = 256  # frames evaluated together
+_BATCH = 4096  # bones times frames that are processed together
+_SAME = 1e-5  # differences of two motions below this are ignored
+_STILL = 1e-5  # changes of a channel below this are ignored; locations relative to the model's size
 
 
 class Channels(NamedTuple):
-    """What one bone does, in its own space."""
+    """The motion of one bone, in its own space."""
 
     name: str
     locations: np.ndarray  # (F, 3) float64
     rotations: np.ndarray  # (F, 4) float64 w x y z
-    moves: bool  # it leaves its rest place at some frame
+    moves: bool  # it leaves its rest pose at some frame
 
 
-def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Channels]:
+def bone_channels(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Channels]:
     """Channels of each bone of the file for frames of the scene, parents before children.
 
-    Affine matrices are (3, 4, N, F) of N bones: members before matrices, so that each operation is
-    on long rows.
+    Affine matrices of N bones are (3, 4, N, F): elements first, so that each operation works on
+    long rows.
     """
     bones = list(armature.data.bones)
     number = {bone.name: i for i, bone in enumerate(bones)}
     parents = [number[bone.parent.name] if bone.parent else -1 for bone in bones]
     size = max((bone.head_local.length for bone in bones), default=1.0)
     moved = _posed(source, frames)
-    # All in the file's space: how its axes lie in the scene is part of where a bone rests.
+    # All in the file's space: the rest matrices include the change of axes to the scene.
     rests = np.linalg.inv(source.rig.to_armature) @ rest_bones.matrices(armature)
     file_bones = [source.rig.bones.get(bone.name, -1) for bone in bones]
     leaders = _leaders(parents, [moved[i] if i >= 0 else None for i in file_bones], rests)
     above = [leaders[parent] if parent >= 0 else -1 for parent in parents]
     from_above = _whole(_inverses(rests[above, :3].transpose(1, 2, 0))) @ rests
-    # What Blender will make of the leaders' channels, so that no rounding is passed on: where each
-    # bone's axes stand.
+    # The matrices that Blender will compute from the leaders' channels: using them for the children
+    # prevents rounding errors from accumulating.
     shown: dict[int, np.ndarray] = {}
     found = {i: _at_rest(bone.name, frames) for i, bone in enumerate(bones) if file_bones[i] >= 0}
     for batch in _batches([i for i, leader in enumerate(leaders) if leader == i], above, frames):
@@ -58,7 +59,7 @@ def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> 
             unposed = _moved_rests(leading, from_above[batch])
         posed = moved[[file_bones[i] for i in batch]].transpose(1, 2, 0, 3).astype(np.float64)
         basis = _product(_inverses(unposed), _moved_rests(posed, rests[batch]))
-        locations, rotations = basis[:, 3], quaternions.of_rows(basis[:, :3])
+        locations, rotations = basis[:, 3], quaternions.from_matrix_rows(basis[:, :3])
         _settle(locations, _STILL * size)
         _settle(rotations, _STILL)
         basis[:, :3] = quaternions.matrix_rows(rotations)
@@ -72,17 +73,17 @@ def of_bones(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> 
     return list(found.values())
 
 
-def _at_rest(name, frames):
+def _at_rest(name: str, frames: np.ndarray) -> Channels:
     rotations = np.zeros((len(frames), 4))
     rotations[:, 0] = 1
     return Channels(name, np.zeros((len(frames), 3)), rotations, False)
 
 
-def _leaders(parents, posed, rests):
-    """Of each bone the nearest that moves it: itself, one above it, or -1.
+def _leaders(parents: list[int], posed: list[np.ndarray], rests: np.ndarray) -> list[int]:
+    """The nearest bone that moves each bone: itself, an ancestor, or -1.
 
-    `posed`: (3, 4, F) skinning matrices of each bone of the file, None of the others, which lie
-    still on their parents as most bones do.
+    `posed`: (3, 4, F) skinning matrices of each moving bone, None for those that do not move
+    relative to their parents.
     """
     size = max(np.abs(rests[:, :3, 3]).max(initial=0), 1e-3)
     tolerance = _STILL / 4 * np.array([1, 1, 1, size])[None, :, None]
@@ -98,8 +99,8 @@ def _leaders(parents, posed, rests):
     return leaders
 
 
-def _batches(moving, above, frames):
-    """The bones that move, in groups; those above them are in earlier ones."""
+def _batches(moving: list[int], above: list[int], frames: np.ndarray) -> Iterator[list[int]]:
+    """The moving bones in groups; ancestors are in earlier groups."""
     depths: dict[int, int] = {-1: -1}
     groups: dict[int, list[int]] = {}
     for i in moving:
@@ -110,7 +111,7 @@ def _batches(moving, above, frames):
         yield from (group[at : at + size] for at in range(0, len(group), size))
 
 
-def _posed(source, frames):
+def _posed(source: Motion, frames: np.ndarray) -> np.ndarray:
     """(B, 3, 4, F) float32 skinning matrices of all bones of the file."""
     result = None
     for start in range(0, len(frames), _CHUNK):
@@ -121,10 +122,10 @@ def _posed(source, frames):
     return result
 
 
-def of_keys(
+def key_values(
     model: scene_model.SceneModel, source: Motion, frames: np.ndarray
 ) -> dict[bpy.types.Key, dict[str, np.ndarray]]:
-    """{Key datablock: {shape key: (F,) values}} of the shape keys that stand for morphs."""
+    """{Key datablock: {shape key: (F,) values}} of the shape keys of morphs."""
     result = {}
     for block in record.shape_keys(model):
         names = block.key_blocks.keys()
@@ -134,13 +135,13 @@ def of_keys(
     return result
 
 
-def of_sliders(
+def slider_values(
     armature: bpy.types.Object, source: Motion, frames: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """{custom property: (frames, (F,) values)} of the armature for morphs that are not solved.
 
-    Those of materials and UVs, where the motion moves them or names them: bones have their
-    channels, and groups act through others.
+    These are material and UV morphs that the motion moves or names: bone morphs are part of the
+    bones' channels, and group morphs act through others.
     """
     morphs, named = source.rig.pmx.morphs, {track.name for track in source.motion.morphs}
     found = {
@@ -157,9 +158,9 @@ def of_sliders(
 
 
 def moved_bones(bones: list[Channels], others: list[Channels] | None, motion: Motion) -> set[str]:
-    """Names of the bones that the motion has keys for, and of those that it moves with them.
+    """Names of the bones that the motion keys, and of those that move with them.
 
-    `others` are the channels without it, of the same bones; None where nothing moves.
+    `others` are the channels of the same bones without the motion; None if nothing moves.
     """
     if others is None:
         moved = {bone.name for bone in bones if bone.moves}
@@ -173,8 +174,12 @@ def moved_bones(bones: list[Channels], others: list[Channels] | None, motion: Mo
     return moved | {bone.name for bone in bones if motion.has_bone_track(bone.name)}
 
 
-def moved_keys(keys: dict, others: dict, motion: Motion) -> dict:
-    """Of the values `of_keys` those that the motion changes, as with `moved_bones`."""
+def moved_keys(
+    keys: dict[bpy.types.Key, dict[str, np.ndarray]],
+    others: dict[bpy.types.Key, dict[str, np.ndarray]],
+    motion: Motion,
+) -> dict[bpy.types.Key, dict[str, np.ndarray]]:
+    """Those of `key_values` that the motion changes, as in `moved_bones`."""
     result = {}
     for block, values in keys.items():
         was = others.get(block, {})
@@ -186,24 +191,24 @@ def moved_keys(keys: dict, others: dict, motion: Motion) -> dict:
     return {block: values for block, values in result.items() if values}
 
 
-def _differ(values, others):
+def _differ(values: np.ndarray, others: np.ndarray | float) -> bool:
     return bool((np.abs(values - others) > _SAME).any())
 
 
-def _moved_rests(matrices, rests):
-    """Affine matrices (3, 4, N, F), those of each bone times one of (N, 4, 4)."""
+def _moved_rests(matrices: np.ndarray, rests: np.ndarray) -> np.ndarray:
+    """Affine matrices (3, 4, N, F) times one (N, 4, 4) per bone."""
     turned = rests.transpose(0, 2, 1)[:, None] @ matrices.transpose(2, 0, 1, 3)
     return turned.transpose(1, 2, 0, 3)
 
 
-def _whole(matrices):
+def _whole(matrices: np.ndarray) -> np.ndarray:
     """(F, 4, 4) of affine matrices (3, 4, F)."""
     result = np.tile(np.eye(4), (matrices.shape[2], 1, 1))
     result[:, :3] = matrices.transpose(2, 0, 1)
     return result
 
 
-def _product(a, b):
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Of affine matrices (3, 4, ...)."""
     result, term = np.empty_like(b), np.empty_like(b[0])
     for row, (x, y, z, offset) in zip(result, a, strict=True):
@@ -214,7 +219,7 @@ def _product(a, b):
     return result
 
 
-def _inverses(matrices):
+def _inverses(matrices: np.ndarray) -> np.ndarray:
     """Of affine matrices (3, 4, ...)."""
     linear, offset = matrices[:, :3], matrices[:, 3]
     result, term = np.empty(matrices.shape), np.empty(matrices.shape[2:])
@@ -228,8 +233,8 @@ def _inverses(matrices):
     return result
 
 
-def _settle(values, tolerance):
-    """Give channels (..., F) that do not change one value, and zero where that is meant."""
+def _settle(values: np.ndarray, tolerance: float) -> None:
+    """Set constant channels (..., F) to one value, and to zero if they are nearly zero."""
     low, high = values.min(axis=-1), values.max(axis=-1)
     still = high - low <= tolerance
     middle = (low + high) / 2

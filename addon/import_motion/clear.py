@@ -1,40 +1,85 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clear Motion: the way back from what imported motions have moved."""
+"""Clear Motion: undo imported motions."""
+
+from typing import Any
 
 import bpy
 
-from .. import registration
-from ..model_operator import ModelOperator
-from ..translations import tr
-from ..user_error import UserError, cancelled
-from . import moved_model, record
+from ..blender import registration
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError, cancelled
+from ..operators.editing import editing
+from ..operators.model_operator import ModelOperator
+from ..scene import saved_state, scene_model
+from . import camera, moved_model, record
 
 
 class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
-    """Remove the keyframes and settings of imported motions and bring back what they replaced"""
+    """Remove the keyframes and settings of imported motions and restore what they replaced"""
 
     bl_idname = "mmdskin.clear_motion"
     bl_label = "Clear Motion"
 
-    def models(self, context):
-        return super().models(context) if self.all_models else [moved_model.of_active(context)]
+    @classmethod
+    def unavailable(cls, model: scene_model.SceneModel) -> str:
+        has_motion = any(saved_state.MOTION in block for block in record.blocks(model))
+        return "" if has_motion else tr("This model has no imported motion to clear")
 
-    def execute(self, context):
+    def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+        if self.all_models:
+            return super().models(context)
+        return [] if _camera_of(context) else [moved_model.active_model(context)]
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        scene = context.scene
         try:
-            models = self.models(context)
-            for model in models:
-                moved_model.check_editable(model.armature)
-                moved_model.check_not_tweaked(model)
-            count, kept = record.clear(models)
+            with editing(self.models(context), moved_model.check_clearing) as edit:
+                models = [model for model, _ in edit.checked]
+                cameras = self._cameras(context, models)
+                edit.save(record.changed_objects(models), bpy.data.scenes)
+                kept_cameras = camera.clear(edit, scene, cameras)
+                count, kept = record.clear(edit, models)
+                record.restore_range()
         except UserError as error:
             return cancelled(self, error)
+        for name in kept_cameras:
+            self.report({"WARNING"}, tr("The camera '{name}' was edited and is kept", name=name))
+        if cameras and not count:
+            self.report({"INFO"}, tr("Cleared the imported camera"))
+            return {"FINISHED"}
         if not count:
             self.report({"WARNING"}, tr("This model has no imported motion to clear"))
             return {"CANCELLED"}
         for name in kept:
-            self.report({"WARNING"}, tr("Other keyframes are kept in action '{name}'", name=name))
-        self.report({"INFO"}, tr("Cleared the motion of {count} models", count=count))
+            self.report({"WARNING"}, tr("Edited keyframes were kept in action '{name}'", name=name))
+        self.report(
+            {"INFO"},
+            tr_count(
+                "Cleared the motion of 1 model", "Cleared the motion of {count} models", count
+            ),
+        )
         return {"FINISHED"}
 
+    def _cameras(
+        self, context: bpy.types.Context, models: list[scene_model.SceneModel]
+    ) -> list[bpy.types.Object]:
+        """The targets of cameras: the active one, or those from the files of the models' motions."""
+        active = _camera_of(context)
+        if active:
+            return [active]
+        files = {path for model in models for path in record.files_of(model)}
+        return [
+            target
+            for target in camera.imported(context.scene)
+            if self.all_models or camera.CameraState.read(target).path in files
+        ]
 
-register, unregister = registration.of(MMDSKIN_OT_clear_motion)
+
+def _camera_of(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The target of the imported camera that is active."""
+    active = context.active_object
+    found = (obj for obj in camera.imported(context.scene))
+    return next((obj for obj in found if active and active in (obj, *obj.children)), None)
+
+
+register, unregister = registration.functions(MMDSKIN_OT_clear_motion)

@@ -1,47 +1,48 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Channels as keyframes, or as the pose that stands; so also the keys of a file.
+"""Write channels, or the keys of a file, as keyframes or as the current pose.
 
-Constraints and drivers that would move solved bones once more are muted; those of Blender's physics
-only where the channels have physics of their own. `Record` keeps what was there.
+Constraints and drivers that would move solved bones again are muted; those of Blender's physics
+only if the channels include physics. `Record` stores the previous state.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from .. import actions, mmd_tools, rig_constraints, sliders
-from ..names import PHYSICS
+from ..blender import actions, fcurves
+from ..scene import mmd_tools, rig_constraints, sliders
+from ..scene.names import PHYSICS
 from . import bezier, tracks
 from .channels import Channels
-from .record import OWN, Record
+from .record import ORIGINAL, Record
 from .tracks import Switch, Track
 
-_SAME = 1e-6  # difference of values that counts as none
+_SAME = 1e-6  # differences of values below this are ignored
 Values = dict[str, np.ndarray]  # of shape keys, (F,) each
 _USED = ("location", "rotation_quaternion")
 
 
 class At(NamedTuple):
-    """Where a single pose is keyed, as what is animated would not show it else."""
+    """The frame at which to key a single pose on animated channels, which would not show it otherwise."""
 
     frame: float  # of the animation
-    alone: bool  # whether the frames beside it stay as they are: each is solved for itself
+    alone: bool  # whether adjacent frames keep their values, since each is solved separately
 
 
 def write_bones(
     record: Record, bones: list[Channels], frames: np.ndarray, replace: bool, simulated: bool
 ) -> int:
-    """Key the bones of an armature from the first of the frames on; how many things were muted.
+    """Key the bones of an armature from the first of the frames on; returns the number of muted items.
 
-    With `replace` their earlier keyframes go too. `simulated`: the channels have physics.
+    `replace` also removes their earlier keyframes. `simulated`: the channels include physics.
     """
     muted = _take(record, bones, simulated)
     _turn_by_quaternions(record, bones)
-    # Also of bones that stay: Blender's solver may not let them.
-    for owner, constraint in rig_constraints.of(record.armature):
+    # Also of bones that do not move: Blender's solver might move them.
+    for owner, constraint in rig_constraints.solving(record.armature):
         muted += record.mute_constraint(owner, constraint)
     record.own_action()
     holder, _ = actions.channels(record.block)
@@ -56,7 +57,7 @@ def write_bones(
     known = actions.Curves(holder)
     for bone in bones:
         for channel, values in zip(_USED, (bone.locations, bone.rotations), strict=True):
-            curves = known.of(paths[bone.name][channel], values.shape[1], bone.name)
+            curves = known.ensure(paths[bone.name][channel], values.shape[1], bone.name)
             if channel == "rotation_quaternion":
                 values = _turned(values, curves, frames[0])
             still = (values == values[0]).all(axis=0)
@@ -66,7 +67,7 @@ def write_bones(
 
 
 def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool) -> int:
-    """Key the values of shape keys, as `write_bones` does bones."""
+    """Key the values of shape keys, as `write_bones` does for bones."""
     muted = _unlock(record, values)
     record.own_action()
     holder, _ = actions.channels(record.block)
@@ -80,7 +81,7 @@ def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool
 
 
 def write_tracks(record: Record, bones: list[Track]) -> int:
-    """Key bones as the file does, from each one's first key on; how many drivers were muted."""
+    """Key bones as in the file, from each bone's first key on; returns the number of muted drivers."""
     muted = _free(record, bones)
     _turn_by_quaternions(record, bones)
     record.own_action()
@@ -93,18 +94,24 @@ def write_tracks(record: Record, bones: list[Track]) -> int:
         if "euler" in channel
     }
     actions.drop(holder.fcurves, unused)
+    put_tracks(holder, bones)
+    return muted
+
+
+def put_tracks(holder: Any, bones: list[Track]) -> None:
+    """`write_tracks` into a holder from `actions.channels`, and nothing else."""
+    paths = {track.name: actions.bone_paths(track.name) for track in bones}
     known = actions.Curves(holder)
     locations, rotations = [], []
     for track in bones:
         path, times, bends = paths[track.name], track.frames, track.curves
-        places = known.of(path["location"], 3, track.name)
+        places = known.ensure(path["location"], 3, track.name)
         locations.append(_joined(_Keys(places, times, track.locations, bends[:, :3], track.axes)))
-        turns = known.of(path["rotation_quaternion"], 4, track.name)
+        turns = known.ensure(path["rotation_quaternion"], 4, track.name)
         values = _turned(track.rotations, turns, times[0])
         rotations.append(_joined(_Keys(turns, times, values, bends[:, 3], track.axes)))
     _write_bent(locations, _location_handles)
     _write_bent(rotations, _rotation_handles)
-    return muted
 
 
 def drop_bones(record: Record, names: Iterable[str]) -> None:
@@ -118,52 +125,78 @@ def drop_bones(record: Record, names: Iterable[str]) -> None:
 
 
 def write_switches(record: Record, switches: list[Switch]) -> None:
-    """Key how much the constraints act by which Blender solves the chains of IK bones."""
+    """Key the Influence of the constraints of IK bones."""
     led = rig_constraints.by_goal(record.armature)
     for switch in switches:
         for bone, constraint in led.get(switch.name, ()):
             record.note_influence(bone, constraint)
             record.own_action()
+    if record.state.influences:
+        put_switches(actions.channels(record.block)[0], record.armature, switches)
+
+
+def put_switches(holder: Any, armature: bpy.types.Object, switches: list[Switch]) -> None:
+    """`write_switches` into a holder from `actions.channels`, and nothing else."""
+    led = rig_constraints.by_goal(armature)
+    for switch in switches:
+        for bone, constraint in led.get(switch.name, ()):
             path = actions.influence_path(bone.name, constraint.name)
-            _write_switch(record, path, bone.name, switch)
+            _put_switch(holder, path, bone.name, switch)
 
 
 def write_physics(record: Record, switches: list[Switch]) -> None:
-    """Key when bodies move bones, of those for which they ever do not."""
+    """Key whether rigid bodies move bones, for bones where this is ever off."""
     record.own_action()
-    curves = actions.channels(record.block)[0].fcurves
+    holder, _ = actions.channels(record.block)
+    for switch in put_physics(holder, record.armature, switches):
+        record.note_physics(record.armature.pose.bones[switch.name])
+
+
+def put_physics(holder: Any, armature: bpy.types.Object, switches: list[Switch]) -> list[Switch]:
+    """`write_physics` into a holder from `actions.channels`; returns the switches that it keyed."""
+    keyed = []
     for switch in switches:
         path = actions.property_path(switch.name, PHYSICS)
-        bone = record.armature.pose.bones[switch.name]
-        if not switch.enabled.all() or curves.find(path) or not bone.get(PHYSICS, True):
-            record.note_physics(bone)
-            _write_switch(record, path, bone.name, switch)
+        is_on = armature.pose.bones[switch.name].get(PHYSICS, True)
+        if not switch.enabled.all() or holder.fcurves.find(path) or not is_on:
+            _put_switch(holder, path, switch.name, switch)
+            keyed.append(switch)
+    return keyed
 
 
-def _write_switch(record, path, bone, switch):
-    holder, _ = actions.channels(record.block)
+def _put_switch(holder: Any, path: str, bone: str, switch: Switch) -> None:
     curve = holder.fcurves.find(path) or actions.new_curve(holder, path, 0, bone)
     values = switch.enabled.astype(np.float64)
-    actions.write(curve, switch.frames, values, bezier.steps(switch.frames, values))
+    fcurves.write(curve, switch.frames, values, bezier.steps(switch.frames, values))
 
 
-def write_own_keys(record: Record, keys: tracks.Values) -> int:
-    """Key the values of shape keys at frames of their own; how many drivers were muted."""
+def write_original_keys(record: Record, keys: tracks.Values) -> int:
+    """Key the values of shape keys at their own frames; returns the number of muted drivers."""
     muted = _unlock(record, {name: values for name, (_, values) in keys.items()})
     record.own_action()
-    holder, _ = actions.channels(record.block)
+    put_values(actions.channels(record.block)[0], keys)
+    return muted
+
+
+def put_values(holder: Any, keys: tracks.Values) -> None:
+    """Key the values of shape keys in a holder from `actions.channels`."""
     for name, (frames, values) in keys.items():
         path = actions.value_path(name)
-        actions.write(holder.fcurves.find(path) or actions.new_curve(holder, path), frames, values)
-    return muted
+        fcurves.write(holder.fcurves.find(path) or actions.new_curve(holder, path), frames, values)
 
 
 def write_sliders(record: Record, values: tracks.Values) -> None:
     """Key custom properties of the armature."""
-    for name, (frames, weights) in values.items():
+    for name in values:
         record.note_slider(name)
         record.own_action()
-        holder, _ = actions.channels(record.block)
+    if values:
+        put_sliders(actions.channels(record.block)[0], values)
+
+
+def put_sliders(holder: Any, values: tracks.Values) -> None:
+    """Key custom properties in a holder from `actions.channels`."""
+    for name, (frames, weights) in values.items():
         path = sliders.path(name)
         curve = holder.fcurves.find(path) or actions.new_curve(holder, path)
         _write(curve, frames, weights, (weights == weights[0]).all())
@@ -180,21 +213,21 @@ def set_sliders(record: Record, values: tracks.Values, at: At | None = None) -> 
 
 
 def pose_tracks(record: Record, bones: list[Track], at: At | None = None) -> int:
-    """Set bones to their first keys; how many drivers were muted."""
+    """Set bones to their first keys; returns the number of muted drivers."""
     muted = _free(record, bones)
     _pose(record, bones, at)
     return muted
 
 
 def pose_bones(record: Record, bones: list[Channels], simulated: bool, at: At | None = None) -> int:
-    """Set bones to the first frame of their channels; how many things were muted."""
+    """Set bones to the first frame of their channels; returns the number of muted items."""
     muted = _take(record, bones, simulated)
     _pose(record, bones, at)
     return muted
 
 
-def lay_to_rest(record: Record, names: Iterable[str], simulated: bool) -> int:
-    """Let bones lie as without a pose; how many things were muted."""
+def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> int:
+    """Set bones to the rest pose; returns the number of muted items."""
     muted = _release(record, names, simulated)
     bones = record.armature.pose.bones
     bases = np.empty(16 * len(bones), np.float32)
@@ -208,7 +241,7 @@ def lay_to_rest(record: Record, names: Iterable[str], simulated: bool) -> int:
 
 
 def set_keys(record: Record, values: Values, at: At | None = None) -> int:
-    """Set shape keys to their first values; how many things were muted."""
+    """Set shape keys to their first values; returns the number of muted items."""
     muted = _unlock(record, values)
     for name, column in values.items():
         key, value = record.block.key_blocks[name], float(column[0])
@@ -219,14 +252,14 @@ def set_keys(record: Record, values: Values, at: At | None = None) -> int:
 
 
 def is_keyed(block: actions.Block) -> bool:
-    """Whether keyframes play that move bones, shape keys or sliders of a datablock."""
+    """Whether keyframes animate bones, shape keys or sliders of a datablock."""
     data = block.animation_data
     curves = [curve for found in actions.playing(data) for curve in found] if data else []
     return any(curve.data_path.startswith(("pose.bones[", "key_blocks[", '["')) for curve in curves)
 
 
 def keyed_bones(armature: bpy.types.Object) -> set[str]:
-    """Names of the bones whose own channels have keyframes that play."""
+    """Names of the bones whose own channels are animated by keyframes."""
     data = armature.animation_data
     curves = [curve for found in actions.playing(data) for curve in found] if data else []
     paths = {curve.data_path for curve in curves}
@@ -234,8 +267,8 @@ def keyed_bones(armature: bpy.types.Object) -> set[str]:
     return {name for name in names if not paths.isdisjoint(actions.bone_paths(name).values())}
 
 
-def _take(record, bones, simulated):
-    """Let bones take their channels; how many things were muted."""
+def _take(record: Record, bones: list[Channels], simulated: bool) -> int:
+    """Let the channels alone move the bones; returns the number of muted items."""
     for one in bones:
         bone = record.armature.pose.bones[one.name]
         record.note_bone(bone)
@@ -244,7 +277,7 @@ def _take(record, bones, simulated):
 
 
 def _release(record: Record, names: Iterable[str], simulated: bool) -> int:
-    """Let nothing but the bones' own channels move them, and Blender's physics unless `simulated`."""
+    """Mute everything that moves the bones except their own channels, and Blender's physics unless `simulated`."""
     muted, paths = 0, set[str]()
     for name in names:
         bone = record.armature.pose.bones[name]
@@ -256,11 +289,11 @@ def _release(record: Record, names: Iterable[str], simulated: bool) -> int:
 
 
 def _free(record: Record, bones: Iterable[Track]) -> int:
-    """Let bones take their keys, and all constraints act on them afterwards.
+    """Mute the bones' drivers, and let constraints act on their keys.
 
-    Unless solved keyframes are there, which constraints would solve once more.
+    Not if there are solved keyframes, which constraints would solve again.
     """
-    if record.state["form"] == OWN or not record.state["files"]:
+    if record.state.form == ORIGINAL or not record.state.files:
         record.unmute_constraints()
     paths = set[str]()
     for track in bones:
@@ -270,13 +303,13 @@ def _free(record: Record, bones: Iterable[Track]) -> int:
     return record.mute_drivers(paths)
 
 
-def _turn_by_quaternions(record, bones):
+def _turn_by_quaternions(record: Record, bones: Sequence[Channels | Track]) -> None:
     for one in bones:
         record.block.pose.bones[one.name].rotation_mode = "QUATERNION"
 
 
 def _pose(record: Record, bones: Sequence[Channels | Track], at: At | None) -> None:
-    """Let bones stand as at their first frames. Where that is keyed they turn as they are keyed."""
+    """Set bones to their first frames; keyed rotations keep their rotation mode."""
     if at is None:
         _turn_by_quaternions(record, bones)
     for one in bones:
@@ -289,8 +322,8 @@ def _pose(record: Record, bones: Sequence[Channels | Track], at: At | None) -> N
             setattr(bone, channel, value)
 
 
-def _rotation(bone, quaternion):
-    """The channel by which a bone turns, and its value."""
+def _rotation(bone: bpy.types.PoseBone, quaternion: Quaternion) -> tuple:
+    """The rotation channel of a bone, and its value."""
     if bone.rotation_mode == "QUATERNION":
         near = quaternion.dot(bone.rotation_quaternion) >= 0
         return "rotation_quaternion", quaternion if near else -quaternion
@@ -300,19 +333,26 @@ def _rotation(bone, quaternion):
     return "rotation_euler", quaternion.to_euler(bone.rotation_mode, bone.rotation_euler)
 
 
-def _key(record, path, values, shown, at, group=""):
-    """Key a channel of as many members. One that has no keys, and that nothing changes, needs none."""
+def _key(
+    record: Record,
+    path: str,
+    values: Sequence[float] | np.ndarray,
+    shown: Sequence[float] | np.ndarray,
+    at: At,
+    group: str = "",
+) -> None:
+    """Key the members of a channel. A channel without keys that does not change needs none."""
     record.own_action()
     holder, _ = actions.channels(record.block)
     found = [holder.fcurves.find(path, index=index) for index in range(len(values))]
     if any(found) or any(abs(a - b) > _SAME for a, b in zip(values, shown, strict=True)):
         for index, curve in enumerate(found):
             curve = curve or actions.new_curve(holder, path, index, group)
-            actions.insert(curve, at.frame, values[index], shown[index], at.alone)
+            fcurves.insert(curve, at.frame, values[index], shown[index], at.alone)
 
 
 def _unlock(record: Record, values: Values) -> int:
-    """Let the keys take the values."""
+    """Set the keys to the values."""
     for name, column in values.items():
         key = record.block.key_blocks[name]
         record.note_key(key)
@@ -321,9 +361,9 @@ def _unlock(record: Record, values: Values) -> int:
     return record.mute_drivers({actions.value_path(name) for name in values})
 
 
-def _turned(rotations, curves, frame):
-    """Of the two quaternions of each rotation those that are close to the keyframes before."""
-    earlier = [actions.before(curve, frame) for curve in curves]
+def _turned(rotations: np.ndarray, curves: list[bpy.types.FCurve], frame: float) -> np.ndarray:
+    """The quaternions, with the sign that is closer to the earlier keyframes."""
+    earlier = [fcurves.before(curve, frame) for curve in curves]
     if not all(earlier):
         return rotations
     last = np.array([points["co"][-1, 1] for points in earlier])
@@ -331,22 +371,22 @@ def _turned(rotations, curves, frame):
 
 
 class _Keys(NamedTuple):
-    """Of the channel of one bone."""
+    """Keys of one channel of one bone."""
 
     curves: list[bpy.types.FCurve]  # of its C members
     frames: np.ndarray  # (K,)
     values: np.ndarray  # (K, C)
-    bends: np.ndarray  # (K, …) as in a Track
-    axes: np.ndarray  # (3, 3) as in a Track
+    bends: np.ndarray  # (K, …) as in Track
+    axes: np.ndarray  # (3, 3) as in Track
 
 
-def _joined(keys):
-    """Keys and the keyframe before them, where the curve to the first of them begins."""
-    earlier = [actions.before(curve, keys.frames[0]) for curve in keys.curves]
+def _joined(keys: _Keys) -> _Keys:
+    """Keys, preceded by the keyframe at which the curve to the first of them begins."""
+    earlier = [fcurves.before(curve, keys.frames[0]) for curve in keys.curves]
     if not all(earlier):
         return keys
     last = np.array([points["co"][-1] for points in earlier], np.float64)
-    if np.ptp(last[:, 0]):  # of channels that were keyed by hand
+    if np.ptp(last[:, 0]):  # channels that were keyed by hand
         return keys
     return keys._replace(
         frames=np.append(last[:1, 0], keys.frames),
@@ -355,11 +395,11 @@ def _joined(keys):
     )
 
 
-def _write_bent(channels, handles):
-    """Keyframes with `handles(keys, first)`; both ends where the values never change.
+def _write_bent(channels: list[_Keys], handles: Callable) -> None:
+    """Write keyframes with `handles(keys, first)`; only both ends if the values never change.
 
-    That of all at once, as one _Keys with the axes of each key; `first` (K,) are those at which a
-    bone begins.
+    `handles` gets all bones as one _Keys with the axes of each key; `first` (K,) marks the first
+    key of each bone.
     """
     moving, still = [], []
     for keys in channels:
@@ -372,19 +412,19 @@ def _write_bent(channels, handles):
             _write_with_handles(found, of)
 
 
-def _outer_handles(keys, _first):
+def _outer_handles(keys: _Keys, _first: np.ndarray) -> list[fcurves.Handles]:
     return [bezier.outer_handles(keys.frames, column) for column in keys.values.T]
 
 
-def _location_handles(keys, first):
+def _location_handles(keys: _Keys, first: np.ndarray) -> list[fcurves.Handles]:
     return bezier.location_handles(keys.frames, keys.values, keys.bends, keys.axes, first)
 
 
-def _rotation_handles(keys, first):
+def _rotation_handles(keys: _Keys, first: np.ndarray) -> list[fcurves.Handles]:
     return bezier.rotation_handles(keys.frames, keys.values, keys.bends, first)
 
 
-def _write_with_handles(channels, handles):
+def _write_with_handles(channels: list[_Keys], handles: Callable) -> None:
     counts = [len(keys.frames) for keys in channels]
     starts = np.cumsum(counts) - counts
     first = np.zeros(sum(counts), bool)
@@ -401,19 +441,19 @@ def _write_with_handles(channels, handles):
         part = slice(start, start + len(keys.frames))
         for curve, column, of in zip(keys.curves, keys.values.T, bent, strict=True):
             left, right = of.left[part], of.right[part]
-            kept = actions.before(curve, np.nextafter(keys.frames[0], np.inf))
-            if kept and kept["co"][-1, 0] == keys.frames[0]:  # where an earlier curve ends
+            kept = fcurves.before(curve, np.nextafter(keys.frames[0], np.inf))
+            if kept and kept["co"][-1, 0] == keys.frames[0]:  # the end of an earlier curve
                 left[0] = kept["handle_left"][-1]
-            actions.write(curve, keys.frames, column, actions.Handles(left, right))
+            fcurves.write(curve, keys.frames, column, fcurves.Handles(left, right))
 
 
-def _write(curve, frames, values, rests):
-    """Linear keyframes; both ends where the value `rests`."""
+def _write(curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray, rests: bool) -> None:
+    """Write linear keyframes; only both ends if the value `rests`."""
     if rests:
         frames, values = _ends(frames), _ends(values)
-    actions.write(curve, frames, values)
+    fcurves.write(curve, frames, values)
 
 
-def _ends(rows):
-    """Of what never changes; a later motion goes on from the last."""
+def _ends(rows: np.ndarray) -> np.ndarray:
+    """The ends of a constant channel; a later motion continues from the last."""
     return rows[:: max(len(rows) - 1, 1)]

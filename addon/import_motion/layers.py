@@ -1,43 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several motions as the one that MMD holds after loading them one after the other onto a model.
+"""Merge several motions into the one that MMD has after loading them in order onto a model.
 
-Bones, morphs and IK switches that a motion has keys for are its from its first key on; what an
-earlier motion says of them before that, and of all others, stays. Only the whole can be solved:
-where a motion of the hips meets another one's feet, IK bends the legs.
+From its first key on, a motion replaces the tracks of the bones, morphs and IK switches that it keys;
+earlier keys and all other tracks of earlier motions remain. Only the merged motion can be solved:
+if one motion moves the hips and another the feet, IK bends the legs.
 """
 
 import math
-import struct
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import motion_source, native
+from ..blender import native
+from ..pose import motion_source
 
-_Tracks = dict[str, tuple[np.ndarray, Sequence[np.ndarray]]]  # frames, and columns of the keys
+if TYPE_CHECKING:
+    import mmdskin
+
+_Tracks = dict[str, tuple[np.ndarray, Sequence[np.ndarray]]]  # frames and columns of the keys
 
 _SAME_TIME = 1e-6  # frames of the scene
-_LAST = 2**32 - 1  # frame that a VMD can hold
-_BONE = np.dtype(
-    [
-        ("name", "S15"),
-        ("frame", "<u4"),
-        ("translation", "<f4", 3),
-        ("rotation", "<f4", 4),
-        ("curves", "u1", (4, 4, 4)),  # docs/mmd-behaviour.md#vmd-bone-curves
-    ]
-)
-_PHYSICS_OFF = (0x63, 0x0F)
-_MORPH = np.dtype([("name", "S15"), ("frame", "<u4"), ("weight", "<f4")])
+_LAST = 2**32 - 1  # last frame that a motion can store
 
 
 def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
-    """The motions of one armature, oldest first, as one; its time is the scene's."""
+    """The motions of one armature, oldest first, merged into one in scene time."""
     if len(motions) == 1:
         return motions[0]
     rates = [Fraction(1 / motion.speed).limit_denominator(10_000) for motion in motions]
-    ticks = math.lcm(*(rate.denominator for rate in rates))  # of a frame of the scene
+    ticks = math.lcm(*(rate.denominator for rate in rates))  # per frame of the scene
     start = min(math.floor(motion.start) for motion in motions)
     bones: _Tracks = {}
     morphs: _Tracks = {}
@@ -45,32 +38,30 @@ def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
     for motion, rate in zip(motions, rates, strict=True):
         offset = round((motion.start - start) * ticks)
 
-        def times(frames, offset=offset, factor=int(rate * ticks)):
+        def times(
+            frames: np.ndarray, offset: int = offset, factor: int = int(rate * ticks)
+        ) -> np.ndarray:
             return np.minimum(frames.astype(np.int64) * factor + offset, _LAST)
 
         for track in motion.motion.bones:
-            columns = (track.translations, track.rotations, _curves(track))
+            columns = (track.translations, track.rotations, track.interpolation, _physics(track))
             _lay(bones, track.name, times(track.frames), columns)
-        for track in motion.motion.morphs:
-            _lay(morphs, track.name, times(track.frames), (track.weights,))
+        for morph in motion.motion.morphs:
+            _lay(morphs, morph.name, times(morph.frames), (morph.weights,))
         keys = motion.motion.properties
         for number, name in enumerate(keys.ik_names if len(keys.frames) else ()):
             _lay(switches, name, times(keys.frames), (keys.ik_enabled[:, number],))
-    data = b"".join(
-        (
-            b"Vocaloid Motion Data 0002".ljust(50, b"\0"),
-            _section(_BONE, bones),
-            _section(_MORPH, morphs),
-            bytes(3 * 4),  # no camera, light and shadow
-            _properties(switches),
-        )
+    whole = native.load().Motion.from_tracks(
+        bones=[(name, frames, *columns) for name, (frames, columns) in bones.items()],
+        morphs=[(name, frames, *columns) for name, (frames, columns) in morphs.items()],
+        properties=_properties(switches),
     )
     newest = motions[-1]
-    return newest.with_motion(native.load().load_motion(data), newest.path, start, ticks)
+    return newest.with_motion(whole, newest.path, start, ticks)
 
 
 def needed(motions: Sequence[motion_source.Motion]) -> list[motion_source.Motion]:
-    """Those of which something is left: a later one may have all their tracks, and begin no later."""
+    """The motions that still contribute: a later one may replace all tracks of an earlier one."""
     found: list[motion_source.Motion] = []
     begun: dict[tuple, float] = {}
     for motion in reversed(motions):
@@ -83,10 +74,10 @@ def needed(motions: Sequence[motion_source.Motion]) -> list[motion_source.Motion
 
 
 def changed_from(earlier: motion_source.Motion, newest: motion_source.Motion) -> float:
-    """The frame of the scene from which a motion changes the earlier one before it begins, or inf.
+    """The scene frame from which a motion changes the earlier one before its own start, or inf.
 
-    From a track's last earlier key to its first new one MMD goes by the curve of the latter. Where
-    there is no earlier one, the new one holds before, too.
+    Between a track's last earlier key and its first new one, MMD interpolates with the new key's
+    curve. Without an earlier key, the new one also applies before its frame.
     """
     lost = newest.unmatched
     tracks = [*earlier.motion.bones, *earlier.motion.morphs]
@@ -108,14 +99,14 @@ def changed_from(earlier: motion_source.Motion, newest: motion_source.Motion) ->
     return min(found, default=math.inf)
 
 
-def _rests(track):
-    """Whether the first key of a bone or a morph leaves it as it is without."""
+def _rests(track: Any) -> bool:
+    """Whether the first key of a bone or morph equals its default."""
     if hasattr(track, "weights"):
         return track.weights[0] == 0
     return not track.translations[0].any() and not track.rotations[0, :3].any()
 
 
-def _starts(motion):
+def _starts(motion: motion_source.Motion) -> dict[tuple[str, str], float]:
     """{(kind, name): scene frame of the first key} of all tracks."""
     tracks = motion.motion
     keys = [("bone", track.name, track.frames) for track in tracks.bones]
@@ -128,8 +119,8 @@ def _starts(motion):
     }
 
 
-def _lay(tracks, name, frames, columns):
-    """Lay the keys of a track over those that it has, from their first frame on."""
+def _lay(tracks: _Tracks, name: str, frames: np.ndarray, columns: Sequence[np.ndarray]) -> None:
+    """Replace the keys of a track from the first frame of the new keys on."""
     if not len(frames):
         return
     if name in tracks:
@@ -142,42 +133,17 @@ def _lay(tracks, name, frames, columns):
     tracks[name] = frames, columns
 
 
-def _curves(track):
-    """(n, 4, 4, 4): of each channel x1 y1 x2 y2 at every fourth byte, and the switch of physics."""
-    curves = np.zeros((len(track.frames), 4, 4, 4), np.uint8)
-    curves[..., 0] = track.interpolation
-    if track.physics is not None:
-        curves[~track.physics, 0, 0, 2:] = _PHYSICS_OFF
-    return curves
+def _physics(track: "mmdskin.BoneTrack") -> np.ndarray:
+    """(n,) whether rigid bodies move the bone."""
+    return np.ones(len(track.frames), bool) if track.physics is None else track.physics
 
 
-def _section(dtype, tracks):
-    """The count of all keys, and their records."""
-    parts = [np.empty(0, dtype)]
-    for name, (frames, columns) in tracks.items():
-        records = np.zeros(len(frames), dtype)
-        records["name"], records["frame"] = _encoded(name), frames
-        for field, column in zip(dtype.names[2:], columns, strict=True):
-            records[field] = column
-        parts.append(records)
-    records = np.concatenate(parts)
-    return struct.pack("<I", len(records)) + records.tobytes()
-
-
-def _properties(switches):
-    """Keys that each switch all IK bones; one that has no key yet is on."""
+def _properties(switches: _Tracks) -> "mmdskin.PropertyTrack":
+    """Keys that each switch all IK bones; a bone without a key yet is on."""
     times = np.unique(np.concatenate([np.empty(0, np.int64), *(f for f, _ in switches.values())]))
-    states = []
-    for frames, (enabled,) in switches.values():
+    states = np.ones((len(times), len(switches)), bool)
+    for state, (frames, (enabled,)) in zip(states.T, switches.values(), strict=True):
         last = np.searchsorted(frames, times, "right") - 1
-        states.append(np.where(last < 0, True, enabled[last]))
-    parts = [struct.pack("<I", len(times))]
-    for place, time in enumerate(times.tolist()):
-        parts.append(struct.pack("<IBI", time, 1, len(switches)))
-        for name, state in zip(switches, states, strict=True):
-            parts.append(struct.pack("<20sB", _encoded(name), int(state[place])))
-    return b"".join(parts)
-
-
-def _encoded(name):
-    return name.encode("cp932", "ignore")[:15]
+        state[:] = np.where(last < 0, True, enabled[last])
+    visible = np.ones(len(times), bool)
+    return native.load().PropertyTrack(times, visible, tuple(switches), states)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The model that a motion moves, and whether its animation may be changed."""
+"""The model that a motion animates, and whether its animation may be changed."""
 
 import bpy
 
-from .. import scene_model
-from ..user_error import UserError
+from ..blender.user_error import UserError
+from ..scene import scene_model
 from . import record
 
 
-def of_active(context: bpy.types.Context) -> scene_model.SceneModel:
+def active_model(context: bpy.types.Context) -> scene_model.SceneModel:
     """The model of the active object; an armature need not have a mesh."""
     try:
-        return scene_model.of_object(context.active_object, context.view_layer)
+        return scene_model.model_of(context.active_object, context.view_layer)
     except UserError:
         obj = context.active_object
         if obj is None or obj.type != "ARMATURE":
@@ -32,5 +32,13 @@ def check_not_tweaked(model: scene_model.SceneModel) -> None:
     for block in record.blocks(model):
         if block.animation_data and block.animation_data.use_tweak_mode:
             raise UserError(
-                "The animation of '{name}' is in tweak mode: leave it first", name=block.name
+                "The animation of '{name}' is in NLA Tweak Mode: leave it first", name=block.name
             )
+
+
+def check_clearing(model: scene_model.SceneModel) -> None:
+    """UserError if the motion of a model cannot be cleared."""
+    check_editable(model.armature)
+    check_not_tweaked(model)
+    for block in record.blocks(model):
+        record.Record(block)

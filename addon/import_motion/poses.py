@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a pose file gives a model: bones and sliders as the file has them, or solved.
+"""Import a pose file: bones and sliders as in the file, or solved.
 
-The source begins at the frame of the scene for which the pose is meant.
+The source starts at the scene frame of the pose.
 """
 
 from collections.abc import Callable
@@ -10,53 +10,108 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import scene_model
-from ..motion_source import Motion
+from ..blender import playhead
+from ..blender.translations import tr_count
 from ..physics import simulation
-from . import channels, keyframes, layers, tracks
+from ..pose import ik_source
+from ..pose.motion_source import Motion
+from ..scene import rig_constraints, scene_model
+from . import channels, keyframes, layers, moved_model, record, tracks
+from .motion_import import MotionImport
 
 
 class Posed(NamedTuple):
-    """At its first frame."""
+    """The pose at the source's first frame."""
 
     bones: list
     keys: dict[bpy.types.Key, keyframes.Values]
     sliders: tracks.Values
 
 
-def own(model: scene_model.SceneModel, source: Motion) -> Posed:
-    found = tracks.of_keys(model, source)
+def write(job: MotionImport, source: Motion) -> None:
+    """Set the pose. Animated datablocks are keyed at the current frame, else keyframes would override it."""
+    model, options = job.model, job.options
+    armature = model.armature
+    keyed = [block for block in record.blocks(model) if keyframes.is_keyed(block)]
+    if keyed:
+        moved_model.check_not_tweaked(model)
+    options.mode = _form(job, armature in keyed)
+    at = keyframes.At(playhead.time(job.scene), options.mode == record.SOLVED)
+    source = source.with_motion(source.motion, source.path, at.frame, source.speed)
+    if options.mode == record.ORIGINAL:
+        posed = _original(model, source)
+    else:
+        below = job.imported(source) if armature in keyed else []
+        posed = _solved(model, source, below, job.simulated)
+    with record.recording(armature) as noted:
+        where = at if armature in keyed else None
+        if options.mode == record.ORIGINAL:
+            muted = keyframes.pose_tracks(noted, posed.bones, where)
+        else:
+            muted = keyframes.pose_bones(noted, posed.bones, options.physics, where)
+        keyframes.set_sliders(noted, posed.sliders, where)
+        job.show_armature(noted, source)
+    for block, values in posed.keys.items():
+        with record.recording(block) as noted:
+            muted += keyframes.set_keys(noted, values, at if block in keyed else None)
+    count = len(posed.bones)
+    if armature in keyed:
+        text = tr_count(
+            "Keyed a pose of 1 bone at frame {frame}",
+            "Keyed a pose of {count} bones at frame {frame}",
+            count=count,
+            frame=job.scene.frame_current,
+        )
+    else:
+        text = tr_count("Posed 1 bone", "Posed {count} bones", count)
+    options.report({"INFO"}, text)
+    job.tell_muted(muted)
+
+
+def _form(job: MotionImport, keyed: bool) -> str:
+    """The form of the pose: that of the existing keys, or the one that the pose source shows."""
+    armature = job.model.armature
+    state = record.Record(armature).state
+    if state.files:
+        return state.form
+    by_constraints = keyed and any(rig_constraints.solving(armature))
+    solves = armature.mmdskin.source == ik_source.SOURCE
+    return record.ORIGINAL if by_constraints or solves else job.options.mode
+
+
+def _original(model: scene_model.SceneModel, source: Motion) -> Posed:
+    found = tracks.key_values(model, source)
     keys = {block: {k: v for k, (_, v) in of.items()} for block, of in found.items()}
-    bones = tracks.of_bones(model.armature, source)
-    return Posed(bones, keys, tracks.of_sliders(model.armature, source))
+    bones = tracks.bone_tracks(model.armature, source)
+    return Posed(bones, keys, tracks.slider_values(model.armature, source))
 
 
-def solved(
+def _solved(
     model: scene_model.SceneModel,
     source: Motion,
     earlier: list[Motion],
     simulated: Callable[[Motion, Motion, int], Motion],
 ) -> Posed:
-    """Solved together with what earlier motions have there: only what it changes of them.
+    """The pose solved together with earlier motions: only what it changes.
 
-    `simulated(whole, newest, frame)` is the whole with physics from a frame of its on, or as it is.
+    `simulated(whole, newest, frame)` returns the whole motion, with physics from a frame on if enabled.
     """
     armature = model.armature
     whole = layers.joined([*earlier, source])
     frame = round(float(whole.motion_frames(source.start)[0]))
     frames = whole.scene_frames([frame])
     moving = simulated(whole, source, frame)
-    bones = channels.of_bones(armature, moving, frames)
+    bones = channels.bone_channels(armature, moving, frames)
     keys, sliders = _values(model, whole, frames)
     others, keys_before, sliders_before = None, {}, {}
     if earlier:
         was = layers.joined(earlier)
-        others = channels.of_bones(armature, was, frames)
+        others = channels.bone_channels(armature, was, frames)
         keys_before, sliders_before = _values(model, was, frames)
     moved = channels.moved_bones(bones, others, source)
     if moving is not whole:
         moved |= simulation.bones(whole)
-    named = channels.of_sliders(armature, source, frames)
+    named = channels.slider_values(armature, source, frames)
     return Posed(
         [bone for bone in bones if bone.name in moved],
         channels.moved_keys(keys, keys_before, source),
@@ -68,6 +123,6 @@ def solved(
     )
 
 
-def _values(model, source, frames):
-    keys = channels.of_keys(model, source, frames)
-    return keys, channels.of_sliders(model.armature, source, frames)
+def _values(model: scene_model.SceneModel, source: Motion, frames: np.ndarray) -> tuple:
+    keys = channels.key_values(model, source, frames)
+    return keys, channels.slider_values(model.armature, source, frames)

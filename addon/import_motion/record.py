@@ -1,44 +1,65 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What imports of motions have changed, kept in custom properties of each datablock, and the way back.
+"""What imported motions changed, stored in custom properties of each datablock, and how to undo it.
 
-An import writes into an action of its own, a copy of the one that it finds, so that the user's stays
-as it was and Clear Motion gives it back. The properties are the state, and beside it the two actions.
-They are saved with the file, so a motion can be cleared in another session.
+An import writes into a copy of the current action, so that the user's action is unchanged and Clear
+Motion can restore it. The properties are the state and both actions. They are saved with the file,
+so a motion can be cleared in another session.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import bpy
 
-from .. import actions, motion_source, saved_state, scene_model, sliders
-from ..actions import Block
-from ..names import PHYSICS
-from ..saved_state import MOTION
-from ..translations import tr
+from ..blender import actions, fcurves
+from ..blender.actions import Block
+from ..blender.translations import tr
+from ..operators.editing import Edit
+from ..pose import motion_source
+from ..scene import saved_state, scene_model, sliders
+from ..scene.names import PHYSICS
+from ..scene.saved_state import MOTION
 
 _BEFORE, _WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
 
 
 # Forms of keyframes, as the operator's modes are called: IK solved, or those of the file.
-SOLVED, OWN = "BAKED", "KEYS"
+SOLVED, ORIGINAL = "SOLVED", "ORIGINAL"
+_WITH_HANDLES = "handles "  # begins a digest
+_FORMS_OF_0_1 = {"BAKED": SOLVED, "KEYS": ORIGINAL}
 
 
-def _nothing_noted():
-    return {
-        "files": [],  # path, start and speed of each motion that the keyframes play, oldest first
-        "form": SOLVED,  # of those keyframes
-        "slots": [],  # as `actions.hold` takes them
-        "bones": {},  # name: channels of the bone, as in _CHANNELS
-        "keys": {},  # name: members of the shape key, as in _MEMBERS
-        "sliders": {},  # custom property of the armature: value
-        "constraints": [],  # bone and name of each one muted
-        "influences": [],  # bone, name and influence of each constraint that was keyed
-        "physics": {},  # bone: its switch of physics before, or None
-        "drivers": [],  # path and index of each one muted
-        "settings": {},  # name: value before the first import, value since the last
-        "scene": [],  # name, last frame before the first import, last frame since the last
-    }
+@dataclass
+class MotionState(saved_state.SavedState):
+    PROPERTY: ClassVar[str] = MOTION
+
+    # path, start and speed of each imported motion, oldest first
+    files: list = field(default_factory=list)
+    form: str = SOLVED  # of the keyframes
+    slots: list = field(default_factory=list)  # arguments of `actions.assign`
+    bones: dict[str, list] = field(default_factory=dict)  # name: channels, as in _CHANNELS
+    keys: dict[str, list] = field(default_factory=dict)  # name: members, as in _MEMBERS
+    # custom property of the armature: value
+    sliders: dict[str, float] = field(default_factory=dict)
+    constraints: list = field(default_factory=list)  # bone and name of each muted constraint
+    # bone, name and influence of each constraint that was keyed
+    influences: list = field(default_factory=list)
+    # bone: its previous physics switch, or None
+    physics: dict[str, bool | None] = field(default_factory=dict)
+    drivers: list = field(default_factory=list)  # path and index of each muted driver
+    # name: value before the first import, value after the last
+    settings: dict[str, list] = field(default_factory=dict)
+    # of 0.1: name, end frame before the first import, end frame after the last
+    scene: list = field(default_factory=list)
+    digest: str = ""  # of the keyframes in the written action
+    is_edited: bool = False  # whether the user had edited them before another import
+
+    def __post_init__(self) -> None:
+        self.form = _FORMS_OF_0_1.get(self.form, self.form)
 
 
 # The rotation mode comes first: setting it changes the others.
@@ -54,8 +75,8 @@ _MEMBERS = ("value", "slider_min", "slider_max")
 
 
 @contextlib.contextmanager
-def of(block: Block) -> Iterator["Record"]:
-    """The Record of a datablock, kept when the block ends, also by an exception."""
+def recording(block: Block) -> Iterator["Record"]:
+    """The Record of a datablock, stored at the end of the block, even after an exception."""
     noted = Record(block)
     try:
         yield noted
@@ -64,12 +85,13 @@ def of(block: Block) -> Iterator["Record"]:
 
 
 class Record:
-    """Of the armature object of a model, or of the shape keys of a mesh."""
+    """The record of a model's armature object, or of a mesh's shape keys."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.state = saved_state.load(block, MOTION, _nothing_noted)
+        self.state = MotionState.read(block)
         self._before, self._written = block.get(_BEFORE), block.get(_WRITTEN)
+        self._is_own = False  # whether `own_action` was called
 
     @property
     def armature(self) -> bpy.types.Object:
@@ -78,7 +100,9 @@ class Record:
         return self.block
 
     def store(self) -> None:
-        saved_state.store(self.block, MOTION, self.state)
+        if self._is_own:
+            self.state.digest = self._digest(self.state.form == ORIGINAL)
+        self.state.write(self.block)
         for name, action in ((_BEFORE, self._before), (_WRITTEN, self._written)):
             if action is not None:
                 self.block[name] = action
@@ -86,57 +110,61 @@ class Record:
                 del self.block[name]
 
     def note_files(self, motions: Sequence[motion_source.Motion], form: str) -> None:
-        """The motions that the keyframes play."""
-        self.state["files"] = [[one.path, one.start, one.speed] for one in motions]
-        self.state["form"] = form
+        """The imported motions."""
+        self.state.files = [[one.path, one.start, one.speed] for one in motions]
+        self.state.form = form
 
     def own_action(self) -> None:
-        """Let the datablock have an action that imports may write into."""
-        action, slots = actions.held(self.block)
+        """Give the datablock an action for imports to write into."""
+        action, slots = actions.assigned(self.block)
         if action is None or action != self._written:
-            self._before, self.state["slots"] = action, slots
-            self._written = actions.own(self.block)
+            self._before, self.state.slots = action, slots
+            self._written = actions.make_single_user(self.block)
+            self.state.is_edited = False
+        elif not self._is_own:
+            self.state.is_edited = self._is_edited()
+        self._is_own = True
 
     def note_bone(self, bone: bpy.types.PoseBone) -> None:
-        if bone.name not in self.state["bones"]:
-            self.state["bones"][bone.name] = [_plain(bone, name) for name in _CHANNELS]
+        if bone.name not in self.state.bones:
+            self.state.bones[bone.name] = [_plain(bone, name) for name in _CHANNELS]
 
     def note_key(self, key: bpy.types.ShapeKey) -> None:
-        self.state["keys"].setdefault(key.name, [_plain(key, name) for name in _MEMBERS])
+        self.state.keys.setdefault(key.name, [_plain(key, name) for name in _MEMBERS])
 
     def note_slider(self, name: str) -> None:
-        self.state["sliders"].setdefault(name, self.block[name])
+        self.state.sliders.setdefault(name, self.block[name])
 
     def mute_constraint(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> int:
-        """How many were muted, 1 or 0."""
+        """Returns the number muted, 1 or 0."""
         if constraint.mute:
             return 0
         constraint.mute = True
-        self.state["constraints"].append([bone.name, constraint.name])
+        self.state.constraints.append([bone.name, constraint.name])
         return 1
 
     def unmute_constraints(self) -> None:
-        """Let those act again that were muted."""
-        for bone, constraint in self.state["constraints"]:
+        """Unmute the muted constraints."""
+        for bone, constraint in self.state.constraints:
             _put(self._constraint(bone, constraint), ("mute",), (False,))
-        self.state["constraints"] = []
+        self.state.constraints = []
 
     def note_influence(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> None:
-        noted = self.state["influences"]
+        noted = self.state.influences
         if not any(found[:2] == [bone.name, constraint.name] for found in noted):
             noted.append([bone.name, constraint.name, constraint.influence])
 
     def note_physics(self, bone: bpy.types.PoseBone) -> None:
-        """Also give it the switch, where it has none."""
-        self.state["physics"].setdefault(bone.name, bone.get(PHYSICS))
+        """Also creates the switch if missing."""
+        self.state.physics.setdefault(bone.name, bone.get(PHYSICS))
         if PHYSICS not in bone:
             bone[PHYSICS] = True
-            text = tr("Rigid bodies move this bone, as Simulate has it; else they follow it")
+            text = tr("Rigid bodies move this bone in simulations; if off, they follow it")
             bone.id_properties_ui(PHYSICS).update(description=text, default=True)
             bone.property_overridable_library_set(sliders.path(PHYSICS), True)
 
     def mute_drivers(self, paths: set[str]) -> int:
-        """How many were muted."""
+        """Returns the number muted."""
         data = self.block.animation_data
         found = [
             curve
@@ -145,134 +173,207 @@ class Record:
         ]
         for curve in found:
             curve.mute = True
-            self.state["drivers"].append([curve.data_path, curve.array_index])
+            self.state.drivers.append([curve.data_path, curve.array_index])
         return len(found)
 
     def set_settings(self, **values: object) -> None:
         """Set settings of the model."""
         settings = self.block.mmdskin
         for name, value in values.items():
-            noted = self.state["settings"].setdefault(name, [getattr(settings, name), value])
+            noted = self.state.settings.setdefault(name, [getattr(settings, name), value])
             noted[1] = value
         for name, value in values.items():
             setattr(settings, name, value)
 
     def extend(self, scene: bpy.types.Scene, last: int) -> None:
-        """Let the scene end no earlier than the motion."""
-        if last <= scene.frame_end:
-            return
-        noted = self.state["scene"]
-        first = noted[1] if noted and noted[0] == scene.name else scene.frame_end
-        self.state["scene"] = [scene.name, first, last]
-        scene.frame_end = last
+        """Extend the scene's end to the end of the motion."""
+        extend_range(scene, last)
 
-    def restore(self) -> str:
-        """Bring the datablock back; the name of the action that holds keyframes of the user's.
+    def restore(self, edit: Edit, keeps_action: bool = False) -> str:
+        """Restore the datablock; returns the name of the action if the user has edited its keyframes.
 
-        "" where there are none: the action goes.
+        Or if `keeps_action`. Else returns "", and the action is removed when the edit ends.
         """
         block, state = self.block, self.state
         for name in (MOTION, _BEFORE, _WRITTEN):
             if name in block:
                 del block[name]
-        kept = self._restore_action()
-        for path, index in state["drivers"]:
+        kept = self._restore_action(edit, keeps_action)
+        for path, index in state.drivers:
             curve = block.animation_data and block.animation_data.drivers.find(path, index=index)
             if curve:
                 curve.mute = False
-        for name, values in state["bones"].items():
+        for name, values in state.bones.items():
             _put(block.pose.bones.get(name), _CHANNELS, values)
-        for name, values in state["keys"].items():
-            # The value last: the other two are its limits.
+        for name, values in state.keys.items():
+            # Set the value last: the other two are its limits.
             _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
-        for name, value in state["sliders"].items():
+        for name, value in state.sliders.items():
             if name in block:
                 block[name] = value
         self.unmute_constraints()
-        for name, constraint, influence in state["influences"]:
+        for name, constraint, influence in state.influences:
             _put(self._constraint(name, constraint), ("influence",), (influence,))
-        for name, value in state["physics"].items():
+        for name, value in state.physics.items():
             _put_property(block.pose.bones.get(name), PHYSICS, value)
-        for name, (before, since) in state["settings"].items():
+        for name, (before, since) in state.settings.items():
             if getattr(block.mmdskin, name) == since:
                 setattr(block.mmdskin, name, before)
-        self._restore_range()
+        if state.scene:
+            _adopt_range(*state.scene)
         block.update_tag()
         return kept
 
-    def _constraint(self, bone, name):
+    def _constraint(self, bone: str, name: str) -> bpy.types.Constraint | None:
         owner = self.block.pose.bones.get(bone)
         return owner.constraints.get(name) if owner is not None else None
 
-    def _restore_action(self):
+    def _restore_action(self, edit: Edit, keeps_action: bool) -> str:
         written = self._written
         if written is None:
             return ""
-        if actions.held(self.block)[0] == written:
-            actions.hold(self.block, self._before, self.state["slots"])
-        if self._holds_more():
+        if actions.assigned(self.block)[0] == written:
+            actions.assign(self.block, self._before, self.state.slots)
+        if keeps_action or self._holds_more() or self._is_edited():
             written.use_fake_user = True
             return written.name
-        if not written.users:
-            bpy.data.actions.remove(written)
+        edit.at_last(functools.partial(_remove_unused, written))
         return ""
 
-    def _holds_more(self):
-        """Whether the user has keyed more in the action that was written."""
-        known = {actions.value_path(name) for name in self.state["keys"]}
-        known.update(map(sliders.path, self.state["sliders"]))
-        for name in self.state["bones"]:
+    def _digest(self, with_handles: bool) -> str:
+        # Handles of solved keys are Blender's; those of original keys are the file's.
+        found = fcurves.digest(actions.curves_of(self._written), with_handles)
+        return _WITH_HANDLES + found if with_handles else found
+
+    def _is_edited(self) -> bool:
+        """Whether the user has edited written keyframes; unknown for files of 0.1."""
+        state = self.state
+        digest = state.digest
+        return state.is_edited or bool(
+            digest and digest != self._digest(digest.startswith(_WITH_HANDLES))
+        )
+
+    def _holds_more(self) -> bool:
+        """Whether the user has added keyframes to the written action."""
+        known = {actions.value_path(name) for name in self.state.keys}
+        known.update(map(sliders.path, self.state.sliders))
+        for name in self.state.bones:
             known.update(actions.bone_paths(name).values())
-        for name, constraint, _ in self.state["influences"]:
+        for name, constraint, _ in self.state.influences:
             known.add(actions.influence_path(name, constraint))
-        known.update(actions.property_path(name, PHYSICS) for name in self.state["physics"])
+        known.update(actions.property_path(name, PHYSICS) for name in self.state.physics)
         if self._before is not None:
-            known.update(curve.data_path for curve in actions.of_action(self._before))
-        return any(curve.data_path not in known for curve in actions.of_action(self._written))
-
-    def _restore_range(self):
-        """Unless the scene has another end by now, or plays other motions."""
-        if not self.state["scene"] or any(MOTION in obj for obj in bpy.data.objects):
-            return
-        name, before, since = self.state["scene"]
-        scene = bpy.data.scenes.get(name)
-        if scene is not None and scene.frame_end == since:
-            scene.frame_end = before
+            known.update(curve.data_path for curve in actions.curves_of(self._before))
+        return any(curve.data_path not in known for curve in actions.curves_of(self._written))
 
 
-def clear(models: list[scene_model.SceneModel]) -> tuple[int, list[str]]:
-    """Undo every import of the models: how many had one, and the actions that hold more."""
-    # All are read first: one that cannot be leaves the others alone.
-    records = [[Record(block) for block in blocks(model) if MOTION in block] for model in models]
-    kept = [record.restore() for of_model in records for record in of_model]
-    return sum(map(bool, records)), [name for name in kept if name]
+@dataclass
+class RangeState(saved_state.SavedState):
+    """The end of a scene, before the first of all imports, and after the last."""
+
+    PROPERTY: ClassVar[str] = MOTION
+
+    before: int = 0
+    since: int = 0
+
+
+def extend_range(scene: bpy.types.Scene, last: int) -> None:
+    """Extend a scene's end for a motion or a camera."""
+    if last <= scene.frame_end:
+        return
+    state = RangeState.read(scene)
+    if MOTION not in scene or scene.frame_end != state.since:
+        state.before = scene.frame_end
+    state.since = last
+    state.write(scene)
+    scene.frame_end = last
+
+
+def forget_old_range() -> None:
+    """Forget the end of scenes if what extended it was removed without Clear Motion."""
+    if not any(MOTION in obj for obj in bpy.data.objects):
+        for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
+            del scene[MOTION]
+
+
+def restore_range() -> None:
+    """Restore the end of scenes, unless motions or cameras remain or the user has changed it."""
+    if any(MOTION in obj for obj in bpy.data.objects):
+        return
+    for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
+        state = RangeState.read(scene)
+        del scene[MOTION]
+        if scene.frame_end == state.since:
+            scene.frame_end = state.before
+
+
+def _adopt_range(name: str, before: int, since: int) -> None:
+    scene: bpy.types.Scene | None = bpy.data.scenes.get(name)
+    if scene is not None and MOTION not in scene:
+        RangeState(before, since).write(scene)
+
+
+def files_of(model: scene_model.SceneModel) -> list[str]:
+    """The paths of the imported motions of a model."""
+    state = MotionState.read(model.armature)
+    paths = [path for path, *_ in state.files]
+    paths += state.settings.get("motion_path", ["", ""])[1:]
+    return [os.path.abspath(bpy.path.abspath(path)) for path in paths]
+
+
+def clear(
+    edit: Edit, models: Sequence[scene_model.SceneModel], keeps_actions: bool = False
+) -> tuple[int, list[str]]:
+    """Undo all imports of the models; returns how many had one, and the names of kept actions."""
+    found = [_records(model) for model in models]
+    kept = [record.restore(edit, keeps_actions) for records in found for record in records]
+    return sum(map(bool, found)), [name for name in kept if name]
+
+
+def changed_objects(models: Iterable[scene_model.SceneModel]) -> list[bpy.types.Object]:
+    """The objects that an import, or clearing it, changes."""
+    return [
+        obj
+        for model in models
+        for obj in (model.armature, *model.meshes)
+        if obj.type == "ARMATURE" or obj.data.shape_keys
+    ]
+
+
+def _records(model: scene_model.SceneModel) -> list[Record]:
+    return [Record(block) for block in blocks(model) if MOTION in block]
 
 
 def blocks(model: scene_model.SceneModel) -> list[Block]:
-    """The datablocks of a model that motions move: its armature and the shape keys of its meshes."""
+    """The datablocks of a model that motions animate: its armature and its meshes' shape keys."""
     return [model.armature, *shape_keys(model)]
 
 
 def shape_keys(model: scene_model.SceneModel) -> list[bpy.types.Key]:
-    """Of the meshes of a model, which objects may share; those of linked meshes cannot be kept."""
+    """The shape keys of a model's meshes, without duplicates and without linked ones."""
     found = (obj.data.shape_keys for obj in model.meshes)
     return list(dict.fromkeys(block for block in found if block and not block.library))
 
 
-def _plain(owner, name):
+def _remove_unused(action: bpy.types.Action) -> None:
+    if not action.users:
+        bpy.data.actions.remove(action)
+
+
+def _plain(owner: bpy.types.bpy_struct, name: str) -> str | float | list[float]:
     value = getattr(owner, name)
     return value if isinstance(value, (str, float)) else list(value)
 
 
-def _put_property(owner, name, value):
-    """A custom property, which goes where the value is None."""
+def _put_property(owner: bpy.types.PoseBone, name: str, value: bool | None) -> None:
+    """Set a custom property; None removes it."""
     if owner is not None and value is not None:
         owner[name] = value
     elif owner is not None and name in owner:
         del owner[name]
 
 
-def _put(owner, names, values):
+def _put(owner: bpy.types.bpy_struct | None, names: tuple[str, ...], values: Sequence[Any]) -> None:
     if owner is not None:
         for name, value in zip(names, values, strict=True):
             setattr(owner, name, value)

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a motion's file in Blender's terms: whose channels they are, when, and how they bend.
+"""The keys of a motion file for Blender's channels: frames, values and curves.
 
-Nothing is solved: what a bone is keyed with is its own, and IK and appends act on it afterwards.
+Nothing is solved: IK and append act on the keyed bones afterwards.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
 import numpy as np
 
-from .. import model_file, physics_settings, rest_bones, scene_model, sliders
-from ..motion_source import Motion
+from ..pose import physics_settings
+from ..pose.motion_source import Motion
+from ..scene import model_file, rest_bones, scene_model, sliders
 from . import record
+
+if TYPE_CHECKING:
+    import mmdskin
 
 Values = dict[str, tuple[np.ndarray, np.ndarray]]  # name: ((K,) frames of the scene, (K,) values)
 
@@ -22,28 +27,28 @@ class Track(NamedTuple):
     name: str
     frames: np.ndarray  # (K,) float64 of the scene
     locations: np.ndarray  # (K, 3) float64
-    rotations: np.ndarray  # (K, 4) float64 w x y z, without sudden changes of sign
-    curves: np.ndarray  # (K, 4, 4) uint8 that lead to each key, of the file's axes and rotation
+    rotations: np.ndarray  # (K, 4) float64 w x y z, without sign flips
+    curves: np.ndarray  # (K, 4, 4) uint8, the curve to each key for the file's axes and rotation
     axes: np.ndarray  # (3, 3) float64: from the file's translations to locations
 
 
 class Switch(NamedTuple):
-    """When an IK bone leads its chain, or the bodies of a bone move it."""
+    """When an IK bone is on, or when rigid bodies move a bone."""
 
     name: str
-    frames: np.ndarray  # (K,) float64 of the scene, the first and where it changes
+    frames: np.ndarray  # (K,) float64 of the scene: the first and the changes
     enabled: np.ndarray  # (K,) bool
 
 
-def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
-    """Of the bones that the motion has keys for, in its order; of bones of one name the first's."""
+def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
+    """Tracks of the bones that the motion keys, in its order; the first of bones with the same name."""
     known = [found for found in _known(source) if len(found[0].frames)]
     if not known:
         return []
     rests = dict(zip(armature.data.bones.keys(), rest_bones.matrices(armature), strict=True))
     rest = np.array([rests[name] for _, _, name in known])[:, :3, :3]
     to_bones = np.linalg.solve(rest, source.rig.to_armature[None, :3, :3])
-    # All keys at once: most bones have few.
+    # Process all keys together: most bones have few.
     counts = [len(track.frames) for track, _, _ in known]
     starts = np.cumsum(counts) - counts
     of_key = np.repeat(np.arange(len(known)), counts)
@@ -64,8 +69,8 @@ def of_bones(armature: bpy.types.Object, source: Motion) -> list[Track]:
     return found
 
 
-def of_physics(source: Motion) -> list[Switch]:
-    """Of the bones that bodies move and the motion has keys for."""
+def physics_switches(source: Motion) -> list[Switch]:
+    """Tracks of the bones that rigid bodies move and the motion keys."""
     moved = physics_settings.moved_bones(source.rig.pmx)
     found = []
     for track, number, name in _known(source):
@@ -76,7 +81,7 @@ def of_physics(source: Motion) -> list[Switch]:
     return found
 
 
-def of_switches(source: Motion) -> list[Switch]:
+def ik_switches(source: Motion) -> list[Switch]:
     scene_bones = {source.rig.pmx.bones[i].name: name for name, i in source.rig.bones.items()}
     keys = source.motion.properties
     found = []
@@ -89,10 +94,10 @@ def of_switches(source: Motion) -> list[Switch]:
     return found
 
 
-def of_keys(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.Key, Values]:
-    """Of the shape keys of each Key datablock.
+def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.Key, Values]:
+    """Keys of the shape keys of each Key datablock.
 
-    Where every morph has its slider, a group has its own keys; else they are its children's, too.
+    If every morph has a slider, a group morph is keyed itself; else its children are keyed as well.
     """
     tracked = {track.name: track for track in source.motion.morphs}
     keys = _own_keys(model.armature, source)
@@ -112,8 +117,8 @@ def of_keys(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.Key
     return {block: values for block, values in result.items() if values}
 
 
-def of_sliders(armature: bpy.types.Object, source: Motion) -> Values:
-    """Of the custom properties of the armature that are sliders of morphs."""
+def slider_values(armature: bpy.types.Object, source: Motion) -> Values:
+    """Keys of the armature's custom properties that are morph sliders."""
     names = sliders.names(armature)
     tracked = {track.name: track for track in source.motion.morphs}
     return {
@@ -123,8 +128,8 @@ def of_sliders(armature: bpy.types.Object, source: Motion) -> Values:
     }
 
 
-def _known(source):
-    """Each track of bones that the scene has, the number of its bone, and its name there."""
+def _known(source: Motion) -> "Iterator[tuple[mmdskin.BoneTrack, int, str]]":
+    """Each track of a bone in the scene, the bone's index, and its name in the scene."""
     scene_bones = {number: name for name, number in source.rig.bones.items()}
     numbers: dict[str, int] = {}
     for number, bone in enumerate(source.rig.pmx.bones):
@@ -135,13 +140,13 @@ def _known(source):
             yield track, number, scene_bones[number]
 
 
-def _changes(enabled):
-    """(K,) of the first key and those that switch."""
+def _changes(enabled: np.ndarray) -> np.ndarray:
+    """(K,) bool: the first key and each change."""
     return np.flatnonzero(np.append(True, enabled[1:] != enabled[:-1]))
 
 
-def _own_keys(armature, source):
-    """{shape key: name of its morph} of our own importer, {} where flips act or it was another."""
+def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:
+    """{shape key: its morph} from our importer; {} with flip morphs or another importer."""
     morphs, noted = source.rig.pmx.morphs, model_file.morph_keys(armature)
     tracked = {track.name for track in source.motion.morphs}
     if len(noted) != len(morphs):
@@ -152,18 +157,18 @@ def _own_keys(armature, source):
     return {key: morph.name for key, morph in pairs if key and morph.name in tracked}
 
 
-def _weights(source, track):
+def _weights(source: Motion, track: "mmdskin.MorphTrack") -> tuple[np.ndarray, np.ndarray]:
     return source.scene_frames(track.frames), track.weights
 
 
-def _nearest_rotations(linear):
-    """The orthogonal parts of maps (B, 3, 3), maybe mirrors; rests are rotations but nearly."""
+def _nearest_rotations(linear: np.ndarray) -> np.ndarray:
+    """The orthogonal parts of maps (B, 3, 3), perhaps mirrored; rest matrices are almost rotations."""
     u, _, v = np.linalg.svd(linear)
     return u @ v
 
 
-def _about_axes(rotations, axes):
-    """Keys x y z w as MMD takes them for bones that turn about axes, where those are not zero.
+def _about_axes(rotations: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Keys x y z w as MMD uses them for bones with a fixed axis, where that is not zero.
 
     See docs/mmd-behaviour.md#fixed-axis.
     """
@@ -175,15 +180,15 @@ def _about_axes(rotations, axes):
     return rotations
 
 
-def _turned(rotations, turns, of_key):
-    """Rotations x y z w in other axes, as w x y z; a mirror turns them the other way round."""
+def _turned(rotations: np.ndarray, turns: np.ndarray, of_key: np.ndarray) -> np.ndarray:
+    """Rotations x y z w in other axes, as w x y z; a mirror reverses them."""
     turns = turns * np.linalg.det(turns)[:, None, None]
     axes = np.einsum("kij,kj->ki", turns[of_key], rotations[:, :3])
     return np.column_stack([rotations[:, 3], axes])
 
 
-def _continuous(rotations, starts):
-    """Of the two quaternions of each rotation those near to the one before, from each start on."""
+def _continuous(rotations: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Flip signs so that each quaternion is close to the previous one, from each start on."""
     changes = np.append(False, (rotations[1:] * rotations[:-1]).sum(axis=1) < 0)
     changes[starts] = False
     signs = np.cumprod(np.where(changes, -1, 1))

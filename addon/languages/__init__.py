@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The texts of each language: a gettext .po file named as Blender names the language.
+"""The catalogue of each language: a gettext .po file with Blender's name of the language.
 
-A new language is a new file: copy one of these and translate its `msgstr` lines, in any editor or
-in Poedit and the like. What is empty or marked fuzzy stays English; `{places}` keep their names.
+To add a language, copy one of these files and translate its `msgstr` lines, in any editor or in a
+tool such as Poedit. Empty and fuzzy entries stay English; `{fields}` keep their names.
 """
 
 import json
 import pathlib
 import re
+from collections.abc import Iterable
 
-Texts = dict[str, dict[str, str]]  # context ("" where there is none): English: translation
+Texts = dict[str, dict[str, str]]  # context ("" for none): English: translation
 _PART = re.compile(r'(msgctxt|msgid|msgstr)?\s*(".*")')
 
 
 def load() -> dict[str, Texts]:
-    """The texts of every language by its name."""
+    """The texts of all languages by name."""
     files = sorted(pathlib.Path(__file__).parent.glob("*.po"))
     return {file.stem: read(file.read_text("utf-8")) for file in files}
 
 
 def read(po: str) -> Texts:
-    """The translations of a .po file; ValueError names the line that is none."""
+    """The translations of a .po file; ValueError for an invalid line."""
     texts: Texts = {}
     for paragraph in re.split(r"\n\s*\n", po):
         lines = [line.strip() for line in paragraph.splitlines()]
@@ -31,9 +32,10 @@ def read(po: str) -> Texts:
     return texts
 
 
-def _parts(lines):
-    """Each keyword's text, whose pieces may stand on several lines."""
-    parts, keyword = {}, ""
+def _parts(lines: Iterable[str]) -> dict[str, str]:
+    """Each keyword's text, which may continue over several lines."""
+    parts: dict[str, str] = {}
+    keyword = ""
     for line in lines:
         found = _PART.fullmatch(line)
         keyword = (found and found[1]) or keyword

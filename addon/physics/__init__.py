@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hair and clothes moved by the rigid bodies of the model file, along a motion or an armature's keys.
+"""Hair and clothes moved by the model's rigid bodies, for a motion or an armature's keyframes.
 
-`simulation` computes them frame after frame, for bakes and imports of motions. The preview jumps to
-any frame: it plays what `operators` have simulated once, from the file that `cache` knows; so do the
-bakes of what an armature's own channels hold, which is `keyed`.
+`simulation` computes them frame by frame, for bakes and imports of motions. The preview can jump to
+any frame, so it plays a file that Simulate (`operators`) wrote and `cache` reads. Bakes of an
+armature's own keyframes (`keyed`) do the same.
 """
 
 from . import keyed, operators
 
 
-def register():
+def register() -> None:
     operators.register()
     keyed.register()
 
 
-def unregister():
+def unregister() -> None:
     keyed.unregister()
     operators.unregister()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A simulation as a file beside the .blend: where physics has the bones, place after place in time.
+"""A simulation in a file next to the .blend: the poses of simulated bones at sample times.
 
-Between these places bones are interpolated. The file says what it was made of, so that one which no
-longer fits is not played; `troubles` are the sentences that the panel then shows.
+Poses are interpolated between samples. The file stores a digest of its inputs, so that an outdated
+file is not played; the panel then shows the reason.
 """
 
-import contextlib
+import dataclasses
 import functools
 import hashlib
 import os
@@ -15,40 +15,57 @@ from typing import TYPE_CHECKING, NamedTuple
 import bpy
 import numpy as np
 
-from .. import cache_files, motion_source, physics_settings, quaternions, setting_paths
-from ..motion_source import Motion
-from ..translations import tr
+from ..blender import blender_versions, cache_files, input_files, new_file
+from ..blender.translations import Sentence
+from ..pose import motion_source, physics_settings, quaternions
+from ..pose.motion_source import Motion
+from ..scene import setting_paths
 
 if TYPE_CHECKING:
     import mmdskin
 
-RATE = 2  # places of each frame of the motion
+RATE = 2  # samples per frame of the motion
 ENDING = "_physics.npz"
 _VERSION = 3
 
-troubles: dict[str, str] = {}  # name of an armature: why its preview shows no physics
+
+@dataclasses.dataclass
+class Shown:
+    """The physics of an armature object in the preview."""
+
+    said: object = ""  # the sentence why it is not played
+    name: str = ""  # of the armature, at its evaluation
+    mixing: str | None = None  # how its actions are blended, if the simulation is of keyframes
+    changes: int = 0  # incremented when keys may have changed
+
+    @property
+    def trouble(self) -> str:
+        return str(self.said)
 
 
-class Given(NamedTuple):
-    """What bones and sliders held at each place: what is shown must be what was simulated."""
+shown: dict[int, Shown] = {}  # by `identity` of the armature object
 
-    still: np.ndarray  # (B, 7) float32: translation, rotation x y z w; of bones that do not move
-    moving: np.ndarray  # (M,) numbers among these B: of the others
+
+class PoseInputs(NamedTuple):
+    """Input values of bones and sliders at each sample: the current pose must match them."""
+
+    still: np.ndarray  # (B, 7) float32: translation, rotation x y z w of bones that do not move
+    moving: np.ndarray  # (M,) indices, among these B, of moving bones
     locals: np.ndarray  # (F, M, 7) float32
-    values: np.ndarray  # (F, V) float32 of sliders and switches
+    values: np.ndarray  # (F, V) float32 values of sliders and switches
 
 
 class Cache(NamedTuple):
-    """Bones of the file's space, from frame `first` on."""
+    """Simulated bones in the file's space, from frame `first` on."""
 
-    made_of: str  # what it depends on, as text
+    made_of: str  # digest of its inputs, as text
     first: float
-    rate: float  # places of each frame
-    bones: np.ndarray  # (K,) numbers
-    pivots: np.ndarray  # (K, 3) float32: a point of each bone, at rest
-    points: np.ndarray  # (F, K, 3) float32: where it is
+    rate: float  # samples per frame
+    bones: np.ndarray  # (K,) bone indices
+    pivots: np.ndarray  # (K, 3) float32: the pivot of each bone, at rest
+    points: np.ndarray  # (F, K, 3) float32: the position of the pivot
     turns: np.ndarray  # (F, K, 4) float32 w x y z
-    given: Given | None = None  # None of a motion, which stands in `made_of`
+    inputs: PoseInputs | None = None  # None for a motion, which is part of `made_of`
 
     @property
     def last(self) -> float:
@@ -56,39 +73,44 @@ class Cache(NamedTuple):
 
 
 def played(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
-    """The motion with the physics of its cache; as it is where there is none that fits."""
-    troubles.pop(armature.name, None)
+    """The motion with the physics of its cache; unchanged if no cache matches."""
+    of_armature = shown_of(armature)
+    of_armature.said = ""
     if settings.physics is None:
         return motion
-    cache, trouble = of(armature)
+    cache, trouble = read_for(armature)
     if cache is not None:
         if cache.made_of == made_of(motion, settings) and fits(cache, motion.rig.pmx):
             return motion.with_poses(functools.partial(_posed, motion, cache))
         trouble = changed()
-    troubles[armature.name] = trouble
+    of_armature.said = trouble
     return motion
 
 
-def of(armature: bpy.types.Object) -> tuple[Cache | None, str]:
-    """What was simulated for an armature object; where nothing can be read, the sentence why."""
+def shown_of(armature: bpy.types.Object) -> Shown:
+    return shown.setdefault(blender_versions.identity(armature), Shown())
+
+
+def read_for(armature: bpy.types.Object) -> tuple[Cache | None, object]:
+    """The simulation of an armature object, or the reason why there is none."""
     path = setting_paths.absolute(armature, "physics_cache")
     if not path:
-        return None, tr("Not simulated yet: choose Simulate")
+        return None, Sentence("Not simulated yet: use Simulate")
     found = read(path)
     if found is not None:
         return found, ""
     file = os.path.basename(path)
-    if not os.path.exists(path):
-        return None, tr("'{file}' is not there any more: simulate again", file=file)
-    return None, tr("'{file}' cannot be read: simulate again", file=file)
+    if not input_files.exists(path):
+        return None, Sentence("'{file}' no longer exists: simulate again", file=file)
+    return None, Sentence("'{file}' cannot be read: simulate again", file=file)
 
 
-def changed() -> str:
-    return tr("The files or settings have changed since: simulate again")
+def changed() -> Sentence:
+    return Sentence("The files or settings have changed since the simulation: simulate again")
 
 
 def made_of(motion: Motion, settings: motion_source.Settings) -> str:
-    """What a simulation depends on, as text."""
+    """The inputs of a simulation, as text."""
     files = [digest(path) for path in (motion.rig.path, motion.path)]
     assert settings.physics is not None
     return text(*files, *settings.physics)
@@ -101,12 +123,12 @@ def text(*parts: object) -> str:
 
 
 def digest(path: str) -> str:
-    """Of what a file holds."""
+    """A digest of a file's contents."""
     return _digest(path, *_stat(path))
 
 
 def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
-    """(K,) numbers of the bones that bodies may move, and of those that follow them."""
+    """(K,) indices of the bones that rigid bodies may move, and of their followers."""
     moved = physics_settings.moved_bones(pmx)
     while True:
         more = {
@@ -126,27 +148,27 @@ def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
 def places(
     pmx: "mmdskin.Model", bones: np.ndarray, matrices: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pivots, points and turns, as in Cache, of the bones' matrices (F, K, 4, 4)."""
+    """Pivots, points and turns, as in Cache, from the bones' matrices (F, K, 4, 4)."""
     pivots, chosen = _pivots(pmx, bones), matrices.astype(np.float64)
     points = np.einsum("fkij,kj->fki", chosen[..., :3, :3], pivots) + chosen[..., :3, 3]
-    turns = [quaternions.of(chosen[:, k, :3, :3]) for k in range(len(bones))]
+    turns = [quaternions.from_matrices(chosen[:, k, :3, :3]) for k in range(len(bones))]
     return pivots, points.astype(np.float32), np.stack(turns, axis=1).astype(np.float32)
 
 
-def _pivots(pmx, bones):
-    """(K, 3) float32 of points that go straight from step to step.
+def _pivots(pmx: "mmdskin.Model", bones: np.ndarray) -> np.ndarray:
+    """(K, 3) float32 of pivots that move linearly from step to step.
 
-    As bodies do: the middle of the one that moves a bone, or the bone from which it hangs. Bones
-    that bodies only turn have their heads.
+    The center of the rigid body that moves a bone, or of its parent body. Bones that bodies only
+    rotate use their heads.
     """
     drivers = {body.bone: body for body in pmx.rigid_bodies if body.mode != "follow_bone"}
     moved, known = set(bones.tolist()), dict[int, tuple]()
 
-    def hangs(number):
+    def hangs(number: int) -> bool:
         bone = pmx.bones[number]
         return number not in drivers and bone.parent in moved and not bone.append
 
-    def own(number):
+    def own(number: int) -> tuple[float, float, float]:
         body, bone = drivers.get(number), pmx.bones[number]
         turns = body and body.mode == "physics_and_bone" and bone.parent not in drivers
         return body.position if body and not turns else bone.position
@@ -160,25 +182,32 @@ def _pivots(pmx, bones):
     return np.array([known[number] for number in bones.tolist()], np.float32).reshape(-1, 3)
 
 
-def write(path: str, cache: Cache) -> None:
-    """Put the file in place; what was there stays where that fails."""
-    new = f"{path}.{os.getpid()}.new"
+def write(first: str, own: str, cache: Cache) -> str:
+    """Write a file and return its path: `own`, the armature's previous file, if `first` is its name;
+    else `first`, or the next number that is free. On failure nothing has changed."""
+    replaces = bool(own) and cache_files.is_of(first, own)
+    path = own if replaces else first
     fields = cache._asdict()
-    given = fields.pop("given")
-    fields |= given._asdict() if given else {}
+    inputs = fields.pop("inputs")
+    fields |= inputs._asdict() if inputs else {}
+    new = None
     try:
-        with open(new, "xb") as file:
-            np.savez(file, **fields)
-        os.replace(new, path)
+        new = new_file.NewFile(path)
+        np.savez(new.file, **fields)
+        new.finish()
+        if replaces:
+            new.replace()
+            return path
+        return cache_files.place(new)
     except OSError as error:
         raise cache_files.unwritable(path, error) from error
     finally:
-        with contextlib.suppress(OSError):
-            os.remove(new)
+        if new:
+            new.close()
 
 
 def read(path: str) -> Cache | None:
-    """The Cache of a file, None where there is none that can be read."""
+    """The Cache in a file, None if there is no readable one."""
     try:
         return _loaded(path, *_stat(path))
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
@@ -186,13 +215,13 @@ def read(path: str) -> Cache | None:
 
 
 @functools.lru_cache(maxsize=8)
-def _loaded(path, mtime, size):
+def _loaded(path: str, mtime: int, size: int) -> Cache | None:
     with np.load(path, allow_pickle=False) as found:
-        given = None
+        inputs = None
         if "still" in found:
             names = ("still", "locals", "values")
             still, local, values = (found[name].astype(np.float32) for name in names)
-            given = Given(still, found["moving"].astype(int), local, values)
+            inputs = PoseInputs(still, found["moving"].astype(int), local, values)
         cache = Cache(
             str(found["made_of"]),
             float(found["first"]),
@@ -201,13 +230,13 @@ def _loaded(path, mtime, size):
             found["pivots"].astype(np.float32),
             found["points"].astype(np.float32),
             found["turns"].astype(np.float32),
-            given,
+            inputs,
         )
-    return cache if _is_sound(cache) else None
+    return cache if _is_valid(cache) else None
 
 
-def _is_sound(cache):
-    count, frames, given = len(cache.bones), len(cache.points), cache.given
+def _is_valid(cache: Cache) -> bool:
+    count, frames, inputs = len(cache.bones), len(cache.points), cache.inputs
     return (
         frames > 0
         and np.isfinite(cache.first)
@@ -218,16 +247,16 @@ def _is_sound(cache):
         and bool(np.isfinite(cache.pivots).all())
         and bool(np.isfinite(cache.points).all())
         and bool(np.isfinite(cache.turns).all())
-        and (given is None or _is_sound_given(given, frames))
+        and (inputs is None or _are_valid_inputs(inputs, frames))
     )
 
 
-def _is_sound_given(given, frames):
+def _are_valid_inputs(inputs: PoseInputs, frames: int) -> bool:
     return (
-        given.still.shape == (len(given.still), 7)
-        and _are_numbers(given.moving, len(given.still))
-        and given.locals.shape == (frames, len(given.moving), 7)
-        and given.values.shape == (frames, given.values.size // frames)
+        inputs.still.shape == (len(inputs.still), 7)
+        and _are_numbers(inputs.moving, len(inputs.still))
+        and inputs.locals.shape == (frames, len(inputs.moving), 7)
+        and inputs.values.shape == (frames, inputs.values.size // frames)
     )
 
 
@@ -236,14 +265,14 @@ def fits(cache: Cache, pmx: "mmdskin.Model") -> bool:
     return _are_numbers(cache.bones, len(pmx.bones))
 
 
-def _are_numbers(numbers, count):
+def _are_numbers(numbers: np.ndarray, count: int) -> bool:
     return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < count)
 
 
-def _posed(motion, cache, frames):
+def _posed(motion: Motion, cache: Cache, frames: np.ndarray) -> np.ndarray:
     """As `Motion.posed`."""
     matrices = motion.posed(frames)
-    chosen = np.flatnonzero(frames >= cache.first)  # before the start nothing is simulated
+    chosen = np.flatnonzero(frames >= cache.first)  # nothing is simulated before the start
     if len(chosen) and len(cache.bones):
         simulated = matrices_at(cache, frames[chosen])
         matrices[np.ix_(chosen, cache.bones)] = simulated
@@ -251,7 +280,7 @@ def _posed(motion, cache, frames):
 
 
 def matrices_at(cache: Cache, frames: np.ndarray) -> np.ndarray:
-    """(F, K, 4, 4) of the cache's bones, at rest in time before its first frame and past its last."""
+    """(F, K, 4, 4) of the cache's bones, constant before the first frame and after the last."""
     at = np.clip((frames - cache.first) * cache.rate, 0, len(cache.points) - 1)
     low = np.floor(at).astype(int)
     high = np.minimum(low + 1, len(cache.points) - 1)
@@ -267,12 +296,12 @@ def matrices_at(cache: Cache, frames: np.ndarray) -> np.ndarray:
     return result
 
 
-def _stat(path):
-    found = os.stat(path)
+def _stat(path: str) -> tuple[int, int]:
+    found = input_files.check(path)
     return found.st_mtime_ns, found.st_size
 
 
 @functools.lru_cache(maxsize=32)
-def _digest(path, mtime, size):
+def _digest(path: str, mtime: int, size: int) -> str:
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()

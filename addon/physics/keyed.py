@@ -1,37 +1,40 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Physics of what an armature's own channels hold, solved by MMD's IK: Simulate and what plays it.
+"""Physics of an armature's own keyframes, solved by MMD's IK: Simulate and playback.
 
-Keys may change at any time, and what is shown must be what was simulated. So a Cache has what the
-bones held at each place, and a digest of all keys: what differs is not played, and told.
+Keyframes may change at any time, and playback must match the simulation. So a Cache stores the input
+values of bones at each sample and a digest of all keyframes; a mismatch is reported, not played.
 """
 
 import hashlib
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from .. import actions, native, physics_settings, playhead, scene_model, skinner
-from ..ik_source import Local, Solver
-from ..scene_model import SceneModel
-from ..translations import tr
-from ..user_error import UserError
+from ..blender import actions, blender_versions, fcurves, native, playhead
+from ..blender.translations import Sentence
+from ..blender.user_error import UserError
+from ..pose import physics_settings, skinner
+from ..pose.ik_source import Local, Solver
+from ..scene import scene_model
+from ..scene.scene_model import SceneModel
 from . import cache
 
-_STEPS_PER_SECOND = 60  # at least so often the scene is looked at
-_NEAR = 1e-4  # what counts as the same, in units of the file and of a quaternion
-_ON_PLACE = 1e-3  # of the way to the next
-_MOVES_BONES = {"bone", "impulse"}  # kinds of morphs
+if TYPE_CHECKING:
+    import mmdskin
 
-_changes = 0  # how often keys may have changed
-_mixings: dict[str, str] = {}  # name of an armature that shows physics: how its keys are mixed
+_STEPS_PER_SECOND = 60  # minimum rate at which the scene is sampled
+_NEAR = 1e-4  # tolerance, in file units and for quaternions
+_ON_PLACE = 1e-3  # fraction of a sample
+_MOVES_BONES = {"bone", "impulse"}  # kinds of morphs
 
 
 class Inputs:
-    """What of a Local the bodies and the bones that they move depend on."""
+    """The parts of a Local that rigid bodies and the bones that they move depend on."""
 
     def __init__(self, solver: Solver, moved: np.ndarray) -> None:
         pmx = solver.rig.pmx
@@ -61,26 +64,26 @@ class Inputs:
         return np.concatenate([local.weights[self._morphs], *switches]).astype(np.float32)
 
     def moves(self, path: str) -> bool:
-        """Whether a curve of this data path matters, of the armature object or of shape keys."""
+        """Whether a curve with this data path matters, of the armature object or of shape keys."""
         kind, name = _named(path)
         if kind == "bone":
             return name in self._names
         return name in (self._keys if kind == "key" else self._properties)
 
 
-def of(solver: Solver, armature: bpy.types.Object, strict: bool = False) -> Solver:
-    """The solver with the physics of the armature's cache, where its settings have it.
+def with_physics(solver: Solver, armature: bpy.types.Object, strict: bool = False) -> Solver:
+    """The solver with the physics of the armature's cache, if enabled in its settings.
 
-    What cannot be played is told by `cache.troubles`; `strict`: by a UserError.
+    `cache.Shown` reports why it cannot be played; with `strict`, a UserError does.
     """
     if solver.settings.physics is None:
-        cache.troubles.pop(armature.name, None)
+        cache.shown_of(armature).said = ""
         return solver
     return solver.with_finish(_Playing(solver, armature, strict))
 
 
 class Run:
-    """The simulation of one model over the scene's range, one place in time after the other."""
+    """The simulation of one model over the scene's frame range, sample by sample."""
 
     def __init__(self, context: bpy.types.Context, model: SceneModel, solver: Solver) -> None:
         self._context, self._model, self._solver = context, model, solver
@@ -98,10 +101,12 @@ class Run:
         self.frames = scene.frame_end - scene.frame_start + 1
         way = (scene.frame_end - scene.frame_start) * self._stretch
         self._count = math.ceil(way * self._rate - 1e-6) + 1
-        self._places, self._locals, self._values = [], [], []
+        self._places: list[np.ndarray] = []
+        self._locals: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
 
-    def __iter__(self) -> Iterator[int]:
-        """How many more frames of the scene are done."""
+    def __iter__(self) -> Generator[int, None, None]:
+        """Yields the number of scene frames completed since the last one."""
         run = native.load().Simulation(self._solver.rig.pmx, None, self._physics.record())
         done = 0
         with playhead.Playhead(self._context) as head:
@@ -112,7 +117,7 @@ class Run:
                 yield min(frames, self.frames) - done
                 done = min(frames, self.frames)
 
-    def _add(self, run):
+    def _add(self, run: "mmdskin.Simulation") -> None:
         depsgraph = self._context.evaluated_depsgraph_get()
         keys = _key_values(self._model.meshes, self._inputs.keys, depsgraph)
         local = self._solver.local(self._model.armature.evaluated_get(depsgraph), keys)
@@ -131,23 +136,25 @@ class Run:
 
     def result(self) -> cache.Cache:
         places = cache.places(self._solver.rig.pmx, self._bones, np.array(self._places))
-        given = _given(np.array(self._locals), np.array(self._values))
+        inputs = _pose_inputs(np.array(self._locals), np.array(self._values))
         return cache.Cache(
-            self._made_of, self._first, self._rate, self._bones, *places, given=given
+            self._made_of, self._first, self._rate, self._bones, *places, inputs=inputs
         )
 
 
 class _Playing:
-    """What a Solver calls once it has a pose: writes the simulated bones to it, or tells why not."""
+    """Called by a Solver with each solved pose: writes the simulated bones to it, or stores why not."""
 
-    def __init__(self, solver, armature, strict):
+    def __init__(self, solver: Solver, armature: bpy.types.Object, strict: bool) -> None:
         self._solver, self._armature, self._strict = solver, armature.original, strict
         self._name = armature.name
-        self._cache, self._missing = cache.of(armature)
+        self._cache, self._missing = cache.read_for(armature)
         self._inputs = Inputs(solver, cache.moved_bones(solver.rig.pmx))
-        self._known = None  # number of a change, and the trouble that there was then
+        # The Shown, its number of changes, and the trouble at that time.
+        self._known: tuple[cache.Shown, int, object] | None = None
         if not strict:
-            _mixings[self._name] = _mixing(self._armature)
+            shown = cache.shown_of(armature)
+            shown.name, shown.mixing = armature.name, _mixing(self._armature)
 
     def __call__(self, matrices: np.ndarray, local: Local, frame: float) -> None:
         trouble = self._changed() or self._differs(local, frame)
@@ -158,83 +165,84 @@ class _Playing:
                 reason=trouble,
             )
         if trouble:
-            cache.troubles[self._name] = trouble
+            cache.shown_of(self._armature).said = trouble
             return
-        cache.troubles.pop(self._name, None)
+        cache.shown_of(self._armature).said = ""
         if len(self._cache.bones):
             matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
 
-    def _changed(self):
-        """What is wrong with the cache at all frames, looked at again when keys have changed."""
-        number = _changes
-        if self._known is None or self._known[0] != number:
-            self._known = number, self._trouble()
-        return self._known[1]
+    def _changed(self) -> object:
+        """The trouble of the cache at any frame, checked again when keys have changed."""
+        shown = cache.shown_of(self._armature)
+        number = shown.changes
+        if self._known is None or self._known[0] is not shown or self._known[1] != number:
+            self._known = shown, number, self._trouble()
+        return self._known[2]
 
-    def _trouble(self):
+    def _trouble(self) -> object:
         found = self._cache
         if found is None:
             return self._missing
         wanted = _made_of(self._solver, self._armature, self._inputs)
-        if found.made_of.rpartition(" ")[0] != wanted.rpartition(" ")[0] or found.given is None:
+        if found.made_of.rpartition(" ")[0] != wanted.rpartition(" ")[0] or found.inputs is None:
             return cache.changed()
         if found.made_of != wanted:
-            return tr("Keys have changed since the simulation: simulate again")
+            return Sentence("The keyframes have changed since the simulation: simulate again")
         return ""
 
-    def _differs(self, local, frame):
+    def _differs(self, local: Local, frame: float) -> object:
         found = self._cache
-        if _is_given(self._cache, self._inputs.locals(local), self._inputs.values(local), frame):
+        if _matches(self._cache, self._inputs.locals(local), self._inputs.values(local), frame):
             return ""
         if found.first <= frame <= found.last:
-            return tr("This pose is not the one that was simulated: key it and simulate again")
-        return tr(
+            return Sentence("This pose was not simulated: key it and simulate again")
+        return Sentence(
             "Only frames {first} to {last} are simulated: simulate again",
             first=math.ceil(found.first),
             last=math.floor(found.last),
         )
 
 
-# Whether a cache is of what is shown
+# Whether a cache matches the current pose
 
 
-def _given(locals_, values):
-    """The Given of all places: (F, B, 7) and (F, V)."""
+def _pose_inputs(locals_: np.ndarray, values: np.ndarray) -> cache.PoseInputs:
+    """The PoseInputs of all samples: (F, B, 7) and (F, V)."""
     turns = locals_[..., 3:]
     turns[1:] *= np.cumprod(_signs(turns[:-1], turns[1:]), axis=0)
     moving = np.flatnonzero((locals_ != locals_[:1]).any(axis=(0, 2)))
-    return cache.Given(locals_[0], moving, locals_[:, moving], values)
+    return cache.PoseInputs(locals_[0], moving, locals_[:, moving], values)
 
 
-def _signs(ones, others):
-    """(…, 1) by which quaternions are neighbours."""
+def _signs(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(…, 1) signs by which quaternions are neighbors."""
     return np.where((ones * others).sum(axis=-1, keepdims=True) < 0, -1, 1).astype(np.float32)
 
 
-def _is_given(found, locals_, values, frame):
-    """Whether these values stood at a frame of the cache, as far as its places tell."""
-    given, count = found.given, len(found.points)
+def _matches(found: cache.Cache, locals_: np.ndarray, values: np.ndarray, frame: float) -> bool:
+    """Whether these values match those of the cache at a frame, within the accuracy of its samples."""
+    inputs, count = found.inputs, len(found.points)
     at = min(max((frame - found.first) * found.rate, 0), count - 1)
     low = round(at)
     if abs(at - low) > _ON_PLACE:
         low = math.floor(at)
     high = min(low + (at > low), count - 1)
     around = slice(max(low - 1, 0), high + 2)
-    if len(given.still) != len(locals_) or given.values.shape[1:] != values.shape:
+    if len(inputs.still) != len(locals_) or inputs.values.shape[1:] != values.shape:
         return False
     still = np.ones(len(locals_), bool)
-    still[given.moving] = False
-    moving = given.locals[around]
+    still[inputs.moving] = False
+    moving = inputs.locals[around]
     places = [low - around.start, high - around.start]
     return (
-        _is_between(given.still[None, still], locals_[still], [0, 0])
-        and _is_between(moving, locals_[given.moving], places)
-        and _is_between(given.values[around], values, places)
+        _is_between(inputs.still[None, still], locals_[still], [0, 0])
+        and _is_between(moving, locals_[inputs.moving], places)
+        and _is_between(inputs.values[around], values, places)
     )
 
 
-def _is_between(around, now, places):
-    """Whether numbers lie between two places, as far as their way about there can lead."""
+def _is_between(around: np.ndarray, now: np.ndarray, places: list[int]) -> bool:
+    """Whether values are between those of two samples, allowing for interpolation."""
     if now.ndim == 2:  # of bones, else values
         turns = now[:, 3:] * _signs(around[places[0], :, 3:], now[:, 3:])
         now = np.concatenate([now[:, :3], turns], axis=1)
@@ -245,11 +253,11 @@ def _is_between(around, now, places):
     return bool((now >= ends.min(axis=0) - room).all() and (now <= ends.max(axis=0) + room).all())
 
 
-# What a simulation depends on
+# The inputs of a simulation
 
 
-def _made_of(solver, armature, inputs):
-    """All that does not stand in what bones and sliders are given; its last word is of the keys."""
+def _made_of(solver: Solver, armature: bpy.types.Object, inputs: Inputs) -> str:
+    """All inputs besides the values of bones and sliders; the last word is the digest of the keyframes."""
     settings, rig = solver.settings, solver.rig
     bones = hashlib.sha256(repr(sorted(rig.bones.items())).encode())
     bones.update(solver.rests.tobytes())
@@ -257,8 +265,8 @@ def _made_of(solver, armature, inputs):
     return cache.text("keys", *files, *settings.physics, settings.fps, _keys_of(armature, inputs))
 
 
-def _keys_of(armature, inputs):
-    """A digest of every key that moves what is simulated."""
+def _keys_of(armature: bpy.types.Object, inputs: Inputs) -> str:
+    """A digest of every keyframe that affects the simulation."""
     found = hashlib.sha256()
     for block in _animated(armature, inputs):
         data = block.animation_data
@@ -266,14 +274,14 @@ def _keys_of(armature, inputs):
         for curves in actions.playing(data):
             for curve in curves:
                 if inputs.moves(curve.data_path):
-                    found.update(actions.shape(curve))
+                    found.update(fcurves.shape(curve))
         for curve in data.drivers:
             if inputs.moves(curve.data_path):
                 found.update(f"{curve.data_path} {curve.driver.expression}".encode())
     return found.hexdigest()
 
 
-def _animated(armature, inputs):
+def _animated(armature: bpy.types.Object, inputs: Inputs) -> list[bpy.types.Object]:
     """The datablocks whose animation moves the model."""
     blocks = [armature]
     if inputs.keys:
@@ -283,8 +291,8 @@ def _animated(armature, inputs):
     return [block for block in blocks if block.animation_data]
 
 
-def _named(path):
-    """What a data path leads into: a bone, a shape key or a custom property, and its name."""
+def _named(path: str) -> tuple[str, str]:
+    """The target of a data path: a bone, shape key or custom property, and its name."""
     for kind, start, end in (
         ("bone", 'pose.bones["', '"]'),
         ("key", 'key_blocks["', '"].value'),
@@ -296,8 +304,8 @@ def _named(path):
     return "", ""
 
 
-def _depended_on(pmx, moved):
-    """(B,) numbers of the bones from which bodies and moved bones have their places."""
+def _depended_on(pmx: "mmdskin.Model", moved: np.ndarray) -> np.ndarray:
+    """(B,) indices of the bones on which rigid bodies and simulated bones depend."""
     wanted = {body.bone for body in pmx.rigid_bodies} | set(moved.tolist())
     chains = [
         (number, {number, bone.ik.target, *(link.bone for link in bone.ik.links)})
@@ -317,8 +325,8 @@ def _depended_on(pmx, moved):
     return np.array(sorted(wanted), np.intp)
 
 
-def _acting(pmx):
-    """(S,) numbers of the morphs that move bones or push bodies, groups of them and flips too."""
+def _acting(pmx: "mmdskin.Model") -> np.ndarray:
+    """(S,) indices of bone and impulse morphs, and of groups and flips of these."""
     acting = {i for i, morph in enumerate(pmx.morphs) if morph.kind in _MOVES_BONES}
     while True:
         more = {
@@ -331,13 +339,15 @@ def _acting(pmx):
         acting |= more
 
 
-def _chosen(names, numbers):
+def _chosen(names: Sequence[str], numbers: set[int]) -> set[str]:
     return {name for number, name in enumerate(names) if name and number in numbers}
 
 
-def _key_values(meshes, names, depsgraph):
-    """{shape key: value} by which Blender mixes the named keys in the frame it stands at."""
-    found = {}
+def _key_values(
+    meshes: Sequence[bpy.types.Object], names: set[str], depsgraph: bpy.types.Depsgraph
+) -> dict:
+    """{shape key: value} by which Blender mixes the named keys at the current frame."""
+    found: dict[str, float] = {}
     for obj in meshes if names else ():
         keys = obj.data.shape_keys
         here = [name for name in list(keys.key_blocks.keys()) if name in names] if keys else []
@@ -349,66 +359,90 @@ def _key_values(meshes, names, depsgraph):
     return found
 
 
-# Keys that change while they are shown
+# Changes of keyframes during playback
 
 
-def _mixing(armature):
+def _mixing(armature: bpy.types.Object) -> str:
     return actions.mixing(armature.animation_data) if armature.animation_data else ""
 
 
+def _armature(number: int, shown: cache.Shown) -> bpy.types.Object:
+    """The armature object of a Shown, or None."""
+    armature: bpy.types.Object | None = bpy.data.objects.get(shown.name)
+    if armature is None or blender_versions.identity(armature) != number:  # renamed or removed
+        found = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        armature = next((obj for obj in found if blender_versions.identity(obj) == number), None)
+    return armature
+
+
+def _mixed() -> dict:
+    """The Shown of simulated keyframes, by `identity`."""
+    return {number: one for number, one in list(cache.shown.items()) if one.mixing is not None}
+
+
 @persistent
-def _look(scene, depsgraph):
-    """After an update: what shows physics looks again at whether it is that of the keys."""
-    global _changes
-    if not _mixings:
+def _look(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """After an update: check again whether simulations match the keyframes."""
+    mixed = _mixed()
+    if not mixed:
         return
     changed = set()
     keyed = any(isinstance(update.id, bpy.types.Action) for update in depsgraph.updates)
-    for name, before in list(_mixings.items()):
-        armature = bpy.data.objects.get(name)
-        if armature is None or armature.type != "ARMATURE":
-            del _mixings[name]
+    for number, shown in mixed.items():
+        armature = _armature(number, shown)
+        if armature is None:
+            cache.shown.pop(number, None)
             continue
-        _mixings[name] = _mixing(armature)
-        if keyed or _mixings[name] != before:
+        before, shown.name, shown.mixing = shown.mixing, armature.name, _mixing(armature)
+        if keyed or shown.mixing != before:
             changed.add(armature)
     if changed:
-        _changes += 1
+        _note_change()
     for armature in changed:
-        armature.update_tag()  # drivers of live meshes wait for it
+        armature.update_tag()  # drivers of live meshes depend on it
 
 
 @persistent
-def _look_first(*_):
-    """Before another frame is evaluated, which would take what has changed along untold."""
-    if _mixings and threading.current_thread() is threading.main_thread():
+def _look_first(*_: object) -> None:
+    """Before another frame is evaluated, which would hide the change."""
+    if _mixed() and threading.current_thread() is threading.main_thread():
         bpy.context.view_layer.update()
 
 
+def _note_change() -> None:
+    for shown in list(cache.shown.values()):
+        shown.changes += 1
+
+
 @persistent
-def _forget(*_):
-    global _changes
-    _changes += 1
-    _mixings.clear()
+def _after_undo(*_: object) -> None:
+    _note_change()
+    for shown in list(cache.shown.values()):
+        shown.mixing = None
+
+
+@persistent
+def _forget(*_: object) -> None:
+    cache.shown.clear()
 
 
 _HANDLERS = (
     ("depsgraph_update_post", _look),
     ("frame_change_pre", _look_first),
-    ("undo_post", _forget),
-    ("redo_post", _forget),
+    ("undo_post", _after_undo),
+    ("redo_post", _after_undo),
     ("load_post", _forget),
 )
 
 
-def register():
+def register() -> None:
     for name, function in _HANDLERS:
         handlers = getattr(bpy.app.handlers, name)
         if function not in handlers:
             handlers.append(function)
 
 
-def unregister():
+def unregister() -> None:
     for name, function in _HANDLERS:
         handlers = getattr(bpy.app.handlers, name)
         if function in handlers:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A motion with physics: frames in order are cheap, others begin at an earlier place."""
+"""A motion with physics: frames in order are cheap, others restart from an earlier state."""
 
 import os
 
-from .. import native, physics_settings
-from ..motion_source import Motion
-from ..user_error import UserError
+from ..blender import native
+from ..blender.user_error import UserError
+from ..pose import physics_settings
+from ..pose.motion_source import Motion
 
 
-def of(motion: Motion, settings: physics_settings.Settings | None) -> Motion:
-    """The motion simulated, or as it is without settings."""
+def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> Motion:
+    """The simulated motion, or the motion unchanged without settings."""
     if settings is None:
         return motion
     name = os.path.basename(motion.rig.path)

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The armature's modifiers of an evaluated object: they cost most of a frame, and nobody sees what
-they make where every vertex is put elsewhere behind them.
+"""Bypass the Armature modifiers of an evaluated object: they take most of a frame's time, and their
+result is not visible if all vertices are set after them.
 
-Only the copy that Blender evaluates is written, by `foreach_set`, which tags nothing. The object of
-the user, and with it the file, keeps them on.
+Only the evaluated copy is written, by `foreach_set`, which tags nothing for an update. They stay on
+in the user's object and in the file.
 """
 
 import bpy
 import numpy as np
 
-from .. import scene_model
+from ..scene import scene_model
 from . import nodes
 
-# Here Blender shows, or works on, what the modifiers make of the mesh without the nodes.
+# Modes in which Blender shows or edits the result of the modifiers without the nodes.
 _NEEDS_THEM = {"SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "TEXTURE_PAINT", "PARTICLE_EDIT"}
 _SWITCHES = ("show_viewport", "show_render")
 
 
 def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    """Let the modifiers rest, in the evaluation that is going on."""
+    """Turn the modifiers off, in the current evaluation."""
     skin = nodes.modifier_of(obj)
     if skin is None or obj.mode in _NEEDS_THEM:
         undo(obj)
@@ -30,18 +30,18 @@ def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 
 def undo(obj: bpy.types.Object) -> None:
-    """Let them act as the user has set them."""
+    """Restore the user's settings."""
     for name in _SWITCHES:
         _switch(obj, name, False)
 
 
-def _switch(obj, name, rest):
+def _switch(obj: bpy.types.Object, name: str, rest: np.ndarray | bool) -> None:
     wanted = _read(obj.original, name) & ~np.asarray(rest)
     if not np.array_equal(wanted, _read(obj, name)):
         obj.modifiers.foreach_set(name, wanted)
 
 
-def _read(obj, name):
+def _read(obj: bpy.types.Object, name: str) -> np.ndarray:
     values = np.empty(len(obj.modifiers), bool)
     obj.modifiers.foreach_get(name, values)
     return values

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Staying live: file load empties the driver namespace, undo moves what is kept by address, and an
-add-on that is disabled must let go.
+"""Handlers that keep meshes live: loading a file clears the driver namespace, undo moves data that is
+cached by address, and a disabled add-on must release everything.
 """
 
 import bpy
 from bpy.app.handlers import persistent
 
+from ..blender.blender_versions import identity
 from . import nodes, switch, tick
 
-# As a module, Blender 4.2 crashes at its exit and 4.5 hangs once drivers have had a function.
+# As a module (bpy), Blender 4.2 crashes and 4.5 hangs at exit if drivers ever had a function.
 _ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
 
 
 @persistent
-def revive(*_):
-    """Make the drivers of a loaded file work: their function is looked up when compiled."""
-    nodes.mend()
+def revive(*_: object) -> None:
+    """Make the drivers of a loaded file work: they look up their function when compiled."""
+    nodes.rebuild_damaged()
     meshes = switch.live_meshes()
     if meshes or not _ONLY_WHERE_LIVE:
         tick.install()
@@ -29,24 +30,23 @@ def revive(*_):
 
 
 @persistent
-def _welcome(*_):
-    """Before an evaluation: a live mesh may have come from another file."""
+def _welcome(*_: object) -> None:
+    """Before an evaluation: a live mesh may come from another file."""
     if not tick.is_installed() and switch.live_meshes():
         tick.install()
 
 
 @persistent
-def _catch_up(*_):
-    """Bones and keys that came to a live mesh: its driver must wait for them too."""
-    while tick.outgrown:
-        name = tick.outgrown.pop()
-        for obj in bpy.data.objects:
-            if obj.type == "MESH" and obj.data.name == name and switch.is_live(obj):
-                switch.wait_for(obj)
+def _catch_up(*_: object) -> None:
+    """New bones and keys of a live mesh: its driver must depend on them too."""
+    outgrown = tick.take_outgrown()
+    for obj in bpy.data.objects if outgrown else ():
+        if obj.type == "MESH" and identity(obj.data) in outgrown and switch.is_live(obj):
+            switch.wait_for(obj)
 
 
 @persistent
-def _forget(*_):
+def _forget(*_: object) -> None:
     tick.forget()
 
 
@@ -55,7 +55,7 @@ _HANDLERS = (
     ("load_post", revive),
     ("undo_post", _forget),
     ("redo_post", _forget),
-    # With a window frames change on the render thread too, where nothing may be edited.
+    # With a window, frames also change on the render thread, where editing is not allowed.
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _catch_up),
     *(
         (name, _welcome)
@@ -65,18 +65,18 @@ _HANDLERS = (
 )
 
 
-def register():
+def register() -> None:
     for name, function in _HANDLERS:
         handlers = getattr(bpy.app.handlers, name)
         if function not in handlers:
             handlers.append(function)
     if not _ONLY_WHERE_LIVE:
-        tick.install()  # live meshes may come from any file
-    # While an add-on is being enabled the file cannot be read.
+        tick.install()  # any file may contain live meshes
+    # The file cannot be read while an add-on is being enabled.
     bpy.app.timers.register(revive, first_interval=0)
 
 
-def unregister():
+def unregister() -> None:
     if bpy.app.timers.is_registered(revive):
         bpy.app.timers.unregister(revive)
     for name, function in _HANDLERS:
@@ -84,7 +84,7 @@ def unregister():
         if function in handlers:
             handlers.remove(function)
     if tick.uninstall():
-        # Or the last frame would stay on screen.
+        # Otherwise the last frame would stay on screen.
         for mesh in switch.live_meshes():
             mesh.update_tag()
     tick.forget()

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modifier of the preview: nodes that move each vertex to where an attribute says.
+"""The modifier of the preview: nodes that set each vertex to the position in an attribute.
 
-Zero means "leave this vertex to the armature modifier". Where a second attribute has normals, other
-nodes give them to the mesh, unless the first is zero. The attributes do not get out.
+Zero means "leave this vertex to the Armature modifier". If a second attribute has normals, other
+nodes set them, unless the first normal is zero. The attributes are removed from the result.
 
-Mesh caches use the same nodes for their normals: there the second attribute is what nodes of kind
-`READING` have made of positions.
+Mesh caches use the same nodes for their normals: there, nodes of kind `READING` compute the second
+attribute from positions.
 """
+
+from collections.abc import Iterator
+from typing import Any
 
 import bpy
 
-from .. import blender_versions, names, scene_model, skinner
+from ..blender import blender_versions
+from ..pose import skinner
+from ..scene import names, scene_model
 
 ATTRIBUTE = "mmdskin"
 NORMALS = "mmdskin_normal"
@@ -21,27 +26,27 @@ _NAME = "MMD Skin"  # of the modifier and its node group
 _MARK = "mmdskin"  # ID property of each of our node groups: its kind
 
 
-def are_on(obj):
-    """Whether a mesh object has the modifier, with its nodes, and shows it anywhere."""
+def are_on(obj: bpy.types.Object) -> bool:
+    """Whether a mesh object has the modifier with its nodes, shown in viewports or renders."""
     modifier = modifier_of(obj)
     return modifier is not None and (modifier.show_viewport or modifier.show_render)
 
 
-def show(obj, on):
-    """Show the modifier of a mesh object, or hide it, if it is there."""
+def show(obj: bpy.types.Object, on: bool) -> None:
+    """Show or hide the modifier of a mesh object, if it exists."""
     modifier = modifier_of(obj)
     if modifier is not None:
         modifier.show_viewport = modifier.show_render = on
 
 
-def modifier_of(obj):
-    """The modifier of a mesh object, None where it or its nodes are gone."""
+def modifier_of(obj: bpy.types.Object) -> Any:
+    """The modifier of a mesh object, None if it or its nodes are missing."""
     modifier = _modifier_of(obj)
     return modifier if modifier is not None and modifier.node_group is not None else None
 
 
-def put_on(obj, armature):
-    """Put the modifier behind the armature's, or its nodes back into it."""
+def put_on(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Add the modifier after the Armature modifier, or restore its nodes."""
     modifier = _modifier_of(obj) or obj.modifiers.new(_NAME, "NODES")
     if modifier.node_group is None:
         set_kind(modifier, PLAIN)
@@ -53,17 +58,17 @@ def put_on(obj, armature):
     blender_versions.move_modifier(obj, modifier, place)
 
 
-def take_off(obj):
-    """Take the modifier away if it is there, and the nodes when nothing uses them any more."""
+def take_off(obj: bpy.types.Object) -> None:
+    """Remove the modifier if it exists, and unused nodes."""
     modifier = _modifier_of(obj)
     if modifier is not None:
         obj.modifiers.remove(modifier)
     drop_unused()
 
 
-def set_kind(modifier: bpy.types.NodesModifier, kind: str | bool) -> None:
-    """Let a modifier have the nodes of a kind."""
-    mend()
+def set_kind(modifier: Any, kind: str | bool) -> None:
+    """Assign the nodes of a kind to a modifier."""
+    rebuild_damaged()
     group = modifier.node_group
     if group is None or group[_MARK] != kind:
         group = next((group for group in _groups() if group[_MARK] == kind), None)
@@ -71,26 +76,26 @@ def set_kind(modifier: bpy.types.NodesModifier, kind: str | bool) -> None:
         drop_unused()
 
 
-def kind_with_normals(obj: bpy.types.Object, modifier: bpy.types.NodesModifier) -> str:
-    """The kind by which a modifier gives normals, as those behind it need it."""
+def kind_with_normals(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> str:
+    """The kind of nodes for normals that the modifiers after this one need."""
     later = list(obj.modifiers)[obj.modifiers.find(modifier.name) + 1 :]
     return TURNING if any(_moves(one) for one in later) else FREE
 
 
-def _moves(modifier):
+def _moves(modifier: bpy.types.Modifier) -> bool:
     """Whether a modifier may move vertices."""
     still = modifier.type in skinner.HARMLESS or modifier.name.startswith(names.UV_MORPHS)
     return not still and (modifier.show_viewport or modifier.show_render)
 
 
-def give_normals_right(obj):
-    """Whether the modifier of a mesh object gives normals as those behind it need them."""
+def give_normals_right(obj: bpy.types.Object) -> bool:
+    """Whether the modifier of a mesh object has the kind of nodes that later modifiers need."""
     modifier = modifier_of(obj)
     return modifier is None or modifier.node_group[_MARK] == kind_with_normals(obj, modifier)
 
 
-def mend():
-    """Make groups anew that an older Blender has saved: it does not keep nodes that it lacks."""
+def rebuild_damaged() -> None:
+    """Rebuild node groups that an older Blender has saved: it drops nodes that it does not know."""
     if not blender_versions.HAS_FREE_NORMALS:
         return
     for group in list(_groups()):
@@ -100,12 +105,12 @@ def mend():
 
 
 def drop_unused() -> None:
-    """Remove the nodes that no modifier has any more."""
+    """Remove unused node groups."""
     for group in [group for group in _groups() if not group.users]:
         bpy.data.node_groups.remove(group)
 
 
-def _modifier_of(obj):
+def _modifier_of(obj: bpy.types.Object) -> Any:
     for modifier in obj.modifiers:
         if modifier.type == "NODES":
             group = modifier.node_group
@@ -115,11 +120,11 @@ def _modifier_of(obj):
     return None
 
 
-def _groups():
+def _groups() -> Iterator[bpy.types.NodeTree]:
     return (group for group in bpy.data.node_groups if _MARK in group and not group.library)
 
 
-def _node_group(kind):
+def _node_group(kind: str | bool) -> bpy.types.NodeTree:
     name = _NAME if kind == PLAIN else f"{_NAME} Normals"
     group = bpy.data.node_groups.new(name, "GeometryNodeTree")
     group[_MARK] = kind
@@ -132,8 +137,10 @@ def _node_group(kind):
     return group
 
 
-def _moving(group, geometry, kind):
-    """The geometry where its attribute says, with normals if there are any."""
+def _moving(
+    group: bpy.types.NodeTree, geometry: bpy.types.NodeSocket, kind: str | bool
+) -> bpy.types.NodeSocket:
+    """The geometry with positions from its attribute, and normals if there are any."""
     (move,) = _add(group, "GeometryNodeSetPosition")
     vector = _named(group, ATTRIBUTE)
     link = group.links.new
@@ -146,15 +153,17 @@ def _moving(group, geometry, kind):
     return geometry
 
 
-def _with_normals(group, geometry, kind):
-    """The geometry with the normals that its attribute has, if the first of them is not zero.
+def _with_normals(
+    group: bpy.types.NodeTree, geometry: bpy.types.NodeSocket, kind: str | bool
+) -> bpy.types.NodeSocket:
+    """The geometry with the normals in its attribute, unless the first is zero.
 
-    A Blender that does not know the node which gives them makes nothing of it, with zeros.
+    A Blender without the node for normals ignores it, and reads zeros.
     """
     give, first, choose = _add(
         group, "GeometryNodeSetMeshNormal", "GeometryNodeSampleIndex", "GeometryNodeSwitch"
     )
-    # Of corners, even where each vertex has but one: Alembic takes no others along.
+    # On corners, even if each vertex has only one: Alembic exports no others.
     give.mode, give.domain = kind, "CORNER"
     first.data_type = "FLOAT_VECTOR"
     choose.input_type = "GEOMETRY"
@@ -170,8 +179,10 @@ def _with_normals(group, geometry, kind):
     return choose.outputs[0]
 
 
-def _reading(group, geometry, kind):
-    """The geometry whose attribute for normals has its positions, as unit vectors."""
+def _reading(
+    group: bpy.types.NodeTree, geometry: bpy.types.NodeSocket, kind: str | bool
+) -> bpy.types.NodeSocket:
+    """The geometry with its positions, as unit vectors, in the attribute for normals."""
     position, unit, store = _add(
         group,
         "GeometryNodeInputPosition",
@@ -188,14 +199,16 @@ def _reading(group, geometry, kind):
     return store.outputs[0]
 
 
-def _named(group, name):
+def _named(group: bpy.types.NodeTree, name: str) -> bpy.types.NodeSocket:
     """The vectors of an attribute."""
     (node,) = _add(group, "GeometryNodeInputNamedAttribute")
     node.data_type, node.inputs["Name"].default_value = "FLOAT_VECTOR", name
     return blender_versions.vector_output(node)
 
 
-def _removed(group, geometry, name):
+def _removed(
+    group: bpy.types.NodeTree, geometry: bpy.types.NodeSocket, name: str
+) -> bpy.types.NodeSocket:
     """The geometry without an attribute."""
     (node,) = _add(group, "GeometryNodeRemoveAttribute")
     node.inputs["Name"].default_value = name
@@ -203,5 +216,5 @@ def _removed(group, geometry, name):
     return node.outputs[0]
 
 
-def _add(group, *kinds):
+def _add(group: bpy.types.NodeTree, *kinds: str) -> list:
     return [group.nodes.new(kind) for kind in kinds]

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operator that scripts, the panel and the search call."""
+"""The operator of MMD Skinning."""
+
+from collections.abc import Callable
+from typing import Any
 
 import bpy
 from bpy.props import EnumProperty
 
-from .. import registration
-from ..model_operator import ModelOperator
-from ..user_error import UserError, cancelled
+from ..blender import registration
+from ..blender.translations import tr
+from ..blender.user_error import UserError, cancelled
+from ..operators.editing import editing
+from ..operators.model_operator import ModelOperator
+from ..scene import saved_state, scene_model
 from . import switch, tick
 
 
 class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
-    """Show the deformation that MMD computes, in the viewport and in renders"""
+    """Show MMD's deformation in the viewport and in renders"""
 
     bl_idname = "mmdskin.preview"
     bl_label = "MMD Skinning"
@@ -19,36 +25,62 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
     action: EnumProperty(
         name="Action",
         items=[
-            ("TOGGLE", "Toggle", "Switch on what is off, and off what is on"),
-            ("ENABLE", "Enable", "Switch on"),
-            ("DISABLE", "Disable", "Switch off"),
+            ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
+            ("ENABLE", "Enable", "Turn on"),
+            ("DISABLE", "Disable", "Turn off"),
         ],
         default="TOGGLE",
         options={"SKIP_SAVE"},
     )
 
-    def execute(self, context):
+    @classmethod
+    def unavailable(cls, model: scene_model.SceneModel) -> str:
+        if not switch.is_on(model.armature) and any(
+            saved_state.BAKE in obj for obj in model.meshes
+        ):
+            return tr("'{name}' is baked: clear the bake first", name=model.name)
+        return ""
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
             find = self.models if self.action == "ENABLE" else self.models_to_clean
-            for model in find(context):
-                self._switch(model)
+            with editing(find(context), self._prepare) as edit:
+                for model, prepared in edit.checked:
+                    _switch(model, prepared, edit.on_failure)
         except UserError as error:
             return cancelled(self, error)
         return {"FINISHED"}
 
-    def _switch(self, model):
+    def _prepare(self, model: scene_model.SceneModel) -> switch.Prepared | None:
+        """What switching it on needs; None where it goes off."""
         if model.armature is None:
-            switch.disable_meshes(model.meshes)
-            return
+            switch.check_disabling(model.meshes)
+            return None
         on = switch.is_on(model.armature)
         try:
             if self.action == "ENABLE" or (self.action == "TOGGLE" and not on):
-                switch.enable(model)
-            else:
-                switch.disable(model.armature)
+                return switch.prepare(model)
+            switch.check_disabling(switch.objects_of(model.armature))
         except UserError as error:
-            tick.errors[model.armature.name] = str(error)
+            tick.live_of(model.armature).said = error
             raise
+        return None
 
 
-register, unregister = registration.of(MMDSKIN_OT_preview)
+def _switch(
+    model: scene_model.SceneModel, prepared: switch.Prepared | None, on_failure: Callable
+) -> None:
+    if model.armature is None:
+        switch.disable_meshes(model.meshes)
+    elif prepared is None:
+        was_on = switch.is_on(model.armature)
+        switch.disable(model.armature)
+        if was_on:
+            on_failure(switch.switch_on_again, model.armature)
+    else:
+        off = [obj for obj in model.meshes if not switch.is_live(obj)]
+        switch.enable(model, prepared)
+        on_failure(switch.disable_meshes, off)
+
+
+register, unregister = registration.functions(MMDSKIN_OT_preview)

@@ -1,41 +1,46 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""On and off: driver, attribute and modifier of every mesh of a model, and the way back.
+"""Turn the preview on and off: driver, attribute and modifier of every mesh of a model.
 
-Whether a model is live is read from these three. The custom property only notes what was there
-before; a mesh without it is switched off all the same.
+Whether a model is live is read from these three. The custom property only stores the previous
+state; a mesh without it can be turned off as well.
 """
 
+import contextlib
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import bpy
 
-from .. import (
-    deformation,
-    mesh_source,
-    mmd_tools,
-    motion_source,
-    native,
-    playhead,
-    pose_source,
-    saved_state,
-    scene_model,
-    skinner,
-)
-from ..translations import tr
-from ..user_error import UserError
+from ..blender import native, playhead
+from ..blender.translations import tr
+from ..blender.user_error import UserError
+from ..pose import deformation, ik_source, motion_source, pose_source, skinner
+from ..scene import mesh_source, mmd_tools, saved_state, scene_model
 from . import nodes, tick
 
-STATE = saved_state.PREVIEW
 _BY_POSE = f"{tick.FUNCTION}(self, depsgraph)"
-_BY_MOTION = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it wait for time
+_BY_MOTION = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
 _IN_TIME = f"{tick.IN_TIME}(self, depsgraph, frame)"
+
+
+@dataclass
+class LiveState(saved_state.SavedState):
+    """What `_disable` restores on a mesh object; the defaults if nothing was stored."""
+
+    PROPERTY: ClassVar[str] = saved_state.PREVIEW
+
+    animated: bool = False  # whether the mesh had animation data
+    active: str | None = None  # name of the active modifier
+    attribute: int | None = None  # index of the active attribute
+    sdef: mmd_tools.SuspendedSdef | None = saved_state.nested(mmd_tools.SuspendedSdef)
 
 
 def is_on(armature: bpy.types.Object) -> bool:
     """Whether any mesh of an armature object is live.
 
-    Asked of the few meshes with a driver: a scene may have thousands of objects.
+    Checks only the few meshes with a driver: a scene may have thousands of objects.
     """
     for mesh in live_meshes():
         above, obj = (_target(driver_of(mesh), name) for name in ("armature", "object"))
@@ -45,7 +50,7 @@ def is_on(armature: bpy.types.Object) -> bool:
 
 
 def is_live(obj: bpy.types.Object) -> bool:
-    """Whether a mesh object shows MMD's deformation: all parts are there and Blender lets them act."""
+    """Whether a mesh object shows MMD's deformation: it has all parts, and they are enabled."""
     if obj.type != "MESH" or _is_linked(obj):
         return False
     curve = driver_of(obj.data)
@@ -58,73 +63,84 @@ def is_live(obj: bpy.types.Object) -> bool:
 
 
 def set_on(armature: bpy.types.Object, on: bool) -> None:
-    """What the property does: a script that sets it sees no exception, so failures are printed."""
+    """The setter of the property: prints errors, since setters cannot raise exceptions."""
     try:
         if on:
-            bpy.context.view_layer.update()  # lists objects that were linked just now
-            enable(scene_model.of_object(armature, bpy.context.view_layer))
+            bpy.context.view_layer.update()  # lists objects that have just been linked
+            enable(scene_model.model_of(armature, bpy.context.view_layer))
         else:
             disable(armature)
     except UserError as error:
-        tick.errors[armature.name] = str(error)
+        tick.live_of(armature).said = error
         print(f"MMD Skin: {error}", file=sys.stderr)
 
 
 def refresh(armature: bpy.types.Object) -> str | None:
-    """Fit a live model to changed settings; returns the sentence of what is wrong, or None."""
+    """Apply changed settings to a live model; returns an error message or None."""
     return switch_on_again(armature) if is_on(armature) else None
 
 
 def switch_on_again(armature: bpy.types.Object) -> str | None:
-    """As `enable`, after something else has been done; returns the sentence of what is wrong."""
+    """As `enable`, but returns an error message or None."""
     try:
-        enable(scene_model.of_object(armature, bpy.context.view_layer))
+        enable(scene_model.model_of(armature, bpy.context.view_layer))
     except UserError as error:
-        tick.errors[armature.name] = str(error)
+        tick.live_of(armature).said = error
         return str(error)
     return None
 
 
+def forget_error(armature: bpy.types.Object) -> None:
+    """What was refused may be possible now."""
+    tick.live_of(armature).said = ""
+
+
 def trouble_of(model: scene_model.SceneModel) -> str | None:
-    """A sentence on why the model does not show MMD's deformation though it should, or None."""
-    names = [model.armature.name, *(obj.data.name for obj in model.meshes)]
-    for name in names:
-        if name in tick.errors:
-            return tick.errors[name]
+    """Why the model does not show MMD's deformation although it should, or None."""
+    for block in (model.armature, *(obj.data for obj in model.meshes)):
+        if error := tick.live_of(block).error:
+            return error
     for obj in model.meshes:
         if _is_linked(obj):
             return tr(
-                "'{name}' is linked from another file and cannot be live:"
-                " make a library override of a live model, or append it",
+                "'{name}' is linked from another file and shows linear deformation: turn MMD"
+                " Skinning on there and make a library override, or append the model",
                 name=obj.name,
             )
         if _has_parts(obj) and not is_live(obj) and not _is_override(obj):
             return tr(
-                "'{name}' is no longer live: its driver, attribute or modifier is gone or off;"
-                " switch MMD Skinning on again",
+                "MMD Skinning of '{name}' has stopped, because its driver, attribute or"
+                " modifier was removed or disabled: turn it on again",
                 name=obj.name,
             )
         if is_live(obj) and _is_override(obj) and not _follows(obj, model.armature):
             return tr(
-                "'{name}' is a library override and keeps the pose source of its own file:"
-                " choose it there, or append the model",
+                "'{name}' is a library override and uses the Pose Source of its own file:"
+                " change it there, or append the model",
                 name=obj.name,
             )
         lacks_normals = is_live(obj) and nodes.NORMALS not in obj.data.attributes
         if lacks_normals and deformation.gives_normals(model.armature):
             return tr(
-                "'{name}' is live without MMD Normals: switch MMD Skinning off and on again,"
-                " in its own file where it is a library override",
+                "MMD Skinning of '{name}' shows no MMD Normals: turn it off and on again"
+                " (for a library override, in its own file)",
                 name=obj.name,
             )
     return None
 
 
-def enable(model: scene_model.SceneModel) -> None:
-    """Switch the preview of a model on, or fit it to changed settings; nothing is done on failure."""
+class Prepared(NamedTuple):
+    """What `enable` needs of a model that can be live."""
+
+    bones: dict[bpy.types.Object, tuple[str, ...]]  # of each mesh that gets a driver
+    opened: pose_source.Opened | None
+    overrides: list[bpy.types.Object]  # meshes that are only shown
+
+
+def prepare(model: scene_model.SceneModel) -> Prepared:
+    """Check that the preview of a model can be switched on; changes nothing."""
     if any(_is_override(obj) for obj in model.meshes):
-        _enable_override(model)
-        return
+        return Prepared({}, None, _live_overrides(model))
     for obj in model.meshes:
         skinner.check_editable(obj)
         if saved_state.BAKE in obj:
@@ -139,68 +155,79 @@ def enable(model: scene_model.SceneModel) -> None:
     bones = {obj: mesh_source.deforming_bones(obj, model.armature) for obj in model.meshes}
     if not any(bones.values()):
         raise UserError(
-            "No vertex group of '{name}' is named after a deforming bone of '{armature}'",
+            "'{name}' has no vertex group named after a deform bone of '{armature}'",
             name=model.name,
             armature=model.armature.name,
         )
     settings = pose_source.settings_of(model.armature, bpy.context.scene)
-    opened = pose_source.open(model.armature, settings) if settings else None
-    tick.install()
-    playhead.keep_values(bpy.context.scene)
-    switched = [obj for obj in model.meshes if bones[obj] and not is_live(obj)]
-    try:
-        for obj in model.meshes:
-            if bones[obj]:
-                _enable(obj, model.armature, bones[obj], opened)
-    except BaseException:
-        for obj in switched:
-            _disable(obj)
-        raise
-    tick.errors.pop(model.armature.name, None)
+    opened = pose_source.load(model.armature, settings) if settings else None
+    return Prepared({obj: names for obj, names in bones.items() if names}, opened, [])
 
 
-def _enable_override(model):
-    """Nothing can be added to the mesh of an override: what its own file has made live is shown."""
+def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> None:
+    """Turn the preview of a model on, or apply changed settings; on an error, nothing is changed."""
+    bones, opened, overrides = prepared or prepare(model)
+    for obj in overrides:
+        nodes.show(obj, True)
+    if bones:
+        tick.install()
+        playhead.keep_values(bpy.context.scene)
+    with contextlib.ExitStack() as undo:
+        for obj, names in bones.items():
+            if not is_live(obj):
+                undo.callback(_disable, obj)
+            _enable(obj, model.armature, names, opened)
+        undo.pop_all()
+    tick.live_of(model.armature).said = ""
+
+
+def _live_overrides(model: scene_model.SceneModel) -> list[bpy.types.Object]:
+    """The mesh of an override cannot be changed: show it if it is live in its own file."""
     live = [obj for obj in model.meshes if _has_parts(obj) and nodes.modifier_of(obj)]
     if not live:
         raise UserError(
-            "'{name}' is a library override of a model that is not live in its own file:"
-            " switch MMD Skinning on there, or append the model",
+            "'{name}' is a library override, and MMD Skinning is off in its own file: turn"
+            " it on there, or append the model",
             name=model.name,
         )
-    for obj in live:
-        nodes.show(obj, True)
-    tick.errors.pop(model.armature.name, None)
+    return live
 
 
 def disable(armature: bpy.types.Object) -> None:
-    """Switch the preview of a model off, wherever its meshes are: every datablock is as before."""
-    disable_meshes(_objects_of(armature))
-    tick.errors.pop(armature.name, None)
+    """Turn the preview of a model off, in all scenes, and restore every datablock."""
+    disable_meshes(objects_of(armature))
+    tick.live_of(armature).said = ""
 
 
 def disable_meshes(objects: Iterable[bpy.types.Object]) -> None:
-    """Switch the preview of mesh objects off.
+    """Turn the preview of mesh objects off.
 
-    Of a library override, whose mesh Blender lets nobody change, the modifier is hidden.
+    For a library override, whose mesh cannot be changed, hide the modifier.
     """
     objects = [obj for obj in objects if _has_parts(obj)]
-    overrides = [obj for obj in objects if _is_override(obj)]
-    local = [obj for obj in objects if not _is_override(obj)]
-    for obj in local:
-        skinner.check_writable(obj)
-    for obj in overrides:
-        nodes.show(obj, False)
-    for obj in local:
-        _disable(obj)
+    check_disabling(objects)
+    for obj in objects:
+        if _is_override(obj):
+            nodes.show(obj, False)
+    for obj in objects:
+        if not _is_override(obj):
+            _disable(obj)
+
+
+def check_disabling(objects: Iterable[bpy.types.Object]) -> None:
+    """UserError where the preview of mesh objects cannot be switched off; changes nothing."""
+    for obj in objects:
+        if _has_parts(obj) and not _is_override(obj):
+            skinner.check_writable(obj)
+            LiveState.read(obj)
 
 
 def wait_for(obj: bpy.types.Object) -> None:
-    """Let the driver of a live mesh wait for the bones and keys that have come since."""
+    """Make the driver of a live mesh depend on bones and keys that were added since."""
     armature = _armature_of(obj)
     _fit_normals(obj, armature)
     settings = pose_source.settings_of(armature, bpy.context.scene)
-    opened = pose_source.open(armature, settings) if settings else None
+    opened = pose_source.load(armature, settings) if settings else None
     _drive(obj, armature, mesh_source.deforming_bones(obj, armature), opened)
 
 
@@ -215,35 +242,35 @@ def live_meshes() -> list[bpy.types.Mesh]:
     return [mesh for mesh in bpy.data.meshes if driver_of(mesh) is not None]
 
 
-def _is_linked(obj):
-    # Blender writes nothing to what is linked, and says nothing.
+def _is_linked(obj: bpy.types.Object) -> bool:
+    # Blender silently ignores writes to linked data.
     return obj.library is not None or obj.data.library is not None
 
 
-def _is_override(obj):
+def _is_override(obj: bpy.types.Object) -> bool:
     return obj.override_library is not None or obj.data.override_library is not None
 
 
-def _follows(obj, armature):
+def _follows(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
     """Whether the driver of a live mesh shows the armature's pose source."""
     shown = driver_of(obj.data).driver.expression
     wanted = _expression(pose_source.settings_of(armature, bpy.context.scene))
-    # What goes with the time for its physics shows poses without, too.
+    # A driver that depends on time, for physics, also works without physics.
     return wanted == shown or (wanted, shown) == (_BY_POSE, _IN_TIME)
 
 
-def _expression(settings):
+def _expression(settings: ik_source.Settings | motion_source.Settings | None) -> str:
     if isinstance(settings, motion_source.Settings):
         return _BY_MOTION
     return _IN_TIME if settings and settings.physics else _BY_POSE
 
 
-def _has_parts(obj):
-    return STATE in obj or driver_of(obj.data) is not None
+def _has_parts(obj: bpy.types.Object) -> bool:
+    return LiveState.PROPERTY in obj or driver_of(obj.data) is not None
 
 
-def _objects_of(armature):
-    """Mesh objects with a part of the preview, also those that no view layer shows."""
+def objects_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Mesh objects with a part of the preview, even if they are in no view layer."""
     return [
         obj
         for obj in bpy.data.objects
@@ -251,19 +278,19 @@ def _objects_of(armature):
     ]
 
 
-def _armature_of(obj):
-    """The armature that a mesh waits for."""
+def _armature_of(obj: bpy.types.Object) -> bpy.types.Object:
+    """The armature on which a mesh's driver depends."""
     curve = driver_of(obj.data)
     return (curve and _target(curve, "armature")) or obj.find_armature()
 
 
-def _target(curve, name):
-    """What a variable of the driver looks at, or None."""
-    variable = curve.driver.variables.get(name)
+def _target(curve: bpy.types.FCurve, name: str) -> Any:
+    """The target of a driver variable, or None."""
+    variable: bpy.types.DriverVariable | None = curve.driver.variables.get(name)
     return variable.targets[0].id if variable else None
 
 
-def _check_attributes(obj):
+def _check_attributes(obj: bpy.types.Object) -> None:
     for name in (nodes.ATTRIBUTE, nodes.NORMALS):
         if name in obj.data.attributes and not _has_parts(obj):
             raise UserError(
@@ -273,15 +300,25 @@ def _check_attributes(obj):
             )
 
 
-def _enable(obj, armature, bones, opened):
+def _enable(
+    obj: bpy.types.Object,
+    armature: bpy.types.Object,
+    bones: tuple[str, ...],
+    opened: ik_source.Solver | motion_source.Motion | None,
+) -> None:
     if not is_live(obj):
         _prepare(obj, armature)
     _fit_normals(obj, armature)
     _drive(obj, armature, bones, opened)
 
 
-def _drive(obj, armature, bones, opened):
-    """`opened` is what the pose source means, as `pose_source.open` gives it, or None."""
+def _drive(
+    obj: bpy.types.Object,
+    armature: bpy.types.Object,
+    bones: tuple[str, ...],
+    opened: ik_source.Solver | motion_source.Motion | None,
+) -> None:
+    """`opened` is the pose source from `pose_source.load`, or None."""
     mesh = obj.data
     mesh.driver_remove(tick.PROPERTY)
     driver = mesh.driver_add(tick.PROPERTY).driver
@@ -296,14 +333,16 @@ def _drive(obj, armature, bones, opened):
         variable = driver.variables.new()
         variable.name, variable.type = "key", "SINGLE_PROP"
         target = variable.targets[0]
-        # The one property that waits for the animation and the drivers of every key.
+        # The only property that depends on the animation and the drivers of every key.
         target.id_type, target.id, target.data_path = "KEY", mesh.shape_keys, "eval_time"
-    # Plain names only: such a call passes where scripts of the file may not run.
+    # Plain names only: Blender allows such a call even if scripts of the file may not run.
     driver.expression = _expression(pose_source.settings_of(armature, bpy.context.scene))
     mesh.update_tag()
 
 
-def _add_transform(driver, name, target, bone=""):
+def _add_transform(
+    driver: bpy.types.Driver, name: str, target: bpy.types.Object, bone: str = ""
+) -> None:
     variable = driver.variables.new()
     variable.name, variable.type = name, "TRANSFORMS"
     place = variable.targets[0]
@@ -311,30 +350,25 @@ def _add_transform(driver, name, target, bone=""):
     place.transform_type, place.transform_space = "LOC_X", "WORLD_SPACE"
 
 
-def _nothing_noted():
-    """What is brought back where nothing was noted."""
-    return {"animated": False, "active": "", "attribute": None, "sdef": {}}
-
-
-def _prepare(obj, armature):
-    """Add attribute and modifier where they lack, and note what `_disable` has to bring back."""
+def _prepare(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Add missing attribute and modifier, and store what `_disable` restores."""
     mesh = obj.data
-    if STATE not in obj:
-        state = {
-            "animated": mesh.animation_data is not None and driver_of(mesh) is None,
-            "active": obj.modifiers.active.name if obj.modifiers.active else "",
-            "attribute": mesh.attributes.active_index,
-            "sdef": mmd_tools.suspend_sdef(obj),
-        }
-        saved_state.store(obj, STATE, state)
+    if LiveState.PROPERTY not in obj:
+        LiveState(
+            animated=mesh.animation_data is not None and driver_of(mesh) is None,
+            active=obj.modifiers.active.name if obj.modifiers.active else "",
+            attribute=mesh.attributes.active_index,
+            sdef=mmd_tools.suspend_sdef(obj),
+        ).write(obj)
     if nodes.ATTRIBUTE not in mesh.attributes:
         mesh.attributes.new(nodes.ATTRIBUTE, "FLOAT_VECTOR", "POINT")
     nodes.put_on(obj, armature)
 
 
-def _fit_normals(obj, armature):
-    """Let attribute and nodes for normals be there where they are wanted, and only there."""
-    attributes, domain = obj.data.attributes, None
+def _fit_normals(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Add or remove the attribute and nodes for normals, as the settings require."""
+    domain: Any = None
+    attributes = obj.data.attributes
     if deformation.gives_normals(armature):
         domain = mesh_source.normals(obj.data).domain
     room = attributes.get(nodes.NORMALS)
@@ -348,24 +382,24 @@ def _fit_normals(obj, armature):
     nodes.set_kind(modifier, kind)
 
 
-def _disable(obj):
-    mesh, state = obj.data, saved_state.load(obj, STATE, _nothing_noted)
+def _disable(obj: bpy.types.Object) -> None:
+    mesh, state = obj.data, LiveState.read(obj)
     mesh.driver_remove(tick.PROPERTY)
     data = mesh.animation_data
-    if not state["animated"] and data and not (data.action or data.drivers or data.nla_tracks):
+    if not state.animated and data and not (data.action or data.drivers or data.nla_tracks):
         mesh.animation_data_clear()
     mesh.property_unset(tick.PROPERTY)
     nodes.take_off(obj)
     for name in (nodes.ATTRIBUTE, nodes.NORMALS):
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])
-    if state["attribute"] is not None:
-        mesh.attributes.active_index = state["attribute"]
-    active = obj.modifiers.get(state["active"] or "")
+    if state.attribute is not None:
+        mesh.attributes.active_index = state.attribute
+    active: bpy.types.Modifier | None = obj.modifiers.get(state.active or "")
     if active is not None:
         obj.modifiers.active = active
-    mmd_tools.resume_sdef(obj, state["sdef"])
-    if STATE in obj:
-        del obj[STATE]
+    mmd_tools.resume_sdef(obj, state.sdef)
+    if LiveState.PROPERTY in obj:
+        del obj[LiveState.PROPERTY]
     tick.forget(mesh)
     mesh.update_tag()

@@ -1,61 +1,63 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the driver of a live mesh calls in every evaluation, on any thread.
-
-`errors` and `cost` are what the last evaluation of a mesh left for the panel.
-"""
+"""The function that the driver of a live mesh calls in every evaluation, on any thread."""
 
 import math
 import time
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
-from .. import (
-    deformation,
-    ik_source,
-    mmd_tools,
-    motion_source,
-    playhead,
-    pose_source,
-    rest_bones,
-    scene_model,
-    skinner,
-)
+from ..blender import blender_versions, details, playhead
 from ..physics import cache, keyed
+from ..pose import deformation, ik_source, motion_source, pose_source, skinner
+from ..scene import mmd_tools, rest_bones, scene_model
 from . import bypass, nodes
 
 FUNCTION = "mmdskin_tick"
 IN_TIME = f"{FUNCTION}_in_time"
-PROPERTY = "mmdskin_live"  # of the mesh: has the driver
+PROPERTY = "mmdskin_live"  # of the mesh: the driven property
 
-_COPIES = 4  # of one mesh: viewport, render, and some to spare for view layers and scenes
-# Keeps a vertex at the origin from counting as one that is left to the armature.
+_COPIES = 4  # of one mesh: viewport, render, and some for view layers and scenes
+# Replaces zero, which would leave a vertex at the origin to the Armature modifier.
 _NOT_ZERO = np.float32(1e-20)
 
-errors = {}  # name of a mesh, or of an armature that could not be switched: a sentence
-cost = {}  # name of a mesh: ms of its last evaluation
-outgrown = set()  # names of meshes whose driver or attributes no longer fit what they show
-_ready = {}  # address of the evaluated mesh: _Ready
 _installed = False  # whether the driver namespace has our function
 
 
 class _Ready(NamedTuple):
-    """A mesh as it was read, and what it was read for."""
+    """A mesh that was read for skinning, and the state for which it was read."""
 
-    original: int  # address of the mesh that the user sees
     skinner: skinner.Skinner
     names: list  # of all pose bones and shape keys
-    numbers: np.ndarray  # of the skinner's bones
+    numbers: np.ndarray  # indices of the skinner's bones
     buffers: np.ndarray  # Blender evaluates a copy of a mesh on one thread at a time
     rest: np.ndarray  # of rest_bones.signature
-    settings: pose_source.Settings | None  # None where the pose is the armature's
-    opened: pose_source.Opened | None  # what the settings mean
-    normals: bool  # whether they are shown, too
+    settings: pose_source.Settings | None  # None if the pose source is the armature
+    opened: pose_source.Opened | None  # the pose source of the settings
+    normals: bool  # whether normals are shown
+
+
+@dataclass
+class Live:
+    """Results of evaluations of a mesh, or of turning on the preview of an armature."""
+
+    said: object = ""  # the sentence of an error
+    cost: float | None = None  # ms of the last evaluation
+    outgrown: bool = False  # driver or attributes no longer match the mesh
+    copies: dict[int, _Ready] = field(default_factory=dict)  # by address of the evaluated mesh
+
+    @property
+    def error(self) -> str:
+        return str(self.said)
+
+
+_live: dict[int, Live] = {}  # by `identity` of the mesh or armature object
 
 
 def install() -> None:
-    """Give the function to the drivers."""
+    """Add the function to the driver namespace."""
     global _installed
     bpy.app.driver_namespace[FUNCTION] = tick
     bpy.app.driver_namespace[IN_TIME] = tick_in_time
@@ -67,7 +69,7 @@ def is_installed() -> bool:
 
 
 def uninstall() -> bool:
-    """Returns whether it was installed."""
+    """Remove it; returns whether it was installed."""
     global _installed
     was, _installed = _installed, False
     if was:
@@ -76,40 +78,52 @@ def uninstall() -> bool:
     return was
 
 
-def forget(mesh: bpy.types.Mesh | None = None) -> None:
-    """Drop what is known of a mesh that is no longer live, or of all."""
-    for known in (errors, cost):
-        if mesh is not None:
-            known.pop(mesh.name, None)
-        else:
-            known.clear()
+def forget(mesh: bpy.types.ID | None = None) -> None:
+    """Discard the data of a mesh that is no longer live, or of all."""
     if mesh is None:
-        _ready.clear()
-        outgrown.clear()
+        _live.clear()
+    else:
+        _live.pop(blender_versions.identity(mesh), None)
+
+
+def live_of(block: bpy.types.ID) -> Live:
+    """The data of a mesh or an armature object, or of their evaluated copies."""
+    return _live.setdefault(blender_versions.identity(block), Live())
 
 
 def cost_of(model: scene_model.SceneModel) -> float | None:
-    """Milliseconds that the last evaluation of the model's meshes took, or None."""
-    times = [cost[obj.data.name] for obj in model.meshes if obj.data.name in cost]
-    return sum(times) if times else None
+    """Duration in ms of the last evaluation of the model's meshes, or None."""
+    costs = [cost for obj in model.meshes if (cost := live_of(obj.data).cost) is not None]
+    return sum(costs) if costs else None
+
+
+def take_outgrown() -> set[int]:
+    """The meshes that became outgrown since the last call, by `identity`."""
+    found = {number for number, live in list(_live.items()) if live.outgrown}
+    for number in found:
+        _live[number].outgrown = False
+    return found
 
 
 def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None = None) -> float:
-    """Write the positions of this evaluated mesh; never raises, as that would end the driver.
+    """Write the positions of this evaluated mesh; never raises, since that would disable the driver.
 
-    With a frame, by the motion file. Returns whether it has written them: where not, the mesh is
-    left to the armature's modifiers.
+    With a frame, use the motion file. Returns whether it wrote them: if not, the mesh is left to
+    the Armature modifiers.
     """
     return _tick(mesh, depsgraph, frame, by_motion=frame is not None)
 
 
 def tick_in_time(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
-    """As `tick`, of an armature whose pose depends on the time, too: by its physics."""
+    """As `tick`, for an armature whose pose also depends on time, because of physics."""
     return _tick(mesh, depsgraph, frame, by_motion=False)
 
 
-def _tick(mesh, depsgraph, frame, by_motion):
-    attribute = obj = None
+def _tick(
+    mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None, by_motion: bool
+) -> float:
+    attribute: Any = None
+    obj: bpy.types.Object | None = None
     if playhead.is_unseen(depsgraph):
         return getattr(mesh, PROPERTY)
     try:
@@ -120,11 +134,12 @@ def _tick(mesh, depsgraph, frame, by_motion):
         armature, obj = _targets(mesh)
         if _show(mesh, attribute, armature, obj, depsgraph, frame, by_motion):
             bypass.bypass(obj, armature)
-            errors.pop(mesh.name, None)
-            cost[mesh.name] = 1000 * (time.perf_counter() - started)
+            live = live_of(mesh)
+            live.said, live.cost = "", 1000 * (time.perf_counter() - started)
             return 1.0
     except Exception as error:
-        errors[mesh.name] = str(error)
+        live_of(mesh).said = error
+        details.log(error, f"MMD Skinning of '{mesh.name}'")
     if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
         _leave_to_armature(mesh)
     if obj is not None:
@@ -132,24 +147,32 @@ def _tick(mesh, depsgraph, frame, by_motion):
     return 0.0
 
 
-def _show(mesh, attribute, armature, obj, depsgraph, frame, by_motion):
-    """Write the attribute where that is possible and wanted; returns whether it is."""
+def _show(
+    mesh: bpy.types.Mesh,
+    attribute: bpy.types.FloatVectorAttribute,
+    armature: bpy.types.Object,
+    obj: bpy.types.Object,
+    depsgraph: bpy.types.Depsgraph,
+    frame: float | None,
+    by_motion: bool,
+) -> bool:
+    """Write the attribute if possible and required; returns whether it was written."""
     if attribute is None or not len(attribute.data):  # in edit mode
         return False
-    if mesh.original.library is not None:  # Blender would write nothing, and say nothing
+    if mesh.original.library is not None:  # Blender would silently ignore the write
         return False
     if armature is None or obj is None:
         return False
-    # These hold SDEF's points; mmd_tools' export reads them off the mesh, one by one.
+    # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
     if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:
         return False
     settings: pose_source.Settings | None
     if by_motion:
         settings = motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
     else:
-        given = {"physics": False} if frame is None else {}
-        settings = ik_source.settings_of(armature, depsgraph.scene, given)
-    chosen = deformation.of(armature)
+        overrides = {"physics": False} if frame is None else {}
+        settings = ik_source.settings_of(armature, depsgraph.scene, overrides)
+    chosen = deformation.method_of(armature)
     ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
@@ -161,27 +184,29 @@ def _show(mesh, attribute, armature, obj, depsgraph, frame, by_motion):
     return True
 
 
-def _show_normals(mesh, obj, ready, normals):
+def _show_normals(
+    mesh: bpy.types.Mesh, obj: bpy.types.Object, ready: _Ready, normals: np.ndarray
+) -> None:
     attribute = _normals_of(mesh)
     has_room = attribute.domain == ready.skinner.normals.domain
     if has_room:
         attribute.data.foreach_set("vector", normals.ravel())
     if not (has_room and nodes.give_normals_right(obj)):
-        outgrown.add(mesh.name)
+        live_of(mesh).outgrown = True
 
 
-def _targets(mesh):
-    """The evaluated armature and mesh object that the driver waits for."""
+def _targets(mesh: bpy.types.Mesh) -> list[bpy.types.Object]:
+    """The evaluated armature and mesh object of the driver's variables."""
     variables = _variables(mesh)
     return [variables[name].targets[0].id for name in ("armature", "object")]
 
 
-def _variables(mesh):
+def _variables(mesh: bpy.types.Mesh) -> Any:
     return mesh.animation_data.drivers.find(PROPERTY).driver.variables
 
 
-def _leave_to_armature(mesh):
-    """All zeros; the sign of the first position tells that this copy has been read."""
+def _leave_to_armature(mesh: bpy.types.Mesh) -> None:
+    """Whether it is all zeros; the sign of the first position marks a copy that has been read."""
     for attribute in (mesh.attributes[nodes.ATTRIBUTE], _normals_of(mesh)):
         if attribute is not None:
             values = np.zeros(3 * len(attribute.data), np.float32)
@@ -189,17 +214,25 @@ def _leave_to_armature(mesh):
             attribute.data.foreach_set("vector", values)
 
 
-def _normals_of(mesh):
+def _normals_of(mesh: bpy.types.Mesh) -> bpy.types.Attribute | None:
     """The attribute for normals, or None."""
     return mesh.attributes.get(nodes.NORMALS)
 
 
-def _is_fresh(attribute):
-    x, y, z = attribute.data[0].vector
+def _is_fresh(attribute: bpy.types.FloatVectorAttribute) -> bool:
+    vector: Any = attribute.data[0].vector
+    x, y, z = vector
     return not (x or y or z) and math.copysign(1, x) > 0
 
 
-def _skinned(ready, mesh, armature, obj, chosen, frame):
+def _skinned(
+    ready: _Ready,
+    mesh: bpy.types.Mesh,
+    armature: bpy.types.Object,
+    obj: bpy.types.Object,
+    chosen: deformation.Deformation,
+    frame: float | None,
+) -> tuple[np.ndarray, np.ndarray | None]:
     pinned = skinner.pinned_key(obj)
     values = skinner.key_values(obj, ready.skinner.keys, mesh.shape_keys, pinned=pinned)
     bones, keys, opened = ready.skinner.bones, ready.skinner.keys, ready.opened
@@ -207,8 +240,8 @@ def _skinned(ready, mesh, armature, obj, chosen, frame):
         matrices = pose_source.matrices(armature, obj, ready.numbers)
     else:
         if isinstance(opened, ik_source.Solver):
-            given = dict(zip(keys, values, strict=True))
-            in_armature = opened.matrices(armature, bones, given, frame or 0.0)
+            sliders = dict(zip(keys, values, strict=True))
+            in_armature = opened.matrices(armature, bones, sliders, frame or 0.0)
         else:
             in_armature = opened.matrices(bones, [frame])[0]
             if pinned is None:
@@ -218,13 +251,21 @@ def _skinned(ready, mesh, armature, obj, chosen, frame):
     return ready.skinner.positions_and_normals(matrices, values, chosen, ready.buffers)
 
 
-def _prepared(mesh, armature, obj, attribute, chosen, settings):
-    """The mesh as read from the scene; read again whenever Blender has copied the original anew.
+def _prepared(
+    mesh: bpy.types.Mesh,
+    armature: bpy.types.Object,
+    obj: bpy.types.Object,
+    attribute: bpy.types.FloatVectorAttribute,
+    chosen: deformation.Deformation,
+    settings: pose_source.Settings | None,
+) -> _Ready:
+    """The mesh as read from the scene; read again whenever Blender has made a new copy.
 
-    Blender does so after any change of it, and a new copy has zeros in the attribute.
+    Blender copies it after any change, and a new copy has zeros in the attribute.
     """
     address = mesh.as_pointer()
-    ready = _ready.get(address)
+    copies = live_of(mesh).copies
+    ready = copies.get(address)
     names = armature.pose.bones.keys()
     if mesh.shape_keys:
         names += mesh.shape_keys.key_blocks.keys()
@@ -237,37 +278,34 @@ def _prepared(mesh, armature, obj, attribute, chosen, settings):
         same = ready.opened.fits(armature)
     if same and (rest is None or np.array_equal(rest, ready.rest)):
         return ready
-    original = mesh.original.as_pointer()
     with_normals = normals and _normals_of(mesh) is not None
     reader = skinner.Skinner(obj, armature, normals=with_normals)
     numbers = pose_source.numbers(armature, reader.bones)
     opened = _open(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
-    ready = _Ready(
-        original, reader, names, numbers, reader.buffers(), rest, settings, opened, normals
-    )
+    ready = _Ready(reader, names, numbers, reader.buffers(), rest, settings, opened, normals)
     waits = isinstance(opened, motion_source.Motion) or _waits_for(
         mesh, (*reader.bones, *(opened.waits_for if opened else ()))
     )
     if not waits:
-        outgrown.add(mesh.name)
-    same = [key for key, value in list(_ready.items()) if value.original == original]
-    for key in same[: max(0, len(same) + 1 - _COPIES)]:
-        _ready.pop(key, None)
-    _ready.pop(address, None)
-    _ready[address] = ready
+        live_of(mesh).outgrown = True
+    known = list(copies)
+    for key in known[: max(0, len(known) + 1 - _COPIES)]:
+        copies.pop(key, None)
+    copies.pop(address, None)
+    copies[address] = ready
     _leave_to_armature(mesh)
     return ready
 
 
-def _open(armature, settings):
-    opened = pose_source.open(armature, settings)
+def _open(armature: bpy.types.Object, settings: Any) -> ik_source.Solver | motion_source.Motion:
+    opened = pose_source.load(armature, settings)
     if isinstance(opened, motion_source.Motion):
         return cache.played(opened, armature, settings)
-    return keyed.of(opened, armature)
+    return keyed.with_physics(opened, armature)
 
 
-def _waits_for(mesh, bones):
+def _waits_for(mesh: bpy.types.Mesh, bones: tuple[str, ...]) -> bool:
     variables = _variables(mesh)
     listed = {variable.targets[0].bone_target for variable in variables}
     return listed.issuperset(bones) and (mesh.shape_keys is None or "key" in variables)

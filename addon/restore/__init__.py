@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Restore Deform Data: what another importer has lost comes back from the model's file.
+"""Restore Deform Data: read from the model's file what another importer has lost.
 
-`operators` are what users call; `deform` reads and writes, `vertex_match` tells which vertex of the
-file each vertex of a mesh was.
+`operators` has the operator; `deform` reads and writes, `vertex_match` finds the file's vertex for
+each vertex of a mesh, `before` brings data back where writing fails.
 """
 
 from . import operators

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Give a model that another importer brought in what its file says about skinning.
+"""Set the file's skinning data on a model that another importer created.
 
-Deform types, weights and SDEF's points of the file come back on every vertex that the file has; all
-other vertices keep what they have. `prepare` reads and may fail, `write` only writes.
+Restores deform types, weights and SDEF points of every vertex that matches the file; all other
+vertices are unchanged. `prepare` reads and may fail, `write` only writes.
 """
 
 import os
@@ -12,40 +12,36 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .. import (
-    blender_versions,
-    deform_data,
-    mesh_source,
-    mmd_tools,
-    model_file,
-    pose_source,
-    scene_model,
-    skinner,
-)
-from ..mesh_source import BDEF2, SDEF
-from ..mmd_tools import SDEF_KEYS
+from ..blender import blender_versions
+from ..blender.user_error import UserError
+from ..operators.editing import editing
+from ..pose import pose_source, skinner
 from ..preview import switch
-from ..user_error import UserError
+from ..scene import deform_data, mesh_source, mmd_tools, model_file, scene_model
+from ..scene.mesh_source import BDEF2, SDEF
+from ..scene.mmd_tools import SDEF_KEYS
 from . import vertex_match
+from .before import Before
 
 _SAME_WEIGHT = 1e-6
 
 
 class Restored(NamedTuple):
-    """What one mesh object gets."""
+    """The restored data of one mesh object."""
 
     obj: bpy.types.Object
-    matched: np.ndarray  # (V,) bool: the vertices that the file has
+    present: mesh_source.Weights  # those of the mesh so far
+    matched: np.ndarray  # (V,) bool: the vertices that match the file
     new_groups: list  # names of bones that have no vertex group yet
     changes: tuple  # vertices, vertex groups and weights that differ
     deform: np.ndarray  # (V,) uint8
-    groups: np.ndarray  # (V, 4) vertex group numbers, -1 is empty
+    groups: np.ndarray  # (V, 4) vertex group indices, -1 is empty
     weights: np.ndarray  # (V, 4) float32
     points: np.ndarray  # (V, 3, 3) float32 C, R0, R1 in mesh space; None without SDEF vertices
 
 
 def prepare(model: scene_model.SceneModel, rig: model_file.Rig) -> tuple[list[Restored], int]:
-    """A Restored for each mesh with vertices of the file, and how many vertices have no match."""
+    """A Restored for each mesh with matching vertices, and the number of vertices without a match."""
     for obj in model.meshes:
         skinner.check_editable(obj)
     if not len(rig.pmx.positions):
@@ -55,7 +51,7 @@ def prepare(model: scene_model.SceneModel, rig: model_file.Rig) -> tuple[list[Re
     total = sum(len(item.matched) for item in restored)
     if 2 * matched < total or not matched:
         raise UserError(
-            "'{file}' does not fit '{name}': {found} of {total} vertices found",
+            "'{file}' does not match '{name}': only {found} of {total} vertices found",
             file=os.path.basename(rig.path),
             name=model.name,
             found=matched,
@@ -67,24 +63,26 @@ def prepare(model: scene_model.SceneModel, rig: model_file.Rig) -> tuple[list[Re
 def write(
     model: scene_model.SceneModel, rig: model_file.Rig, restored: list[Restored]
 ) -> str | None:
-    """Returns a sentence on why the model is no longer live, or None."""
-    for item in restored:
-        _write_weights(item)
-        if item.points is not None:
-            _write_points(item)
-        deform_data.store(item.obj.data, item.deform, item.groups, item.weights)
-        item.obj.data.update_tag()
-        mmd_tools.refresh_sdef(item.obj)
+    """Write the data; returns why the model is no longer live, or None."""
+    with editing(restored, lambda item: Before(item.obj, item.present)) as edit:
+        for item, state in edit.checked:
+            edit.on_failure(state.bring_back, item.changes)
+            _write_weights(item)
+            if item.points is not None:
+                _write_points(item)
+            deform_data.store(item.obj.data, item.deform, item.groups, item.weights)
+            item.obj.data.update_tag()
+            mmd_tools.refresh_sdef(item.obj)
     model.armature.mmdskin.model_path = rig.path
     return switch.refresh(model.armature)
 
 
-def _prepare(obj, armature, rig):
+def _prepare(obj: bpy.types.Object, armature: bpy.types.Object, rig: model_file.Rig) -> Restored:
     source = mesh_source.read(obj, armature)
     to_mesh = pose_source.mesh_from_armature(armature, obj) @ rig.to_armature
     numbers = vertex_match.match(obj, source.weights, rig.pmx, to_mesh)
     group_of_bone, new_groups = _groups(obj, rig, numbers)
-    # As the mesh has it: what vertices keep that the file does not know.
+    # The mesh's own data, which vertices without a match keep.
     group_of_source = np.array([obj.vertex_groups[name].index for name in source.bones] + [-1])
     groups, weights = group_of_source[source.bone_indices], source.bone_weights.copy()
     deform = source.deform.copy()
@@ -95,12 +93,13 @@ def _prepare(obj, armature, rig):
     groups[matched] = np.where(bones < 0, -1, group_of_bone[bones])[matched]
     weights[matched] = rig.pmx.bone_weights[number]
     deform[matched] = rig.pmx.deform[number]
-    # Blender could not tell points that are all zero, which make no SDEF, from others.
+    # All-zero points could not be told apart from vertices without SDEF.
     empty = matched & (deform == SDEF)
     empty[empty] = ~rig.pmx.sdef[numbers[empty]].any(axis=(1, 2))
     deform[empty] = BDEF2
     return Restored(
         obj,
+        source.weights,
         matched,
         new_groups,
         _changes(obj, armature, source.weights, matched, groups, weights),
@@ -111,14 +110,14 @@ def _prepare(obj, armature, rig):
     )
 
 
-def _groups(obj, rig, numbers):
+def _groups(obj: bpy.types.Object, rig: model_file.Rig, numbers: np.ndarray) -> tuple:
     """Vertex group of each bone of the file (-1: the armature has no such bone), names to add."""
     used = np.unique(rig.pmx.bone_indices[numbers[numbers >= 0]])
     names = {number: name for name, number in rig.bones.items()}
     group_of_bone = np.full(max(len(rig.pmx.bones), 1), -1)
-    new_groups = []
+    new_groups: list[str] = []
     for bone in used[used >= 0].tolist():
-        group = obj.vertex_groups.get(names.get(bone, ""))
+        group: bpy.types.VertexGroup | None = obj.vertex_groups.get(names.get(bone, ""))
         if group is not None:
             group_of_bone[bone] = group.index
         elif bone in names:
@@ -127,8 +126,15 @@ def _groups(obj, rig, numbers):
     return group_of_bone, new_groups
 
 
-def _changes(obj, armature, present, matched, groups, weights):
-    """(vertices, groups, weights) by which the groups of bones must change, ordered for writing."""
+def _changes(
+    obj: bpy.types.Object,
+    armature: bpy.types.Object,
+    present: mesh_source.Weights,
+    matched: np.ndarray,
+    groups: np.ndarray,
+    weights: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(vertices, groups, weights) of the changes to vertex groups, sorted for writing."""
     width = max(int(groups.max(initial=0)), len(obj.vertex_groups)) + 1
     of_bone = np.zeros(width, bool)
     of_bone[[g.index for g in obj.vertex_groups if g.name in armature.data.bones]] = True
@@ -147,8 +153,16 @@ def _changes(obj, armature, present, matched, groups, weights):
     return vertex[order], group[order], goal[changed][order]
 
 
-def _points(obj, rig, to_mesh, matched, numbers, deform, groups):
-    """C, R0, R1 of each vertex for the keys; at the vertex itself where it has none."""
+def _points(
+    obj: bpy.types.Object,
+    rig: model_file.Rig,
+    to_mesh: np.ndarray,
+    matched: np.ndarray,
+    numbers: np.ndarray,
+    deform: np.ndarray,
+    groups: np.ndarray,
+) -> np.ndarray | None:
+    """C, R0, R1 of each vertex for the keys; the vertex position if it has none."""
     keys = obj.data.shape_keys
     blocks = [keys.key_blocks.get(name) for name in SDEF_KEYS] if keys else [None] * 3
     sdef = matched & (deform == SDEF)
@@ -167,7 +181,7 @@ def _points(obj, rig, to_mesh, matched, numbers, deform, groups):
     return points
 
 
-def _write_weights(item):
+def _write_weights(item: Restored) -> None:
     groups = item.obj.vertex_groups
     for name in item.new_groups:
         groups.new(name=name)
@@ -181,7 +195,7 @@ def _write_weights(item):
             groups[int(group[start])].remove(vertices)
 
 
-def _write_points(item):
+def _write_points(item: Restored) -> None:
     obj = item.obj
     shown = obj.active_shape_key_index
     if not obj.data.shape_keys:

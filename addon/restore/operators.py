@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operator that scripts and the panel call."""
+"""The operator Restore Deform Data."""
 
 import os
+from typing import Any
 
 import bpy
 from bpy.props import StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .. import model_file, registration, scene_model
-from ..translations import tr
-from ..user_error import UserError, cancelled
+from ..blender import input_files, registration
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError, cancelled
+from ..scene import model_file, scene_model
 from . import deform
 
 
-class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
-    """Read from the model's file what its importer has lost: QDEF, SDEF, exact weights"""
+class MMDSKIN_OT_restore_deform_data(bpy.types.Operator, ImportHelper):
+    """Read what the importer lost (QDEF, SDEF, exact weights) from the model file"""
 
-    bl_idname = "mmdskin.load_deform_data"
+    bl_idname = "mmdskin.restore_deform_data"
     bl_label = "Restore Deform Data"
     bl_options = {"REGISTER", "UNDO"}
 
@@ -24,23 +26,24 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
 
     @classmethod
-    def poll(cls, context):
+    def poll(cls, context: bpy.types.Context) -> bool:
         if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to object mode first"))
+            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
             return False
         return True
 
-    def invoke(self, context, event):
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         try:
-            model = scene_model.of_object(context.active_object, context.view_layer)
+            model = scene_model.model_of(context.active_object, context.view_layer)
             self.filepath = model_file.rig(model.armature).path
         except UserError:
-            pass  # the user knows better
+            pass  # the user will choose the file
         return super().invoke(context, event)
 
-    def execute(self, context):
+    def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
-            model = scene_model.of_object(context.active_object, context.view_layer)
+            model = scene_model.model_of(context.active_object, context.view_layer)
+            input_files.choose(self.filepath)
             rig = model_file.rig(model.armature, self.filepath)
             restored, missing = deform.prepare(model, rig)
             trouble = deform.write(model, rig, restored)
@@ -50,8 +53,9 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
         if missing:
             self.report(
                 {"WARNING"},
-                tr(
-                    "{count} vertices have no match in '{file}' and keep what they have",
+                tr_count(
+                    "1 vertex has no match in '{file}' and was left unchanged",
+                    "{count} vertices have no match in '{file}' and were left unchanged",
                     count=missing,
                     file=name,
                 ),
@@ -60,9 +64,15 @@ class MMDSKIN_OT_load_deform_data(bpy.types.Operator, ImportHelper):
             self.report({"WARNING"}, trouble)
         matched = sum(int(item.matched.sum()) for item in restored)
         self.report(
-            {"INFO"}, tr("Restored {count} vertices from '{file}'", count=matched, file=name)
+            {"INFO"},
+            tr_count(
+                "Restored 1 vertex from '{file}'",
+                "Restored {count} vertices from '{file}'",
+                matched,
+                file=name,
+            ),
         )
         return {"FINISHED"}
 
 
-register, unregister = registration.of(MMDSKIN_OT_load_deform_data)
+register, unregister = registration.functions(MMDSKIN_OT_restore_deform_data)

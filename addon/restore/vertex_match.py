@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which vertex of a model file each vertex of a mesh in the scene was.
+"""Match the vertices of a mesh in the scene to the vertices of a model file.
 
-By the number that importers keep in a vertex group, where the place agrees; else by place and UV,
-for meshes that were cut up, merged or brought in by other importers; else, where the numbers of
-most others hold, by the number alone: the vertex was moved.
+By the index that importers store in a vertex group, if the position agrees; else by position and UV,
+for meshes that were split, merged or created by other importers; else by the index alone, if most
+other indices are valid: then the vertex was moved.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
 
-from .. import blender_versions, mesh_source, mmd_tools
+from ..blender import blender_versions
+from ..scene import mesh_source, mmd_tools
 
-_SAME = 1e-5  # of the model's size: vertices this close are one
-_MOVED = 0.05  # of the model's size: as far as an edited vertex is looked for
+if TYPE_CHECKING:
+    import mmdskin
+
+_SAME = 1e-5  # relative to the model's size: vertices this close are the same
+_MOVED = 0.05  # relative to the model's size: search radius for an edited vertex
 
 
 def match(
-    obj: bpy.types.Object, weights: mesh_source.Weights, pmx: Any, to_mesh: np.ndarray
+    obj: bpy.types.Object, weights: mesh_source.Weights, pmx: "mmdskin.Model", to_mesh: np.ndarray
 ) -> np.ndarray:
-    """(V,) file vertex of each vertex of `obj`, -1 where there is none.
+    """(V,) file vertex of each vertex of `obj`, -1 for none.
 
-    `weights` are those of `mesh_source`; `to_mesh` (4, 4) leads from the file's space to the mesh's.
+    `weights` are those of `mesh_source`; `to_mesh` (4, 4) maps the file's space to the mesh's.
     """
     places = mesh_source.rest_positions(obj.data).astype(np.float64)
     targets = pmx.positions @ to_mesh[:3, :3].T + to_mesh[:3, 3]
@@ -48,10 +52,10 @@ def match(
     return found
 
 
-def _claimed(obj, weights, count):
-    """(V,) the numbers that the mesh keeps, -1 where it keeps none."""
+def _claimed(obj: bpy.types.Object, weights: mesh_source.Weights, count: int) -> np.ndarray:
+    """(V,) the vertex indices stored in the mesh, -1 for none."""
     numbers = np.full(len(obj.data.vertices), -1)
-    group = obj.vertex_groups.get(mmd_tools.VERTEX_ORDER)
+    group: bpy.types.VertexGroup | None = obj.vertex_groups.get(mmd_tools.VERTEX_ORDER)
     if group is not None:
         chosen = weights.group == group.index
         exact = weights.weight[chosen].astype(np.float64) * count
@@ -61,8 +65,8 @@ def _claimed(obj, weights, count):
     return numbers
 
 
-def _uvs(mesh):
-    """(V, 2) of any corner of each vertex."""
+def _uvs(mesh: bpy.types.ID) -> np.ndarray:
+    """(V, 2) UV of any corner of each vertex."""
     uvs = np.zeros((len(mesh.vertices), 2), np.float32)
     if mesh.uv_layers and len(mesh.loops):
         layer = mesh.uv_layers[0]
@@ -75,11 +79,13 @@ def _uvs(mesh):
     return uvs
 
 
-def _nearest(places, uvs, targets, target_uvs, reach):
-    """(n,) the target within reach whose UV is closest, -1 where there is none.
+def _nearest(
+    places: np.ndarray, uvs: np.ndarray, targets: np.ndarray, target_uvs: np.ndarray, reach: float
+) -> np.ndarray:
+    """(n,) the target within reach with the closest UV, -1 for none.
 
-    Both are sorted into cells of a grid; where a cell's border may part two that belong together,
-    a grid that is shifted by half a cell joins them.
+    Both are sorted into the cells of a grid. A second grid, shifted by half a cell, finds pairs that
+    a cell border of the first separates.
     """
     found = np.full(len(places), -1)
     cell = 8 * reach
@@ -105,8 +111,8 @@ def _nearest(places, uvs, targets, target_uvs, reach):
     return found
 
 
-def _cells(points, others, cell):
-    """The cell of each point as one number, alike for both."""
+def _cells(points: np.ndarray, others: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
+    """The cell of each point as one number, with the same numbering for both."""
     both = np.floor(np.concatenate([points, others]) / cell).astype(np.int64)
     both -= both.min(axis=0)
     height, depth = both.max(axis=0)[1:] + 1

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Compiles and links shaders, and makes the skinning programs from shaders/, which the build embeds
+   as shaders.h. */
 #include "gl/gl_program.h"
 
-#include "gl/gl_mesh.h"
+#include "core/base/error.h"
 
 #include "shaders.h"
 
@@ -9,71 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    COUNTS = 5,
-    TANGENTS = 5,
-    VARIANTS = MMD_SKIN_KIND_COUNT * COUNTS * TANGENTS * 16,
-    HEADER_SIZE = 2048
-};
-
-struct mmd_gl_programs {
-    mmd_gl_program of[VARIANTS];
-};
-
-static size_t variant_number(const mmd_gl_variant *v)
-{
-    size_t number =
-        ((size_t)v->kind * COUNTS + (size_t)v->influences) * TANGENTS + v->tangent_width;
-    return (((number * 2 + v->morphed) * 2 + v->slerp) * 2 + v->normals) * 2 + v->single;
-}
-
-/* The driver's log, without its last line break. */
+/* The driver's log, up to its first line break. */
 static bool fail_with_log(const char *what, const char *log, mmd_error *err)
 {
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s: %.*s", what, (int)strcspn(log, "\n"), log);
 }
 
-/* What the shader shares with C is written here and nowhere else. */
-static void write_header(const mmd_gl_variant *v, char text[HEADER_SIZE])
-{
-    const struct {
-        const char *name;
-        int value;
-    } integers[] = {{"LINEAR", MMD_SKIN_LINEAR},
-                    {"SDEF", MMD_SKIN_SDEF},
-                    {"QDEF", MMD_SKIN_QDEF},
-                    {"CENTER", MMD_SKIN_CENTER},
-                    {"BULGE_FREE", MMD_SKIN_BULGE_FREE},
-                    {"COMPENSATED", MMD_SKIN_COMPENSATED},
-                    {"KIND", (int)v->kind},
-                    {"INFLUENCES", (int)v->influences},
-                    {"MORPHED", v->morphed},
-                    {"SLERP", v->slerp},
-                    {"NORMALS", v->normals},
-                    {"TANGENTS", (int)v->tangent_width},
-                    {"FRAMES", v->single ? 1 : MMD_GL_FRAMES},
-                    {"BONE_TEXELS", MMD_GL_BONE_TEXELS},
-                    {"ROTATION_TEXEL", offsetof(mmd_skin_bone, rotation) / 16},
-                    {"DUAL_TEXEL", offsetof(mmd_skin_bone, dual) / 16}};
-    static const struct {
-        const char *name;
-        float value;
-    } floats[] = {{"LEAST_NORMAL", MMD_LEAST_NORMAL},
-                  {"LEAST_TANGENT", MMD_LEAST_TANGENT},
-                  {"LEAST_QUATERNION", MMD_LEAST_QUATERNION},
-                  {"MARK", MMD_GL_MARK},
-                  {"FLT_MIN", FLT_MIN},
-                  {"FLT_MAX", FLT_MAX}};
-    int used = snprintf(text, HEADER_SIZE, "#version 330 core\n");
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        used += snprintf(text + used, HEADER_SIZE - (size_t)used, "#define %s %d\n",
-                         integers[i].name, integers[i].value);
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) /* nine digits are exact */
-        used += snprintf(text + used, HEADER_SIZE - (size_t)used, "#define %s %#.9g\n",
-                         floats[i].name, (double)floats[i].value);
-}
-
-GLuint mmd_gl_compile(GLenum stage, const char *const *sources, GLsizei count, mmd_error *err)
+GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei count,
+                              mmd_error *err)
 {
     char log[512] = "no log";
     GLuint shader = glCreateShader(stage);
@@ -89,7 +34,7 @@ GLuint mmd_gl_compile(GLenum stage, const char *const *sources, GLsizei count, m
     return 0;
 }
 
-bool mmd_gl_link(GLuint program, mmd_error *err)
+bool mmd_gl_program_link(GLuint program, mmd_error *err)
 {
     char log[512] = "no log";
     glLinkProgram(program);
@@ -101,21 +46,82 @@ bool mmd_gl_link(GLuint program, mmd_error *err)
     return fail_with_log("program does not link", log, err);
 }
 
-static GLuint compile(const mmd_gl_variant *v, mmd_error *err)
+enum {
+    INFLUENCES = 5,
+    TANGENT_WIDTHS = 5,
+    VARIANTS = MMD_SKIN_KIND_COUNT * INFLUENCES * TANGENT_WIDTHS * 32,
+    HEADER_SIZE = 2048
+};
+
+struct mmd_gl_skin_programs {
+    mmd_gl_skin_program variants[VARIANTS];
+};
+
+static size_t variant_index(const mmd_gl_skin_variant *v)
+{
+    size_t index =
+        ((size_t)v->kind * INFLUENCES + (size_t)v->influences) * TANGENT_WIDTHS + v->tangent_width;
+    index = ((index * 2 + v->morphed) * 2 + v->slerp) * 2 + v->normals;
+    return (index * 2 + v->single_frame) * 2 + v->approximate;
+}
+
+/* Writes the constants that the shader and C have in common; the shader has no copy of them. */
+static void write_header(const mmd_gl_skin_variant *v, char text[HEADER_SIZE])
+{
+    const struct {
+        const char *name;
+        int value;
+    } integers[] = {{"LINEAR", MMD_SKIN_LINEAR},
+                    {"SDEF", MMD_SKIN_SDEF},
+                    {"QDEF", MMD_SKIN_QDEF},
+                    {"CENTER", MMD_SKIN_CENTER},
+                    {"BULGE_FREE", MMD_SKIN_BULGE_FREE},
+                    {"COMPENSATED", MMD_SKIN_COMPENSATED},
+                    {"KIND", (int)v->kind},
+                    {"INFLUENCES", (int)v->influences},
+                    {"MORPHED", v->morphed},
+                    {"SLERP", v->slerp},
+                    {"NORMALS", v->normals},
+                    {"APPROXIMATE", v->approximate},
+                    {"TANGENTS", (int)v->tangent_width},
+                    {"FRAMES", v->single_frame ? 1 : MMD_GL_INSTANCE_FRAMES},
+                    {"BONE_TEXELS", MMD_GL_BONE_TEXELS},
+                    {"ROTATION_TEXEL", offsetof(mmd_skin_bone, rotation) / 16},
+                    {"DUAL_TEXEL", offsetof(mmd_skin_bone, dual) / 16}};
+    static const struct {
+        const char *name;
+        float value;
+    } floats[] = {{"MIN_NORMAL", MMD_MIN_NORMAL},
+                  {"MIN_TANGENT", MMD_MIN_TANGENT},
+                  {"MIN_QUATERNION", MMD_MIN_QUATERNION},
+                  {"IMPRECISE", MMD_GL_IMPRECISE},
+                  {"FLT_MIN", FLT_MIN},
+                  {"FLT_MAX", FLT_MAX}};
+    int used = snprintf(text, HEADER_SIZE, "#version 330 core\n");
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        used += snprintf(text + used, HEADER_SIZE - (size_t)used, "#define %s %d\n",
+                         integers[i].name, integers[i].value);
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) /* nine digits are exact */
+        used += snprintf(text + used, HEADER_SIZE - (size_t)used, "#define %s %#.9g\n",
+                         floats[i].name, (double)floats[i].value);
+}
+
+static GLuint compile_skinning(const mmd_gl_skin_variant *v, mmd_error *err)
 {
     char header[HEADER_SIZE];
     write_header(v, header);
     const char *sources[] = {header, mmd_shader_skinning_glsl, mmd_shader_skin_vert};
-    return mmd_gl_compile(GL_VERTEX_SHADER, sources, 3, err);
+    return mmd_gl_program_compile(GL_VERTEX_SHADER, sources, 3, err);
 }
 
-static bool link_program(GLuint program, GLuint shader, const mmd_gl_variant *v, mmd_error *err)
+static bool link_skinning(GLuint program, GLuint shader, const mmd_gl_skin_variant *v,
+                          mmd_error *err)
 {
-#define INPUT(name, components, integer, member) #name,
-    static const char *const inputs[] = {MMD_GL_INPUTS(INPUT)};
-#undef INPUT
-    for (GLuint i = 0; i < sizeof inputs / sizeof *inputs; i++)
-        glBindAttribLocation(program, i, inputs[i]);
+#define ATTRIBUTE_NAME(name, components, integer, member) #name,
+    static const char *const attributes[] = {MMD_GL_SKIN_ATTRIBUTES(ATTRIBUTE_NAME)};
+#undef ATTRIBUTE_NAME
+    for (GLuint i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        glBindAttribLocation(program, i, attributes[i]);
     const char *outputs[3] = {"out_position"};
     GLsizei count = 1;
     if (v->normals)
@@ -124,48 +130,50 @@ static bool link_program(GLuint program, GLuint shader, const mmd_gl_variant *v,
         outputs[count++] = "out_tangent";
     glTransformFeedbackVaryings(program, count, outputs, GL_SEPARATE_ATTRIBS);
     glAttachShader(program, shader);
-    bool ok = mmd_gl_link(program, err);
+    bool ok = mmd_gl_program_link(program, err);
     glDetachShader(program, shader);
     return ok;
 }
 
-static void find_uniforms(mmd_gl_program *program)
+static void find_skin_uniforms(mmd_gl_skin_program *program)
 {
     glUseProgram(program->name);
-    glUniform1i(glGetUniformLocation(program->name, "bones"), MMD_GL_BONES);
-    glUniform1i(glGetUniformLocation(program->name, "morph_offsets"), MMD_GL_MORPH_OFFSETS);
-    glUniform1i(glGetUniformLocation(program->name, "morph_weights"), MMD_GL_MORPH_WEIGHTS);
+    glUniform1i(glGetUniformLocation(program->name, "bones"), MMD_GL_BONES_UNIT);
+    glUniform1i(glGetUniformLocation(program->name, "morph_offsets"), MMD_GL_MORPH_OFFSETS_UNIT);
+    glUniform1i(glGetUniformLocation(program->name, "morph_weights"), MMD_GL_MORPH_WEIGHTS_UNIT);
     program->last_frame = glGetUniformLocation(program->name, "last_frame");
     program->bone_stride = glGetUniformLocation(program->name, "bone_stride");
     program->morph_stride = glGetUniformLocation(program->name, "morph_stride");
-    program->most_offsets = glGetUniformLocation(program->name, "most_offsets");
+    program->max_offsets = glGetUniformLocation(program->name, "max_offsets");
     program->correction = glGetUniformLocation(program->name, "correction");
 }
 
-const mmd_gl_program *mmd_gl_program_of(mmd_gl_context *context, const mmd_gl_variant *variant,
-                                        mmd_error *err)
+const mmd_gl_skin_program *mmd_gl_skin_program_get(mmd_gl_context *context,
+                                                   const mmd_gl_skin_variant *variant,
+                                                   mmd_error *err)
 {
-    if (!context->programs)
-        context->programs = mmd_arena_alloc(&context->arena, 1, sizeof *context->programs);
-    if (!context->programs) {
+    if (!context->skin_programs)
+        context->skin_programs =
+            mmd_arena_alloc(&context->arena, 1, sizeof *context->skin_programs);
+    if (!context->skin_programs) {
         mmd_fail_memory(err);
         return NULL;
     }
-    mmd_gl_program *program = &context->programs->of[variant_number(variant)];
+    mmd_gl_skin_program *program = &context->skin_programs->variants[variant_index(variant)];
     if (program->name)
         return program;
 
-    GLuint shader = compile(variant, err);
+    GLuint shader = compile_skinning(variant, err);
     if (!shader)
         return NULL;
     GLuint name = glCreateProgram();
-    bool ok = link_program(name, shader, variant, err);
+    bool ok = link_skinning(name, shader, variant, err);
     glDeleteShader(shader);
     if (!ok) {
         glDeleteProgram(name);
         return NULL;
     }
     program->name = name;
-    find_uniforms(program);
+    find_skin_uniforms(program);
     return program;
 }

@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+/* Renders jobs: per frame a color pass, an edge pass and a resolve pass for the image, and a pass
+   for the G-buffer. */
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
-#include "gl/gl_canvas.h"
+#include "gl/gl_renderer.h"
+#include "gl/gl_thread.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* What is so much nearer than the farthest vertex is cut off. */
-static const double NEAREST = 1e-5;
+/* Distance of the near plane, relative to the farthest vertex. */
+static const double NEAR_PLANE = 1e-5;
 
-/* Of an edge of size 1: one pixel of a picture so high. */
-static const double EDGE_PICTURE = 512;
-
-/* A job under way. */
-typedef struct render_work {
-    const struct mmd_gl_painters *painters;
-    mmd_gl_canvas canvas;
-    float *seen; /* (V,4) positions of the frame that is being drawn, and what follows from them */
-    mmd_view view;
-    double nearest;
-    float depth_scale;
-    bool visible;
-} render_work;
-
-/* From sRGB; colours that morphs have brought out of their range are brought back. */
+/* From sRGB. Morphs can make components exceed 0 to 1; they are clamped. */
 static void linear_color(const float *srgb, float out[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -33,96 +23,137 @@ static void linear_color(const float *srgb, float out[3])
     }
 }
 
-static float alpha(float given)
+static void set_depth_range(mmd_gl_renderer *r, double farthest)
 {
-    return fminf(fmaxf(given, 0), 1);
-}
-
-static void upload_frame(render_work *work, size_t frame)
-{
-    const mmd_render_job *job = work->canvas.job;
-    size_t v = job->vertex_count, f = job->position_frames > 1 ? frame : 0;
-    mmd_render_view(job, frame, &work->view);
-    double ahead[2];
-    mmd_view_positions(&work->view, job->positions + 3 * f * v, v, work->seen, ahead);
-    mmd_gl_canvas_fill(&work->canvas, POSITION, work->seen);
-    if (job->normals && (frame == 0 || job->position_frames > 1))
-        mmd_gl_canvas_fill(&work->canvas, NORMAL, job->normals + 3 * f * v);
-    if (job->uvs && (frame == 0 || job->uv_frames > 1))
-        mmd_gl_canvas_fill(&work->canvas, UV, job->uvs + (job->uv_frames > 1 ? 2 * frame * v : 0));
     int exponent;
-    work->visible = ahead[1] > 0;
-    work->nearest = ahead[1] * NEAREST;
-    frexp(work->visible ? ahead[1] : 1, &exponent);
-    work->depth_scale = (float)ldexp(1, -exponent - 1);
+    r->visible = farthest > 0;
+    r->near_plane = farthest * NEAR_PLANE;
+    frexp(r->visible ? farthest : 1, &exponent);
+    r->depth_scale = (float)ldexp(1, -exponent - 1);
 }
 
-static void set_view(const render_work *work, const mmd_gl_painter *with, const mmd_gl_target *to)
+/* Vertices from memory, which this frame's job has. */
+static bool upload_vertices(mmd_gl_renderer *r, const mmd_render_job *job, bool changed,
+                            mmd_error *err)
 {
-    const mmd_render_job *job = work->canvas.job;
-    float rows[9], to_light[3];
-    double square = 0; /* of the largest float too */
-    for (int i = 0; i < 9; i++)
-        rows[i] = (float)work->view.rows[i / 3][i % 3];
-    for (int i = 0; i < 3; i++)
-        square += (double)job->light[i] * (double)job->light[i];
-    for (int i = 0; i < 3; i++)
-        to_light[i] = (float)(-(double)job->light[i] / sqrt(square));
-    glUseProgram(with->name);
-    glUniformMatrix3fv(with->view, 1, GL_TRUE, rows);
-    glUniform2f(with->reach, (float)work->view.reach[0], (float)work->view.reach[1]);
-    glUniform1f(with->nearest, (float)work->nearest);
-    glUniform1f(with->depth_scale, work->depth_scale);
-    glUniform2f(with->pixel, 2 / (float)to->width, 2 / (float)to->height);
-    glUniform1i(with->has_normals, job->normals != NULL);
-    glUniform3fv(with->to_light, 1, to_light);
-    glBindFramebuffer(GL_FRAMEBUFFER, to->framebuffer);
-    gl1.Viewport(0, 0, to->width, to->height);
+    double depth_range[2];
+    mmd_render_view_init(job, 0, &r->view);
+    mmd_render_view_transform(&r->view, job->positions, job->vertex_count, r->view_positions,
+                              depth_range);
+    set_depth_range(r, depth_range[1]);
+    return mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_POSITION, r->view_positions,
+                                          err) &&
+           (!job->has_normals || !changed ||
+            mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_NORMAL, job->normals, err));
 }
 
-static void draw_triangles(size_t first, size_t count)
+/* Vertices that the device skins, and takes to view space in a second pass. */
+static bool draw_vertices(mmd_gl_renderer *r, const mmd_render_job *job, mmd_error *err)
 {
-    gl1.DrawElements(GL_TRIANGLES, (GLsizei)(3 * count), GL_UNSIGNED_INT,
-                     (const void *)(uintptr_t)(3 * first * sizeof(int32_t)));
+    const mmd_gl_render_program *program = &r->programs->passes[MMD_GL_PASS_VIEW];
+    const GLuint *buffers = r->resources.buffers;
+    size_t vertices = job->vertex_count;
+    double farthest;
+    mmd_render_view_init(job, 0, &r->view);
+    const double *camera = r->view.position;
+    for (int i = MMD_GL_RENDER_POSITION; r->frame == 0 && i <= MMD_GL_RENDER_NORMAL; i++) {
+        size_t width = i == MMD_GL_RENDER_POSITION ? 4 : 3;
+        glBindBuffer(GL_ARRAY_BUFFER, buffers[i]);
+        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(vertices * width * sizeof(float)), NULL,
+                     GL_STREAM_COPY);
+    }
+    mmd_gl1.Enable(GL_RASTERIZER_DISCARD);
+    bool skinned = mmd_gl_render_skin_draw(
+        r->skin, r->frame, job->has_normals ? buffers[MMD_GL_RENDER_NORMAL] : 0, err);
+    if (skinned) {
+        mmd_gl_renderer_use(r, program);
+        glUniform3f(program->camera, (float)camera[0], (float)camera[1], (float)camera[2]);
+        glBindVertexArray(r->skin->vertex_array);
+        glBindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, buffers[MMD_GL_RENDER_POSITION]);
+        glBeginTransformFeedback(GL_POINTS);
+        mmd_gl1.DrawArrays(GL_POINTS, 0, (GLsizei)vertices);
+        glEndTransformFeedback();
+    }
+    mmd_gl1.Disable(GL_RASTERIZER_DISCARD);
+    mmd_gl_render_resources_bind(&r->resources);
+    if (!skinned || !mmd_gl_render_skin_depth(r->skin, r->frame, &r->view, &farthest, err))
+        return false;
+    set_depth_range(r, farthest);
+    return true;
 }
 
-static void draw_surfaces(const render_work *work, const mmd_gl_painter *with)
+/* The vertices of this frame from wherever they come. */
+static bool make_vertices(mmd_gl_renderer *r, mmd_error *err)
 {
-    const mmd_render_job *job = work->canvas.job;
-    gl1.CullFace(GL_BACK);
+    const mmd_render_job *job = r->resources.job;
+    mmd_render_job frame = mmd_render_slice(job, r->frame, 1);
+    if (!r->skin)
+        return upload_vertices(r, &frame, r->frame == 0 || job->position_frames > 1, err);
+    if (r->skin->on_device)
+        return draw_vertices(r, &frame, err);
+    frame.positions = r->skin->positions;
+    frame.normals = r->skin->normals;
+    frame.position_frames = 1;
+    return mmd_gl_render_skin_frame(r->skin, r->frame, err) &&
+           mmd_render_check_vertices(&frame, err) && upload_vertices(r, &frame, true, err);
+}
+
+static bool upload_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
+{
+    const mmd_render_job *job = r->resources.job;
+    const mmd_render_effects *effects = &job->effects;
+    mmd_render_job slice = mmd_render_slice(job, frame, 1);
+    r->frame = frame;
+    if (!make_vertices(r, err))
+        return false;
+    if (job->uvs && (frame == 0 || job->uv_frames > 1) &&
+        !mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_UV, slice.uvs, err))
+        return false;
+    return !effects->additional_uvs || (frame > 0 && effects->additional_uv_frames == 1) ||
+           mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_ADDITIONAL_UV,
+                                          slice.effects.additional_uvs, err);
+}
+
+static void draw_surfaces(const mmd_gl_renderer *r, const mmd_gl_render_program *program)
+{
+    const mmd_render_job *job = r->resources.job;
+    mmd_gl1.CullFace(GL_BACK);
     size_t first = 0;
     for (size_t i = 0; i < job->material_count; i++) {
         const mmd_render_material *material = &job->materials[i];
         float diffuse[3], ambient[3];
         linear_color(material->diffuse, diffuse);
         linear_color(material->ambient, ambient);
-        material->both_sides ? gl1.Disable(GL_CULL_FACE) : gl1.Enable(GL_CULL_FACE);
-        gl1.BindTexture(GL_TEXTURE_2D, material->texture < 0
-                                           ? work->canvas.plain_image
-                                           : work->canvas.images[material->texture]);
-        glUniform4f(with->diffuse, diffuse[0], diffuse[1], diffuse[2], alpha(material->diffuse[3]));
-        glUniform3fv(with->ambient, 1, ambient);
-        glUniform1i(with->first_triangle, (GLint)first);
-        draw_triangles(first, material->triangle_count);
+        material->flags &MMD_MATERIAL_DOUBLE_SIDED ? mmd_gl1.Disable(GL_CULL_FACE)
+                                                   : mmd_gl1.Enable(GL_CULL_FACE);
+        mmd_gl1.BindTexture(GL_TEXTURE_2D, material->texture < 0
+                                               ? r->resources.white_texture
+                                               : r->resources.textures[material->texture]);
+        glUniform4f(program->diffuse, diffuse[0], diffuse[1], diffuse[2],
+                    mmd_gl_clamp01(material->diffuse[3]));
+        glUniform3fv(program->ambient, 1, ambient);
+        glUniform1i(program->first_triangle, (GLint)first);
+        mmd_gl_renderer_draw(first, material->triangle_count);
         first += material->triangle_count;
     }
 }
 
-static void draw_edges(const render_work *work, const mmd_gl_painter *with)
+static void draw_edges(const mmd_gl_renderer *r, const mmd_gl_render_program *program)
 {
-    const mmd_render_job *job = work->canvas.job;
-    double unit = 2 * work->view.reach[1] / EDGE_PICTURE;
-    gl1.CullFace(GL_FRONT);
-    gl1.Enable(GL_CULL_FACE);
+    const mmd_render_job *job = r->resources.job;
+    double unit = mmd_gl_renderer_edge_unit(r);
+    mmd_gl1.CullFace(GL_FRONT);
+    mmd_gl1.Enable(GL_CULL_FACE);
     size_t first = 0;
     for (size_t i = 0; i < job->material_count; i++) {
         const mmd_render_material *material = &job->materials[i];
-        if (material->has_edge) {
+        if (material->flags & MMD_MATERIAL_EDGE) {
             float color[3];
             linear_color(material->edge_color, color);
-            glUniform4f(with->color, color[0], color[1], color[2], alpha(material->edge_color[3]));
-            glUniform1f(with->edge_size, (float)(unit * (double)material->edge_size));
-            draw_triangles(first, material->triangle_count);
+            glUniform4f(program->edge_color, color[0], color[1], color[2],
+                        mmd_gl_clamp01(material->edge_color[3]));
+            glUniform1f(program->edge_size, (float)(unit * (double)material->edge_size));
+            mmd_gl_renderer_draw(first, material->triangle_count);
         }
         first += material->triangle_count;
     }
@@ -134,109 +165,159 @@ static void clear_depth(void)
     glClearBufferfv(GL_DEPTH, 0, &farthest);
 }
 
-static void draw_image(const render_work *work)
+static void draw_lambert(const mmd_gl_renderer *r)
 {
-    static const GLfloat nothing[4] = {0};
-    const mmd_render_job *job = work->canvas.job;
-    const mmd_gl_painter *painters = work->painters->of;
-    set_view(work, &painters[COLOR], &work->canvas.drawn);
-    glClearBufferfv(GL_COLOR, 0, nothing);
-    clear_depth();
-    gl1.Enable(GL_DEPTH_TEST);
-    gl1.Enable(GL_BLEND);
-    if (work->visible)
-        draw_surfaces(work, &painters[COLOR]);
-    if (work->visible && job->edges) {
-        set_view(work, &painters[EDGE], &work->canvas.drawn);
-        draw_edges(work, &painters[EDGE]);
+    const mmd_gl_render_program *passes = r->programs->passes;
+    mmd_gl_renderer_begin(r, &passes[MMD_GL_PASS_COLOR], &r->resources.samples);
+    mmd_gl1.Enable(GL_DEPTH_TEST);
+    mmd_gl1.Enable(GL_BLEND);
+    draw_surfaces(r, &passes[MMD_GL_PASS_COLOR]);
+    if (r->resources.job->edges) {
+        mmd_gl_renderer_begin(r, &passes[MMD_GL_PASS_EDGE], &r->resources.samples);
+        draw_edges(r, &passes[MMD_GL_PASS_EDGE]);
     }
-    gl1.Disable(GL_BLEND);
-    gl1.Disable(GL_DEPTH_TEST);
-    gl1.Disable(GL_CULL_FACE);
+}
 
+/* Averages the samples, in linear colors unless the look has none. */
+static void resolve(const mmd_gl_renderer *r)
+{
+    const mmd_render_job *job = r->resources.job;
+    bool linear = job->look != MMD_LOOK_MMD;
+    const mmd_gl_render_program *program =
+        &r->programs->passes[linear ? MMD_GL_PASS_RESOLVE : MMD_GL_PASS_RESOLVE_SRGB];
     float background[3];
-    linear_color(job->background, background);
-    set_view(work, &painters[RESOLVE], &work->canvas.picture);
-    gl1.BindTexture(GL_TEXTURE_2D, work->canvas.drawn_texture);
-    glUniform1i(painters[RESOLVE].samples, (GLint)job->samples);
-    glUniform4f(painters[RESOLVE].background, background[0], background[1], background[2],
+    memcpy(background, job->background, sizeof background);
+    if (linear)
+        linear_color(job->background, background);
+    mmd_gl_renderer_begin(r, program, &r->resources.image);
+    mmd_gl1.BindTexture(GL_TEXTURE_2D, r->resources.color_texture);
+    glUniform1i(program->samples, (GLint)job->samples);
+    glUniform4f(program->background, background[0], background[1], background[2],
                 job->background[3]);
-    gl1.DrawArrays(GL_TRIANGLES, 0, 3);
+    mmd_gl1.DrawArrays(GL_TRIANGLES, 0, 3);
 }
 
-static void draw_data(const render_work *work)
+static bool draw_image(const mmd_gl_renderer *r, mmd_error *err)
 {
-    static const GLint no_triangle[4] = {-1, -1, -1, -1};
-    static const GLfloat no_normal[4] = {0}, no_depth[4] = {INFINITY, 0, 0, 0};
-    const mmd_render_job *job = work->canvas.job;
-    set_view(work, &work->painters->of[DATA], &work->canvas.data);
-    if (job->triangles_seen)
-        glClearBufferiv(GL_COLOR, TRIANGLE, no_triangle);
-    if (job->depths)
-        glClearBufferfv(GL_COLOR, DEPTH, no_depth);
-    if (job->normals_seen)
-        glClearBufferfv(GL_COLOR, NORMAL_SEEN, no_normal);
+    static const GLfloat transparent[4] = {0};
+    bool ok = true;
+    glBindFramebuffer(GL_FRAMEBUFFER, r->resources.samples.name);
+    glClearBufferfv(GL_COLOR, 0, transparent);
     clear_depth();
-    gl1.Enable(GL_DEPTH_TEST);
-    if (work->visible)
-        draw_surfaces(work, &work->painters->of[DATA]);
-    gl1.Disable(GL_DEPTH_TEST);
-    gl1.Disable(GL_CULL_FACE);
-}
-
-static void read(const mmd_gl_target *from, int attachment, GLenum format, GLenum type, void *to)
-{
-    glBindFramebuffer(GL_FRAMEBUFFER, from->framebuffer);
-    gl1.ReadBuffer(GL_COLOR_ATTACHMENT0 + (GLenum)attachment);
-    gl1.ReadPixels(0, 0, from->width, from->height, format, type, to);
-}
-
-static bool draw_frame(render_work *work, size_t frame, mmd_error *err)
-{
-    mmd_render_job out = mmd_render_slice(work->canvas.job, frame, 1);
-    upload_frame(work, frame);
-    if (out.image) {
-        draw_image(work);
-        read(&work->canvas.picture, 0, GL_RGBA, GL_UNSIGNED_BYTE, out.image);
-    }
-    if (mmd_gl_canvas_has_data(work->canvas.job))
-        draw_data(work);
-    if (out.triangles_seen)
-        read(&work->canvas.data, TRIANGLE, GL_RED_INTEGER, GL_INT, out.triangles_seen);
-    if (out.depths)
-        read(&work->canvas.data, DEPTH, GL_RED, GL_FLOAT, out.depths);
-    if (out.normals_seen)
-        read(&work->canvas.data, NORMAL_SEEN, GL_RGB, GL_FLOAT, out.normals_seen);
-    return mmd_gl_check("drawing", err);
-}
-
-/* Skinning draws into a framebuffer and with switches that are set once for the context. */
-static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
-{
-    const mmd_render_job *job = arg;
-    render_work work = {.painters = mmd_gl_painters_of(context, err), .canvas = {.job = job}};
-    if (!work.painters)
-        return false;
-    GLint framebuffer = 0;
-    gl1.GetIntegerv(GL_FRAMEBUFFER_BINDING, &framebuffer);
-    gl1.Disable(GL_RASTERIZER_DISCARD);
-    gl1.DepthFunc(GL_LEQUAL);
-    gl1.BlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
-    work.seen = malloc(job->vertex_count * 4 * sizeof *work.seen + 1);
-    bool ok = work.seen ? mmd_gl_canvas_make(&work.canvas, err) : mmd_fail_memory(err);
-    for (size_t f = 0; ok && f < job->frame_count; f++)
-        ok = draw_frame(&work, f, err);
-    mmd_gl_canvas_free(&work.canvas);
-    free(work.seen);
-    glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)framebuffer);
-    gl1.Viewport(0, 0, 1, 1);
-    gl1.Enable(GL_RASTERIZER_DISCARD);
+    if (r->visible && r->resources.job->look == MMD_LOOK_MMD)
+        ok = mmd_gl_look_draw(r, err);
+    else if (r->visible)
+        draw_lambert(r);
+    mmd_gl1.Disable(GL_BLEND);
+    mmd_gl1.Disable(GL_DEPTH_TEST);
+    mmd_gl1.Disable(GL_CULL_FACE);
+    resolve(r);
     return ok;
 }
 
-bool mmd_gl_render(const mmd_render_job *job, mmd_error *err)
+static void draw_gbuffer(const mmd_gl_renderer *r)
 {
-    return mmd_gl_run(render, (void *)(uintptr_t)job, err);
+    static const GLint no_triangle[4] = {-1, -1, -1, -1};
+    static const GLfloat no_normal[4] = {0}, no_depth[4] = {INFINITY, 0, 0, 0};
+    const mmd_render_job *job = r->resources.job;
+    mmd_gl_renderer_begin(r, &r->programs->passes[MMD_GL_PASS_GBUFFER], &r->resources.gbuffer);
+    if (job->triangle_buffer)
+        glClearBufferiv(GL_COLOR, MMD_GL_GBUFFER_TRIANGLE, no_triangle);
+    if (job->depth_buffer)
+        glClearBufferfv(GL_COLOR, MMD_GL_GBUFFER_DEPTH, no_depth);
+    if (job->normal_buffer)
+        glClearBufferfv(GL_COLOR, MMD_GL_GBUFFER_NORMAL, no_normal);
+    clear_depth();
+    mmd_gl1.Enable(GL_DEPTH_TEST);
+    if (r->visible)
+        draw_surfaces(r, &r->programs->passes[MMD_GL_PASS_GBUFFER]);
+    mmd_gl1.Disable(GL_DEPTH_TEST);
+    mmd_gl1.Disable(GL_CULL_FACE);
+}
+
+static void read_pixels(const mmd_gl_framebuffer *from, int attachment, GLenum format, GLenum type,
+                        void *to)
+{
+    glBindFramebuffer(GL_FRAMEBUFFER, from->name);
+    mmd_gl1.ReadBuffer(GL_COLOR_ATTACHMENT0 + (GLenum)attachment);
+    mmd_gl1.ReadPixels(0, 0, from->width, from->height, format, type, to);
+}
+
+static bool draw_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
+{
+    mmd_render_job out = mmd_render_slice(r->resources.job, frame, 1);
+    if (!upload_frame(r, frame, err))
+        return false;
+    if (out.image) {
+        if (!draw_image(r, err))
+            return false;
+        read_pixels(&r->resources.image, 0, GL_RGBA, GL_UNSIGNED_BYTE, out.image);
+    }
+    if (mmd_gl_render_resources_has_gbuffer(r->resources.job))
+        draw_gbuffer(r);
+    if (out.triangle_buffer)
+        read_pixels(&r->resources.gbuffer, MMD_GL_GBUFFER_TRIANGLE, GL_RED_INTEGER, GL_INT,
+                    out.triangle_buffer);
+    if (out.depth_buffer)
+        read_pixels(&r->resources.gbuffer, MMD_GL_GBUFFER_DEPTH, GL_RED, GL_FLOAT,
+                    out.depth_buffer);
+    if (out.normal_buffer)
+        read_pixels(&r->resources.gbuffer, MMD_GL_GBUFFER_NORMAL, GL_RGB, GL_FLOAT,
+                    out.normal_buffer);
+    return mmd_gl_check("drawing", err);
+}
+
+typedef struct render_request {
+    const mmd_render_job *job;
+    const mmd_skin_job *skin;
+    bool on_device;
+} render_request;
+
+static bool init_renderer(mmd_gl_renderer *r, const render_request *request, mmd_error *err)
+{
+    r->view_positions = malloc(request->job->vertex_count * 4 * sizeof *r->view_positions + 1);
+    if (!r->view_positions)
+        return mmd_fail_memory(err);
+    if (r->skin &&
+        !mmd_gl_render_skin_init(r->skin, request->skin, request->on_device, r->context, err))
+        return false;
+    r->resources.order = r->skin ? r->skin->order : NULL;
+    return mmd_gl_render_resources_init(&r->resources, err);
+}
+
+/* Restores the framebuffer and the state that skinning sets only once for the context. */
+static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
+{
+    const render_request *request = arg;
+    const mmd_render_job *job = request->job;
+    mmd_gl_render_skin skin = {0};
+    mmd_gl_renderer r = {.context = context,
+                         .programs = mmd_gl_render_programs_get(context, err),
+                         .resources = {.job = job},
+                         .skin = request->skin && job->vertex_count ? &skin : NULL};
+    if (!r.programs)
+        return false;
+    GLint framebuffer = 0;
+    mmd_gl1.GetIntegerv(GL_FRAMEBUFFER_BINDING, &framebuffer);
+    bool ok = init_renderer(&r, request, err);
+    mmd_gl1.Disable(GL_RASTERIZER_DISCARD);
+    mmd_gl1.DepthFunc(GL_LEQUAL);
+    mmd_gl1.BlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
+    for (size_t f = 0; ok && f < job->frame_count; f++)
+        ok = draw_frame(&r, f, err);
+    mmd_gl_render_resources_free(&r.resources);
+    mmd_gl_render_skin_free(&skin);
+    free(r.view_positions);
+    glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)framebuffer);
+    mmd_gl1.Viewport(0, 0, 1, 1);
+    mmd_gl1.Enable(GL_RASTERIZER_DISCARD);
+    return ok;
+}
+
+bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
+                   mmd_error *err)
+{
+    return mmd_gl_thread_run(render, &(render_request){job, skin, on_device}, err);
 }
 
 typedef struct size_request {
@@ -249,21 +330,21 @@ static bool check_size(mmd_gl_context *context, void *arg, mmd_error *err)
     const size_request *size = arg;
     static const GLenum names[] = {GL_MAX_TEXTURE_SIZE, GL_MAX_RENDERBUFFER_SIZE};
     GLint viewport[2] = {0}, limit = 0;
-    gl1.GetIntegerv(GL_MAX_VIEWPORT_DIMS, viewport);
-    GLint most = viewport[0] < viewport[1] ? viewport[0] : viewport[1];
+    mmd_gl1.GetIntegerv(GL_MAX_VIEWPORT_DIMS, viewport);
+    GLint max = viewport[0] < viewport[1] ? viewport[0] : viewport[1];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        gl1.GetIntegerv(names[i], &limit);
-        most = limit < most ? limit : most;
+        mmd_gl1.GetIntegerv(names[i], &limit);
+        max = limit < max ? limit : max;
     }
-    size_t room = (size_t)most / size->samples;
-    if (size->width <= room && size->height <= room)
+    size_t max_size = (size_t)max / size->samples;
+    if (size->width <= max_size && size->height <= max_size)
         return true;
     return mmd_fail(err, MMD_E_ARGUMENT,
-                    "size: %zu x %zu, the device draws %zu x %zu at most (samples: %zu)",
-                    size->width, size->height, room, room, size->samples);
+                    "size: %zu x %zu, the device supports %zu x %zu (samples: %zu)", size->width,
+                    size->height, max_size, max_size, size->samples);
 }
 
 bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *err)
 {
-    return mmd_gl_run(check_size, &(size_request){width, height, samples}, err);
+    return mmd_gl_thread_run(check_size, &(size_request){width, height, samples}, err);
 }

@@ -3,14 +3,19 @@
 #define MMD_GL_RENDER_H
 
 #include "core/render/render.h"
+#include "core/skin/skin.h"
 
-/* Whether OpenGL can draw so large a picture here; MMD_E_ARGUMENT says its limit. Starts the OpenGL
-   thread. */
+/* Whether OpenGL supports an image of this size. Fails with MMD_E_ARGUMENT, which names the limit.
+   Starts the OpenGL thread. */
 bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *err);
 
-/* Draws a checked job that fits, on the OpenGL thread (gl_thread.h), and waits for it; from any
-   thread. What a frame shows depends on nothing but its inputs. Outputs are undefined when it
-   fails. */
-bool mmd_gl_render(const mmd_render_job *job, mmd_error *err);
+/* Renders a checked job that fits, on the OpenGL thread (gl_thread.h), and waits for it; from any
+   thread. A frame depends on its own inputs only. The outputs are undefined if it fails.
+
+   `skin`: a checked job of the same frames, if the render job has no positions, else NULL. It is
+   skinned on the device if `on_device`, for which the render job needs cameras and may not have
+   self-shadows. */
+bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
+                   mmd_error *err);
 
 #endif

@@ -1,213 +1,128 @@
 /* SPDX-License-Identifier: MIT */
+/* Skins by transform feedback, in passes that are read back while the next one is computed. */
 #include "gl/gl_skin.h"
 
 #include "core/skin/skin_scalar.h"
-#include "gl/gl_mesh.h"
 #include "gl/gl_program.h"
+#include "gl/gl_skin_pass.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    OUTPUTS = 3,
-    RING = 2,               /* passes in flight: one is computed while the other is read back */
-    PASS_BYTES = 8 << 20,   /* of output, unless a single frame is larger */
-    BUFFER_BYTES = 1 << 30, /* the largest output buffer asked of any driver */
+    RING_SIZE = 2,              /* passes in flight: one is computed while the other is read back */
+    PASS_BYTES = 8 << 20,       /* of output, unless a single frame is larger */
+    MAX_BUFFER_BYTES = 1 << 30, /* the largest output buffer that any driver is asked for */
 };
 
-static const GLuint64 WAIT_NANOSECONDS = 1000000000; /* at a time, as drivers bound it */
+static const GLuint64 WAIT_NANOSECONDS = 1000000000; /* per wait; drivers limit it */
 
-/* A buffer that is read in shaders, with its texture. */
-typedef struct data_table {
-    GLuint buffer, texture;
-} data_table;
-
-/* Where the device puts the results of a pass. */
+/* The transform feedback buffers of a pass. */
 typedef struct output_buffers {
-    GLuint buffers[OUTPUTS];
-    size_t sizes[OUTPUTS];
-    GLsync written; /* when the pass that was submitted last is done; NULL: none is under way */
+    GLuint buffers[MMD_GL_SKIN_OUTPUTS];
+    size_t sizes[MMD_GL_SKIN_OUTPUTS];
+    GLsync fence; /* signaled when the submitted pass is done; NULL: none is in flight */
 } output_buffers;
 
-/* What jobs share in one context. */
-struct mmd_gl_buffers {
-    data_table bones, weights;
-    output_buffers ring[RING];
+/* What the jobs in one context share. */
+struct mmd_gl_skin_ring {
+    output_buffers slots[RING_SIZE];
 };
 
 typedef struct output {
     float *memory; /* the caller's */
-    size_t width;  /* floats of a vertex */
+    size_t width;  /* floats per vertex */
 } output;
 
-/* A job under way. A pass is as many frames as fit the device's limits. */
-typedef struct pass_work {
-    const mmd_skin_job *job;
-    mmd_gl_context *context;
-    const mmd_gl_mesh *mesh;
-    output outputs[OUTPUTS];
+/* Runs a job in passes of as many frames as the device's limits allow. */
+typedef struct pass_runner {
+    mmd_gl_skin_pass pass;
+    output outputs[MMD_GL_SKIN_OUTPUTS];
     GLuint output_count;
     size_t pass_frames;
-    size_t instance_frames;
-    mmd_skin_bone *bones; /* of a pass */
-    float *weights;
-    bool morphs_act;
-    size_t done; /* frames that lie in the outputs */
-} pass_work;
+    size_t done; /* frames whose outputs are complete */
+} pass_runner;
 
-static data_table make_table(GLenum format)
+static bool make_ring(mmd_gl_context *context, mmd_error *err)
 {
-    data_table made;
-    glGenBuffers(1, &made.buffer);
-    glBindBuffer(GL_TEXTURE_BUFFER, made.buffer);
-    glBufferData(GL_TEXTURE_BUFFER, 16, NULL, GL_STREAM_DRAW);
-    gl1.GenTextures(1, &made.texture);
-    gl1.BindTexture(GL_TEXTURE_BUFFER, made.texture);
-    glTexBuffer(GL_TEXTURE_BUFFER, format, made.buffer);
-    return made;
-}
-
-static void fill_table(const data_table *table, const void *data, size_t bytes)
-{
-    glBindBuffer(GL_TEXTURE_BUFFER, table->buffer);
-    if (bytes)
-        glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)bytes, data, GL_STREAM_DRAW);
-}
-
-static bool prepare_context(mmd_gl_context *context, mmd_error *err)
-{
-    if (context->buffers)
+    if (context->skin_ring)
         return true;
-    struct mmd_gl_buffers *made = mmd_arena_alloc(&context->arena, 1, sizeof *made);
+    struct mmd_gl_skin_ring *made = mmd_arena_alloc(&context->arena, 1, sizeof *made);
     if (!made)
         return mmd_fail_memory(err);
-    made->bones = make_table(GL_RGBA32F);
-    made->weights = make_table(GL_R32F);
-    for (size_t i = 0; i < RING; i++)
-        glGenBuffers(OUTPUTS, made->ring[i].buffers);
-    gl1.Enable(GL_RASTERIZER_DISCARD);
-    context->buffers = made;
+    for (size_t i = 0; i < RING_SIZE; i++)
+        glGenBuffers(MMD_GL_SKIN_OUTPUTS, made->slots[i].buffers);
+    context->skin_ring = made;
     return true;
 }
 
-static void bind_inputs(const struct mmd_gl_buffers *buffers, const mmd_gl_mesh *mesh)
+static void list_outputs(pass_runner *r)
 {
-    const GLuint textures[] = {[MMD_GL_BONES] = buffers->bones.texture,
-                               [MMD_GL_MORPH_OFFSETS] = mesh->morph_texture,
-                               [MMD_GL_MORPH_WEIGHTS] = buffers->weights.texture};
-    for (GLenum unit = 0; unit < sizeof textures / sizeof *textures; unit++) {
-        glActiveTexture(GL_TEXTURE0 + unit);
-        gl1.BindTexture(GL_TEXTURE_BUFFER, textures[unit]);
-    }
-    glBindVertexArray(mesh->vertex_array);
-}
-
-static void list_outputs(pass_work *work)
-{
-    const mmd_skin_job *job = work->job;
-    work->outputs[work->output_count++] = (output){job->positions, 3};
+    const mmd_skin_job *job = r->pass.job;
+    r->outputs[r->output_count++] = (output){job->positions, 3};
     if (job->normals)
-        work->outputs[work->output_count++] = (output){job->normals, 3};
+        r->outputs[r->output_count++] = (output){job->normals, 3};
     if (job->tangents)
-        work->outputs[work->output_count++] = (output){job->tangents, job->mesh->tangent_width};
+        r->outputs[r->output_count++] = (output){job->tangents, job->mesh->tangent_width};
 }
 
-static size_t at_most(size_t frames, size_t room, size_t of_frame)
+/* At most as many frames as fit. */
+static size_t limit_frames(size_t frames, size_t capacity, size_t frame_size)
 {
-    return of_frame == 0 || room / of_frame >= frames ? frames : room / of_frame;
+    return frame_size == 0 || capacity / frame_size >= frames ? frames : capacity / frame_size;
 }
 
-/* Frames that as many take on the device, where each vertex has those of an instance together. */
-static size_t whole_instances(const pass_work *work, size_t frames)
-{
-    size_t step = work->instance_frames;
-    return (frames + step - 1) / step * step;
-}
-
-/* Devices need not capture more than four numbers in an output; many do not. */
-static size_t most_instance_frames(const pass_work *work)
+/* OpenGL guarantees four components per captured output, and many devices have no more. */
+static size_t max_instance_frames(const pass_runner *r)
 {
     GLint components = 0;
-    gl1.GetIntegerv(GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS, &components);
-    for (GLuint i = 0; i < work->output_count; i++)
-        if (components < (GLint)(MMD_GL_FRAMES * work->outputs[i].width))
+    mmd_gl1.GetIntegerv(GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS, &components);
+    for (GLuint i = 0; i < r->output_count; i++)
+        if (components < (GLint)(MMD_GL_INSTANCE_FRAMES * r->outputs[i].width))
             return 1;
-    return MMD_GL_FRAMES;
+    return MMD_GL_INSTANCE_FRAMES;
 }
 
-static bool plan_passes(pass_work *work, mmd_error *err)
+static bool plan_passes(pass_runner *r, mmd_error *err)
 {
-    const mmd_skin_job *job = work->job;
-    size_t texels = job->mesh->bone_count * MMD_GL_BONE_TEXELS, numbers = job->mesh->morph_count;
+    const mmd_skin_job *job = r->pass.job;
+    size_t texels = job->mesh->bone_count * MMD_GL_BONE_TEXELS, morphs = job->mesh->morph_count;
     GLint limit = 0;
-    gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
-    if (texels > (size_t)limit || numbers > (size_t)limit)
+    mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
+    if (texels > (size_t)limit || morphs > (size_t)limit)
         return mmd_fail(err, MMD_E_BACKEND,
-                        "OpenGL: %zu bones and %zu morphs, the device takes %d texels in a buffer",
-                        job->mesh->bone_count, numbers, (int)limit);
+                        "OpenGL: %zu bones and %zu morphs, the device supports %d texels",
+                        job->mesh->bone_count, morphs, (int)limit);
     size_t vertices = job->mesh->vertex_count, floats = 0;
-    for (GLuint i = 0; i < work->output_count; i++)
-        floats += work->outputs[i].width;
-    if (vertices > BUFFER_BYTES / 16)
+    for (GLuint i = 0; i < r->output_count; i++)
+        floats += r->outputs[i].width;
+    if (vertices > MAX_BUFFER_BYTES / 16)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %zu vertices, limit %d", vertices,
-                        BUFFER_BYTES / 16);
+                        MAX_BUFFER_BYTES / 16);
 
-    size_t frames = at_most(job->frame_count, PASS_BYTES, vertices * floats * sizeof(float));
+    size_t frames = limit_frames(job->frame_count, PASS_BYTES, vertices * floats * sizeof(float));
     if (job->matrix_frames > 1)
-        frames = at_most(frames, (size_t)limit, texels);
-    if (job->slider_frames > 1)
-        frames = at_most(frames, (size_t)limit, numbers);
-    size_t step = frames < MMD_GL_FRAMES ? 1 : most_instance_frames(work);
+        frames = limit_frames(frames, (size_t)limit, texels);
+    if (job->morph_weight_frames > 1)
+        frames = limit_frames(frames, (size_t)limit, morphs);
+    size_t step = frames < MMD_GL_INSTANCE_FRAMES ? 1 : max_instance_frames(r);
     frames = frames ? frames / step * step : 1;
     size_t passes = (job->frame_count + frames - 1) / frames;
-    work->instance_frames = step;
-    /* all about as large */
-    work->pass_frames = whole_instances(work, (job->frame_count + passes - 1) / passes);
-    work->bones = calloc(work->pass_frames * job->mesh->bone_count + 1, sizeof *work->bones);
-    work->weights = calloc(work->pass_frames * numbers + 1, sizeof *work->weights);
-    return (work->bones && work->weights) || mmd_fail_memory(err);
+    r->pass.instance_frames = step;
+    /* Passes of about equal size. */
+    r->pass_frames =
+        mmd_gl_skin_pass_stored_frames(&r->pass, (job->frame_count + passes - 1) / passes);
+    r->pass.bones = calloc(r->pass_frames * job->mesh->bone_count + 1, sizeof *r->pass.bones);
+    r->pass.weights = calloc(r->pass_frames * morphs + 1, sizeof *r->pass.weights);
+    return (r->pass.bones && r->pass.weights) || mmd_fail_memory(err);
 }
 
-/* Bones and weights of frames [first, first + frames); what serves all frames goes up once. */
-static void upload_pass(pass_work *work, size_t first, size_t frames)
+static bool reserve_outputs(const pass_runner *r, output_buffers *slot, mmd_error *err)
 {
-    const mmd_skin_job *job = work->job;
-    size_t bones = job->mesh->bone_count, morphs = job->mesh->morph_count;
-    if (first == 0 || job->matrix_frames > 1) {
-        size_t own = job->matrix_frames > 1 ? frames : 1;
-        for (size_t f = 0; f < own; f++)
-            mmd_skin_bones(job, first + f, work->bones + f * bones);
-        fill_table(&work->context->buffers->bones, work->bones, own * bones * sizeof *work->bones);
-    }
-    if (first == 0 || job->slider_frames > 1) {
-        size_t own = job->slider_frames > 1 ? frames : 1;
-        work->morphs_act = false;
-        for (size_t f = 0; f < own; f++)
-            work->morphs_act |= mmd_skin_weights(job, first + f, work->weights + f * morphs);
-        fill_table(&work->context->buffers->weights, work->weights,
-                   own * morphs * sizeof *work->weights);
-    }
-}
-
-static mmd_gl_variant variant_for(const pass_work *work, const mmd_gl_batch *batch)
-{
-    const mmd_skin_job *job = work->job;
-    mmd_skin_kind kind = mmd_skin_kind_of(job->method, batch->kind, batch->count);
-    return (mmd_gl_variant){.kind = kind,
-                            .influences = batch->count,
-                            .morphed = batch->morphed && work->morphs_act,
-                            .slerp = kind == MMD_SKIN_SDEF && job->sdef_blend == MMD_SDEF_SLERP,
-                            .normals = job->normals != NULL,
-                            .tangent_width = job->tangents ? job->mesh->tangent_width : 0,
-                            .single = work->instance_frames == 1};
-}
-
-static bool reserve_outputs(const pass_work *work, output_buffers *slot, mmd_error *err)
-{
-    for (GLuint i = 0; i < work->output_count; i++) {
-        size_t vertices = work->pass_frames * work->job->mesh->vertex_count;
-        size_t bytes = vertices * work->outputs[i].width * sizeof(float);
+    for (GLuint i = 0; i < r->output_count; i++) {
+        size_t vertices = r->pass_frames * r->pass.job->mesh->vertex_count;
+        size_t bytes = vertices * r->outputs[i].width * sizeof(float);
         if (bytes <= slot->sizes[i])
             continue;
         slot->sizes[i] = 0;
@@ -220,114 +135,84 @@ static bool reserve_outputs(const pass_work *work, output_buffers *slot, mmd_err
     return true;
 }
 
-/* Results of a pass lie batch after batch, inside a batch instance after instance. */
-static void draw_batch(const pass_work *work, const mmd_gl_batch *batch,
-                       const mmd_gl_program *program, output_buffers *slot, size_t frames)
-{
-    const mmd_skin_job *job = work->job;
-    size_t room = whole_instances(work, frames);
-    glUseProgram(program->name);
-    glUniform1i(program->last_frame, (GLint)frames - 1);
-    glUniform1i(program->bone_stride,
-                job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
-    glUniform1i(program->most_offsets, (GLint)work->mesh->most_offsets);
-    glUniform1i(program->morph_stride, job->slider_frames > 1 ? (GLint)job->mesh->morph_count : 0);
-    glUniform1f(program->correction, job->correction);
-    for (GLuint i = 0; i < work->output_count; i++) {
-        size_t bytes = room * work->outputs[i].width * sizeof(float);
-        glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, slot->buffers[i],
-                          (GLintptr)(batch->first * bytes),
-                          (GLsizeiptr)(batch->vertex_count * bytes));
-    }
-    glBeginTransformFeedback(GL_POINTS);
-    glDrawArraysInstanced(GL_POINTS, (GLint)batch->first, (GLsizei)batch->vertex_count,
-                          (GLsizei)(room / work->instance_frames));
-    glEndTransformFeedback();
-}
-
-static bool submit_pass(pass_work *work, output_buffers *slot, size_t first, size_t frames,
+static bool submit_pass(pass_runner *r, output_buffers *slot, size_t first, size_t frames,
                         mmd_error *err)
 {
-    if (!reserve_outputs(work, slot, err))
+    if (!reserve_outputs(r, slot, err))
         return false;
-    upload_pass(work, first, frames);
-    for (size_t b = 0; b < work->mesh->batch_count; b++) {
-        const mmd_gl_batch *batch = &work->mesh->batches[b];
-        mmd_gl_variant variant = variant_for(work, batch);
-        const mmd_gl_program *program = mmd_gl_program_of(work->context, &variant, err);
-        if (!program)
-            return false;
-        draw_batch(work, batch, program, slot, frames);
-    }
-    slot->written = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
-    gl1.Flush();
+    mmd_gl_skin_pass_upload(&r->pass, first, frames);
+    if (!mmd_gl_skin_pass_draw(&r->pass, frames, slot->buffers, err))
+        return false;
+    slot->fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+    mmd_gl1.Flush();
     return mmd_gl_check("transform feedback", err);
 }
 
-static void forget_fence(output_buffers *slot)
+static void delete_fence(output_buffers *slot)
 {
-    glDeleteSync(slot->written);
-    slot->written = NULL;
+    glDeleteSync(slot->fence);
+    slot->fence = NULL;
 }
 
-/* Until this pass is done, whatever was submitted after it: to map a buffer would do, but some
-   drivers then wait for all. */
+/* Mapping the buffers would wait, too, but with some drivers for all passes that were submitted. */
 static bool wait_for_pass(output_buffers *slot, mmd_error *err)
 {
     GLenum state;
     do
-        state = glClientWaitSync(slot->written, 0, WAIT_NANOSECONDS);
+        state = glClientWaitSync(slot->fence, 0, WAIT_NANOSECONDS);
     while (state == GL_TIMEOUT_EXPIRED);
-    forget_fence(slot);
+    delete_fence(slot);
     if (state != GL_WAIT_FAILED)
         return true;
     mmd_gl_check("fence", NULL);
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: a pass cannot be waited for");
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: waiting for a pass failed");
 }
 
-static void put_in_order(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, size_t width,
-                         const float *from, float *frame)
+static void copy_frame(const mmd_gl_draw_range *range, const mmd_gl_vertex_range *ranges,
+                       size_t width, const float *from, float *frame)
 {
-    for (size_t r = batch->first_run; r < batch->first_run + batch->run_count; r++) {
-        size_t floats = runs[r].length * width;
-        memcpy(frame + runs[r].target * width, from, floats * sizeof(float));
+    for (size_t i = range->first_range; i < range->first_range + range->range_count; i++) {
+        size_t floats = ranges[i].length * width;
+        memcpy(frame + ranges[i].target * width, from, floats * sizeof(float));
         from += floats;
     }
 }
 
-/* Of an instance of several frames the first `frames`, which lie `stride` floats apart in `first`.
- */
-static inline void take_apart(const mmd_gl_batch *batch, const mmd_gl_stretch *runs, size_t width,
-                              const float *from, float *first, size_t frames, size_t stride)
+/* Copies the first `frames` of an instance of several frames, which are `stride` floats apart. */
+static inline void copy_interleaved_frames(const mmd_gl_draw_range *range,
+                                           const mmd_gl_vertex_range *ranges, size_t width,
+                                           const float *from, float *first, size_t frames,
+                                           size_t stride)
 {
-    for (size_t r = batch->first_run; r < batch->first_run + batch->run_count; r++) {
-        float *to = first + runs[r].target * width;
-        for (size_t v = 0; v < runs[r].length; v++, to += width, from += MMD_GL_FRAMES * width)
+    for (size_t i = range->first_range; i < range->first_range + range->range_count; i++) {
+        float *to = first + ranges[i].target * width;
+        for (size_t v = 0; v < ranges[i].length;
+             v++, to += width, from += MMD_GL_INSTANCE_FRAMES * width)
             for (size_t f = 0; f < frames; f++)
                 memcpy(to + f * stride, from + f * width, width * sizeof(float));
     }
 }
 
-static void read_instance(const pass_work *work, const mmd_gl_batch *batch, size_t width,
+static void read_instance(const pass_runner *r, const mmd_gl_draw_range *range, size_t width,
                           const float *from, float *first, size_t frames)
 {
-    const mmd_gl_stretch *runs = work->mesh->runs;
-    size_t stride = work->job->mesh->vertex_count * width;
-    if (work->instance_frames == 1)
-        put_in_order(batch, runs, width, from, first);
-    else if (width == 3) /* a number that the compiler knows */
-        take_apart(batch, runs, 3, from, first, frames, stride);
+    const mmd_gl_vertex_range *ranges = r->pass.mesh->ranges;
+    size_t stride = r->pass.job->mesh->vertex_count * width;
+    if (r->pass.instance_frames == 1)
+        copy_frame(range, ranges, width, from, first);
+    else if (width == 3) /* a constant for the compiler */
+        copy_interleaved_frames(range, ranges, 3, from, first, frames, stride);
     else
-        take_apart(batch, runs, 4, from, first, frames, stride);
+        copy_interleaved_frames(range, ranges, 4, from, first, frames, stride);
 }
 
-static bool is_marked(const mmd_skin_job *job, size_t vertex)
+static bool is_imprecise(const mmd_skin_job *job, size_t vertex)
 {
-    return job->normals ? job->normals[3 * vertex] == MMD_GL_MARK
-                        : job->tangents[job->mesh->tangent_width * vertex] == MMD_GL_MARK;
+    return job->normals ? job->normals[3 * vertex] == MMD_GL_IMPRECISE
+                        : job->tangents[job->mesh->tangent_width * vertex] == MMD_GL_IMPRECISE;
 }
 
-static bool redo_marked(const mmd_skin_job *job, size_t first, size_t frames, mmd_error *err)
+static bool correct_imprecise(const mmd_skin_job *job, size_t first, size_t frames, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
     size_t n = mesh->vertex_count;
@@ -335,16 +220,16 @@ static bool redo_marked(const mmd_skin_job *job, size_t first, size_t frames, mm
     for (size_t f = first; f < first + frames; f++) {
         bool prepared = false;
         for (size_t v = 0; v < n; v++) {
-            if (!is_marked(job, f * n + v))
+            if (!is_imprecise(job, f * n + v))
                 continue;
             if (!bones)
                 bones = malloc(mesh->bone_count * sizeof *bones + 1);
             if (!bones)
                 return mmd_fail_memory(err);
             if (!prepared)
-                mmd_skin_bones(job, f, bones);
+                mmd_skin_input_bones(job, f, bones);
             prepared = true;
-            const mmd_skin_frame frame = {
+            const mmd_skin_input input = {
                 .mesh = mesh,
                 .method = job->method,
                 .sdef_blend = job->sdef_blend,
@@ -352,19 +237,20 @@ static bool redo_marked(const mmd_skin_job *job, size_t first, size_t frames, mm
                 .bones = bones,
                 .normals = job->normals ? job->normals + 3 * f * n : NULL,
                 .tangents = job->tangents ? job->tangents + mesh->tangent_width * f * n : NULL};
-            mmd_skin_scalar_directions(&frame, v);
+            mmd_skin_scalar_directions(&input, v);
         }
     }
     free(bones);
     return true;
 }
 
-static bool map_outputs(const pass_work *work, const output_buffers *slot, size_t frames,
-                        const float *mapped[OUTPUTS], mmd_error *err)
+static bool map_outputs(const pass_runner *r, const output_buffers *slot, size_t frames,
+                        const float *mapped[MMD_GL_SKIN_OUTPUTS], mmd_error *err)
 {
-    for (GLuint i = 0; i < work->output_count; i++) {
-        size_t vertices = whole_instances(work, frames) * work->job->mesh->vertex_count;
-        size_t floats = vertices * work->outputs[i].width;
+    for (GLuint i = 0; i < r->output_count; i++) {
+        size_t vertices =
+            mmd_gl_skin_pass_stored_frames(&r->pass, frames) * r->pass.job->mesh->vertex_count;
+        size_t floats = vertices * r->outputs[i].width;
         glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
         mapped[i] = glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0,
                                      (GLsizeiptr)(floats * sizeof(float)), GL_MAP_READ_BIT);
@@ -375,56 +261,56 @@ static bool map_outputs(const pass_work *work, const output_buffers *slot, size_
             glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
             glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
         }
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results cannot be mapped");
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the results cannot be mapped");
     }
     return true;
 }
 
-/* All outputs are at hand before the first is written. */
-static bool read_pass(const pass_work *work, output_buffers *slot, size_t first, size_t frames,
+/* Maps all outputs before it writes to the caller's memory. */
+static bool read_pass(const pass_runner *r, output_buffers *slot, size_t first, size_t frames,
                       mmd_error *err)
 {
-    const float *mapped[OUTPUTS];
-    size_t vertices = work->job->mesh->vertex_count, step = work->instance_frames;
-    size_t room = whole_instances(work, frames);
-    if (!wait_for_pass(slot, err) || !map_outputs(work, slot, frames, mapped, err))
+    const float *mapped[MMD_GL_SKIN_OUTPUTS];
+    size_t vertices = r->pass.job->mesh->vertex_count, step = r->pass.instance_frames;
+    size_t stored_frames = mmd_gl_skin_pass_stored_frames(&r->pass, frames);
+    if (!wait_for_pass(slot, err) || !map_outputs(r, slot, frames, mapped, err))
         return false;
-    bool kept = true;
-    for (GLuint i = 0; i < work->output_count; i++) {
-        const output *out = &work->outputs[i];
-        for (size_t b = 0; b < work->mesh->batch_count; b++) {
-            const mmd_gl_batch *batch = &work->mesh->batches[b];
-            const float *from = mapped[i] + room * batch->first * out->width;
+    bool intact = true;
+    for (GLuint i = 0; i < r->output_count; i++) {
+        const output *out = &r->outputs[i];
+        for (size_t b = 0; b < r->pass.mesh->draw_range_count; b++) {
+            const mmd_gl_draw_range *range = &r->pass.mesh->draw_ranges[b];
+            const float *from = mapped[i] + stored_frames * range->first * out->width;
             for (size_t f = 0; f < frames; f += step)
-                read_instance(work, batch, out->width, from + f * batch->vertex_count * out->width,
+                read_instance(r, range, out->width, from + f * range->vertex_count * out->width,
                               out->memory + (first + f) * vertices * out->width,
                               frames - f < step ? frames - f : step);
         }
         glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
-        kept &= glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
+        intact &= glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
     }
-    if (!kept)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: results were lost while they were read");
-    return (!work->job->normals && !work->job->tangents) ||
-           redo_marked(work->job, first, frames, err);
+    if (!intact)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the results were lost while they were read");
+    return (!r->pass.job->normals && !r->pass.job->tangents) ||
+           correct_imprecise(r->pass.job, first, frames, err);
 }
 
-static bool run_passes(pass_work *work, mmd_error *err)
+static bool run_passes(pass_runner *r, mmd_error *err)
 {
-    size_t count = work->job->frame_count, step = work->pass_frames;
+    size_t count = r->pass.job->frame_count, step = r->pass_frames;
     size_t passes = (count + step - 1) / step;
-    output_buffers *ring = work->context->buffers->ring;
+    output_buffers *ring = r->pass.context->skin_ring->slots;
     for (size_t pass = 0; pass <= passes; pass++) {
         size_t first = pass * step, frames = count - first < step ? count - first : step;
-        if (pass < passes && !submit_pass(work, &ring[pass % RING], first, frames, err))
+        if (pass < passes && !submit_pass(r, &ring[pass % RING_SIZE], first, frames, err))
             return false;
         if (pass == 0)
             continue;
         first -= step;
         frames = count - first < step ? count - first : step;
-        if (!read_pass(work, &ring[(pass - 1) % RING], first, frames, err))
+        if (!read_pass(r, &ring[(pass - 1) % RING_SIZE], first, frames, err))
             return false;
-        work->done = first + frames;
+        r->done = first + frames;
     }
     return true;
 }
@@ -440,27 +326,23 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     const mmd_skin_job *job = request->job;
     if (job->mesh->vertex_count == 0 || job->frame_count == 0)
         return true;
-    pass_work work = {.job = job, .context = context};
-    if (!prepare_context(context, err))
+    pass_runner r = {.pass = {.job = job, .context = context}};
+    if (!make_ring(context, err) || !mmd_gl_skin_pass_begin(&r.pass, err))
         return false;
-    work.mesh = mmd_gl_mesh_of(context, job->mesh, err);
-    if (!work.mesh)
-        return false;
-    bind_inputs(context->buffers, work.mesh);
-    list_outputs(&work);
-    bool ok = plan_passes(&work, err) && run_passes(&work, err);
-    for (size_t i = 0; i < RING; i++)
-        forget_fence(&context->buffers->ring[i]);
-    request->done = work.done;
-    free(work.bones);
-    free(work.weights);
+    list_outputs(&r);
+    bool ok = plan_passes(&r, err) && run_passes(&r, err);
+    for (size_t i = 0; i < RING_SIZE; i++)
+        delete_fence(&context->skin_ring->slots[i]);
+    request->done = r.done;
+    free(r.pass.bones);
+    free(r.pass.weights);
     return ok;
 }
 
 bool mmd_gl_skin(const mmd_skin_job *job, size_t *done, mmd_error *err)
 {
     skin_request request = {.job = job};
-    bool ok = mmd_gl_run(skin, &request, err);
+    bool ok = mmd_gl_thread_run(skin, &request, err);
     *done = request.done;
     return ok;
 }
@@ -471,11 +353,12 @@ typedef struct info_request {
     bool *software;
 } info_request;
 
-/* A driver that opens a context may still refuse the shaders, so one of them is tried. */
+/* Compiles a shader, too, as drivers that open a context may still refuse it. */
 static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
 {
-    static const mmd_gl_variant plain = {.kind = MMD_SKIN_LINEAR, .influences = 2, .normals = true};
-    if (!mmd_gl_program_of(context, &plain, err))
+    static const mmd_gl_skin_variant plain = {
+        .kind = MMD_SKIN_LINEAR, .influences = 2, .normals = true};
+    if (!mmd_gl_skin_program_get(context, &plain, err))
         return false;
     info_request *info = arg;
     snprintf(info->device, info->size, "%s", context->device);
@@ -483,7 +366,7 @@ static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
     return true;
 }
 
-bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err)
+bool mmd_gl_skin_info(char *device, size_t size, bool *software, mmd_error *err)
 {
-    return mmd_gl_run(read_info, &(info_request){device, size, software}, err);
+    return mmd_gl_thread_run(read_info, &(info_request){device, size, software}, err);
 }

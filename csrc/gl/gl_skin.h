@@ -4,14 +4,14 @@
 
 #include "core/skin/skin.h"
 
-/* Whether OpenGL can skin here: its device ("renderer (vendor), version") and whether that is a
-   program on the CPU. False: it cannot, and why. Starts the OpenGL thread. */
-bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err);
+/* Whether OpenGL can skin on this machine: false with the reason in `err`, or its device ("renderer
+   (vendor), version") and whether that renders in software. Starts the OpenGL thread. */
+bool mmd_gl_skin_info(char *device, size_t size, bool *software, mmd_error *err);
 
-/* Runs a checked job by transform feedback on the OpenGL thread (gl_thread.h) and waits for it:
-   same inputs, same outputs as mmd_skin_cpu, from any thread. The mesh stays on the device, in its
-   device slot, until mmd_mesh_free or mmd_gl_shutdown. `done`: how many frames are, which is fewer
-   than all only when it fails; of the others the outputs are undefined. */
+/* Runs a checked job by transform feedback on the OpenGL thread (gl_thread.h) and waits for it.
+   Takes the same inputs and outputs as mmd_skin_cpu, from any thread. The mesh stays on the device,
+   in its device slot, until mmd_mesh_free or mmd_gl_thread_shutdown. `done`: the number of complete
+   frames, all unless it fails; the outputs of the others are undefined. */
 bool mmd_gl_skin(const mmd_skin_job *job, size_t *done, mmd_error *err);
 
 #endif

@@ -1,57 +1,59 @@
 /* SPDX-License-Identifier: MIT */
+/* The OpenGL thread: runs one job at a time, frees discarded objects, and survives forks, failed
+   starts and the end of the interpreter. */
 #define _POSIX_C_SOURCE 200809L
 #include "gl/gl_thread.h"
 
 #include "core/base/threads.h"
-#include "gl/gl_job.h"
+#include "gl/gl_context.h"
 
 typedef struct request {
-    mmd_gl_job *function;
+    mmd_gl_thread_job *function;
     void *arg;
     mmd_error *err;
     bool done, ok;
 } request;
 
 static struct {
-    mmd_lock lock;
-    mmd_condition work; /* to the thread: a job, a discarded object, a stop */
-    mmd_condition done; /* to everybody else: a job is done, the thread has stopped */
+    mmd_mutex lock;
+    mmd_condition work; /* for the thread: there is a job, a discarded object or a stop */
+    mmd_condition done; /* for the callers: a job is done, or the thread has stopped */
     mmd_thread thread;
     bool started; /* there is a thread to join */
-    bool open;    /* it has a context, or will have one when it did not fail */
+    bool open;    /* it has a context, or is opening one */
     bool stop;
     bool ended;        /* no thread may be started any more */
-    bool forked;       /* off a process that had started the thread */
+    bool forked;       /* from a process that had started the thread */
     mmd_error failure; /* of the last start */
     request *job;
     mmd_gl_object *discarded;
     unsigned generation;
-} gl = {.lock = MMD_LOCK_NEW, .work = MMD_CONDITION_NEW, .done = MMD_CONDITION_NEW};
+} gl = {.lock = MMD_MUTEX_INIT, .work = MMD_CONDITION_INIT, .done = MMD_CONDITION_INIT};
 
 #ifndef _WIN32 /* which has no fork */
 static void before_fork(void)
 {
-    mmd_lock_take(&gl.lock);
+    mmd_mutex_lock(&gl.lock);
 }
 
 static void after_fork_in_parent(void)
 {
-    mmd_lock_leave(&gl.lock);
+    mmd_mutex_unlock(&gl.lock);
 }
 
-/* The thread has not come along. Nor have the driver's, whose locks may now be held for ever. */
+/* The child has neither our thread nor the driver's, whose locks may stay locked forever. */
 static void after_fork_in_child(void)
 {
-    gl.lock = (mmd_lock)MMD_LOCK_NEW;
-    gl.work = gl.done = (mmd_condition)MMD_CONDITION_NEW;
+    gl.lock = (mmd_mutex)MMD_MUTEX_INIT;
+    gl.work = gl.done = (mmd_condition)MMD_CONDITION_INIT;
     gl.started = gl.open = gl.stop = false;
     gl.forked = gl.generation > 0;
     gl.job = NULL;
     gl.discarded = NULL;
 }
 
-/* At load, so that no fork can overtake the first use. */
-__attribute__((constructor)) static void watch_forks(void)
+/* When the module is loaded, so that no fork comes before it. */
+__attribute__((constructor)) static void register_fork_handlers(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -62,7 +64,7 @@ static void finish_locked(request *job, bool ok)
     job->ok = ok;
     job->done = true;
     gl.job = NULL;
-    mmd_condition_wake_all(&gl.done);
+    mmd_condition_broadcast(&gl.done);
 }
 
 static void free_discarded_locked(mmd_gl_context *context)
@@ -70,9 +72,9 @@ static void free_discarded_locked(mmd_gl_context *context)
     while (gl.discarded) {
         mmd_gl_object *object = gl.discarded;
         gl.discarded = object->next;
-        mmd_lock_leave(&gl.lock);
+        mmd_mutex_unlock(&gl.lock);
         object->free(object, object->generation == context->generation ? context : NULL);
-        mmd_lock_take(&gl.lock);
+        mmd_mutex_lock(&gl.lock);
     }
 }
 
@@ -82,10 +84,10 @@ static void serve_locked(mmd_gl_context *context)
         free_discarded_locked(context);
         request *job = gl.job;
         if (job) {
-            mmd_lock_leave(&gl.lock);
+            mmd_mutex_unlock(&gl.lock);
             bool ok = job->function(context, job->arg, job->err);
             ok = mmd_gl_check("after the job", ok ? job->err : NULL) && ok;
-            mmd_lock_take(&gl.lock);
+            mmd_mutex_lock(&gl.lock);
             finish_locked(job, ok);
         } else if (!gl.stop) {
             mmd_condition_wait(&gl.work, &gl.lock);
@@ -99,9 +101,9 @@ static mmd_thread_result MMD_THREAD_CALL thread_main(void *unused)
     (void)unused;
     mmd_error failure = {0};
     mmd_gl_context context = {.generation = gl.generation};
-    bool opened = mmd_gl_open(&context, &failure);
+    bool opened = mmd_gl_context_open(&context, &failure);
 
-    mmd_lock_take(&gl.lock);
+    mmd_mutex_lock(&gl.lock);
     if (opened) {
         serve_locked(&context);
     } else {
@@ -114,9 +116,9 @@ static mmd_thread_result MMD_THREAD_CALL thread_main(void *unused)
             finish_locked(gl.job, false);
         }
     }
-    mmd_lock_leave(&gl.lock);
+    mmd_mutex_unlock(&gl.lock);
     if (opened)
-        mmd_gl_close(&context);
+        mmd_gl_context_close(&context);
     return 0;
 }
 
@@ -143,36 +145,36 @@ static bool usable_locked(mmd_error *err)
     }
     if (gl.forked)
         return mmd_fail(err, MMD_E_BACKEND,
-                        "OpenGL was in use when this process was forked, which no driver survives");
+                        "OpenGL: this process was forked from one that had used it");
     return gl.open || start_locked(err);
 }
 
-bool mmd_gl_run(mmd_gl_job *function, void *arg, mmd_error *err)
+bool mmd_gl_thread_run(mmd_gl_thread_job *function, void *arg, mmd_error *err)
 {
     request job = {.function = function, .arg = arg, .err = err};
-    mmd_lock_take(&gl.lock);
+    mmd_mutex_lock(&gl.lock);
     while (gl.job || gl.stop)
         mmd_condition_wait(&gl.done, &gl.lock);
     if (usable_locked(err)) {
         gl.job = &job;
-        mmd_condition_wake(&gl.work);
+        mmd_condition_signal(&gl.work);
         while (!job.done)
             mmd_condition_wait(&gl.done, &gl.lock);
     }
-    mmd_lock_leave(&gl.lock);
+    mmd_mutex_unlock(&gl.lock);
     return job.ok;
 }
 
-void mmd_gl_discard(mmd_gl_object *object)
+void mmd_gl_object_discard(mmd_gl_object *object)
 {
-    mmd_lock_take(&gl.lock);
+    mmd_mutex_lock(&gl.lock);
     bool open = gl.open;
     if (open) {
         object->next = gl.discarded;
         gl.discarded = object;
-        mmd_condition_wake(&gl.work);
+        mmd_condition_signal(&gl.work);
     }
-    mmd_lock_leave(&gl.lock);
+    mmd_mutex_unlock(&gl.lock);
     if (!open)
         object->free(object, NULL);
 }
@@ -183,34 +185,34 @@ static void shut_down_locked(void)
         mmd_condition_wait(&gl.done, &gl.lock);
     if (gl.started) {
         gl.stop = true;
-        mmd_condition_wake(&gl.work);
-        mmd_lock_leave(&gl.lock);
+        mmd_condition_signal(&gl.work);
+        mmd_mutex_unlock(&gl.lock);
         mmd_thread_join(gl.thread);
-        mmd_lock_take(&gl.lock);
+        mmd_mutex_lock(&gl.lock);
         gl.started = gl.stop = false;
-        mmd_condition_wake_all(&gl.done);
+        mmd_condition_broadcast(&gl.done);
     }
     gl.failure = (mmd_error){0};
 }
 
-void mmd_gl_shutdown(void)
+void mmd_gl_thread_shutdown(void)
 {
-    mmd_lock_take(&gl.lock);
+    mmd_mutex_lock(&gl.lock);
     shut_down_locked();
-    mmd_lock_leave(&gl.lock);
+    mmd_mutex_unlock(&gl.lock);
 }
 
-void mmd_gl_end(void)
+void mmd_gl_thread_end(void)
 {
-    mmd_lock_take(&gl.lock);
+    mmd_mutex_lock(&gl.lock);
     gl.ended = true;
     shut_down_locked();
-    mmd_lock_leave(&gl.lock);
+    mmd_mutex_unlock(&gl.lock);
 }
 
-void mmd_gl_resume(void)
+void mmd_gl_thread_resume(void)
 {
-    mmd_lock_take(&gl.lock);
+    mmd_mutex_lock(&gl.lock);
     gl.ended = false;
-    mmd_lock_leave(&gl.lock);
+    mmd_mutex_unlock(&gl.lock);
 }

@@ -2,21 +2,43 @@
 #ifndef MMD_GL_THREAD_H
 #define MMD_GL_THREAD_H
 
-/* The one OpenGL thread of the process. It is started by the first call that needs it and owns the
-   display and the context for life; no OpenGL happens anywhere else. Every function here may be
-   called from any thread (release the interpreter lock first: they wait).
+#include "core/base/error.h"
 
-   A start that failed is remembered: later calls fail at once with the same error, until
-   mmd_gl_shutdown. A child made by fork() of a process that has used OpenGL cannot use it. */
+/* The OpenGL thread of the process. The first call that needs it starts it. It owns the display and
+   the context; no other thread calls OpenGL. All functions here may be called from any thread and
+   may wait, so release the interpreter lock first.
 
-/* Stops the thread and drops the context with everything in it. A later call starts anew.
-   Waits for a job that is being done. Harmless when nothing was started. */
-void mmd_gl_shutdown(void);
+   A failed start is remembered: later calls fail with the same error at once, until
+   mmd_gl_thread_shutdown. A forked child of a process that has used OpenGL cannot use it. */
 
-/* The same for good, before the process ends: drivers crash when threads outlive them. Who waits
-   for a job, or comes later, gets an error. Taken back by mmd_gl_resume, for a program that starts
-   an interpreter anew. */
-void mmd_gl_end(void);
-void mmd_gl_resume(void);
+struct mmd_gl_context;
+
+/* A whole operation, not a single OpenGL call. The context is current while it runs. */
+typedef bool mmd_gl_thread_job(struct mmd_gl_context *context, void *arg, mmd_error *err);
+
+/* Runs a job on the OpenGL thread and waits for it. */
+bool mmd_gl_thread_run(mmd_gl_thread_job *job, void *arg, mmd_error *err);
+
+/* First member of an object that owns OpenGL names beyond one job. `free` is called once: with the
+   context that made the names, which is then current, or with NULL if that context is gone, and the
+   names with it. */
+typedef struct mmd_gl_object {
+    struct mmd_gl_object *next;
+    unsigned generation; /* of the context that made it */
+    void (*free)(struct mmd_gl_object *object, struct mmd_gl_context *context);
+} mmd_gl_object;
+
+/* Schedules the object to be freed on the OpenGL thread, without waiting. */
+void mmd_gl_object_discard(mmd_gl_object *object);
+
+/* Stops the thread after its current job and closes the context. A later call starts it again. Does
+   nothing if it was not started. */
+void mmd_gl_thread_shutdown(void);
+
+/* The same before the process ends: later calls, and those that wait for a job, fail. Drivers crash
+   if their threads outlive them. mmd_gl_thread_resume allows calls again, for programs that start a
+   second interpreter. */
+void mmd_gl_thread_end(void);
+void mmd_gl_thread_resume(void);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* GLEW's one file, compiled as part of ours: it asks our loader, so that the module is linked with
-   no graphics library, and it is asked for OpenGL alone, not for EGL, GLX or WGL. */
-#include "gl/gl.h"
+/* Compiles GLEW's only source file with our loader in place of EGL's, so that the module links with
+   no graphics library. Only GLEW's OpenGL functions are loaded, not those of EGL, GLX or WGL. */
+#include "gl/gl_context.h"
 
-/* As for EGL, whose loader has the simplest name to replace. */
+/* The EGL build has a single loader function to replace. */
 #define GLEW_EGL
 #define EGL_NO_X11
 #define KHRONOS_STATIC
-#define eglGetProcAddress mmd_gl_proc
-#define glGetString gl1.GetString
-#define glGetIntegerv gl1.GetIntegerv
+#define eglGetProcAddress mmd_gl_platform_proc
+#define glGetString mmd_gl1.GetString
+#define glGetIntegerv mmd_gl1.GetIntegerv
 #include <src/glew.c>
 
-GLenum mmd_gl_load_functions(void)
+GLenum mmd_gl_glew_init(void)
 {
     return glewContextInit();
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a platform is, and how its module is built on another one.
+"""The platforms that wheels are built for, and how setup.py builds for one on any machine.
 
-Compiler and linker are zig's: PyPI's `ziglang` brings every system's C library in every version, and
-a linker for each of their formats. For this machine's own platform gcc compiles, whose code is up to
-a tenth faster, and zig links, with the old C library. setup.py asks here when MMDSKIN_PLATFORM names
-one of PLATFORMS; without that it builds for its own machine with that machine's compiler.
+zig compiles and links: PyPI's `ziglang` brings every system's C library in every version and a
+linker for each format. For Linux on x86-64, gcc compiles, as its code is up to a tenth faster, and
+zig links against the old C library. setup.py uses this when MMDSKIN_PLATFORM names one of PLATFORMS,
+and on Windows, whose own compiler lacks GNU C. Otherwise it uses this machine's compiler.
 """
 
 import os
@@ -24,17 +24,18 @@ PYTHON = (3, 10)
 
 class System(NamedTuple):
     module: str  # the file that Python imports
-    gl: str  # the part of csrc/gl that makes contexts
+    gl: str  # the folder of csrc/gl that creates contexts
     compile: list
     link: list
-    numpy: dict  # what numpy's headers say otherwise than on Linux; None: nothing
+    numpy: dict  # where numpy's headers differ from those on Linux; None: not defined
 
 
 class Platform(NamedTuple):
+    name: str
     system: System
-    target: str  # for zig: the machine, the system and the oldest version of it
+    target: str  # for zig: the machine, the system and its oldest version
     tag: str  # of the wheel
-    compiler: str | None = None  # in place of zig's
+    compiler: str | None = None  # instead of zig's
 
 
 LINUX = System(
@@ -71,31 +72,38 @@ MACOS_ARM = MACOS._replace(
 )
 
 PLATFORMS = {
-    "linux-x64": Platform(
-        LINUX, "x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64", compiler="x86_64-linux-gnu-gcc"
-    ),
-    "linux-arm64": Platform(LINUX, "aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64"),
-    "windows-x64": Platform(WINDOWS, "x86_64-windows-gnu", "win_amd64"),
-    "macos-arm64": Platform(MACOS_ARM, "aarch64-macos.11.0", "macosx_11_0_arm64"),
-    "macos-x64": Platform(MACOS, "x86_64-macos.11.0", "macosx_11_0_x86_64"),
+    platform.name: platform
+    for platform in (
+        Platform(
+            "linux-x64",
+            LINUX,
+            "x86_64-linux-gnu.2.17",
+            "manylinux_2_17_x86_64",
+            compiler="x86_64-linux-gnu-gcc",
+        ),
+        Platform("linux-arm64", LINUX, "aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64"),
+        Platform("windows-x64", WINDOWS, "x86_64-windows-gnu", "win_amd64"),
+        Platform("macos-arm64", MACOS_ARM, "aarch64-macos.11.0", "macosx_11_0_arm64"),
+        Platform("macos-x64", MACOS, "x86_64-macos.11.0", "macosx_11_0_x86_64"),
+    )
 }
 
 
 def chosen():
-    """The platform that the environment asks for, or None."""
-    name = os.environ.get("MMDSKIN_PLATFORM")
+    """The platform to build for, or None for this machine by its own compiler."""
+    name = os.environ.get("MMDSKIN_PLATFORM") or ("windows-x64" if sys.platform == "win32" else "")
     if name and name not in PLATFORMS:
         raise SystemExit(f"MMDSKIN_PLATFORM is {name!r}, not one of {', '.join(PLATFORMS)}")
     return PLATFORMS[name] if name else None
 
 
 def prepare(compiler, platform, folder):
-    """Turn a compiler of setuptools into one for the platform; headers are put into `folder`."""
+    """Turn a compiler of setuptools into one for the platform; headers are copied to `folder`."""
     target = ["-target", platform.target]
     includes = [f"-isystem{path}" for path in headers(platform.system, folder / "include")]
     link = list(platform.system.link)
     if platform.system is WINDOWS:
-        # The linker writes one for us too, which must not lie beside the module.
+        # The linker writes one for us too, which must not be beside the module.
         link += [import_library(folder), f"-Wl,--out-implib,{folder}/mmdskin.lib"]
     zig = [*ZIG, "cc", *target]
     compile_command = [platform.compiler] if platform.compiler else zig
@@ -109,7 +117,7 @@ def prepare(compiler, platform, folder):
 
 
 def headers(system, folder):
-    """Folders of Python's and numpy's headers, made to fit the system, and of cglm's and EGL's."""
+    """Folders of Python's and numpy's headers, adapted to the system."""
     import numpy
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -117,7 +125,7 @@ def headers(system, folder):
     # Debian puts its numpy there too.
     ignored = shutil.ignore_patterns("internal", "numpy")
     shutil.copytree(sysconfig.get_path("include"), python, ignore=ignored)
-    # Python.h takes the one beside it.
+    # Python.h includes the one beside it.
     shutil.copy(HERE / "pyconfig.h", python / "pyconfig.h")
     shutil.copytree(numpy.get_include(), folder / "numpy")
     config = folder / "numpy/numpy/_numpyconfig.h"
@@ -128,15 +136,11 @@ def headers(system, folder):
         if count != 1:
             raise SystemExit(f"numpy's _numpyconfig.h must define NPY_{name} once")
     config.write_text(text, "utf-8")
-    # Never all of /usr/include: it is of another C library.
-    (folder / "system").mkdir()
-    for name in ("cglm", "EGL", "KHR"):
-        (folder / "system" / name).symlink_to(f"/usr/include/{name}")
-    return [folder / name for name in ("python", "numpy", "system")]
+    return [folder / name for name in ("python", "numpy")]
 
 
 def import_library(folder):
-    """python3.dll's, with the names of the stable interface: no other can be linked."""
+    """The import library of python3.dll, with the stable interface only: nothing else links."""
     names = folder / "python3.def"
     names.write_text(definition(), "ascii")
     library = folder / "libpython3.a"
@@ -157,7 +161,7 @@ def import_library(folder):
 
 
 def definition(forward=""):
-    """The .def of python3.dll; with `forward`, of one that passes all on to that library."""
+    """The .def of python3.dll; with `forward`, of one that forwards each name to that library."""
     import abi3info
 
     lines = []

@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: MIT
 # The wheels: for this machine by its own compiler, and for every platform of cross.py by zig.
-# Each is made in build/wheels/<platform> and copied to dist.
+# Each is built in build/wheels/<platform> and copied to dist.
 
 PLATFORMS := linux-x64 linux-arm64 windows-x64 macos-arm64 macos-x64
-# The wheel that `make build` installs and `make test` tests: `own`, or the platform's that is
-# this machine's.
+# The wheel that `make build` installs and `make test` tests: `own`, or that of this machine's
+# platform.
 TESTED ?= own
 
 MODULE_SOURCES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard csrc/*.pyi csrc/licenses/* shaders/*) \
-	$(wildcard csrc/platforms/*.py) setup.py pyproject.toml README.md LICENSE
+	$(wildcard csrc/platforms/*.py) csrc/platforms/flags.mk setup.py pyproject.toml README.md LICENSE
 CROSS_BIN := build/cross/venv/bin
 WHEELS := $(PLATFORMS:%=build/wheels/%.ready)
 
-wheel: build/wheel ## Make dist/mmdskin-<version>-*.whl for this machine
+wheel: build/wheel ## Build dist/mmdskin-<version>-*.whl for this machine
 	@ls build/wheels/own/*.whl
 
-wheels: $(WHEELS) ## Make the wheels of all platforms in dist
+sdist: $(MODULE_SOURCES) .venv/ready build/third_party/complete ## Build the source distribution, dist/mmdskin-<version>.tar.gz
+	$(BIN)/python setup.py --quiet sdist --dist-dir dist
+	@ls dist/mmdskin-$(VERSION).tar.gz
+
+wheels: $(WHEELS) ## Build the wheels of all platforms in dist
 	@ls $(PLATFORMS:%=build/wheels/%/*.whl)
 
-build/glew: csrc/platforms/glew.py build/packages-build
-	$(PYTHON) $<
-	@touch $@
-
-build/wheels/own.ready: $(MODULE_SOURCES) .venv/ready build/glew
-	rm -rf build/lib* build/temp* build/bdist* $(@:.ready=)
+build/wheels/own.ready: $(MODULE_SOURCES) .venv/ready build/third_party/complete
+	rm -rf build/lib.* build/temp.* build/bdist.* $(@:.ready=)
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir $(@:.ready=) .
 	mkdir -p dist && cp $(@:.ready=)/*.whl dist
 	@touch $@
@@ -36,14 +36,14 @@ build/cross/venv/ready: csrc/platforms/requirements.txt .venv/ready
 	$(CROSS_BIN)/pip install --quiet --requirement $<
 	@touch $@
 
-build/wheels/%.ready: $(MODULE_SOURCES) build/cross/venv/ready build/glew $(GENERATED)
+build/wheels/%.ready: $(MODULE_SOURCES) build/cross/venv/ready build/third_party/complete $(GENERATED)
 	rm -rf $(@:.ready=) build/cross/$*
 	MMDSKIN_PLATFORM=$* $(CROSS_BIN)/pip wheel --quiet --no-build-isolation --no-deps \
 		--no-cache-dir --wheel-dir $(@:.ready=) .
 	mkdir -p dist && cp $(@:.ready=)/*.whl dist
 	@touch $@
 
-# The name of what was installed last, so that another choice is installed anew.
+# The name of the wheel that was installed last, so that another choice is installed again.
 build/tested: FORCE
 	@mkdir -p $(@D)
 	@echo $(TESTED) | cmp -s - $@ || echo $(TESTED) >$@

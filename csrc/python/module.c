@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The module in Python's words:
+/* The module, as Python would write it:
 
-    class FormatError(ValueError): offset, section   # errors.c
+    class FormatError(ValueError): offset, section    # exceptions.c
     class BackendError(RuntimeError)
-    class Model                            # model_type.c, names.c, pose.c, morphs.c, named_values.c
-    class Mesh, Motion, World              # mesh_type.c, motion_type.c and tracks.c, world.c
-    class Simulation                       # simulation.c; Physics in physics.c
-    Bone, ..., Skinned, Pose, Backend      # record_types.c, by collections.namedtuple
-    def load_model(source): ...            # model_type.c
-    def load_motion(source): ...           # motion_type.c
-    def skin(mesh, bone_matrices, ...): ...   # skin.c
-    def render(mesh, skinned, ...): ...       # render.c
+    class Model                                       # model_type.c, model_*.c
+    class Motion                                      # motion_type.c, motion_*.c
+    class Mesh, World, Simulation                     # mesh_type.c, world_type.c, ...
+    Bone, ..., Skinned, Pose, Backend, Physics        # record_types.c, by collections.namedtuple
+    def load_model(source): ...                       # model_type.c
+    def load_motion(source): ...                      # motion_type.c
+    def skin(mesh, bone_matrices, ...): ...           # module_skin.c
+    def render(mesh, skinned, ...): ...               # module_render.c
+    def toons(): ...                                  # module_toons.c
     def backends(): ...
     def shutdown(): ...
     __version__
@@ -18,26 +19,27 @@
 #include "core/skin/skin.h"
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
-#include "python/arrays.h"
-#include "python/state.h"
+#include "python/exceptions.h"
+#include "python/record.h"
+#include "python/types.h"
 
-mmd_state *mmd_state_of_module(PyObject *module)
+mmd_py_state *mmd_py_state_of_module(PyObject *module)
 {
     return PyModule_GetState(module);
 }
 
-mmd_state *mmd_state_of(PyObject *object)
+mmd_py_state *mmd_py_state_of(PyObject *object)
 {
     return PyType_GetModuleState(Py_TYPE(object));
 }
 
-PyObject *mmd_object_new(PyTypeObject *type)
+PyObject *mmd_py_object_new(PyTypeObject *type)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     return alloc(type, 0);
 }
 
-void mmd_object_free(PyObject *self)
+void mmd_py_object_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -47,37 +49,35 @@ void mmd_object_free(PyObject *self)
 
 static const char backends_doc[] =
     "backends($module, /)\n--\n\n"
-    "What can skin here: a tuple of Backend(name, available, device, reason) for \"gl\" and "
-    "\"cpu\".\n"
-    "device names the renderer or the CPU kernel; reason says why a backend is not available.\n"
-    "Starts the OpenGL thread. With EGL the variable MMDSKIN_EGL_DEVICE, a number or "
-    "\"surfaceless\",\n"
-    "names the only device to be tried.";
+    "The skinning backends: a tuple of Backend(name, available, device, reason) for \"gl\" and\n"
+    "\"cpu\". device is the renderer or the CPU kernel; reason says why a backend is not\n"
+    "available. Starts the OpenGL thread. With EGL, the environment variable MMDSKIN_EGL_DEVICE\n"
+    "restricts the devices to one: a number, or \"surfaceless\".";
 
 static PyObject *backends(PyObject *module, PyObject *unused)
 {
     (void)unused;
-    mmd_state *state = mmd_state_of_module(module);
+    mmd_py_state *state = mmd_py_state_of_module(module);
     char device[256] = "";
     bool available, software;
     mmd_error err = {0};
     Py_BEGIN_ALLOW_THREADS
-    available = mmd_gl_info(device, sizeof device, &software, &err);
+    available = mmd_gl_skin_info(device, sizeof device, &software, &err);
     Py_END_ALLOW_THREADS
     if (available && state->gl_failure.code != MMD_E_NONE) {
         available = false;
         err = state->gl_failure;
     }
-    PyObject *type = state->records[MMD_RECORD_BACKEND];
-    PyObject *text = mmd_loose_text(available ? device : err.text);
+    PyObject *type = state->records[MMD_PY_RECORD_BACKEND];
+    PyObject *text = mmd_py_exceptions_str(available ? device : err.text);
     PyObject *gl = NULL;
     if (text)
         gl = available ? PyObject_CallFunction(type, "sOOO", "gl", Py_True, text, Py_None)
                        : PyObject_CallFunction(type, "sOOO", "gl", Py_False, Py_None, text);
     Py_XDECREF(text);
-    PyObject *cpu =
-        gl ? PyObject_CallFunction(type, "sOsO", "cpu", Py_True, mmd_kernel_best()->name, Py_None)
-           : NULL;
+    PyObject *cpu = gl ? PyObject_CallFunction(type, "sOsO", "cpu", Py_True,
+                                               mmd_skin_kernel_best()->name, Py_None)
+                       : NULL;
     PyObject *both = cpu ? PyTuple_Pack(2, gl, cpu) : NULL;
     Py_XDECREF(gl);
     Py_XDECREF(cpu);
@@ -86,17 +86,17 @@ static PyObject *backends(PyObject *module, PyObject *unused)
 
 static const char shutdown_doc[] =
     "shutdown($module, /)\n--\n\n"
-    "Stops the OpenGL thread and drops what is on the device. A later call starts it again.\n"
-    "Called at exit by itself.";
+    "Stops the OpenGL thread and frees its device memory. A later call starts it again. Called\n"
+    "automatically at exit.";
 
 static PyObject *shutdown(PyObject *module, PyObject *unused)
 {
     (void)unused;
     Py_BEGIN_ALLOW_THREADS
-    mmd_gl_shutdown();
+    mmd_gl_thread_shutdown();
     Py_END_ALLOW_THREADS
-    mmd_state *state = mmd_state_of_module(module);
-    state->choice = MMD_CHOICE_OPEN;
+    mmd_py_state *state = mmd_py_state_of_module(module);
+    state->auto_backend = MMD_PY_AUTO_UNDECIDED;
     state->gl_failure = (mmd_error){0};
     Py_RETURN_NONE;
 }
@@ -106,23 +106,24 @@ static bool is_main_interpreter(void)
     return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
 }
 
-/* Daemon threads go on after this: the main interpreter's end is the program's. */
+/* Daemon threads may still call us after this. When the main interpreter ends, so does the program,
+   and OpenGL must not start again. */
 static PyObject *at_exit(PyObject *unused, PyObject *unused_too)
 {
     (void)unused, (void)unused_too;
-    bool for_good = is_main_interpreter();
+    bool at_program_end = is_main_interpreter();
     Py_BEGIN_ALLOW_THREADS
-    for_good ? mmd_gl_end() : mmd_gl_shutdown();
+    at_program_end ? mmd_gl_thread_end() : mmd_gl_thread_shutdown();
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
-/* At import: handlers run in reverse order, so ours follows those of the module's users. */
+/* Called at import. Handlers run in reverse order: ours runs after those of the module's users. */
 static bool hook_exit(void)
 {
     static PyMethodDef method = {"stop_opengl", at_exit, METH_NOARGS, NULL};
     if (is_main_interpreter())
-        mmd_gl_resume();
+        mmd_gl_thread_resume();
     PyObject *atexit = PyImport_ImportModule("atexit");
     PyObject *function = PyCFunction_New(&method, NULL);
     PyObject *done =
@@ -135,11 +136,13 @@ static bool hook_exit(void)
 }
 
 static PyMethodDef methods[] = {
-    {"load_model", mmd_py_load_model, METH_O, mmd_load_model_doc},
-    {"load_motion", mmd_py_load_motion, METH_O, mmd_load_motion_doc},
-    {"skin", (PyCFunction)(void (*)(void))mmd_py_skin, METH_VARARGS | METH_KEYWORDS, mmd_skin_doc},
-    {"render", (PyCFunction)(void (*)(void))mmd_py_render, METH_VARARGS | METH_KEYWORDS,
-     mmd_render_doc},
+    {"load_model", mmd_py_model_load, METH_O, mmd_py_model_load_doc},
+    {"load_motion", mmd_py_motion_load, METH_O, mmd_py_motion_load_doc},
+    {"skin", (PyCFunction)(void (*)(void))mmd_py_module_skin, METH_VARARGS | METH_KEYWORDS,
+     mmd_py_module_skin_doc},
+    {"render", (PyCFunction)(void (*)(void))mmd_py_module_render, METH_VARARGS | METH_KEYWORDS,
+     mmd_py_module_render_doc},
+    {"toons", mmd_py_module_toons, METH_NOARGS, mmd_py_module_toons_doc},
     {"backends", backends, METH_NOARGS, backends_doc},
     {"shutdown", shutdown, METH_NOARGS, shutdown_doc},
     {0}};
@@ -154,16 +157,16 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 
 static int module_exec(PyObject *module)
 {
-    mmd_state *state = mmd_state_of_module(module);
-    if (mmd_arrays_init() < 0 || !hook_exit())
+    mmd_py_state *state = mmd_py_state_of_module(module);
+    if (mmd_py_array_init() < 0 || !hook_exit())
         return -1;
-    if (!mmd_errors_add(module, state) || !mmd_records_add(module, state))
+    if (!mmd_py_exceptions_add(module, state) || !mmd_py_record_add_classes(module, state))
         return -1;
-    state->model_type = add_type(module, &mmd_model_spec);
-    state->mesh_type = add_type(module, &mmd_mesh_spec);
-    state->motion_type = add_type(module, &mmd_motion_spec);
-    state->world_type = add_type(module, &mmd_world_spec);
-    state->simulation_type = add_type(module, &mmd_simulation_spec);
+    state->model_type = add_type(module, &mmd_py_model_spec);
+    state->mesh_type = add_type(module, &mmd_py_mesh_spec);
+    state->motion_type = add_type(module, &mmd_py_motion_spec);
+    state->world_type = add_type(module, &mmd_py_world_spec);
+    state->simulation_type = add_type(module, &mmd_py_simulation_spec);
     if (!state->model_type || !state->mesh_type || !state->motion_type || !state->world_type ||
         !state->simulation_type)
         return -1;
@@ -172,7 +175,7 @@ static int module_exec(PyObject *module)
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
-    mmd_state *state = mmd_state_of_module(module);
+    mmd_py_state *state = mmd_py_state_of_module(module);
     Py_VISIT(state->model_type);
     Py_VISIT(state->mesh_type);
     Py_VISIT(state->motion_type);
@@ -180,14 +183,14 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->simulation_type);
     Py_VISIT(state->format_error);
     Py_VISIT(state->backend_error);
-    for (int i = 0; i < MMD_RECORD_COUNT; i++)
+    for (int i = 0; i < MMD_PY_RECORD_COUNT; i++)
         Py_VISIT(state->records[i]);
     return 0;
 }
 
 static int module_clear(PyObject *module)
 {
-    mmd_state *state = mmd_state_of_module(module);
+    mmd_py_state *state = mmd_py_state_of_module(module);
     Py_CLEAR(state->model_type);
     Py_CLEAR(state->mesh_type);
     Py_CLEAR(state->motion_type);
@@ -195,7 +198,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->simulation_type);
     Py_CLEAR(state->format_error);
     Py_CLEAR(state->backend_error);
-    for (int i = 0; i < MMD_RECORD_COUNT; i++)
+    for (int i = 0; i < MMD_PY_RECORD_COUNT; i++)
         Py_CLEAR(state->records[i]);
     return 0;
 }
@@ -208,19 +211,18 @@ static void module_free(void *module)
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
 
 static const char module_doc[] =
-    "The deformed mesh of an MMD model, as MMD computes it.\n\n"
+    "Deforms the meshes of MMD models exactly as MMD does.\n\n"
     "    model = mmdskin.load_model(\"miku.pmx\")\n"
     "    motion = mmdskin.load_motion(\"dance.vmd\")\n"
     "    out = mmdskin.skin(model, model.pose(motion, frame=120))\n"
     "    out.positions, out.normals\n\n"
-    "Files are PMX 2.0 and 2.1, PMD, VMD and VPD; BDEF1, BDEF2, BDEF4, SDEF and QDEF are computed "
-    "on the CPU or by\n"
-    "OpenGL without a window. Nothing here touches OpenGL before it is asked for.";
+    "Reads PMX 2.0 and 2.1, PMD, VMD and VPD. Computes BDEF1, BDEF2, BDEF4, SDEF and QDEF on\n"
+    "the CPU, or by OpenGL without a window. OpenGL is not loaded until it is requested.";
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
                                         .m_name = "mmdskin",
                                         .m_doc = module_doc,
-                                        .m_size = sizeof(mmd_state),
+                                        .m_size = sizeof(mmd_py_state),
                                         .m_methods = methods,
                                         .m_slots = slots,
                                         .m_traverse = module_traverse,

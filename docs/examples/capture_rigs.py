@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Nine rigs that ask MMD itself how it sets its physics: a PMX and a VMD each, and a page of steps.
+"""Nine rigs that reveal MMD's physics settings: a PMX and a VMD each, and a page of instructions.
 
     python capture_rigs.py FOLDER
 
-Nothing public says which step, gravity, limits or start MMD uses; whoever has MMD and MMDBridge can
-settle it in a quarter of an hour. Models and motions are made here, free for any use.
+Which step, gravity, limits and start MMD uses is not public. Anyone with MMD and MMDBridge can find
+out in a quarter of an hour. The models and motions are generated here and free for any use.
 """
 
 import itertools
@@ -18,7 +18,7 @@ import numpy as np
 
 FOLLOWS, MOVED, TURNED = MODES = "follow_bone", "physics", "physics_and_bone"
 SHAPES = "sphere", "box", "capsule"
-NOTHING, EVERYTHING = 0, 0xFFFF  # masks: whom a body may touch
+NOTHING, EVERYTHING = 0, 0xFFFF  # masks: the groups a body collides with
 FREE, FIXED = ((-1, -1, -1), (1, 1, 1)), ((0, 0, 0), (0, 0, 0))
 DEGREE = np.pi / 180
 
@@ -30,21 +30,21 @@ class Bone(NamedTuple):
 
 
 class Rig:
-    """A model in the making, and what moves it."""
+    """A model under construction, and its motion."""
 
     def __init__(self, name, asks, last, *, extra=""):
         self.name, self.asks, self.last, self.extra = name, asks, last, extra
         self.bones, self.bodies, self.joints, self.keys = [], [], [], {}
         self.off = []  # (bone, frame): keys with physics switched off
-        self.impulses = []  # (body, velocity, torque) of a morph that pushes
+        self.impulses = []  # (body, velocity, torque) of an impulse morph
         self.pushes = []  # (frame, weight) of this morph
 
     def body(self, name, position, *, parent=-1, bone=None, **fields):
-        """A body, and a bone of its name unless `bone` is one; returns the body's number."""
+        """Adds a body, and a bone of its name unless `bone` is given; returns the body's index."""
         if bone is None:
             bone = len(self.bones)
             self.bones.append(Bone(name, tuple(position), parent))
-        given = {
+        defaults = {
             "group": 0,
             "mask": NOTHING,
             "shape": "box",
@@ -58,13 +58,13 @@ class Rig:
             "mode": MOVED,
         }
         record = mmdskin.RigidBody(
-            name=name, name_english=name, bone=bone, position=position, **(given | fields)
+            name=name, name_english=name, bone=bone, position=position, **(defaults | fields)
         )
         self.bodies.append(record)
         return len(self.bodies) - 1
 
     def joint(self, a, b, position, *, rotation=(0, 0, 0), moves=FIXED, turns=FREE, springs=FIXED):
-        """`moves` and `turns` are (lower, upper), `springs` (of places, of angles)."""
+        """`moves` and `turns` are (lower, upper) limits, `springs` (translation, rotation)."""
         name = f"j{len(self.joints)}"
         record = mmdskin.Joint(
             name, name, "spring_6dof", a, b, position, rotation, *moves, *turns, *springs
@@ -77,12 +77,12 @@ class Rig:
         self.joint(from_body, body, (x, y + self.bodies[body].size[1], z), **fields)
 
     def key(self, bone, frame, place=(0, 0, 0), turn=0.0):
-        """A keyframe, turned about z in degrees."""
+        """Adds a keyframe, rotated about z in degrees."""
         half = turn * DEGREE / 2
         self.keys.setdefault(bone, []).append((frame, place, (0, 0, np.sin(half), np.cos(half))))
 
     def swing(self, bone, reach, every, last):
-        """Keys from side to side, the first and last in the middle."""
+        """Adds keys from side to side; the first and the last one are in the middle."""
         sides = itertools.cycle([(reach, 0, 0), (-reach, 0, 0)])
         self.key(bone, 0)
         for frame, place in zip(range(every, last, every), sides, strict=False):
@@ -95,7 +95,7 @@ def root(rig, *, position=(0, 16, 0), name="root"):
 
 
 def chain(rig, top, count, **fields):
-    """Boxes hanging from `top`, one from the other."""
+    """Boxes hanging from `top` in a chain."""
     above = top
     for i in range(count):
         x, y, z = rig.bodies[above].position
@@ -108,7 +108,9 @@ def chain(rig, top, count, **fields):
 
 
 def swung_chain():
-    asks = "steps a second, sweeps a step, gravity; bones per step or per frame"
+    asks = (
+        "steps per second, iterations per step, gravity; whether bones move per step or per frame"
+    )
     rig = Rig("1_swung_chain", asks, 150)
     limits = ((-0.6, -0.2, -0.6), (0.6, 0.2, 0.6))
     chain(rig, root(rig), 4, turns=limits, springs=((0, 0, 0), (20, 20, 20)))
@@ -165,7 +167,7 @@ def coming_to_rest():
     still = {"linear_damping": 0, "angular_damping": 0, "parent": 0}
     pendulum = rig.body("pendulum", (-3, 13.4, 0), size=(0.3, 2.4, 0.3), **still)
     rig.hang(pendulum, top)
-    # doors on hinges that lean a little: slow ones stay where they are, if slow bodies are braked
+    # doors on slightly tilted hinges: with additional damping, slow doors stay where they are
     for i, lean in enumerate((0.02, 0.002)):
         hinge, door = (2 + 2 * i, 14, 0), (2 + 2 * i, 14, 0.8)
         box = rig.body(
@@ -178,7 +180,9 @@ def coming_to_rest():
 
 
 def ground():
-    rig = Rig("6_ground", "whether the plane y = 0 is there, its friction and bounce", 120)
+    rig = Rig(
+        "6_ground", "whether there is a ground plane y = 0, its friction and restitution", 120
+    )
     root(rig, position=(0, 12, 0))
     touching = {"mask": EVERYTHING, "linear_damping": 0, "angular_damping": 0, "restitution": 0.5}
     sizes = {"sphere": (1, 0, 0), "box": (1, 0.6, 0.8), "capsule": (0.6, 1.5, 0)}
@@ -191,7 +195,7 @@ def ground():
 
 
 def modes():
-    asks = "place of 'physics + bone', two bodies on one bone, one mode under the other"
+    asks = "position of 'physics + bone', two bodies on one bone, one mode below the other"
     rig = Rig("7_modes", asks, 120)
     top = root(rig)
     pull = {"moves": ((-3, -3, -3), (3, 3, 3)), "turns": FREE}
@@ -215,7 +219,7 @@ def switches():
         "8_switches",
         asks,
         180,
-        extra="Then set the frame to 45, and capture from there once more as `8_switches_from_45.vmd`.",
+        extra="Then set the frame to 45, and capture again from there as `8_switches_from_45.vmd`.",
     )
     chain(rig, root(rig), 2)
     for frame, place in [(0, 0), (20, 3), (59, 3), (60, 33), (180, 33)]:
@@ -228,8 +232,8 @@ def switches():
 
 
 def impulse():
-    asks = "morphs that push: MMD itself refuses PMX 2.1, other programs may not"
-    rig = Rig("8_impulse", asks, 120, extra="Skip it where the program refuses the model.")
+    asks = "impulse morphs: MMD itself rejects PMX 2.1, other programs may not"
+    rig = Rig("8_impulse", asks, 120, extra="Skip it if the program rejects the model.")
     box = chain(rig, root(rig), 2)
     rig.key("root", 0)
     rig.impulses.append((box, (4, 0, 2), (0, 1, 0)))
@@ -255,7 +259,7 @@ def rigs():
     return [maker() for maker in (*makers, impulse, pile)]
 
 
-# The files. Indices take one byte, two of vertices.
+# The files. Indices have one byte, vertex indices two.
 
 
 def text(string):
@@ -296,7 +300,7 @@ def box_of(body):
 
 
 def pmx(rig):
-    """Bytes of the model: a box to see for every body."""
+    """Bytes of the model, with a visible box for each body."""
     version = 2.1 if rig.impulses else 2.0
     out = [struct.pack("<4sf9B", b"PMX ", version, 8, 0, 0, 2, 1, 1, 1, 1, 1)]
     out += [names(rig.name), names(rig.asks)]
@@ -335,7 +339,7 @@ def impulse_morph(rig):
 
 
 def frames_shown(rig):
-    """What MMD lists: the first bone, morphs, then all bones."""
+    """The display frames: the first bone, the morphs, then the other bones."""
     bones = [struct.pack("<Bb", 0, number) for number in range(len(rig.bones))]
     morphs = [struct.pack("<Bb", 1, 0)] if rig.impulses else []
     yield text("Root") * 2 + b"\x01" + counted(bones[:1])
@@ -369,12 +373,16 @@ def motion(rig):
     return mmdskin.Motion.from_tracks(bones, morphs, name=rig.name)
 
 
-BONES_AT, KEY_BYTES, SWITCH_AT = 54, 111, 49  # of a VMD: first key, length of a key, its switch
+BONES_AT, KEY_BYTES, SWITCH_AT = (
+    54,
+    111,
+    49,
+)  # in a VMD: offset of the first key, size of a key, offset of its physics flag
 OFF = b"\x63\x0f"
 
 
 def switched_off(rig, path):
-    """Marks keys of a VMD with "physics off"."""
+    """Sets the flag "physics off" on keys of a VMD."""
     data = bytearray(path.read_bytes())
     [count] = struct.unpack_from("<I", data, BONES_AT - 4)
     for start in range(BONES_AT, BONES_AT + count * KEY_BYTES, KEY_BYTES):
@@ -387,20 +395,20 @@ def switched_off(rig, path):
 STEPS = """\
 # Capturing MMD's physics
 
-Needed: MikuMikuDance 9.32 and MMDBridge. Leave every setting of MMD as it is when installed; for each
-row of the table, with a new scene (File > New, ファイル > 新規):
+You need MikuMikuDance 9.32 and MMDBridge. Leave all settings of MMD at their defaults. For each row
+of the table, in a new scene (File > New, ファイル > 新規):
 
 1. Drop the `.pmx` on the window, then the `.vmd` of the same name.
-2. Physics > Anytime (物理演算 > 常に演算). Check Physics > Gravity (重力設定) once: note the numbers.
-3. Go to frame 0, so that the box shows 0, and wait until nothing moves.
-4. MMDBridge > settings (プラグイン設定): script `mmdbridge_vmd.py`, run on, frames 0 to the last of
-   the table, 30 frames per second.
-5. File > Render to AVI (AVIファイルに出力) over the same frames at 30 frames per second. Keep the VMD
-   that MMDBridge has written, under the name of the rig.
+2. Physics > Anytime (物理演算 > 常に演算). Open Physics > Gravity (重力設定) once and note the numbers.
+3. Go to frame 0 (the frame box shows 0), and wait until nothing moves.
+4. MMDBridge > settings (プラグイン設定): script `mmdbridge_vmd.py`, run on, frames 0 to the last frame
+   in the table, 30 frames per second.
+5. File > Render to AVI (AVIファイルに出力) over the same frames at 30 frames per second. Save the VMD
+   that MMDBridge writes under the name of the rig.
 
 Send the VMDs, the versions of MMD and MMDBridge, and the numbers of step 2.
 
-| rig | last frame | asks for | besides |
+| rig | last frame | question | also |
 |---|---|---|---|
 """
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A dance without and with physics, side by side in twelve pictures, and what to measure of it.
+"""A dance without and with physics: twelve pairs of pictures side by side, and measurements.
 
     python contact_sheet.py model.pmx dance.vmd sheet.png [frames ...]
 
-Textures that lie beside the model are used. Needs Pillow and OpenGL (any; llvmpipe does). The line
-in the pictures is the floor. Printed, without and with physics and over all frames: how low a
-vertex comes that rigid bodies move; by how much an edge of the mesh becomes longer than at rest;
-and, as the last frame is held for five seconds, how far a vertex still goes a frame in the last of
-them. Then what the simulation notes.
+Pictures have the look of MMD; textures are read from the model's folder. Needs Pillow and OpenGL
+(llvmpipe is enough). The line in the pictures is the floor. The script prints, without and with
+physics and over all frames: the lowest position of a vertex that rigid bodies move; the largest
+stretch of an edge of the mesh; and, while the last frame is held for five seconds, the largest
+movement of a vertex per frame in the last second. Then it prints the notes of the simulation.
 """
 
 import sys
@@ -19,17 +19,17 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 CELL = 310, 330  # pixels
-PAIRS = 3  # in a row
+PAIRS = 3  # pairs per row
 PICTURES = 12
-HELD, SECOND = 150, 30  # frames at the end, and of them the last
+HELD, SECOND = 150, 30  # frames for which the end is held; frames of its last second
 FLOOR, INK = (190, 195, 205), (70, 75, 85)
-HEIGHT, LENS = 25, 12  # units that are seen, degrees: far away, so that little is foreshortened
-ABOVE_FLOOR = 0.42  # the middle of a picture, in its heights
-CHUNK = 128  # frames skinned at once
+HEIGHT, LENS = 25, 12  # visible units; degrees: a long lens, so that perspective is weak
+ABOVE_FLOOR = 0.42  # of the picture's center, in picture heights
+CHUNK = 128  # frames skinned per call
 
 
 def textures(model, folder):
-    """As render() takes them, of the files that are there."""
+    """Images of the texture files that exist, by index, for render()."""
     found = {}
     for number, name in enumerate(model.textures):
         path = folder / name.replace("\\", "/")
@@ -39,7 +39,7 @@ def textures(model, folder):
 
 
 def camera(positions):
-    """In front of a model's vertices (V,3)."""
+    """A camera in front of a model with vertices (V,3)."""
     x, _, z = (positions.min(0) + positions.max(0)) / 2
     target = np.array((x, ABOVE_FLOOR * HEIGHT, z))
     away = (0, 0, HEIGHT / 2 / np.tan(np.radians(LENS) / 2))
@@ -47,14 +47,19 @@ def camera(positions):
 
 
 def picture(model, images, pose, seen_by):
-    """An Image of a Pose of one frame."""
+    """An Image of one frame's Pose."""
+    weights = pose.morph_weights
     seen = mmdskin.render(
-        *(model, mmdskin.skin(model, pose)),
+        *(model, pose),
         size=CELL,
         camera=seen_by,
         background=(1, 1, 1, 1),
+        look="mmd",
         edges=True,
-        materials=model.materials_at(pose.morph_weights),
+        materials=model.materials_at(weights),
+        factors=model.texture_factors_at(weights),
+        uvs=model.uvs_at(weights),
+        additional_uvs=model.uvs_at(weights, 1),
         textures=images,
         samples=3,
     )
@@ -62,13 +67,13 @@ def picture(model, images, pose, seen_by):
 
 
 def pair(model, images, *poses):
-    """Images of poses, seen by one camera."""
+    """Images of poses, from one camera."""
     seen_by = camera(mmdskin.skin(model, poses[0]).positions)
     return [picture(model, images, pose, seen_by) for pose in poses]
 
 
 def sheet(model, folder, motion, frames):
-    """An Image of pairs: the frames (F,) without physics and with it."""
+    """An Image of pairs: the frames (F,) without and with physics."""
     images, simulation = textures(model, folder), mmdskin.Simulation(model, motion)
     width, height = CELL
     rows = -(-len(frames) // PAIRS)
@@ -88,7 +93,7 @@ def sheet(model, folder, motion, frames):
 
 
 class Measured:
-    """The mesh over many frames."""
+    """Measurements of the mesh over many frames."""
 
     def __init__(self, model):
         self._model = model
@@ -103,7 +108,7 @@ class Measured:
         return np.linalg.norm(np.diff(positions[:, self._edges], axis=2)[:, :, 0], axis=-1)
 
     def add(self, pose):
-        """Frames (F) one after the other; `way` is of the last that were added."""
+        """Adds consecutive frames (F); `way` is the largest movement per frame of the latest ones."""
         out = mmdskin.skin(self._model, pose, normals=False).positions
         self.lowest = min(self.lowest, out[:, self._swinging, 1].min(initial=np.inf))
         self.stretch = max(self.stretch, (self._lengths(out) - self._rest).max())
@@ -111,7 +116,7 @@ class Measured:
 
 
 def measure(model, motion, pose):
-    """A Measured of all frames of a motion, which at the end is held; pose(frames) poses them."""
+    """Measurements of all frames of a motion, whose end is held; pose(frames) poses them."""
     found = Measured(model)
     first, last = motion.frame_range
     starts = [*range(first, last + HELD - SECOND, CHUNK), last + HELD - SECOND]
@@ -125,7 +130,7 @@ def main(model_path, motion_path, output, *frames):
     chosen = [float(frame) for frame in frames]
     chosen = chosen or np.linspace(*motion.frame_range, PICTURES).round()
     sheet(model, Path(model_path).parent, motion, chosen).save(output)
-    print(f"{'':20}{'lowest vertex':>15}{'longer edge':>13}{'way at rest':>13}")
+    print(f"{'':20}{'lowest vertex':>15}{'edge stretch':>13}{'moves at end':>13}")
     simulation = mmdskin.Simulation(model, motion)
     poses = {"without physics": partial(model.pose, motion), "with physics": simulation.pose}
     for name, pose in poses.items():

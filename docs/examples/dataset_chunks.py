@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Skinned dances as a data set in Zarr: what it holds, and how any part of it is made.
+"""Skinned dances as a data set in Zarr: its contents, and how each part is computed.
 
     python dataset_chunks.py models/ motions/ dances.zarr --frames 0:300 --dtype float16
 
-takes every model with every motion, on one core; dataset_dask.py and dataset_ray.py give the same
-tasks to many. Run again after an interruption, or with more files, it keeps what is there.
+combines every model with every motion, on one core; dataset_dask.py and dataset_ray.py run the same
+tasks on many cores. Run it again after an interruption, or with more files: it keeps what exists.
 A pair of files is one group, dances.zarr/<model file>/<motion file>:
 
-    positions, normals    (frame, vertex, axis), in chunks of frames; NaN where not yet made
-    triangles, uvs        the model's
-    written               1 for each chunk of frames whose positions and normals are in place
-    attributes            names, SHA-256 of both files, frames; if they change, all is made anew
+    positions, normals    (frame, vertex, axis), in chunks of frames; NaN where missing
+    triangles, uvs        of the model
+    written               1 for each chunk of frames whose positions and normals are written
+    attributes            names, SHA-256 of both files, frames; if they change, the group is rebuilt
 """
 
 import argparse
@@ -33,8 +33,10 @@ LOADERS = {
     ".vmd": mmdskin.load_motion,
     ".vpd": mmdskin.load_motion,
 }
-PART_CHUNKS = 16  # in a task at most: half a second, of which Dask's scheduler takes a hundredth
-zarr.config.set({"array.write_empty_chunks": True})  # or it compares all values with NaN first
+PART_CHUNKS = 16  # per task at most: half a second, 1 % of it in Dask's scheduler
+zarr.config.set(
+    {"array.write_empty_chunks": True}
+)  # otherwise it first compares all values with NaN
 
 
 class Settings(NamedTuple):
@@ -46,9 +48,9 @@ class Settings(NamedTuple):
 
 class File(NamedTuple):
     path: Path
-    name: str  # below the folder that was given
+    name: str  # relative to the given folder
     sha256: str = ""
-    frames: range = range(0)  # those wanted of a motion
+    frames: range = range(0)  # chosen frames of a motion
 
     def __str__(self):
         return self.name
@@ -63,7 +65,7 @@ class Pair(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some chunks of a pair, by number."""
+    """Some chunks of a pair, by index."""
 
     pair: Pair
     chunks: list[int]
@@ -78,23 +80,23 @@ class Plan(NamedTuple):
     warning: str
 
 
-# The tasks, which workers run: examine each file, plan each pair, make each part of a pair.
+# The tasks that workers run: examine each file, plan each pair, make each part of a pair.
 
 
 def examine(file, settings):
-    """Return the file with its hash and frames, or raise what is wrong with it."""
+    """Return the file with its hash and frames, or raise an error that says what is wrong."""
     data = file.path.read_bytes()
     found = LOADERS[file.path.suffix.lower()](data)
     file = file._replace(sha256=hashlib.sha256(data).hexdigest())
     if isinstance(found, mmdskin.Motion):
         file = file._replace(frames=range(found.frame_range[1] + 1)[settings.frames])
         if not file.frames:
-            raise ValueError(f"it ends at frame {found.frame_range[1]}, none of them is wanted")
+            raise ValueError(f"no frame is chosen: it ends at frame {found.frame_range[1]}")
     return file
 
 
 def plan(pair, settings):
-    """Create the group of a pair where need be, and tell what it still lacks."""
+    """Create the group of a pair if necessary, and return what is missing."""
     model, motion = load(pair.model), load(pair.motion)
     unmatched = motion.unmatched(model)
     frames = pair.motion.frames
@@ -115,22 +117,22 @@ def plan(pair, settings):
     group = zarr.open_group(settings.store, path=str(pair), mode="a")
     if dict(group.attrs) != attributes:
         group = create_group(pair, settings, model)
-        group.attrs.put(attributes)  # last: a group without them is made anew
+        group.attrs.put(attributes)  # last: a group without attributes is rebuilt
     written, length = group["written"][:], chunk_length(group)
     there = sum(len(frames[i * length : (i + 1) * length]) for i in np.flatnonzero(written))
     missing = np.flatnonzero(written == 0).tolist()
     tracks = len(motion.bones) + len(motion.morphs)
-    stands = tracks == len(unmatched.bones) + len(unmatched.morphs)
+    unrelated = tracks == len(unmatched.bones) + len(unmatched.morphs)
     return Plan(
         divide(pair, missing),
         there,
-        "the motion names no bone or morph of the model" if stands else "",
+        "the motion names no bone or morph of the model" if unrelated else "",
     )
 
 
 def divide(pair, chunks):
-    """Long parts first, which keep an engine's own work small, then shorter ones, so that all
-    workers end together."""
+    """Long parts first, which keep an engine's overhead small, then shorter ones, so that all
+    workers finish together."""
     parts = []
     while chunks:
         count = min(PART_CHUNKS, max(2, len(chunks) // 4))
@@ -140,7 +142,7 @@ def divide(pair, chunks):
 
 
 def make(part, settings):
-    """Make the chunks of a part, and return the number of their frames."""
+    """Compute the chunks of a part, and return their number of frames."""
     model, motion = load(part.pair.model), load(part.pair.motion)
     group = zarr.open_group(settings.store, path=str(part.pair), mode="r+")
     frames = part.pair.motion.frames
@@ -153,24 +155,24 @@ def make_chunk(group, model, motion, frames, number):
     span = slice(number * length, (number + 1) * length)
     pose = model.pose(motion, np.asarray(frames[span]), threads=1)  # a worker has one core
     out = mmdskin.Skinned(*room(len(pose.bone_matrices), len(model.positions)), None)
-    mmdskin.skin(model, pose, backend="cpu", out=out, threads=1)  # OpenGL rounds otherwise
+    mmdskin.skin(model, pose, backend="cpu", out=out, threads=1)  # OpenGL rounds differently
     for name in ("positions", "normals"):
         array = group[name]
         array[span] = getattr(out, name).astype(array.dtype, copy=False)
-    group["written"][number] = 1  # each write shows whole or not at all, and this is the last
+    group["written"][number] = 1  # each write is atomic, and this is the last one
     return len(frames[span])
 
 
-# What tasks share
+# Shared by the tasks
 
 kept = threading.local()
 
 
 def room(frames, vertices):
-    """Two arrays to skin into. Each thread keeps them: fresh memory costs more than skinning."""
+    """Two output arrays. Each thread reuses them: fresh memory costs more than skinning."""
     shape = (2, frames, vertices, 3)
     if getattr(kept, "arrays", None) is None or kept.arrays.shape != shape:
-        kept.arrays = None  # before there are others
+        kept.arrays = None  # frees the old arrays first
         kept.arrays = np.empty(shape, np.float32)
     return kept.arrays
 
@@ -179,19 +181,19 @@ def room(frames, vertices):
 def load(file):
     data = file.path.read_bytes()
     if hashlib.sha256(data).hexdigest() != file.sha256:
-        raise ValueError(f"{file} was changed after this run began")
+        raise ValueError(f"{file} was changed after this run started")
     return LOADERS[file.path.suffix.lower()](data)
 
 
 def chunk_length(group):
-    """Frames in a chunk."""
+    """Frames per chunk."""
     return group["positions"].chunks[0]
 
 
 def create_group(pair, settings, model):
-    """An empty group; not compressed, which would take several times as long as skinning."""
+    """An empty group, uncompressed: compression would take several times as long as skinning."""
     frames, vertices = len(pair.motion.frames), len(model.positions)
-    frame_bytes = 24 * vertices + 64 * len(model.bones)  # in memory, as skin() gives and takes it
+    frame_bytes = 24 * vertices + 64 * len(model.bones)  # input and output of skin() in memory
     length = min(frames, max(1, int(settings.chunk_mb * 1e6 / frame_bytes)))
     group = zarr.create_group(settings.store, path=str(pair), overwrite=True)
     for name in ("positions", "normals"):
@@ -210,11 +212,11 @@ def create_group(pair, settings, model):
     return group
 
 
-# The run, which the engines share
+# Shared by the engines
 
 
 def one_by_one(function, items, settings):
-    """An engine: yields (item, result, error) of every item, in the order they are done."""
+    """An engine: yields (item, result, error) of every item, in order of completion."""
     for item in items:
         try:
             result, error = function(item, settings), None
@@ -224,7 +226,7 @@ def one_by_one(function, items, settings):
 
 
 def build(options, engine):
-    """Make all that is missing; return the number of failures, after a line on each."""
+    """Compute everything that is missing; print a line per failure and return their number."""
     settings = Settings(options.store, options.dtype, options.frames, options.chunk_mb)
     failures = []
 
@@ -262,7 +264,7 @@ def build(options, engine):
 
 
 def parser(description):
-    """The arguments that every engine takes."""
+    """The arguments that all engines have."""
 
     def some_frames(text):
         return slice(*(int(number) if number else None for number in text.split(":")))
@@ -270,29 +272,38 @@ def parser(description):
     def folder(text):
         return Path(text).resolve(strict=True)
 
-    def place(text):
+    def store(text):
         return text if "://" in text else os.path.abspath(text)
 
     arguments = argparse.ArgumentParser(description=description)
-    arguments.add_argument("models", type=folder, help="folder with .pmx and .pmd, subfolders too")
-    arguments.add_argument("motions", type=folder, help="folder with .vmd and .vpd, subfolders too")
-    arguments.add_argument("store", type=place, help="Zarr store: a folder, or what fsspec opens")
+    arguments.add_argument(
+        "models", type=folder, help="folder with .pmx and .pmd files, searched recursively"
+    )
+    arguments.add_argument(
+        "motions", type=folder, help="folder with .vmd and .vpd files, searched recursively"
+    )
+    arguments.add_argument(
+        "store", type=store, help="Zarr store: a folder or any URL that fsspec opens"
+    )
     arguments.add_argument("--dtype", choices=("float32", "float16"), default="float32")
     arguments.add_argument(
         "--frames",
         type=some_frames,
         default=slice(None),
-        help="as in Python: first:end or :end:step",
+        help="a slice as in Python: start:stop or :stop:step",
     )
     arguments.add_argument(
-        "--chunk-mb", type=float, default=32, help="positions and normals of a chunk, as float32"
+        "--chunk-mb",
+        type=float,
+        default=32,
+        help="size of a chunk's positions and normals, as float32",
     )
     arguments.add_argument("--quiet", action="store_true", help="no progress bar")
     return arguments
 
 
 def main():
-    return build(parser("On one core.").parse_args(), one_by_one)
+    return build(parser("Builds the data set on one core.").parse_args(), one_by_one)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The data set of dataset_chunks.py by Dask: here, or on a cluster whose workers see the same files.
+"""The data set of dataset_chunks.py with Dask, here or on a cluster whose workers see the same files.
 
 python dataset_dask.py models/ motions/ dances.zarr --workers 8
 python dataset_dask.py /net/models /net/motions /net/dances.zarr --scheduler tcp://head:8786
@@ -12,8 +12,8 @@ import dask
 import dataset_chunks
 from distributed import Client, as_completed
 
-# How often Dask looks after itself. As it comes, that takes a tenth of the workers' time and more of
-# the scheduler's than the tasks do; a cluster of your own may have the same in its configuration.
+# How often Dask monitors itself. By default that takes a tenth of the workers' time, and more of the
+# scheduler's time than the tasks. Use the same settings in the configuration of your own cluster.
 WATCH = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
@@ -22,7 +22,7 @@ WATCH = {
 
 
 def on(client):
-    """An engine: two tasks a thread in flight; Dask gives those of a worker that died to another."""
+    """An engine with two tasks per thread in flight. Dask reassigns the tasks of a worker that died."""
 
     def engine(function, items, settings):
         items, doing = iter(items), {}
@@ -44,17 +44,17 @@ def on(client):
 
 
 def local(workers, **options):
-    """A client of so many workers here; None: one a core."""
-    dask.config.set(WATCH)  # for good: workers that die are started again
+    """A client of this many workers here; None: one per core."""
+    dask.config.set(WATCH)  # permanently: workers that die are restarted
     return Client(n_workers=workers, threads_per_worker=1, **options)
 
 
 def main():
-    arguments = dataset_chunks.parser("On Dask workers.")
+    arguments = dataset_chunks.parser("Builds the data set on Dask workers.")
     arguments.add_argument(
         "--scheduler", help="address of a running cluster, such as tcp://head:8786"
     )
-    arguments.add_argument("--workers", type=int, help="without a cluster; default: one a core")
+    arguments.add_argument("--workers", type=int, help="without a cluster; default: one per core")
     options = arguments.parse_args()
     if options.scheduler is None:
         with local(options.workers) as client:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The data set of dataset_chunks.py by Ray: here, or on a cluster whose nodes see the same files.
+"""The data set of dataset_chunks.py with Ray, here or on a cluster whose nodes see the same files.
 
 python dataset_ray.py models/ motions/ dances.zarr --workers 8
 python dataset_ray.py /net/models /net/motions /net/dances.zarr --address auto
@@ -14,7 +14,7 @@ import ray
 
 
 def engine(function, items, settings):
-    """Keeps two tasks a core in flight; Ray gives those of a worker that died to another."""
+    """An engine with two tasks per core in flight. Ray reassigns the tasks of a worker that died."""
     items, doing = iter(items), {}
     remote, most = ray.remote(function), 2 * int(ray.cluster_resources()["CPU"])
     while True:
@@ -31,9 +31,9 @@ def engine(function, items, settings):
 
 
 def main():
-    arguments = dataset_chunks.parser("On Ray workers.")
-    arguments.add_argument("--address", help="of a running cluster, such as auto")
-    arguments.add_argument("--workers", type=int, help="without a cluster; default: one a core")
+    arguments = dataset_chunks.parser("Builds the data set on Ray workers.")
+    arguments.add_argument("--address", help="address of a running cluster, such as auto")
+    arguments.add_argument("--workers", type=int, help="without a cluster; default: one per core")
     options = arguments.parse_args()
     ray.init(
         options.address or "local",

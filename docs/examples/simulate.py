@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A dance with physics: hair and skirts moved by mmdskin.World, from the first frame on.
+"""A dance with physics: mmdskin.World moves hair and skirts from the first frame on.
 
     python simulate.py model.pmx dance.vmd dance.npz
 
-writes the Pose of all frames, bone_matrices and morph_weights, as mmdskin.skin() takes it. The world
-is stepped twice a frame; bodies that follow bones take the motion's pose of every half frame. Bones
-of other bodies then go where their bodies are (of "physics_and_bone": turn as they do), and what
-hangs from them goes along.
+writes the Pose of all frames (bone_matrices and morph_weights), which mmdskin.skin() accepts. The
+world is stepped twice per frame; bodies that follow bones get the motion's pose of each half frame.
+The other bodies then move their bones (with mode "physics_and_bone" they only rotate them), and the
+bones' descendants follow.
 """
 
 import sys
@@ -14,12 +14,12 @@ import sys
 import mmdskin
 import numpy as np
 
-SETTLING = 60  # steps in the first pose, so that hair hangs before the dance begins
+SETTLING = 60  # steps in the first pose, so that hair hangs down before the dance starts
 FOLLOWS, TURNS = "follow_bone", "physics_and_bone"
 
 
 def rotation_matrices(q):
-    """Of quaternions x y z w (..., 4)."""
+    """Rotation matrices of quaternions x y z w (..., 4)."""
     x, y, z, w = np.moveaxis(q, -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -30,7 +30,7 @@ def rotation_matrices(q):
 
 
 def matrices(places):
-    """(..., 7), position and quaternion, as (..., 4, 4)."""
+    """Matrices (..., 4, 4) of positions and quaternions (..., 7)."""
     out = np.zeros((*places.shape[:-1], 4, 4))
     out[..., :3, :3] = rotation_matrices(places[..., 3:7])
     out[..., :3, 3], out[..., 3, 3] = places[..., :3], 1
@@ -38,16 +38,18 @@ def matrices(places):
 
 
 def places(matrices):
-    """(..., 4, 4) as (..., 7)."""
+    """Positions and quaternions (..., 7) of matrices (..., 4, 4)."""
     m = matrices[..., :3, :3]
     trace = np.einsum("...ii", m)
-    products = np.empty((*m.shape[:-2], 4, 4))  # 4 times those of the quaternion's numbers
+    products = np.empty(
+        (*m.shape[:-2], 4, 4)
+    )  # 4 times the products of the quaternion's components
     products[..., :3, :3] = m + m.swapaxes(-1, -2) + (1 - trace)[..., None, None] * np.eye(3)
     products[..., 3, 3] = 1 + trace
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         products[..., i, 3] = products[..., 3, i] = m[..., k, j] - m[..., j, k]
-    # each row is a multiple of it; that of the largest number keeps all digits
+    # each row is a multiple of the quaternion; the row of its largest component is exact
     largest = np.argmax(np.einsum("...ii->...i", products), axis=-1)[..., None, None]
     q = np.take_along_axis(products, largest, axis=-2)[..., 0, :]
     q /= np.copysign(np.linalg.norm(q, axis=-1), q[..., 3])[..., None]
@@ -55,7 +57,7 @@ def places(matrices):
 
 
 def simulate(model, motion, last_frame):
-    """A Pose of frames 0 to last_frame."""
+    """The Pose of frames 0 to last_frame."""
     world = mmdskin.World(model.rigid_bodies, model.joints)
     rest = matrices(world.state)
     bones = np.array([body.bone for body in model.rigid_bodies], int)
@@ -82,7 +84,7 @@ def simulate(model, motion, last_frame):
 
 
 def moved_bones(model, posed, simulated):
-    """Skinning matrices (F, B, 4, 4) of the motion, with bones where bodies took them."""
+    """Skinning matrices (F, B, 4, 4) of the motion, with bones moved by their bodies."""
     moved = posed.copy()
     body_of = {body.bone: i for i, body in enumerate(model.rigid_bodies) if body.mode != FOLLOWS}
     for bone in parents_first(model.bones):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What `make bench` runs: every row of the speed table, ratios of one run, build/bench.json.
+"""`make bench`: the speed table and build/bench.json. Compare only ratios within one run.
 
-Calls that are compared take turns, and the best round of each counts, as Python's timeit advises:
-other rounds say what else the machine did meanwhile. Bars are printed beside the values, nothing
-fails here.
+Compared calls alternate, and the best round of each counts, as Python's timeit advises: slower
+rounds measure what else the machine was doing. Limits are printed beside the values; nothing fails.
 """
 
 import json
@@ -26,19 +25,19 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender"), str(ROOT / "te
 import addon_profile  # noqa: E402
 import examples_python  # noqa: E402
 import two_cores  # noqa: E402
+from files import locations  # noqa: E402
 from judges import twin  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
 
-SHARED = Path(os.environ.get("MMDSKIN_SHARED", ROOT.parent / "shared"))
-MODEL = SHARED / "models" / "巡音ルカ.pmx"
-SDEF_MODEL = SHARED / "models" / "巡音ルカ_sdefr.pmx"
-SMALL_MODEL = SHARED / "models" / "初音ミク.pmx"
-MMD_TOOLS = SHARED / "mmd_tools" / "mmd_tools-4.5.13.zip"
-MOTION = SHARED / "models" / "realize_motion.vmd"
+MODEL = locations.MODELS / "巡音ルカ.pmx"
+SDEF_MODEL = locations.MODELS / "巡音ルカ_sdefr.pmx"
+SMALL_MODEL = locations.MODELS / "初音ミク.pmx"
+MMD_TOOLS = locations.SHARED / "mmd_tools" / "mmd_tools-4.5.13.zip"
+MOTION = locations.MODELS / "realize_motion.vmd"
 BDEF4, SDEF, QDEF = 2, 3, 4
 GL_FRAMES = 16
-# a dance: frames in all, and in a block of one thread
+# a dance: number of frames, frames per block of a thread, threads
 DANCE, BLOCK, THREADS = 1000, 10, 2
 BATCH, THREAD_SECONDS = 64, 10
 BAKE_BARS = {
@@ -50,7 +49,7 @@ BAKE_BARS = {
 
 
 def best(calls, rounds=31):
-    """Seconds of each call in its best round, the calls taking turns."""
+    """Seconds of each call in its best round; the calls alternate."""
     times = dict.fromkeys(calls, float("inf"))
     for call in calls.values():
         call()
@@ -63,7 +62,7 @@ def best(calls, rounds=31):
 
 
 def poses(bones, frames, rng):
-    """Rigid matrices of moderate turns, (F,B,4,4)."""
+    """Rigid matrices (F,B,4,4) of moderate rotations."""
     m = np.tile(np.eye(4), (frames, bones, 1, 1))
     axis = rng.normal(size=(frames, bones, 3))
     axis /= np.linalg.norm(axis, axis=-1, keepdims=True)
@@ -74,8 +73,8 @@ def poses(bones, frames, rng):
 
 
 def variant(model, kind, rng):
-    """The model with every vertex of one type: of BDEF4 with four bones each, else with a second
-    bone where it had only one."""
+    """The model with all vertices of one type: BDEF4 with four bones each; the other types get a
+    second bone where there was only one."""
     indices, weights = model.bone_indices.copy(), model.bone_weights.copy()
     if kind == BDEF4:
         indices = (indices[:, :1] + np.arange(4)) % len(model.bones)
@@ -104,13 +103,13 @@ def skin_call(mesh, matrices, backend, method="mmd"):
 
 
 def copy_call(vertices):
-    """Copies as much as skinning writes: the least that any skinning can cost."""
+    """Copies as many bytes as skinning writes: the lower bound for any skinning."""
     source, target = np.ones((2, vertices, 3), np.float32), np.ones((2, vertices, 3), np.float32)
     return lambda: np.copyto(target, source)
 
 
 def copy_rows(model, rng):
-    """Costs in copies of the same run: what is left when the machine's memory is taken out."""
+    """Cost relative to a copy in the same run, which cancels the speed of the machine's memory."""
     meshes = [("as it is", model, model, 2.6)]
     if SMALL_MODEL.exists():
         small = mmdskin.load_model(SMALL_MODEL)
@@ -150,7 +149,7 @@ def cpu_rows(model, rng):
 
 
 def method_rows(model, rng):
-    """The methods against bulges, beside the deform type whose work they share."""
+    """The methods against bulges, relative to the deform type that does the same work."""
     matrices = poses(len(model.bones), 1, rng)[0]
     sdef, qdef = variant(model, SDEF, rng), variant(model, QDEF, rng)
     calls = {"sdef": skin_call(sdef, matrices, "cpu"), "qdef": skin_call(qdef, matrices, "cpu")}
@@ -172,7 +171,7 @@ def method_rows(model, rng):
         start = time.perf_counter()
         _ = fresh.centers_of_rotation
         made.append(time.perf_counter() - start)
-    yield "centers of rotation, made", min(made) * 1e3, "ms", "<=", 30
+    yield "centers of rotation, computed", min(made) * 1e3, "ms", "<=", 30
 
 
 def gl_rows(model, rng):
@@ -189,16 +188,26 @@ def gl_rows(model, rng):
 def render_rows(model, motion):
     if not next(backend for backend in mmdskin.backends() if backend.name == "gl").available:
         return
-    skinned = mmdskin.skin(model, model.pose(motion, np.arange(GL_FRAMES) * 30))
+    pose = model.pose(motion, np.arange(GL_FRAMES) * 30)
+    skinned = mmdskin.skin(model, pose)
+    camera = mmdskin.Camera((0, 10, -45), (0, 10, 0), (0, 1, 0), 30)
+    edges, look = {"edges": True}, {"look": "mmd"}
     wanted = {
         "image": {},
-        "image, edges, 2 x 2 samples": {"edges": True, "samples": 2},
+        "image, edges": edges,
+        "image, edges, 2 x 2 samples": edges | {"samples": 2},
         "depth, normals, triangles": {"want": ("depth", "normals", "triangles")},
+        "MMD's look": look,
+        "MMD's look, edges": look | edges,
+        "MMD's look, ground shadow": look | {"ground_shadow": True},
+        "MMD's look, self-shadow": look | {"self_shadow": True},
+        "MMD's look, skinned before": look | {"camera": camera},
     }
     calls = {
         what: (lambda options=options: mmdskin.render(model, skinned, **options))
         for what, options in wanted.items()
     }
+    calls["MMD's look, of a Pose"] = lambda: mmdskin.render(model, pose, camera=camera, **look)
     for what, t in best(calls, 5).items():
         yield f"render, 512 x 512, {what}", GL_FRAMES / t, "frames/s", None, None
 
@@ -229,16 +238,26 @@ def pose_rows(model, motion):
         small = mmdskin.load_model(SMALL_MODEL)
         calls["small"] = lambda: small.pose(motion, frames, threads=1)
     us = {k: t / DANCE * 1e6 for k, t in best(calls, 25).items()}
-    yield f"pose, {DANCE} frames a call, IK on", us["on"], "us/frame", "<=", 20
-    yield f"pose, {DANCE} frames a call, IK off", us["off"], "us/frame", None, None
+    yield f"pose, {DANCE} frames per call, IK on", us["on"], "us/frame", "<=", 20
+    yield f"pose, {DANCE} frames per call, IK off", us["off"], "us/frame", None, None
     if "small" in us:
         yield f"pose, {SMALL_MODEL.stem}, IK on", us["small"], "us/frame", "<=", 40
-    yield "pose, a frame a call, IK on", us["single"], "us/frame", None, None
-    yield "pose, a frame a call over one of many", us["single"] / us["on"], "x", "<=", 1.2
+    yield "pose, one frame per call, IK on", us["single"], "us/frame", None, None
+    yield "pose, one frame per call, relative to a batch", us["single"] / us["on"], "x", "<=", 1.2
+
+
+def fit_rows(model, motion):
+    """A motion with few keys for the poses of a dance, with the comparison of the mesh."""
+    pose = model.pose(motion, np.arange(DANCE))
+    fitted, _ = mmdskin.Motion.from_poses(model, pose)
+    moving = sum(len(track.frames) > 1 for track in fitted.bones)
+    t = best({"fit": lambda: mmdskin.Motion.from_poses(model, pose, threads=1)}, 3)["fit"]
+    us = t / DANCE / moving * 1e6
+    yield f"Motion.from_poses, {DANCE} frames, one thread", us, "us/bone and frame", "<=", 15
 
 
 def physics_rows(model, motion):
-    """A dance from its start, each time by a new simulation, which settles first."""
+    """A dance from its start, each time with a new simulation, which settles first."""
     last = motion.frame_range[1]
     calls = {
         count: partial(model.pose, motion, np.arange(count), physics=True, threads=1)
@@ -258,7 +277,7 @@ def files():
 
 
 def batch_call(name, frames, threads):
-    """Poses or skins that many frames of the dance."""
+    """A call that poses or skins this many frames of the dance."""
     _, data, dance = files()
     model, motion = mmdskin.load_model(data), mmdskin.load_motion(dance)
     frames = np.arange(frames)
@@ -276,31 +295,31 @@ def seconds_of(call):
 
 
 def thread_rows():
-    """Beside what the machine itself gives: half a batch each in two processes of one thread. Many
-    rounds, since a core that a virtual machine lends to its neighbours is away for a while."""
+    """The speed of two threads, next to that of two processes with half a batch each, which is what
+    the machine can do. Many rounds, because a virtual machine may lose a core for a while."""
     for name in ("pose", "skin"):
         with two_cores.beside(partial(batch_call, name, BATCH // 2, 1)) as both:
-            ways = {"processes": both}
+            variants = {"processes": both}
             for threads in (1, THREADS):
-                ways[threads] = partial(seconds_of, batch_call(name, BATCH, threads))
-            times = dict.fromkeys(ways, float("inf"))
+                variants[threads] = partial(seconds_of, batch_call(name, BATCH, threads))
+            times = dict.fromkeys(variants, float("inf"))
             end = time.monotonic() + THREAD_SECONDS
             while time.monotonic() < end:
-                for way, seconds in ways.items():
-                    times[way] = min(times[way], seconds())
+                for variant, seconds in variants.items():
+                    times[variant] = min(times[variant], seconds())
         ours, cores = times[1] / times[THREADS], times[1] / times["processes"]
         yield f"{name}, {BATCH} frames, {THREADS} threads against 1", ours, "x", ">=", 1.85
-        yield "  two processes, half of it each", cores, "x", None, None
-        yield "  share of what two cores give", ours / cores * 100, "%", None, None
+        yield "  two processes, half a batch each", cores, "x", None, None
+        yield "  fraction of what two processes gain", ours / cores * 100, "%", None, None
 
 
 def resident():
-    """Bytes of this process that are in memory now."""
+    """Resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def dance_rows(model, motion, rounds=7):
-    """Threads share the blocks of a dance; each keeps its buffers."""
+    """Threads share the blocks of a dance; each reuses its buffers."""
     blocks = np.arange(DANCE).reshape(-1, BLOCK)
     shape = (BLOCK, len(model.positions), 3)
     buffers = [mmdskin.Skinned(*np.empty((2, *shape), np.float32), None) for _ in range(THREADS)]
@@ -321,7 +340,7 @@ def dance_rows(model, motion, rounds=7):
             times.append(time.perf_counter() - start)
     rate = DANCE / min(times)
     yield f"dance, pose and skin, {THREADS} threads", rate, "frames/s", None, None
-    # the first dance also touches every buffer for the first time
+    # the first dance also touches each buffer for the first time
     growth = (max(memory[1:]) - memory[0]) / 1e6
     yield f"dance, memory after {rounds} against 1", growth, "MB more", "<=", 1
 
@@ -330,7 +349,7 @@ def dataset_rows():
     """docs/examples/dataset_dask.py, in the Python that tests/examples/setup.sh has installed."""
     python = examples_python.command()
     if python is None or not MODEL.exists():
-        print("no data set is measured: it takes build/examples and the shared models")
+        print("no data set is measured: build/examples or the shared models are missing")
         return
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
@@ -348,14 +367,14 @@ def dataset_rows():
 def import_rows():
     script = "import time, numpy; t = time.time(); import mmdskin; print(time.time() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(9)]
-    yield "import, over numpy's", min(times) * 1e3, "ms", "<", 20
+    yield "import, without numpy's", min(times) * 1e3, "ms", "<", 20
 
 
 def blender_rows():
-    """The add-on, in every Blender that tests/blender/setup.sh has installed."""
+    """The add-on in every Blender that tests/blender/setup.sh installed."""
     zips = sorted((ROOT / "dist").glob("mmdskin-*.zip"))
     if not zips:
-        print("no add-on in dist/: nothing is measured in Blender (make addon)")
+        print("no add-on in dist/, so nothing is measured in Blender (make addon)")
         return
     for version in ("3.4", "4.2", "4.5", "5.0", "5.2"):
         command = addon_profile.blender_command(version)
@@ -375,10 +394,10 @@ def blender_rows():
             options = ["--mmd-tools", tools] if Path(tools).exists() else []
             if options:
                 found = in_blender(command, "beside_mmd_tools.py", zips[-1], *options, SDEF_MODEL)
-                for way, ms in found["ms"].items():
-                    yield f"Blender 4.5, scene of mmd_tools, {way}", ms, "ms", None, None
+                for variant, ms in found["ms"].items():
+                    yield f"Blender 4.5, model of mmd_tools, {variant}", ms, "ms", None, None
                 over = found["ms"]["mmdskin"] - found["ms"]["plain"]
-                yield "Blender 4.5, scene of mmd_tools, live over plain", over, "ms", "<=", 1.2
+                yield "Blender 4.5, model of mmd_tools, live over plain", over, "ms", "<=", 1.2
             found = in_blender(command, "import_model.py", zips[-1], *options)
             for file, times in found["import_ms"].items():
                 for importer, ms in times.items():
@@ -388,11 +407,11 @@ def blender_rows():
                 for importer, ms in times.items():
                     yield f"Blender 4.5, {importer}: {file}", ms, "ms", None, None
                     if theirs:
-                        yield "  over mmd_tools", ms / theirs, "x", "<=", 1
+                        yield "  relative to mmd_tools", ms / theirs, "x", "<=", 1
 
 
 def in_blender(command, script, addon_zip, *options):
-    """The JSON line that a script of this folder prints inside a Blender."""
+    """The JSON line that a script of this folder prints in Blender."""
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run(
             [*command, Path(__file__).with_name(script), "--", "--zip", addon_zip, *options],
@@ -420,11 +439,11 @@ def main():
     rng = np.random.default_rng(0)
     name, data, dance = files()
     if not MODEL.exists():
-        print(f"{MODEL} is not there: measuring {name}, whose figures are not those of the bars")
+        print(f"{MODEL} is missing: measuring {name}; the limits do not apply to it")
     model, motion = mmdskin.load_model(data), mmdskin.load_motion(dance)
     devices = {backend.name: backend.device for backend in mmdskin.backends() if backend.available}
     print(
-        f"{name}, {len(model.positions)} vertices, positions and normals, one thread, out= given; best rounds"
+        f"{name}, {len(model.positions)} vertices, positions and normals, one thread, with out=; best rounds"
     )
     print(f"{cpu_name()}, {os.cpu_count()} CPUs; {devices}\n")
     rows = []
@@ -437,6 +456,7 @@ def main():
         load_rows(data),
         motion_rows(dance),
         pose_rows(model, motion),
+        fit_rows(model, motion),
         physics_rows(model, motion),
         thread_rows(),
         dance_rows(model, motion),
@@ -450,7 +470,7 @@ def main():
             word = (
                 ""
                 if bar is None
-                else f"bar {relation} {bar:g} {'ok' if met[relation] else 'MISSED'}"
+                else f"limit {relation} {bar:g} {'ok' if met[relation] else 'MISSED'}"
             )
             print(f"{what:36} {value:9.2f} {unit:10} {word}", flush=True)
             rows.append(
@@ -460,7 +480,7 @@ def main():
     target.parent.mkdir(exist_ok=True)
     report = {"model": name, "machine": cpu_name(), "devices": devices, "rows": rows}
     target.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"\nwritten to {target.relative_to(ROOT)}")
+    print(f"\nwritten: {target.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene of mmd_tools shown by the armature modifier, by mmd_tools' own SDEF and live by mmdskin:
-milliseconds a frame, and how far each is from `mmdskin.skin()`, on screen and in an animation render.
+"""A model imported by mmd_tools, shown by the Armature modifier, by mmd_tools' SDEF and live by mmdskin:
+milliseconds per frame, and the distance from `mmdskin.skin()`, on screen and in an animation render.
 
 python-with-bpy tests/bench/beside_mmd_tools.py --zip dist/mmdskin-….zip [--mmd-tools mmd_tools.zip] [FILE]
 blender -b --factory-startup -P tests/bench/beside_mmd_tools.py -- (the same arguments)
 
-Without a file: our dancer. The last line is the result as JSON.
+Without a file it measures our dancer. The last line of the output is the result as JSON.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main(arguments):
     parser.add_argument("file", nargs="?")
     options = parser.parse_args(arguments)
     profile = tempfile.TemporaryDirectory()
-    os.environ.update(addon_profile.environment(profile.name))  # in time where bpy is a module
+    os.environ.update(addon_profile.environment(profile.name))  # before bpy is imported as a module
     if options.mmd_tools:
         os.environ["MMDSKIN_MMD_TOOLS"] = options.mmd_tools
     file = options.file or write_dancer(profile.name)
@@ -74,12 +74,12 @@ class Scene:
         bpy.ops.mmd_tools.import_model(filepath=file)
         root = next(obj for obj in bpy.data.objects if obj.mmd_type == "ROOT")
         self.objects = imported.Imported(root)
-        self.objects.mesh.name = "model_mesh"  # which the recorder watches
+        self.objects.mesh.name = "model_mesh"  # the recorder looks for this name
         self.mmdskin = sys.modules[package].native.load()
         self.model = self.mmdskin.load_model(file)
         self.bones = {bone.mmd_bone.name_j: bone for bone in self.objects.armature.pose.bones}
         self.move()
-        self.ways = {
+        self.variants = {
             "plain": (lambda: None, lambda: None),
             "mmd_tools": (self.bind, self.unbind),
             "mmdskin": (lambda: self.live(True), lambda: self.live(False)),
@@ -121,16 +121,16 @@ class Scene:
     def measured(self):
         sdef = int((self.model.deform == 3).sum())
         result = {"vertices": len(self.model.positions), "sdef": sdef, "ms": {}, "error": {}}
-        seen = {way: [] for way in self.ways}
-        for _ in range(ROUNDS):  # taking turns, so that a busy machine slows all alike
-            for way, (on, off) in self.ways.items():
+        seen = {variant: [] for variant in self.variants}
+        for _ in range(ROUNDS):  # alternating, so that a busy machine slows all of them
+            for variant, (on, off) in self.variants.items():
                 on()
-                seen[way].append(1e3 * frame_seconds())
+                seen[variant].append(1e3 * frame_seconds())
                 off()
-        result["ms"] = {way: round(min(times), 2) for way, times in seen.items()}
-        for way, (on, off) in self.ways.items():
+        result["ms"] = {variant: round(min(times), 2) for variant, times in seen.items()}
+        for variant, (on, off) in self.variants.items():
             on()
-            result["error"][way] = {
+            result["error"][variant] = {
                 "on screen": self.screen_error(),
                 "rendered": self.render_error(),
             }
@@ -138,7 +138,7 @@ class Scene:
         return result
 
     def expected(self):
-        """In mesh space, by the pose that the scene shows."""
+        """Expected positions in mesh space, for the pose that the scene shows."""
         import bpy
         import numpy as np
         import scene
@@ -192,7 +192,7 @@ class Scene:
 
 
 def frame_seconds():
-    """Median of a pass over all frames."""
+    """Median seconds per frame in one pass over all frames."""
     import bpy
 
     times = []

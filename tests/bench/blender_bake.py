@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cost of a baked frame, by target and source of the pose, inside Blender.
+"""Cost of a baked frame in Blender, for each target and source of the pose.
 
 blender -b --factory-startup -P blender_bake.py -- --zip mmdskin.zip [--report bake.json]
 """
@@ -39,7 +39,7 @@ def main(arguments):
 
 
 def measure(folder):
-    """{row: ms per frame}; `scene` is what Blender needs to show the frames by itself."""
+    """{row: ms per frame}; `scene` is the time that Blender itself takes to show the frames."""
     built = blender_model.build(FRAMES)
     model, motion = folder / "bench.pmx", folder / "bench.vmd"
     model.write_bytes(pmx_file.write(built.pmx))
@@ -55,7 +55,7 @@ def measure(folder):
         "scene to keys": {"target": "SHAPE_KEYS"},
     }
     times = {name: [] for name in rows}
-    for _ in range(ROUNDS):  # taking turns, so that a busy machine slows all alike
+    for _ in range(ROUNDS):  # alternating, so that a busy machine slows all of them
         for name, row in rows.items():
             start = time.perf_counter()
             if row is None:
@@ -76,7 +76,7 @@ def measure(folder):
 
 
 def dance(pmx):
-    """Three keys for every bone."""
+    """Three keys per bone."""
     numbers = np.random.default_rng(2)
     keys = []
     for bone in pmx.bones:

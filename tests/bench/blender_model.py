@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A model of 25,000 vertices, 10,000 of them SDEF, with 300 bones that all move: for benchmarks."""
+"""A model of 25,000 vertices, 10,000 of them SDEF, with 300 moving bones, for benchmarks."""
 
 import pathlib
 import sys
@@ -16,7 +16,7 @@ LIMBS, RINGS, SIDES = 100, 25, 10  # each limb has three bones
 
 
 def pmx():
-    """Limbs side by side; of each limb's 25 rings the 10 about its two joints are SDEF."""
+    """Limbs side by side; of each limb's 25 rings, the 10 around its two joints are SDEF."""
     ring = np.repeat(np.arange(RINGS), SIDES)
     angle = np.tile(np.arange(SIDES) * 2 * np.pi / SIDES, RINGS)
     positions, indices, weights, deform, sdef, triangles, bones = [], [], [], [], [], [], []
@@ -73,7 +73,7 @@ def pmx():
 
 
 def build(frames=100):
-    """The scene of the model; every bone has keys at the first and the last frame."""
+    """The scene with the model; every bone has keys at the first and the last frame."""
     scene.clear()
     built = scene.Scene(pmx())
     numbers = np.random.default_rng(1)

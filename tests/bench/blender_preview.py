@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cost of a frame with the live deformation over the plain armature modifier, inside Blender.
+"""Cost per frame of live deformation, relative to the plain Armature modifier, in Blender.
 
 blender -b --factory-startup -P blender_preview.py -- --zip mmdskin.zip
 """
@@ -22,7 +22,7 @@ ROUNDS = 9
 
 
 def frames(count=60):
-    """Median seconds of a frame."""
+    """Median seconds per frame."""
     times = []
     for frame in range(1, count + 1):
         start = time.perf_counter()
@@ -39,15 +39,15 @@ def main(arguments):
     built = blender_model.build()
     settings = built.armature.mmdskin
     seen = {False: [], True: []}
-    for _ in range(ROUNDS):  # taking turns, so that a busy machine slows both alike
+    for _ in range(ROUNDS):  # alternating, so that a busy machine slows both
         for live in (False, True):
             settings.preview = live
             bpy.context.scene.frame_set(2)
             seen[live].append(1000 * frames())
-    # The best round: on a shared machine the same frame takes up to twice as long in another.
+    # The best round counts: on a shared machine other rounds take up to twice as long.
     plain, live = min(seen[False]), min(seen[True])
     usual = statistics.median(seen[True]) - statistics.median(seen[False])
-    call = sys.modules[package].preview.tick.cost[built.mesh.data.name]
+    call = sys.modules[package].preview.tick.live_of(built.mesh.data).cost
     result = {
         "blender": bpy.app.version_string,
         "plain ms": round(plain, 2),

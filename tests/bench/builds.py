@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How long two builds of the module take for the same work: builds.py WHEEL WHEEL
+"""Compares the speed of two builds of the module: builds.py WHEEL WHEEL
 
-Each wheel has a process of its own; they take turns, and the best time of each counts. The machine
-may be busy: what slows one round is gone in another. `builds.py $(make wheel) build/wheels/linux-x64/*.whl`
-compares this machine's compiler with what ships.
+Each wheel runs in its own process; the processes alternate, and the best time of each counts, so the
+machine may be busy. `builds.py $(make wheel) build/wheels/linux-x64/*.whl`
+compares this machine's compiler with the wheel that ships.
 """
 
 import os
@@ -14,11 +14,11 @@ import time
 import zipfile
 
 ROUNDS = 60
-AT_ONCE = 5  # calls of a round, the best of which counts
+AT_ONCE = 5  # calls per round; the best one counts
 
 
 def calls():
-    """What is timed, by name: every kernel and type of deformation, and poses."""
+    """The timed calls by name: every kernel and deform type, and poses."""
     import bench
     import conftest
     import mmdskin
@@ -40,7 +40,7 @@ def calls():
 
 
 def work():
-    """Times what standard input names, one line each."""
+    """Times the calls named on standard input, one per line."""
     table = calls()
     print(*table, sep=";", flush=True)
     for line in sys.stdin:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Frames a second of docs/examples/dataset_dask.py with one and two workers: dataset.py model motion
+"""Frames per second of docs/examples/dataset_dask.py with one and two workers: dataset.py model motion
 
 Run by bench.py in the examples' Python; prints a JSON line. The clusters take turns, the best round
 of each counts, and they write into memory where there is a folder of it, so that the disk is not
@@ -23,13 +23,13 @@ ROUNDS = 5
 
 
 def folder_for(size):
-    """Memory, if it holds that many bytes, or else None: the usual folder."""
+    """A folder in memory if that many bytes fit, else None: the default folder."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > 2 * size else None
 
 
 def rate(client, models, motions):
-    """Frames a second of making a data set."""
+    """Frames per second while a data set is written."""
     with tempfile.TemporaryDirectory(dir=folder_for(4e9)) as out:
         arguments = [str(models), str(motions), out, "--quiet"]
         options = dataset_chunks.parser("").parse_args(arguments)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Milliseconds to import models and motions into Blender, beside mmd_tools where it is at hand.
+"""Milliseconds to import models and motions into Blender, compared with mmd_tools if available.
 
-Models by the clock, motions by processor time: what libraries leave to other cores counts, too.
+Models are timed by the clock, motions by processor time, which includes work on other cores.
 
 python-with-bpy tests/bench/import_model.py --zip dist/mmdskin-….zip [--mmd-tools mmd_tools.zip] FILE...
 blender -b --factory-startup -P tests/bench/import_model.py -- (the same arguments)
 
-Without files: the two real models and the dances of ../shared, each model with each dance. A model
+Without files: the two published models and dances (docs/CONTRIBUTING.md), each model with each dance. A model
 and a motion that follows it are a pair. The last line is the result as JSON.
 """
 
@@ -23,12 +23,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "blender"), str(ROOT / "tests")]
 
 import addon_profile  # noqa: E402
+from files import locations  # noqa: E402
 
-SHARED = ROOT.parent / "shared" / "models"
 MODELS = ("初音ミク.pmx", "巡音ルカ.pmx")
 DANCES = ("realize_motion.vmd", "wavefile_v2.vmd")
 RUNS = {"model": 5, "motion": 3}
-FORMS = {"mmdskin, solved": "BAKED", "mmdskin, own keys": "KEYS"}  # of motions
+FORMS = {"mmdskin, solved": "SOLVED", "mmdskin, own keys": "ORIGINAL"}  # of motions
 
 
 def main(arguments):
@@ -38,11 +38,14 @@ def main(arguments):
     parser.add_argument("files", nargs="*")
     options = parser.parse_args(arguments)
     files = options.files or [
-        str(SHARED / name) for model in MODELS for dance in DANCES for name in (model, dance)
+        str(locations.MODELS / name)
+        for model in MODELS
+        for dance in DANCES
+        for name in (model, dance)
     ]
 
     profile = tempfile.TemporaryDirectory()
-    os.environ.update(addon_profile.environment(profile.name))  # in time where bpy is a module
+    os.environ.update(addon_profile.environment(profile.name))  # before bpy is imported as a module
     import bpy
     import imported
 
@@ -58,10 +61,10 @@ def main(arguments):
         if model.endswith(".vmd"):
             continue
         if name not in result["import_ms"]:
-            result["import_ms"][name] = of_model(model, tools)
+            result["import_ms"][name] = measure_model(model, tools)
         if motion.endswith(".vmd"):
             dance = f"{pathlib.Path(motion).name}, {name}"
-            result["import_motion_ms"][dance] = of_motion(model, motion, tools)
+            result["import_motion_ms"][dance] = measure_motion(model, motion, tools)
     for best in result.values():
         for file, times in best.items():
             print(f"Blender {bpy.app.version_string}, import of {file}:", end=" ")
@@ -73,17 +76,17 @@ def main(arguments):
     addon_profile.uninstall_and_exit(package, 0)
 
 
-def of_model(path, tools):
+def measure_model(path, tools):
     import bpy
 
-    ways = {"mmdskin": bpy.ops.mmdskin.import_model}
+    importers = {"mmdskin": bpy.ops.mmdskin.import_model}
     if tools:
-        ways["mmd_tools"] = bpy.ops.mmd_tools.import_model
-    calls = {name: partial(way, filepath=path) for name, way in ways.items()}
+        importers["mmd_tools"] = bpy.ops.mmd_tools.import_model
+    calls = {name: partial(importer, filepath=path) for name, importer in importers.items()}
     return best_ms(RUNS["model"], {name: lambda: None for name in calls}, calls, time.perf_counter)
 
 
-def of_motion(model, motion, tools):
+def measure_motion(model, motion, tools):
     import bpy
 
     calls, before = {}, {}
@@ -98,13 +101,13 @@ def of_motion(model, motion, tools):
 
         before["mmd_tools"] = select
         folder, name = os.path.split(os.path.abspath(motion))
-        given = {"directory": folder, "files": [{"name": name}]}  # 2.10 takes no filepath
-        calls["mmd_tools"] = partial(bpy.ops.mmd_tools.import_vmd, **given)
+        options = {"directory": folder, "files": [{"name": name}]}  # 2.10 has no filepath option
+        calls["mmd_tools"] = partial(bpy.ops.mmd_tools.import_vmd, **options)
     return best_ms(RUNS["motion"], before, calls, time.process_time)
 
 
 def best_ms(runs, before, calls, clock):
-    """{name: milliseconds} of calls that take turns, each in a scene that `before` has made."""
+    """{name: milliseconds} of alternating calls, each in a scene prepared by `before`."""
     import bpy
     import scene
 
@@ -113,7 +116,7 @@ def best_ms(runs, before, calls, clock):
         for name, call in calls.items():
             scene.clear()
             before[name]()
-            bpy.context.view_layer.update()  # else the call would have to
+            bpy.context.view_layer.update()  # otherwise the call would do it
             start = clock()
             call()
             best[name] = min(best[name], 1e3 * (clock() - start))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What two cores of this machine give to work that shares nothing, in the same rounds as ours."""
+"""How fast two cores of this machine are for independent work, measured in the same rounds."""
 
 import contextlib
 import multiprocessing
@@ -23,8 +23,8 @@ def _work(make_call, conn, clock):
 @contextlib.contextmanager
 def beside(make_call):
     """A function that runs the call here and in a second process at the same time, and returns the
-    seconds until both are done. The other is awake and waits when the clock starts, so that nothing
-    but the cores' own speed side by side is measured. `make_call` is of a module's top level.
+    seconds until both are done. The second process is already running when the clock starts, so only
+    the speed of the cores is measured. `make_call` must be a function at a module's top level.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()

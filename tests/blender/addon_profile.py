@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Install the add-on's zip as a user would, in a throw-away profile."""
+"""Install the add-on's zip as a user does, in a temporary profile."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ CACHE = pathlib.Path(os.environ.get("MMDSKIN_CACHE", pathlib.Path.home() / ".cac
 
 
 def blender_command(version):
-    """How to run a script in a Blender, or None where it is not installed."""
+    """The command that runs a script in a Blender, or None if it is not installed."""
     if version == "3.4":
         blender = shutil.which("blender")
         return blender and [blender, "--background", "--factory-startup", "--python"]

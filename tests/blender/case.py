@@ -1,34 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the cases share: models, the baked scene and a record of everything a bake may touch."""
+"""Shared by the cases: models, the baked scene and a record of everything a bake may change."""
 
 import contextlib
 import hashlib
 import io
 import os
-import pathlib
+import sys
 import tempfile
 import unittest
 
 import bpy
 import numpy as np
 import scene
-from files import pmx_file
+from files import locations, pmx_file
 
-SHARED = pathlib.Path(
-    os.environ.get("MMDSKIN_SHARED", pathlib.Path(__file__).resolve().parents[3] / "shared")
-)
 BAR = 1e-4  # model units
 
 
 def folder(test):
-    """A folder for files, which goes with the test."""
+    """A folder for files, removed after the test."""
     temporary = tempfile.TemporaryDirectory()
     test.addCleanup(temporary.cleanup)
     return temporary.name
 
 
 def write_model(test, pmx):
-    """The path of a file of the model, which goes with the test."""
+    """The path of a file of the model, removed after the test."""
     path = os.path.join(folder(test), "model.pmx")
     with open(path, "wb") as file:
         file.write(pmx_file.write(pmx))
@@ -36,19 +33,33 @@ def write_model(test, pmx):
 
 
 def shared_model(name):
-    path = SHARED / "models" / name
+    path = locations.MODELS / name
     if not path.exists():
-        raise unittest.SkipTest(f"{path} is not there")
+        raise unittest.SkipTest(locations.not_shipped(path))
     return path
 
 
 @contextlib.contextmanager
 def reports():
-    """The lines that operators report in the block, as Blender prints them: "Info: …"."""
+    """The lines that operators report within the block, as Blender prints them: "Info: …"."""
     said, printed = [], io.StringIO()
     with contextlib.redirect_stdout(printed):
         yield said
     said += printed.getvalue().splitlines()
+
+
+def live_errors():
+    """The errors of live meshes, of objects in the file."""
+    live_of = sys.modules["addon_package"].preview.tick.live_of
+    blocks = [*bpy.data.meshes, *(obj for obj in bpy.data.objects if obj.type == "ARMATURE")]
+    return [live_of(block).error for block in blocks if live_of(block).error]
+
+
+def physics_troubles():
+    """The reasons why the preview shows no physics, for objects in the file."""
+    shown_of = sys.modules["addon_package"].physics.cache.shown_of
+    armatures = [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
+    return [shown_of(obj).trouble for obj in armatures if shown_of(obj).trouble]
 
 
 class Case(unittest.TestCase):
@@ -74,7 +85,7 @@ class Case(unittest.TestCase):
 
 
 def small_model():
-    """A bent tube of two bones with every deform type that mmd_tools can hold, and a morph."""
+    """A bent tube with two bones, every deform type that mmd_tools can store, and a morph."""
     rings, sides = 17, 12
     along = np.repeat(np.linspace(0, 8, rings), sides)
     angle = np.tile(np.arange(sides) * 2 * np.pi / sides, rings)
@@ -133,7 +144,7 @@ def small_model():
 
 
 def state(obj):
-    """Everything of a mesh object that a bake may touch, exactly."""
+    """Everything of a mesh object that a bake may change, exactly."""
     keys = obj.data.shape_keys
     return {
         "keys": [_key(key) for key in keys.key_blocks] if keys else None,
@@ -155,7 +166,7 @@ def state(obj):
 
 
 def digest(obj):
-    """The state in short, to compare between processes."""
+    """A hash of the state, to compare between processes."""
     return hashlib.sha256(repr(state(obj)).encode()).hexdigest()
 
 

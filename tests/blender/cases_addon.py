@@ -40,9 +40,9 @@ class Registration(case.Case):
 
     def test_unregistering_stops_the_native_module(self):
         bpy.ops.mmdskin.bake()
-        self.assertIsNotNone(self.addon.native.loaded())
+        self.assertIsNotNone(self.addon.blender.native.loaded())
         self.addon.unregister()
-        self.assertIsNone(self.addon.native.loaded())
+        self.assertIsNone(self.addon.blender.native.loaded())
 
     def test_the_native_module_is_not_imported_before_it_is_used(self):
         code = (
@@ -60,14 +60,14 @@ class Registration(case.Case):
         self.assertIn("LOADED False True", done.stdout)
 
     def test_states_the_version_of_the_wheel(self):
-        mmdskin = self.addon.native.load()
-        self.assertEqual(self.addon.native.REQUIRED, mmdskin.__version__)
+        mmdskin = self.addon.blender.native.load()
+        self.assertEqual(self.addon.blender.native.REQUIRED, mmdskin.__version__)
         numbers = tuple(int(part) for part in mmdskin.__version__.split("."))
         self.assertEqual(tuple(self.addon.bl_info["version"]), numbers)
 
 
 class Names(case.Case):
-    """What scripts rely on."""
+    """The interface that scripts use."""
 
     def test_bake_with_every_option_named(self):
         done = bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CURRENT", all_models=False)
@@ -80,7 +80,7 @@ class Names(case.Case):
 
 class Panel(case.Case):
     def test_counts_vertices_per_deform_type(self):
-        panels = sys.modules["addon_package"].panels
+        panels = sys.modules["addon_package"].ui.panels
         counts = panels._summary(self.mesh, self.scene.armature).deform
         deform = self.scene.pmx.deform.tolist()
         self.assertEqual(counts.tolist(), [deform.count(kind) for kind in range(5)])
@@ -140,7 +140,7 @@ class SeveralObjects(case.Case):
         bpy.ops.mmdskin.clear_bake()
         self.assertFalse(self.baked(self.mesh) or self.baked(copy))
 
-    def test_other_models_are_left_alone(self):
+    def test_other_models_are_unchanged(self):
         other = scene.Scene(case.small_model(), "other")
         scene.select(self.mesh)
         bpy.ops.mmdskin.bake()
@@ -155,7 +155,7 @@ class SeveralObjects(case.Case):
         bpy.ops.mmdskin.clear_bake(all_models=True)
         self.assertFalse(self.baked(self.mesh) or self.baked(other.mesh))
 
-    def test_all_models_leaves_armatures_without_a_root_alone(self):
+    def test_all_models_ignores_armatures_without_a_root(self):
         other = scene.Scene(case.small_model(), "other")
         other.armature.parent = None
         bpy.ops.mmdskin.bake(all_models=True)
@@ -170,7 +170,7 @@ class SeveralObjects(case.Case):
             self.scene.armature.mmdskin.preview = switch
             self.assertEqual("MMD Skin" in self.mesh.modifiers, switch)
 
-    def test_a_mesh_in_an_excluded_collection_is_left_alone(self):
+    def test_a_mesh_in_an_excluded_collection_is_unchanged(self):
         backup = self.mesh.copy()
         backup.data = self.mesh.data.copy()
         collection = bpy.data.collections.new("backup")
@@ -185,7 +185,7 @@ class SeveralObjects(case.Case):
         self.assertEqual(bpy.ops.mmdskin.bake(), {"FINISHED"})
         self.assertTrue(self.baked(self.mesh))
 
-    def test_a_mesh_without_bone_groups_is_left_alone(self):
+    def test_a_mesh_without_bone_groups_is_unchanged(self):
         plain = bpy.data.objects.new("plain", bpy.data.meshes.new("plain"))
         bpy.context.scene.collection.objects.link(plain)
         plain.modifiers.new("Armature", "ARMATURE").object = self.scene.armature

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake shows exactly what MMD's formulas give for the pose, whatever the scene looks like."""
+"""A bake shows exactly the result of MMD's formulas for the pose, in any scene."""
 
 import sys
 import unittest
@@ -15,9 +15,9 @@ QDEF = 4
 
 
 def skinned(model, matrices):
-    """What `mmdskin.skin` says of a PMX file, in Blender's axes and scale."""
+    """The result of `mmdskin.skin` for a PMX file, in Blender's axes and scale."""
     addon = sys.modules["addon_package"]
-    mmdskin = addon.native.load()
+    mmdskin = addon.blender.native.load()
     return scene.in_blender(
         mmdskin.skin(mmdskin.load_model(str(model)), matrices, normals=False).positions
     )
@@ -73,7 +73,7 @@ class Positions(case.Case):
         return self.scene.pmx.deform != scene.SDEF
 
     def armature_in_world(self, moved):
-        """The linear blend of points given in world space, by the armature's own matrices."""
+        """The linear blend of points in world space, with the armature's matrices."""
         matrices = scene.TO_BLENDER @ self.scene.bake_inputs() @ np.linalg.inv(scene.TO_BLENDER)
         indices = np.maximum(self.scene.pmx.bone_indices, 0)
         weights = self.scene.pmx.bone_weights / self.scene.pmx.bone_weights.sum(1, keepdims=True)
@@ -166,7 +166,7 @@ class RealModel(case.Case):
 
 
 class ShapeKeyMix(case.Case):
-    """The mix of keys that is baked is the one Blender shows without the armature modifier."""
+    """The baked mix of keys is the one that Blender shows without the Armature modifier."""
 
     def setUp(self):
         super().setUp()
@@ -236,7 +236,7 @@ class ShapeKeyMix(case.Case):
 
 
 def bind_like_mmd_tools(obj):
-    """The SDEF driver as it stands in a scene: a key, a mask group that the modifier inverts."""
+    """The SDEF driver as in a scene: a key, and a mask group that the modifier inverts."""
     keys = obj.data.shape_keys.key_blocks
     rest = np.empty(3 * len(obj.data.vertices), np.float32)
     keys["mmd_sdef_c"].data.foreach_get("co", rest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Corrective keys bring the armature modifier to MMD's result in the chosen poses."""
+"""Corrective keys make the Armature modifier give MMD's result in the chosen poses."""
 
 import math
 import re
@@ -59,7 +59,7 @@ class Corrective(case.Case):
             self.assert_exact()
 
     def assert_nearly_exact_at(self, frames):
-        """Within 1 % of what the modifier alone is off in its worst frame."""
+        """Within 1 % of the error of the modifier alone in its worst frame."""
         left = self.farthest_off(frames)
         for key in self.baked_keys():
             key.mute = True
@@ -198,8 +198,8 @@ class Driven(Corrective):
         bpy.context.scene.frame_set(1)
         self.assert_exact()
 
-    def test_are_not_driven_by_joints_that_stand_still(self):
-        """What a moved bone lacks has nothing to do with how it is turned."""
+    def test_are_not_driven_by_joints_that_do_not_move(self):
+        """The error of a translated bone does not depend on its rotation."""
         bone = self.scene.armature.pose.bones["ひじ.L"]
         bone.rotation_mode = "QUATERNION"
         bone.rotation_quaternion = Quaternion((0, 0, 1), math.radians(0.1))
@@ -225,7 +225,7 @@ class Driven(Corrective):
         self.assertEqual({curve.driver.is_simple_expression for curve in curves}, {True})
 
     def test_are_as_good_in_frames_that_nobody_looked_at(self):
-        """Every fourth frame is baked and the one between looked at; the odd ones are not."""
+        """Bakes every fourth frame and compares the ones halfway between."""
         turns = {}
         for number, frame in enumerate(range(1, 62, 12)):
             axis = np.sin([1 + number, 2.5 * number, 4 + 3 * number])
@@ -306,7 +306,7 @@ class Driven(Corrective):
 
 
 class Chosen(Corrective):
-    """Driven keys that earn their place."""
+    """Driven keys that reduce the error enough."""
 
     POSES = {
         1: {"elbow": 0},
@@ -321,12 +321,12 @@ class Chosen(Corrective):
         self.before = self.farthest_off(range(1, 32, 5))
 
     def chosen(self, **options):
-        """Bake; returns the joints and numbers of the keys, and what was reported."""
+        """Bake; returns the joints and indices of the keys, and the reports."""
         with case.reports() as said:
             self.bake_frames(1, 31, 10, **options)
         return {tuple(key.name.split()[1:]) for key in self.baked_keys()}, "".join(said)
 
-    def test_the_one_that_takes_most_comes_first(self):
+    def test_the_most_effective_one_comes_first(self):
         keys, _ = self.chosen(most=1)
         self.assertEqual(keys - {("Rest",)}, {("ひじ.L", "1")})
 
@@ -353,10 +353,10 @@ class Chosen(Corrective):
         self.assertTrue(keys)
         self.assertLess(self.farthest_off(range(1, 32, 5)), self.before / 2)
 
-    def test_what_they_bring_is_reported(self):
+    def test_their_effect_is_reported(self):
         for most in (1, 40):
             keys, said = self.chosen(most=most)
-            report = re.search(r"'model_mesh': (\S+) -> (\S+) units with (\d+) keys", said)
+            report = re.search(r"'model_mesh' reduced from (\S+) to (\S+) with (\d+) keys?", said)
             before, after, count = map(float, report.groups())
             self.assertEqual(count, len(keys))
             self.assertAlmostEqual(before / self.before, 1, delta=0.05)
@@ -366,8 +366,8 @@ class Chosen(Corrective):
 
     def test_keyed_ones_are_offered_where_driven_ones_bring_little(self):
         _, said = self.chosen(tolerance=2 * self.before)
-        self.assertIn("Driven keys bring little to 'model_mesh'", said)
-        self.assertIn("choose keyed ones", said)
+        self.assertIn("Driven keys barely improve 'model_mesh'", said)
+        self.assertIn("set Corrective to Keyed", said)
 
     def test_a_range_without_frames_between(self):
         self.bake_frames(1, 31)
@@ -398,23 +398,23 @@ class Refused(Corrective):
 
     def test_preserve_volume(self):
         self.mesh.modifiers[0].use_deform_preserve_volume = True
-        self.refused("has Preserve Volume on: switch it off first")
+        self.refused("has Preserve Volume on: turn it off first")
 
     def test_bone_envelopes(self):
         self.mesh.modifiers[0].use_bone_envelopes = True
-        self.refused("uses bone envelopes")
+        self.refused("uses Bone Envelopes")
 
     def test_envelope_of_a_bone(self):
         self.scene.armature.data.bones["ひじ.L"].use_envelope_multiply = True
-        self.refused("Bone 'ひじ.L' multiplies vertex groups by its envelope")
+        self.refused("Bone 'ひじ.L' has Envelope Multiply on")
 
     def test_bendy_bone(self):
         self.scene.armature.data.bones["ひじ.L"].bbone_segments = 3
-        self.refused("Bone 'ひじ.L' has several segments")
+        self.refused("Bone 'ひじ.L' is a bendy bone")
 
     def test_modifier_that_is_off(self):
         self.mesh.modifiers[0].show_render = False
-        self.refused("is switched off")
+        self.refused("is disabled")
 
     def test_pinned_key(self):
         self.mesh.show_only_shape_key = True

@@ -32,7 +32,7 @@ class FarApart(Corrective):
         return [name for name in names if name.startswith("mmdskin_turn")]
 
     def drivers(self):
-        """How many of the keys, and how many of the mesh."""
+        """The number of these keys, and of all keys of the mesh."""
         blocks = self.mesh.data.shape_keys, self.mesh.data
         return [len(b.animation_data.drivers) if b.animation_data else 0 for b in blocks]
 
@@ -42,7 +42,7 @@ class FarApart(Corrective):
         self.assert_exact()
         self.assertEqual([key.name for key in self.baked_keys()], ["MMD 腕.L ひじ.L 1"])
 
-    def test_do_not_depend_on_what_turns_both(self):
+    def test_do_not_depend_on_rotations_of_both(self):
         self.bake()
         self.scene.armature.pose.bones["センター"].rotation_mode = "XYZ"
         self.scene.armature.pose.bones["センター"].rotation_euler = (1, 2, 3)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A mesh cache holds MMD's normals, too, where a Blender can show any normals at all."""
+"""A mesh cache also stores MMD's normals, if this Blender can show custom normals."""
 
 import json
 import os
+from unittest import mock
 
 import bpy
 import case
@@ -20,7 +21,7 @@ from cases_preview_normals import (
 from live import BAR
 
 FRAMES = (3, 9, 15)
-NAMES = ["MMD Normals Cache", "MMD Normals Taken", "MMD Skin Cache", "MMD Normals"]
+NAMES = ["MMD Normals Cache", "MMD Normals Reader", "MMD Skin Cache", "MMD Normals"]
 
 
 class Baked(Normals):
@@ -79,7 +80,7 @@ class MeshCache(Baked):
         self.assertEqual(self.modifiers(), ["mmd_armature", "MMD Skin Cache"])
         self.assertEqual(len(os.listdir(self.folder)), 1)
 
-    def test_what_is_given_goes_before_the_models_own(self):
+    def test_operator_options_override_the_models_settings(self):
         expected = self.expected_on_frames()
         self.bake(use_mmd_normals=False)
         self.assertEqual(self.modifiers(), ["mmd_armature", "MMD Skin Cache"])
@@ -133,7 +134,7 @@ class MeshCache(Baked):
         self.mesh.data.shade_flat()
         expected = self.expected_on_frames()
         said = self.bake()
-        self.assertTrue(any("several normals at one vertex" in line for line in said), said)
+        self.assertTrue(any("has vertices with several normals" in line for line in said), said)
         self.assertEqual(self.modifiers(), ["mmd_armature", "MMD Skin Cache"])
         for frame, (_, positions) in expected.items():
             bpy.context.scene.frame_set(frame)
@@ -146,12 +147,22 @@ class MeshCache(Baked):
         path = os.path.join(self.folder, cache)
         with open(path, "rb") as file:
             before = file.read()
-        os.mkdir(os.path.splitext(path)[0] + ".normals.pc2")
-        with self.assertRaisesRegex(RuntimeError, "cannot be written"):
+        link = os.link
+
+        def fail(old, new):
+            if new.endswith(".normals.pc2"):
+                raise PermissionError(13, "Permission denied")
+            link(old, new)
+
+        with (
+            mock.patch("os.link", fail),
+            mock.patch("os.replace", fail),
+            self.assertRaisesRegex(RuntimeError, "cannot be written"),
+        ):
             self.bake()
         with open(path, "rb") as file:
             self.assertEqual(file.read(), before)
-        self.assertEqual(len(os.listdir(self.folder)), 2)
+        self.assertEqual(os.listdir(self.folder), [cache])
         self.assertNotIn("mmdskin_bake", self.mesh)
 
     def test_keys_hold_none(self):

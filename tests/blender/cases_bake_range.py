@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A baked range of frames plays back what skinning the file gives for each frame."""
+"""A baked range plays back the result of skinning the file at each frame."""
 
 import os
 import struct
@@ -15,7 +15,7 @@ TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective":
 
 
 class Range(case.Case):
-    """The small model turns through three poses between frames 1 and 21."""
+    """The small model goes through three poses between frames 1 and 21."""
 
     def setUp(self):
         super().setUp()
@@ -47,7 +47,7 @@ class Range(case.Case):
 
 
 def animate(built, frames=(1, 11, 21), degrees=50.0):
-    """Key a pose of its own at each frame."""
+    """Key a different pose at each frame."""
     for number, frame in enumerate(frames):
         scene.pose(built, seed=number + 1, degrees=degrees)
         for name in built.bone_names:
@@ -188,7 +188,7 @@ class MeshCache(Range):
         for frame, positions in zip(frames, expected.values(), strict=True):
             self.assert_close(frame, positions)
 
-    def test_stands_beside_the_blend_under_a_relative_path(self):
+    def test_is_beside_the_blend_with_a_relative_path(self):
         path = os.path.join(self.folder, "踊り.blend")
         name = self.mesh.name
         bpy.ops.wm.save_as_mainfile(filepath=path)
@@ -211,7 +211,7 @@ class MeshCache(Range):
         self.mesh = bpy.data.objects[name]
         self.assert_plays(expected)
 
-    def test_stands_where_the_armature_modifier_stood(self):
+    def test_replaces_the_armature_modifier_at_its_position(self):
         self.mesh.modifiers.new("smooth", "SMOOTH")
         self.bake("MESH_CACHE")
         self.assertEqual(
@@ -219,10 +219,81 @@ class MeshCache(Range):
         )
         self.assertFalse(self.mesh.modifiers[0].show_viewport)
 
-    def test_leaves_no_other_file(self):
-        for _ in range(2):
+    def test_leaves_no_other_file_than_the_one_for_undo(self):
+        for _ in range(3):
             self.bake("MESH_CACHE")
-        self.assertEqual(len(os.listdir(self.folder)), 1)
+        stem = self.stem() or "untitled"
+        names = [f"{stem}_{self.mesh.name}.{number}.pc2" for number in (2, 3)]
+        self.assertEqual(sorted(os.listdir(self.folder)), names)
+
+    def stem(self):
+        return os.path.splitext(os.path.basename(bpy.data.filepath))[0]
+
+    def test_undo_of_a_second_one_plays_the_first(self):
+        expected = self.expected((1, 8, 21))
+        self.bake("MESH_CACHE")
+        bpy.ops.ed.undo_push(message="baked")
+        self.bake("MESH_CACHE", frame_start=5, frame_end=9)
+        bpy.ops.ed.undo_push(message="baked again")
+        bpy.ops.ed.undo()
+        self.mesh = bpy.data.objects["model_mesh"]
+        self.assert_plays(expected)
+
+    def test_what_a_saved_file_plays_stays(self):
+        self.bake("MESH_CACHE")
+        bpy.ops.wm.save_as_mainfile(filepath=os.path.join(self.folder, "saved.blend"))
+        self.addCleanup(forget_file)
+        (saved,) = (name for name in os.listdir(self.folder) if name.endswith(".pc2"))
+        for _ in range(3):
+            self.bake("MESH_CACHE")
+        caches = [name for name in os.listdir(self.folder) if name.endswith(".pc2")]
+        self.assertIn(saved, caches)
+        self.assertEqual(len(caches), 3)
+
+    def test_what_is_there_already_stays(self):
+        name = f"{self.stem() or 'untitled'}_{self.mesh.name}"
+        with open(os.path.join(self.folder, f"{name}.pc2"), "w") as file:
+            file.write("of somebody else")
+        os.mkdir(os.path.join(self.folder, f"{name}.2.pc2"))
+        expected = self.expected((1, 8, 21))
+        self.bake("MESH_CACHE")
+        self.assert_plays(expected)
+        with open(os.path.join(self.folder, f"{name}.pc2")) as file:
+            self.assertEqual(file.read(), "of somebody else")
+        self.assertTrue(os.path.exists(os.path.join(self.folder, f"{name}.3.pc2")))
+
+    def test_objects_whose_names_give_the_same_file_have_two(self):
+        other = scene.Scene(case.small_model(), "other")
+        self.mesh.name, other.mesh.name = "a/b", "a_b"
+        self.bake("MESH_CACHE", all_models=True)
+        self.assertEqual(len(os.listdir(self.folder)), 2)
+        played = [
+            next(m.filepath for m in obj.modifiers if m.type == "MESH_CACHE")
+            for obj in (self.mesh, other.mesh)
+        ]
+        self.assertEqual(len(set(played)), 2)
+
+    def test_folder_of_a_script_is_stored_as_an_absolute_path(self):
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder)
+        expected = self.expected((1, 8))
+        self.bake("MESH_CACHE", folder=".")
+        modifier = next(m for m in self.mesh.modifiers if m.type == "MESH_CACHE")
+        if bpy.data.filepath:
+            self.assertTrue(modifier.filepath.startswith("//"), modifier.filepath)
+        else:
+            self.assertTrue(os.path.isabs(modifier.filepath), modifier.filepath)
+        os.chdir(here)
+        self.assert_plays(expected)
+
+    def test_file_of_a_process_that_died_is_removed(self):
+        name = f"{self.stem() or 'untitled'}_{self.mesh.name}.pc2"
+        left = os.path.join(self.folder, f"{name}.99999999-0.mmdskin-new")
+        with open(left, "wb"):
+            pass
+        self.bake("MESH_CACHE")
+        self.assertEqual(os.listdir(self.folder), [name])
 
     def test_clear_keeps_the_file(self):
         self.bake("MESH_CACHE")
@@ -237,7 +308,7 @@ class MeshCache(Range):
 
 
 class Restored(Range):
-    """Clear Bake brings every datablock back."""
+    """Clear Bake restores every datablock."""
 
     def assert_restored(self, targets=TARGETS):
         bpy.context.view_layer.update()

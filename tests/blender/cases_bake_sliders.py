@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sliders that a bake has swallowed stand at 0, as exporters want it, and lose nothing."""
+"""Sliders included in a bake are at 0, as exporters need, and lose nothing."""
 
 import os
 import sys
@@ -50,7 +50,7 @@ class Sliders(case.Case):
         self.assertEqual(bpy.ops.mmdskin.bake(**options), {"FINISHED"})
 
     def assert_at_zero(self, frames):
-        """As Blender evaluates them, muted or not: that is what exporters read."""
+        """The values as Blender evaluates them, muted or not: exporters read these."""
         for frame in frames:
             bpy.context.scene.frame_set(frame)
             for key in self.keys.key_blocks:
@@ -165,7 +165,7 @@ class Kept(Sliders):
         self.key({1: 0.2, 4: 0.8})
         self.bake(1, 4)
         before = fingerprint.of_file()
-        skinner = sys.modules["addon_package"].skinner
+        skinner = sys.modules["addon_package"].pose.skinner
         broken = mock.patch.object(
             skinner.Skinner, "positions_and_normals", side_effect=ValueError("broken")
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake of a motion file, settings of the model, and the live preview beside a bake."""
+"""A bake of a motion file, settings of the model, and the live preview together with a bake."""
 
 import os
 import sys
@@ -68,7 +68,7 @@ class Motion(MotionCase):
         return dict(zip(names, values.tolist(), strict=True))
 
     def key_pose(self, frame):
-        """Keyframes that put the armature where the motion has it."""
+        """Keyframes that give the armature the pose of the motion."""
         names = [bone.name for bone in self.armature.data.bones]
         matrices = self.open().matrices(names, [frame])[0]
         for name, matrix in zip(names, matrices, strict=True):  # parents come first
@@ -90,7 +90,7 @@ class Motion(MotionCase):
         self.bake(**self.files() | {"motion_real_time": True})
         self.assert_plays({frame: frame / 2 for frame in (1, 2, 5, 16)})
 
-    def test_goes_with_stretched_time_as_live(self):
+    def test_follows_time_stretching_as_live(self):
         render = bpy.context.scene.render
         render.frame_map_old, render.frame_map_new = 100, 50
         self.addCleanup(setattr, render, "frame_map_old", 100)
@@ -158,18 +158,18 @@ class Motion(MotionCase):
         self.bake(**self.files(), range="CURRENT")
         self.assert_plays({7: 7})
 
-    def test_a_motion_that_is_not_there_is_refused(self):
+    def test_a_missing_motion_is_rejected(self):
         files = self.files() | {"motion_path": os.path.join(self.folder.name, "無い.vmd")}
         self.assert_refused("'無い.vmd' cannot be opened", **files)
 
-    def test_a_motion_of_nothing_is_refused(self):
-        self.assert_refused("No motion is chosen", source="MOTION", model_path=self.model_path)
+    def test_an_empty_motion_is_rejected(self):
+        self.assert_refused("No motion file selected", source="MOTION", model_path=self.model_path)
 
 
 class Preview(Range):
-    """The live preview gives way to a bake, and comes back when that is cleared."""
+    """The live preview stops for a bake, and returns when the bake is cleared."""
 
-    def test_goes_off_and_comes_back(self):
+    def test_turns_off_and_on_again(self):
         settings = self.scene.armature.mmdskin
         plain = fingerprint.of_file()
         settings.preview = True
@@ -191,7 +191,7 @@ class Preview(Range):
         settings.preview = False
         self.assertEqual(fingerprint.differences(plain, fingerprint.of_file()), [])
 
-    def test_comes_back_after_two_bakes(self):
+    def test_returns_after_two_bakes(self):
         settings = self.scene.armature.mmdskin
         settings.preview = True
         self.bake("SHAPE_KEYS")
@@ -199,7 +199,7 @@ class Preview(Range):
         bpy.ops.mmdskin.clear_bake()
         self.assertTrue(settings.preview)
 
-    def test_comes_back_after_a_bake_that_needed_nothing(self):
+    def test_returns_after_a_bake_that_added_nothing(self):
         settings = self.scene.armature.mmdskin
         settings.preview = True
         self.bake("SHAPE_KEYS")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake that fails or is cancelled, whenever that is, leaves the scene and the disk as they were."""
+"""A bake that fails or is cancelled at any time leaves the scene and the disk unchanged."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ class Stopped(Range):
         self.assertEqual(os.listdir(self.folder), [])
 
     def assert_fails(self, words, **options):
-        """One sentence with these words, and nothing has changed."""
+        """One sentence with these words, and nothing is changed."""
         before = fingerprint.of_file()
         options = {"range": "CUSTOM", "frame_start": 1, "frame_end": 9, **options}
         with self.assertRaises(RuntimeError) as caught:
@@ -51,10 +51,10 @@ class Stopped(Range):
 
 
 class Cancelled(Stopped):
-    """With what the modal operator does on a timer and on ESC."""
+    """The modal operator, on timer events and on Esc."""
 
     def options(self, target, more):
-        return addon().bake.job.Options(
+        return addon().bake.frames.Options(
             target=target,
             frames=tuple(range(1, 22)),
             moves=True,
@@ -63,13 +63,13 @@ class Cancelled(Stopped):
         )
 
     def assert_cancelled_after(self, steps):
-        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         for target, more in (*TARGETS, ("CORRECTIVE", {})):
             with self.subTest(target):
                 before = fingerprint.of_file()
                 options = self.options(target, more)
                 job = addon().bake.job.Job(
-                    bpy.context, [model], [None], [addon().deformation.Deformation()], options
+                    bpy.context, [model], [None], [addon().pose.deformation.Deformation()], options
                 )
                 for _ in range(steps):
                     next(job)
@@ -89,14 +89,14 @@ class Cancelled(Stopped):
         self.assert_cancelled_after(21)
 
     def test_while_keys_are_chosen(self):
-        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         before = fingerprint.of_file()
         for ahead in (0, 5, 40, 60):
             job = addon().bake.job.Job(
                 bpy.context,
                 [model],
                 [None],
-                [addon().deformation.Deformation()],
+                [addon().pose.deformation.Deformation()],
                 self.options("CORRECTIVE", {}),
             )
             choosing = (step for step in job if "choosing keys of 'model_mesh'" in step.text)
@@ -110,12 +110,12 @@ class Cancelled(Stopped):
             self.bake(target, **more)
             files = os.listdir(self.folder)
             before = fingerprint.of_file()
-            model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+            model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
             job = addon().bake.job.Job(
                 bpy.context,
                 [model],
                 [None],
-                [addon().deformation.Deformation()],
+                [addon().pose.deformation.Deformation()],
                 self.options("MESH_CACHE", {}),
             )
             for _ in range(10):
@@ -127,7 +127,7 @@ class Cancelled(Stopped):
 
 
 class Operator(Stopped):
-    """The operator in a window, whose events a test gives it."""
+    """The operator in a window; the test sends its events."""
 
     def setUp(self):
         super().setUp()
@@ -161,7 +161,7 @@ class Operator(Stopped):
         members["report"] = lambda _, level, text: self.reports.append((min(level), text))
         members["properties"] = SimpleNamespace(is_property_set=given.__contains__)
         self.operator = type("Fake", (), members)()
-        patch = mock.patch.object(addon().modal_job, "_TICK", 0.0)
+        patch = mock.patch.object(addon().operators.modal_job, "_TICK", 0.0)
         patch.start()
         self.addCleanup(patch.stop)
         window = SimpleNamespace(
@@ -169,7 +169,7 @@ class Operator(Stopped):
             context=self.context,
             data=SimpleNamespace(workspaces=[self.context.workspace]),
         )
-        background = mock.patch.object(addon().modal_job, "bpy", window)
+        background = mock.patch.object(addon().operators.modal_job, "bpy", window)
         background.start()
         self.addCleanup(background.stop)
 
@@ -229,7 +229,7 @@ class Operator(Stopped):
         before = fingerprint.of_file()
         self.operator.invoke(self.context, None)
         with mock.patch.object(
-            addon().skinner.Skinner, "positions_and_normals", side_effect=KeyError("x")
+            addon().pose.skinner.Skinner, "positions_and_normals", side_effect=KeyError("x")
         ):
             self.assertRaises(KeyError, self.event, "TIMER")
         self.assertEqual(self.shown[-2:], ["timer", None])
@@ -240,8 +240,8 @@ class Operator(Stopped):
         self.operator.invoke(self.context, None)
         for _ in range(3):
             self.event("TIMER")
-        self.assertIn(addon().modal_job._stop, bpy.app.handlers.load_pre)
-        addon().modal_job._stop()
+        self.assertIn(addon().operators.modal_job._stop, bpy.app.handlers.load_pre)
+        addon().operators.modal_job._stop()
         self.assertEqual(self.shown[-3:], ["timer", None, None])
         self.assert_untouched(before)
         self.assertEqual(self.event("TIMER"), {"CANCELLED"})
@@ -283,41 +283,41 @@ class Disk(Stopped):
         self.assertEqual(os.listdir(self.folder), [name])
 
     def test_folder_that_does_not_exist(self):
-        self.fails("does not exist: make it first", folder=os.path.join(self.folder, "無い"))
+        self.fails("does not exist: create it first", folder=os.path.join(self.folder, "無い"))
 
     def test_folder_that_takes_no_files(self):
         self.fails("cannot be written", folder="/proc")
 
-    def test_folder_in_the_place_of_the_file(self):
-        taken = os.path.join(self.folder, "踊り_model_mesh.pc2")
-        os.mkdir(taken)
-        self.fails("Is a directory")
-        self.assertEqual(os.listdir(self.folder), [os.path.basename(taken)])
-
-    def test_file_that_cannot_be_replaced(self):
-        with mock.patch("os.replace", side_effect=PermissionError(13, "Permission denied")):
+    def test_file_that_cannot_be_put_in_place(self):
+        denied = PermissionError(13, "Permission denied")
+        with (
+            mock.patch("os.link", side_effect=denied),
+            mock.patch("os.replace", side_effect=denied),
+        ):
             self.fails("cannot be written: Permission denied")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_blend_that_is_not_saved(self):
-        with mock.patch.object(addon().cache_files, "bpy") as fake:
+        with mock.patch.object(addon().blender.cache_files, "bpy") as fake:
             fake.data.filepath = ""
             for folder in ("", "//cache"):
-                self.fails("This file is not saved yet: save it, or choose a folder", folder=folder)
+                self.fails(
+                    "The .blend file is not saved: save it, or choose a Folder", folder=folder
+                )
 
     def test_second_cache_that_fails_leaves_the_first_as_it_was(self):
         other = scene.Scene(case.small_model(), "other")
         self.bake("MESH_CACHE", all_models=True)
         contents = self.files()
-        replace = os.replace
+        link = os.link
 
         def fail(old, new):
-            if new.endswith(f"{other.mesh.name}.pc2") and old.endswith("new"):
+            if f"{other.mesh.name}." in new:
                 raise PermissionError(13, "Permission denied")
-            replace(old, new)
+            link(old, new)
 
         scene.pose(self.scene, seed=9)
-        with mock.patch("os.replace", fail):
+        with mock.patch("os.link", fail), mock.patch("os.replace", fail):
             self.fails("Permission denied", all_models=True)
         self.assertEqual(self.files(), contents)
 
@@ -368,7 +368,9 @@ class Frames(Stopped):
                     scene.transform(thing)
 
     def test_empty_range(self):
-        self.assert_fails("There is no frame from 9 to 8", frame_start=9, frame_end=8)
+        self.assert_fails(
+            "The frame range is empty: Start 9 is after End 8", frame_start=9, frame_end=8
+        )
 
     def test_frames_that_blender_does_not_have(self):
         options = {"frame_start": 1048570, "frame_end": 2**31 - 1}
@@ -378,9 +380,9 @@ class Frames(Stopped):
 
     def test_not_enough_memory(self):
         with mock.patch.object(
-            addon().skinner.Skinner, "positions_and_normals", side_effect=MemoryError
+            addon().pose.skinner.Skinner, "positions_and_normals", side_effect=MemoryError
         ):
-            self.assert_fails("There is not enough memory for 9 frames")
+            self.assert_fails("Not enough memory for 9 frames")
 
     def test_mesh_edited_between_frames(self):
         def edit(current, _):
@@ -402,7 +404,7 @@ class Frames(Stopped):
         self.handle(remove)
         with self.assertRaises(RuntimeError) as caught:
             bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
-        self.assertIn("The model was removed meanwhile", str(caught.exception))
+        self.assertIn("The model was removed in the meantime", str(caught.exception))
 
     def test_mesh_without_vertices(self):
         self.mesh.shape_key_clear()
@@ -425,4 +427,4 @@ class Frames(Stopped):
         data.use_tweak_mode = True
         if not data.use_tweak_mode:
             self.skipTest("this Blender tweaks strips only from its editor")
-        self.assert_fails("are in tweak mode: leave it first")
+        self.assert_fails("are in NLA Tweak Mode: leave it first")

@@ -7,8 +7,10 @@ of the way between two keys from there.
 
 import bpy
 import case
+import fingerprint
 import numpy as np
-from cases_motion import MotionCase, dance
+import scene
+from cases_motion import MotionCase, addon, dance
 from files import motion_file
 from judges import pose_twin
 
@@ -18,7 +20,7 @@ EXACT = 60  # steps along a curve
 
 
 def random_camera(seed, count=30, last=240, curves=range(1, 127)):
-    """Keys that turn, move and cut, each channel by a curve of its own out of numbers `curves`."""
+    """Keys that rotate, move and cut, each channel with its own curve out of `curves`."""
     r = np.random.default_rng(seed)
     frames = r.choice(np.arange(1, last), count - 4, replace=False).tolist()
     frames += [frames[0] + 1, frames[1] + 1, 0, last]
@@ -47,7 +49,7 @@ class CameraCase(MotionCase):
         bpy.context.scene.render.fps = 24
 
     def imported(self, keys, **options):
-        """The keys as the judge reads them, and the camera of the scene."""
+        """The keys in the judge's form, and the camera of the scene."""
         data = motion_file.write_vmd(keys)
         path = self.write("camera.vmd", data)
         self.assertEqual(bpy.ops.mmdskin.import_motion(filepath=path, **options), {"FINISHED"})
@@ -92,7 +94,7 @@ class Camera(CameraCase):
             frames[::2] = frames[::2].round()
             self.assert_plays(track, camera, np.float32(frames).tolist())
 
-    def test_curves_that_stand_upright_at_keys(self):
+    def test_curves_with_vertical_handles_at_keys(self):
         for seed in range(3):
             keys = random_camera(seed, curves=(0, 1, 40, 90, 127, 127, 0))
             track, camera = self.imported(motion_file.Keys(camera=keys))
@@ -166,9 +168,9 @@ class Camera(CameraCase):
         bpy.context.view_layer.objects.active = None
         with case.reports() as said:
             self.imported(motion_file.Keys(camera=random_camera(2)))
-        self.assertEqual(said, ["Info: Added a camera with 30 keys"])
+        self.assertEqual(said, ["Info: Added a camera with 30 keyframes"])
 
-    def test_comes_into_the_scene_where_nothing_can_be_added_to_the_active_collection(self):
+    def test_is_added_to_the_scene_if_the_active_collection_is_read_only(self):
         path = f"{self.folder.name}/stage.blend"
         stage = bpy.data.collections.new("stage")
         bpy.data.libraries.write(path, {stage})
@@ -183,11 +185,11 @@ class Camera(CameraCase):
         self.assertEqual(camera.users_collection, (scene.collection,))
         self.assertEqual(layer.objects.active.users_collection, (scene.collection,))
 
-    def test_refusals_change_nothing(self):
+    def test_errors_change_nothing(self):
         objects = set(bpy.data.objects)
         path = self.write("dance.vmd", motion_file.write_vmd(dance(self.scene.pmx)))
         for words, options in (
-            ("has no key of a camera", {"filepath": path, "types": {"CAMERA"}}),
+            ("has no camera keyframes", {"filepath": path, "types": {"CAMERA"}}),
             ("Nothing to import", {"filepath": path, "types": set()}),
             ("cannot be opened", {"filepath": "/gone.vmd", "types": {"CAMERA"}}),
         ):
@@ -196,3 +198,48 @@ class Camera(CameraCase):
             self.assertIn(words, str(caught.exception))
         self.assertEqual(set(bpy.data.objects), objects)
         self.assertIsNone(bpy.context.scene.camera)
+
+
+class Again(CameraCase):
+    """A second import, and Clear Motion."""
+
+    def setUp(self):
+        super().setUp()
+        self.users = bpy.data.objects.new("user's", bpy.data.cameras.new("user's"))
+        bpy.context.scene.collection.objects.link(self.users)
+        bpy.context.scene.camera = self.users
+
+    def keys(self, last=40, bones=False):
+        keys = dance(self.scene.pmx) if bones else motion_file.Keys("カメラ", [], [])
+        return keys._replace(camera=random_camera(1, 8, last))
+
+    def rigs(self):
+        return [obj for obj in bpy.data.objects if obj.name.startswith("MMD Camera")]
+
+    def test_replaces_the_camera(self):
+        before, cameras = fingerprint.of_file(), len(bpy.data.cameras)
+        self.imported(self.keys())
+        self.imported(self.keys(60))
+        self.assertEqual(len(self.rigs()), 2)
+        self.assertEqual(len(bpy.data.cameras), cameras + 1)
+        scene.select(bpy.context.scene.camera)
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        self.assertEqual(bpy.context.scene.camera, self.users)
+        bpy.context.view_layer.update()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_an_edited_camera_is_kept(self):
+        _, camera = self.imported(self.keys())
+        curve = addon().blender.actions.curves_of(camera.animation_data.action)[0]
+        curve.keyframe_points[0].co.y += 1
+        self.imported(self.keys())
+        self.assertEqual(len(self.rigs()), 4)
+
+    def test_a_longer_camera_does_not_keep_the_range(self):
+        self.imported(self.keys(300, bones=True), model_path=self.model_path)
+        self.assertEqual(bpy.context.scene.frame_end, 301)
+        scene.select(self.armature)
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        self.assertEqual(bpy.context.scene.frame_end, 10)
+        self.assertEqual(self.rigs(), [])
+        self.assertEqual(bpy.context.scene.camera, self.users)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a .pmx and a .vmd to a file of another program, without a hand on the mouse."""
+"""From a .pmx and a .vmd to a file for another program, by script."""
 
 import pathlib
 import sys
@@ -19,7 +19,7 @@ FRAMES = (1, 5, 12)
 
 
 class Chain(case.Case):
-    """Import, bake a motion, export, read back: on several frames the mesh is what `skin()` gives."""
+    """Import, bake a motion, export, read back: on several frames the mesh equals `skin()`."""
 
     def setUp(self):
         scene.clear()
@@ -31,7 +31,7 @@ class Chain(case.Case):
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = FIRST, LAST
         bpy.context.scene.frame_set(FIRST)
         bpy.ops.mmdskin.import_model(filepath=str(self.folder / "sample.pmx"))
-        mmdskin = sys.modules["addon_package"].native.load()
+        mmdskin = sys.modules["addon_package"].blender.native.load()
         model = mmdskin.load_model(self.folder / "sample.pmx")
         pose = model.pose(mmdskin.load_motion(self.folder / "sample.vmd"), np.array(FRAMES) - 1.0)
         positions = mmdskin.skin(model, pose, normals=False).positions

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Baking again replaces or adds keys, and Clear Bake brings back every bit."""
+"""Baking again replaces or adds keys, and Clear Bake restores every bit."""
 
 import os
 import tempfile

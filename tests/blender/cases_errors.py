@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cannot be baked is refused in one sentence, and nothing has changed."""
+"""A bake that is not possible gives one sentence, and nothing is changed."""
 
 import contextlib
 import os
@@ -17,9 +17,9 @@ import scene
 class Refused(case.Case):
     def test_no_active_object(self):
         bpy.context.view_layer.objects.active = None
-        self.assert_refused("No object is active")
+        self.assert_refused("No active object")
 
-    def test_object_that_is_no_model(self):
+    def test_object_without_a_model(self):
         prop = bpy.data.objects.new("cup", bpy.data.meshes.new("cup"))
         bpy.context.scene.collection.objects.link(prop)
         scene.select(prop)
@@ -52,7 +52,7 @@ class Refused(case.Case):
             bone.name = f"renamed {bone.name}"
         for group in self.mesh.vertex_groups:
             group.name = f"old {group.name}"
-        self.assert_refused("No vertex group of 'model' is named after a deforming bone")
+        self.assert_refused("'model' has no vertex group named after a deform bone")
 
     def test_mesh_used_by_two_objects(self):
         other = bpy.data.objects.new("twin", self.mesh.data)
@@ -61,18 +61,18 @@ class Refused(case.Case):
 
     def test_mesh_in_edit_mode(self):
         bpy.ops.object.mode_set(mode="EDIT")
-        self.assert_refused("Leave edit and sculpt mode first")
+        self.assert_refused("Switch to Object Mode first")
 
     def test_mesh_in_edit_mode_while_another_object_is_active(self):
         bpy.ops.object.mode_set(mode="EDIT")
         bpy.context.view_layer.objects.active = self.scene.root
-        self.assert_refused("is in edit mode")
+        self.assert_refused("is in Edit or Sculpt Mode")
         bpy.context.view_layer.objects.active = self.mesh
 
     def test_armature_in_edit_mode(self):
         scene.select(self.scene.armature)
         bpy.ops.object.mode_set(mode="EDIT")
-        self.assert_refused("Leave edit and sculpt mode first")
+        self.assert_refused("Switch to Object Mode first")
 
     def test_mesh_disabled_in_viewports(self):
         self.mesh.hide_viewport = True
@@ -123,11 +123,11 @@ class Refused(case.Case):
 
 
 class NativeModule(case.Case):
-    """The module cannot be used: the sentence says what to do."""
+    """The module is not usable: the error says what to do."""
 
     def setUp(self):
         super().setUp()
-        self.native = sys.modules["addon_package"].native
+        self.native = sys.modules["addon_package"].blender.native
         self.native.shutdown()
         self.addCleanup(self.native.shutdown)
 
@@ -159,9 +159,9 @@ class NativeModule(case.Case):
 
     def test_python_too_old(self):
         with self.as_classic_add_on(), mock.patch.object(sys, "version_info", (3, 9, 2)):
-            self.assert_refused("with Python 3.9: it is made for")
+            self.assert_refused("with Python 3.9: it supports")
 
-    def test_what_a_virus_scanner_removed_is_unpacked_again(self):
+    def test_a_module_removed_by_a_virus_scanner_is_unpacked_again(self):
         with mock.patch.object(self.native, "REQUIRED", "0.0.1"):
             folder = pathlib.Path(self.native._unpacked())
             self.addCleanup(shutil.rmtree, folder)
@@ -175,7 +175,7 @@ class NativeModule(case.Case):
         wheel.write_bytes(b"PK no zip")
         user = pathlib.Path(self.native._user_folder())
         before = sorted(user.iterdir())
-        error = sys.modules["addon_package"].user_error.UserError
+        error = sys.modules["addon_package"].blender.user_error.UserError
         here = mock.patch.object(self.native, "_wheel", return_value=str(wheel))
         with here, self.assertRaises(error):
             self.native._unpacked()
@@ -190,7 +190,7 @@ class NativeModule(case.Case):
 
     @contextlib.contextmanager
     def as_classic_add_on(self):
-        """One that has not loaded the module yet."""
+        """A session that has not loaded the module yet."""
         with (
             mock.patch.object(self.native, "_is_extension", return_value=False),
             mock.patch.dict(sys.modules),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A model goes out by each exporter, comes back into an empty scene, and stands where it stood."""
+"""A model exported by each exporter and imported into an empty scene is at the same place."""
 
 import json
 
@@ -85,7 +85,7 @@ class Cache(Exported):
 
 
 class Corrective(Exported):
-    """Keyed and driven corrective keys go out with their armature."""
+    """Keyed and driven corrective keys are exported with their armature."""
 
     def survive(self, form, corrective):
         self.animate()
@@ -96,9 +96,11 @@ class Corrective(Exported):
         self.assert_survives(form)
 
     def need_scenes_in_gltf(self):
-        """Before 3.6 its exporter looks at keyframes only: then it is refused."""
+        """Before 3.6 the exporter sees keyframes only, so the export is rejected."""
         if bpy.app.version < (3, 6):
-            self.assert_refused("only where they and the armature have keyframes", "x.glb")
+            self.assert_refused(
+                "needs keyframes on both the corrective keys and the armature", "x.glb"
+            )
             self.skipTest("glTF of this Blender holds keyed corrective keys only")
 
     def test_keyed_by_gltf(self):
@@ -123,7 +125,7 @@ class Corrective(Exported):
         self.survive("ALEMBIC", "DRIVEN")
 
     def part_elbow_from_arm(self):
-        """From then on they are siblings, whose keys wait for a property with drivers."""
+        """Then they are siblings, whose keys need a property with drivers."""
         scene.select(self.scene.armature)
         bpy.ops.object.mode_set(mode="EDIT")
         bones = self.scene.armature.data.edit_bones
@@ -157,7 +159,7 @@ class Corrective(Exported):
 
 
 class Live(Exported):
-    """What is live goes out point by point, without a bake."""
+    """A live model is exported point by point, without a bake."""
 
     def setUp(self):
         super().setUp()
@@ -174,7 +176,7 @@ class Live(Exported):
 
 
 class Moved(Exported):
-    """Where the model moves as a whole, its root animated, what comes back moves too."""
+    """If the root of a model is animated, the imported model moves, too."""
 
     def setUp(self):
         super().setUp()
@@ -202,7 +204,7 @@ class Moved(Exported):
 
 
 class Frames(Exported):
-    """Just the bake is looked at, however long the model and others move."""
+    """Only the range of the bake is compared, however long the model and others move."""
 
     def setUp(self):
         super().setUp()
@@ -254,14 +256,14 @@ class Frames(Exported):
 
 
 class Scenes(Exported):
-    """What else is in the scene, and how it stands, does not matter and does not change."""
+    """The other objects of the scene do not matter and do not change."""
 
     def setUp(self):
         super().setUp()
         self.bake("CORRECTIVE", False)
         self.note([1])
 
-    def test_only_the_model_goes_out(self):
+    def test_only_the_model_is_exported(self):
         other = scene.Scene(case.small_model(), "second")
         other.mesh.select_set(True)
         scene.select(self.scene.root)
@@ -289,15 +291,15 @@ class Scenes(Exported):
         other.armature.select_set(True)
         self.assert_survives("FBX")
 
-    def test_what_renders_leave_out(self):
+    def test_objects_hidden_in_renders(self):
         self.mesh.hide_render = True
         self.assert_survives("USD")
 
-    def test_what_renders_leave_out_by_alembic(self):
+    def test_objects_hidden_in_renders_by_alembic(self):
         self.mesh.hide_render = True
         self.assert_survives("ALEMBIC")
 
-    def test_what_no_viewport_has_selected(self):
+    def test_objects_that_are_not_selected(self):
         with bpy.context.temp_override(selected_objects=[]):
             self.assert_survives("FBX")
 
@@ -341,11 +343,11 @@ class Scenes(Exported):
         self.export("FBX")
         self.assertEqual(bone.location.x, 0.25)
 
-    def test_modifiers_that_a_file_of_keys_cannot_hold_are_told(self):
+    def test_modifiers_that_shape_keys_do_not_allow_are_reported(self):
         self.mesh.modifiers.new("smooth", "SUBSURF")
         with case.reports() as said:
             self.export("FBX")
-        self.assertIn("smooth of 'model_mesh' is left out", "".join(said))
+        self.assertIn("skipped smooth of 'model_mesh'", "".join(said))
 
     def test_the_ending_of_another_format_gives_way(self):
         bpy.ops.mmdskin.export(filepath=str(self.folder / "x.glb"), format="FBX")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender's file browser is told when a name or the format of an export is changed in it."""
+"""The values in Blender's file browser when the name or the format of an export is changed."""
 
 import os
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from exported import Exported, executed_by
 
 class Browser(Exported):
     def browse(self, steps, **given):
-        """The path after each step, (property, value), of a hand in the browser."""
+        """The path after each step, (property, value), of a user in the browser."""
         window_manager = SimpleNamespace(fileselect_add=lambda operator: None)
         found = []
 
@@ -40,7 +40,7 @@ class Browser(Exported):
         expected = [("a.fbx", "FBX"), ("b.fbx", "FBX"), ("b.abc", "ALEMBIC"), ("c.gltf", "GLTF")]
         self.assertEqual(self.browse(steps), expected)
 
-    def test_a_format_that_was_chosen_before_goes_before_the_first_ending(self):
+    def test_a_format_chosen_before_overrides_the_first_extension(self):
         self.bake("SHAPE_KEYS", False)
         given = {"format": "FBX", "filepath": str(self.folder / "a.glb")}
         self.assertEqual(self.browse([("all_models", False)], **given), [("a.fbx", "FBX")])

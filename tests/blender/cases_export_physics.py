@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hair that physics swings goes out by each exporter, and comes back where the module has it."""
+"""Hair moved by physics is exported by each exporter and read back at the module's positions."""
 
 import pathlib
 

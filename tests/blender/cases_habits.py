@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Imports begin as users expect it of Blender: preferences, dropped files, redo panel, search."""
+"""Imports start as users expect in Blender: preferences, dropped files, redo panel, search."""
 
 import sys
 from types import SimpleNamespace
@@ -38,7 +38,7 @@ def motion_importer():
 
 
 def motion_options(filepath="a.vmd", **values):
-    """What a dialog draws where options have such values."""
+    """What a dialog draws for these values of options."""
     cls, drawn = motion_importer(), []
     layout = SimpleNamespace(prop=lambda owner, name, **_: drawn.append(name))
     layout.column = lambda: layout
@@ -56,12 +56,12 @@ def importers():
 
 
 class Dialog(imported.Case):
-    """Dialogs do not open here: what the operator has when it asks for one is noted."""
+    """Dialogs do not open here: records the operator's state when it asks for one."""
 
     def setUp(self):
         super().setUp()
         self.shown = []
-        importing = addon().importing
+        importing = addon().operators.importing
 
         def note(operator, title):
             values = {name: getattr(operator, name) for name in operator.preferred}
@@ -101,7 +101,7 @@ class Preferences(Dialog):
         checked = 0
         for cls, rna in operators():
             for option in getattr(cls, "preferred", ()):
-                name = addon().importing.preference(cls, option)
+                name = addon().operators.importing.preference(cls, option)
                 prop = rna.properties[option]
                 is_flag = prop.type == "ENUM" and prop.is_enum_flag
                 default = prop.default_flag if is_flag else prop.default
@@ -117,7 +117,7 @@ class Preferences(Dialog):
         title, options = self.invoke(bpy.ops.mmdskin.import_motion)
         self.assertEqual((title, options.step), (None, 3))
 
-    def test_what_is_given_goes_first(self):
+    def test_operator_options_override_settings(self):
         self.set("import_model_scale", 0.5)
         _, options = self.invoke(bpy.ops.mmdskin.import_model, scale=2.0)
         self.assertEqual(options.scale, 2.0)
@@ -140,7 +140,7 @@ class Preferences(Dialog):
 
 
 class Dropped(Dialog):
-    """Files on the window, which Blender hands to the operator (4.1)."""
+    """Files dropped on the window, which Blender passes to the operator (4.1)."""
 
     def setUp(self):
         super().setUp()
@@ -168,10 +168,10 @@ class Dropped(Dialog):
         self.assertEqual(title, "dance.vmd")
         files = [{"name": name} for name in "ab"]
         title, _ = self.invoke(bpy.ops.mmdskin.import_model, filepath="/a", files=files)
-        self.assertEqual(title, "Import 2 files")
+        self.assertEqual(title, "Import 2 Files")
 
     def drop(self, *names):
-        """By Blender's own operator, on the 3D view."""
+        """With Blender's own operator, in the 3D Viewport."""
         (window,) = bpy.context.window_manager.windows
         area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
         with bpy.context.temp_override(window=window, area=area, region=area.regions[-1]):
@@ -179,10 +179,10 @@ class Dropped(Dialog):
                 "INVOKE_DEFAULT", directory=self.folder, files=[{"name": name} for name in names]
             )
 
-    def test_blender_hands_over_what_the_dialog_needs(self):
+    def test_blender_passes_the_dialogs_options(self):
         for names, title in (
             (["a.pmx"], "a.pmx"),
-            (["a.pmx", "b.pmd"], "Import 2 files"),
+            (["a.pmx", "b.pmd"], "Import 2 Files"),
             (["踊り.vmd"], "踊り.vmd"),
             (["a.vpd"], "a.vpd"),
         ):
@@ -201,7 +201,7 @@ class Dropped(Dialog):
 class Operators(case.Case):
     def test_can_be_undone_and_repeated_with_other_options(self):
         for cls, _ in operators():
-            if cls.bl_idname != "mmdskin.export":
+            if not cls.bl_idname.startswith("mmdskin.export"):
                 self.assertLessEqual({"REGISTER", "UNDO"}, cls.bl_options, cls.bl_idname)
 
     def test_the_redo_panel_has_every_option_of_imports(self):
@@ -212,23 +212,23 @@ class Operators(case.Case):
                 self.assertEqual(len(cls.shown), len(options))
                 self.assertLessEqual(set(cls.preferred), options)
 
-    def test_an_import_of_a_motion_shows_what_means_something(self):
-        settings = {"types": {"MODEL", "CAMERA"}, "mode": "BAKED", "physics": True}
+    def test_an_import_of_a_motion_shows_options_that_apply(self):
+        settings = {"types": {"MODEL", "CAMERA"}, "mode": "SOLVED", "physics": True}
         self.assertEqual(motion_options(**settings), set(motion_importer().shown))
         physics = {"physics_ground", "physics_settle", "physics_hz"}
         for changed, hidden in (
             ({"physics": False}, physics),
             ({"types": {"MODEL"}}, {"scale"}),
             ({"types": {"CAMERA"}}, {"mode", "model_path", "step", "replace", "physics", *physics}),
-            ({"mode": "KEYS", "physics": False}, {"step", *physics}),
-            ({"mode": "KEYS"}, {"step"}),
-            ({"mode": "SOURCE"}, {"step", "replace"}),
+            ({"mode": "ORIGINAL", "physics": False}, {"step", *physics}),
+            ({"mode": "ORIGINAL"}, {"step"}),
+            ({"mode": "FILE"}, {"step", "replace"}),
         ):
             shown = motion_options(**{**settings, **changed})
             self.assertEqual(set(motion_importer().shown) - shown, hidden, changed)
 
     def test_an_import_of_a_pose_shows_nothing_of_time(self):
-        settings = {"types": {"MODEL", "CAMERA"}, "mode": "BAKED", "physics": False}
+        settings = {"types": {"MODEL", "CAMERA"}, "mode": "SOLVED", "physics": False}
         shown = motion_options("A.VPD", **settings)
         self.assertEqual(shown, {"types", "mode", "model_path", "physics"})
 

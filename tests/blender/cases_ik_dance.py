@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole dances as MMD's own keys: "MMD's IK" shows of them what MMD makes of the file.
+"""Whole dances as Original Keys: with "MMD's IK" they equal the file as MMD plays it.
 
-At the keys, that is. Between them Blender's curves turn bones nearly as MMD does: docs/motions.md.
+At the keys, that is: between them Blender rotates bones nearly as MMD does (docs/measurements.md#own-keys).
 """
 
 import sys
@@ -38,7 +38,7 @@ class Dances(imported.Case):
     def dance(self, model, motion, fps):
         bpy.context.scene.render.fps = fps
         path, motion = (str(case.shared_model(name)) for name in (model, motion))
-        self.model = addon().native.load().load_model(path)
+        self.model = addon().blender.native.load().load_model(path)
         self.imported = self.load(path)
         self.imported.armature.mmdskin.source = "IK"
         self.imported.armature.mmdskin.preview = True
@@ -51,7 +51,7 @@ class Dances(imported.Case):
             self.assertLess(one, case.BAR, frame)
 
     def keyed_on(self, frames, path):
-        """The path of a motion with the poses of another on frames, where all bones have keys."""
+        """The path of a motion that keys all bones with the poses of another motion at these frames."""
         motion = motion_file.read(path)
         names = {bone.name for bone in self.model.bones}
         bones = [
@@ -72,11 +72,11 @@ class Dances(imported.Case):
         )
 
     def off(self, path, frames):
-        """How far the mesh is at most from the motion's, in the file's units, at each frame."""
-        mmdskin = addon().native.load()
+        """The largest distance of the mesh from the motion's at each frame, in the file's units."""
+        mmdskin = addon().blender.native.load()
         motion = mmdskin.load_motion(path)
         scene.select(self.imported.armature)
-        bpy.ops.mmdskin.import_motion(filepath=path, mode="KEYS", frame_start=0, replace=True)
+        bpy.ops.mmdskin.import_motion(filepath=path, mode="ORIGINAL", frame_start=0, replace=True)
         self.assertEqual(self.imported.armature.mmdskin.source, "IK")
         off = []
         for frame in frames:
@@ -84,7 +84,7 @@ class Dances(imported.Case):
             bpy.context.scene.frame_set(int(whole), subframe=part)
             skinned = mmdskin.skin(self.model, self.model.pose(motion, frame), normals=False)
             shown = scene.evaluated_positions(self.imported.mesh)
-            self.assertEqual(addon().preview.tick.errors, {})
+            self.assertEqual(case.live_errors(), [])
             away = scene.in_file(shown) - skinned.positions
             off.append(np.linalg.norm(away, axis=1).max())
         return off

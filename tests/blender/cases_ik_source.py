@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pose source "MMD's IK": what is posed or keyed is solved as MMD solves a motion of the same keys."""
+"""The pose source "MMD's IK": poses and keys are solved as MMD solves a motion with these keys."""
 
 import math
 import sys
@@ -23,7 +23,7 @@ def addon():
 
 
 def dance(names, seed=5):
-    """Keys of bones at both ends of half a second, and a switch of the leg's IK in between."""
+    """Keys of bones half a second apart, and a switch of the leg's IK in between."""
     random = np.random.default_rng(seed)
     keys = []
     for name in names:
@@ -37,7 +37,7 @@ def dance(names, seed=5):
 
 
 class Channels(Rig):
-    """A model whose bones hold the values of a motion's keys."""
+    """A model whose bones have the values of a motion's keys."""
 
     def setUp(self):
         super().setUp()
@@ -50,7 +50,7 @@ class Channels(Rig):
         self.motion = motion_file.read(self.motion_path)
 
     def put(self, frame):
-        """Set the bones to what the motion has at a frame, curves included and nothing solved."""
+        """Set the bones to the sampled values of the motion at a frame, without solving."""
         for track in self.motion.bones:
             if track.name in self.bones:
                 place, turn = pose_twin.bone_at(track, frame)
@@ -59,7 +59,7 @@ class Channels(Rig):
 
     def expected(self, frame, motion=True, weights=None, **options):
         """(V, 3) in Blender's axes and scale: of the motion, or of local values that `pose_from` takes."""
-        mmdskin = addon().native.load()
+        mmdskin = addon().blender.native.load()
         model = mmdskin.load_model(self.path)
         if motion:
             pose = model.pose(mmdskin.load_motion(self.motion_path), frame)
@@ -75,7 +75,7 @@ class Channels(Rig):
 
     def assert_live(self, expected):
         shown = scene.evaluated_positions(self.model.mesh)
-        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
         self.assert_close(shown, expected, BAR)
 
 
@@ -169,7 +169,7 @@ class Live(Channels):
 
 
 class Morphs(Channels):
-    """Sliders of bone morphs, alone and in a group, as bones' own channels know nothing of them."""
+    """Sliders of bone morphs, alone and in a group: they are not in the bones' channels."""
 
     def setUp(self):
         super().setUp()
@@ -197,7 +197,7 @@ class Morphs(Channels):
 
 
 class Baked(Channels):
-    def test_shape_keys_and_caches_of_what_is_keyed(self):
+    def test_shape_keys_and_caches_of_keyed_poses(self):
         for frame in FRAMES:
             self.put(frame)
             self.switch(float(frame < 10 or frame >= 13))
@@ -228,7 +228,7 @@ class Troubles(imported.Case):
 
 
 class OfMmdTools(Channels):
-    """The same on its imports: bones with local axes, its helper bones, its keys."""
+    """The same on models imported with mmd_tools: bones with local axes, its helper bones, its keys."""
 
     def setUp(self):
         tools = imported.MmdTools()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An imported model is what its file says: mesh, weights, keys, bones, and all that is only kept."""
+"""An imported model equals its file: mesh, weights, keys, bones, and all data that is only stored."""
 
 import os
 import sys
@@ -102,13 +102,13 @@ class Mesh(imported.Case):
             points = scene.in_blender(self.pmx.sdef[:, column])
             self.assert_close(self.model.key(name), np.where(chosen[:, None], points, rest))
 
-    def test_bake_is_what_the_file_gives(self):
+    def test_bake_equals_the_file(self):
         armature = self.model.armature
         names = [bone.name for bone in armature.pose.bones]
         posed = type("Posed", (), {"armature": armature, "pmx": self.pmx, "bone_names": names})
         scene.pose(posed)
         matrices = scene.Scene.bake_inputs(posed)
-        mmdskin = sys.modules["addon_package"].native.load()
+        mmdskin = sys.modules["addon_package"].blender.native.load()
         model = mmdskin.load_model(pmx_file.write(self.pmx))
         expected = scene.in_blender(mmdskin.skin(model, matrices).positions)
         bpy.ops.mmdskin.bake()
@@ -160,7 +160,7 @@ class Morphs(imported.Case):
         self.assert_close(self.moved(model, "い"), expected, 1e-5)
         self.assertEqual({k.value for k in model.mesh.data.shape_keys.key_blocks[1:]}, {0.0})
 
-    def test_groups_become_sums_of_what_they_move(self):
+    def test_groups_become_sums_of_their_morphs(self):
         group = pmx_file.Morph(
             "笑い",
             kind=0,
@@ -270,7 +270,7 @@ class Bones(imported.Case):
         self.assertEqual((tuple(tip.lock_location), tuple(wrist.lock_location)), (LOCKED, FREE))
         self.assertEqual(tuple(twist.lock_rotation), (True, False, True))
 
-    def test_what_is_kept(self):
+    def test_data_that_is_only_stored(self):
         ik = self.bones[8]["mmd_ik"].to_dict()
         self.assertEqual((ik["target"], ik["loop_count"], ik["unit_angle"]), (3, 40, 2.0))
         self.assertEqual([link["bone"] for link in ik["links"]], [2, 1])

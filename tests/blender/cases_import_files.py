@@ -34,7 +34,7 @@ class Options(imported.Case):
         self.assertEqual(len(model.armature.data.bones), 0)
         self.assertNotIn("ふくらみ", model.mesh.data.shape_keys.key_blocks)
 
-    def test_parts_bring_what_they_need(self):
+    def test_parts_include_what_they_need(self):
         model = self.load(self.write(case.small_model()), types={"MORPHS"})
         self.assertIn("ふくらみ", model.mesh.data.shape_keys.key_blocks)
         self.assertEqual(len(model.armature.data.bones), 4)
@@ -74,11 +74,11 @@ class Options(imported.Case):
         self.assertIn("一", bpy.data.objects)
         self.assertNotIn("二", bpy.data.objects)
         self.assertEqual(len(said), 3, said)
-        self.assertTrue(said[0].startswith("Warning: '二.pmx' is not a sound MMD model: "), said)
+        self.assertTrue(said[0].startswith("Warning: '二.pmx' is not a valid MMD model: "), said)
         self.assertTrue(said[1].startswith("Warning: '無い.pmx' cannot be read: "), said)
         self.assertEqual(said[2], "Info: Imported 1 model")
 
-    def test_broken_files_alone_are_an_error_that_names_each(self):
+    def test_only_broken_files_give_an_error_that_names_each(self):
         self.write(b"Pmx nothing", "二.pmx")
         files = [{"name": name} for name in ("二.pmx", "無い.pmx")]
         with self.assertRaisesRegex(RuntimeError, r"(?s)'二.pmx' is not .*'無い.pmx' cannot be"):
@@ -95,7 +95,7 @@ class Options(imported.Case):
 
 
 class Refused(imported.Case):
-    """One sentence, and nothing of the model stays."""
+    """One sentence, and nothing of the model remains."""
 
     def assert_refused(self, words, path):
         before = imported.everything()
@@ -106,7 +106,7 @@ class Refused(imported.Case):
 
     def test_cut_file(self):
         data = pmx_file.write(case.small_model())
-        words = r"'見本.pmx' is not a sound MMD model: joints: .* \(byte \d+\)"
+        words = r"'見本.pmx' is not a valid MMD model: joints: .* \(byte \d+\)"
         self.assert_refused(words, self.write(data[:-9]))
 
     def test_file_of_another_kind(self):
@@ -117,7 +117,7 @@ class Refused(imported.Case):
         self.assert_refused("'無い.pmx' cannot be read: No such file", path)
 
     def test_no_file(self):
-        with self.assertRaisesRegex(RuntimeError, "No file is chosen"):
+        with self.assertRaisesRegex(RuntimeError, "No file selected"):
             bpy.ops.mmdskin.import_model()
 
     def test_no_parts(self):
@@ -145,15 +145,15 @@ class Refused(imported.Case):
 
     def test_native_module_missing(self):
         addon = sys.modules["addon_package"]
-        missing = addon.user_error.UserError("It is missing")
-        with mock.patch.object(addon.native, "load", side_effect=missing):
+        missing = addon.blender.user_error.UserError("It is missing")
+        with mock.patch.object(addon.blender.native, "load", side_effect=missing):
             self.assert_refused("It is missing", self.write(case.small_model()))
 
     def test_edit_mode(self):
         model = self.load(self.write(case.small_model()))
         bpy.context.view_layer.objects.active = model.mesh
         bpy.ops.object.mode_set(mode="EDIT")
-        with self.assertRaisesRegex(RuntimeError, "Leave edit"):
+        with self.assertRaisesRegex(RuntimeError, "Switch to Object Mode"):
             bpy.ops.mmdskin.import_model(filepath=self.write(case.small_model()))
         bpy.ops.object.mode_set(mode="OBJECT")
 
@@ -355,19 +355,20 @@ class Materials(imported.Case):
         self.record.index_count = half
         self.pmx.materials.append(pmx_file.Material("二", texture=0, index_count=half))
         self.material("a.png")
-        self.assertEqual(len(bpy.data.images), 1)
+        names = [image.name for image in bpy.data.images]
+        self.assertEqual([name for name in names if not name.startswith("toon")], ["a.png"])
 
     def test_missing_texture(self):
         build = sys.modules["addon_package"].import_model.build
         self.pmx.textures = ["tex/無い.png"]
         path = self.write(self.pmx)
         root, report = build.import_file(bpy.context, path, build.Options())
-        self.assertEqual(report.warnings, ["Texture 'tex/無い.png' is missing"])
+        self.assertEqual(report.warnings, ["1 texture is missing: tex/無い.png"])
         material = imported.Imported(root).mesh.data.materials[0]
         node = self.inputs(material)["Base Color"].links[0].from_node
         self.assertIn("無い.png", node.image.filepath)
 
-    def test_texture_that_is_no_image(self):
+    def test_texture_that_is_not_an_image(self):
         build = sys.modules["addon_package"].import_model.build
         with open(os.path.join(self.folder, "a.png"), "w", encoding="utf-8") as file:
             file.write("not an image")
@@ -380,6 +381,15 @@ class Materials(imported.Case):
         self.assertIsNone(self.texture(self.material("a.png")).packed_file)
         bpy.data.images.remove(bpy.data.images[0])
         self.assertIsNotNone(self.texture(self.material("a.png", pack_textures=True)).packed_file)
+
+    def test_an_import_that_fails_leaves_images_unpacked(self):
+        self.image("a.png")
+        image = self.texture(self.material("a.png"))
+        build = sys.modules["addon_package"].import_model.build
+        broken = mock.patch.object(build.records, "describe", side_effect=OSError)
+        with broken, self.assertRaises(RuntimeError):
+            self.material("a.png", pack_textures=True)
+        self.assertIsNone(image.packed_file)
 
     def texture(self, material):
         return self.inputs(material)["Base Color"].links[0].from_node.image

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A motion that the add-on evaluates moves a model of the scene as it moves the model's file."""
+"""A motion evaluated by the add-on moves a model of the scene like the model's file."""
 
 import concurrent.futures
 import math
@@ -22,7 +22,7 @@ def addon():
 
 
 def rig():
-    """A leg with IK, an arm, appended rotation, and morphs of the kinds that reach vertices."""
+    """A leg with IK, an arm, an append rotation, and the kinds of morphs that change vertices."""
     pmx = case.small_model()
     ik = pmx_file.IK(7, 20, 2.0, [pmx_file.IKLink(6), pmx_file.IKLink(5)])
     pmx.bones = [
@@ -66,7 +66,7 @@ def rig():
 
 
 def dance(pmx, bones=None):
-    """Two keys of each bone and morph of the model, turned and moved."""
+    """Two keys for each bone and morph of the model, with rotation and translation."""
     random = np.random.default_rng(4)
     keys = motion_file.Keys("踊り", [], [])
     for name in bones or [bone.name for bone in pmx.bones]:
@@ -102,23 +102,23 @@ class MotionCase(case.Case):
 
     def open(self, start=0, **options):
         paths = options.pop("model", self.model_path), options.pop("motion", self.motion_path)
-        motion_source = addon().motion_source
-        return motion_source.open(self.armature, motion_source.Settings(*paths, start, **options))
+        motion_source = addon().pose.motion_source
+        return motion_source.load(self.armature, motion_source.Settings(*paths, start, **options))
 
     def loaded(self):
-        mmdskin = addon().native.load()
+        mmdskin = addon().blender.native.load()
         return mmdskin.load_model(self.model_path), mmdskin.load_motion(self.motion_path)
 
     def of_file(self, frames=FRAMES):
-        """(F, V, 3) what the file gives, in Blender's axes and scale."""
+        """(F, V, 3) positions from the file, in Blender's axes and scale."""
         model, motion = self.loaded()
         pose = model.pose(motion, np.array(frames, np.float64))
-        positions = addon().native.load().skin(model, pose, normals=False).positions
+        positions = addon().blender.native.load().skin(model, pose, normals=False).positions
         return scene.in_blender(positions.reshape(-1, 3)).reshape(positions.shape)
 
     def of_scene(self, source, frames=FRAMES, mesh=None):
-        """(F, V, 3) what the motion makes of the mesh in the scene."""
-        ready = addon().skinner.Skinner(mesh or self.mesh, self.armature)
+        """(F, V, 3) positions of the mesh in the scene under the motion."""
+        ready = addon().pose.skinner.Skinner(mesh or self.mesh, self.armature)
         return ready.positions(
             source.matrices(ready.bones, frames), source.key_values(ready.keys, frames)
         )
@@ -131,7 +131,7 @@ class MotionCase(case.Case):
         self.assert_close(self.of_scene(source), expected)
 
     def assert_motion_error(self, words, **options):
-        with self.assertRaises(addon().user_error.UserError) as caught:
+        with self.assertRaises(addon().blender.user_error.UserError) as caught:
             self.open(**options)
         self.assertIn(words, str(caught.exception))
 
@@ -142,7 +142,7 @@ class Follows(MotionCase):
         self.assert_follows(source)
         self.assertGreater(np.ptp(self.of_scene(source), axis=0).max(), 0.05)
 
-    def test_wherever_the_model_stands(self):
+    def test_at_any_position_of_the_model(self):
         scene.transform(self.scene.root, (3, 1, -2), (1, 2, 3), (2, 2, 2))
         self.assert_follows(self.open())
 
@@ -197,11 +197,11 @@ class Follows(MotionCase):
             self.assert_follows(self.open())
 
     def keep_ours(self, bone, name):
-        bone[addon().mmd_tools.NAME] = name
+        bone[addon().scene.mmd_tools.NAME] = name
 
     def keep_mmd_tools(self, bone, name):
-        if addon().mmd_tools.NAME in bone:
-            del bone[addon().mmd_tools.NAME]
+        if addon().scene.mmd_tools.NAME in bone:
+            del bone[addon().scene.mmd_tools.NAME]
         bone["mmd_bone"] = {"name_j": name}
 
     def test_bones_of_the_same_name(self):
@@ -216,14 +216,14 @@ class Follows(MotionCase):
         self.mesh, self.armature = self.scene.mesh, self.scene.armature
         for bone in self.armature.pose.bones:
             if bone.name.startswith("同じ"):
-                bone[addon().mmd_tools.NAME] = "同じ"
+                bone[addon().scene.mmd_tools.NAME] = "同じ"
         self.model_path = self.write("同じ.pmx", pmx_file.write(pmx))
 
     def test_bones_of_the_same_name_that_were_renamed(self):
         self.same_names()
         for number, name in enumerate(self.scene.bone_names):
             bone = self.armature.pose.bones[name]
-            bone[addon().mmd_tools.NAME] = self.scene.pmx.bones[number].name
+            bone[addon().scene.mmd_tools.NAME] = self.scene.pmx.bones[number].name
             bone["mmd_bone_id"] = number
             bone.name = self.scene.bone_names[number] = f"Bone {9 - number}"
         self.assert_follows(self.open())
@@ -281,7 +281,7 @@ def armature_of(model):
         bone.head = scene.to_blender(record.position)
         bone.tail = bone.head + scene.to_blender((0, 1, 0))
     bpy.ops.object.mode_set(mode="OBJECT")
-    names = addon().model_file.unique_names(bone.name for bone in model.bones)
+    names = addon().scene.model_file.unique_names(bone.name for bone in model.bones)
     for number, name in enumerate(names):
         armature.pose.bones[f"bone {number}"]["mmd_bone"] = {"name_j": name}
     return armature
@@ -330,7 +330,7 @@ class Keys(MotionCase):
         self.assertGreater(source.key_values(["A"], [3])[0, 0], 0)
 
     def english(self):
-        """The model's file with English names of its morphs, two of them alike."""
+        """The model's file with English morph names, two of them equal."""
         names = ("Ah", "All", "Smile", "Smile", "Inner", "")
         for morph, name in zip(self.scene.pmx.morphs, names, strict=True):
             morph.name_english = name
@@ -351,7 +351,7 @@ class Keys(MotionCase):
         known = self.english().known_keys(["Ah", "あ", "Smile.001", "う"])
         self.assertEqual(known.tolist(), [True] * 4)
 
-    def test_a_name_of_the_file_goes_before_an_english_one(self):
+    def test_japanese_names_override_english_ones(self):
         self.scene.pmx.morphs[3].name_english = "あ"
         self.model_path = self.write("english.pmx", pmx_file.write(self.scene.pmx))
         source = self.open()
@@ -425,7 +425,7 @@ class ModelFile(MotionCase):
 
 class Refused(MotionCase):
     def test_no_motion(self):
-        self.assert_motion_error("No motion is chosen", motion="")
+        self.assert_motion_error("No motion file selected", motion="")
 
     def test_missing_files(self):
         # Then the system's own words.
@@ -460,17 +460,17 @@ class Refused(MotionCase):
         for bone, place in zip(pmx.bones, places, strict=True):
             bone.position = tuple(place)
         path = self.write("other.pmx", pmx_file.write(pmx))
-        self.assert_motion_error("same names but other places", model=path)
+        self.assert_motion_error("same names but different positions", model=path)
 
     def test_motion_of_another_model(self):
         keys = motion_file.Keys("x", [motion_file.BoneKey("しっぽ", 0)], [])
         path = self.write("tail.vmd", motion_file.write_vmd(keys))
-        self.assert_motion_error("moves no bone and no morph", motion=path)
+        self.assert_motion_error("does not animate any bone or morph", motion=path)
 
     def test_motion_of_the_camera(self):
         keys = motion_file.Keys("x", [], [], [motion_file.CameraKey(0)])
         path = self.write("camera.vmd", motion_file.write_vmd(keys))
-        self.assert_motion_error("moves no model", motion=path)
+        self.assert_motion_error("cannot animate a model", motion=path)
 
 
 class Threads(MotionCase):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clear Motion: what imports of motions wrote goes, and what they replaced comes back, exactly."""
+"""Clear Motion removes what motion imports wrote, and restores exactly what they replaced."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import case
 import fingerprint
 import numpy as np
 import scene
-from cases_motion import dance
+from cases_motion import addon, dance
 from cases_motion_import import ImportCase, faster
 from files import motion_file
 
@@ -57,13 +57,16 @@ class Overridden(ClearCase):
         self.armature = next(obj for obj in own if obj.type == "ARMATURE")
         scene.select(self.mesh)
 
-    def test_bones_move_and_come_back_and_shape_keys_are_told(self):
-        for mode in ("BAKED", "KEYS"):
+    def test_bones_are_restored_and_shape_keys_are_reported(self):
+        for mode in ("SOLVED", "ORIGINAL"):
             bpy.context.scene.frame_set(1)
             before = scene.evaluated_positions(self.mesh)
             with case.reports() as said:
                 self.imported(mode=mode)
-            self.assertTrue(any("shape keys of another file" in line for line in said), said)
+            self.assertTrue(
+                any("are linked from another file and are not animated" in line for line in said),
+                said,
+            )
             bpy.context.scene.frame_set(9)
             moved = np.abs(scene.evaluated_positions(self.mesh) - before).max()
             self.assertGreater(moved, 0.1)
@@ -86,13 +89,13 @@ class Clears(ClearCase):
         self.assert_comes_back({"path": self.vpd()})
 
     def test_a_motion_source(self):
-        self.assert_comes_back({"mode": "SOURCE", "frame_start": 5})
+        self.assert_comes_back({"mode": "FILE", "frame_start": 5})
         self.assertEqual(self.armature.mmdskin.source, "ARMATURE")
 
     def test_a_motion_source_that_keyframes_took_over_from(self):
-        self.assert_comes_back({"mode": "SOURCE"}, {})
+        self.assert_comes_back({"mode": "FILE"}, {})
 
-    def test_what_the_user_had_keyed(self):
+    def test_keyframes_of_the_user(self):
         """Curves with handles, a modifier and a group; other rotation modes; driven keys."""
         arm = self.armature.pose.bones["腕.L"]
         arm.rotation_mode = "XZY"
@@ -155,8 +158,8 @@ class Clears(ClearCase):
         self.assertIsNone(self.armature.animation_data)
         self.assertEqual(self.armature.pose.bones["腕.L"].rotation_mode, before)
 
-    def test_a_record_without_what_came_later(self):
-        """Of a file that an older version wrote."""
+    def test_a_record_without_newer_fields(self):
+        """In a file written by an older version."""
         self.imported()
         state = json.loads(self.armature["mmdskin_motion"])
         self.assertEqual(state["version"], 2)
@@ -169,7 +172,7 @@ class Clears(ClearCase):
         self.armature["mmdskin_motion"] = json.dumps({"version": 99})
         before = fingerprint.of_file()
         for operator in (bpy.ops.mmdskin.clear_motion, self.imported):
-            with self.assertRaisesRegex(RuntimeError, "saved by a newer MMD Skin"):
+            with self.assertRaisesRegex(RuntimeError, "saved by a newer version of MMD Skin"):
                 operator()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
@@ -181,8 +184,71 @@ class Keeps(ClearCase):
         action = self.armature.animation_data.action
         with case.reports() as said:
             bpy.ops.mmdskin.clear_motion()
-        self.assertIn(f"Warning: Other keyframes are kept in action '{action.name}'", said)
+        self.assertIn(f"Warning: Edited keyframes were kept in action '{action.name}'", said)
         self.assertTrue(action.use_fake_user)
+
+    def assert_kept(self, clear):
+        """The user's edits are in an action that `clear` keeps, and reports."""
+        action = self.armature.animation_data.action
+        point = self.curves(self.armature)[0].keyframe_points[0]
+        point.co.y += 0.25
+        value = point.co.y
+        with case.reports() as said:
+            self.assertEqual(clear(), {"FINISHED"})
+        self.assertIn(f"Warning: Edited keyframes were kept in action '{action.name}'", said)
+        self.assertTrue(action.use_fake_user)
+        self.assertNotEqual(self.playing(), action)
+        kept = [curve.keyframe_points[0].co.y for curve in self.addon_curves(action)]
+        self.assertIn(value, kept)
+
+    def playing(self):
+        data = self.armature.animation_data
+        return data and data.action
+
+    def addon_curves(self, action):
+        return addon().blender.actions.curves_of(action)
+
+    def test_a_key_that_the_user_has_moved(self):
+        for mode in ("SOLVED", "ORIGINAL"):
+            with self.subTest(mode=mode):
+                self.imported(mode=mode)
+                self.assert_kept(bpy.ops.mmdskin.clear_motion)
+
+    def test_a_key_that_the_user_has_moved_before_replacing(self):
+        self.imported()
+        self.assert_kept(lambda: self.imported(replace=True))
+
+    def test_a_key_that_the_user_has_moved_before_the_other_form(self):
+        self.imported()
+        self.assert_kept(lambda: self.imported(mode="ORIGINAL"))
+
+    def test_a_key_that_the_user_has_moved_before_merging(self):
+        self.imported()
+        second = self.write("second.vmd", motion_file.write_vmd(faster(self.scene.pmx)))
+
+        def merge_and_clear():
+            self.imported(second, frame_start=30)
+            return bpy.ops.mmdskin.clear_motion()
+
+        self.assert_kept(merge_and_clear)
+
+    def test_nothing_if_nothing_was_edited(self):
+        second = self.write("second.vmd", motion_file.write_vmd(faster(self.scene.pmx)))
+        for mode in ("SOLVED", "ORIGINAL"):
+            self.imported(mode=mode)
+            self.imported(second, frame_start=30, mode=mode)
+            bpy.ops.mmdskin.clear_motion()
+            self.assertEqual(len(bpy.data.actions), 0)
+
+    def test_keys_whose_file_is_gone(self):
+        first = self.write("first.vmd", motion_file.write_vmd(dance(self.scene.pmx)))
+        self.imported(first)
+        os.remove(first)
+        action = self.armature.animation_data.action
+        self.imported(mode="ORIGINAL", frame_start=30)
+        self.assertNotEqual(self.playing(), action)
+        self.assertTrue(action.use_fake_user)
+        self.assertTrue(len(self.addon_curves(action)))
 
     def test_an_action_that_the_user_has_chosen_since(self):
         self.imported()
@@ -200,6 +266,14 @@ class Keeps(ClearCase):
         self.imported(frame_start=50)
         bpy.ops.mmdskin.clear_motion()
         self.assertEqual(bpy.context.scene.frame_end, 65)
+
+    def test_an_end_that_a_removed_motion_had_extended(self):
+        self.imported(frame_start=40)
+        end = bpy.context.scene.frame_end
+        del self.armature["mmdskin_motion"], self.mesh.data.shape_keys["mmdskin_motion"]
+        self.imported()
+        bpy.ops.mmdskin.clear_motion()
+        self.assertEqual(bpy.context.scene.frame_end, end)
 
     def test_all_models(self):
         other = scene.Scene(self.scene.pmx, "other")
@@ -227,6 +301,6 @@ class Refused(ClearCase):
             self.skipTest("tweak mode needs the strip's editor here")
         strip.select = True
         for operator in (self.imported, bpy.ops.mmdskin.clear_motion):
-            with self.assertRaisesRegex(RuntimeError, "is in tweak mode: leave it first"):
+            with self.assertRaisesRegex(RuntimeError, "is in NLA Tweak Mode: leave it first"):
                 operator()
         data.use_tweak_mode = False

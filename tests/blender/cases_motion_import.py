@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Import of a motion: Blender plays the keyframes as MMD plays the file."""
+"""Imported motions: Blender plays the keyframes as MMD plays the file."""
+
+import os
 
 import bpy
 import case
@@ -33,7 +35,7 @@ class ImportCase(MotionCase):
         return bpy.ops.mmdskin.import_motion(filepath=path or self.motion_path, **options)
 
     def assert_stands(self, motion_frame, names=None):
-        """Place and direction of every bone are those of the file's pose."""
+        """Position and direction of every bone equal those of the file's pose."""
         model, motion = self.loaded()
         to_blender, to_file = scene.TO_BLENDER, np.linalg.inv(scene.TO_BLENDER)
         skinning = model.pose(motion, motion_frame).bone_matrices.astype(np.float64)
@@ -62,15 +64,24 @@ class ImportCase(MotionCase):
 
 
 class Keyframes(ImportCase):
-    def test_bones_stand_where_mmd_puts_them(self):
+    def test_bones_equal_mmd(self):
         self.assertEqual(self.imported(), {"FINISHED"})
         self.assert_plays(range(1, 17))
 
-    def test_mesh_is_what_the_file_gives(self):
+    def test_mesh_equals_the_file(self):
         self.imported()
         bpy.context.scene.frame_set(8)
         bpy.ops.mmdskin.bake()
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([7])[0])
+
+    def test_relative_paths_of_a_script_are_stored_as_absolute_ones(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(os.path.dirname(self.motion_path))
+        options = {"model_path": os.path.relpath(self.model_path), "mode": "FILE"}
+        self.imported(os.path.basename(self.motion_path), **options)
+        settings = self.armature.mmdskin
+        self.assertEqual(settings.motion_path, os.path.abspath(self.motion_path))
+        self.assertEqual(settings.model_path, os.path.abspath(self.model_path))
 
     def test_shape_keys(self):
         self.imported()
@@ -147,7 +158,7 @@ class Keyframes(ImportCase):
         self.assertFalse(physics.mute)
         self.assertIn("Warning: Muted 2 constraints and drivers", said[-1])
 
-    def test_wherever_the_model_stands(self):
+    def test_at_any_position_of_the_model(self):
         scene.transform(self.scene.root, (3, 1, -2), (1, 2, 3), (2, 2, 2))
         scene.select(self.mesh)
         self.imported()
@@ -208,7 +219,7 @@ class Pose(ImportCase):
 
 class Source(ImportCase):
     def test_is_set(self):
-        self.assertEqual(self.imported(mode="SOURCE", frame_start=5), {"FINISHED"})
+        self.assertEqual(self.imported(mode="FILE", frame_start=5), {"FINISHED"})
         settings = self.armature.mmdskin
         self.assertEqual(settings.source, "MOTION")
         self.assertEqual(settings.motion_path, self.motion_path)
@@ -218,30 +229,33 @@ class Source(ImportCase):
         self.assertEqual(bpy.context.scene.frame_end, 20)
 
     def test_gives_way_to_keyframes(self):
-        self.imported(mode="SOURCE")
+        self.imported(mode="FILE")
         self.armature.mmdskin.preview = True
         self.motion_path = self.write("dance.vmd", motion_file.write_vmd(faster(self.scene.pmx)))
         with case.reports() as said:
             self.imported()
         self.assertEqual(self.armature.mmdskin.source, "ARMATURE")
-        self.assertIn("Info: The pose source of 'model' is its armature now", said)
+        self.assertIn("Info: The Pose Source of 'model' is now Armature", said)
         bpy.context.scene.frame_set(4)
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([3])[0])
         self.armature.mmdskin.preview = False
 
-    def test_says_what_it_does(self):
+    def test_reports(self):
         for on, words in (
-            (False, "Info: '踊り.vmd' will move 'model' when MMD Skinning is on or baked"),
-            (True, "Info: '踊り.vmd' moves 'model'"),
+            (
+                False,
+                "Info: '踊り.vmd' will animate 'model' once MMD Skinning is on or the model is baked",
+            ),
+            (True, "Info: '踊り.vmd' now animates 'model'"),
         ):
             self.armature.mmdskin.preview = on
             with case.reports() as said:
-                self.imported(mode="SOURCE")
+                self.imported(mode="FILE")
             self.assertIn(words, said)
         self.armature.mmdskin.preview = False
 
     def test_preview_plays_it(self):
-        self.imported(mode="SOURCE")
+        self.imported(mode="FILE")
         self.armature.mmdskin.preview = True
         expected = self.of_file([11])[0]
         bpy.context.scene.frame_set(12)
@@ -268,18 +282,18 @@ class Refused(ImportCase):
     def test_motion_of_another_model(self):
         keys = motion_file.Keys("x", [motion_file.BoneKey("しっぽ", 0)], [])
         path = self.write("tail.vmd", motion_file.write_vmd(keys))
-        for mode in ("BAKED", "SOURCE"):
-            self.assert_nothing_done("moves no bone and no morph", path=path, mode=mode)
+        for mode in ("SOLVED", "FILE"):
+            self.assert_nothing_done("does not animate any bone or morph", path=path, mode=mode)
 
     def test_a_stray_key_far_out(self):
         keys = dance(self.scene.pmx)
         keys.bones.append(motion_file.BoneKey("センター", 4294967295))
         path = self.write("far.vmd", motion_file.write_vmd(keys))
-        self.assert_nothing_done("more than 100000: choose a larger step", path=path)
-        self.assertEqual(self.imported(path, mode="SOURCE"), {"FINISHED"})
+        self.assert_nothing_done("the maximum is 100000: use a larger Step", path=path)
+        self.assertEqual(self.imported(path, mode="FILE"), {"FINISHED"})
         self.assertEqual(bpy.context.scene.frame_end, 1048574)
         self.assertEqual(self.armature.mmdskin.source, "MOTION")
 
     def test_no_model(self):
         bpy.context.view_layer.objects.active = None
-        self.assert_nothing_done("No object is active")
+        self.assert_nothing_done("No active object")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A motion as MMD's own keys: the file's frames and curves on the channels of its bones.
+"""A motion as Original Keys: the file's frames and curves on the channels of its bones.
 
 The judge samples the file's keys in float64 and lays bone upon bone, without IK and appends: those
 are left to constraints, which these models lack where nothing else is said.
@@ -34,7 +34,7 @@ def curves(random):
 
 
 def dance(pmx, seed=3, most=1.2, names=None, frames=FRAMES):
-    """Keys of all bones on the same frames, each axis by a curve of its own."""
+    """Keys of all bones on the same frames, each axis with its own curve."""
     r = np.random.default_rng(seed)
     bones = [
         motion_file.BoneKey(
@@ -58,10 +58,10 @@ class OwnCase(ClearCase):
         self.motion_path = self.write("踊り.vmd", motion_file.write_vmd(self.keys))
 
     def imported(self, path=None, **options):
-        return super().imported(path, **{"mode": "KEYS", **options})
+        return super().imported(path, **{"mode": "ORIGINAL", **options})
 
     def worlds(self, keys, frame):
-        """(B, 4, 4) what the file's keys make of the bones, in its own space."""
+        """(B, 4, 4) transforms of the bones by the file's keys, in the file's space."""
         bones = self.scene.pmx.bones
         motion = motion_file.read(motion_file.write_vmd(keys))
         t, q, _ = pose_twin.sample(self.scene.pmx, motion, frame, EXACT)
@@ -94,7 +94,7 @@ class OwnCase(ClearCase):
 
 
 class OwnKeys(OwnCase):
-    def test_bones_stand_at_the_keys(self):
+    def test_bones_equal_the_file_at_keys(self):
         self.imported(frame_start=0)
         for frame in FRAMES:
             self.assert_keys_stand(self.keys, frame)
@@ -146,7 +146,7 @@ class OwnKeys(OwnCase):
         self.assertEqual(counts["あ"], 5)
         self.assertEqual(counts["い"], 5)
 
-    def test_what_never_moves_has_keyframes_at_its_ends(self):
+    def test_unchanged_channels_have_keyframes_at_both_ends(self):
         bones = [k._replace(translation=(0, 1, 0)) for k in self.keys.bones]
         path = self.write("still.vmd", motion_file.write_vmd(motion_file.Keys("", bones, [])))
         self.imported(path)
@@ -189,7 +189,7 @@ class OwnKeys(OwnCase):
             bone.roll += 1.0
         bpy.ops.object.mode_set(mode="OBJECT")
 
-    def test_bones_that_lie_across_stand_at_the_keys(self):
+    def test_rotated_bones_equal_the_file_at_keys(self):
         self.roll()
         self.imported(frame_start=0)
         for frame in FRAMES:
@@ -256,10 +256,10 @@ class OwnKeys(OwnCase):
 
 
 class PosedOverSolved(OwnCase):
-    def test_what_rests_for_solved_keys_rests_on(self):
+    def test_constraints_muted_for_solved_keys_stay_muted(self):
         follow = self.armature.pose.bones["ひじ.L"].constraints.new("COPY_ROTATION")
         follow.target, follow.subtarget = self.armature, "センター"
-        self.imported(mode="BAKED")
+        self.imported(mode="SOLVED")
         self.assertTrue(follow.mute)
         self.imported(self.vpd())
         self.assertTrue(follow.mute)
@@ -269,7 +269,7 @@ class PosedOverSolved(OwnCase):
 
 
 class Merged(OwnCase):
-    """A second file takes over what it has keys for, from its first key on, as in MMD."""
+    """A second file replaces the tracks that it has keys for, from its first key on, as in MMD."""
 
     def second(self):
         names = ["左腕", IK]
@@ -308,7 +308,7 @@ class Merged(OwnCase):
         for frame in range(21):
             self.assert_keys_stand(laid(*keys), frame)
 
-    def test_what_did_not_move_waits_until_its_last_key(self):
+    def test_unchanged_channels_hold_until_their_last_key(self):
         keys = [
             motion_file.Keys(bones=[motion_file.BoneKey("左腕", *one) for one in of_part])
             for of_part in (((0, (1, 2, 0)), (5, (1, 2, 0)), (10, (1, 2, 0))), ((20, (5, 0, 3)),))
@@ -319,15 +319,15 @@ class Merged(OwnCase):
         for frame in range(21):
             self.assert_keys_stand(laid(*keys), frame)
 
-    def test_own_keys_over_solved_ones_key_all_anew(self):
-        self.imported(frame_start=0, mode="BAKED")
+    def test_original_keys_over_solved_ones_replace_all_keys(self):
+        self.imported(frame_start=0, mode="SOLVED")
         self.import_second()
         self.assert_merged_plays()
         self.assertEqual(self.keyed('pose.bones["ひじ.L"].location'), set(FRAMES))
 
-    def test_solved_keys_over_own_ones_key_all_anew(self):
+    def test_solved_keys_over_original_ones_replace_all_keys(self):
         self.imported(frame_start=0)
-        self.import_second(mode="BAKED")
+        self.import_second(mode="SOLVED")
         merged = motion_file.write_vmd(laid(self.keys, self.second()))
         self.motion_path = self.write("merged.vmd", merged)
         self.assert_plays((0, 9, 12, 17, 30, 33), start=0)
@@ -338,7 +338,7 @@ class Merged(OwnCase):
         self.assertEqual(self.keyed('pose.bones["ひじ.L"].location'), set())
         self.assertEqual(self.keyed('pose.bones["腕.L"].location'), {12, 20, 33})
 
-    def test_all_comes_back(self):
+    def test_everything_is_restored(self):
         arm = self.armature.pose.bones["腕.L"]
         arm.rotation_mode = "XZY"
         for frame in (1, 7, 30):
@@ -348,8 +348,8 @@ class Merged(OwnCase):
         arm.driver_add("rotation_quaternion", 1).driver.expression = "0.5"
         bpy.context.scene.frame_set(6)
         second = self.write("second.vmd", motion_file.write_vmd(self.second()))
-        self.assert_comes_back({}, {"path": second}, {"path": second, "mode": "BAKED"})
-        self.assert_comes_back({"mode": "BAKED"}, {"path": second}, {"replace": True})
+        self.assert_comes_back({}, {"path": second}, {"path": second, "mode": "SOLVED"})
+        self.assert_comes_back({"mode": "SOLVED"}, {"path": second}, {"replace": True})
 
 
 class KeptKeys(OwnCase):
@@ -363,10 +363,12 @@ class KeptKeys(OwnCase):
         self.assertEqual(self.keyed('pose.bones["手首.L"].location'), {3})
         self.assertEqual(bone.location.x, 0.25)
 
-    def test_says_what_it_does(self):
+    def test_reports(self):
         with case.reports() as said:
             self.imported()
-        self.assertEqual(said, ["Info: Keyed 9 bones and 3 shape keys by 36 keys of the file"])
+        self.assertEqual(
+            said, ["Info: Keyed 9 bones and 3 shape keys with 36 keyframes from the file"]
+        )
 
 
 class Sliders(OwnCase):
@@ -421,8 +423,8 @@ class Sliders(OwnCase):
         counts = [len(c.keyframe_points) for c in curves if c.data_path.startswith(paths)]
         self.assertEqual(counts, [2] * len(self.weights))
 
-    def test_solved_keys_leave_bones_alone_and_let_groups_act(self):
-        self.imported(model_path="", frame_start=0, mode="BAKED")
+    def test_solved_keys_do_not_key_bone_morphs_and_keep_groups(self):
+        self.imported(model_path="", frame_start=0, mode="SOLVED")
         red = 0.125 + 0.25 * 0.75 + 0.5 * 1.0
         self.assert_values(10, {"あ": 0.25 + 0.5 * 0.75, "赤": red, "骨": 0, "混合": 0, "組": 0})
         self.assert_values(4, {"赤": 0.4 * red})
@@ -435,19 +437,19 @@ class Sliders(OwnCase):
         self.imported(path, model_path="")
         self.assert_values(1, {"赤": 0.5, "組": 1.0, "骨": 0})
         bpy.ops.mmdskin.clear_motion()
-        self.imported(path, model_path="", mode="BAKED")
+        self.imported(path, model_path="", mode="SOLVED")
         self.assert_values(1, {"赤": 1.0, "組": 0.0, "骨": 0})
 
-    def test_come_back(self):
+    def test_are_restored(self):
         self.armature["赤"] = 0.75
         self.armature.update_tag()
         bpy.context.scene.frame_set(3)
-        self.assert_comes_back({"model_path": ""}, {"model_path": "", "mode": "BAKED"})
+        self.assert_comes_back({"model_path": ""}, {"model_path": "", "mode": "SOLVED"})
         self.assertEqual(self.armature["赤"], 0.75)
 
 
 class SolvedLive(OwnCase):
-    """The pose source "MMD's IK" makes of the file's keys what MMD makes of the file."""
+    """With the pose source "MMD's IK", the file's keys give the same result as the file in MMD."""
 
     def setUp(self):
         super().setUp()

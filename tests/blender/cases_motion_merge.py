@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A second motion on a model: as in MMD it takes over what it has keys for, and nothing else.
+"""A second motion on a model: as in MMD it replaces the tracks that it has keys for, and nothing else.
 
 The judge is one VMD that holds the keys as MMD would after both, written by `motion_file`.
 """
@@ -10,7 +10,7 @@ import os
 import bpy
 import case
 import numpy as np
-from cases_motion import dance
+from cases_motion import addon, dance
 from cases_motion_import import ImportCase, faster
 from files import motion_file
 
@@ -25,7 +25,7 @@ def key(name, frame, seed):
 
 
 def laid(old, new):
-    """The keys of both: of each name the older ones before the first of the newer ones."""
+    """The keys of both: for each name the older ones before the first newer one."""
 
     def layer(old, new):
         first = {}
@@ -43,7 +43,7 @@ class Merge(ImportCase):
         self.imported()
 
     def merge(self, keys, shift=0, name="second.vmd", **options):
-        """Import a second motion, `shift` frames later, and let the judge hold both."""
+        """Import a second motion, `shift` frames later, and merge both in the judge."""
         path = self.write(name, motion_file.write_vmd(keys))
         options = {"frame_start": 1 + shift, **options}
         self.assertEqual(self.imported(path, **options), {"FINISHED"})
@@ -78,6 +78,16 @@ class Merge(ImportCase):
         self.assert_plays(range(1, 17))
         self.assertEqual(self.points("手首.L"), wrist)
 
+    def test_names_that_are_too_long_for_a_vmd_stay_whole(self):
+        name = "とても長い名前のボーン"
+        motion = addon().blender.native.load().Motion
+        source = self.open()
+        pose = motion.from_tracks(bones=[(name, [0], [[0, 1, 0]], None, None)])
+        later = source.with_motion(pose, "立ち.vpd", 5, 1)
+        whole = addon().import_motion.layers.joined([source, later])
+        [track] = [track for track in whole.motion.bones if track.name == name]
+        self.assertEqual(track.translations.tolist(), [[0, 1, 0]])
+
     def test_bones_that_follow_by_append_follow_the_second(self):
         before = self.points("腕.R")
         self.merge(motion_file.Keys("arm", [key(ARM, 0, 5), key(ARM, 8, 6)], []))
@@ -93,7 +103,7 @@ class Merge(ImportCase):
         self.assert_plays((1, 9, 10, 15, 16))
         self.assertIn(1.0, [x for x, _ in self.points("足ＩＫ.R")])
 
-    def test_what_did_not_move_waits_until_the_first_ends(self):
+    def test_unchanged_channels_hold_until_the_first_ends(self):
         still = key(ARM, 0, 5)
         self.first = motion_file.Keys("still", [still, still._replace(frame=10)], [])
         path = self.write("first.vmd", motion_file.write_vmd(self.first))
@@ -127,8 +137,8 @@ class Merge(ImportCase):
         self.merge(self.bent(), shift=8)
         self.assert_plays(range(1, 20))
 
-    def test_what_the_first_lacks_holds_until_the_second_begins(self):
-        """Then the legs bend otherwise, too."""
+    def test_tracks_missing_in_the_first_hold_until_the_second_starts(self):
+        """Then the legs bend differently, too."""
         others = [one for one in self.first.bones if one.name != "センター"]
         self.first = self.first._replace(bones=others)
         path = self.write("first.vmd", motion_file.write_vmd(self.first))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Motions on a model that the real mmd_tools has imported, with its IK constraints and its names."""
+"""Motions on a model imported by the real mmd_tools, with its IK constraints and names."""
 
 import bpy
 import imported
@@ -32,7 +32,7 @@ class OfMmdTools(ClearCase):
             for constraint in bone.constraints
         }
 
-    def test_plays_and_comes_back(self):
+    def test_plays_and_is_restored(self):
         before = self.constraints()
         self.assertIn(False, before.values())
         self.imported()

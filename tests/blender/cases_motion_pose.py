@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A pose file on a model with keyframes is keyed at the current frame, as it would not be seen else."""
+"""A pose file on a model with keyframes is keyed at the current frame; otherwise it would be hidden."""
 
 import bpy
 import case
@@ -27,7 +27,7 @@ class PosedCase(ClearCase):
         return self.write("立ち.vpd", motion_file.write_vpd(pose))
 
     def merged(self, at=AT):
-        """The file of the dance with the pose laid over it."""
+        """The file of the dance with the pose merged in."""
         later = self.pose._replace(
             bones=[k._replace(frame=at) for k in self.pose.bones],
             morphs=[k._replace(frame=at) for k in self.pose.morphs],
@@ -53,7 +53,7 @@ class OverSolvedKeys(PosedCase):
         super().setUp()
         self.imported()
 
-    def test_stands_as_mmd_solves_it_over_the_dance(self):
+    def test_is_solved_together_with_the_dance(self):
         said = self.drop()
         self.assertTrue(any("bones at frame 7" in line for line in said), said)
         self.motion_path = self.merged()
@@ -73,7 +73,7 @@ class OverSolvedKeys(PosedCase):
         self.assertEqual((self.shown(AT), self.shown(AT + 2)), before)
 
     def test_whatever_form_is_chosen(self):
-        self.drop(mode="KEYS")
+        self.drop(mode="ORIGINAL")
         self.motion_path = self.merged()
         self.assert_plays([AT + 1])
 
@@ -86,8 +86,8 @@ class OverSolvedKeys(PosedCase):
         self.motion_path = self.merged()
         self.assert_plays([2 * AT + 1], speed=0.5)
 
-    def test_a_channel_that_never_moves_moves_at_its_frame_alone(self):
-        """Such a curve has keyframes at both ends only."""
+    def test_an_unchanged_channel_moves_at_its_frame_only(self):
+        """Unchanged curves have keyframes at both ends only."""
         bpy.ops.mmdskin.clear_motion()
         still = [k for k in self.keys.bones if k.frame == 0]
         still += [k._replace(frame=15) for k in still]
@@ -102,7 +102,7 @@ class OverSolvedKeys(PosedCase):
 class OverOwnKeys(PosedCase):
     def setUp(self):
         super().setUp()
-        self.imported(mode="KEYS")
+        self.imported(mode="ORIGINAL")
 
     def test_the_bones_of_the_pose_have_a_key_more(self):
         before = {name: self.key_frames(name) for name in self.scene.bone_names}
@@ -121,7 +121,7 @@ class OverOwnKeys(PosedCase):
         [key] = [k for k in self.pose.bones if k.name == "左腕"]
         self.assertAlmostEqual(abs(bone.rotation_quaternion.w), abs(key.rotation[3]), places=5)
 
-    def test_live_by_mmds_ik_it_is_what_mmd_shows_and_the_source_stays(self):
+    def test_live_with_mmds_ik_it_equals_mmd_and_the_source_stays(self):
         settings = self.armature.mmdskin
         settings.model_path, settings.source, settings.preview = self.model_path, "IK", True
         self.pose = self.pose._replace(morphs=[])
@@ -148,7 +148,7 @@ class OverKeysOfTheUser(PosedCase):
     def test_bones_turn_as_they_are_keyed(self):
         for mode in ("XZY", "AXIS_ANGLE"):
             bone = self.key("腕.L", mode)
-            self.drop(mode="KEYS")
+            self.drop(mode="ORIGINAL")
             self.assertEqual(bone.rotation_mode, mode)
             bpy.context.scene.frame_set(AT + 1)
             shown = np.array(bone.matrix_basis.to_quaternion())
@@ -156,10 +156,10 @@ class OverKeysOfTheUser(PosedCase):
             self.assertAlmostEqual(abs(shown[0]), abs(key.rotation[3]), places=5)
             bpy.ops.mmdskin.clear_motion()
 
-    def test_bones_without_keys_are_posed_at_this_frame_alone(self):
+    def test_bones_without_keys_are_posed_at_this_frame_only(self):
         self.key("腕.L", "XYZ")
         centre = self.armature.pose.bones["センター"]
-        self.drop(mode="KEYS")
+        self.drop(mode="ORIGINAL")
         [key] = [k for k in self.pose.bones if k.name == "センター"]
         for frame, moved in ((1, 0), (AT, 0), (AT + 1, 1), (AT + 2, 0), (15, 0)):
             bpy.context.scene.frame_set(frame)
@@ -176,7 +176,7 @@ class OverKeysOfTheUser(PosedCase):
 class ComesBack(PosedCase):
     def test_over_a_dance(self):
         pose = {"path": self.vpd_path}
-        for mode in ("BAKED", "KEYS"):
+        for mode in ("SOLVED", "ORIGINAL"):
             self.assert_comes_back({"mode": mode}, pose)
 
     def test_over_keys_of_the_user(self):
@@ -187,7 +187,7 @@ class ComesBack(PosedCase):
         self.mesh.data.shape_keys.key_blocks["あ"].keyframe_insert("value", frame=4)
         for source in ("ARMATURE", "IK"):
             self.armature.mmdskin.source = source
-            for mode in ("BAKED", "KEYS"):
+            for mode in ("SOLVED", "ORIGINAL"):
                 self.assert_comes_back({"path": self.vpd_path, "mode": mode})
 
     def test_without_keys_mmds_ik_stays(self):

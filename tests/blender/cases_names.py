@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Japanese and English names: at import, by the operator, and that everything follows them."""
+"""Japanese and English names: at import and by the operator, and that all references follow."""
 
 import bpy
+import case
 import fingerprint
 import imported
 import numpy as np
 import scene
-from cases_motion import addon, dance, rig
+from cases_motion import dance, rig
 from cases_sliders import morph
 from files import motion_file, pmx_file
 
@@ -61,7 +62,7 @@ class AtImport(Case):
         self.load_model(names="ENGLISH")
         self.assertEqual(self.bones()[:2], ["x" * 63, "x" * 59 + ".001"])
 
-    def test_is_what_the_operator_makes(self):
+    def test_equals_the_operators_result(self):
         self.load_model(names="ENGLISH")
         names = self.bones(), self.keys()
         self.switch()
@@ -80,7 +81,7 @@ class Switch(Case):
         self.load_model()
 
     def animate(self):
-        """Something of each kind that speaks of bones and keys by name."""
+        """One of each kind of reference to bones and keys by name."""
         arm = self.armature.pose.bones["腕.L"]
         for frame, x in ((1, 0.0), (9, 0.5)):
             arm.location.x = x
@@ -119,7 +120,7 @@ class Switch(Case):
         self.assert_close(scene.evaluated_positions(self.mesh), before)
         self.assertTrue(self.armature.mmdskin.preview)
         self.assertEqual(self.armature.pose.bones["leg"].constraints[0].subtarget, "arm_L")
-        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
 
     def test_bone_morphs_move_on_as_do_those_of_copies(self):
         self.pmx.morphs += [morph("骨", "bone", [1], [(0.5, 1, -2, 0, 0.6, 0, 0.8)])]
@@ -179,7 +180,7 @@ class Switch(Case):
         self.switch()
         self.assertEqual(self.bones()[:2], ["センター", "腕.L"])
 
-    def test_what_a_user_has_named_stays(self):
+    def test_names_given_by_the_user_are_kept(self):
         self.armature.data.bones["腕.L"].name = "mine"
         self.mesh.data.shape_keys.key_blocks["あ"].name = "my key"
         self.mesh.data.materials[0].name = "my skin"
@@ -218,11 +219,13 @@ class Switch(Case):
             self.switch()
             self.assertEqual([item.name for item in listed], before)
 
-    def test_other_models_are_refused(self):
+    def test_other_models_are_rejected(self):
         scene.clear()
         other = scene.Scene(rig())
         scene.select(other.mesh)
-        with self.assertRaisesRegex(RuntimeError, "a model of mmd_tools: Translate in its panel"):
+        with self.assertRaisesRegex(
+            RuntimeError, "an mmd_tools model: use Translate in its Model Production panel"
+        ):
             bpy.ops.mmdskin.switch_names()
         del other.root["mmd_type"]
         with self.assertRaisesRegex(RuntimeError, "was not imported by MMD Skin"):
@@ -231,7 +234,7 @@ class Switch(Case):
 
 class Motions(Case):
     def pose(self):
-        """What stands in the middle of the dance."""
+        """The state in the middle of the dance."""
         bpy.context.scene.frame_set(8)
         return scene.evaluated_positions(self.mesh)
 

@@ -14,7 +14,7 @@ CHILDREN = ("MMDSKIN_PT_bake", "MMDSKIN_PT_files", "MMDSKIN_PT_details")
 
 
 class Layout:
-    """Notes what is drawn into it."""
+    """Records what is drawn into it."""
 
     def __init__(self, drawn):
         self.drawn = drawn
@@ -56,7 +56,7 @@ def redraw_as_it_is(obj):
         scene=bpy.context.scene,
         region=SimpleNamespace(width=0),
     )
-    panels = sys.modules["addon_package"].panels
+    panels = sys.modules["addon_package"].ui.panels
     # Without a window letters have no breadth.
     whole = mock.patch.object(panels, "_wrapped", lambda layout, text, *_, **__: layout.label(text))
     with whole:
@@ -84,7 +84,7 @@ class NotGiven(case.Case):
         bpy.ops.mmdskin.bake()
         self.assertEqual(self.keys(), ["MMD 0003", "MMD 0005", "MMD 0007"])
 
-    def test_what_is_given_goes_first(self):
+    def test_operator_options_override_settings(self):
         settings = self.scene.armature.mmdskin
         settings.range, settings.frame_start, settings.frame_end = "CUSTOM", 3, 7
         bpy.ops.mmdskin.bake(frame_start=6)
@@ -110,8 +110,8 @@ class NotGiven(case.Case):
 
 class Panel(case.Case):
     def count_searches(self, obj):
-        scene_model = sys.modules["addon_package"].scene_model
-        with mock.patch.object(scene_model, "of_object", wraps=scene_model.of_object) as searches:
+        scene_model = sys.modules["addon_package"].scene.scene_model
+        with mock.patch.object(scene_model, "model_of", wraps=scene_model.model_of) as searches:
             drawn = redraw(obj)
         return searches.call_count, drawn
 
@@ -123,8 +123,8 @@ class Panel(case.Case):
         self.assertIn(("mmdskin.import_motion", None), drawn)
         self.assertTrue(any("SDEF: " in str(text) for text in drawn))
 
-    def test_draws_in_edit_mode_what_it_knows_from_before(self):
-        deform_data = sys.modules["addon_package"].deform_data
+    def test_draws_the_last_known_state_in_edit_mode(self):
+        deform_data = sys.modules["addon_package"].scene.deform_data
         count = len(self.mesh.data.vertices)
         none = np.full((count, 4), -1, np.int32), np.zeros((count, 4), np.float32)
         deform_data.store(self.mesh.data, np.full(count, 3), *none)
@@ -134,10 +134,10 @@ class Panel(case.Case):
         self.addCleanup(bpy.ops.object.mode_set, mode="OBJECT")
         bpy.ops.object.vertex_group_add()  # a size has changed
         self.assertEqual(redraw_as_it_is(self.mesh), known)
-        sys.modules["addon_package"].panels._summaries.clear()
+        sys.modules["addon_package"].ui.panels._summaries.clear()
         self.assertNotEqual(redraw_as_it_is(self.mesh), known)
 
-    def test_looks_once_where_there_is_no_model(self):
+    def test_searches_once_without_a_model(self):
         redraw(self.mesh)
         cup = bpy.data.objects.new("cup", bpy.data.meshes.new("cup"))
         bpy.context.scene.collection.objects.link(cup)
@@ -151,10 +151,41 @@ class Panel(case.Case):
         constraint = self.scene.armature.pose.bones[0].constraints.new("IK")
         for source, mute, told in (("IK", True, 1), ("IK", False, 0), ("ARMATURE", True, 0)):
             self.scene.armature.mmdskin.source, constraint.mute = source, mute
-            lines = [text for text in redraw(self.mesh) if "IK is muted here" in str(text)]
+            lines = [text for text in redraw(self.mesh) if "IK is muted" in str(text)]
             self.assertEqual(len(lines), told, (source, mute))
 
     def test_the_button_shows_the_switch(self):
         for on in (True, False):
             bpy.ops.mmdskin.preview()
             self.assertIn(("mmdskin.preview", on), redraw(self.mesh))
+
+
+class Unavailable(case.Case):
+    """Buttons that cannot act are grayed out, and their tooltips say why."""
+
+    def reason(self, kind):
+        return kind.description(bpy.context, None)
+
+    def test_clear_bake_export_and_the_preview(self):
+        preview = bpy.types.MMDSKIN_OT_preview
+        clear, export = bpy.types.MMDSKIN_OT_clear_bake, bpy.types.MMDSKIN_OT_export
+        self.assertEqual(self.reason(preview), "")
+        self.assertIn("no bake to clear", self.reason(clear))
+        self.assertIn("MMD Skinning is off: bake it first", self.reason(export))
+        bpy.ops.mmdskin.bake()
+        self.assertIn("is baked: clear the bake first", self.reason(preview))
+        self.assertEqual(self.reason(clear), "")
+        self.assertEqual(self.reason(export), "")
+
+    def test_clear_motion_and_switch_names(self):
+        self.assertIn("no imported motion", self.reason(bpy.types.MMDSKIN_OT_clear_motion))
+        self.assertIn("is an mmd_tools model", self.reason(bpy.types.MMDSKIN_OT_switch_names))
+
+    def test_simulate(self):
+        simulate = bpy.types.MMDSKIN_OT_simulate
+        self.scene.armature.mmdskin.source = "MOTION"
+        self.assertIn("No motion file selected", self.reason(simulate))
+
+    def test_without_a_model(self):
+        bpy.context.view_layer.objects.active = None
+        self.assertEqual(self.reason(bpy.types.MMDSKIN_OT_clear_bake), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hair that a motion swings: baked, imported as keyframes, simulated for the preview."""
+"""Hair moved by a motion: baked, imported as keyframes, simulated for the preview."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def addon():
 
 
 def with_hair():
-    """The rig, with three links of hair that hang from its first bone, and vertices on them."""
+    """The rig, with three links of hair attached to its first bone, and vertices on them."""
     pmx = rig()
     first = len(pmx.bones)
     for link, name in enumerate(HAIR):
@@ -54,7 +54,7 @@ def with_hair():
 
 
 class Hair:
-    """The model of these cases in place of the motions' own."""
+    """The model of these cases instead of that of the motion cases."""
 
     def setUp(self):
         super().setUp()
@@ -66,13 +66,13 @@ class Hair:
         self.addCleanup(lambda: setattr(bpy.context.scene.render, "fps", 24))
 
     def physics(self, **settings):
-        return addon().native.load().Physics(**{"start": 0, **settings})
+        return addon().blender.native.load().Physics(**{"start": 0, **settings})
 
     def expected(self, frames, **settings):
-        """(F, V, 3) what the module makes of the file."""
+        """(F, V, 3) positions that the module computes from the file."""
         model, motion = self.loaded()
         pose = model.pose(motion, np.array(frames, float), physics=self.physics(**settings))
-        positions = addon().native.load().skin(model, pose, normals=False).positions
+        positions = addon().blender.native.load().skin(model, pose, normals=False).positions
         return scene.in_blender(positions.reshape(-1, 3)).reshape(positions.shape)
 
     def assert_shows(self, frames, **settings):
@@ -115,18 +115,18 @@ class Bakes(Hair, MotionCase):
 
     def test_a_bake_that_is_dropped_leaves_everything(self):
         before = fingerprint.of_file()
-        motion = addon().motion_source.Settings(
-            self.model_path, self.motion_path, 0, physics=addon().physics_settings.Settings()
+        motion = addon().pose.motion_source.Settings(
+            self.model_path, self.motion_path, 0, physics=addon().pose.physics_settings.Settings()
         )
-        options = addon().bake.job.Options("SHAPE_KEYS", tuple(range(17)), True)
-        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
-        deformation = addon().deformation.Deformation()
+        options = addon().bake.frames.Options("SHAPE_KEYS", tuple(range(17)), True)
+        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
+        deformation = addon().pose.deformation.Deformation()
         job = addon().bake.job.Job(bpy.context, [model], [motion], [deformation], options)
         self.assertIn("of 17", next(job).text)
         job.close()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
-    def test_a_model_that_cannot_be_simulated_is_told(self):
+    def test_a_model_that_cannot_be_simulated_is_reported(self):
         pmx = self.scene.pmx
         pmx.rigid_bodies[1].size = (-1, 0, 0)
         self.model_path = self.write("負.pmx", pmx_file.write(pmx))
@@ -143,7 +143,7 @@ class Imports(Hair, ClearCase):
         for name in HAIR:  # as mmd_tools lets its rigid bodies move bones
             bone = self.armature.pose.bones[name]
             track = bone.constraints.new("COPY_TRANSFORMS")
-            track.name, track.target = addon().mmd_tools.PHYSICS_CONSTRAINT, self.scene.root
+            track.name, track.target = addon().scene.mmd_tools.PHYSICS_CONSTRAINT, self.scene.root
             track.influence = 0.5
             self.tracks.append(track)
         bpy.context.view_layer.update()
@@ -178,13 +178,13 @@ class Imports(Hair, ClearCase):
         bpy.ops.mmdskin.clear_motion()
         self.assertEqual([track.mute for track in self.tracks], [False] * 3)
 
-    def test_comes_back(self):
+    def test_is_restored(self):
         self.assert_comes_back({"physics": True})
         self.assert_comes_back({}, {"physics": True})
         self.assert_comes_back({"physics": True, "replace": True})
 
     def test_a_source_with_physics(self):
-        self.imported(mode="SOURCE", physics=True, physics_settle=9)
+        self.imported(mode="FILE", physics=True, physics_settle=9)
         self.assertEqual(
             (self.armature.mmdskin.physics, self.armature.mmdskin.physics_settle), (True, 9)
         )
@@ -229,8 +229,8 @@ class Imports(Hair, ClearCase):
         settings = self.armature.mmdskin
         for path in (self.motion_path, self.vpd()):
             with case.reports() as said:
-                self.imported(path, mode="KEYS", physics=True, physics_settle=9)
-            self.assertTrue(any("choose Simulate" in line for line in said), said)
+                self.imported(path, mode="ORIGINAL", physics=True, physics_settle=9)
+            self.assertTrue(any("use Simulate" in line for line in said), said)
             self.assertEqual((settings.source, settings.physics_settle), ("IK", 9))
             self.assertTrue(settings.physics)
             bpy.ops.mmdskin.clear_motion()
@@ -266,8 +266,8 @@ class Simulates(Hair, MotionCase):
     def assert_plain(self, words):
         bpy.context.scene.frame_set(12)
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file((12,))[0])
-        self.assertEqual(addon().preview.tick.errors, {})
-        self.assertIn(words, addon().physics.cache.troubles.get(self.armature.name, ""))
+        self.assertEqual(case.live_errors(), [])
+        self.assertIn(words, addon().physics.cache.shown_of(self.armature).trouble)
 
     def test_the_preview_shows_it_at_any_frame(self):
         self.assert_plain("Not simulated yet")
@@ -275,7 +275,22 @@ class Simulates(Hair, MotionCase):
         self.assertTrue(os.path.exists(self.file))
         self.assertEqual(self.armature.mmdskin.physics_cache, "//" + os.path.basename(self.file))
         self.assert_shows([12, 3, 16, 0, 20])
-        self.assertEqual(addon().physics.cache.troubles, {})
+        self.assertEqual(case.physics_troubles(), [])
+
+    def test_a_file_of_others_stays(self):
+        with open(self.file, "w") as file:
+            file.write("of somebody else")
+        for _ in range(2):  # the second replaces the file of the first
+            self.simulate()
+            self.assertEqual(
+                self.armature.mmdskin.physics_cache,
+                "//" + os.path.basename(self.file).replace(".npz", ".2.npz"),
+            )
+        self.assert_shows([12])
+        with open(self.file) as file:
+            self.assertEqual(file.read(), "of somebody else")
+        names = sorted(name for name in os.listdir(self.folder.name) if "physics" in name)
+        self.assertEqual(len(names), 2)
 
     def test_between_frames(self):
         self.simulate()
@@ -302,7 +317,7 @@ class Simulates(Hair, MotionCase):
         bpy.context.scene.frame_set(30)  # all has been played: nothing moves
         self.assert_close(scene.evaluated_positions(self.mesh), last)
 
-    def test_changed_settings_are_told(self):
+    def test_changed_settings_are_reported(self):
         self.simulate()
         self.armature.mmdskin.physics_hz = 120
         self.assert_plain("simulate again")
@@ -311,7 +326,7 @@ class Simulates(Hair, MotionCase):
         self.armature.mmdskin.physics_hz = 60
         self.assert_plain("simulate again")
 
-    def test_changed_files_are_told(self):
+    def test_changed_files_are_reported(self):
         self.simulate()
         self.scene.pmx.rigid_bodies[2].mass = 5
         self.write("髪.pmx", pmx_file.write(self.scene.pmx))
@@ -345,13 +360,13 @@ class Simulates(Hair, MotionCase):
                 self.armature.mmdskin.motion_start = 0
                 self.assert_plain("cannot be read: simulate again")
 
-    def test_what_is_missing_is_told(self):
+    def test_missing_files_are_reported(self):
         settings = self.armature.mmdskin
         settings.preview = False
         for words, change in (
-            ("choose MMD's IK or a motion file", {"source": "ARMATURE"}),
-            ("choose MMD's IK or a motion file", {"physics": False}),
-            ("No motion is chosen", {"motion_path": ""}),
+            ("set Pose Source to MMD's IK or Motion File", {"source": "ARMATURE"}),
+            ("set Pose Source to MMD's IK or Motion File", {"physics": False}),
+            ("No motion file selected", {"motion_path": ""}),
         ):
             kept = {name: getattr(settings, name) for name in change}
             for name, value in change.items():
@@ -362,13 +377,13 @@ class Simulates(Hair, MotionCase):
         self.scene.pmx.rigid_bodies = self.scene.pmx.rigid_bodies[:1]
         self.scene.pmx.joints = []
         self.write("髪.pmx", pmx_file.write(self.scene.pmx))
-        self.assert_not_simulated("no rigid body that moves a bone")
+        self.assert_not_simulated("no rigid bodies that move bones")
 
-    def test_a_file_without_a_place_is_told(self):
+    def test_an_unsaved_file_is_reported(self):
         self.armature.mmdskin.preview = False
         unsaved = SimpleNamespace(data=SimpleNamespace(filepath=""))
         with mock.patch.object(addon().physics.operators, "bpy", unsaved):
-            self.assert_not_simulated("Save the file first")
+            self.assert_not_simulated("Save the .blend file first")
 
     def assert_not_simulated(self, words):
         before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
@@ -384,7 +399,7 @@ class Simulates(Hair, MotionCase):
             data = file.read()
         self.armature.mmdskin.physics_settle = 5
         before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
-        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         job = addon().physics.operators.Job([model], bpy.context)
         self.assertEqual(job.frames, 21)
         self.assertIn("frame 16 of 21", next(job).text)
@@ -421,8 +436,8 @@ class Simulates(Hair, MotionCase):
         operator = type("Fake", (), members)()
         window = SimpleNamespace(app=SimpleNamespace(background=False))
         with (
-            mock.patch.object(addon().modal_job, "bpy", window),
-            mock.patch.object(addon().modal_job, "_TICK", 0.0),
+            mock.patch.object(addon().operators.modal_job, "bpy", window),
+            mock.patch.object(addon().operators.modal_job, "_TICK", 0.0),
         ):
             for events in (["TIMER", "ESC"], ["TIMER"] * 3):
                 self.assertEqual(operator.invoke(context, None), {"RUNNING_MODAL"})

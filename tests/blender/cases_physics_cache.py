@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A simulation is found again where it may be, and told where it is not."""
+"""A simulation is found again where possible; otherwise the panel says that it is missing."""
 
 import os
 import shutil
+from unittest import mock
 
 import bpy
+import case
 from keyed_physics import Keyed, addon
 
 
@@ -22,12 +24,12 @@ class Kept(Keyed):
         self.reopen(moved[0])
         self.assert_shows((11, 4))
 
-    def test_is_told_where_the_blend_has_moved_alone(self):
+    def test_is_reported_if_only_the_blend_was_moved(self):
         bpy.ops.wm.save_mainfile()
         folder = os.path.join(self.folder, "他所")
         os.mkdir(folder)
         self.reopen(shutil.move(self.blend, folder))
-        self.assert_plain(f"'{os.path.basename(self.file)}' is not there any more")
+        self.assert_plain(f"'{os.path.basename(self.file)}' no longer exists")
         self.simulate()
         self.assert_shows((11,))
         self.assertEqual(sorted(os.listdir(folder)), sorted(["踊り.blend", self.cache_name]))
@@ -63,7 +65,7 @@ class Kept(Keyed):
         self.assert_shows((11,))
 
     def relative(self):
-        """Let all paths be so, and keep them."""
+        """Make all paths relative or absolute, and keep them so."""
         self.settings.model_path = "//" + os.path.basename(self.path)
         self.settings.motion_path = "//踊り.vmd"
         bpy.ops.wm.save_mainfile()
@@ -116,4 +118,30 @@ class Kept(Keyed):
         names = self.mesh.name, self.armature.name
         bpy.ops.wm.open_mainfile(filepath=path)
         self.mesh, self.armature = (bpy.data.objects[name] for name in names)
-        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
+
+
+class Failed(Keyed):
+    def test_a_simulation_that_fails_keeps_the_one_before(self):
+        self.simulate()
+        path = self.settings.physics_cache
+        with open(self.file, "rb") as file:
+            before = file.read()
+        self.settings.physics_settle = 3
+        names = sorted(os.listdir(self.folder))
+        self.fail_to_simulate()
+        self.assertEqual(sorted(os.listdir(self.folder)), names)
+        with open(self.file, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(self.settings.physics_cache, path)
+
+    def test_a_first_simulation_that_fails_leaves_no_file(self):
+        names = sorted(os.listdir(self.folder))
+        self.fail_to_simulate()
+        self.assertEqual(sorted(os.listdir(self.folder)), names)
+        self.assertEqual(self.settings.physics_cache, "")
+
+    def fail_to_simulate(self):
+        broken = mock.patch.object(addon().scene.setting_paths, "keep", side_effect=OSError)
+        with broken, self.assertRaises(RuntimeError):
+            bpy.ops.mmdskin.simulate()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Physics of what an armature's own channels hold: the pose source "MMD's IK", simulated once."""
+"""Physics for an armature's own channels: the pose source "MMD's IK", simulated once."""
 
 import os
 from unittest import mock
 
 import bpy
+import case
 import fingerprint
 import imported
 import numpy as np
@@ -38,33 +39,33 @@ class Live(Keyed):
         for subframe in (0.5, 0.25):
             bpy.context.scene.frame_set(8, subframe=subframe)
             shown = scene.evaluated_positions(self.mesh)
-            self.assertEqual(addon().physics.cache.troubles, {})
+            self.assertEqual(case.physics_troubles(), [])
             # Blender's curves of a turn leave MMD's a little between keys.
             self.assert_close(shown, self.expected(8 + subframe), 10 * BAR)
 
-    def test_keys_that_have_changed_are_told(self):
+    def test_changed_keys_are_reported(self):
         self.simulate()
         curve = self.curve("センター", "location")
         curve.keyframe_points[1].co.y += 0.01
         curve.update()
-        self.assert_told("Keys have changed")
+        self.assert_told("keyframes have changed")
         curve.keyframe_points[1].co.y -= 0.01
         curve.update()
         self.assert_shows()
 
-    def test_a_pose_that_is_not_keyed_is_told(self):
+    def test_a_pose_without_keys_is_reported(self):
         self.simulate()
         self.shown(11)
         bone = self.bone("左足ＩＫ")
         bone.location.x += 0.1
         bpy.context.view_layer.update()
-        self.assertIn("This pose is not", self.trouble)
+        self.assertIn("This pose was not", self.trouble)
         self.assertGreater(
             np.abs(scene.evaluated_positions(self.mesh) - self.expected(11)).max(), BAR
         )
         self.assert_shows()
 
-    def test_frames_that_were_not_simulated_are_told(self):
+    def test_frames_outside_the_simulation_are_reported(self):
         bpy.context.scene.frame_end = 10
         self.simulate()
         self.assert_shows((0, 10))
@@ -73,7 +74,7 @@ class Live(Keyed):
 
     @property
     def trouble(self):
-        return addon().physics.cache.troubles.get(self.armature.name, "")
+        return addon().physics.cache.shown_of(self.armature).trouble
 
     def assert_told(self, words):
         self.shown(11)
@@ -84,10 +85,10 @@ class Live(Keyed):
 
     def curve(self, name, channel):
         path = f'pose.bones["{self.bone(name).name}"].{channel}'
-        found = addon().actions.played(self.armature.animation_data)
+        found = addon().blender.actions.played(self.armature.animation_data)
         return next(curve for curves in found for curve in curves if curve.data_path == path)
 
-    def test_changed_settings_and_files_are_told(self):
+    def test_changed_settings_and_files_are_reported(self):
         self.simulate()
         self.settings.physics_settle = 3
         self.assert_plain("files or settings have changed")
@@ -109,9 +110,9 @@ class Live(Keyed):
         self.settings.source = "IK"
         self.assert_plain("files or settings have changed")
 
-    def test_a_strip_that_is_moved_is_told(self):
+    def test_a_moved_strip_is_reported(self):
         data = self.armature.animation_data
-        action, slots = addon().actions.held(self.armature)
+        action, slots = addon().blender.actions.assigned(self.armature)
         strip = data.nla_tracks.new().strips.new("踊り", 0, action)
         if hasattr(strip, "action_slot"):
             strip.action_slot = action.slots[slots[0]]
@@ -144,7 +145,7 @@ class Live(Keyed):
 
 
 class Scene(Keyed):
-    """What Simulate leaves of the scene that it goes through."""
+    """The state of the scene after Simulate has run through it."""
 
     def setUp(self):
         super().setUp()
@@ -160,7 +161,7 @@ class Scene(Keyed):
         self.assert_as_before(before)
 
     def test_live_meshes_rest_meanwhile(self):
-        tick, playhead = addon().preview.tick, addon().playhead
+        tick, playhead = addon().preview.tick, addon().blender.playhead
         with mock.patch.object(tick, "_show", wraps=tick._show) as show:
             self.simulate()
         self.assertLess(show.call_count, 5)  # of 31 places
@@ -171,7 +172,7 @@ class Scene(Keyed):
 
     def test_escape(self):
         before = self.state()
-        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         job = addon().physics.operators.Job([model], bpy.context)
         self.assertEqual(job.frames, 16)
         said = [next(job).text for _ in range(9)]
@@ -209,7 +210,7 @@ class Baked(Keyed):
             self.assert_shows()
             bpy.ops.mmdskin.clear_bake()
 
-    def test_what_is_not_simulated_is_not_baked(self):
+    def test_frames_without_simulation_are_not_baked(self):
         before = fingerprint.of_file()
         with self.assertRaisesRegex(RuntimeError, "cannot be baked: Not simulated yet"):
             self.bake()
@@ -232,7 +233,7 @@ class Baked(Keyed):
 
 
 class EveryPlace(Keyed):
-    """At 60 frames a second every place is a frame."""
+    """At 60 frames per second every stored step is a frame."""
 
     fps = 60
 
@@ -243,7 +244,7 @@ class EveryPlace(Keyed):
 
 
 class Film(Keyed):
-    """At 24 frames a second three in four are between places."""
+    """At 24 frames per second three of four frames are between stored steps."""
 
     fps = 24
 
@@ -259,7 +260,7 @@ class Television(Film):
 
 
 class OfMmdTools(Keyed):
-    """Its imports, with its own rigid bodies there."""
+    """Models imported with mmd_tools, together with its own rigid bodies."""
 
     def setUp(self):
         tools = imported.MmdTools()

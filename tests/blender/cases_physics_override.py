@@ -4,6 +4,7 @@
 import os
 
 import bpy
+import case
 import numpy as np
 import scene
 from cases_panel import drawn_texts
@@ -55,9 +56,9 @@ class Overridden(Keyed):
         for on in (False, True):
             self.assert_close(self.shown(on), self.known[on], BAR)
             self.assertIsNone(trouble(self.mesh))
-            self.assertEqual(addon().physics.cache.troubles, {})
+            self.assertEqual(case.physics_troubles(), [])
 
-    def test_shows_what_its_library_shows(self):
+    def test_shows_the_same_as_its_library(self):
         self.assertGreater(np.abs(self.known[True] - self.known[False]).max(), 0.02)
         self.assertTrue(self.settings.physics)
         self.assert_shows_both()
@@ -69,7 +70,7 @@ class Overridden(Keyed):
         self.assert_shows_both()
 
     def test_when_saved_as_in_another_folder(self):
-        """Its paths are the library's, which has not moved."""
+        """Its paths are those of the library, which has not moved."""
         self.shot = os.path.join(self.folder, "他所", "shot.blend")
         os.mkdir(os.path.dirname(self.shot))
         bpy.ops.wm.save_as_mainfile(filepath=self.shot)
@@ -81,23 +82,23 @@ class Overridden(Keyed):
 
     def test_is_baked(self):
         bpy.context.scene.frame_set(11)
-        opened = addon().pose_source.open(
-            self.armature, addon().pose_source.settings_of(self.armature, bpy.context.scene)
+        opened = addon().pose.pose_source.load(
+            self.armature, addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
         )
-        played = addon().physics.keyed.of(opened, self.armature, strict=True)
+        played = addon().physics.keyed.with_physics(opened, self.armature, strict=True)
         names = [bone.name for bone in self.armature.pose.bones]
         depsgraph = bpy.context.evaluated_depsgraph_get()
         armature = self.armature.evaluated_get(depsgraph)
         plain, simulated = (one.matrices(armature, names, {}, 11.0) for one in (opened, played))
         self.assertGreater(np.abs(plain - simulated).max(), 0.02)
 
-    def test_a_simulation_that_is_gone_is_told(self):
+    def test_a_missing_simulation_is_reported(self):
         os.remove(self.file)
         self.assert_close(self.shown(True), self.known[False], BAR)
-        self.assertTrue(any("is not there any more" in text for text in drawn_texts(self.mesh)))
+        self.assertTrue(any("no longer exists" in text for text in drawn_texts(self.mesh)))
 
     def test_is_simulated_for_itself(self):
-        """Also where its file has the library's name: the library's is not touched."""
+        """Also if its file has the library's name: the library's cache is not changed."""
         other = os.path.join(os.path.dirname(self.shot), os.path.basename(self.blend))
         for path in (self.shot, other):
             bpy.ops.wm.save_as_mainfile(filepath=path)
@@ -109,7 +110,7 @@ class Overridden(Keyed):
             bpy.ops.mmdskin.simulate()
             os.rename(self.file, self.file + ".gone")
             self.shown(True)
-            self.assertEqual(addon().physics.cache.troubles, {})
+            self.assertEqual(case.physics_troubles(), [])
             os.rename(self.file + ".gone", self.file)
             with open(self.file, "rb") as file:
                 self.assertEqual(file.read(), before)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys that switch the bodies of bones, and morphs that push bodies, in simulations of own keys."""
+"""Physics switches and impulse morphs in simulations of Original Keys."""
 
 import bpy
 import fingerprint
@@ -34,17 +34,17 @@ class Switched(Keyed):
         curves["髪"].keyframe_points[1].co.x += 1
         curves["髪"].update()
         self.shown(11)
-        told = addon().physics.cache.troubles.get(self.armature.name, "")
-        self.assertIn("Keys have changed", told)
+        told = addon().physics.cache.shown_of(self.armature).trouble
+        self.assertIn("keyframes have changed", told)
 
-    def test_a_switch_that_is_not_keyed_is_told(self):
+    def test_a_switch_without_keys_is_reported(self):
         self.simulate()
         self.shown(10)
         self.bone("髪")["mmd_physics"] = True
         self.armature.update_tag()
         bpy.context.view_layer.update()
-        told = addon().physics.cache.troubles.get(self.armature.name, "")
-        self.assertIn("This pose is not", told)
+        told = addon().physics.cache.shown_of(self.armature).trouble
+        self.assertIn("This pose was not", told)
 
     def test_go_with_clear_motion(self):
         self.bone("紐")["mmd_physics"] = False
@@ -72,12 +72,12 @@ class Switched(Keyed):
 
     def curve(self, name):
         path = f'pose.bones["{self.bone(name).name}"]["mmd_physics"]'
-        found = addon().actions.played(self.armature.animation_data)
+        found = addon().blender.actions.played(self.armature.animation_data)
         return next(curve for curves in found for curve in curves if curve.data_path == path)
 
 
 class Pushed(Keyed):
-    """Morphs that push bodies."""
+    """Impulse morphs."""
 
     def import_model(self):
         with_wind(self.pmx)
@@ -101,12 +101,12 @@ class Pushed(Keyed):
         self.write_motion(super().keys())
         self.assertGreater(np.abs(self.expected(11) - self.shown(11))[-30:].max(), 0.02)
 
-    def test_a_slider_that_is_moved_is_told(self):
+    def test_a_moved_slider_is_reported(self):
         self.settings.preview = True
         self.simulate()
         self.shown(11)
         self.armature["風"] = 0.9
         self.armature.update_tag()
         bpy.context.view_layer.update()
-        told = addon().physics.cache.troubles.get(self.armature.name, "")
-        self.assertIn("This pose is not", told)
+        told = addon().physics.cache.shown_of(self.armature).trouble
+        self.assertIn("This pose was not", told)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Live: what is on screen and in renders is what `skin()` gives for the same frame's pose."""
+"""Live: viewport and renders show the result of `skin()` for the pose of the same frame."""
 
 import math
 import os
@@ -38,7 +38,7 @@ class Viewport(Live):
             self.assert_live()
 
     def test_follows_a_bone_that_is_stretched_unevenly(self):
-        """SDEF takes a rotation from what is none: by the axes of the file, not of Blender."""
+        """SDEF extracts a rotation from a matrix that is none: in the file's axes, not Blender's."""
         self.bones["腕.L"].scale = (1.3, 0.8, 1.1)
         bpy.context.scene.frame_set(15)
         self.assert_live()
@@ -210,7 +210,7 @@ class Editing(Live):
         self.assert_live()
 
     def test_painting_finds_the_armatures_shape(self):
-        """Brushes work on what the modifiers before the nodes make of the mesh."""
+        """Brushes work on the mesh after the modifiers before the nodes."""
         for mode in ("SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "OBJECT"):
             self.mode(self.mesh, mode)
             bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
@@ -241,7 +241,7 @@ class Editing(Live):
         bpy.context.scene.frame_set(9)
         self.assert_live()
 
-    def test_a_bone_that_comes_later_is_waited_for(self):
+    def test_a_bone_evaluated_later_is_waited_for(self):
         self.mode(self.armature, "EDIT")
         bone = self.armature.data.edit_bones.new("new")
         bone.tail = (0, 0, 1)
@@ -253,7 +253,7 @@ class Editing(Live):
         driver = self.mesh.data.animation_data.drivers[0].driver
         self.assertIn("new", {v.targets[0].bone_target for v in driver.variables})
 
-    def test_a_key_that_comes_later_is_waited_for(self):
+    def test_a_key_evaluated_later_is_waited_for(self):
         self.armature.mmdskin.preview = False
         self.mesh.shape_key_clear()
         self.scene.pmx.deform[self.scene.pmx.deform == scene.SDEF] = 1
@@ -299,10 +299,23 @@ class Editing(Live):
         self.bones["腕.L"].location[0] = float("nan")
         scene.evaluated_positions(self.mesh)
         addon = sys.modules["addon_package"]
-        model = addon.scene_model.of_object(self.mesh, bpy.context.view_layer)
+        model = addon.scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         self.assertIn("NaN", addon.preview.switch.trouble_of(model))
         self.bones["腕.L"].location[0] = 0
         self.assert_live()
+        self.assertIsNone(addon.preview.switch.trouble_of(model))
+
+    def test_an_armature_of_scale_zero_is_reported(self):
+        self.mesh.parent = None
+        scale = self.armature.scale.copy()
+        self.armature.scale = (0, 0, 0)
+        scene.evaluated_positions(self.mesh)
+        addon = sys.modules["addon_package"]
+        model = addon.scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
+        told = addon.preview.switch.trouble_of(model)
+        self.assertEqual(told, "'model_arm' has a scale of zero: set another scale")
+        self.armature.scale = scale
+        scene.evaluated_positions(self.mesh)
         self.assertIsNone(addon.preview.switch.trouble_of(model))
 
     def test_pose_that_is_not_finite_leaves_no_older_frame(self):
@@ -314,7 +327,7 @@ class Editing(Live):
         np.testing.assert_array_equal(after, scene.evaluated_positions(self.mesh))
 
     def test_after_an_error_nothing_is_read_again(self):
-        ready = sys.modules["addon_package"].preview.tick._ready
+        ready = sys.modules["addon_package"].preview.tick.live_of(self.mesh.data).copies
         self.bones["手首.L"].location[0] = float("nan")
         self.mesh.data.update_tag()
         scene.evaluated_positions(self.mesh)
@@ -329,7 +342,7 @@ class Editing(Live):
         self.mesh.modifiers.remove(self.mesh.modifiers["mmd_armature"])
         self.assert_plain()
         preview = sys.modules["addon_package"].preview
-        self.assertIn("has no Armature modifier", preview.tick.errors[self.mesh.data.name])
+        self.assertIn("has no Armature modifier", preview.tick.live_of(self.mesh.data).error)
         self.armature.mmdskin.preview = False
         self.assertFalse(preview.switch.is_live(self.mesh))
 
@@ -401,7 +414,7 @@ class Render(Live):
         self.assert_close(next(iter(seen.values())), expected, BAR)
 
     def test_animation_from_the_command_line(self):
-        """Also where scripts of a file may not run."""
+        """Also if scripts of the file are not allowed to run."""
         if not bpy.app.binary_path:
             self.skipTest("bpy as a module has no command line")
         addon = sys.modules["addon_package"].__name__

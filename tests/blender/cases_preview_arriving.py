@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A live model that is appended, linked or overridden into a session in which nothing is live."""
+"""A live model that is appended, linked or overridden in a session without live models."""
 
 import os
 import sys
@@ -55,7 +55,7 @@ class Arriving(Live):
         self.find([obj for obj in bpy.data.objects if obj.override_library])
 
     def plain(self):
-        """What the armature's modifiers make of the mesh where nothing of ours acts."""
+        """The mesh with the Armature modifier only, without anything of the add-on."""
         with bpy.data.libraries.load(self.path) as (there, here):
             here.objects = there.objects
         for obj in here.objects:
@@ -100,8 +100,12 @@ class Arrives(Arriving):
         self.bring(link=True)
         self.assert_close(scene.evaluated_positions(self.mesh), plain, 0)
         self.assertFalse(self.armature.mmdskin.preview)
-        self.assertIn("is linked from another file and cannot be live", trouble(self.mesh))
-        self.assertTrue(any("cannot be live" in text for text in drawn_texts(self.mesh)))
+        self.assertIn(
+            "from another file and shows linear deformation: turn MMD", trouble(self.mesh)
+        )
+        self.assertTrue(
+            any("Skinning on there and make" in text for text in drawn_texts(self.mesh))
+        )
         with self.assertRaisesRegex(RuntimeError, "linked from another file"):
             bpy.ops.mmdskin.preview(action="ENABLE")
 
@@ -151,7 +155,7 @@ class Arrives(Arriving):
         self.override()
         self.armature.mmdskin.source = "MOTION"
         self.assert_live()
-        self.assertIn("keeps the pose source of its own file: choose it there", trouble(self.mesh))
+        self.assertIn("uses the Pose Source of its own file: change it there", trouble(self.mesh))
         self.armature.mmdskin.source = "ARMATURE"
         self.assertIsNone(trouble(self.mesh))
 
@@ -159,12 +163,12 @@ class Arrives(Arriving):
 class NotLiveInItsFile(Arriving):
     live = False
 
-    def test_as_an_override_it_says_what_to_do(self):
+    def test_as_an_override_its_error_says_what_to_do(self):
         self.override()
-        with self.assertRaisesRegex(RuntimeError, "is not live in its own file"):
+        with self.assertRaisesRegex(RuntimeError, "MMD Skinning is off in its own file"):
             bpy.ops.mmdskin.preview(action="ENABLE")
         self.assertFalse(self.armature.mmdskin.preview)
-        self.assertIn("switch MMD Skinning on there", trouble(self.mesh))
+        self.assertIn("turn it on there", trouble(self.mesh))
 
     def test_appended_it_can_be_switched_on(self):
         self.bring(link=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every deformation of the enum: live and in each bake it is what `skin()` gives for its method."""
+"""Every deformation of the enum: live and in each bake it equals `skin()` with its method."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Deformed(Live):
         self.settings = self.armature.mmdskin
 
     def expected(self):
-        mmdskin = addon().native.load()
+        mmdskin = addon().blender.native.load()
         keys = self.mesh.data.shape_keys
         keys = keys.evaluated_get(bpy.context.evaluated_depsgraph_get())
         name = self.settings.deformation
@@ -193,7 +193,7 @@ class Baked(Deformed):
                 bpy.ops.mmdskin.clear_bake()
                 self.assert_live()
 
-    def test_what_is_given_goes_before_the_models_own(self):
+    def test_operator_options_override_the_models_settings(self):
         self.settings.deformation, self.settings.correction = "BULGE_FREE", 0.5
         expected = self.expected_on([15])[15]
         self.settings.deformation, self.settings.correction = "MMD", 1.0
@@ -218,22 +218,22 @@ class Baked(Deformed):
 
 
 class OfFile(imported.Case):
-    """What is known of the file of an imported model."""
+    """The recorded data about the file of an imported model."""
 
     def assert_segments(self, armature, model, bones):
         names = [name for name, number in bones.items() if armature.data.bones[name].use_deform]
-        actual = addon().rest_bones.segments(armature, names)
+        actual = addon().scene.rest_bones.segments(armature, names)
         expected = model.segments[[bones[name] for name in names]].reshape(-1, 3)
         self.assert_close(actual.reshape(-1, 3), scene.in_blender(expected), 1e-5)
 
     def assert_segments_of(self, path, load):
         load(filepath=str(path))
         armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
-        model = addon().native.load().load_model(str(path))
-        self.assert_segments(armature, model, addon().model_file.match_bones(armature, model))
+        model = addon().blender.native.load().load_model(str(path))
+        self.assert_segments(armature, model, addon().scene.model_file.match_bones(armature, model))
         scene.clear()
 
-    def test_bones_stand_for_the_segments_of_their_file(self):
+    def test_bones_have_the_segments_of_their_file(self):
         for name in ("初音ミク.pmx", "巡音ルカ_sdefr.pmx", "mmt_test_model.pmx"):
             with self.subTest(name):
                 self.assert_segments_of(case.shared_model(name), bpy.ops.mmdskin.import_model)
@@ -245,12 +245,14 @@ class OfFile(imported.Case):
                     self.assert_segments_of(case.shared_model(name), bpy.ops.mmd_tools.import_model)
             scene.clear()
 
-    def test_a_twist_bone_without_a_length_stands_for_its_parents(self):
+    def test_a_twist_bone_without_length_has_its_parents_segment(self):
         pmx = with_tails()
         pmx.bones[2].tail_bone, pmx.bones[2].tail_offset = None, (0, 0, 0)
         pmx.bones[3].tail_offset, pmx.bones[3].append = (0, 0, 0), pmx_file.Append(0, 0.5)
         armature = self.load(self.write(pmx)).armature
-        found = addon().rest_bones.segments(armature, [bone.name for bone in armature.data.bones])
+        found = addon().scene.rest_bones.segments(
+            armature, [bone.name for bone in armature.data.bones]
+        )
         ends = [((0, 10, 0), (0, 13, 0)), ((0, 10, 0), (4, 10, 0))]
         self.assert_close(
             found.reshape(-1, 3),
@@ -270,12 +272,12 @@ class OfFile(imported.Case):
         settings.source, settings.motion_path, settings.motion_start = "MOTION", motion, 0
         settings.motion_real_time = False
         settings.preview = True
-        mmdskin = addon().native.load()
+        mmdskin = addon().blender.native.load()
         file = mmdskin.load_model(path)
         pose = file.pose(mmdskin.load_motion(motion), [12.0])
         bpy.context.scene.frame_set(12)
         for settings.deformation in METHODS:
             shown = scene.evaluated_positions(model.mesh)
-            self.assertEqual(addon().preview.tick.errors, {})
+            self.assertEqual(case.live_errors(), [])
             out = mmdskin.skin(file, pose, method=settings.deformation.lower(), normals=False)
             self.assert_close(shown, scene.in_blender(out.positions[0]), BAR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Live normals are those that MMD's formulas give, where a Blender can show any normals at all."""
+"""Live normals are those of MMD's formulas, if this Blender can show custom normals."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ from recorder import Recorder
 
 FILE = pathlib.Path(__file__).resolve().parent / "files" / "normals_saved_by_4.2.blend"
 DEGREES = 0.1
-ABSENT = "MMD Normals need Blender 4.5 or later"
+ABSENT = "MMD Normals require Blender 4.5 or later"
 SETS_NORMALS = hasattr(bpy.types, "GeometryNodeSetMeshNormal")
 ARRAYS = ("positions", "bone_indices", "bone_weights", "deform", "sdef")
 with_normals = unittest.skipUnless(SETS_NORMALS, "before Blender 4.5 no node can set normals")
@@ -53,7 +53,7 @@ def corner_vertices(obj):
 
 
 def angles(actual, expected):
-    """Degrees between unit vectors; exact also where they are small."""
+    """Degrees between unit vectors, exact for small ones, too."""
     halves = np.linalg.norm(np.asarray(actual, np.float64) - expected, axis=-1) / 2
     return np.degrees(2 * np.arcsin(np.minimum(halves, 1)))
 
@@ -94,7 +94,7 @@ class Normals(Deformed):
 
     def assert_normals(self, bar=DEGREES):
         now = shown(self.mesh)
-        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
         self.assertLess(angles(now, self.expected()).max(), bar)
 
 
@@ -111,7 +111,7 @@ class Shown(Normals):
             bpy.context.scene.frame_set(int(frame), subframe=frame % 1)
             self.assert_normals()
 
-    def test_positions_stay_what_they_are(self):
+    def test_positions_do_not_change(self):
         bpy.context.scene.frame_set(15)
         with_normals = scene.evaluated_positions(self.mesh)
         self.settings.use_mmd_normals = False
@@ -119,7 +119,7 @@ class Shown(Normals):
 
     def test_follow_each_deformation(self):
         bpy.context.scene.frame_set(21)
-        mmdskin = addon().native.load()
+        mmdskin = addon().blender.native.load()
         model = mmdskin.load_model(self.file)
         for name in METHODS:
             self.settings.deformation = name
@@ -165,13 +165,13 @@ class Shown(Normals):
         bpy.context.view_layer.update()
 
     def assert_flat(self):
-        """Each corner's normal turns as a vertex's would that has it."""
+        """Each corner's normal rotates like a vertex normal with that value."""
         rest = self.mesh.data
         normals = normals_of(rest)
         of = {name: getattr(self.scene.pmx, name)[self.corners] for name in ARRAYS}
         of["normals"] = normals[:, [0, 2, 1]]
         expected = twin.skin(twin.Mesh(**of), self.scene.bake_inputs())[1][:, [0, 2, 1]]
-        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
         self.assertLess(angles(shown(self.mesh), expected).max(), DEGREES)
         self.assert_live_positions()
 
@@ -191,7 +191,7 @@ class Shown(Normals):
         bpy.context.scene.frame_set(15)
         still = self.scene.pmx.normals[:, [0, 2, 1]][self.corners]
         share = shares[self.corners, None]
-        expected = twin.unit_or(share * self.expected() + (1 - share) * still)
+        expected = twin.normalized_or(share * self.expected() + (1 - share) * still)
         self.assertLess(angles(shown(self.mesh), expected).max(), DEGREES)
 
     def test_later_modifiers_turn_them(self):
@@ -219,7 +219,7 @@ class Shown(Normals):
         for name in ("mmdskin", "mmdskin_normal"):
             self.assertNotIn(name, mesh.attributes)
 
-    def test_where_there_is_no_pose_blenders_come_back(self):
+    def test_without_a_pose_blenders_normals_are_shown(self):
         bpy.context.scene.frame_set(15)
         self.assert_normals()
         self.bones["手首.L"].location[0] = float("nan")
@@ -244,7 +244,7 @@ class Switched(Normals):
         bpy.context.view_layer.update()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
-    def test_switched_off_while_live_leaves_what_live_needs(self):
+    def test_turned_off_while_live_keeps_what_live_needs(self):
         self.settings.use_mmd_normals = False
         names = self.mesh.data.attributes.keys()
         self.assertIn("mmdskin", names)
@@ -267,7 +267,7 @@ class Switched(Normals):
         other.armature.mmdskin.preview = False
         self.assert_normals()
 
-    def test_another_attribute_of_that_name_is_refused(self):
+    def test_another_attribute_of_that_name_is_rejected(self):
         self.settings.preview = False
         self.mesh.data.attributes.new("mmdskin_normal", "FLOAT", "POINT")
         with self.assertRaisesRegex(RuntimeError, "mmdskin_normal"):
@@ -322,7 +322,7 @@ class Panel(Normals):
         self.assertEqual(self.mesh.data.attributes.find("mmdskin_normal"), -1)
         self.settings.use_mmd_normals = False
         self.assert_close(scene.evaluated_positions(self.mesh), before, 0)
-        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
 
 
 @with_normals
@@ -332,9 +332,9 @@ class OfFiles(imported.Case):
     def assert_like_file(self, path, load, bar):
         load(filepath=str(path))
         mesh = next(o for o in bpy.data.objects if o.type == "MESH" and o.find_armature())
-        armature, pmx = mesh.find_armature(), addon().native.load().load_model(str(path))
+        armature, pmx = mesh.find_armature(), addon().blender.native.load().load_model(str(path))
         armature.mmdskin.preview = armature.mmdskin.use_mmd_normals = True
-        bones = addon().model_file.match_bones(armature, pmx)
+        bones = addon().scene.model_file.match_bones(armature, pmx)
         for name, number in bones.items():
             pose_bone = armature.pose.bones[name]
             pose_bone.rotation_mode = "XYZ"
@@ -347,7 +347,7 @@ class OfFiles(imported.Case):
             matrices[number] = np.linalg.inv(scene.TO_BLENDER) @ np.array(matrix) @ scene.TO_BLENDER
         expected = twin.skin(pmx, matrices)[1][:, [0, 2, 1]][corner_vertices(mesh)]
         found = angles(shown(mesh), expected)
-        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
         # Of 100,000 corners a handful lies on triangles so thin that Blender keeps them badly.
         self.assertLess(np.quantile(found, 0.9995), DEGREES)
         self.assertLess(found.max(), bar)
@@ -381,7 +381,7 @@ class OfFiles(imported.Case):
         settings.source, settings.motion_path, settings.motion_start = "MOTION", motion, 0
         settings.motion_real_time = False
         settings.preview = settings.use_mmd_normals = True
-        mmdskin = addon().native.load()
+        mmdskin = addon().blender.native.load()
         pose = mmdskin.load_model(path).pose(mmdskin.load_motion(motion), [12.0])
         bpy.context.scene.frame_set(12)
         expected = turned(pmx, pose.bone_matrices[0])[corner_vertices(model.mesh)]
@@ -411,7 +411,7 @@ class Rendered(Normals):
 
 @with_normals
 class Arrived(Arriving, Normals):
-    """In a session in which nothing is live."""
+    """In a session without live models."""
 
     def test_appended(self):
         self.bring(link=False)
@@ -431,13 +431,13 @@ class Arrived(Arriving, Normals):
 class ArrivedWithout(Arriving, Normals):
     wanted = False
 
-    def test_an_override_says_what_to_do(self):
+    def test_an_overrides_error_says_what_to_do(self):
         self.override()
         self.assertIsNone(trouble(self.mesh))
         self.armature.mmdskin.use_mmd_normals = True
         bpy.context.scene.frame_set(15)
         self.assertGreater(angles(shown(self.mesh), self.expected()).max(), 5)
-        self.assertIn("is live without MMD Normals", trouble(self.mesh))
+        self.assertIn("shows no MMD Normals", trouble(self.mesh))
 
 
 class SavedBy42(case.Case):
@@ -455,7 +455,7 @@ class SavedBy42(case.Case):
 
     def test_it_is_live_in_both(self):
         self.assert_close(scene.evaluated_positions(self.mesh), self.shape)
-        self.assertEqual(addon().preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
 
     @with_normals
     def test_it_has_mmds_normals_where_they_can_be(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The armature was deleted while its mesh was live or baked: the mesh alone is cleaned up."""
+"""The armature was deleted while its mesh was live or baked: the remaining mesh is cleaned up."""
 
 import tempfile
 
@@ -11,7 +11,7 @@ from cases_panel import redraw
 
 class Stranded(case.Case):
     def lose_armature(self, prepare):
-        """The state of the mesh where nothing was live or baked; then the loss after `prepare`."""
+        """The state of a mesh that was never live or baked; then `prepare`, and the loss of the armature."""
         self.delete_armature()
         alone = case.state(self.mesh)
         self.setUp()
@@ -69,7 +69,7 @@ class Stranded(case.Case):
         with self.assertRaisesRegex(RuntimeError, "has no armature"):
             bpy.ops.mmdskin.preview(action="ENABLE")
 
-    def test_a_mesh_with_nothing_of_ours_is_refused(self):
+    def test_a_mesh_without_our_data_is_rejected(self):
         self.delete_armature()
         for operator in (bpy.ops.mmdskin.clear_bake, bpy.ops.mmdskin.preview):
             with self.assertRaisesRegex(RuntimeError, "has no armature"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Live on and off: files, registration, every datablock as before, refusals."""
+"""Live on and off: files, registration, restored datablocks, errors."""
 
 import os
 import sys
@@ -91,7 +91,7 @@ class Registration(Live):
 
 
 class Off(case.Case):
-    """Switched off, every datablock is as it was."""
+    """When turned off, every datablock is restored."""
 
     def assert_same(self, change=lambda: None):
         bpy.context.view_layer.update()
@@ -191,7 +191,7 @@ class Refused(case.Case):
         self.scene.armature.mmdskin.preview = True
         self.assertFalse(self.scene.armature.mmdskin.preview)
         preview = sys.modules["addon_package"].preview
-        self.assertIn(words, preview.tick.errors[self.scene.armature.name])
+        self.assertIn(words, preview.tick.live_of(self.scene.armature).error)
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_modifier_before_the_armature(self):
@@ -211,7 +211,7 @@ class Refused(case.Case):
     def test_no_bone_of_the_groups_names(self):
         for group in self.mesh.vertex_groups:
             group.name = f"x{group.name}"
-        self.assert_refused("No vertex group")
+        self.assert_refused("has no vertex group")
 
     def test_baked_model(self):
         bpy.ops.mmdskin.bake()
@@ -230,4 +230,4 @@ class Refused(case.Case):
     def test_edit_mode(self):
         scene.select(self.mesh)
         bpy.ops.object.mode_set(mode="EDIT")
-        self.assert_refused("in edit mode")
+        self.assert_refused("in Edit or Sculpt Mode")

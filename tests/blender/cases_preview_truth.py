@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The live switch says what is in the scene, and says why where that is not what was asked for."""
+"""The live switch shows the state of the scene, and the reason if it is not the requested one."""
 
 import contextlib
 import io
@@ -16,12 +16,12 @@ from live import Live
 
 def trouble(obj):
     addon = sys.modules["addon_package"]
-    model = addon.scene_model.of_object(obj, bpy.context.view_layer)
+    model = addon.scene.scene_model.model_of(obj, bpy.context.view_layer)
     return addon.preview.switch.trouble_of(model)
 
 
 class Truth(Live):
-    """Whatever takes a part away switches off, and switching on again mends it."""
+    """Removing any part turns it off, and turning it on again repairs it."""
 
     def assert_mended(self, take_away):
         self.armature.mmdskin.preview = False
@@ -32,8 +32,8 @@ class Truth(Live):
         self.mesh.data.update_tag()  # the scripts of these tests tag nothing, unlike users
         self.assert_close(scene.evaluated_positions(self.mesh), plain, 0)
         self.assertFalse(self.armature.mmdskin.preview)
-        self.assertIn("is no longer live", trouble(self.mesh))
-        self.assertTrue(any("is no longer live" in text for text in drawn_texts(self.mesh)))
+        self.assertIn("has stopped", trouble(self.mesh))
+        self.assertTrue(any("has stopped" in text for text in drawn_texts(self.mesh)))
         self.armature.mmdskin.preview = True
         self.assertTrue(self.armature.mmdskin.preview)
         self.assertIsNone(trouble(self.mesh))
@@ -79,15 +79,15 @@ class Truth(Live):
         bpy.context.view_layer.update()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
-    def test_a_note_edited_by_hand_is_no_traceback(self):
+    def test_a_record_edited_by_hand_gives_no_traceback(self):
         self.mesh["mmdskin_preview"] = "?"
         bpy.ops.mmdskin.preview(action="DISABLE")
         self.assertFalse(self.armature.mmdskin.preview)
         self.assertNotIn("mmdskin_preview", self.mesh)
 
-    def test_a_file_of_a_newer_version_is_refused(self):
+    def test_a_file_of_a_newer_version_is_rejected(self):
         self.mesh["mmdskin_preview"] = '{"version": 99}'
-        with self.assertRaisesRegex(RuntimeError, "saved by a newer MMD Skin"):
+        with self.assertRaisesRegex(RuntimeError, "saved by a newer version of MMD Skin"):
             bpy.ops.mmdskin.preview(action="DISABLE")
 
     def test_asking_writes_nothing(self):
@@ -97,7 +97,7 @@ class Truth(Live):
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_asking_while_frames_are_rendered(self):
-        """Getters run on Blender's threads too, and must not take its right to write away."""
+        """Getters also run on Blender's threads, and must not affect its permission to write."""
         seen = []
 
         def ask(*_):
@@ -163,13 +163,13 @@ class Operator(case.Case):
     def test_asking_passes_over_no_objects(self):
         """A scene may have thousands; scripts and other panels ask in every redraw."""
         switch = sys.modules["addon_package"].preview.switch
-        with mock.patch.object(switch, "_objects_of") as passes:
+        with mock.patch.object(switch, "objects_of") as passes:
             self.assertFalse(self.settings.preview)
             bpy.ops.mmdskin.preview(action="ENABLE")
             self.assertTrue(self.settings.preview)
         passes.assert_not_called()
 
-    def test_stands_in_menus_where_the_search_finds_it(self):
+    def test_is_in_menus_that_the_search_finds(self):
         menu = bpy.types.MMDSKIN_MT_model
         layout = mock.MagicMock()
         menu.draw(mock.Mock(layout=layout), bpy.context)

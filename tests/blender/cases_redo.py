@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The redo panel (F9) of a bake: it shows what was baked, and what is changed there changes alone."""
+"""The redo panel (F9) of a bake: it shows what was baked, and changes only what is changed there."""
 
 import sys
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ class Redo(MotionCase):
         settings.range, settings.frame_start, settings.frame_end = "CUSTOM", 1, 3
 
     def baked(self, **options):
-        """What the operator holds afterwards, the options of its panel, and the jobs' wishes."""
+        """The operator's values afterwards, the options of its panel, and the arguments of the jobs."""
         module = addon().bake.operators
         held, drawn, jobs = {}, [], []
         kind, make = module.MMDSKIN_OT_bake, module.job.Job
@@ -49,7 +49,7 @@ class Redo(MotionCase):
         (job,) = jobs
         return held, [name.removeprefix(".") for name in drawn], job
 
-    def test_shows_what_was_baked(self):
+    def test_shows_the_options_of_the_bake(self):
         settings = self.armature.mmdskin
         settings.source, settings.deformation = "IK", "DUAL_QUATERNION"
         held, drawn, _ = self.baked()
@@ -59,7 +59,7 @@ class Redo(MotionCase):
         pose = ["source", "model_path", "physics"]
         self.assertEqual(drawn, ["target", *frames, "deformation", *pose, "all_models"])
 
-    def test_shows_what_acts(self):
+    def test_shows_options_that_apply(self):
         self.armature.mmdskin.range = "CURRENT"
         for options, shown in (
             ({}, ["target", "range", "deformation", "source"]),
@@ -71,7 +71,7 @@ class Redo(MotionCase):
             (
                 {"target": "MESH_CACHE", "folder": self.folder.name},
                 ["target", "folder", "range", "deformation"]
-                + addon().properties.shown_of_normals()
+                + addon().operators.properties.shown_of_normals()
                 + ["source"],
             ),
             (
@@ -83,7 +83,7 @@ class Redo(MotionCase):
         ):
             self.assertEqual(self.baked(**options)[1], [*shown, "all_models"])
 
-    def test_repeats_what_was_done(self):
+    def test_repeats_the_bake(self):
         self.armature.mmdskin.source = "IK"
         held, drawn, job = self.baked(step=2)
         again = self.baked(**held)
@@ -100,8 +100,8 @@ class Redo(MotionCase):
         self.assertEqual(changed[2], ([None], deformations, options))
         self.assertEqual(changed[0]["motion_path"], self.motion_path)
 
-    def test_models_that_differ_keep_what_is_theirs(self):
-        """Also where one was baked alone at first."""
+    def test_different_models_keep_their_settings(self):
+        """Also if one model was baked alone first."""
         other = scene.Scene(self.scene.pmx, "other").armature.mmdskin
         settings = self.armature.mmdskin
         other.source, other.deformation = "ARMATURE", "LINEAR"
@@ -126,6 +126,6 @@ class Redo(MotionCase):
         self.armature.mmdskin.source = "MOTION"
         self.assertEqual(self.baked(**held)[0]["source"], "MOTION")
 
-    def test_nonsense_in_place_of_what_was_filled_in(self):
+    def test_invalid_values_of_filled_in_options(self):
         for text in ("{", "[1]", "null"):
             self.assertEqual(self.baked(filled=text)[0]["source"], "ARMATURE")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Restore Deform Data: what an importer has lost comes back from the model's file."""
+"""Restore Deform Data: data that an importer lost is restored from the model's file."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ def addon():
 
 
 def model():
-    """Every deform type, weights that vertex groups cannot hold, a nil bone, UVs and a seam."""
+    """Every deform type, weights that vertex groups cannot store, a nil bone, UVs and a seam."""
     pmx = case.small_model()
     pmx.version = 2.1
     count = len(pmx.positions)
@@ -70,7 +70,7 @@ class RestoreCase(case.Case):
         self.mesh.vertex_groups.remove(self.mesh.vertex_groups["mmd_vertex_order"])
 
     def restore(self, path=None):
-        return bpy.ops.mmdskin.load_deform_data(filepath=path or self.path)
+        return bpy.ops.mmdskin.restore_deform_data(filepath=path or self.path)
 
     def of_file(self, degrees=50):
         scene.pose(self.scene, degrees=degrees)
@@ -78,10 +78,10 @@ class RestoreCase(case.Case):
 
     def shown(self, obj=None):
         """Positions with the deformation of the scene's model, in mesh space."""
-        found = addon().skinner.Skinner(obj or self.mesh, self.armature)
+        found = addon().pose.skinner.Skinner(obj or self.mesh, self.armature)
         poses = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        numbers = addon().pose_source.numbers(poses, found.bones)
-        matrices = addon().pose_source.matrices(poses, obj or self.mesh, numbers)
+        numbers = addon().pose.pose_source.numbers(poses, found.bones)
+        matrices = addon().pose.pose_source.matrices(poses, obj or self.mesh, numbers)
         return found.positions(matrices, np.zeros(len(found.keys), np.float32))
 
     def assert_restored(self, degrees=50):
@@ -98,7 +98,7 @@ class RestoreCase(case.Case):
 
 
 class Restores(RestoreCase):
-    def test_what_was_lost(self):
+    def test_lost_data_is_restored(self):
         expected = self.of_file()
         self.forget()
         self.assertGreater(np.abs(self.shown() - expected).max(), 0.01)
@@ -145,7 +145,7 @@ class Restores(RestoreCase):
         self.restore()
         self.assertEqual(case.state(self.mesh), once)
 
-    def test_only_what_differs(self):
+    def test_only_differences_are_written(self):
         self.restore()
         before = case.state(self.mesh)
         self.mesh.vertex_groups[0].add([3], 0.123, "REPLACE")
@@ -187,7 +187,7 @@ class Restores(RestoreCase):
         self.restore()
         self.assert_restored()
 
-    def test_model_that_stands_elsewhere_and_mesh_apart_from_it(self):
+    def test_moved_model_with_a_separately_moved_mesh(self):
         expected = self.of_file()
         scene.transform(self.scene.root, (3, 1, -2), (1, 2, 3), (2, 2, 2))
         self.forget()
@@ -269,7 +269,7 @@ class Matches(RestoreCase):
     def deform(self, vertex):
         return int(self.scene.pmx.deform[vertex])
 
-    def test_vertices_that_were_added_keep_what_they_have(self):
+    def test_added_vertices_keep_their_data(self):
         scene.select(self.mesh)
         self.mesh.shape_key_clear()
         count = len(self.mesh.data.vertices)
@@ -364,4 +364,4 @@ class Refused(RestoreCase):
 
     def test_no_model(self):
         bpy.context.view_layer.objects.active = None
-        self.assert_refused("No object is active", self.path)
+        self.assert_refused("No active object", self.path)

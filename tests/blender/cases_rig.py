@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Constraints of imported models: legs follow their IK bones, other bones what they append from."""
+"""Constraints of imported models: legs follow their IK bones, other bones their append sources."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ KNEE = ((-math.pi, 0, 0), (-0.01, 0, 0))
 
 
 def legged():
-    """A body with a leg that IK leads, D bones and appends by several factors."""
+    """A body with an IK leg, D bones and appends with several ratios."""
     pmx = case.small_model()
     pmx.bones = [
         pmx_file.Bone("センター", position=(0, 8, 0), tail_offset=(0, 1, 0)),
@@ -77,7 +77,7 @@ class Rig(imported.Case):
         bpy.context.view_layer.update()
 
     def shown(self, name):
-        """(4, 4) from rest to pose, in the file's axes and units."""
+        """(4, 4) transform from rest to pose, in the file's axes and units."""
         evaluated = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         bone = evaluated.pose.bones[self.bones[name].name]
         to_file = np.linalg.inv(scene.TO_BLENDER)
@@ -85,13 +85,13 @@ class Rig(imported.Case):
         return to_file @ moved @ scene.TO_BLENDER
 
     def place(self, name):
-        """Where the head of a bone is, in the file's units."""
+        """The position of a bone's head, in the file's units."""
         number = [bone.name for bone in self.pmx.bones].index(name)
         return (self.shown(name) @ np.append(self.pmx.bones[number].position, 1))[:3]
 
     def of_mmd(self, values):
         """{bone: (4, 4)} as MMD has them, by mmdskin."""
-        mmdskin = sys.modules["addon_package"].native.load()
+        mmdskin = sys.modules["addon_package"].blender.native.load()
         model = mmdskin.load_model(self.path)
         given = {
             name: (None, (*value[1:], value[0])) if isinstance(value, Quaternion) else (value, None)
@@ -101,7 +101,7 @@ class Rig(imported.Case):
         return {bone.name: matrix for bone, matrix in zip(model.bones, matrices, strict=True)}
 
     def assert_turned(self, name, expected, degrees):
-        """The rotation of a bone is that of a matrix, within so many degrees."""
+        """Checks that a bone's rotation equals that of a matrix within some degrees."""
         difference = Matrix(self.shown(name)[:3, :3] @ np.array(expected)[:3, :3].T)
         self.assertLessEqual(math.degrees(difference.to_quaternion().angle), degrees, name)
 
@@ -162,13 +162,13 @@ class Chains(Rig):
         self.assert_turned("左ひざ", self.shown("左足"), 0.1)
         self.assertGreater(np.abs(self.place("左足首") - (1, 0.8, 0.3)).max(), 0.5)
 
-    def test_links_that_blender_has_no_chain_for_are_told(self):
+    def test_links_without_a_chain_in_blender_are_reported(self):
         pmx = legged()
         pmx.bones[5].ik.links[1].bone = 11
         path = self.write(pmx)
         with case.reports() as said:
             self.load(path)
-        self.assertTrue(any("1 IK bones" in line and "足ＩＫ.L" in line for line in said), said)
+        self.assertTrue(any("1 IK bone " in line and "足ＩＫ.L" in line for line in said), said)
 
     def test_the_first_link_points_to_the_effector(self):
         pmx = legged()
@@ -222,7 +222,7 @@ class Appends(Rig):
             for name in ("左腕捩", "移動", "隠れ"):
                 self.assert_close(self.shown(name), expected[name], 1e-4, f"{name} {ratio}")
 
-    def test_no_bone_waits_for_what_hangs_on_it(self):
+    def test_no_bone_depends_on_its_descendants(self):
         pmx = legged()
         pmx.bones[0].append = pmx_file.Append(13, 1.0)
         self.open(pmx)
@@ -271,7 +271,7 @@ class Switches(Rig):
 
 
 class Dances(Rig):
-    """How near Blender's solver comes to MMD's in dances: docs/motions.md prints it."""
+    """How close Blender's IK comes to MMD's in dances: docs/measurements.md#blender-ik has the numbers."""
 
     def test_realize_of_luka(self):
         self.measure("巡音ルカ.pmx", "realize_motion.vmd")
@@ -281,7 +281,7 @@ class Dances(Rig):
 
     def measure(self, model_name, motion_name):
         paths = [str(case.shared_model(name)) for name in (model_name, motion_name)]
-        mmdskin = sys.modules["addon_package"].native.load()
+        mmdskin = sys.modules["addon_package"].blender.native.load()
         model, motion = mmdskin.load_model(paths[0]), mmdskin.load_motion(paths[1])
         self.armature = self.load(paths[0], types={"ARMATURE"}).armature
         self.bones = {bone["mmd_name_j"]: bone for bone in self.armature.pose.bones}

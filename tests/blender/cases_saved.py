@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What other versions of the add-on have saved in a .blend is understood.
+"""Data saved in a .blend by other versions of the add-on is understood.
 
 files/saved_by_0.1.blend was written by version 0.1 in Blender 3.4: the small model of `case` twice,
 "model" baked into shape keys at frames 1 to 3 and "second" live.
@@ -8,6 +8,7 @@ files/saved_by_0.1.blend was written by version 0.1 in Blender 3.4: the small mo
 import json
 import pathlib
 import sys
+import unittest
 
 import bpy
 import case
@@ -33,6 +34,21 @@ class SavedBy01(case.Case):
     def test_it_has_no_version(self):
         for obj, name in ((self.mesh, "mmdskin_bake"), (self.second, "mmdskin_preview")):
             self.assertNotIn("version", json.loads(obj[name]))
+
+    def test_saved_data_is_written_under_the_same_keys(self):
+        addon = sys.modules["addon_package"]
+        for obj, kind in (
+            (self.mesh, addon.bake.record.BakeState),
+            (self.second, addon.preview.switch.LiveState),
+        ):
+            before = json.loads(obj[kind.PROPERTY])
+            kind.read(obj).write(obj)
+            after = json.loads(obj[kind.PROPERTY])
+            known = {name: value for name, value in before.items() if name in after}
+            self.assertEqual({name: after[name] for name in known}, known)
+            # What is empty need not be written; the modifier is known by its nodes since.
+            lost = {name for name, value in before.items() if value and name not in after}
+            self.assertLessEqual(lost, {"modifier"})
 
     def test_the_bake_is_cleared(self):
         scene.select(self.mesh)
@@ -64,7 +80,7 @@ class SavedBy01(case.Case):
 
 class Defaults(case.Case):
     def test_a_bake_that_notes_less_is_cleared(self):
-        """As an older version would have noted it: only what it knew of."""
+        """As an older version recorded it: only the data that it knew."""
         bpy.ops.mmdskin.bake()
         noted = json.loads(self.mesh["mmdskin_bake"])
         self.mesh["mmdskin_bake"] = json.dumps(
@@ -74,12 +90,22 @@ class Defaults(case.Case):
         self.assertEqual([key.name for key in self.mesh.data.shape_keys.key_blocks], KEYS)
         self.assertTrue(self.mesh.modifiers["mmd_armature"].show_viewport)
 
-    def test_a_bake_of_a_newer_version_is_left_alone(self):
+    def test_a_bake_of_a_newer_version_is_unchanged(self):
         bpy.ops.mmdskin.bake()
         noted = json.loads(self.mesh["mmdskin_bake"])
-        newer = sys.modules["addon_package"].saved_state.VERSION + 1
+        newer = sys.modules["addon_package"].scene.saved_state.VERSION + 1
         self.mesh["mmdskin_bake"] = json.dumps({**noted, "version": newer})
         before = case.state(self.mesh)
-        with self.assertRaisesRegex(RuntimeError, "saved by a newer MMD Skin: update"):
+        with self.assertRaisesRegex(RuntimeError, "saved by a newer version of MMD Skin: update"):
             bpy.ops.mmdskin.clear_bake()
         self.assertEqual(case.state(self.mesh), before)
+
+
+class FormsOf01(unittest.TestCase):
+    """Version 0.1 stored other words for the forms of imported keyframes."""
+
+    def test_they_are_read_as_todays(self):
+        state_of = sys.modules["addon_package"].import_motion.record.MotionState
+        for old, new in (("BAKED", "SOLVED"), ("KEYS", "ORIGINAL"), ("SOLVED", "SOLVED")):
+            with self.subTest(form=old):
+                self.assertEqual(state_of(form=old).form, new)

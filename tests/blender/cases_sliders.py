@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sliders of morphs that do not move vertices: they act as mmdskin computes them from the file."""
+"""Sliders of morphs that do not move vertices: they act as mmdskin computes from the file."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ def morph(name, kind, indices, values, panel=4):
 
 
 def change(adds, **columns):
-    """A material morph's record, which changes nothing but the named columns."""
+    """A material morph's record that changes only the named columns."""
     first = {"diffuse": 1, "ambient": 9, "edge_color": 12, "edge_size": 16}
     record = np.full(29, 0.0 if adds else 1.0)
     record[0] = adds
@@ -79,10 +79,10 @@ class Sliders(imported.Case):
         self.armature, self.mesh = self.model.armature, self.model.mesh
         self.names = [one.name for one in pmx.morphs]
         self.acting = [name for name in self.names[1:-1] if HAS_UVS or name not in ("位置", "追加")]
-        self.file = addon().native.load().load_model(pmx_file.write(pmx))
+        self.file = addon().blender.native.load().load_model(pmx_file.write(pmx))
 
     def set(self, **values):
-        """Move sliders; the weights that the file's morphs have then."""
+        """Move sliders; returns the resulting weights of the file's morphs."""
         keys = self.mesh.data.shape_keys.key_blocks
         for name, value in values.items():
             if name in keys:
@@ -105,17 +105,19 @@ class Sliders(imported.Case):
         return thing.evaluated_get(bpy.context.evaluated_depsgraph_get())
 
     def test_are_named_as_in_the_file_and_grouped_by_panel(self):
-        model = addon().scene_model.of_object(self.mesh, bpy.context.view_layer)
+        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         listed = {
             panel: [slider.label for slider in found]
-            for panel, found in addon().sliders.of(model).items()
+            for panel, found in addon().scene.sliders.by_panel(model).items()
         }
         others = ["ふくらみ", "骨2", "追加", "赤", "全部", "縁", "混合"]
         expected = {"EYEBROW": ["組"], "EYE": ["骨"], "MOUTH": ["位置"], "OTHER": others}
         for names in expected.values():
             names[:] = [name for name in names if name in (self.names[0], *self.acting)]
         self.assertEqual(listed, expected)
-        for slider in (slider for found in addon().sliders.of(model).values() for slider in found):
+        for slider in (
+            slider for found in addon().scene.sliders.by_panel(model).values() for slider in found
+        ):
             self.assertEqual(slider.owner.path_resolve(slider.path), 0.0)
 
     def test_go_from_0_to_1_and_can_be_keyed(self):
@@ -145,10 +147,10 @@ class Sliders(imported.Case):
             self.assertTrue(panel.poll(bpy.context))
             panel.draw(SimpleNamespace(layout=layout, panel=panel.panel), bpy.context)
             self.assertIn(label, drawn)
-        redraw_as_it_is(None)
-        self.assertFalse(bpy.types.MMDSKIN_PT_morphs.poll(bpy.context))
+        nothing = SimpleNamespace(active_object=None, view_layer=bpy.context.view_layer)
+        self.assertFalse(bpy.types.MMDSKIN_PT_morphs.poll(nothing))
 
-    def test_bones_stand_where_mmd_puts_them(self):
+    def test_bones_equal_mmd(self):
         bone_names = ["センター", "腕.L", "ひじ.L", "手首.L"]
         scene.pose(type("Posed", (), {"armature": self.armature, "bone_names": bone_names}))
         own = {}
@@ -185,12 +187,12 @@ class Sliders(imported.Case):
             count = len(self.file.bones)
             rest = np.tile(np.float32((0, 0, 0, 1)), (count, 1))
             pose = self.file.pose_from(np.zeros((count, 3), np.float32), rest, weights)
-            expected = addon().native.load().skin(self.file, pose).positions
+            expected = addon().blender.native.load().skin(self.file, pose).positions
             self.assert_close(
                 scene.evaluated_positions(self.mesh), scene.in_blender(expected), 1e-5
             )
 
-    def test_materials_are_what_the_file_gives(self):
+    def test_materials_equal_the_file(self):
         for weights in self.every_one():
             expected = self.file.materials_at(weights)
             for material, record in zip(self.mesh.data.materials, expected, strict=True):
@@ -230,7 +232,7 @@ class Sliders(imported.Case):
         nodes = self.evaluated(self.mesh.data.materials[number]).node_tree.nodes
         return next(node for node in nodes if node.type == "BSDF_PRINCIPLED").inputs
 
-    def test_uvs_are_what_the_file_gives(self):
+    def test_uvs_equal_the_file(self):
         if not HAS_UVS:
             self.skipTest("nodes of Blender 3.4 cannot write UV maps")
         corners = self.pmx.triangles[:, ::-1].ravel()
@@ -251,18 +253,18 @@ class Sliders(imported.Case):
         self.assertEqual(set(armature.keys()) - {"mmdskin"}, set())
         self.assertEqual([m.type for m in armature.children[0].modifiers], ["ARMATURE"])
 
-    def test_more_than_a_driver_holds_is_told(self):
+    def test_too_many_variables_for_a_driver_are_reported(self):
         self.pmx.morphs = [
             morph(f"色{number}", "material", [0], [change(0, edge_size=0.123456)])
             for number in range(30)
         ]
         with case.reports() as said:
             self.load(self.write(self.pmx, "many.pmx"))
-        self.assertIn("30 morphs act on one value", "".join(said))
+        self.assertIn("30 morphs affect one value", "".join(said))
 
 
 def actions_of(owner):
-    return addon().actions.of_action(owner.animation_data.action)
+    return addon().blender.actions.curves_of(owner.animation_data.action)
 
 
 def quaternion(matrix):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every text that users read is in the file of every language, and they see it."""
+"""Every text that users see is in the file of every language, and is shown translated."""
 
 import ast
 import pathlib
@@ -17,8 +17,8 @@ from files import pmx_file
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The same in every language.
 NAMES = {"MMD Skin", "MMD", "glTF", "FBX", "USD", "Alembic"}
-# Calls that take the English text.
-TRANSLATES = {"tr", "label", "UserError"}
+# Calls that take English texts: how many of their first arguments.
+TRANSLATES = {"tr": 1, "tr_count": 2, "label": 1, "UserError": 1, "Sentence": 1}
 # Texts of Blender's, or of no one: file browser's fields and a property of drivers.
 INHERITED = {"filepath", "check_existing", "filter_glob", "files", "directory"}
 
@@ -28,7 +28,7 @@ def addon():
 
 
 def translations():
-    return addon().translations
+    return addon().blender.translations
 
 
 def languages():
@@ -46,7 +46,7 @@ def entries(language, without=()):
 
 
 def table(language="ja_JP"):
-    """Without what the native module says, which `Reader` tests."""
+    """Without the native module's messages, which `Reader` tests."""
     return entries(language, without={translations().READER})
 
 
@@ -69,7 +69,7 @@ def files():
 
 
 def rna_of(cls):
-    """What Blender knows of a class and of its properties."""
+    """Blender's texts of a class and its properties."""
     if issubclass(cls, bpy.types.Operator):
         return getattr(bpy.ops.mmdskin, cls.bl_idname.partition(".")[2]).get_rna_type()
     return cls.bl_rna
@@ -127,8 +127,8 @@ def _shown(node):
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         values = {keyword.arg: keyword.value for keyword in node.keywords}
-        if name in TRANSLATES and node.args:
-            yield "*", node.args[0]
+        for text in node.args[: TRANSLATES.get(name, 0)]:
+            yield "*", text
         if "text" in values:
             yield ("Operator" if name == "operator" else "*"), values["text"]
         if name.endswith("Property"):
@@ -162,15 +162,15 @@ class Table(case.Case):
         self.assertEqual({key: found[key] for key in found.keys() - table().keys()}, {})
 
     def test_every_sentence_is_made_by_tr(self):
-        """Reports and other exceptions take no literal, `tr` and UserError nothing else."""
+        """Reports and other exceptions take no literals; `tr` and UserError take only literals."""
         wrong = []
         for path, tree in sources():
             for node in ast.walk(tree):
                 if not isinstance(node, ast.Call):
                     continue
                 bare = _says(node) and any(_is_text(arg) for arg in node.args)
-                translates = getattr(node.func, "id", "") in TRANSLATES
-                if bare or (translates and not isinstance(node.args[0], ast.Constant)):
+                shown = node.args[: TRANSLATES.get(getattr(node.func, "id", ""), 0)]
+                if bare or not all(isinstance(text, ast.Constant) for text in shown):
                     wrong.append(f"{path.name}:{node.lineno}")
         self.assertEqual(wrong, [])
 
@@ -181,7 +181,10 @@ class Table(case.Case):
                 self.assertEqual(cls.bl_translation_context, context, cls)
             inherited = INHERITED.union(*(kind.bl_rna.properties.keys() for kind in kinds()))
             for prop in rna_of(cls).properties:
-                if prop.identifier not in inherited and addon().blender_versions.HAS_CONTEXTS:
+                if (
+                    prop.identifier not in inherited
+                    and addon().blender.blender_versions.HAS_CONTEXTS
+                ):
                     self.assertEqual(prop.translation_context, context, prop.identifier)
 
     def test_languages_have_the_same_texts(self):
@@ -199,8 +202,8 @@ class Table(case.Case):
         self.assertEqual(table().keys() - rna_texts() - source_texts().keys(), self.unseen())
 
     def unseen(self):
-        """What is drawn in other versions only."""
-        handlers = {("*", "MMD model"), ("*", "MMD motion")}
+        """Texts that only other versions draw."""
+        handlers = {("*", "MMD Model"), ("*", "MMD Motion")}
         return set() if hasattr(bpy.types, "FileHandler") else handlers
 
     def test_translations_are_written_as_such(self):
@@ -244,7 +247,7 @@ msgstr ""
         self.assertEqual(self.read(po), {"Operator": {"a {b}": 'un "{b}" et\tdeux'}})
         self.assertEqual(self.read(po.replace("\n", "\r\n")), self.read(po))
 
-    def test_what_is_empty_fuzzy_or_obsolete_is_left_out(self):
+    def test_empty_fuzzy_and_obsolete_entries_are_ignored(self):
         po = """msgid "empty"
 msgstr ""
 
@@ -291,7 +294,7 @@ class Sentences(case.Case):
         with self.assertRaises(RuntimeError) as caught:
             bpy.context.view_layer.objects.active = None
             bpy.ops.mmdskin.bake()
-        self.assertIn("No object is active: select any", str(caught.exception))
+        self.assertIn("No active object: select an", str(caught.exception))
 
     def test_japanese(self):
         self.speak("ja_JP")
@@ -303,6 +306,16 @@ class Sentences(case.Case):
         for locale in ("zh_CN", "zh_HANS"):
             self.speak(locale)
             self.assert_refused("“model_mesh”使用绝对形态键")
+
+    def test_a_stored_error_follows_the_language_and_the_scene(self):
+        bpy.ops.mmdskin.bake()
+        with self.assertRaises(RuntimeError):
+            bpy.ops.mmdskin.preview(action="ENABLE")
+        self.assertEqual(case.live_errors(), ["'model' is baked: clear the bake first"])
+        self.speak("ja_JP")
+        self.assertIn("「model」はベイク", case.live_errors()[0])
+        bpy.ops.mmdskin.clear_bake()
+        self.assertEqual(case.live_errors(), [])
 
     def test_a_language_that_is_not_there(self):
         self.speak("fr_FR")
@@ -326,7 +339,7 @@ class Sentences(case.Case):
 
 
 class Reader(case.Case):
-    """What the module says of files, in its own sources: each is known, with its numbers."""
+    """The module's messages about files, from its sources: each is known, with its numbers."""
 
     def setUp(self):
         super().setUp()
@@ -338,7 +351,7 @@ class Reader(case.Case):
         self.addCleanup(patch.stop)
 
     def said(self):
-        """The formats of its sentences, and the names of sections and of what is counted."""
+        """The formats of its messages, and the names of sections and counted things."""
         sentences, names = set(), set()
         for path in sorted((ROOT / "csrc/core/formats").glob("*.c")):
             code = path.read_text("utf-8")
@@ -349,7 +362,7 @@ class Reader(case.Case):
                 )
             )
             names |= set(
-                re.findall(r'(?:open|believe|read_count|track|section)\([^";]*"(\w[^"]*)"', code)
+                re.findall(r'(?:section|check_count|read_count|track)\([^";]*"(\w[^"]*)"', code)
             )
         return {text for text in sentences if text.strip("%s")}, names
 
@@ -357,7 +370,7 @@ class Reader(case.Case):
         sentences, names = self.said()
         self.assertGreater(len(sentences), 12)
         self.assertGreater(len(names), 15)
-        of = addon().reader_texts.of
+        of = addon().blender.reader_texts.sentence
         for text in sentences:
             said = text.replace("%s", "bones")
             said = re.sub(r"%\w*[dug]", "7", said)
@@ -367,7 +380,7 @@ class Reader(case.Case):
             self.assertNotRegex(of(ValueError(name)), r"[a-z]{5}", name)
 
     def test_section_and_byte(self):
-        mmdskin = addon().native.load()
+        mmdskin = addon().blender.native.load()
         for data in (
             b"",
             b"PMX 0000",
@@ -378,7 +391,7 @@ class Reader(case.Case):
                 try:
                     load(data)
                 except mmdskin.FormatError as error:
-                    text = addon().reader_texts.of(error)
+                    text = addon().blender.reader_texts.sentence(error)
                     self.assertRegex(text, rf"^\w+(\[\d+\])?: .*（{error.offset} バイト目）$")
 
     def test_of_a_file_that_is_imported(self):
@@ -387,7 +400,7 @@ class Reader(case.Case):
             path.write_bytes(pmx_file.write(case.small_model())[:-5])
             with self.assertRaises(RuntimeError) as caught:
                 bpy.ops.mmdskin.import_model(filepath=str(path))
-        self.assertIn("Joint: Joint 1 個には 1 個あたり", str(caught.exception))
+        self.assertIn("ジョイント: ジョイント 1 個には 1 個あたり", str(caught.exception))
 
 
 def in_thread(*words, **values):
@@ -398,32 +411,6 @@ def in_thread(*words, **values):
     thread.start()
     thread.join()
     return found[0]
-
-
-class Lines(case.Case):
-    """Sentences in a narrow sidebar."""
-
-    def lines(self, text, room):
-        found = addon().panels._lines(text, room)
-        self.assertEqual("".join(found).replace(" ", ""), text.replace(" ", ""))
-        return found
-
-    def test_english(self):
-        self.assertEqual(self.lines("one two three", 8), ["one two", "three"])
-
-    def test_japanese_without_spaces(self):
-        self.assertEqual(self.lines("先に保存。次へ行く", 8), ["先に保", "存。次へ", "行く"])
-
-    def test_chinese_with_words(self):
-        text = "“model”有 2 个骨架修改器：只允许有一个"
-        for line in self.lines(text, 16):
-            self.assertFalse(line.startswith(("：", "”")) or line.endswith("“"), line)
-
-    def test_a_word_that_is_longer_than_a_line(self):
-        self.assertEqual(self.lines("a verylongword", 5), ["a", "verylongword"])
-
-    def test_nothing(self):
-        self.assertEqual(self.lines("", 5), [""])
 
 
 class Language(case.Case):
@@ -484,7 +471,7 @@ class Language(case.Case):
             self.view.use_translate_reports = False
         with self.assertRaises(RuntimeError) as caught:
             bpy.ops.mmdskin.bake()
-        self.assertIn("No object is active", str(caught.exception))
+        self.assertIn("No active object", str(caught.exception))
 
     def test_errors_of_another_thread(self):
         self.view.language = self.chinese

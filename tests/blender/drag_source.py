@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small window in the corner of the display from which files are dragged, as from a file manager.
+"""A small window in the corner of the display to drag files from, like a file manager.
 
 /usr/bin/python3 drag_source.py FILE...
 """

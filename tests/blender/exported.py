@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cases of exports start from: a model to send out, readers of files, and what is compared."""
+"""Shared by the export cases: a model to export, readers of files, and comparisons."""
 
 import os
 import pathlib
@@ -45,7 +45,7 @@ class Exported(case.Case):
         return self.mesh.data.shape_keys.key_blocks[SLIDER]
 
     def animate(self):
-        """Poses and a face that move in FRAMES, in a scene that is longer."""
+        """Poses and a face that move during FRAMES, in a longer scene."""
         for frame in (FRAMES[0], FRAMES[-1]):
             scene.pose(self.scene, seed=frame)
             for bone in self.scene.armature.pose.bones:
@@ -63,7 +63,7 @@ class Exported(case.Case):
         self.assertEqual(bpy.ops.mmdskin.bake(target=target, **options), {"FINISHED"})
 
     def note(self, frames):
-        """What is shown now is expected of the file."""
+        """The file must contain what is shown now."""
         self.shown = {}
         for frame in frames:
             bpy.context.scene.frame_set(frame)
@@ -106,7 +106,7 @@ class Exported(case.Case):
         return meshes[0]
 
     def assert_as_shown(self, obj):
-        """Each point lies at an expected one and the other way round: files may split vertices."""
+        """Each point is at an expected one and vice versa: files may split vertices."""
         for frame, expected in self.shown.items():
             bpy.context.scene.frame_set(frame)
             points = in_world(obj)
@@ -145,7 +145,7 @@ def read_alembic(test, path):
 
 
 def everything():
-    """The file's content, and what an export might change beside it."""
+    """The content of the .blend, and what else an export might change."""
     layer = bpy.context.view_layer
     standing = {
         "selected": sorted(obj.name for obj in layer.objects if obj.select_get()),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that the file holds, as one dictionary: equal before and after means nothing changed.
+"""The whole content of the file as one dictionary: equal before and after means unchanged.
 
 Walks Blender's own description of its data (RNA), so that nothing has to be listed here.
 """
@@ -105,7 +105,7 @@ def of(block):
 
 
 def differences(before, after):
-    """Readable lines for what is not equal."""
+    """Readable lines for the differences."""
     lines = [f"{name}: only before" for name in before.keys() - after.keys()]
     lines += [f"{name}: only after" for name in after.keys() - before.keys()]
     for name in before.keys() & after.keys():

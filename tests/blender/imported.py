@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An imported model, and what its file says it should be: computed here from `pmx_file` alone."""
+"""An imported model, and the expected values from its file, computed here from `pmx_file` alone."""
 
 import itertools
 import math
@@ -10,10 +10,9 @@ import tempfile
 import unittest
 
 import bpy
-import case
 import numpy as np
 import scene
-from files import pmx_file
+from files import locations, pmx_file
 from mathutils import Vector
 
 FOLDER = "モデル 初音"  # a path with Japanese characters and a space
@@ -82,21 +81,23 @@ class Case(unittest.TestCase):
             self.assertLessEqual(float(np.abs(actual - expected).max()), bar, message)
 
     def assert_rest(self, bone, expected):
-        """Within what Blender makes of a head and a tail: its directions near -Y are rounded."""
+        """Within Blender's rounding of head and tail: its directions near -Y are inexact."""
         actual = np.array(bone.matrix_local)
         self.assert_close(actual[:, 3], expected[:, 3], message=bone.name)
         self.assert_close(actual, expected, 3e-4, bone.name)
 
 
 class MmdTools:
-    """mmd_tools, enabled inside of the block: that of MMDSKIN_MMD_TOOLS, else of ../shared."""
+    """mmd_tools, enabled within the block: that of MMDSKIN_MMD_TOOLS, else of ../shared."""
 
     def __init__(self):
         version = "4.5.13" if bpy.app.version >= (4, 2) else "2.10.3"
-        usual = case.SHARED / "mmd_tools" / f"mmd_tools-{version}.zip"
+        usual = locations.SHARED / "mmd_tools" / f"mmd_tools-{version}.zip"
         self.path = os.environ.get("MMDSKIN_MMD_TOOLS", str(usual))
         if not os.path.exists(self.path):
-            raise unittest.SkipTest(f"{self.path} is not there")
+            raise unittest.SkipTest(
+                f"{self.path} is missing: docs/CONTRIBUTING.md says where to get mmd_tools"
+            )
 
     def __enter__(self):
         if bpy.app.version >= (4, 2):
@@ -125,7 +126,7 @@ def read(collection, attribute, columns, dtype=np.float32):
 
 
 def everything():
-    """How many things of each kind the file holds."""
+    """The number of datablocks of each kind."""
     kinds = ("objects", "meshes", "armatures", "materials", "images", "shape_keys")
     return {kind: len(getattr(bpy.data, kind)) for kind in kinds}
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A model with hair whose armature holds a motion's own keys: what their simulation is checked on."""
+"""A model with hair whose armature has a motion's Original Keys, to check their simulation."""
 
 import os
 import sys
 
 import bpy
+import case
 import imported
 import numpy as np
 import scene
@@ -23,7 +24,7 @@ def addon():
 
 
 def dressed():
-    """The rig, with hair on its body and a lace on the foot that IK leads.
+    """The rig, with hair on its body and a lace on the foot that IK moves.
 
     Nothing touches and joints have no limits: rounding does not decide what happens.
     """
@@ -52,7 +53,7 @@ def dressed():
 
 
 def with_wind(pmx):
-    """Morphs that push the hair, one of them a group, added to the rig."""
+    """Impulse morphs for the hair, one of them a group, added to the rig."""
     pmx.morphs += [
         morph("風", "impulse", [2], [(0, 0.4, 0, 0.3, 0, 0, 0)]),
         morph("嵐", "group", [len(pmx.morphs)], [2.5]),
@@ -62,7 +63,7 @@ def with_wind(pmx):
 
 
 def switch(name, *keys):
-    """Bone keys that let the bodies of a bone go or hold them: (frame, on)."""
+    """Bone keys with physics switches: (frame, on)."""
     flags = {True: b"\0\0", False: b"\x63\x0f"}
     straight = [[20, 20, 107, 107]] * 4
     return [
@@ -72,7 +73,7 @@ def switch(name, *keys):
 
 
 def dance(names):
-    """Keys a sixth of a second apart: between them Blender's four curves of a turn are near MMD's."""
+    """Keys a sixth of a second apart: between them Blender's rotation curves are close to MMD's."""
     random = np.random.default_rng(5)
     ways, axes = random.uniform(-1, 1, (2, len(names), 3))
     keys = []
@@ -88,7 +89,7 @@ def dance(names):
 
 
 class Keyed(imported.Case):
-    """A model with a motion's own keys, in a file of the disk."""
+    """A model with a motion's Original Keys, in a saved file."""
 
     fps = 30
 
@@ -121,7 +122,7 @@ class Keyed(imported.Case):
 
     def import_keys(self):
         scene.select(self.armature)
-        bpy.ops.mmdskin.import_motion(filepath=self.motion_path, mode="KEYS", frame_start=0)
+        bpy.ops.mmdskin.import_motion(filepath=self.motion_path, mode="ORIGINAL", frame_start=0)
 
     @property
     def settings(self):
@@ -132,7 +133,7 @@ class Keyed(imported.Case):
 
     def expected(self, frame, physics=True, **settings):
         """(V, 3) of a frame of the motion."""
-        mmdskin = addon().native.load()
+        mmdskin = addon().blender.native.load()
         model, motion = mmdskin.load_model(self.path), mmdskin.load_motion(self.motion_path)
         physics = mmdskin.Physics(start=0, **settings) if physics else None
         pose = model.pose(motion, frame, physics=physics)
@@ -147,10 +148,10 @@ class Keyed(imported.Case):
     def assert_shows(self, frames=FRAMES, bar=BAR, **settings):
         for frame in frames:
             shown = self.shown(frame)
-            self.assertEqual(addon().preview.tick.errors, {})
-            self.assertEqual(addon().physics.cache.troubles, {})
+            self.assertEqual(case.live_errors(), [])
+            self.assertEqual(case.physics_troubles(), [])
             self.assert_close(shown, self.expected(frame, **settings), bar, frame)
 
     def assert_plain(self, words, frame=11):
         self.assert_close(self.shown(frame), self.expected(frame, physics=False), BAR)
-        self.assertIn(words, addon().physics.cache.troubles.get(self.armature.name, ""))
+        self.assertIn(words, addon().physics.cache.shown_of(self.armature).trouble)

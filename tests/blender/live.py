@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the cases of the preview share: a moving model with the preview on."""
+"""Shared by the preview cases: a moving model with the preview on."""
 
 import math
 import sys
@@ -13,7 +13,7 @@ BAR = 1e-5 * HEIGHT
 
 
 class Live(case.Case):
-    """The elbow turns by 4 degrees a frame and a key follows a curve; the preview is on."""
+    """The elbow rotates by 4 degrees per frame and a key follows a curve; the preview is on."""
 
     def setUp(self):
         super().setUp()
@@ -34,10 +34,10 @@ class Live(case.Case):
         self.armature.mmdskin.preview = True
 
     def expected(self):
-        """In mesh space, for the pose and the key value that the scene holds now."""
+        """Expected positions in mesh space, for the scene's current pose and key value."""
         matrices = self.scene.bake_inputs()
         addon = sys.modules["addon_package"]
-        mmdskin = addon.native.load()
+        mmdskin = addon.blender.native.load()
         value = (
             self.mesh.data.shape_keys.evaluated_get(bpy.context.evaluated_depsgraph_get())
             .key_blocks["ふくらみ"]
@@ -47,13 +47,12 @@ class Live(case.Case):
         return scene.in_blender(out.positions)
 
     def assert_live(self, bar=BAR):
-        preview = sys.modules["addon_package"].preview
         scene.evaluated_positions(self.mesh)
-        self.assertEqual(preview.tick.errors, {})
+        self.assertEqual(case.live_errors(), [])
         self.assert_close(scene.evaluated_positions(self.mesh), self.expected(), bar)
 
     def assert_plain(self):
-        """The armature modifier's own result is shown."""
+        """Checks that the Armature modifier's result is shown."""
         shown = scene.evaluated_positions(self.mesh)
         self.mesh.modifiers["MMD Skin"].show_viewport = False
         self.assert_close(shown, scene.evaluated_positions(self.mesh), 0)

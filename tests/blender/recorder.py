@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A render engine that notes the mesh Blender hands it instead of drawing it.
+"""A render engine that records the mesh that Blender passes to it instead of drawing it.
 
 As a script (`blender -b -P recorder.py FILE -a`) it writes each frame to $RECORDER_FOLDER.
 """
@@ -35,7 +35,7 @@ def positions_of(mesh):
 
 
 def prepare(scene, path):
-    """Let the scene render with the recorder into files that begin with `path`."""
+    """Make the scene render with the recorder into files that start with `path`."""
     render = scene.render
     render.engine, render.filepath = Recorder.bl_idname, path
     render.resolution_x = render.resolution_y = 4

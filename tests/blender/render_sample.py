@@ -96,14 +96,14 @@ class Imported:
         before = set(bpy.data.objects)
         bpy.ops.mmdskin.import_model(filepath=str(path))
         new = {obj.type: obj for obj in bpy.data.objects if obj not in before}
-        self.root, self.armature, self.mesh = new["EMPTY"], new["ARMATURE"], new["MESH"]
+        self.root, self.armature, self.mesh = bpy.context.object, new["ARMATURE"], new["MESH"]
         self.armature.hide_render = True
         self.bone_names = [bone.name for bone in self.armature.pose.bones]
         self.elbows = [name for name in self.bone_names if name.startswith("ひじ")]
 
 
 def turn_elbows(model, axis, degrees):
-    """Turn the elbows of the sample about an axis of the armature, their helpers by half."""
+    """Rotate the elbows of the sample about an axis of the armature, their helpers by half."""
     import bpy
     from mathutils import Quaternion
 
@@ -170,7 +170,7 @@ def label(text, corner, size, align="LEFT"):
 
 
 def view(low, high, size, margin):
-    """An orthographic camera before the model that sees `size` from the top left corner on."""
+    """An orthographic camera in front of the model that shows `size` from the top left corner."""
     import bpy
 
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))

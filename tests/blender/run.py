@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the cases_*.py of this folder inside Blender and write each test's outcome as JSON.
 
-blender -b --factory-startup -P run.py -- --zip mmdskin.zip --report out.json [--only pattern]
+blender -b --factory-startup -P run.py -- --zip mmdskin.zip --report out.json [--only PATTERN...]
 """
 
 import argparse
@@ -33,7 +33,11 @@ class _Result(unittest.TextTestResult):
         self.seconds[test.id()] += time.monotonic()
 
     def _note(self, test, outcome, text=""):
-        self.outcomes[".".join(test.id().split(".")[-3:])] = [outcome, text]
+        """One outcome per test: a failure of any subtest counts, then a skip."""
+        test = getattr(test, "test_case", test)  # what a subtest is part of
+        name = ".".join(test.id().split(".")[-3:])
+        if self.outcomes.get(name, [""])[0] != "failed":
+            self.outcomes[name] = [outcome, text]
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -61,13 +65,13 @@ def main(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--zip", required=True)
     parser.add_argument("--report", required=True)
-    parser.add_argument("--only")
+    parser.add_argument("--only", nargs="+", help="patterns of names: *module.Class.test*")
     options = parser.parse_args(arguments)
     package = addon_profile.install(options.zip)
     # Cases reach the installed add-on by this name, whatever Blender calls it.
     sys.modules["addon_package"] = sys.modules[package]
     loader = unittest.TestLoader()
-    loader.testNamePatterns = [f"*{options.only}*"] if options.only else None
+    loader.testNamePatterns = options.only
     suite = loader.discover(str(HERE), pattern="cases_*.py", top_level_dir=str(HERE))
     result = unittest.TextTestRunner(resultclass=_Result, verbosity=2).run(suite)
     print("The slowest:")

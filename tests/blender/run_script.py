@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run a script inside Blender as a user would who has the add-on installed.
+"""Run a script in Blender with the add-on installed, as a user does.
 
 blender -b --factory-startup -P run_script.py -- mmdskin.zip script.py
 """

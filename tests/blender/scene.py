@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build a scene from a PMX file laid out as mmd_tools leaves it: for tests and sample renders."""
+"""Build a scene from a PMX file with mmd_tools' layout, for tests and sample renders."""
 
 import math
 import random
@@ -116,7 +116,7 @@ class Scene:
             add_key(obj, morph.name, moved)
 
     def bake_inputs(self):
-        """(B, 4, 4) skinning matrices of the pose as it stands, in the space of the PMX file."""
+        """(B, 4, 4) skinning matrices of the current pose, in the space of the PMX file."""
         bpy.context.view_layer.update()
         armature = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         to_file = np.linalg.inv(TO_BLENDER)
@@ -144,7 +144,7 @@ def select(obj):
 
 
 def pose(scene, seed=1, degrees=50.0):
-    """Turn every bone by a random angle of up to `degrees`; a seed always gives the same pose."""
+    """Rotate every bone by a random angle of up to `degrees`; a seed always gives the same pose."""
     numbers = random.Random(seed)
     for name in scene.bone_names:
         bone = scene.armature.pose.bones[name]
@@ -158,7 +158,7 @@ def pose(scene, seed=1, degrees=50.0):
 
 
 def in_blender(points):
-    """(n, 3) float32 of the file in Blender's axes and scale."""
+    """(n, 3) float32 points of the file in Blender's axes and scale."""
     return (np.asarray(points, np.float32)[:, [0, 2, 1]] * np.float32(SCALE)).astype(np.float32)
 
 
@@ -172,7 +172,7 @@ def to_blender(point):
 
 
 def evaluated_positions(obj):
-    """(V, 3) float32: what is on screen, in mesh space."""
+    """(V, 3) float32: the evaluated positions in mesh space."""
     bpy.context.view_layer.update()
     mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
     flat = np.empty(3 * len(mesh.vertices), np.float32)
@@ -186,7 +186,7 @@ def transform(obj, location=(0, 0, 0), angles=(0, 0, 0), scale=(1, 1, 1)):
 
 
 def clear():
-    """Empty the file; loading another would switch the add-on off."""
+    """Empty the file; loading another file would disable the add-on."""
     if bpy.context.mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
     for collection in (

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Install the Blenders that the tests run in: setup.sh 3.4|4.2|4.5|5.0|5.2...
-# 3.4 is Debian's, with a virtual display; each other is PyPI's bpy in a virtual environment of its own,
-# which is kept between runs. Where the Python that a bpy is built for is missing, its tests skip.
+# Installs the Blenders for the tests: setup.sh 3.4|4.2|4.5|5.0|5.2...
+# 3.4 is Debian's, with a virtual display. The others are bpy from PyPI, each in its own virtual
+# environment, which is kept between runs. Without the Python that a bpy needs, its tests are skipped.
 set -euo pipefail
 
 cache=${MMDSKIN_CACHE:-$HOME/.cache/mmdskin}
-# Blender itself also brings the libraries that every bpy loads.
+# Debian's Blender also installs the libraries that every bpy loads.
 packages=(blender python3-numpy python3-venv xvfb xdotool imagemagick libgl1-mesa-dri libegl1
     python3-gi gir1.2-gtk-3.0)
 
 install_packages() {
     if ! command -v dpkg-query >/dev/null; then
-        echo "Not a Debian system; what is needed here is called there: ${packages[*]}"
+        echo "This is not Debian or Ubuntu. Please install the equivalents of: ${packages[*]}" >&2
         return
     fi
     local missing=() root=() package
@@ -23,7 +23,7 @@ install_packages() {
     ((${#missing[@]})) || return 0
     if ((EUID)); then
         if ! command -v sudo >/dev/null; then
-            echo "Missing packages; as root: apt-get install ${missing[*]}" >&2
+            echo "Packages are missing. As root: apt-get install ${missing[*]}" >&2
             exit 1
         fi
         root=(sudo)
@@ -34,7 +34,7 @@ install_packages() {
         apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# find_python 3.13: the path of one that runs. The shims of pyenv may stand for versions that are off.
+# find_python 3.13: prints the path of one that runs. pyenv's shims may belong to disabled versions.
 find_python() {
     local candidate
     for candidate in "/usr/bin/python$1" "python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python3; do
@@ -45,7 +45,7 @@ find_python() {
     done
 }
 
-# install_bpy 4.5: nothing to do where the file `ready` says that all was installed.
+# install_bpy 4.5: does nothing if the file `ready` says that all is installed.
 install_bpy() {
     local needs=3.11 numpy='numpy<2' folder=$cache/bpy-$1 python
     [[ $1 == 5.2 ]] && needs=3.13 numpy='numpy>=2.2'
@@ -54,7 +54,7 @@ install_bpy() {
     fi
     python=$(find_python "$needs")
     if [[ -z $python ]]; then
-        echo "Blender $1: there is no Python $needs here, its tests will skip"
+        echo "Blender $1: Python $needs is not available, so its tests will be skipped"
         return
     fi
     echo "Installing bpy $1 into $folder"
@@ -70,7 +70,7 @@ for version in "$@"; do
     case $version in
     3.4) ;;
     4.2 | 4.5 | 5.0 | 5.2)
-        # Another checkout may be at it.
+        # Another checkout may be installing it.
         (
             flock 9
             install_bpy "$version"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The add-on in real Blenders: in 3.4 as a classic add-on, from 4.2 on the same zip as an extension.
+"""The add-on in real Blenders: in 3.4 as a legacy add-on, from 4.2 on the same zip as an extension.
 
 Each cases_*.py of tests/blender runs once per Blender; every test in it is reported as one of ours.
 MMDSKIN_BLENDERS="3.4 4.2" chooses the versions.
@@ -90,25 +90,37 @@ def package(wheel, output):
 
 @pytest.fixture(scope="session", autouse=True)
 def outcomes(request, tmp_path_factory):
-    """Version to a future of the outcomes of all cases; each Blender that was chosen runs once, two
-    at a time, beside the tests of this file that come before `test_case`."""
-    names = {"test_case", "test_no_case_ran_that_is_not_looked_at"}
-    cases = [item for item in request.session.items if item.originalname in names]
-    chosen = {item.callspec.params["version"] for item in cases}
+    """Version: a future of the outcomes of its cases. Each Blender runs the cases that pytest has
+    selected once, two Blenders at a time, beside the tests of this file before `test_case`."""
+    selected = selected_cases(request.session.items)
     with ThreadPoolExecutor(2) as pool:
         yield {
             version: pool.submit(
                 run_cases,
                 version,
+                selected[version],
                 request.getfixturevalue("addon_zip"),
                 tmp_path_factory.mktemp(f"profile-{version}-"),
             )
             for version in VERSIONS
-            if version in chosen and addon_profile.blender_command(version)
+            if version in selected and addon_profile.blender_command(version)
         }
 
 
-def run_cases(version, addon_zip, folder):
+def selected_cases(items):
+    """Version: the names of the cases that it is to run."""
+    selected = {}
+    for item in items:
+        if item.originalname == "test_case":
+            params = item.callspec.params
+            selected.setdefault(params["version"], []).append(params["case"])
+        elif item.originalname == "test_no_case_is_unknown":
+            selected.setdefault(item.callspec.params["version"], [])
+    # Alone, test_no_case_is_unknown needs them all.
+    return {version: names or list(cases()) for version, names in selected.items()}
+
+
+def run_cases(version, selected, addon_zip, folder):
     BUILD.mkdir(parents=True, exist_ok=True)
     report, log = folder / "report.json", BUILD / f"cases-{version}.log"
     command = [
@@ -120,6 +132,8 @@ def run_cases(version, addon_zip, folder):
         "--report",
         report,
     ]
+    if set(selected) != set(cases()):
+        command += ["--only", *selected]
     start = time.monotonic()
     with log.open("wb") as output:
         subprocess.run(
@@ -300,6 +314,8 @@ def test_case(outcomes, version, case):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_no_case_ran_that_is_not_looked_at(outcomes, version):
+def test_no_case_is_unknown(outcomes, request, version):
+    """Pytest reports every case that Blender ran, and vice versa."""
     need(version)
-    assert outcomes[version].result().keys() == set(cases())
+    selected = selected_cases(request.session.items)[version]
+    assert outcomes[version].result().keys() == set(selected)

@@ -1,11 +1,51 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rooms of the add-on: what others call is annotated. Read from the sources, without Blender."""
+"""Rooms of the add-on: each knows only those below it, and what others call is annotated.
+
+Read from the sources, without Blender.
+"""
 
 import ast
+import graphlib
 import pathlib
 
 ADDON = pathlib.Path(__file__).resolve().parents[2] / "addon"
 FILES = [path for path in sorted(ADDON.rglob("*.py")) if path.name not in {"package.py"}]
+LAYERS = ("languages", "blender", "scene", "pose", "operators")  # each knows those before it
+# Features know all layers, and of each other what a line says.
+FEATURES = {
+    "mmd_look": set(),
+    "import_model": {"mmd_look"},
+    "rename": set(),
+    "physics": set(),
+    "preview": {"physics"},
+    "restore": {"preview"},
+    "import_motion": {"physics", "preview"},
+    "bake": {"physics", "preview"},
+    "export": {"bake", "preview"},
+    "export_motion": {"import_motion", "physics"},
+}
+KNOWS = {layer: set(LAYERS[:number]) for number, layer in enumerate(LAYERS)}
+KNOWS |= {feature: {*LAYERS, *others} for feature, others in FEATURES.items()}
+KNOWS["ui"] = set(KNOWS)
+
+
+def room(path):
+    return path.relative_to(ADDON).parts[0]
+
+
+def imported(path):
+    """The files of the add-on that a file imports, and how it names them."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for alias in node.names:
+                files = (
+                    base / f"{alias.name}.py",
+                    base / alias.name / "__init__.py",
+                    base.with_suffix(".py"),
+                    base / "__init__.py",
+                )
+                yield next(file for file in files if file.exists())
 
 
 def functions(path):
@@ -40,7 +80,7 @@ def is_annotated(node):
     return node.returns is not None and all(one.annotation for one in arguments)
 
 
-def test_what_other_rooms_call_is_annotated():
+def test_functions_called_by_other_rooms_are_annotated():
     checked, bare = 0, set()
     for path in FILES:
         for file, name in called(path):
@@ -53,3 +93,27 @@ def test_what_other_rooms_call_is_annotated():
                     bare.add(f"{file.relative_to(ADDON)}: {name}")
     assert checked > 100
     assert not bare, sorted(bare)
+
+
+def test_every_module_is_in_a_room():
+    assert [path.name for path in FILES if path.parent == ADDON] == ["__init__.py"]
+    assert {room(path) for path in FILES if path.parent != ADDON} == KNOWS.keys()
+
+
+def test_rooms_know_only_those_below_them():
+    met = {feature: set() for feature in FEATURES}
+    up = []
+    for path in FILES:
+        for file in imported(path) if path.parent != ADDON else ():
+            if file.parent == ADDON or room(file) not in {room(path), *KNOWS[room(path)]}:
+                up.append(f"{path.relative_to(ADDON)} imports {file.relative_to(ADDON)}")
+            if room(path) in FEATURES:
+                met[room(path)] |= {room(file)} & (FEATURES.keys() - {room(path)})
+    assert not up, up
+    assert met == FEATURES
+
+
+def test_no_circle():
+    # CycleError names it.
+    graphlib.TopologicalSorter(KNOWS).prepare()
+    graphlib.TopologicalSorter({path: {*imported(path)} - {path} for path in FILES}).prepare()

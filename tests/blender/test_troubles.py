@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What users meet between a zip and a running module, in real Blenders: troubles.py has the steps.
+"""Problems between a zip and a running module, in real Blenders; troubles.py has the steps.
 
 The profile and the zips lie under Japanese names with blanks. MMDSKIN_BLENDERS="windows" runs them in
 Windows' bpy 4.5 under Wine, which `make check-windows` sets up.
@@ -22,7 +22,7 @@ OLDER = "0.0.9"
 
 
 def older(path, folder):
-    """The zip as one of an older version, whose module is one too."""
+    """The zip as an older version, with an older module."""
     output = folder / path.name.replace(VERSION, OLDER)
     tuples = [", ".join(version.split(".")).encode() for version in (VERSION, OLDER)]
 
@@ -93,7 +93,7 @@ CHOSEN += [v for v in test_blender.EXTENSIONS if v != "windows"][-1:]
 
 @pytest.fixture(params=CHOSEN)
 def run(request, tmp_path):
-    """Runs steps one after the other, each in a Blender of its own."""
+    """Runs the steps one after another, each in its own Blender."""
     folder = tmp_path / "新しい フォルダー (2)"
     folder.mkdir()
     blender = Blender(request.param, folder)

@@ -106,11 +106,11 @@ def import_motion(blender, path):
 
 def choose_own_keys(blender, place):
     blender.click_at(*place)
-    blender.press("m")
+    blender.press("o")
 
 
 def drop(blender, path, name, has_come, choose=lambda: None):
-    """With a picture of the dialog, which Return confirms as soon as it is there."""
+    """With a picture of the dialog, which Return confirms as soon as it appears."""
     blender.drop(VIEW, path)
     blender.fresh(50)
     choose()
@@ -134,7 +134,7 @@ def show_live(blender):
 
 
 def pose_foot(blender):
-    """Take the square of the IK bone, G, and put it 60 pixels up and aside: the foot follows."""
+    """Grab the box of the IK bone with G and move it 60 pixels up and aside: the foot follows."""
     blender.key("shift+alt+z")  # the overlays, which the pictures before are better without
     before = blender.fresh(10)
     blender.click_at(*on_square(before))
@@ -158,7 +158,7 @@ def pose_foot(blender):
 
 
 def look_at_armature(blender):
-    """And at MMD's IK again: what changes drivers leaves a pose that has no keyframes."""
+    """Then back to MMD's IK: changes of drivers do not affect a pose without keyframes."""
     foot = blender.state()["foot"]
     for letter, source in (("a", "ARMATURE"), ("m", "IK")):
         blender.choose(".mmdskin.source", letter)
@@ -167,7 +167,7 @@ def look_at_armature(blender):
 
 
 def on_square(state):
-    """On the right edge of what is drawn for the IK bone."""
+    """On the right edge of the IK bone's shape."""
     x, y = state["grip"]
     return x + 9, y + 3
 
@@ -207,7 +207,7 @@ def bake(blender):
 
 
 def export(blender, path):
-    """File > Export, the last entry; the format follows the ending that is typed."""
+    """File > Export, the last entry; the format follows the typed extension."""
     blender.open_entry("e", 1, "export-menu")
     blender.choose_file(path, "export-file")
     blender.wait(path.exists, "the file is there")
@@ -217,7 +217,7 @@ def export(blender, path):
 
 
 def clear_bake(blender):
-    """The preview goes on again; the foot, which has no keyframe, stays where it was put."""
+    """The preview is turned on again; the foot, which has no keyframe, keeps its position."""
     foot = blender.state()["foot"]
     blender.click("mmdskin.clear_bake")
     blender.wait_state(preview=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The zips of a release: those of one system each beside the one of all.
+"""The zips of a release: one per system, and one for all systems.
 
 `make addon` makes them in dist; without it there are the two of the wheel that is installed here.
 """
@@ -9,17 +9,27 @@ import sys
 import zipfile
 
 import addon_profile
+import link_addon
 import pytest
 import test_blender
 import test_troubles
 import tomllib
 
 WEBSITE = "https://example.org/mmdskin"
+ENABLE = """
+import os, bpy
+bpy.ops.preferences.addon_enable(module="mmdskin_addon")
+from mmdskin_addon.blender import native
+assert native.load().backends()
+print("loaded from a link", flush=True)
+bpy.ops.preferences.addon_disable(module="mmdskin_addon")
+os._exit(0)
+"""
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Both zips of the wheel that is installed here, with the address of a website."""
+    """Both zips for the installed wheel, with the address of a website."""
     wheel = test_blender.installed_wheel()
     if wheel is None:
         pytest.skip("the wheel that is installed here is not in dist/: run make build")
@@ -31,7 +41,7 @@ def made(tmp_path_factory):
 
 
 def extension():
-    """The newest Blender of those that are asked for."""
+    """The newest of the requested Blenders."""
     if not test_blender.EXTENSIONS:
         pytest.skip("MMDSKIN_BLENDERS has none that knows extensions")
     test_blender.need(test_blender.EXTENSIONS[-1])
@@ -71,8 +81,27 @@ def test_a_zip_of_one_system_holds_its_wheel_only(made):
         assert wheels == [f"mmdskin_addon/{found['wheels'][0][2:]}"]
 
 
-def test_what_extensions_blender_org_asks_of_a_manifest(made):
-    """Its guidelines: website, tags of its list, a reason of 64 letters at most, no full stop."""
+def test_a_linked_add_on_runs_from_the_checkout(tmp_path):
+    """`make addon-dev`, in the oldest Blender that is asked for."""
+    version = test_blender.VERSIONS[0]
+    command = test_blender.need(version)
+    wheel = test_blender.installed_wheel()
+    if wheel is None:
+        pytest.skip("the wheel that is installed here is not in dist/: run make build")
+    folder = link_addon.link(wheel, tmp_path)
+    assert (folder / "__init__.py").resolve() == test_blender.ROOT / "addon/__init__.py"
+    script = tmp_path / "enable.py"
+    script.write_text(ENABLE, "utf-8")
+    environment = addon_profile.environment(tmp_path / "profile")
+    environment["BLENDER_USER_SCRIPTS"] = str(tmp_path / "scripts")
+    done = subprocess.run(
+        [*command, script], env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert "loaded from a link" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_manifest_meets_the_rules_of_extensions_blender_org(made):
+    """Its guidelines: website, tags from its list, a reason of at most 64 characters, no full stop."""
     found = manifest(made[0])
     assert found["website"] == WEBSITE
     assert set(found["tags"]) == {"Animation", "Import-Export", "Mesh"}

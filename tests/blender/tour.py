@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The five steps that the README shows, done by the mouse in a window, with a picture of each."""
+"""The README's five steps, done with the mouse in a window, with a picture of each."""
 
 from sample.character import dance, model
 
-PANEL_HEIGHT = 640
+PANEL_HEIGHTS = {"live": 476, "motion": 632, "bake": 598}  # without what is cut at the bottom
 LAST = 30  # frame of the bake
 
 
@@ -56,8 +56,8 @@ def bake(blender):
 
 
 def panel(blender, name, beside=0):
-    """A picture of the panel, and of so many pixels of the view beside it."""
+    """A picture of the panel, and of some pixels of the viewport beside it."""
     x, y, width, _ = blender.region("VIEW_3D", "UI")
     blender.move(x - 300, y + 300)
     blender.fresh()
-    blender.picture(name, (x - beside, y, width - 24 + beside, PANEL_HEIGHT))
+    blender.picture(name, (x - beside, y, width - 24 + beside, PANEL_HEIGHTS[name]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong between a zip and a running module, one step in one Blender:
+"""Problems between a zip and a running module, one step per Blender:
 troubles.py -- STEP ZIP OLDER_ZIP FOLDER
 
 The driver (test_troubles.py) runs the steps in order, each in a process and all in one profile.
@@ -22,7 +22,7 @@ PACKAGE = "mmdskin_addon" if CLASSIC else "bl_ext.user_default.mmdskin"
 
 
 def refusal():
-    """What baking says against itself."""
+    """The error message of a bake."""
     try:
         bpy.ops.mmdskin.bake()
     except RuntimeError as error:
@@ -51,7 +51,7 @@ def version():
 
 
 def first_bake(zips):
-    """Install, bake; where the module lies is noted."""
+    """Install, bake, and record the path of the module."""
     addon_profile.install(zips.new)
     make_scene()
     bake()
@@ -59,7 +59,7 @@ def first_bake(zips):
 
 
 def after_the_scanner(zips):
-    """The module is gone since the last start; the wheel that the add-on came with is not."""
+    """The module was deleted since the last start, but the add-on's wheel was not."""
     pathlib.Path(zips.noted("module")).unlink()
     enable()
     make_scene()
@@ -78,11 +78,11 @@ def after_a_thorough_scanner(zips):
         pathlib.Path(path, "mmdskin.abi3.so").unlink(missing_ok=True)
     make_scene()
     said = refusal()
-    assert "perhaps removed by a virus scanner: install the add-on's zip again" in said, said
+    assert "perhaps removed by antivirus software: install the add-on's zip again" in said, said
 
 
 def update_while_loaded(zips):
-    """The older version is at work when the newer one is installed over it."""
+    """The older version is in use when the newer one is installed over it."""
     addon_profile.install(zips.old)
     make_scene()
     bake()
@@ -104,7 +104,7 @@ def after_the_restart(zips):
 
 
 def beside_an_older_one(zips):
-    """The older version is still there as a classic add-on, and has been used."""
+    """The older version is still installed as a legacy add-on, and was used."""
     bpy.ops.preferences.addon_install(filepath=zips.old, overwrite=True)
     bpy.ops.preferences.addon_enable(module="mmdskin_addon")
     make_scene()

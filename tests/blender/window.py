@@ -29,7 +29,7 @@ COLUMNS = (0.5, 0.25, 0.75, 0.9)  # where to look for buttons, in widths of the 
 
 
 def missing(version="3.4"):
-    """Why there is no window of that Blender here, or None."""
+    """Why no window of that Blender can be opened here, or None."""
     programs = ("blender", "Xvfb", "xdotool", "import", "montage")
     name = next((name for name in programs if not shutil.which(name)), None)
     if name:
@@ -48,14 +48,14 @@ def drags_missing():
 
 
 def command(version):
-    """How to run the Blender that has a window."""
+    """The command that runs a Blender with a window."""
     if version == "3.4":
         return ["blender"]
     return [addon_profile.CACHE / f"window-{version}/blender", "/usr/bin/blender"]
 
 
 class Window:
-    """A context: starts display and Blender, ends both, lays out the pictures.
+    """A context manager: starts display and Blender, ends both, and lays out the pictures.
 
     Blender shows a moving sample, or with `empty` nothing, in good quality.
     """
@@ -131,7 +131,7 @@ class Window:
         return json.loads(self.report.read_text("utf-8"))
 
     def wait(self, condition, what):
-        """Wait until `condition()` holds; TimeoutError names `what` was awaited."""
+        """Wait until `condition()` is true; TimeoutError names `what` was expected."""
         end = time.monotonic() + PATIENCE
         while not condition():
             if self.processes[-1].poll() is not None:
@@ -146,7 +146,7 @@ class Window:
         self.wait(lambda: expected.items() <= self.state().items(), f"it is {expected}")
 
     def fresh(self, ticks=2):
-        """A report of which nothing is older than this call."""
+        """A report that is newer than this call."""
         start = self.state()["tick"]
         self.wait(lambda: self.state()["tick"] >= start + ticks, "Blender reports again")
         return self.state()
@@ -159,7 +159,7 @@ class Window:
         return places[kind]
 
     def _regions(self, area):
-        """The place of each kind of region of an area."""
+        """The rectangle of each kind of region of an area."""
         return {
             one["kind"]: (
                 one["x"],
@@ -175,7 +175,7 @@ class Window:
         return bool(self._regions(area))
 
     def wait_window(self, area, title):
-        """Wait for a window of its own and put it where all of it can be seen."""
+        """Wait for a new window and move it where it is completely visible."""
         self.wait(lambda: self.has(area), f"{area} opens")
         self.xdotool("search", "--onlyvisible", "--name", title, "windowmove", *CORNER)
 
@@ -195,7 +195,7 @@ class Window:
         self.xdotool("mousemove", int(x), int(y))
 
     def press(self, *keys):
-        """Press keys one after the other where the mouse is."""
+        """Press keys one after another at the mouse position."""
         for key in keys:
             self.xdotool("sleep", 0.1, "key", key)
         self.fresh()
@@ -231,7 +231,7 @@ class Window:
         self.fresh()
 
     def drop(self, place, *paths):
-        """Drag files from another program's window to a place of the display, as a hand does."""
+        """Drag files from another program's window to a position of the display, as a user does."""
         source = [SYSTEM_PYTHON, HERE / "drag_source.py", *paths]
         with subprocess.Popen(source, env=self.environment, stdout=subprocess.PIPE) as program:
             program.stdout.readline()
@@ -248,7 +248,7 @@ class Window:
         self.click_at(*self.find(button, area, kind, columns))
 
     def choose(self, button, letter):
-        """Open a menu of the sidebar and take the entry with the underlined letter."""
+        """Open a menu of the sidebar and choose the entry with the underlined letter."""
         self.click(button)
         self.press(letter)
 
@@ -268,7 +268,7 @@ class Window:
         self.fresh(5)
 
     def slide(self, button, share):
-        """Drag a slider of the sidebar by so many of the region's widths."""
+        """Drag a slider of the sidebar by a multiple of the region's width."""
         self.find(button, columns=[0.5])
         width = self.region("VIEW_3D", "UI")[2]
         self.xdotool("mousedown", 1)
@@ -281,7 +281,7 @@ class Window:
         self.fresh(10)
 
     def scroll(self, steps):
-        """Turn the wheel over the sidebar: so many steps down, or up if negative."""
+        """Scroll the sidebar by this many steps down, or up if negative."""
         x, y, width, height = self.region("VIEW_3D", "UI")
         self.move(x + width // 3, y + height // 2)
         wheel = 5 if steps > 0 else 4
@@ -298,7 +298,7 @@ class Window:
     # Where things are
 
     def find(self, button, area="VIEW_3D", kind="UI", columns=COLUMNS):
-        """The place of a button on the display, with the mouse there; looks for it if it moved."""
+        """The position of a button on the display, after moving the mouse there; searches if it moved."""
         with self._probing():
             known = self.places.setdefault((area, kind), {})
             place = self._remembered(button, area, kind, known)
@@ -332,7 +332,7 @@ class Window:
         return x + known[name][0], y + known[name][1]
 
     def _button(self, area, kind, x, y):
-        """The button of a region at a place from its top left."""
+        """The button of a region at a position from its top left."""
         left, top, _, _ = self.region(area, kind)
         self.move(left + x, top + y)
         return self._named(area, kind)
@@ -423,7 +423,7 @@ class Window:
         self.wait(lambda: not self.has("FILES"), "the file browser closes")
 
     def picture(self, name, box=None):
-        """Take a picture of all, or of a box (x, y, width, height); numbered in their order."""
+        """Take a screenshot, or one of a box (x, y, width, height); they are numbered in order."""
         number = len(list(self.pictures.glob("*.png"))) + 1
         path = self.pictures / f"{number:02d}-{name}.png"
         command = ["import", "-window", "root"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Inside the windowed Blender: open a moving sample and report to a file what the driver asks for.
+"""In the windowed Blender: open a moving sample and report to a file what the test asks for.
 
 blender --factory-startup --python window_inside.py -- FOLDER [empty]
 
@@ -57,7 +57,7 @@ def main(folder, start="sample"):
 
 
 def dance(model):
-    """Keys at frames 1 and 200, so that every frame shows another pose."""
+    """Keys at frames 1 and 200, so that every frame has a different pose."""
     for frame, degrees in ((200, 60), (1, 30)):
         scene.pose(model, seed=frame, degrees=degrees)
         for bone in model.armature.pose.bones:
@@ -77,7 +77,7 @@ def tidy_view():
 
 
 def sample_state():
-    """What the window shows, and all of the sample's mesh."""
+    """The state of the window, and of the sample's mesh."""
     mesh = bpy.data.objects["model_mesh"]  # by name: undo makes new objects
     return {
         **any_state(),
@@ -87,7 +87,7 @@ def sample_state():
 
 
 def any_state():
-    """What the window shows, with the settings of the only model."""
+    """The state of the window, with the settings of the only model."""
     watch_panels()
     armature, mesh = (
         next((obj for obj in bpy.data.objects if obj.type == kind), None)
@@ -112,7 +112,7 @@ def any_state():
 
 
 def chosen_file():
-    """What the file browser would hand over, None while there is no browser."""
+    """The values of the file browser, None while it is not open."""
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
             choice = area.spaces.active.params if area.type == "FILE_BROWSER" else None
@@ -122,7 +122,7 @@ def chosen_file():
 
 
 def dancer_state():
-    """What the window shows of the dancer, once she has come."""
+    """The state of the dancer in the window, once she is imported."""
     kinds = {obj.type: obj for obj in reversed(list(bpy.data.objects))}
     found = any_state()
     if "ARMATURE" in kinds and "MESH" in kinds:
@@ -131,7 +131,7 @@ def dancer_state():
 
 
 def posed(armature, mesh):
-    """Where the left foot is to be gripped on the display, where it is, and what sliders give."""
+    """Where to grab the left foot on the display, its position, and the values of sliders."""
     evaluated = armature.evaluated_get(bpy.context.view_layer.depsgraph)
     grip = evaluated.pose.bones.get("足ＩＫ.L")
     active = armature.data.bones.active
@@ -171,7 +171,7 @@ def on_display(point):
 
 
 def points(mesh):
-    """(V, 3): the evaluated points; whoever reads must not cause an evaluation."""
+    """(V, 3): the evaluated points; reading them must not cause an evaluation."""
     evaluated = mesh.evaluated_get(bpy.context.view_layer.depsgraph)
     found = np.empty((len(evaluated.data.vertices), 3), np.float32)
     evaluated.data.vertices.foreach_get("co", found.ravel())
@@ -179,7 +179,7 @@ def points(mesh):
 
 
 def shown(mesh):
-    """The evaluated points in short."""
+    """A hash of the evaluated points."""
     return hashlib.sha256(points(mesh).tobytes()).hexdigest()
 
 
@@ -190,7 +190,7 @@ def close_windows():
 
 
 def watch_panels():
-    """Count the drawings of the add-on's panels: they tell that the tab MMD is open."""
+    """Count the redraws of the add-on's panels, which show that the MMD tab is open."""
     for panel in bpy.types.Panel.__subclasses__():
         if getattr(panel, "bl_category", "") == "MMD" and "watched" not in panel.__dict__:
             panel.watched = True
@@ -219,7 +219,7 @@ def regions(probing):
 
 
 def button(window, area, region):
-    """What the button under the mouse stands for, by Blender's own Copy Python Command or Path."""
+    """What the button under the mouse does, from Blender's own Copy Python Command or Path."""
     manager = bpy.context.window_manager
     with bpy.context.temp_override(window=window, area=area, region=region):
         if bpy.ops.ui.copy_python_command_button.poll():

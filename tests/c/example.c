@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The public header alone, as C and as C++: `example MODEL MOTION FRAME` prints an OBJ. */
+/* Uses nothing but the public header, compiles as C and as C++. `example MODEL MOTION FRAME` prints
+   the posed mesh as OBJ vertices. */
 #include "mmdskin.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +25,12 @@ int main(int argc, char **argv)
         return fprintf(stderr, "%s: %s\n", err.section, err.text);
     size_t bones = model->bone_count, morphs = model->morph_count, count = 3 * model->vertex_count;
     float *matrices = (float *)malloc((16 * bones + morphs + count) * sizeof *matrices);
-    float *sliders = matrices + 16 * bones, *positions = sliders + morphs;
-    mmd_pose_job pose = {.frame_count = 1, .ik = true, .frames = &frame, .matrices = matrices};
+    float *weights = matrices + 16 * bones, *positions = weights + morphs;
+    mmd_pose_job pose = {.frame_count = 1, .ik = true, .frames = &frame};
     mmd_skin_job skin = {.mesh = mesh, .frame_count = 1, .bone_count = bones, .matrices = matrices};
-    skin.matrix_frames = skin.slider_frames = 1;
-    skin.sliders = pose.sliders = sliders;
+    skin.matrix_frames = skin.morph_weight_frames = 1;
+    pose.out_matrices = matrices;
+    skin.morph_weights = pose.out_morph_weights = weights;
     skin.positions = positions;
     if (!matrices || !mmd_pose(poser, &pose, &err) || !mmd_skin(&skin, NULL, &err))
         return fprintf(stderr, "%s\n", err.text);

@@ -73,7 +73,7 @@ static void fill_morphs(mesh_sample *sample, uint32_t *seed)
     }
 }
 
-mesh_sample mesh_sample_new(size_t vertex_count, size_t tangent_width, bool runs)
+mesh_sample mesh_sample_new(size_t vertex_count, size_t tangent_width, bool contiguous)
 {
     uint32_t seed = 4711;
     size_t n = vertex_count;
@@ -81,8 +81,8 @@ mesh_sample mesh_sample_new(size_t vertex_count, size_t tangent_width, bool runs
     float *weights = zeroed(4 * n, sizeof *weights);
     uint8_t *deform = zeroed(n, 1);
     for (size_t v = 0; v < n; v++)
-        fill_influences(v, (uint32_t)(runs ? v / 13 % 17 : v) * 7919, deform + v, bones + 4 * v,
-                        weights + 4 * v);
+        fill_influences(v, (uint32_t)(contiguous ? v / 13 % 17 : v) * 7919, deform + v,
+                        bones + 4 * v, weights + 4 * v);
     mesh_sample sample = {
         .desc = {.vertex_count = n,
                  .positions = random_floats(3 * n, -10, 10, &seed),
@@ -164,12 +164,12 @@ float *sample_matrices(size_t frames, matrix_sort sort, uint32_t seed)
     return matrices;
 }
 
-size_t usable_kernels(const mmd_kernel *kernels[MAX_KERNELS])
+size_t usable_kernels(const mmd_skin_kernel *kernels[MAX_KERNELS])
 {
     static const char *const names[MAX_KERNELS] = {"scalar", "sse2", "avx2", "avx512", "neon"};
     size_t count = 0;
     for (size_t i = 0; i < MAX_KERNELS; i++)
-        if ((kernels[count] = mmd_kernel_find(names[i], NULL)))
+        if ((kernels[count] = mmd_skin_kernel_find(names[i], NULL)))
             count++;
     return count;
 }

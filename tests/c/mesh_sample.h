@@ -6,15 +6,16 @@
 
 enum { SAMPLE_BONES = 6, SAMPLE_MORPHS = 4, MAX_KERNELS = 5 };
 
-/* Arrays for a mesh of all five deform types with weights of every awkward sort, and four morphs:
+/* Arrays for a mesh of all five deform types with unusual weights, and four morphs:
    two vertex morphs, a group of both, a flip to the second. */
 typedef struct mesh_sample {
-    mmd_mesh_desc desc; /* over heap arrays of exactly the size they need */
+    mmd_mesh_desc desc; /* of heap arrays of exact size */
     mmd_morph morphs[SAMPLE_MORPHS];
 } mesh_sample;
 
-/* `runs`: neighbours share type and bones, as in real meshes; else every vertex has its own. */
-mesh_sample mesh_sample_new(size_t vertex_count, size_t tangent_width, bool runs);
+/* `contiguous`: neighboring vertices have the same type and bones, as in real meshes; else each
+   vertex has its own. */
+mesh_sample mesh_sample_new(size_t vertex_count, size_t tangent_width, bool contiguous);
 void mesh_sample_free(mesh_sample *sample);
 
 /* A description of vertex `v` alone, over the same arrays and without morphs. */
@@ -27,13 +28,13 @@ typedef enum matrix_sort {
     MATRICES_MIRRORED /* affine, every other one mirrored */
 } matrix_sort;
 
-/* (frames, SAMPLE_BONES, 4, 4) of the heap. */
+/* (frames, SAMPLE_BONES, 4, 4), on the heap. */
 float *sample_matrices(size_t frames, matrix_sort sort, uint32_t seed);
 
-/* Those of this CPU, "scalar" first. */
-size_t usable_kernels(const mmd_kernel *kernels[MAX_KERNELS]);
+/* The kernels of this CPU, "scalar" first. */
+size_t usable_kernels(const mmd_skin_kernel *kernels[MAX_KERNELS]);
 
-/* Outputs of the heap, exactly sized and full of NaN; those not wanted are NULL. */
+/* Heap outputs of exact size, filled with NaN; NULL where not requested. */
 void skin_outputs_new(mmd_skin_job *job, bool normals, bool tangents);
 void skin_outputs_free(mmd_skin_job *job);
 

@@ -12,14 +12,14 @@ enum { INDEX_VERTEX, INDEX_TEXTURE, INDEX_MATERIAL, INDEX_BONE, INDEX_MORPH, IND
 
 typedef struct pmx_layout {
     float version;
-    uint8_t encoding; /* mmd_encoding */
+    uint8_t encoding; /* mmd_text_encoding */
     uint8_t uv_sets;
     uint8_t index_sizes[6];
     bool soft_body;
     size_t extra_vertices; /* BDEF1, after the six */
 } pmx_layout;
 
-/* Places in the file that tests overwrite. */
+/* Offsets in the file that tests overwrite. */
 typedef enum pmx_mark {
     MARK_VERSION,
     MARK_SETTING_COUNT, /* the settings follow */
@@ -57,17 +57,17 @@ typedef enum pmx_mark {
 
 typedef struct pmx_sample {
     pmx_layout layout;
-    uint8_t *data; /* of the heap, exactly `size` bytes */
+    uint8_t *data; /* on the heap, exactly `size` bytes */
     size_t size;
     size_t marks[MARK_COUNT];
 } pmx_sample;
 
-/* The layout that editors would choose for so small a model, version 2.1. */
+/* Version 2.1 with the smallest index sizes, as editors write it. */
 pmx_layout pmx_sample_layout(void);
 pmx_sample pmx_sample_new(pmx_layout layout);
 void pmx_sample_free(pmx_sample *sample);
 
-/* Runs its body once with a fresh sample, of which the body overwrites a few bytes. */
+/* Runs its body once with a new sample, of which the body overwrites a few bytes. */
 #define WITH_SAMPLE(sample)                                                                        \
     for (pmx_sample sample = pmx_sample_new(pmx_sample_layout()); sample.data;                     \
          pmx_sample_free(&sample))

@@ -12,7 +12,7 @@ static void run(const mmd_rig *rig, const mmd_motion *motion, mmd_pose_job *job)
     mmd_error err = {0};
     mmd_poser *poser = mmd_poser_new(rig, motion, &err);
     if (!rig->morph_count)
-        job->sliders = &none;
+        job->out_morph_weights = &none;
     job->frame_count = 1;
     if (CHECK(poser))
         CHECK(mmd_pose(poser, job, &err));
@@ -27,12 +27,12 @@ void sample_pose(const mmd_model *model, const float *translations, const float 
     mmd_pose_job job = {.ik = ik,
                         .translations = translations,
                         .rotations = rotations,
-                        .given_sliders = sliders,
+                        .morph_weights = sliders,
                         .translation_frames = 1,
                         .rotation_frames = 1,
-                        .slider_frames = 1,
-                        .matrices = matrices,
-                        .sliders = used};
+                        .morph_weight_frames = 1,
+                        .out_matrices = matrices,
+                        .out_morph_weights = used};
     if (CHECK(rig))
         run(rig, NULL, &job);
     mmd_rig_free(rig);
@@ -43,7 +43,8 @@ void sample_frame(const mmd_model *model, const mmd_motion *motion, double frame
                   float *sliders)
 {
     mmd_rig *rig = mmd_rig_new(model, NULL);
-    mmd_pose_job job = {.ik = true, .frames = &frame, .matrices = matrices, .sliders = sliders};
+    mmd_pose_job job = {
+        .ik = true, .frames = &frame, .out_matrices = matrices, .out_morph_weights = sliders};
     if (CHECK(rig))
         run(rig, motion, &job);
     mmd_rig_free(rig);

@@ -36,10 +36,10 @@ void sample_pose(const mmd_model *model, const float *translations, const float 
 void sample_frame(const mmd_model *model, const mmd_motion *motion, double frame, float *matrices,
                   float *sliders);
 
-/* Where a bone stands in a pose of its model. */
+/* The position of a bone in a pose of its model. */
 void sample_place(const mmd_model *model, const float *matrices, size_t bone, float place[3]);
 
-/* The angle by which a bone is turned about z, in radians. */
+/* The angle of a bone about z, radians. */
 double sample_turn_about_z(const float *matrices, size_t bone);
 
 #endif

@@ -99,28 +99,29 @@ float test_random_float(uint32_t *state, float low, float high)
 
 int main(void)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed stays when a sanitizer aborts */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* keeps what was printed when a sanitizer aborts */
     error_tests();
     arena_tests();
     bytes_tests();
+    file_tests();
     text_tests();
     load_tests();
     pmx_tests();
-    pmx_refused_tests();
-    pmx_cleaned_tests();
+    pmx_rejected_tests();
+    pmx_sanitized_tests();
     numbers_tests();
-    parallel_tests();
+    thread_pool_tests();
     morph_tests();
     motion_tests();
     rig_tests();
     binding_tests();
     sampling_tests();
+    camera_tests();
     pose_tests();
     ik_tests();
     mesh_tests();
     skin_tests();
     job_tests();
-    cpu_tests();
     kernel_tests();
     memory_tests();
     simulation_tests();

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A failing check is printed and fails its test, which goes on. Each check returns its result, so
+/* A failing check is printed and fails its test, which continues. Each check returns its result, so
    that `if (!CHECK(model)) return;` stops where the rest makes no sense. */
 #define CHECK(condition) test_check((condition), __FILE__, __LINE__, #condition)
 #define CHECK_NEAR(got, want, tolerance)                                                           \
@@ -33,35 +33,36 @@ bool test_floats(const float *got, const float *want, size_t count, double toler
                  const char *file, int line, const char *what);
 void test_run(const char *name, void (*test)(void));
 
-/* A copy in a heap buffer of exactly `size` bytes, so that AddressSanitizer sees its end. The
+/* A copy in a heap buffer of exactly `size` bytes, so that AddressSanitizer detects overruns. The
    caller frees it. */
 void *test_exact(const void *data, size_t size);
 
-/* Numbers that look random, the same in every run. */
+/* Pseudo-random numbers, the same in every run. */
 uint32_t test_random(uint32_t *state);
 float test_random_float(uint32_t *state, float low, float high);
 
 void error_tests(void);
 void arena_tests(void);
 void bytes_tests(void);
+void file_tests(void);
 void text_tests(void);
 void load_tests(void);
 void pmx_tests(void);
-void pmx_refused_tests(void);
-void pmx_cleaned_tests(void);
+void pmx_rejected_tests(void);
+void pmx_sanitized_tests(void);
 void numbers_tests(void);
-void parallel_tests(void);
+void thread_pool_tests(void);
 void morph_tests(void);
 void motion_tests(void);
 void rig_tests(void);
 void binding_tests(void);
 void sampling_tests(void);
+void camera_tests(void);
 void pose_tests(void);
 void ik_tests(void);
 void mesh_tests(void);
 void skin_tests(void);
 void job_tests(void);
-void cpu_tests(void);
 void kernel_tests(void);
 void memory_tests(void);
 void simulation_tests(void);

@@ -13,7 +13,7 @@ static bool is_zero(const unsigned char *bytes, size_t size)
     return true;
 }
 
-static void pieces_are_aligned_and_zeroed(void)
+static void allocations_are_aligned_and_zeroed(void)
 {
     mmd_arena arena = {0};
     for (size_t size = 1; size < 300; size++) {
@@ -25,26 +25,27 @@ static void pieces_are_aligned_and_zeroed(void)
     mmd_arena_free(&arena);
 }
 
-/* In a chunk and in a block of its own. */
-static void unset_pieces_leave_others_zeroed(void)
+/* In a shared block and in a block of its own. */
+static void uninitialized_allocations_leave_others_zeroed(void)
 {
     mmd_arena arena = {0};
     for (size_t size = 1000; size < 100000; size *= 3) {
-        unsigned char *unset = mmd_arena_alloc_unset(&arena, size, 1);
+        unsigned char *unset = mmd_arena_alloc_uninitialized(&arena, size, 1);
         CHECK(unset && (uintptr_t)unset % MMD_ARENA_ALIGN == 0);
-        CHECK(unset[0] == 0x7F && unset[size - 1] == 0x7F); /* what tests see instead of anything */
+        CHECK(unset[0] == 0x7F &&
+              unset[size - 1] == 0x7F); /* the pattern of uninitialized memory */
         memset(unset, 0xFF, size);
         unsigned char *next = mmd_arena_alloc(&arena, size, 1);
         CHECK(next && is_zero(next, size));
     }
-    CHECK(mmd_arena_alloc_unset(&arena, SIZE_MAX, 1) == NULL);
+    CHECK(mmd_arena_alloc_uninitialized(&arena, SIZE_MAX, 1) == NULL);
     mmd_arena_fail_after(0);
-    CHECK(mmd_arena_alloc_unset(&arena, 1, 100) == NULL);
+    CHECK(mmd_arena_alloc_uninitialized(&arena, 1, 100) == NULL);
     mmd_arena_fail_after(-1);
     mmd_arena_free(&arena);
 }
 
-static void pieces_do_not_overlap(void)
+static void allocations_do_not_overlap(void)
 {
     enum { COUNT = 400 };
     mmd_arena arena = {0};
@@ -63,7 +64,7 @@ static void pieces_do_not_overlap(void)
     mmd_arena_free(&arena);
 }
 
-static void large_pieces_leave_the_open_chunk_in_use(void)
+static void large_allocations_leave_the_shared_block_in_use(void)
 {
     mmd_arena arena = {0};
     char *small = mmd_arena_alloc(&arena, 1, 64);
@@ -81,7 +82,7 @@ static void a_count_of_zero_is_not_null(void)
     mmd_arena_free(&arena);
 }
 
-static void overflowing_sizes_are_refused(void)
+static void overflowing_sizes_are_rejected(void)
 {
     mmd_arena arena = {0};
     CHECK(mmd_arena_alloc(&arena, SIZE_MAX, 1) == NULL);
@@ -122,27 +123,27 @@ static void an_owner_is_zeroed_and_frees_what_it_holds(void)
         size_t count;
         int *numbers;
     } list;
-    list *owner = mmd_owner_new(sizeof *owner);
+    list *owner = mmd_arena_new_owner(sizeof *owner);
     if (!CHECK(owner))
         return;
     CHECK(owner->count == 0 && !owner->numbers);
     CHECK((owner->numbers = mmd_arena_alloc(&owner->arena, 100000, sizeof *owner->numbers)));
-    mmd_owner_free(owner); /* LeakSanitizer sees what would stay */
-    mmd_owner_free(NULL);
+    mmd_arena_free_owner(owner); /* LeakSanitizer would report a leak */
+    mmd_arena_free_owner(NULL);
     mmd_arena_fail_after(0);
-    CHECK(mmd_owner_new(sizeof *owner) == NULL);
+    CHECK(mmd_arena_new_owner(sizeof *owner) == NULL);
     mmd_arena_fail_after(-1);
 }
 
 void arena_tests(void)
 {
     RUN(an_owner_is_zeroed_and_frees_what_it_holds);
-    RUN(pieces_are_aligned_and_zeroed);
-    RUN(unset_pieces_leave_others_zeroed);
-    RUN(pieces_do_not_overlap);
-    RUN(large_pieces_leave_the_open_chunk_in_use);
+    RUN(allocations_are_aligned_and_zeroed);
+    RUN(uninitialized_allocations_leave_others_zeroed);
+    RUN(allocations_do_not_overlap);
+    RUN(large_allocations_leave_the_shared_block_in_use);
     RUN(a_count_of_zero_is_not_null);
-    RUN(overflowing_sizes_are_refused);
+    RUN(overflowing_sizes_are_rejected);
     RUN(freeing_empties_the_arena);
     RUN(the_chosen_allocation_fails_once);
 }

@@ -4,6 +4,8 @@
 #include "rig_sample.h"
 #include "test.h"
 
+#include <stdlib.h>
+
 static uint32_t zero[1];
 static float no_move[3], no_turn[4] = {0, 0, 0, 1}, full[1] = {1};
 static uint8_t straight[16];
@@ -18,7 +20,7 @@ static uint8_t straight[16];
         .name = TEXT(name_), .key_count = 1, .frames = zero, .weights = full                       \
     }
 
-static void tracks_move_the_first_bone_and_all_morphs_of_their_name(void)
+static void tracks_drive_the_first_bone_and_all_morphs_of_their_name(void)
 {
     mmd_bone bones[] = {{.name = TEXT("b"), .parent = -1},
                         {.name = TEXT("a"), .parent = -1},
@@ -49,7 +51,7 @@ static void tracks_move_the_first_bone_and_all_morphs_of_their_name(void)
     mmd_rig_free(rig);
 }
 
-static void switches_find_every_solver_of_their_name(void)
+static void ik_names_switch_every_solver_of_their_name(void)
 {
     mmd_bone bones[] = {{.name = TEXT("leg"), .parent = -1},
                         {.name = TEXT("foot"), .parent = 0},
@@ -78,7 +80,7 @@ static void switches_find_every_solver_of_their_name(void)
 }
 
 /* docs/mmd-behaviour.md#check-fixed-axis */
-static void keys_of_a_fixed_axis_turn_about_it_by_their_whole_angle(void)
+static void keys_of_a_fixed_axis_rotate_about_it_by_their_full_angle(void)
 {
     float turn[] = {0.5f, 0.5f, 0, 0.707107f};
     mmd_bone bones[] = {
@@ -91,12 +93,12 @@ static void keys_of_a_fixed_axis_turn_about_it_by_their_whole_angle(void)
     mmd_binding *binding = rig ? mmd_binding_new(rig, &motion, NULL) : NULL;
     if (CHECK(binding))
         CHECK_FLOATS_NEAR(binding->bone_rotations[0], 4, 1e-6, 0, 0.707107f, 0, 0.707107f);
-    CHECK_FLOATS(turn, 1, 0.5f); /* the motion's own keys stay */
+    CHECK_FLOATS(turn, 1, 0.5f); /* the keys of the motion are unchanged */
     mmd_binding_free(binding);
     mmd_rig_free(rig);
 }
 
-static void nothing_binds_to_nothing(void)
+static void an_empty_motion_binds_to_an_empty_rig(void)
 {
     mmd_model model = {0};
     mmd_motion motion = {0};
@@ -107,10 +109,38 @@ static void nothing_binds_to_nothing(void)
     mmd_rig_free(rig);
 }
 
+/* Each track walking over all morphs of its name would take 10^10 steps. */
+static void many_tracks_and_morphs_of_one_name_take_proportional_time(void)
+{
+    enum { COUNT = 100000 };
+    mmd_morph *morphs = calloc(COUNT, sizeof *morphs);
+    mmd_morph_track *tracks = calloc(COUNT, sizeof *tracks);
+    if (!CHECK(morphs && tracks))
+        return;
+    for (size_t i = 0; i < COUNT; i++) {
+        morphs[i].name = (mmd_text)TEXT("m");
+        tracks[i] = (mmd_morph_track)MORPH_TRACK("m");
+    }
+    mmd_model model = {.morph_count = COUNT, .morphs = morphs};
+    mmd_motion motion = {.morph_track_count = COUNT, .morph_tracks = tracks};
+    mmd_rig *rig = mmd_rig_new(&model, NULL);
+    mmd_binding *binding = rig ? mmd_binding_new(rig, &motion, NULL) : NULL;
+    if (CHECK(binding)) {
+        CHECK_INT(binding->morph_track[0], COUNT - 1); /* the last one counts */
+        CHECK_INT(binding->morph_track[COUNT - 1], COUNT - 1);
+        CHECK(binding->morph_track_bound[0]);
+    }
+    mmd_binding_free(binding);
+    mmd_rig_free(rig);
+    free(tracks);
+    free(morphs);
+}
+
 void binding_tests(void)
 {
-    RUN(tracks_move_the_first_bone_and_all_morphs_of_their_name);
-    RUN(switches_find_every_solver_of_their_name);
-    RUN(keys_of_a_fixed_axis_turn_about_it_by_their_whole_angle);
-    RUN(nothing_binds_to_nothing);
+    RUN(many_tracks_and_morphs_of_one_name_take_proportional_time);
+    RUN(tracks_drive_the_first_bone_and_all_morphs_of_their_name);
+    RUN(ik_names_switch_every_solver_of_their_name);
+    RUN(keys_of_a_fixed_axis_rotate_about_it_by_their_full_angle);
+    RUN(an_empty_motion_binds_to_an_empty_rig);
 }

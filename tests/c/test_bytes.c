@@ -19,7 +19,7 @@ static void numbers_are_little_endian(void)
     CHECK_INT(mmd_bytes_left(&in), 0);
 }
 
-static void a_read_past_the_end_gives_zero_and_latches(void)
+static void a_read_past_the_end_returns_zero_and_sets_failed(void)
 {
     const uint8_t data[] = {1, 2, 3};
     uint8_t *exact = test_exact(data, sizeof data);
@@ -42,7 +42,7 @@ static void huge_sizes_do_not_wrap(void)
     CHECK_INT(in.offset, 1);
 }
 
-static void taking_returns_the_place_and_moves_on(void)
+static void taking_returns_a_pointer_and_advances(void)
 {
     const uint8_t data[] = {1, 2, 3};
     mmd_bytes in = {.data = data, .size = sizeof data};
@@ -71,8 +71,8 @@ static void numbers_that_are_not_finite_read_as_the_fallback(void)
 void bytes_tests(void)
 {
     RUN(numbers_are_little_endian);
-    RUN(a_read_past_the_end_gives_zero_and_latches);
+    RUN(a_read_past_the_end_returns_zero_and_sets_failed);
     RUN(huge_sizes_do_not_wrap);
-    RUN(taking_returns_the_place_and_moves_on);
+    RUN(taking_returns_a_pointer_and_advances);
     RUN(numbers_that_are_not_finite_read_as_the_fallback);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void failing_returns_false_and_fills_the_error(void)
+static void mmd_fail_returns_false_and_fills_the_error(void)
 {
     mmd_error err = {.offset = 7, .section = "old"};
     CHECK(!mmd_fail(&err, MMD_E_ARGUMENT, "vertex %d: bone %d of %d", 812, 40, 37));
@@ -15,7 +15,7 @@ static void failing_returns_false_and_fills_the_error(void)
     CHECK(err.section[0] == '\0');
 }
 
-static void a_long_text_is_cut(void)
+static void a_long_text_is_truncated(void)
 {
     mmd_error err;
     char text[2 * sizeof err.text];
@@ -25,13 +25,13 @@ static void a_long_text_is_cut(void)
     CHECK_INT(strlen(err.text), sizeof err.text - 1);
 }
 
-static void no_error_struct_is_accepted(void)
+static void the_error_may_be_null(void)
 {
     CHECK(!mmd_fail(NULL, MMD_E_FORMAT, "%d", 1));
     CHECK(!mmd_fail_memory(NULL));
 }
 
-static void memory_errors_say_so(void)
+static void memory_errors_have_their_code_and_text(void)
 {
     mmd_error err;
     CHECK(!mmd_fail_memory(&err));
@@ -41,8 +41,8 @@ static void memory_errors_say_so(void)
 
 void error_tests(void)
 {
-    RUN(failing_returns_false_and_fills_the_error);
-    RUN(a_long_text_is_cut);
-    RUN(no_error_struct_is_accepted);
-    RUN(memory_errors_say_so);
+    RUN(mmd_fail_returns_false_and_fills_the_error);
+    RUN(a_long_text_is_truncated);
+    RUN(the_error_may_be_null);
+    RUN(memory_errors_have_their_code_and_text);
 }

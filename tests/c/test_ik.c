@@ -44,7 +44,7 @@ static void an_effector_reaches_a_goal_within_reach(void)
     CHECK_FLOATS_NEAR(place, 3, 1e-3, 0.5f, 1.5f, 0);
 }
 
-static void a_goal_on_the_line_moves_nothing(void)
+static void a_goal_in_line_with_the_effector_moves_nothing(void)
 {
     static const float ends[] = {3, -2};
     for (int i = 0; i < 2; i++) {
@@ -59,7 +59,7 @@ static void a_goal_on_the_line_moves_nothing(void)
     }
 }
 
-/* 89.5 degrees are asked for, 88 come out: docs/mmd-behaviour.md#check-ik. */
+/* 89.5 degrees are clamped to 88: docs/mmd-behaviour.md#check-ik. */
 static void the_middle_angle_of_limits_ends_at_88_degrees(void)
 {
     const double degree = acos(-1) / 180;
@@ -76,11 +76,11 @@ static void the_middle_angle_of_limits_ends_at_88_degrees(void)
     CHECK_NEAR(sample_turn_about_z(matrices, ROOT), 88 * degree, 1e-5);
 }
 
-/* A hinge about z with 0 to 1 rad: a goal below is out of its limits. */
+/* A hinge about z from 0 to 1 rad: a goal below is outside its limits. */
 static void a_hinge_stays_within_its_limits(void)
 {
     static const float goals[][2] = {{0, -2}, {0, 2}};
-    static const double wanted[] = {0, 1};
+    static const double expected[] = {0, 1};
     for (int i = 0; i < 2; i++) {
         mmd_bone bones[BONES];
         make_arm(bones, goals[i][0], goals[i][1]);
@@ -88,11 +88,11 @@ static void a_hinge_stays_within_its_limits(void)
         mmd_model model = MODEL_OF(bones);
         float matrices[16 * BONES];
         sample_pose(&model, NULL, NULL, NULL, true, matrices);
-        CHECK_NEAR(sample_turn_about_z(matrices, ROOT), wanted[i], 1e-5);
+        CHECK_NEAR(sample_turn_about_z(matrices, ROOT), expected[i], 1e-5);
     }
 }
 
-static void without_ik_the_bones_rest(void)
+static void without_ik_the_bones_stay_at_rest(void)
 {
     mmd_bone bones[BONES];
     make_arm(bones, 0.5f, 1.5f);
@@ -104,13 +104,13 @@ static void without_ik_the_bones_rest(void)
         CHECK_NEAR(sample_turn_about_z(matrices, i), 0, 0);
 }
 
-/* What hangs on an effector that another solver leaves behind stands on its last place. */
-static void bones_under_a_left_effector_are_settled(void)
+/* A child of an effector that another solver moves without updating it follows it in the end. */
+static void children_of_a_stale_effector_are_settled(void)
 {
     mmd_bone bones[] = {{.parent = -1},
                         {.parent = 0, .position = {1, 0, 0}},
                         {.parent = 1, .position = {2, 0, 0}},  /* effector of the second */
-                        {.parent = 2, .position = {3, 0, 0}},  /* hangs on it */
+                        {.parent = 2, .position = {3, 0, 0}},  /* its child */
                         {.parent = -1, .position = {0, 1, 0}}, /* goal of the first */
                         {.parent = -1, .position = {9, 9, 9}}};
     bones[4].ik = IK(1, 20, 4, {.bone = 0});
@@ -126,9 +126,9 @@ void ik_tests(void)
 {
     RUN(small_steps_are_repeated_360_times);
     RUN(an_effector_reaches_a_goal_within_reach);
-    RUN(a_goal_on_the_line_moves_nothing);
+    RUN(a_goal_in_line_with_the_effector_moves_nothing);
     RUN(the_middle_angle_of_limits_ends_at_88_degrees);
     RUN(a_hinge_stays_within_its_limits);
-    RUN(without_ik_the_bones_rest);
-    RUN(bones_under_a_left_effector_are_settled);
+    RUN(without_ik_the_bones_stay_at_rest);
+    RUN(children_of_a_stale_effector_are_settled);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What mmd_skin_check refuses, and jobs of nothing. */
+/* What mmd_skin_check refuses, and empty jobs. */
 
 static void check_refused(const mmd_skin_job *job, const char *text)
 {
@@ -16,7 +16,7 @@ static void check_refused(const mmd_skin_job *job, const char *text)
     test_text(got, text, strlen(text), __FILE__, __LINE__, "text");
 }
 
-static void bad_jobs_are_named(void)
+static void errors_name_invalid_jobs(void)
 {
     const int32_t bones[] = {0, 2};
     const float positions[6] = {0}, weights[] = {1, 1};
@@ -35,25 +35,25 @@ static void bad_jobs_are_named(void)
                                .bone_count = 3,
                                .matrices = matrices,
                                .matrix_frames = 2,
-                               .sliders = sliders,
-                               .slider_frames = 2,
+                               .morph_weights = sliders,
+                               .morph_weight_frames = 2,
                                .positions = out};
     CHECK(mmd_skin_check(&good, NULL));
     mmd_skin_job job = good;
     job.matrix_frames = 3;
     check_refused(&job, "bone_matrices: 3 frames, expected 1 or 2");
     job = good;
-    job.slider_frames = 0;
+    job.morph_weight_frames = 0;
     check_refused(&job, "morph_weights: 0 frames, expected 1 or 2");
     job = good;
     job.bone_count = 2;
     check_refused(&job, "vertex 1: bone 2 of 2");
     job = good;
     job.normals = out;
-    check_refused(&job, "normals wanted, but the mesh has none");
+    check_refused(&job, "normals: the mesh has none");
     job = good;
     job.tangents = out;
-    check_refused(&job, "tangents wanted, but the mesh has none");
+    check_refused(&job, "tangents: the mesh has none");
     matrices[16 * 4 + 4 * 2 + 3] = NAN;
     check_refused(&good, "bone_matrices: frame 1, bone 1, row 2, column 3 is NaN");
     matrices[16 * 4 + 4 * 2 + 3] = 0;
@@ -64,13 +64,13 @@ static void bad_jobs_are_named(void)
 
 static void kernels_are_found_by_name(void)
 {
-    CHECK(mmd_kernel_find("scalar", NULL) != NULL);
-    CHECK(mmd_kernel_find("mmx", NULL) == NULL);
-    CHECK(mmd_kernel_best() != NULL);
-    CHECK(mmd_kernel_find(mmd_kernel_best()->name, NULL) == mmd_kernel_best());
+    CHECK(mmd_skin_kernel_find("scalar", NULL) != NULL);
+    CHECK(mmd_skin_kernel_find("mmx", NULL) == NULL);
+    CHECK(mmd_skin_kernel_best() != NULL);
+    CHECK(mmd_skin_kernel_find(mmd_skin_kernel_best()->name, NULL) == mmd_skin_kernel_best());
 }
 
-static void no_frames_are_no_work(void)
+static void a_job_without_frames_is_valid(void)
 {
     mesh_sample sample = mesh_sample_new(9, 0, true);
     mmd_mesh *mesh = mmd_mesh_new(&sample.desc, NULL);
@@ -80,12 +80,12 @@ static void no_frames_are_no_work(void)
     mesh_sample_free(&sample);
 }
 
-static void no_vertices_are_no_work(void)
+static void a_mesh_without_vertices_is_valid(void)
 {
     mmd_mesh_desc desc = {.influence_count = 4};
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
     mmd_skin_job job = {.mesh = mesh, .frame_count = 3, .matrix_frames = 3};
-    const mmd_kernel *kernels[MAX_KERNELS];
+    const mmd_skin_kernel *kernels[MAX_KERNELS];
     size_t count = usable_kernels(kernels);
     for (size_t k = 0; k < count; k++)
         CHECK(mmd_skin_check(&job, NULL) && mmd_skin_cpu(&job, kernels[k], NULL));
@@ -94,8 +94,8 @@ static void no_vertices_are_no_work(void)
 
 void job_tests(void)
 {
-    RUN(bad_jobs_are_named);
+    RUN(errors_name_invalid_jobs);
     RUN(kernels_are_found_by_name);
-    RUN(no_frames_are_no_work);
-    RUN(no_vertices_are_no_work);
+    RUN(a_job_without_frames_is_valid);
+    RUN(a_mesh_without_vertices_is_valid);
 }

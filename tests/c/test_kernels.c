@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Every kernel of this CPU against the scalar one, and each against itself where results must not
-   depend on the company a vertex is in. */
+   depend on which other vertices a mesh has. */
 
 enum { FRAMES = 3 };
 
@@ -24,25 +24,25 @@ typedef struct run {
     mmd_sdef_blend blend;
 } run;
 
-static mmd_skin_job skinned(const run *r, const mmd_kernel *kernel)
+static mmd_skin_job skinned(const run *r, const mmd_skin_kernel *kernel)
 {
-    size_t slider_frames = r->same_sliders ? 1 : r->frames;
+    size_t morph_weight_frames = r->same_sliders ? 1 : r->frames;
     float *sliders = NULL;
     if (r->morphed)
-        sliders = test_exact(SLIDERS[r->slider_frame], slider_frames * sizeof *SLIDERS);
+        sliders = test_exact(SLIDERS[r->slider_frame], morph_weight_frames * sizeof *SLIDERS);
     mmd_skin_job job = {.mesh = r->mesh,
                         .frame_count = r->frames,
                         .bone_count = SAMPLE_BONES,
                         .matrices = r->matrices,
                         .matrix_frames = r->matrix_frames,
-                        .sliders = sliders,
-                        .slider_frames = slider_frames,
+                        .morph_weights = sliders,
+                        .morph_weight_frames = morph_weight_frames,
                         .method = r->method,
                         .sdef_blend = r->blend};
     skin_outputs_new(&job, r->normals, r->tangents);
     CHECK(mmd_skin_check(&job, NULL) && mmd_skin_cpu(&job, kernel, NULL));
     free(sliders);
-    job.sliders = NULL;
+    job.morph_weights = NULL;
     return job;
 }
 
@@ -60,7 +60,7 @@ static double difference(const float *a, const float *b, size_t count)
 
 static void compare(const run *r)
 {
-    const mmd_kernel *kernels[MAX_KERNELS];
+    const mmd_skin_kernel *kernels[MAX_KERNELS];
     size_t kernel_count = usable_kernels(kernels);
     size_t count = r->frames * r->mesh->vertex_count;
     mmd_skin_job scalar = skinned(r, kernels[0]);
@@ -70,8 +70,7 @@ static void compare(const run *r)
             CHECK_NEAR(difference(other.positions, scalar.positions, 3 * count), 0, 1e-5) &&
             CHECK_NEAR(difference(other.normals, scalar.normals, 3 * count), 0, 1e-5) &&
             CHECK_NEAR(difference(other.tangents, scalar.tangents, r->mesh->tangent_width * count),
-                       0,
-                       4e-5); /* what is left of one almost along the normal is less well known */
+                       0, 4e-5); /* a tangent almost parallel to the normal is less precise */
         if (!good)
             CHECK(strcmp("the kernel above is", kernels[k]->name) == 0);
         skin_outputs_free(&other);
@@ -79,11 +78,11 @@ static void compare(const run *r)
     skin_outputs_free(&scalar);
 }
 
-static void compare_ways(run r)
+static void compare_methods(run r)
 {
-    for (int way = 0; way < 4; way++) { /* three methods, MMD's with both blends of SDEF */
-        r.method = way ? (mmd_method)(way - 1) : MMD_METHOD_MMD;
-        r.blend = way ? MMD_SDEF_NLERP : MMD_SDEF_SLERP;
+    for (int variant = 0; variant < 4; variant++) { /* three methods, "mmd" with both SDEF blends */
+        r.method = variant ? (mmd_method)(variant - 1) : MMD_METHOD_MMD;
+        r.blend = variant ? MMD_SDEF_NLERP : MMD_SDEF_SLERP;
         compare(&r);
     }
 }
@@ -97,11 +96,11 @@ static mmd_mesh *sample_mesh(mesh_sample *sample, bool morphs)
     return mmd_mesh_new(&sample->desc, NULL);
 }
 
-static void compare_sizes(size_t tangent_width, matrix_sort sort, bool runs)
+static void compare_sizes(size_t tangent_width, matrix_sort sort, bool contiguous)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 301};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        mesh_sample sample = mesh_sample_new(sizes[i], tangent_width, runs);
+        mesh_sample sample = mesh_sample_new(sizes[i], tangent_width, contiguous);
         float *matrices = sample_matrices(1, sort, (uint32_t)i + 11);
         run r = {.mesh = sample_mesh(&sample, true),
                  .matrices = matrices,
@@ -111,7 +110,7 @@ static void compare_sizes(size_t tangent_width, matrix_sort sort, bool runs)
             r.normals = outputs & 1;
             r.tangents = tangent_width && outputs & 2;
             r.morphed = outputs & 4;
-            compare_ways(r);
+            compare_methods(r);
         }
         mmd_mesh_free(r.mesh);
         free(matrices);
@@ -151,16 +150,16 @@ static void kernels_agree_without_normals(void)
              .frames = 1,
              .matrix_frames = 1,
              .morphed = true};
-    compare_ways(r);
+    compare_methods(r);
     mmd_mesh_free(r.mesh);
     free(matrices);
     mesh_sample_free(&sample);
 }
 
-/* A kernel's own results, with `a` and `b` run through the same kernel. */
+/* Compares `a` and `b`, each run through the same kernel. */
 static void check_equal(const run *a, size_t a_first, const run *b, size_t b_first, size_t vertices)
 {
-    const mmd_kernel *kernels[MAX_KERNELS];
+    const mmd_skin_kernel *kernels[MAX_KERNELS];
     size_t count = usable_kernels(kernels), width = a->mesh->tangent_width;
     for (size_t k = 0; k < count; k++) {
         mmd_skin_job x = skinned(a, kernels[k]), y = skinned(b, kernels[k]);
@@ -176,7 +175,7 @@ static void check_equal(const run *a, size_t a_first, const run *b, size_t b_fir
     }
 }
 
-static void a_vertex_alone_is_bit_equal_to_itself_in_company(void)
+static void a_vertex_alone_equals_the_vertex_of_a_mesh(void)
 {
     enum { COUNT = 60 };
     mesh_sample sample = mesh_sample_new(COUNT, 3, true);
@@ -200,7 +199,7 @@ static void a_vertex_alone_is_bit_equal_to_itself_in_company(void)
     mesh_sample_free(&sample);
 }
 
-static void frames_are_bit_equal_to_frames_alone(void)
+static void a_frame_alone_equals_the_frame_of_a_batch(void)
 {
     enum { COUNT = 37 };
     mesh_sample sample = mesh_sample_new(COUNT, 4, true);
@@ -224,7 +223,7 @@ static void frames_are_bit_equal_to_frames_alone(void)
     mesh_sample_free(&sample);
 }
 
-static void one_frame_of_input_serves_all(void)
+static void a_single_frame_of_input_is_shared_by_all(void)
 {
     enum { COUNT = 37 };
     mesh_sample sample = mesh_sample_new(COUNT, 3, true);
@@ -251,7 +250,7 @@ static void one_frame_of_input_serves_all(void)
     mesh_sample_free(&sample);
 }
 
-static void identity_leaves_every_vertex_in_place(void)
+static void identity_matrices_move_no_vertex(void)
 {
     enum { COUNT = 301 };
     mesh_sample sample = mesh_sample_new(COUNT, 3, true);
@@ -261,12 +260,12 @@ static void identity_leaves_every_vertex_in_place(void)
              .frames = 1,
              .matrix_frames = 1,
              .normals = true};
-    const mmd_kernel *kernels[MAX_KERNELS];
+    const mmd_skin_kernel *kernels[MAX_KERNELS];
     size_t count = usable_kernels(kernels);
     for (size_t k = 0; k < count; k++)
-        for (int way = 0; way < 4; way++) {
-            r.method = way ? (mmd_method)(way - 1) : MMD_METHOD_MMD;
-            r.blend = way ? MMD_SDEF_NLERP : MMD_SDEF_SLERP;
+        for (int variant = 0; variant < 4; variant++) {
+            r.method = variant ? (mmd_method)(variant - 1) : MMD_METHOD_MMD;
+            r.blend = variant ? MMD_SDEF_NLERP : MMD_SDEF_SLERP;
             mmd_skin_job job = skinned(&r, kernels[k]);
             CHECK_NEAR(difference(job.positions, sample.desc.positions, 3 * COUNT), 0, 4e-6);
             for (size_t v = 0; v < COUNT; v++)
@@ -278,14 +277,36 @@ static void identity_leaves_every_vertex_in_place(void)
     mesh_sample_free(&sample);
 }
 
+#if defined(__x86_64__) && defined(__linux__)
+/* Judged by gcc's runtime. */
+static void kernels_are_available_if_the_compiler_s_runtime_says_so(void)
+{
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                  __builtin_cpu_supports("avx512dq");
+    CHECK_INT(mmd_skin_kernel_find("avx2", NULL) != NULL, avx2);
+    CHECK_INT(mmd_skin_kernel_find("avx512", NULL) != NULL, avx512);
+}
+#endif
+
+static void wider_kernels_imply_narrower_ones(void)
+{
+    CHECK(!mmd_skin_kernel_find("avx512", NULL) || mmd_skin_kernel_find("avx2", NULL));
+    CHECK(!mmd_skin_kernel_find("avx2", NULL) || mmd_skin_kernel_find("sse2", NULL));
+}
+
 void kernel_tests(void)
 {
+#if defined(__x86_64__) && defined(__linux__)
+    RUN(kernels_are_available_if_the_compiler_s_runtime_says_so);
+#endif
+    RUN(wider_kernels_imply_narrower_ones);
     RUN(kernels_agree_on_rigid_matrices);
     RUN(kernels_agree_on_affine_matrices);
     RUN(kernels_agree_on_mirrored_matrices);
     RUN(kernels_agree_without_normals);
-    RUN(a_vertex_alone_is_bit_equal_to_itself_in_company);
-    RUN(frames_are_bit_equal_to_frames_alone);
-    RUN(one_frame_of_input_serves_all);
-    RUN(identity_leaves_every_vertex_in_place);
+    RUN(a_vertex_alone_equals_the_vertex_of_a_mesh);
+    RUN(a_frame_alone_equals_the_frame_of_a_batch);
+    RUN(a_single_frame_of_input_is_shared_by_all);
+    RUN(identity_matrices_move_no_vertex);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small files of the formats that need no writer, with something in every part that allocates. */
+/* Small files of the simpler formats, with something in every part that allocates. */
 
 typedef struct small_file {
     uint8_t bytes[4096];
@@ -111,7 +111,7 @@ static void check_memory_error(const mmd_error *err)
     CHECK(strcmp(err->text, "out of memory") == 0);
 }
 
-/* Each allocation in turn fails; how many it takes. */
+/* Makes each allocation fail in turn; returns how many there are. */
 static long motion_allocations(const uint8_t *bytes, size_t size)
 {
     mmd_motion *motion = NULL;
@@ -152,7 +152,7 @@ static void a_pmd_survives_every_failing_allocation(void)
     mmd_model_free(model);
 }
 
-/* Memory of the tests begins with numbers that nobody wrote. */
+/* Uninitialized memory of tests holds a pattern, which would be found in weights. */
 static void a_pmd_has_four_weights_a_vertex(void)
 {
     small_file file = pmd_file();
@@ -176,8 +176,8 @@ static void a_vpd_survives_every_failing_allocation(void)
     CHECK(motion_allocations((const uint8_t *)vpd_text, sizeof vpd_text - 1) > 20);
 }
 
-/* A file may end only between its sections; nothing is read behind it. */
-static void every_beginning_of_a_motion_is_read_or_refused(void)
+/* A file may end only between its sections; nothing is read past its end. */
+static void every_truncated_motion_is_read_or_rejected(void)
 {
     small_file file = vmd_file();
     size_t read = 0;
@@ -193,7 +193,7 @@ static void every_beginning_of_a_motion_is_read_or_refused(void)
     CHECK(read > 0 && read < 30);
 }
 
-static void every_beginning_of_a_pmd_is_read_or_refused(void)
+static void every_truncated_pmd_is_read_or_rejected(void)
 {
     small_file file = pmd_file();
     size_t read = 0;
@@ -215,6 +215,6 @@ void load_tests(void)
     RUN(a_pmd_has_four_weights_a_vertex);
     RUN(a_vmd_survives_every_failing_allocation);
     RUN(a_vpd_survives_every_failing_allocation);
-    RUN(every_beginning_of_a_motion_is_read_or_refused);
-    RUN(every_beginning_of_a_pmd_is_read_or_refused);
+    RUN(every_truncated_motion_is_read_or_rejected);
+    RUN(every_truncated_pmd_is_read_or_rejected);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/data/morph.h"
+#include "core/fit/camera_fit.h"
+#include "core/fit/motion_fit.h"
+#include "core/model/morph.h"
 #include "core/physics/simulation.h"
-#include "core/skin/stream.h"
+#include "core/skin/skin.h"
 #include "mesh_sample.h"
 #include "mmdskin.h"
 #include "motion_sample.h"
 #include "pmx_sample.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +20,7 @@
 static pmx_layout layout_of_blocks(void)
 {
     pmx_layout layout = pmx_sample_layout();
-    layout.extra_vertices = 3000; /* arrays larger than an arena's chunk */
+    layout.extra_vertices = 3000; /* arrays larger than a block of an arena */
     layout.index_sizes[INDEX_VERTEX] = 2;
     return layout;
 }
@@ -93,7 +96,7 @@ static void many_groups_survive_every_failing_allocation(void)
     mmd_mesh_free(mesh);
 }
 
-/* A frame, or so many that their results outgrow the caches. */
+/* One frame, or so many that their results exceed the caches. */
 static void skinning_survives(size_t frames, long allocations)
 {
     mesh_sample sample = mesh_sample_new(50, 4, true);
@@ -126,7 +129,7 @@ static void skinning_survives(size_t frames, long allocations)
 static void skinning_survives_every_failing_allocation(void)
 {
     skinning_survives(1, 3);
-    skinning_survives(15000, MMD_STREAMS ? 4 : 3); /* with a frame to copy from */
+    skinning_survives(15000, MMD_SKIN_STREAMS ? 4 : 3); /* streaming needs a staging buffer */
 }
 
 /* Runs `attempt`, an expression that is true once it has enough memory, with each allocation
@@ -219,11 +222,91 @@ static void a_simulation_survives_every_failing_allocation(void)
     if (!CHECK(rig))
         return;
     mmd_simulation *made = NULL;
-    STARVE(10, err, (made = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, &err)));
+    STARVE(10, err,
+           (made = mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, &err)));
     mmd_simulation_free(made);
     mmd_rig_free(rig);
     mmd_model_free(model);
     pmx_sample_free(&sample);
+}
+
+/* All steps of a fit, as a batch of one thread runs them. */
+static bool fit_motion(const mmd_motion_fit_job *job, mmd_motion **motion, mmd_error *err)
+{
+    mmd_motion_fit *fit = mmd_motion_fit_new(job, err);
+    bool done = fit && mmd_motion_fit_tracks(fit, 0, 0, fit->track_count, err) &&
+                mmd_motion_fit_build(fit, err) &&
+                mmd_motion_fit_compare(fit, 0, 0, job->frame_count, err) &&
+                mmd_motion_fit_refine(fit, err);
+    *motion = done ? mmd_motion_fit_release_motion(fit) : NULL;
+    mmd_motion_fit_free(fit);
+    return done;
+}
+
+static void a_motion_fit_survives_every_failing_allocation(void)
+{
+    enum { FRAMES = 40 };
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    mmd_model *model = mmd_model_load(sample.data, sample.size, NULL);
+    mmd_rig *rig = model ? mmd_rig_new(model, NULL) : NULL;
+    mmd_mesh *mesh = model ? mmd_mesh_of_model(model, NULL) : NULL;
+    mmd_poser *poser = rig ? mmd_poser_new(rig, NULL, NULL) : NULL;
+    if (!CHECK(poser && mesh))
+        return;
+    size_t bones = model->bone_count, morphs = model->morph_count;
+    float *translations = calloc(FRAMES * bones * 3, sizeof *translations);
+    float *rotations = calloc(FRAMES * bones * 4, sizeof *rotations);
+    float *matrices = calloc(FRAMES * bones * 16, sizeof *matrices);
+    float *weights = calloc(FRAMES * morphs + 1, sizeof *weights);
+    for (size_t i = 0; i < FRAMES * bones; i++) {
+        translations[3 * i] = sinf(0.2f * (float)(i / bones));
+        rotations[4 * i + 3] = 1;
+    }
+    mmd_pose_job pose = {.frame_count = FRAMES,
+                         .translations = translations,
+                         .translation_frames = FRAMES,
+                         .rotation_frames = 1,
+                         .morph_weight_frames = 1,
+                         .ik_frames = 1,
+                         .out_matrices = matrices,
+                         .out_morph_weights = weights};
+    CHECK(mmd_pose(poser, &pose, NULL));
+    mmd_motion_fit_job job = {.rig = rig,
+                              .mesh = mesh,
+                              .frame_count = FRAMES,
+                              .translations = translations,
+                              .rotations = rotations,
+                              .morph_weights = weights,
+                              .matrices = matrices,
+                              .ik = MMD_MOTION_FIT_IK_OFF,
+                              .tolerance = 0.02,
+                              .physics_tolerance = 0.1};
+    mmd_motion *motion = NULL;
+    STARVE(20, err, fit_motion(&job, &motion, &err));
+    CHECK(motion && motion->bone_track_count > 0);
+    mmd_motion_free(motion);
+    free(weights);
+    free(matrices);
+    free(rotations);
+    free(translations);
+    mmd_poser_free(poser);
+    mmd_mesh_free(mesh);
+    mmd_rig_free(rig);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
+static void a_camera_fit_survives_every_failing_allocation(void)
+{
+    const mmd_camera cameras[2] = {
+        {.position = {0, 10, -45}, .target = {0, 10, 0}, .up = {0, 1, 0}, .fov = 30},
+        {.position = {5, 10, -40}, .target = {0, 10, 0}, .up = {0, 1, 0}, .fov = 30}};
+    mmd_camera_fit_job job = {
+        .frame_count = 2, .cameras = cameras, .tolerance = 0.02, .angle_tolerance = 0.001};
+    mmd_motion *motion = NULL;
+    STARVE(5, err, (motion = mmd_camera_fit(&job, &err)));
+    CHECK_INT(motion->camera.key_count, 2);
+    mmd_motion_free(motion);
 }
 
 static void material_morphs_survive_every_failing_allocation(void)
@@ -241,7 +324,7 @@ static void material_morphs_survive_every_failing_allocation(void)
     pmx_sample_free(&sample);
 }
 
-static void methods_against_bulges_survive_every_failing_allocation(void)
+static void bulge_correction_survives_every_failing_allocation(void)
 {
     pmx_sample sample = pmx_sample_new(layout_of_blocks());
     mmd_model *model = mmd_model_load(sample.data, sample.size, NULL);
@@ -278,9 +361,11 @@ void memory_tests(void)
     RUN(motions_survive_every_failing_allocation);
     RUN(posing_survives_every_failing_allocation);
     RUN(a_simulation_survives_every_failing_allocation);
+    RUN(a_motion_fit_survives_every_failing_allocation);
+    RUN(a_camera_fit_survives_every_failing_allocation);
     RUN(material_morphs_survive_every_failing_allocation);
     RUN(a_mesh_survives_every_failing_allocation);
-    RUN(methods_against_bulges_survive_every_failing_allocation);
+    RUN(bulge_correction_survives_every_failing_allocation);
     RUN(many_groups_survive_every_failing_allocation);
     RUN(skinning_survives_every_failing_allocation);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/data/model.h"
+#include "core/model/model.h"
 #include "mesh_sample.h"
 #include "test.h"
 
@@ -26,100 +26,107 @@ typedef struct influences {
     float weights[4];
 } influences;
 
-static void check_influences(uint8_t deform, influences given, int count, influences wanted)
+static void check_influences(uint8_t deform, influences input, int count, influences expected)
 {
-    mmd_mesh_desc desc = one_vertex(&deform, given.bones, given.weights);
+    mmd_mesh_desc desc = one_vertex(&deform, input.bones, input.weights);
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
     if (!CHECK(mesh))
         return;
-    const mmd_vertex *vertex = &mesh->vertices[0];
+    const mmd_mesh_vertex *vertex = &mesh->vertices[0];
     CHECK_INT(vertex->count, count);
     for (int i = 0; i < 4; i++) {
-        CHECK_INT(vertex->bones[i], wanted.bones[i]);
-        CHECK_NEAR(vertex->weights[i], wanted.weights[i], 1e-7);
+        CHECK_INT(vertex->bones[i], expected.bones[i]);
+        CHECK_NEAR(vertex->weights[i], expected.weights[i], 1e-7);
     }
     mmd_mesh_free(mesh);
 }
 
 static const influences NONE;
 
-#define GIVEN(...)                                                                                 \
+#define INFLUENCES(...)                                                                            \
     (influences)                                                                                   \
     {                                                                                              \
         __VA_ARGS__                                                                                \
     }
 
-static void bdef1_weighs_one(void)
+static void bdef1_has_weight_one(void)
 {
-    check_influences(MMD_BDEF1, GIVEN({5, 1, 2, 3}, {0.3f, 9, 9, 9}), 1,
-                     GIVEN({5, 5, 5, 5}, {1, 0, 0, 0}));
-    check_influences(MMD_BDEF1, GIVEN({5, -1, -1, -1}, {0}), 1, GIVEN({5, 5, 5, 5}, {1, 0, 0, 0}));
+    check_influences(MMD_BDEF1, INFLUENCES({5, 1, 2, 3}, {0.3f, 9, 9, 9}), 1,
+                     INFLUENCES({5, 5, 5, 5}, {1, 0, 0, 0}));
+    check_influences(MMD_BDEF1, INFLUENCES({5, -1, -1, -1}, {0}), 1,
+                     INFLUENCES({5, 5, 5, 5}, {1, 0, 0, 0}));
 }
 
 static void bdef2_uses_two_slots(void)
 {
-    check_influences(MMD_BDEF2, GIVEN({0, 1, 2, 3}, {0.5f, 0.5f, 9, 9}), 2,
-                     GIVEN({0, 1, 0, 0}, {0.5f, 0.5f}));
+    check_influences(MMD_BDEF2, INFLUENCES({0, 1, 2, 3}, {0.5f, 0.5f, 9, 9}), 2,
+                     INFLUENCES({0, 1, 0, 0}, {0.5f, 0.5f}));
 }
 
 static void two_bones_are_in_ascending_order(void)
 {
-    check_influences(MMD_BDEF2, GIVEN({4, 2}, {0.75f, 0.25f}), 2,
-                     GIVEN({2, 4, 2, 2}, {0.25f, 0.75f}));
+    check_influences(MMD_BDEF2, INFLUENCES({4, 2}, {0.75f, 0.25f}), 2,
+                     INFLUENCES({2, 4, 2, 2}, {0.25f, 0.75f}));
 }
 
 static void weights_are_divided_by_their_sum(void)
 {
-    check_influences(MMD_BDEF2, GIVEN({1, 2}, {3, 1}), 2, GIVEN({1, 2, 1, 1}, {0.75f, 0.25f}));
-    check_influences(MMD_BDEF4, GIVEN({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}), 4,
-                     GIVEN({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}));
-    check_influences(MMD_BDEF4, GIVEN({0, 1, 2, 3}, {8, 4, 2, 2}), 4,
-                     GIVEN({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}));
-    check_influences(MMD_BDEF4, GIVEN({0, 1}, {-1, -3}), 2, GIVEN({0, 1}, {0.25f, 0.75f}));
+    check_influences(MMD_BDEF2, INFLUENCES({1, 2}, {3, 1}), 2,
+                     INFLUENCES({1, 2, 1, 1}, {0.75f, 0.25f}));
+    check_influences(MMD_BDEF4, INFLUENCES({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}), 4,
+                     INFLUENCES({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}));
+    check_influences(MMD_BDEF4, INFLUENCES({0, 1, 2, 3}, {8, 4, 2, 2}), 4,
+                     INFLUENCES({0, 1, 2, 3}, {0.5f, 0.25f, 0.125f, 0.125f}));
+    check_influences(MMD_BDEF4, INFLUENCES({0, 1}, {-1, -3}), 2,
+                     INFLUENCES({0, 1}, {0.25f, 0.75f}));
 }
 
 static void weights_beyond_one_extrapolate(void)
 {
-    check_influences(MMD_BDEF2, GIVEN({0, 1}, {1.5f, -0.5f}), 2, GIVEN({0, 1}, {1.5f, -0.5f}));
+    check_influences(MMD_BDEF2, INFLUENCES({0, 1}, {1.5f, -0.5f}), 2,
+                     INFLUENCES({0, 1}, {1.5f, -0.5f}));
 }
 
-static void empty_slots_weigh_nothing(void)
+static void empty_slots_are_dropped(void)
 {
-    check_influences(MMD_BDEF2, GIVEN({-1, 3}, {0.75f, 0.25f}), 1, GIVEN({3, 3, 3, 3}, {1}));
-    check_influences(MMD_BDEF4, GIVEN({-1, 3, -1, 1}, {0.5f, 0.25f, 1, 0.25f}), 2,
-                     GIVEN({1, 3, 1, 1}, {0.5f, 0.5f}));
-    check_influences(MMD_BDEF4, GIVEN({0, 1, 2, 3}, {0, 2, 0, 0}), 1, GIVEN({1, 1, 1, 1}, {1}));
+    check_influences(MMD_BDEF2, INFLUENCES({-1, 3}, {0.75f, 0.25f}), 1,
+                     INFLUENCES({3, 3, 3, 3}, {1}));
+    check_influences(MMD_BDEF4, INFLUENCES({-1, 3, -1, 1}, {0.5f, 0.25f, 1, 0.25f}), 2,
+                     INFLUENCES({1, 3, 1, 1}, {0.5f, 0.5f}));
+    check_influences(MMD_BDEF4, INFLUENCES({0, 1, 2, 3}, {0, 2, 0, 0}), 1,
+                     INFLUENCES({1, 1, 1, 1}, {1}));
 }
 
-static void nothing_left_is_no_influence(void)
+static void empty_slots_only_give_no_influence(void)
 {
     for (uint8_t deform = 0; deform < MMD_DEFORM_COUNT; deform++)
-        check_influences(deform, GIVEN({-1, -1, -1, -1}, {1, 1, 1, 1}), 0, NONE);
+        check_influences(deform, INFLUENCES({-1, -1, -1, -1}, {1, 1, 1, 1}), 0, NONE);
     for (uint8_t deform = 1; deform < MMD_DEFORM_COUNT; deform++)
-        check_influences(deform, GIVEN({0, 1, 2, 3}, {0}), 0, NONE);
+        check_influences(deform, INFLUENCES({0, 1, 2, 3}, {0}), 0, NONE);
 }
 
-static void weights_that_cancel_are_no_influence(void)
+static void weights_that_cancel_give_no_influence(void)
 {
-    check_influences(MMD_BDEF2, GIVEN({0, 1}, {1, -1}), 0, NONE);
-    check_influences(MMD_QDEF, GIVEN({0, 1, 2, 3}, {0.25f, -0.25f, 0.5f, -0.5f}), 0, NONE);
-    check_influences(MMD_BDEF4, GIVEN({0, 1}, {1e30f, -1e30f}), 0, NONE);
-    check_influences(MMD_BDEF2, GIVEN({0, 1}, {1, -0.9999999f}), 0, NONE);
+    check_influences(MMD_BDEF2, INFLUENCES({0, 1}, {1, -1}), 0, NONE);
+    check_influences(MMD_QDEF, INFLUENCES({0, 1, 2, 3}, {0.25f, -0.25f, 0.5f, -0.5f}), 0, NONE);
+    check_influences(MMD_BDEF4, INFLUENCES({0, 1}, {1e30f, -1e30f}), 0, NONE);
+    check_influences(MMD_BDEF2, INFLUENCES({0, 1}, {1, -0.9999999f}), 0, NONE);
 }
 
 static void duplicates_are_merged(void)
 {
-    check_influences(MMD_BDEF4, GIVEN({1, 1, 2, 1}, {0.25f, 0.25f, 0.25f, 0.25f}), 2,
-                     GIVEN({1, 2, 1, 1}, {0.75f, 0.25f}));
-    check_influences(MMD_BDEF2, GIVEN({3, 3}, {0.25f, 0.75f}), 1, GIVEN({3, 3, 3, 3}, {1}));
-    check_influences(MMD_BDEF4, GIVEN({1, 1, 2, -1}, {0.5f, -0.5f, 0.25f, 0}), 1,
-                     GIVEN({2, 2, 2, 2}, {1}));
+    check_influences(MMD_BDEF4, INFLUENCES({1, 1, 2, 1}, {0.25f, 0.25f, 0.25f, 0.25f}), 2,
+                     INFLUENCES({1, 2, 1, 1}, {0.75f, 0.25f}));
+    check_influences(MMD_BDEF2, INFLUENCES({3, 3}, {0.25f, 0.75f}), 1,
+                     INFLUENCES({3, 3, 3, 3}, {1}));
+    check_influences(MMD_BDEF4, INFLUENCES({1, 1, 2, -1}, {0.5f, -0.5f, 0.25f, 0}), 1,
+                     INFLUENCES({2, 2, 2, 2}, {1}));
 }
 
-static void check_pivot(influences given, int32_t bone)
+static void check_pivot(influences input, int32_t bone)
 {
     uint8_t deform = MMD_QDEF;
-    mmd_mesh_desc desc = one_vertex(&deform, given.bones, given.weights);
+    mmd_mesh_desc desc = one_vertex(&deform, input.bones, input.weights);
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
     if (CHECK(mesh))
         CHECK_INT(mesh->vertices[0].bones[mesh->vertices[0].pivot], bone);
@@ -128,31 +135,33 @@ static void check_pivot(influences given, int32_t bone)
 
 static void more_bones_are_in_ascending_order(void)
 {
-    check_influences(MMD_QDEF, GIVEN({3, 0, 2, 1}, {0.5f, 0.125f, 0.25f, 0.125f}), 4,
-                     GIVEN({0, 1, 2, 3}, {0.125f, 0.125f, 0.25f, 0.5f}));
+    check_influences(MMD_QDEF, INFLUENCES({3, 0, 2, 1}, {0.5f, 0.125f, 0.25f, 0.125f}), 4,
+                     INFLUENCES({0, 1, 2, 3}, {0.125f, 0.125f, 0.25f, 0.5f}));
 }
 
 static void the_largest_slot_is_the_pivot(void)
 {
-    check_pivot(GIVEN({0, 1, 2, 3}, {0.125f, 0.25f, 0.375f, 0.25f}), 2);
-    check_pivot(GIVEN({3, 2, 1, 0}, {0.125f, 0.25f, 0.25f, 0.375f}), 0);
+    check_pivot(INFLUENCES({0, 1, 2, 3}, {0.125f, 0.25f, 0.375f, 0.25f}), 2);
+    check_pivot(INFLUENCES({3, 2, 1, 0}, {0.125f, 0.25f, 0.25f, 0.375f}), 0);
 }
 
 static void the_first_of_equal_slots_is_the_pivot(void)
 {
-    check_pivot(GIVEN({3, 1, 2, 0}, {1, 1, 1, 1}), 3);
+    check_pivot(INFLUENCES({3, 1, 2, 0}, {1, 1, 1, 1}), 3);
 }
 
 static void the_pivot_is_chosen_before_merging(void)
 {
-    check_pivot(GIVEN({1, 1, 2, 3}, {0.25f, 0.25f, 0.375f, 0.125f}), 2);
+    check_pivot(INFLUENCES({1, 1, 2, 3}, {0.25f, 0.25f, 0.375f, 0.125f}), 2);
 }
 
 static void extreme_weights_stay_finite(void)
 {
-    check_influences(MMD_BDEF4, GIVEN({0, 1}, {3e38f, 3e38f}), 2, GIVEN({0, 1}, {0.5f, 0.5f}));
-    check_influences(MMD_BDEF4, GIVEN({0, 1}, {1e-44f, 1e-44f}), 2, GIVEN({0, 1}, {0.5f, 0.5f}));
-    check_influences(MMD_BDEF4, GIVEN({0, 1}, {3e38f, 1e-44f}), 1, GIVEN({0, 0}, {1}));
+    check_influences(MMD_BDEF4, INFLUENCES({0, 1}, {3e38f, 3e38f}), 2,
+                     INFLUENCES({0, 1}, {0.5f, 0.5f}));
+    check_influences(MMD_BDEF4, INFLUENCES({0, 1}, {1e-44f, 1e-44f}), 2,
+                     INFLUENCES({0, 1}, {0.5f, 0.5f}));
+    check_influences(MMD_BDEF4, INFLUENCES({0, 1}, {3e38f, 1e-44f}), 1, INFLUENCES({0, 0}, {1}));
 }
 
 static void fewer_influences_are_accepted(void)
@@ -167,9 +176,9 @@ static void fewer_influences_are_accepted(void)
     mmd_mesh_free(mesh);
 }
 
-static void check_kind(uint8_t deform, influences given, const float *sdef, mmd_skin_kind kind)
+static void check_kind(uint8_t deform, influences input, const float *sdef, mmd_skin_kind kind)
 {
-    mmd_mesh_desc desc = one_vertex(&deform, given.bones, given.weights);
+    mmd_mesh_desc desc = one_vertex(&deform, input.bones, input.weights);
     desc.sdef = sdef;
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
     if (!CHECK(mesh))
@@ -196,14 +205,14 @@ static void sdef_falls_back_to_linear(void)
     influences two = {{0, 1, -1, -1}, {0.5f, 0.5f}};
     check_kind(MMD_SDEF, two, none, MMD_SKIN_LINEAR);
     check_kind(MMD_SDEF, two, equal, MMD_SKIN_SDEF); /* R0 = R1 is harmless */
-    check_kind(MMD_SDEF, GIVEN({0, 1}, {1, 0}), SDEF, MMD_SKIN_LINEAR);
-    check_kind(MMD_SDEF, GIVEN({0, 1}, {0, 1}), SDEF, MMD_SKIN_LINEAR);
-    check_kind(MMD_SDEF, GIVEN({2, 2}, {0.5f, 0.5f}), SDEF, MMD_SKIN_LINEAR);
-    check_kind(MMD_SDEF, GIVEN({2, -1}, {0.5f, 0.5f}), SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, INFLUENCES({0, 1}, {1, 0}), SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, INFLUENCES({0, 1}, {0, 1}), SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, INFLUENCES({2, 2}, {0.5f, 0.5f}), SDEF, MMD_SKIN_LINEAR);
+    check_kind(MMD_SDEF, INFLUENCES({2, -1}, {0.5f, 0.5f}), SDEF, MMD_SKIN_LINEAR);
 }
 
 /* c0 = C + w1 (R0 - R1) / 2; here R0 - R1 = (4, 4, 4). */
-static void sdef_corrects_its_center(void)
+static void sdef_has_a_corrected_center(void)
 {
     const uint8_t deform = MMD_SDEF;
     mmd_mesh_desc desc =
@@ -216,7 +225,7 @@ static void sdef_corrects_its_center(void)
     mmd_mesh_free(mesh);
 }
 
-/* R0 belongs to the first bone as given, which is the second in ascending order. */
+/* R0 belongs to the first bone of the input, which is the second one in ascending order. */
 static void swapped_sdef_bones_swap_r0_and_r1(void)
 {
     const uint8_t deform = MMD_SDEF;
@@ -231,7 +240,7 @@ static void swapped_sdef_bones_swap_r0_and_r1(void)
     mmd_mesh_free(mesh);
 }
 
-static void directions_become_units(void)
+static void directions_are_normalized(void)
 {
     const float normals[] = {0, 3, 4, 0, 0, 0, 0, 3e30f, 4e30f, 6e-40f, 0, 8e-40f};
     const float tangents[] = {2, 0, 0, -1, 0, 0, 0, 0.5f, 0, 0, -5, 1, 0, 1, 0, 0};
@@ -258,20 +267,21 @@ static void directions_become_units(void)
     mmd_mesh_free(mesh);
 }
 
-/* Each vertex lies in exactly one lane, of a group of its kind and bones; rows repeat its data. */
-static void every_vertex_lies_in_one_lane(void)
+/* Each vertex is in exactly one lane, in a group of its kind and bones, and the rows hold its data.
+ */
+static void every_vertex_has_one_lane(void)
 {
     enum { COUNT = 500 };
     mesh_sample sample = mesh_sample_new(COUNT, 4, true);
     mmd_mesh *mesh = mmd_mesh_new(&sample.desc, NULL);
-    mesh_sample_free(&sample); /* the mesh keeps nothing of it */
+    mesh_sample_free(&sample); /* the mesh has copied it */
     int seen[COUNT] = {0};
     for (size_t g = 0; mesh && g < mesh->blocks.group_count; g++) {
-        const mmd_group *group = &mesh->blocks.groups[g];
+        const mmd_vertex_block_group *group = &mesh->blocks.groups[g];
         for (size_t b = 0; b < group->block_count; b++) {
-            const mmd_block *block = &mesh->blocks.blocks[group->first_block + b];
-            for (uint32_t lane = 0; lane < block->lanes; lane++) {
-                const mmd_vertex *vertex = &mesh->vertices[block->vertex[lane]];
+            const mmd_vertex_block *block = &mesh->blocks.blocks[group->first_block + b];
+            for (uint32_t lane = 0; lane < block->lane_count; lane++) {
+                const mmd_mesh_vertex *vertex = &mesh->vertices[block->vertex[lane]];
                 seen[block->vertex[lane]]++;
                 CHECK(vertex->kind == group->kind && vertex->count == group->count &&
                       memcmp(vertex->bones, group->bones, sizeof group->bones) == 0);
@@ -284,7 +294,7 @@ static void every_vertex_lies_in_one_lane(void)
     mmd_mesh_free(mesh);
 }
 
-static void an_empty_mesh_is_legal(void)
+static void an_empty_mesh_is_valid(void)
 {
     mmd_mesh_desc desc = {.influence_count = 4};
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
@@ -303,13 +313,13 @@ static void check_refused(const mmd_mesh_desc *desc, const char *text)
     test_text(got, text, strlen(text), __FILE__, __LINE__, "text");
 }
 
-static void bad_arguments_are_named(void)
+static void errors_name_invalid_arguments(void)
 {
     uint8_t deform = MMD_BDEF4;
     int32_t bones[4] = {0, 1, -2, 3};
     float weights[4] = {1, 1, 1, 1}, bad[9] = {0, 0, NAN};
     mmd_mesh_desc desc = one_vertex(&deform, bones, weights);
-    check_refused(&desc, "bone_indices: vertex 0: bone -2, least is -1");
+    check_refused(&desc, "bone_indices: vertex 0: bone -2, minimum is -1");
     deform = MMD_BDEF2; /* does not use that slot */
     mmd_mesh_free(mmd_mesh_new(&desc, NULL));
     desc.positions = bad;
@@ -323,12 +333,18 @@ static void bad_arguments_are_named(void)
     desc.tangents = ORIGIN;
     desc.tangent_width = 3;
     check_refused(&desc, "tangents without normals");
-    desc.tangents = NULL;
+    desc.normals = ORIGIN;
+    desc.tangent_width = 2;
+    check_refused(&desc, "tangents: 2 columns, expected 3 or 4");
+    desc.normals = desc.tangents = NULL;
+    desc.positions = NULL;
+    check_refused(&desc, "positions: missing");
+    desc.positions = ORIGIN;
     desc.sdef = bad;
     check_refused(&desc, "sdef: vertex 0, component 2 is infinite");
     desc.sdef = NULL;
     deform = MMD_SDEF;
-    check_refused(&desc, "vertex 0 is SDEF, but sdef is not given");
+    check_refused(&desc, "vertex 0 is SDEF, but sdef is missing");
     deform = 5;
     check_refused(&desc, "deform: vertex 0 is 5, types are 0 to 4");
     weights[3] = NAN;
@@ -337,11 +353,11 @@ static void bad_arguments_are_named(void)
     check_refused(&desc, "67108865 vertices, limit 67108864");
 }
 
-static void bad_morphs_are_named(void)
+static void errors_name_invalid_morphs(void)
 {
     int32_t bones[4] = {0}, indices[] = {0, 1};
     float weights[4] = {1}, values[6] = {0};
-    mmd_morph morphs[] = {{.kind = MMD_MORPH_BONE, .offset_count = 2}, /* not looked into */
+    mmd_morph morphs[] = {{.kind = MMD_MORPH_BONE, .offset_count = 2}, /* ignored */
                           {.kind = MMD_MORPH_VERTEX, .offset_count = 2}};
     morphs[1].indices = indices;
     morphs[1].values = values;
@@ -361,16 +377,88 @@ static void bad_morphs_are_named(void)
     check_refused(&desc, "morph 1, offset 1: morph 2 of 2");
 }
 
+static void extras_and_methods_of_other_meshes_are_refused(void)
+{
+    static const int32_t bones[4] = {0, -1, -1, -1}, outside[3] = {0, 0, 1};
+    static const float weights[4] = {1}, uvs[2];
+    mmd_mesh_desc desc = one_vertex(NULL, bones, weights);
+    mmd_mesh_extras extras = {.triangles = outside, .triangle_count = 1, .uvs = uvs};
+    mmd_error err = {0};
+    desc.normals = ORIGIN;
+    mmd_mesh *mesh = mmd_mesh_new(&desc, &err);
+    if (!CHECK(mesh))
+        return;
+    CHECK(!mmd_mesh_with_tangents(mesh, &extras, &err));
+    CHECK(strcmp(err.text, "triangles: triangle 0: vertex 1 of 1") == 0);
+    CHECK(!mmd_mesh_variant(mesh, MMD_METHOD_CENTERS_OF_ROTATION, &extras, &err));
+    extras.triangles = NULL;
+    static const mmd_method others[] = {MMD_METHOD_MMD, MMD_METHOD_LINEAR, (mmd_method)99};
+    for (int i = 0; i < 3; i++) {
+        err = (mmd_error){0};
+        CHECK(!mmd_mesh_variant(mesh, others[i], &extras, &err));
+        CHECK_INT(err.code, MMD_E_ARGUMENT);
+    }
+    mmd_mesh_free(mesh);
+}
+
+static bool stop_at_third_poll(void *polls)
+{
+    return ++*(int *)polls == 3;
+}
+
+/* A strip of triangles with other weights at each vertex. */
+static void centers_can_be_interrupted(void)
+{
+    enum { COUNT = 3000 };
+    static float positions[3 * COUNT], weights[2 * COUNT];
+    static int32_t bones[2 * COUNT], triangles[3 * (COUNT - 2)];
+    for (int v = 0; v < COUNT; v++) {
+        positions[3 * v] = (float)v;
+        positions[3 * v + 1] = (float)(v % 2);
+        weights[2 * v + 1] = (float)v / COUNT;
+        weights[2 * v] = 1 - weights[2 * v + 1];
+        bones[2 * v + 1] = 1;
+    }
+    for (int t = 0; t < COUNT - 2; t++) {
+        triangles[3 * t] = t;
+        triangles[3 * t + 1] = t + 1;
+        triangles[3 * t + 2] = t + 2;
+    }
+    int polls = 0;
+    mmd_mesh_desc desc = {.vertex_count = COUNT,
+                          .positions = positions,
+                          .influence_count = 2,
+                          .bone_indices = bones,
+                          .bone_weights = weights};
+    mmd_mesh_extras extras = {.triangles = triangles,
+                              .triangle_count = COUNT - 2,
+                              .interrupted = stop_at_third_poll,
+                              .interrupted_arg = &polls};
+    mmd_error err = {0};
+    mmd_mesh *mesh = mmd_mesh_new(&desc, &err), *variant;
+    if (!CHECK(mesh))
+        return;
+    CHECK(!mmd_mesh_variant(mesh, MMD_METHOD_CENTERS_OF_ROTATION, &extras, &err));
+    CHECK_INT(err.code, MMD_E_INTERRUPTED);
+    CHECK_INT(polls, 3);
+    variant = mmd_mesh_variant(mesh, MMD_METHOD_CENTERS_OF_ROTATION, &extras, &err);
+    CHECK(variant && polls > 3);
+    mmd_mesh_free(variant);
+    mmd_mesh_free(mesh);
+}
+
 void mesh_tests(void)
 {
-    RUN(bdef1_weighs_one);
+    RUN(centers_can_be_interrupted);
+    RUN(extras_and_methods_of_other_meshes_are_refused);
+    RUN(bdef1_has_weight_one);
     RUN(bdef2_uses_two_slots);
     RUN(two_bones_are_in_ascending_order);
     RUN(weights_are_divided_by_their_sum);
     RUN(weights_beyond_one_extrapolate);
-    RUN(empty_slots_weigh_nothing);
-    RUN(nothing_left_is_no_influence);
-    RUN(weights_that_cancel_are_no_influence);
+    RUN(empty_slots_are_dropped);
+    RUN(empty_slots_only_give_no_influence);
+    RUN(weights_that_cancel_give_no_influence);
     RUN(duplicates_are_merged);
     RUN(more_bones_are_in_ascending_order);
     RUN(the_largest_slot_is_the_pivot);
@@ -380,11 +468,11 @@ void mesh_tests(void)
     RUN(fewer_influences_are_accepted);
     RUN(types_become_kinds);
     RUN(sdef_falls_back_to_linear);
-    RUN(sdef_corrects_its_center);
+    RUN(sdef_has_a_corrected_center);
     RUN(swapped_sdef_bones_swap_r0_and_r1);
-    RUN(directions_become_units);
-    RUN(every_vertex_lies_in_one_lane);
-    RUN(an_empty_mesh_is_legal);
-    RUN(bad_arguments_are_named);
-    RUN(bad_morphs_are_named);
+    RUN(directions_are_normalized);
+    RUN(every_vertex_has_one_lane);
+    RUN(an_empty_mesh_is_valid);
+    RUN(errors_name_invalid_arguments);
+    RUN(errors_name_invalid_morphs);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/data/morph.h"
+#include "core/model/morph.h"
 
 #include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The passes of docs/mmd-behaviour.md#morph-passes; weights worked out by hand. */
+/* The passes of docs/mmd-behaviour.md#morph-passes; weights computed by hand. */
 
 enum { MAX_MORPHS = 8 };
 
@@ -31,7 +31,7 @@ static void run(const mmd_morph *morphs, size_t count, const float *sliders, flo
     free(weights);
 }
 
-static void own_weights_pass_through(void)
+static void other_weights_are_unchanged(void)
 {
     mmd_morph morphs[] = {vertex_morph(), {.kind = MMD_MORPH_BONE}, {.kind = MMD_MORPH_UV}};
     float out[MAX_MORPHS];
@@ -39,7 +39,7 @@ static void own_weights_pass_through(void)
     CHECK_FLOATS(out, 3, 0.25f, -1, 2);
 }
 
-static void no_morphs_are_no_work(void)
+static void no_morphs_are_accepted(void)
 {
     mmd_morph_weights(NULL, 0, NULL, NULL);
 }
@@ -55,7 +55,7 @@ static void a_group_adds_to_its_children(void)
     CHECK_FLOATS(out, 3, 1 + 0.25f + 0.125f, -1, 0);
 }
 
-static void groups_add_up_whatever_the_order(void)
+static void groups_add_up_in_any_order(void)
 {
     int32_t child[] = {1};
     float ratio[] = {1};
@@ -70,8 +70,9 @@ static void nested_groups_are_ignored(void)
 {
     int32_t inner[] = {0}, outer[] = {1, 2};
     float ratios[] = {1, 1};
-    mmd_morph morphs[] = {vertex_morph(), CHILDREN(MMD_MORPH_GROUP, 1, inner, ratios),
-                          CHILDREN(MMD_MORPH_GROUP, 2, outer, ratios)}; /* the last names itself */
+    mmd_morph morphs[] = {
+        vertex_morph(), CHILDREN(MMD_MORPH_GROUP, 1, inner, ratios),
+        CHILDREN(MMD_MORPH_GROUP, 2, outer, ratios)}; /* the last is its own child */
     float out[MAX_MORPHS];
     run(morphs, 3, (const float[]){0, 0, 1}, out);
     CHECK_FLOATS(out, 3, 0, 0, 0);
@@ -89,7 +90,7 @@ static void nested_groups_are_ignored_in_any_order(void)
 }
 
 /* Of three children (n + 1) w = 4 w: below 1/4 none, then one per quarter. */
-static void a_flip_chooses_its_child(void)
+static void a_flip_selects_its_child(void)
 {
     static const struct {
         float slider, a, b, c;
@@ -140,28 +141,28 @@ static void a_flip_can_set_a_group(void)
     CHECK_FLOATS(out, 3, 0, 0, 1.5f);
 }
 
-static void flips_that_name_each_other_end(void)
+static void flips_of_each_other_terminate(void)
 {
     int32_t second[] = {1}, first[] = {0, 2};
     float values[] = {1, 1};
     mmd_morph morphs[] = {CHILDREN(MMD_MORPH_FLIP, 1, second, values),
                           CHILDREN(MMD_MORPH_FLIP, 2, first, values), vertex_morph()};
     float out[MAX_MORPHS];
-    run(morphs, 3, (const float[]){1, 0, 0}, out); /* flip 1 is set to 1 before its turn */
+    run(morphs, 3, (const float[]){1, 0, 0}, out); /* flip 1 is set to 1 before it is evaluated */
     CHECK_FLOATS(out, 3, 0, 0, 1);
 }
 
 void morph_tests(void)
 {
-    RUN(own_weights_pass_through);
-    RUN(no_morphs_are_no_work);
+    RUN(other_weights_are_unchanged);
+    RUN(no_morphs_are_accepted);
     RUN(a_group_adds_to_its_children);
-    RUN(groups_add_up_whatever_the_order);
+    RUN(groups_add_up_in_any_order);
     RUN(nested_groups_are_ignored);
     RUN(nested_groups_are_ignored_in_any_order);
-    RUN(a_flip_chooses_its_child);
+    RUN(a_flip_selects_its_child);
     RUN(a_flip_without_children_does_nothing);
     RUN(a_group_drives_its_flips);
     RUN(a_flip_can_set_a_group);
-    RUN(flips_that_name_each_other_end);
+    RUN(flips_of_each_other_terminate);
 }

@@ -53,7 +53,7 @@ static void keys_are_sorted_and_rotations_have_unit_length(void)
     mmd_motion_free(motion);
 }
 
-static void of_equal_frames_the_last_in_the_file_stays(void)
+static void of_equal_frames_the_last_in_the_file_is_kept(void)
 {
     vmd_sample sample = vmd_sample_new();
     uint32_t frame = 20;
@@ -68,7 +68,7 @@ static void of_equal_frames_the_last_in_the_file_stays(void)
 
 /* A file may end where a block ends, with a count or a piece of one that is not there; anywhere
    else it is refused, and nothing is read behind it. */
-static void shortened_files_are_read_or_refused(void)
+static void truncated_files_are_read_or_rejected(void)
 {
     vmd_sample sample = vmd_sample_new();
     size_t whole = 0;
@@ -97,7 +97,7 @@ static void a_vpd_is_a_motion_of_one_frame(void)
     mmd_motion_free(motion);
 }
 
-static void other_bytes_are_no_motion(void)
+static void other_bytes_are_rejected(void)
 {
     mmd_error err = {0};
     CHECK(!load("PMX 2.0", 7, &err));
@@ -105,7 +105,7 @@ static void other_bytes_are_no_motion(void)
     CHECK(!load("", 0, NULL));
 }
 
-/* Its bytes, freed by free(); NULL when it cannot be written. */
+/* The bytes of a VMD, for free(); NULL if it cannot be written. */
 static uint8_t *write(const mmd_motion *motion, size_t *size, mmd_error *err)
 {
     *size = mmd_vmd_size(motion);
@@ -116,7 +116,7 @@ static uint8_t *write(const mmd_motion *motion, size_t *size, mmd_error *err)
     return NULL;
 }
 
-static void tracks_make_a_motion_that_a_vmd_holds(void)
+static void a_motion_from_tracks_can_be_saved(void)
 {
     vmd_sample sample = vmd_sample_new();
     mmd_motion *first = load(sample.bytes, sample.size, NULL);
@@ -144,7 +144,7 @@ static void tracks_make_a_motion_that_a_vmd_holds(void)
     mmd_motion_free(third);
 }
 
-static void tracks_need_no_more_than_frames(void)
+static void tracks_require_frames_only(void)
 {
     uint32_t frames[] = {7, 3, 7};
     mmd_bone_track track = {.name = {"a", 1}, .key_count = 3, .frames = frames};
@@ -160,7 +160,7 @@ static void tracks_need_no_more_than_frames(void)
     mmd_motion_free(motion);
 }
 
-static void unsound_tracks_are_refused(void)
+static void invalid_tracks_are_rejected(void)
 {
     uint32_t frame = 0;
     uint8_t curves[16] = {[5] = 200};
@@ -172,7 +172,7 @@ static void unsound_tracks_are_refused(void)
     CHECK(strcmp(err.text, "bones[0].interpolation: key 0, component 5: 200, limit 127") == 0);
 }
 
-static void names_that_a_vmd_cannot_hold_are_refused(void)
+static void names_that_a_vmd_cannot_store_are_rejected(void)
 {
     uint32_t frame = 0;
     float weight = 1;
@@ -194,12 +194,12 @@ void motion_tests(void)
 {
     RUN(every_track_of_a_vmd_is_read);
     RUN(keys_are_sorted_and_rotations_have_unit_length);
-    RUN(of_equal_frames_the_last_in_the_file_stays);
-    RUN(shortened_files_are_read_or_refused);
+    RUN(of_equal_frames_the_last_in_the_file_is_kept);
+    RUN(truncated_files_are_read_or_rejected);
     RUN(a_vpd_is_a_motion_of_one_frame);
-    RUN(other_bytes_are_no_motion);
-    RUN(tracks_make_a_motion_that_a_vmd_holds);
-    RUN(tracks_need_no_more_than_frames);
-    RUN(unsound_tracks_are_refused);
-    RUN(names_that_a_vmd_cannot_hold_are_refused);
+    RUN(other_bytes_are_rejected);
+    RUN(a_motion_from_tracks_can_be_saved);
+    RUN(tracks_require_frames_only);
+    RUN(invalid_tracks_are_rejected);
+    RUN(names_that_a_vmd_cannot_store_are_rejected);
 }

@@ -8,11 +8,11 @@
 static void the_first_bad_number_is_found(void)
 {
     float numbers[200] = {0};
-    CHECK_INT(mmd_first_not_finite(numbers, 200), 200);
-    CHECK_INT(mmd_first_not_finite(NULL, 0), 0);
+    CHECK_INT(mmd_numbers_first_not_finite(numbers, 200), 200);
+    CHECK_INT(mmd_numbers_first_not_finite(NULL, 0), 0);
     for (size_t i = 0; i < 200; i++) {
         numbers[i] = i % 2 ? NAN : -INFINITY;
-        CHECK_INT(mmd_first_not_finite(numbers, 200), i);
+        CHECK_INT(mmd_numbers_first_not_finite(numbers, 200), i);
         numbers[i] = i % 2 ? 3e38f : -3e38f;
     }
 }
@@ -28,15 +28,15 @@ static void bad_numbers_become_zero(void)
     mmd_numbers_make_finite(NULL, 0);
 }
 
-static void bad_numbers_have_names(void)
+static void numbers_that_are_not_finite_have_names(void)
 {
-    CHECK(strcmp(mmd_not_finite_name(NAN), "NaN") == 0);
-    CHECK(strcmp(mmd_not_finite_name(-INFINITY), "infinite") == 0);
+    CHECK(strcmp(mmd_numbers_not_finite_name(NAN), "NaN") == 0);
+    CHECK(strcmp(mmd_numbers_not_finite_name(-INFINITY), "infinite") == 0);
 }
 
 void numbers_tests(void)
 {
     RUN(the_first_bad_number_is_found);
     RUN(bad_numbers_become_zero);
-    RUN(bad_numbers_have_names);
+    RUN(numbers_that_are_not_finite_have_names);
 }

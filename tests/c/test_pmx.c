@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/data/model.h"
+#include "core/model/model.h"
+#include "core/model/morph.h"
 #include "pmx_sample.h"
 #include "test.h"
 
@@ -224,7 +225,7 @@ static void check_layout(pmx_layout layout)
     pmx_sample sample = pmx_sample_new(layout);
     mmd_error err = {0};
     mmd_model *model = mmd_model_load(sample.data, sample.size, &err);
-    pmx_sample_free(&sample); /* the model keeps nothing of it */
+    pmx_sample_free(&sample); /* the model does not refer to it */
     if (!CHECK(model))
         return;
     check_header(model, &layout);
@@ -298,7 +299,7 @@ static void small_vertex_indices_are_unsigned(void)
     pmx_sample_free(&sample);
 }
 
-static void an_empty_model_is_legal(void)
+static void an_empty_model_is_valid(void)
 {
     uint8_t file[17 + 4 * 4 + 9 * 4] = {'P', 'M', 'X', ' ', 0, 0, 0, 0x40, 8,
                                         1,   0,   1,   1,   1, 1, 1, 1};
@@ -313,7 +314,7 @@ static void an_empty_model_is_legal(void)
     free(exact);
 }
 
-/* A file of nothing but `records` of the smallest size in one section: header, counts, zeros. */
+/* A file with `records` of the smallest size in one section: header, counts, zeros. */
 static void check_smallest(int section, size_t record_size)
 {
     enum { RECORDS = 50, HEADER = 17 + 4 * 4, SECTIONS = 10 };
@@ -323,7 +324,7 @@ static void check_smallest(int section, size_t record_size)
     uint8_t *count = file + HEADER + 4 * section;
     *count = RECORDS;
     for (size_t i = 0; section == 4 && i < RECORDS; i++)
-        count[4 + i * record_size + 25] = 1; /* tail given as bone */
+        count[4 + i * record_size + 25] = 1; /* its tail is a bone */
     mmd_error err = {0};
     mmd_model *model = mmd_model_load(file, size, &err);
     if (!CHECK(model))
@@ -333,14 +334,14 @@ static void check_smallest(int section, size_t record_size)
 }
 
 /* Sizes of docs/mmd-behaviour.md#robust-reader with one-byte indices. */
-static void the_smallest_records_are_believed(void)
+static void counts_of_the_smallest_records_are_accepted(void)
 {
     static const uint8_t sizes[] = {38, 1, 4, 86, 28, 14, 13, 70, 107, 142};
     for (int section = 0; section < 10; section++)
         check_smallest(section, sizes[section]);
 }
 
-static void freeing_null_is_nothing(void)
+static void null_may_be_freed(void)
 {
     mmd_model_free(NULL);
 }
@@ -361,8 +362,8 @@ void pmx_tests(void)
     RUN(every_number_of_additional_uvs_is_read);
     RUN(soft_bodies_may_be_missing);
     RUN(small_vertex_indices_are_unsigned);
-    RUN(an_empty_model_is_legal);
-    RUN(the_smallest_records_are_believed);
-    RUN(freeing_null_is_nothing);
+    RUN(an_empty_model_is_valid);
+    RUN(counts_of_the_smallest_records_are_accepted);
+    RUN(null_may_be_freed);
     RUN(each_morph_kind_has_its_width);
 }

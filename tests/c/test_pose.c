@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define HALF 0.70710678f /* sine and cosine of half a quarter turn */
+#define HALF 0.70710678f /* sine and cosine of 45 degrees: half a quarter turn */
 
 static void a_child_follows_its_parent(void)
 {
@@ -22,7 +22,7 @@ static void a_child_follows_its_parent(void)
     CHECK_FLOATS_NEAR(matrices, 16, 1e-6, 0, -1, 0, 2, 1, 0, 0, 0, 0, 0, 1, 5, 0, 0, 0, 1);
 }
 
-static void a_bone_at_rest_is_the_unit_matrix(void)
+static void a_bone_at_rest_has_the_identity_matrix(void)
 {
     mmd_bone bones[] = {{.parent = -1, .position = {1, 2, 3}}};
     mmd_model model = MODEL_OF(bones);
@@ -32,7 +32,7 @@ static void a_bone_at_rest_is_the_unit_matrix(void)
 }
 
 /* docs/mmd-behaviour.md#check-append: 60 degrees by half are 30, by -1 are -60. */
-static void appends_scale_the_turn_of_their_source(void)
+static void appends_scale_the_rotation_of_their_source(void)
 {
     mmd_bone bones[] = {
         {.parent = -1},
@@ -46,7 +46,7 @@ static void appends_scale_the_turn_of_their_source(void)
     CHECK_NEAR(sample_turn_about_z(matrices, 2), -acos(-1) / 3, 1e-6);
 }
 
-static void a_bone_morph_moves_and_turns(void)
+static void a_bone_morph_moves_and_rotates(void)
 {
     int32_t index[] = {0};
     float values[] = {4, 0, 0, 0, 0, HALF, HALF}, slider = 0.5f;
@@ -62,7 +62,8 @@ static void a_bone_morph_moves_and_turns(void)
     CHECK_NEAR(sample_turn_about_z(matrices, 0), acos(-1) / 4, 1e-6);
 }
 
-/* One poser, several jobs: what an earlier one set is gone, and a single frame serves all. */
+/* One poser, several jobs: earlier ones leave nothing, and one input frame is used for all frames.
+ */
 static void a_poser_keeps_nothing_of_earlier_jobs(void)
 {
     mmd_bone bones[] = {{.parent = -1}};
@@ -78,14 +79,14 @@ static void a_poser_keeps_nothing_of_earlier_jobs(void)
                         .rotations = turn,
                         .translation_frames = 3,
                         .rotation_frames = 1,
-                        .matrices = matrices,
-                        .sliders = sliders};
+                        .out_matrices = matrices,
+                        .out_morph_weights = sliders};
     CHECK(mmd_pose(poser, &job, NULL));
     for (int f = 0; f < 3; f++) {
         CHECK_NEAR(matrices[16 * f + 3], f + 1, 0);
         CHECK_NEAR(sample_turn_about_z(matrices, (size_t)f), acos(-1) / 2, 1e-6);
     }
-    mmd_pose_job rest = {.frame_count = 1, .matrices = matrices, .sliders = sliders};
+    mmd_pose_job rest = {.frame_count = 1, .out_matrices = matrices, .out_morph_weights = sliders};
     CHECK(mmd_pose(poser, &rest, NULL));
     CHECK_FLOATS(matrices, 16, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1);
     mmd_poser_free(poser);
@@ -132,7 +133,7 @@ static void check_refused(const mmd_rig *rig, const mmd_motion *motion, const mm
     mmd_poser_free(poser);
 }
 
-static void bad_arguments_are_named(void)
+static void errors_name_bad_arguments(void)
 {
     mmd_bone bones[] = {{.parent = -1}, {.parent = -1}};
     mmd_model model = MODEL_OF(bones);
@@ -147,10 +148,10 @@ static void bad_arguments_are_named(void)
                          .frames = frames,
                          .translations = moves,
                          .rotations = turns,
-                         .given_sliders = sliders,
+                         .morph_weights = sliders,
                          .translation_frames = 2,
                          .rotation_frames = 2,
-                         .slider_frames = 2};
+                         .morph_weight_frames = 2};
     if (!CHECK(rig))
         return;
     mmd_pose_job bad = good;
@@ -167,25 +168,25 @@ static void bad_arguments_are_named(void)
     check_refused(rig, NULL, &good, "rotations: frame 1, bone 0 is infinite in w");
     turns[8 + 3] = 0;
     turns[12] = 0;
-    check_refused(rig, NULL, &good, "rotations: frame 1, bone 1 has no length");
+    check_refused(rig, NULL, &good, "rotations: frame 1, bone 1 has zero length");
     turns[12] = 1;
     sliders[1] = NAN;
     check_refused(rig, NULL, &good, "morph_weights: frame 1, morph 0 is NaN");
     sliders[1] = 0;
     frames[1] = INFINITY;
-    check_refused(rig, NULL, &good, "frame: number 1 is infinite");
+    check_refused(rig, NULL, &good, "frames[1] is infinite");
     bad.frames = NULL;
-    check_refused(rig, &(mmd_motion){0}, &bad, "frames: none, and 2 wanted");
+    check_refused(rig, &(mmd_motion){0}, &bad, "frames: missing, expected 2");
     mmd_rig_free(rig);
 }
 
 void pose_tests(void)
 {
     RUN(a_child_follows_its_parent);
-    RUN(a_bone_at_rest_is_the_unit_matrix);
-    RUN(appends_scale_the_turn_of_their_source);
-    RUN(a_bone_morph_moves_and_turns);
+    RUN(a_bone_at_rest_has_the_identity_matrix);
+    RUN(appends_scale_the_rotation_of_their_source);
+    RUN(a_bone_morph_moves_and_rotates);
     RUN(a_poser_keeps_nothing_of_earlier_jobs);
     RUN(a_motion_moves_bones_and_sliders);
-    RUN(bad_arguments_are_named);
+    RUN(errors_name_bad_arguments);
 }

@@ -36,7 +36,7 @@ typedef struct sampled {
     float slider;
 } sampled;
 
-/* The bone of the track at some frames, sampled in turn. */
+/* The bone of a track, sampled at some frames in sequence. */
 static void sample(const double *at, size_t count, sampled *out)
 {
     mmd_bone bones[] = {{.name = TEXT("a"), .parent = -1},
@@ -49,14 +49,14 @@ static void sample(const double *at, size_t count, sampled *out)
     model.morphs = morphs;
     mmd_rig *rig = mmd_rig_new(&model, NULL);
     mmd_binding *binding = rig ? mmd_binding_new(rig, &motion, NULL) : NULL;
-    mmd_cursor cursors[8] = {0};
+    mmd_sampling_cursor cursors[8] = {0};
     double translations[3][3] = {0}, rotations[3][4] = {0};
     uint8_t solvers_on[1];
     float sliders[1];
-    mmd_locals locals = {translations, rotations, solvers_on};
-    if (CHECK(binding) && CHECK(mmd_sample_cursors(&motion) <= COUNT_OF(cursors)))
+    mmd_sampling_locals locals = {translations, rotations, solvers_on};
+    if (CHECK(binding) && CHECK(mmd_sampling_cursor_count(&motion) <= COUNT_OF(cursors)))
         for (size_t i = 0; i < count; i++) {
-            mmd_sample(binding, at[i], cursors, &locals, sliders);
+            mmd_sampling_run(binding, at[i], cursors, &locals, sliders);
             for (int k = 0; k < 3; k++)
                 out[i].translation[k] = translations[0][k];
             for (int k = 0; k < 4; k++)
@@ -69,22 +69,22 @@ static void sample(const double *at, size_t count, sampled *out)
 }
 
 /* docs/mmd-behaviour.md#check-bezier */
-static void curves_are_those_of_mmd(void)
+static void bezier_curves_have_the_values_of_mmd(void)
 {
     static const uint8_t fast[4] = {0, 127, 127, 127}, slow[4] = {127, 0, 0, 127};
     static const uint8_t line[4] = {20, 20, 107, 107};
-    CHECK_NEAR(mmd_bezier(fast, 1.0 / 6), 0.5933867, 1e-7);
-    CHECK_NEAR(mmd_bezier(fast, 1.0 / 3), 0.76974937, 1e-7);
-    CHECK_NEAR(mmd_bezier(fast, 0.5), 0.875, 1e-9);
-    CHECK_NEAR(mmd_bezier(fast, 2.0 / 3), 0.94200122, 1e-7);
-    CHECK_NEAR(mmd_bezier(slow, 0.25), 0.029725, 1e-4);
+    CHECK_NEAR(mmd_sampling_bezier(fast, 1.0 / 6), 0.5933867, 1e-7);
+    CHECK_NEAR(mmd_sampling_bezier(fast, 1.0 / 3), 0.76974937, 1e-7);
+    CHECK_NEAR(mmd_sampling_bezier(fast, 0.5), 0.875, 1e-9);
+    CHECK_NEAR(mmd_sampling_bezier(fast, 2.0 / 3), 0.94200122, 1e-7);
+    CHECK_NEAR(mmd_sampling_bezier(slow, 0.25), 0.029725, 1e-4);
     for (int i = 0; i <= 8; i++)
-        CHECK_NEAR(mmd_bezier(line, i / 8.0), i / 8.0, 0);
-    CHECK_NEAR(mmd_bezier(slow, -1), 0, 0);
-    CHECK_NEAR(mmd_bezier(slow, 2), 1, 0);
+        CHECK_NEAR(mmd_sampling_bezier(line, i / 8.0), i / 8.0, 0);
+    CHECK_NEAR(mmd_sampling_bezier(slow, -1), 0, 0);
+    CHECK_NEAR(mmd_sampling_bezier(slow, 2), 1, 0);
 }
 
-static void first_and_last_keys_hold_beyond_their_track(void)
+static void the_first_and_last_keys_hold_outside_their_track(void)
 {
     static const double at[] = {-1e300, 0, 9.999, 1e300};
     sampled found[4];
@@ -98,7 +98,7 @@ static void first_and_last_keys_hold_beyond_their_track(void)
     CHECK_NEAR(found[3].slider, 0.5, 0);
 }
 
-static void between_keys_values_go_the_short_way(void)
+static void rotations_take_the_shorter_arc(void)
 {
     static const double at[] = {15, 20, 12.5, 2000000010.0};
     sampled found[4];
@@ -109,24 +109,24 @@ static void between_keys_values_go_the_short_way(void)
     CHECK_NEAR(found[1].rotation[2], 0.70710678, 1e-7);
     CHECK_NEAR(found[2].translation[0], 1.5, 0);
     CHECK_NEAR(found[3].translation[1], 4, 1e-7);
-    CHECK_NEAR(found[3].rotation[2], 0.70710678, 1e-7); /* the same turn with the other sign */
+    CHECK_NEAR(found[3].rotation[2], 0.70710678, 1e-7); /* the same rotation, negated */
     CHECK_NEAR(found[3].slider, 0.75, 1e-7);
 }
 
-static void switches_hold_from_their_key_on_and_the_first_before(void)
+static void ik_states_hold_from_their_key_on_and_the_first_also_before(void)
 {
     static const double at[] = {-5, 19.9, 20, 1e9, 4e9};
-    static const uint8_t wanted[] = {1, 1, 0, 0, 1};
+    static const uint8_t expected[] = {1, 1, 0, 0, 1};
     sampled found[5];
     sample(at, 5, found);
     for (int i = 0; i < 5; i++)
-        CHECK_INT(found[i].solver_on, wanted[i]);
+        CHECK_INT(found[i].solver_on, expected[i]);
 }
 
-static void frames_do_not_depend_on_those_before(void)
+static void frames_do_not_depend_on_earlier_frames(void)
 {
     static const double at[] = {0, 15, 5e9, 10, 3e9, 20, 12, 11, 4e9, 19};
-    sampled together[10], alone;
+    sampled together[10], alone = {0};
     sample(at, 10, together);
     for (int i = 0; i < 10; i++) {
         sample(&at[i], 1, &alone);
@@ -140,9 +140,9 @@ static void frames_do_not_depend_on_those_before(void)
 
 void sampling_tests(void)
 {
-    RUN(curves_are_those_of_mmd);
-    RUN(first_and_last_keys_hold_beyond_their_track);
-    RUN(between_keys_values_go_the_short_way);
-    RUN(switches_hold_from_their_key_on_and_the_first_before);
-    RUN(frames_do_not_depend_on_those_before);
+    RUN(bezier_curves_have_the_values_of_mmd);
+    RUN(the_first_and_last_keys_hold_outside_their_track);
+    RUN(rotations_take_the_shorter_arc);
+    RUN(ik_states_hold_from_their_key_on_and_the_first_also_before);
+    RUN(frames_do_not_depend_on_earlier_frames);
 }

@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A root, a link that hangs from it by a joint without limits of angles, and a bone after physics.
- */
+/* A root, a link on a joint with free rotation, and a bone after physics. */
 static mmd_bone bones[] = {
     {.name = TEXT("root"), .position = {0, 10, 0}, .parent = -1},
     {.name = TEXT("link"), .position = {0, 10, 0}, .parent = 0},
@@ -41,25 +40,25 @@ static void run_to(mmd_simulation *simulation, double frame, float *matrices)
     mmd_simulation_pose(simulation, frame, matrices, NULL);
 }
 
-/* It swings about the root: the head of its bone stays, its energy does not grow. */
+/* The link swings about the root: the position of its bone stays, its energy does not grow. */
 static void a_pendulum_swings(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_physics physics = mmd_physics_default;
+    mmd_simulation_settings physics = mmd_simulation_settings_default;
     physics.settle = 0;
     mmd_simulation *simulation = mmd_simulation_new(rig, NULL, true, &physics, NULL);
     if (!CHECK(simulation))
         return;
-    float matrices[3 * 16], place[3], lowest = 10;
+    float matrices[3 * 16], position[3], lowest = 10;
     for (int frame = 0; frame < 60; frame++) {
         run_to(simulation, frame, matrices);
-        sample_place(&model, matrices, 1, place);
-        CHECK_NEAR(place[0], 0, 0.3);
-        CHECK_NEAR(place[1], 10, 0.3);
-        float turn = (float)sample_turn_about_z(matrices, 1);
-        CHECK_NEAR(sample_turn_about_z(matrices, 2), turn, 1e-6);
-        float height = 10 + 2 * sinf(turn);
+        sample_place(&model, matrices, 1, position);
+        CHECK_NEAR(position[0], 0, 0.3);
+        CHECK_NEAR(position[1], 10, 0.3);
+        float angle = (float)sample_turn_about_z(matrices, 1);
+        CHECK_NEAR(sample_turn_about_z(matrices, 2), angle, 1e-6);
+        float height = 10 + 2 * sinf(angle);
         CHECK(height < 10.3f);
         lowest = height < lowest ? height : lowest;
     }
@@ -78,7 +77,7 @@ static void a_simulation_survives_every_failing_allocation(void)
     for (long n = 0; !simulation; n++) {
         mmd_error err = {0};
         mmd_arena_fail_after(n);
-        simulation = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, &err);
+        simulation = mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, &err);
         if (!simulation)
             CHECK_INT(err.code, MMD_E_MEMORY);
     }
@@ -87,52 +86,56 @@ static void a_simulation_survives_every_failing_allocation(void)
     mmd_rig_free(rig);
 }
 
-/* Without memory for what it remembers, it runs from the start again. */
-static void a_run_needs_no_memory(void)
+/* Without memory for checkpoints, it runs from the start again. */
+static void a_run_needs_no_checkpoints(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation *poor = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, NULL);
-    mmd_simulation *rich = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, NULL);
+    mmd_simulation *without =
+        mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *with =
+        mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, NULL);
     float a[3 * 16], b[3 * 16];
-    CHECK(poor && rich);
-    mmd_arena_fail_after(0); /* the place that is remembered at the start */
-    run_to(poor, 20, a);
+    CHECK(without && with);
+    mmd_arena_fail_after(0); /* the checkpoint at the start */
+    run_to(without, 20, a);
     mmd_arena_fail_after(0);
-    run_to(poor, 320, a);
+    run_to(without, 320, a);
     mmd_arena_fail_after(-1);
-    run_to(rich, 320, b);
+    run_to(with, 320, b);
     CHECK(memcmp(a, b, sizeof a) == 0);
-    run_to(poor, 310, a);
-    run_to(rich, 310, b);
+    run_to(without, 310, a);
+    run_to(with, 310, b);
     CHECK(memcmp(a, b, sizeof a) == 0);
-    mmd_simulation_free(poor);
-    mmd_simulation_free(rich);
+    mmd_simulation_free(without);
+    mmd_simulation_free(with);
     mmd_rig_free(rig);
 }
 
-static void a_start_that_is_broken_off_is_made_again(void)
+static void an_interrupted_start_is_made_again(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation *cut = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, NULL);
-    mmd_simulation *whole = mmd_simulation_new(rig, NULL, true, &mmd_physics_default, NULL);
+    mmd_simulation *interrupted =
+        mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *complete =
+        mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, NULL);
     const mmd_pose_job rest = {.frame_count = 1};
     float a[3 * 16], b[3 * 16];
-    CHECK(cut && whole);
+    CHECK(interrupted && complete);
     size_t few = 10, many = 1000;
-    CHECK(mmd_simulation_aim(cut, &rest, NULL, 1, NULL));
-    CHECK(!mmd_simulation_walk(cut, &few));
-    CHECK(mmd_simulation_aim(cut, &rest, NULL, 1, NULL));
-    CHECK(mmd_simulation_walk(cut, &many));
-    CHECK(mmd_simulation_aim(whole, &rest, NULL, 1, NULL));
-    CHECK(mmd_simulation_walk(whole, &many));
-    mmd_simulation_pose_given(cut, a, NULL);
-    mmd_simulation_pose_given(whole, b, NULL);
+    CHECK(mmd_simulation_set_target(interrupted, &rest, NULL, 1, NULL));
+    CHECK(!mmd_simulation_advance(interrupted, &few));
+    CHECK(mmd_simulation_set_target(interrupted, &rest, NULL, 1, NULL));
+    CHECK(mmd_simulation_advance(interrupted, &many));
+    CHECK(mmd_simulation_set_target(complete, &rest, NULL, 1, NULL));
+    CHECK(mmd_simulation_advance(complete, &many));
+    mmd_simulation_pose_target(interrupted, a, NULL);
+    mmd_simulation_pose_target(complete, b, NULL);
     CHECK(memcmp(a, b, sizeof a) == 0);
-    CHECK_NEAR(mmd_simulation_frame(cut), 0, 0);
-    mmd_simulation_free(cut);
-    mmd_simulation_free(whole);
+    CHECK_NEAR(mmd_simulation_frame(interrupted), 0, 0);
+    mmd_simulation_free(interrupted);
+    mmd_simulation_free(complete);
     mmd_rig_free(rig);
 }
 
@@ -140,6 +143,6 @@ void simulation_tests(void)
 {
     RUN(a_pendulum_swings);
     RUN(a_simulation_survives_every_failing_allocation);
-    RUN(a_run_needs_no_memory);
-    RUN(a_start_that_is_broken_off_is_made_again);
+    RUN(a_run_needs_no_checkpoints);
+    RUN(an_interrupted_start_is_made_again);
 }

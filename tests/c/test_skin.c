@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One vertex through mmd_skin_cpu with every kernel, against values worked out by hand or printed
+/* One vertex through mmd_skin_cpu with every kernel, against values computed by hand or printed
    in docs/mmd-behaviour.md#check-skinning. */
 
 typedef struct one_case {
@@ -35,7 +35,7 @@ static void check_one(const one_case *c, double tolerance, const float position[
                           .deform = &c->deform,
                           .sdef = c->sdef};
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
-    const mmd_kernel *kernels[MAX_KERNELS];
+    const mmd_skin_kernel *kernels[MAX_KERNELS];
     size_t count = usable_kernels(kernels);
     for (size_t k = 0; mesh && k < count; k++) {
         mmd_skin_job job = {.mesh = mesh,
@@ -85,13 +85,13 @@ static one_case elbow(uint8_t deform)
                       .matrices = ELBOW};
 }
 
-static void bdef2_bends_as_printed(void)
+static void bdef2_matches_the_check_values(void)
 {
     one_case c = elbow(MMD_BDEF2);
     check_one(&c, 2e-6, V(0.4f, 2.2f, 0.5f), V(0.05547f, 0.99846f, 0), NULL);
 }
 
-static void sdef_bends_as_printed(void)
+static void sdef_matches_the_check_values(void)
 {
     one_case c = elbow(MMD_SDEF);
     c.sdef_blend = MMD_SDEF_SLERP;
@@ -100,13 +100,13 @@ static void sdef_bends_as_printed(void)
     check_one(&c, 2e-6, V(0.379272f, 2.344022f, 0.5f), V(0.023409f, 0.999726f, 0), NULL);
 }
 
-static void qdef_bends_as_printed(void)
+static void qdef_matches_the_check_values(void)
 {
     one_case c = elbow(MMD_QDEF);
     check_one(&c, 2e-6, V(0.523272f, 2.488022f, 0.5f), V(0.023409f, 0.999726f, 0), NULL);
 }
 
-static void the_order_of_the_bones_does_not_matter(void)
+static void the_order_of_bones_does_not_matter(void)
 {
     one_case c = elbow(MMD_SDEF);
     memcpy(c.bones, (int32_t[]){1, 0, -1, -1}, sizeof c.bones);
@@ -115,7 +115,7 @@ static void the_order_of_the_bones_does_not_matter(void)
     check_one(&c, 2e-6, V(0.379272f, 2.344022f, 0.5f), V(0.023409f, 0.999726f, 0), NULL);
 }
 
-static void methods_replace_the_types(void)
+static void methods_override_deform_types(void)
 {
     one_case c = elbow(MMD_SDEF);
     c.method = MMD_METHOD_LINEAR;
@@ -126,7 +126,7 @@ static void methods_replace_the_types(void)
     check_one(&c, 2e-6, V(0.523272f, 2.488022f, 0.5f), V(0.023409f, 0.999726f, 0), NULL);
 }
 
-static void sdef_without_data_bends_as_bdef2(void)
+static void sdef_without_data_is_bdef2(void)
 {
     one_case c = elbow(MMD_SDEF);
     memset(c.sdef, 0, sizeof c.sdef);
@@ -135,7 +135,7 @@ static void sdef_without_data_bends_as_bdef2(void)
 
 /* A mirrored bone has no rotation: linear, in every type. 0.6 (1, 2, 0.5) + 0.4 (-1, 2, 0.5) and
    diag(0.2, 1, 1) for normals, whose inverse transpose turns (0.6, 0.8, 0) to (3, 0.8, 0). */
-static void mirrored_bones_bend_linearly(void)
+static void mirrored_bones_are_skinned_linearly(void)
 {
     static const float mirrored[32] = {
         IDENTITY_MATRIX, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
@@ -147,7 +147,7 @@ static void mirrored_bones_bend_linearly(void)
 }
 
 /* Equal blend of 1.2 rad about X and -0.9 rad about Z: inverse transpose. */
-static void normals_turn_by_the_inverse_transpose(void)
+static void normals_transform_by_the_inverse_transpose(void)
 {
     float matrices[32] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
                           0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
@@ -194,10 +194,10 @@ static void normals_of_almost_opposite_rotations_are_precise(void)
         check_almost_opposite(179.5 + 0.0123 * i);
 }
 
-static void check_linear(const float matrix[16], const one_case *given, const float position[3],
+static void check_linear(const float matrix[16], const one_case *input, const float position[3],
                          const float normal[3], const float tangent[4])
 {
-    one_case c = *given;
+    one_case c = *input;
     c.bone_count = 1;
     c.matrices = matrix;
     check_one(&c, 2e-6, position, normal, tangent);
@@ -212,15 +212,15 @@ static one_case diagonal_directions(void)
                       .tangent = {0.8f, -0.6f, 0, -1}};
 }
 
-/* diag(2, 1, 1): n becomes (0.3, 0.8, 0), the tangent stays at a right angle to it. */
-static void scaling_keeps_right_angles(void)
+/* diag(2, 1, 1): n becomes (0.3, 0.8, 0), the tangent stays orthogonal to it. */
+static void scaling_keeps_tangents_orthogonal(void)
 {
     one_case c = diagonal_directions();
     check_linear(V(2, 0, 0, 5, 0, 1, 0, 6, 0, 0, 1, 7, 0, 0, 0, 1), &c, V(7, 8, 10),
                  V(0.351123f, 0.936329f, 0), V(0.936329f, -0.351123f, 0, -1));
 }
 
-static void mirrors_turn_normals_with_the_surface(void)
+static void mirroring_keeps_normals_outside(void)
 {
     one_case c = diagonal_directions();
     check_linear(V(-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1), &c, V(-1, 2, 3),
@@ -234,15 +234,15 @@ static void the_last_row_is_not_used(void)
                  V(0.6f, 0.8f, 0), V(0.8f, -0.6f, 0, -1));
 }
 
-static void a_collapsed_bone_leaves_directions_alone(void)
+static void a_singular_matrix_keeps_directions(void)
 {
     one_case c = diagonal_directions();
     check_linear(V(0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 1), &c, V(4, 5, 6),
                  V(0.6f, 0.8f, 0), V(0.8f, -0.6f, 0, -1));
 }
 
-/* What is left of a tangent along the normal has no direction. */
-static void a_tangent_along_the_normal_stays(void)
+/* The part of such a tangent that is orthogonal to the normal has no direction. */
+static void a_tangent_parallel_to_the_normal_is_kept(void)
 {
     one_case c = diagonal_directions();
     memcpy(c.tangent, V(0.6f, 0.8f, 0, 1), sizeof c.tangent);
@@ -250,7 +250,7 @@ static void a_tangent_along_the_normal_stays(void)
                  V(-0.8f, 0.6f, 0), V(0.6f, 0.8f, 0, 1));
 }
 
-static void what_rounding_leaves_of_a_tangent_is_nothing(void)
+static void a_tangent_that_is_only_rounding_is_kept(void)
 {
     uint32_t seed = 17;
     for (uint32_t round = 0; round < 50; round++) {
@@ -270,8 +270,8 @@ static void what_rounding_leaves_of_a_tangent_is_nothing(void)
     }
 }
 
-/* Almost flat: the turned normal is short against the matrix. */
-static void flat_mirrors_turn_normals_with_the_surface(void)
+/* Almost singular: the transformed normal is short relative to the matrix. */
+static void almost_singular_mirroring_keeps_normals_outside(void)
 {
     one_case c = diagonal_directions();
     check_linear(V(-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0.001f, 0, 0, 0, 0, 1), &c, V(-1, 2, 0.003f),
@@ -295,7 +295,7 @@ static void zero_directions_stay_zero(void)
     }
 }
 
-static void a_vertex_of_no_bone_stays(void)
+static void a_vertex_without_bones_stays(void)
 {
     for (uint8_t deform = 0; deform < MMD_DEFORM_COUNT; deform++) {
         one_case c = elbow(deform);
@@ -334,7 +334,7 @@ static void sdef_of_equal_matrices_is_that_matrix(void)
 
 /* Bones turned by 0, a and a / 2 about Z with cos(a / 2) = 1 / 8: the quaternions 2 q0 + 2 q1 are
    3 q2, so that with weights 2, 2, -3 nothing is left and the blend is linear. */
-static void vanishing_dual_quaternions_bend_linearly(void)
+static void vanishing_dual_quaternions_are_skinned_linearly(void)
 {
     float matrices[48] = {0};
     const double angles[3] = {0, 2 * acos(0.125), acos(0.125)};
@@ -381,7 +381,7 @@ static void morphs_move_the_rest_position(void)
                           .morph_count = 2,
                           .morphs = morphs};
     mmd_mesh *mesh = mmd_mesh_new(&desc, NULL);
-    const mmd_kernel *kernels[MAX_KERNELS];
+    const mmd_skin_kernel *kernels[MAX_KERNELS];
     size_t count = usable_kernels(kernels);
     for (size_t k = 0; k < count; k++) {
         float out[6];
@@ -390,8 +390,8 @@ static void morphs_move_the_rest_position(void)
                             .bone_count = 1,
                             .matrices = V(0, -1, 0, 10, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
                             .matrix_frames = 1,
-                            .sliders = V(0.5f, 0.5f),
-                            .slider_frames = 1,
+                            .morph_weights = V(0.5f, 0.5f),
+                            .morph_weight_frames = 1,
                             .positions = out};
         CHECK(mmd_skin_cpu(&job, kernels[k], NULL));
         CHECK_FLOATS_NEAR(out, 6, 1e-6, 8, 1, 3, 8, 2.25f, 4);
@@ -401,25 +401,25 @@ static void morphs_move_the_rest_position(void)
 
 void skin_tests(void)
 {
-    RUN(bdef2_bends_as_printed);
-    RUN(sdef_bends_as_printed);
-    RUN(qdef_bends_as_printed);
-    RUN(the_order_of_the_bones_does_not_matter);
-    RUN(methods_replace_the_types);
-    RUN(sdef_without_data_bends_as_bdef2);
-    RUN(mirrored_bones_bend_linearly);
-    RUN(normals_turn_by_the_inverse_transpose);
+    RUN(bdef2_matches_the_check_values);
+    RUN(sdef_matches_the_check_values);
+    RUN(qdef_matches_the_check_values);
+    RUN(the_order_of_bones_does_not_matter);
+    RUN(methods_override_deform_types);
+    RUN(sdef_without_data_is_bdef2);
+    RUN(mirrored_bones_are_skinned_linearly);
+    RUN(normals_transform_by_the_inverse_transpose);
     RUN(normals_of_almost_opposite_rotations_are_precise);
-    RUN(scaling_keeps_right_angles);
-    RUN(mirrors_turn_normals_with_the_surface);
+    RUN(scaling_keeps_tangents_orthogonal);
+    RUN(mirroring_keeps_normals_outside);
     RUN(the_last_row_is_not_used);
-    RUN(a_collapsed_bone_leaves_directions_alone);
-    RUN(a_tangent_along_the_normal_stays);
-    RUN(what_rounding_leaves_of_a_tangent_is_nothing);
-    RUN(flat_mirrors_turn_normals_with_the_surface);
+    RUN(a_singular_matrix_keeps_directions);
+    RUN(a_tangent_parallel_to_the_normal_is_kept);
+    RUN(a_tangent_that_is_only_rounding_is_kept);
+    RUN(almost_singular_mirroring_keeps_normals_outside);
     RUN(zero_directions_stay_zero);
-    RUN(a_vertex_of_no_bone_stays);
+    RUN(a_vertex_without_bones_stays);
     RUN(sdef_of_equal_matrices_is_that_matrix);
-    RUN(vanishing_dual_quaternions_bend_linearly);
+    RUN(vanishing_dual_quaternions_are_skinned_linearly);
     RUN(morphs_move_the_rest_position);
 }

@@ -59,7 +59,7 @@ static void valid_utf8_stays(void)
     CHECK_DECODED(MMD_UTF8, "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF", "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF");
 }
 
-/* One replacement per maximal part, the table of the Unicode standard, section 3.9. */
+/* One replacement per maximal subpart: the table of the Unicode standard, section 3.9. */
 static void invalid_utf8_is_replaced(void)
 {
     CHECK_DECODED(MMD_UTF8, "\x80z", "\xEF\xBF\xBDz");
@@ -79,7 +79,7 @@ static void utf8_that_ends_early_is_replaced(void)
     CHECK_DECODED(MMD_UTF8, "\xC3", "\xEF\xBF\xBD");
 }
 
-static void no_memory_gives_no_data(void)
+static void a_text_without_memory_has_no_data(void)
 {
     mmd_arena arena = {0};
     mmd_arena_fail_after(0);
@@ -97,5 +97,5 @@ void text_tests(void)
     RUN(valid_utf8_stays);
     RUN(invalid_utf8_is_replaced);
     RUN(utf8_that_ends_early_is_replaced);
-    RUN(no_memory_gives_no_data);
+    RUN(a_text_without_memory_has_no_data);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/base/arena.h"
-#include "core/physics/elementary.h"
+#include "core/math/portable_math.h"
 #include "core/physics/world.h"
 #include "test.h"
 
@@ -8,31 +8,31 @@
 #include <string.h>
 
 /* The C library's functions are right to the last bit or two. */
-static void elementary_functions_are_right(void)
+static void portable_math_is_right(void)
 {
     uint32_t random = 1;
     for (int i = 0; i < 20000; i++) {
         double wide = (double)test_random_float(&random, -1e3f, 1e3f);
         double unit = (double)test_random_float(&random, -1, 1);
-        double share = (double)test_random_float(&random, 0, 1), sine, cosine;
-        mmd_sin_cos(wide, &sine, &cosine);
+        double positive = (double)test_random_float(&random, 0, 1), sine, cosine;
+        mmd_portable_sin_cos(wide, &sine, &cosine);
         CHECK_NEAR(sine, sin(wide), 4e-16);
         CHECK_NEAR(cosine, cos(wide), 4e-16);
-        CHECK_NEAR(mmd_atan2(unit, share), atan2(unit, share), 4e-16);
-        CHECK_NEAR(mmd_atan2(unit, -wide), atan2(unit, -wide), 9e-16);
-        CHECK_NEAR(mmd_asin(unit), asin(unit), 4e-16);
-        CHECK_NEAR(mmd_power(share, 1 / 60.0), pow(share, 1 / 60.0), 4e-16);
-        CHECK_NEAR(mmd_power(share, 7), pow(share, 7), 4e-16);
+        CHECK_NEAR(mmd_portable_atan2(unit, positive), atan2(unit, positive), 4e-16);
+        CHECK_NEAR(mmd_portable_atan2(unit, -wide), atan2(unit, -wide), 9e-16);
+        CHECK_NEAR(mmd_portable_asin(unit), asin(unit), 4e-16);
+        CHECK_NEAR(mmd_portable_pow(positive, 1 / 60.0), pow(positive, 1 / 60.0), 4e-16);
+        CHECK_NEAR(mmd_portable_pow(positive, 7), pow(positive, 7), 4e-16);
     }
-    CHECK_NEAR(mmd_asin(1.5), acos(0), 0);
-    CHECK_NEAR(mmd_asin(-1.5), -acos(0), 0);
-    CHECK_NEAR(mmd_atan2(0, 0), 0, 0);
-    CHECK_NEAR(mmd_atan2(0, -1), acos(-1), 0);
-    CHECK_NEAR(mmd_power(0, 0.5), 0, 0);
-    CHECK_NEAR(mmd_power(1, 0.5), 1, 0);
+    CHECK_NEAR(mmd_portable_asin(1.5), acos(0), 0);
+    CHECK_NEAR(mmd_portable_asin(-1.5), -acos(0), 0);
+    CHECK_NEAR(mmd_portable_atan2(0, 0), 0, 0);
+    CHECK_NEAR(mmd_portable_atan2(0, -1), acos(-1), 0);
+    CHECK_NEAR(mmd_portable_pow(0, 0.5), 0, 0);
+    CHECK_NEAR(mmd_portable_pow(1, 0.5), 1, 0);
 }
 
-/* A link that hangs from a follower. */
+/* A capsule below a kinematic box. */
 static const mmd_rigid_body bodies[] = {{.shape = 1, .size = {1, 1, 1}, .mask = 0xFFFF, .mode = 0},
                                         {.shape = 2,
                                          .size = {0.5f, 1, 0},
@@ -53,26 +53,26 @@ static mmd_world_desc link_desc(void)
                                          .hz = 60,
                                          .iterations = 10,
                                          .ground = true,
-                                         .damping_extra = true}};
+                                         .additional_damping = true}};
 }
 
-static void a_locked_link_follows(void)
+static void a_locked_joint_follows_its_kinematic_body(void)
 {
     mmd_world_desc desc = link_desc();
     mmd_world *world = mmd_world_new(&desc, NULL);
     if (!CHECK(world))
         return;
-    CHECK_INT(mmd_world_follower_count(world), 1);
-    double place[] = {0, 0, 0, 0, 0, 0, 1}, state[26];
+    CHECK_INT(mmd_world_kinematic_count(world), 1);
+    double transform[] = {0, 0, 0, 0, 0, 0, 1}, state[26];
     for (int i = 0; i < 120; i++) {
-        place[0] += 1 / 60.0;
-        place[1] = 10;
-        CHECK(mmd_world_step(world, place, NULL));
+        transform[0] += 1 / 60.0;
+        transform[1] = 10;
+        CHECK(mmd_world_step(world, transform, NULL));
     }
     mmd_world_state(world, state);
     CHECK_NEAR(state[0], 2, 1e-12);
     CHECK_NEAR(state[7], 1, 1e-12);
-    /* behind by what the joint gives */
+    /* lags behind, as the joint is soft */
     CHECK_NEAR(state[13], 2, 0.1);
     CHECK_NEAR(state[14], 8, 0.1);
     CHECK_NEAR(state[20], 1, 0.1);
@@ -96,7 +96,7 @@ static void a_world_survives_every_failing_allocation(void)
 
 enum { HEAP = 60 };
 
-/* A heap of every shape, chained in part. */
+/* A heap of all shapes; half of the bodies form a chain. */
 static mmd_world *heap_new(uint32_t seed)
 {
     mmd_rigid_body heap[HEAP];
@@ -145,30 +145,30 @@ static uint64_t hash_of(const double *numbers, size_t count)
     return hash;
 }
 
-/* The number is what gcc for x86-64 makes of it; that every other compiler does, too, is the test.
-   A change of the equations changes it. */
+/* The hash is that of gcc on x86-64: every other compiler and system must have the same. A change
+   of the equations changes it. */
 static void a_heap_has_the_same_bits_everywhere(void)
 {
     mmd_world *world = heap_new(7);
     if (!CHECK(world))
         return;
     static double state[HEAP * 13], points[10 * 4 * (9 * HEAP + 64)];
-    size_t touched = 0;
+    size_t contacts = 0;
     for (int i = 0; i < 200; i++) {
         CHECK(mmd_world_step(world, NULL, NULL));
-        touched += mmd_world_points(world, NULL);
+        contacts += mmd_world_contact_points(world, NULL);
     }
     mmd_world_state(world, state);
     for (size_t i = 0; i < HEAP * 13; i++)
         CHECK(isfinite(state[i]));
-    CHECK(touched > 200 * 20 && touched < 200 * 1000);
-    CHECK_INT(mmd_world_points(world, points), mmd_world_points(world, NULL));
-    CHECK_INT(hash_of(state, HEAP * 13), 0x211ad126a8a56e26u);
+    CHECK(contacts > 200 * 20 && contacts < 200 * 1000);
+    CHECK_INT(mmd_world_contact_points(world, points), mmd_world_contact_points(world, NULL));
+    CHECK_INT(hash_of(state, HEAP * 13), 0x7ec7d4d5814937b7u);
     mmd_world_free(world);
 }
 
-/* Each body of the heap's chain hangs on the one before. */
-static void a_leash_holds_what_is_far_and_nothing_else(void)
+/* Each body of the heap's chain is the child of the one before. */
+static void the_stretch_limit_moves_only_what_exceeds_it(void)
 {
     mmd_world *world = heap_new(7);
     if (!CHECK(world))
@@ -181,20 +181,20 @@ static void a_leash_holds_what_is_far_and_nothing_else(void)
     mmd_world_state(world, state);
     uint64_t before = hash_of(state, HEAP * 13);
     size_t joint;
-    CHECK(mmd_world_stretch(world, &joint) > 4);
-    CHECK(!mmd_world_leash(world, 1000, &joint));
+    CHECK(mmd_world_max_stretch(world, &joint) > 4);
+    CHECK(!mmd_world_limit_stretch(world, 1000, &joint));
     mmd_world_state(world, state);
     CHECK(hash_of(state, HEAP * 13) == before);
-    CHECK(mmd_world_leash(world, 2, &joint));
-    CHECK_NEAR(mmd_world_stretch(world, &joint), 2, 1e-9);
+    CHECK(mmd_world_limit_stretch(world, 2, &joint));
+    CHECK_NEAR(mmd_world_max_stretch(world, &joint), 2, 1e-9);
     mmd_world_free(world);
 }
 
 void world_tests(void)
 {
-    RUN(elementary_functions_are_right);
-    RUN(a_locked_link_follows);
+    RUN(portable_math_is_right);
+    RUN(a_locked_joint_follows_its_kinematic_body);
     RUN(a_heap_has_the_same_bits_everywhere);
-    RUN(a_leash_holds_what_is_far_and_nothing_else);
+    RUN(the_stretch_limit_moves_only_what_exceeds_it);
     RUN(a_world_survives_every_failing_allocation);
 }

@@ -3,7 +3,7 @@
    its own: for ThreadSanitizer. `threads MODEL MOTION`; built with MMD_TEST_GL they skin by OpenGL
    too, which one of them shuts down again and again. */
 #define _POSIX_C_SOURCE 200809L
-#include "core/base/parallel.h"
+#include "core/base/thread_pool.h"
 #include "core/physics/simulation.h"
 #include "core/pose/rig.h"
 #include "core/skin/skin.h"
@@ -31,8 +31,8 @@ static struct shared {
     mmd_motion *motion;
     mmd_rig *rig;
     mmd_mesh *mesh;
-    mmd_crew *crew;
-    float *wanted; /* (FRAMES,V,3) */
+    mmd_thread_pool *pool;
+    float *expected; /* (FRAMES,V,3) */
 } shared;
 
 #define MUST(condition)                                                                            \
@@ -60,11 +60,12 @@ typedef struct bench {
 
 static bench bench_new(void)
 {
-    bench own = {mmd_poser_new(shared.rig, shared.motion, NULL),
-                 mmd_simulation_new(shared.rig, shared.motion, true, &mmd_physics_default, NULL),
-                 calloc(FRAMES * 16 * shared.rig->bone_count + 1, sizeof(float)),
-                 calloc(FRAMES * shared.rig->morph_count + 1, sizeof(float)),
-                 calloc(FRAMES * 3 * shared.mesh->vertex_count + 1, sizeof(float))};
+    bench own = {
+        mmd_poser_new(shared.rig, shared.motion, NULL),
+        mmd_simulation_new(shared.rig, shared.motion, true, &mmd_simulation_settings_default, NULL),
+        calloc(FRAMES * 16 * shared.rig->bone_count + 1, sizeof(float)),
+        calloc(FRAMES * shared.rig->morph_count + 1, sizeof(float)),
+        calloc(FRAMES * 3 * shared.mesh->vertex_count + 1, sizeof(float))};
     MUST(own.poser && own.simulation && own.matrices && own.sliders && own.positions);
     return own;
 }
@@ -84,16 +85,16 @@ static mmd_skin_job posed(bench *own)
     mmd_pose_job job = {.frame_count = FRAMES,
                         .ik = true,
                         .frames = frames,
-                        .matrices = own->matrices,
-                        .sliders = own->sliders};
+                        .out_matrices = own->matrices,
+                        .out_morph_weights = own->sliders};
     MUST(mmd_pose(own->poser, &job, NULL));
     return (mmd_skin_job){.mesh = shared.mesh,
                           .frame_count = FRAMES,
                           .bone_count = shared.rig->bone_count,
                           .matrices = own->matrices,
                           .matrix_frames = FRAMES,
-                          .sliders = own->sliders,
-                          .slider_frames = FRAMES,
+                          .morph_weights = own->sliders,
+                          .morph_weight_frames = FRAMES,
                           .positions = own->positions};
 }
 
@@ -136,7 +137,7 @@ static void skin_by_gl(size_t thread, size_t round, const mmd_skin_job *job)
     size_t done;
     mmd_error err = {0};
     if (thread == 0 && round % 6 == 5)
-        mmd_gl_shutdown();
+        mmd_gl_thread_shutdown();
     else if (!mmd_gl_skin(job, &done, &err))
         printf("OpenGL: %s\n", err.text);
 }
@@ -148,11 +149,11 @@ static void *work(void *arg)
     bench own = bench_new();
     for (size_t round = 0; round < ROUNDS; round++) {
         mmd_skin_job job = posed(&own);
-        MUST(mmd_parallel(shared.crew, 0, FRAMES, INNER_THREADS, skin_part, &job, NULL));
-        MUST(!memcmp(own.positions, shared.wanted,
+        MUST(mmd_thread_pool_run(shared.pool, 0, FRAMES, INNER_THREADS, skin_part, &job, NULL));
+        MUST(!memcmp(own.positions, shared.expected,
                      FRAMES * 3 * shared.mesh->vertex_count * sizeof(float)));
         if (round % THREADS == thread) {
-            mmd_crew_dismiss(shared.crew);
+            mmd_thread_pool_stop(shared.pool);
             load_and_free();
         }
         simulate(&own);
@@ -174,12 +175,12 @@ int main(int argc, char **argv)
     MUST(shared.model && shared.motion);
     shared.rig = mmd_rig_new(shared.model, NULL);
     shared.mesh = mmd_mesh_of_model(shared.model, NULL);
-    shared.crew = mmd_crew_new(NULL);
-    MUST(shared.rig && shared.mesh && shared.crew);
+    shared.pool = mmd_thread_pool_new(NULL);
+    MUST(shared.rig && shared.mesh && shared.pool);
     bench first = bench_new();
     mmd_skin_job job = posed(&first);
     MUST(mmd_skin_cpu(&job, NULL, NULL));
-    shared.wanted = first.positions;
+    shared.expected = first.positions;
 
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++)
@@ -187,10 +188,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < THREADS; i++)
         MUST(pthread_join(threads[i], NULL) == 0);
 #ifdef MMD_TEST_GL
-    mmd_gl_shutdown();
+    mmd_gl_thread_shutdown();
 #endif
     bench_free(&first);
-    mmd_crew_free(shared.crew);
+    mmd_thread_pool_free(shared.pool);
     mmd_mesh_free(shared.mesh);
     mmd_rig_free(shared.rig);
     mmd_motion_free(shared.motion);

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The share of the core's lines that tests and fuzz targets run: file by file, and in all.
+"""Prints the shares of the core's lines and branches that tests and fuzzers run, per file and in total.
 
-coverage.py FOLDER TARGET...: the folder has the C tests, the targets and the module, built by clang
-to count. The targets take their seeds, the known crashers and what earlier runs of the fuzzers have
-found.
+coverage.py FOLDER FUZZER...: the folder holds the C tests, the fuzzers and the module, built by clang
+with counters. The fuzzers run their seeds, the known crashers and what earlier runs have found.
 """
 
 import json
@@ -12,14 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-FLOOR = 95  # percent
+FLOORS = {"lines": 95, "branches": 88.0}  # percent
 ROOT = Path(__file__).resolve().parent.parent.parent
 FUZZ = Path("build/fuzz")
 ROOMS = [f"tests/{room}" for room in ("formats", "physics", "pose", "render", "skin")]
 
 
 def run(counts, *command, **environment):
-    """Run what leaves counts in a file, or adds to them."""
+    """Run a command that writes its counters to a file."""
     subprocess.run(
         command,
         env={**os.environ, **environment, "LLVM_PROFILE_FILE": str(counts)},
@@ -34,6 +33,7 @@ def run_all(folder, targets):
         inputs = (
             f"{FUZZ}/seeds/{target}",
             f"tests/fuzz/crashers/{target}",
+            f"{FUZZ}/{target}-kept",
             f"{FUZZ}/{target}-corpus",
         )
         found = [place for place in inputs if Path(place).is_dir()]
@@ -43,8 +43,8 @@ def run_all(folder, targets):
     run(folder / "module-%m.profraw", *pytest, PYTHONPATH=str(folder / "module"))
 
 
-def lines_of_core(folder, targets):
-    """File: how many of its lines ran, and how many there are."""
+def counts_of_core(folder, targets):
+    """{file: {kind: (how many ran, how many it has)}} for lines and branches."""
     merged, module = folder / "all.profdata", next((folder / "module").glob("*.so"))
     counts = folder.glob("*.profraw")
     subprocess.run(["llvm-profdata", "merge", "-sparse", *counts, "-o", merged], check=True)
@@ -55,8 +55,10 @@ def lines_of_core(folder, targets):
     for file in export["data"][0]["files"]:
         path = Path(file["filename"]).resolve()
         if path.is_relative_to(ROOT / "csrc/core"):
-            lines = file["summary"]["lines"]
-            found[path.relative_to(ROOT / "csrc")] = (lines["covered"], lines["count"])
+            found[path.relative_to(ROOT / "csrc")] = {
+                kind: (file["summary"][kind]["covered"], file["summary"][kind]["count"])
+                for kind in FLOORS
+            }
     return found
 
 
@@ -65,12 +67,24 @@ def main(folder, *targets):
     for counts in folder.glob("*.profraw"):
         counts.unlink()
     run_all(folder, targets)
-    found = lines_of_core(folder, targets)
-    covered, count = (sum(numbers) for numbers in zip(*found.values(), strict=True))
-    for path, (ran, of) in [*sorted(found.items()), ("all", (covered, count))]:
-        print(f"{path!s:34} {ran:5} of {of:5} lines {100 * ran / max(of, 1):6.1f} %")
-    if covered < FLOOR / 100 * count:
-        raise SystemExit(f"less than {FLOOR} %")
+    found = counts_of_core(folder, targets)
+    total = {
+        kind: tuple(map(sum, zip(*(counts[kind] for counts in found.values()), strict=True)))
+        for kind in FLOORS
+    }
+    for path, counts in [*sorted(found.items()), ("all", total)]:
+        texts = (
+            f"{ran:5} of {of:5} {kind} {share(ran, of):6.1f} %"
+            for kind, (ran, of) in counts.items()
+        )
+        print(f"{path!s:34}", *texts)
+    low = [kind for kind, floor in FLOORS.items() if share(*total[kind]) < floor]
+    if low:
+        raise SystemExit(f"fewer {' and '.join(low)} than {FLOORS} %")
+
+
+def share(ran, of):
+    return 100 * ran / max(of, 1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages named by their use: setup.sh build|check|demo|windows...
+# Installs Debian packages by purpose: setup.sh build|check|demo|windows...
 set -euo pipefail
 
 packages=()
@@ -11,7 +11,7 @@ for use in "$@"; do
             libegl1 libegl-mesa0 libgl1-mesa-dri)
         ;;
     check)
-        packages+=(binutils clang clang-format libclang-rt-14-dev llvm xz-utils gcc-mingw-w64-x86-64-win32
+        packages+=(binutils clang pkgconf clang-format libclang-rt-14-dev llvm xz-utils gcc-mingw-w64-x86-64-win32
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
         ;;
     demo)
@@ -28,7 +28,7 @@ for use in "$@"; do
 done
 
 if ! command -v dpkg-query >/dev/null; then
-    echo "Not a Debian system; what is needed here is called there: ${packages[*]}"
+    echo "This is not Debian or Ubuntu. Please install the equivalents of: ${packages[*]}" >&2
     exit 0
 fi
 
@@ -42,7 +42,7 @@ done
 root=()
 if [[ $(id -u) -ne 0 ]]; then
     if ! command -v sudo >/dev/null; then
-        echo "Missing packages; as root: apt-get install ${missing[*]}" >&2
+        echo "Packages are missing. As root: apt-get install ${missing[*]}" >&2
         exit 1
     fi
     root=(sudo)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python that setup.sh installed for docs/examples, with the module of this Python in it."""
+"""The Python that setup.sh installed for docs/examples, with this Python's module."""
 
 import os
 import secrets
@@ -12,12 +12,12 @@ CACHE = Path(os.environ.get("MMDSKIN_CACHE", Path.home() / ".cache/mmdskin")) / 
 
 
 def command():
-    """The interpreter, or None where it is not installed."""
+    """The interpreter, or None if it is not installed."""
     return CACHE / "bin/python" if (CACHE / "ready").exists() else None
 
 
 def environment(folder):
-    """Variables that show it mmdskin and keep what the engines write below `folder`."""
+    """Environment variables for mmdskin, and for engines to write below `folder`."""
     modules = Path(folder, "modules")
     modules.mkdir()
     extension = Path(mmdskin.__file__)
@@ -27,6 +27,6 @@ def environment(folder):
         "PYTHONPATH": str(modules),
         "DASK_TEMPORARY_DIRECTORY": f"{folder}/dask",
         "RAY_TMPDIR": f"{folder}/ray",
-        "RAY_AUTH_TOKEN": secrets.token_hex(32),  # or it leaves one in the home folder
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),  # otherwise it writes one to the home folder
         "RAY_USAGE_STATS_ENABLED": "0",
     }

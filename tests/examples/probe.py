@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An example with a task of ours around its own: probe.py die|measure|change dataset_dask <arguments>"""
+"""An example with an instrumented task: probe.py die|measure|change dataset_dask <arguments>"""
 
 import importlib
 import os
@@ -16,7 +16,7 @@ make, examine = dataset_chunks.make, dataset_chunks.examine
 
 
 def die(part, settings):
-    """Once, kill the process when the positions of a second chunk are written and its normals are not."""
+    """Kill the process once, after the positions of a second chunk are written and before its normals."""
     flag = Path(settings.store + ".died")
     if 1 in part.chunks and not flag.exists():
         flag.touch()
@@ -32,7 +32,7 @@ def die(part, settings):
 
 
 def measure(part, settings):
-    """Leave the most memory that each worker held so far, in kB, in a file named by its process."""
+    """Write the peak memory of each worker, in kB, to a file named by its process id."""
     count = make(part, settings)
     lines = Path("/proc/self/status").read_text().splitlines()
     status = dict(line.split(":", 1) for line in lines)
@@ -43,7 +43,7 @@ def measure(part, settings):
 
 
 def change(file, settings):
-    """Let every file grow as soon as it was looked at."""
+    """Append to every file as soon as it was examined."""
     found = examine(file, settings)
     file.path.write_bytes(file.path.read_bytes() + b"more")
     return found

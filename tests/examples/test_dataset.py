@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/examples, run as a user would in a Python of their own, with two workers.
+"""docs/examples, run as by a user, in its own Python, with two workers.
 
 What they write is read here by the bytes of its files, without Zarr.
 """
@@ -17,8 +17,7 @@ import examples_python
 import mmdskin
 import numpy as np
 import pytest
-from conftest import SHARED
-from files import motion_file, small
+from files import locations, motion_file, small
 from files import pmx_file as pmx
 from sample import model as sample
 from sample import motion as sample_motion
@@ -30,11 +29,11 @@ REAL = ["初音ミク.pmx", "mmt_test_model.pmx", "miku_v2.pmd", "test.vmd", "te
 
 @pytest.fixture(scope="module")
 def run():
-    """Run a script with arguments → what it printed; its status must be the one expected."""
+    """Run a script with arguments and return its output; checks its exit status."""
     python = examples_python.command()
     if python is None:
         pytest.skip("the examples' Python is not here: run make build/examples")
-    # not pytest's folder, which is too long for the sockets of Ray
+    # not pytest's folder, whose path is too long for Ray's sockets
     folder = tempfile.mkdtemp(prefix="mmdskin")
     environment = examples_python.environment(folder)
 
@@ -52,14 +51,14 @@ def run():
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Folders of models and motions: the sample, a small model below, a broken one, real ones if at hand."""
+    """Folders of models and motions: the sample, a small model below, a broken one, and real ones if available."""
     models, motions = tmp_path_factory.mktemp("モデル"), tmp_path_factory.mktemp("踊り")
     (models / "サンプル.pmx").write_bytes(sample.build_sample())
     (models / "小さい").mkdir()
     (models / "小さい" / "少し.PMX").write_bytes(pmx.write(small.small_file()))
     (models / "壊れた.pmx").write_bytes(sample.build_sample()[:5000])
     (motions / "踊り.vmd").write_bytes(sample_motion.build_motion())
-    for path in filter(Path.exists, (SHARED / "models" / name for name in REAL)):
+    for path in filter(Path.exists, (locations.MODELS / name for name in REAL)):
         target = models if path.suffix in (".pmx", ".pmd") else motions
         (target / path.name).write_bytes(path.read_bytes())
     return models, motions
@@ -70,7 +69,7 @@ OPTIONS = ["--frames", ":63:2", "--chunk-mb", "1"]
 
 @pytest.fixture(scope="module")
 def serial(run, data, tmp_path_factory):
-    """What one core writes."""
+    """The data set that one core writes."""
     store = tmp_path_factory.mktemp("serial") / "踊り.zarr"
     run(script("dataset_chunks"), *data, store, *OPTIONS, status=1)
     return store
@@ -81,7 +80,7 @@ def script(engine):
 
 
 def contents(store):
-    """Bytes of every file; those that a killed worker left half written are not part of it."""
+    """Bytes of every file, except partial files that a killed worker left."""
     paths = (path for path in store.rglob("*") if path.is_file() and path.suffix != ".partial")
     return {str(path.relative_to(store)): path.read_bytes() for path in paths}
 
@@ -91,7 +90,7 @@ def times(store):
 
 
 def array(group, name, frames):
-    """A chunked array of a group, by the format's own words."""
+    """A chunked array of a group, read by the format's specification."""
     described = json.loads((group / name / "zarr.json").read_text("utf-8"))
     shape, chunk = described["shape"], described["chunk_grid"]["configuration"]["chunk_shape"]
     assert [codec["name"] for codec in described["codecs"]] == ["bytes"]
@@ -104,7 +103,7 @@ def array(group, name, frames):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_a_group_holds_what_skin_gives(run, data, tmp_path, dtype):
+def test_a_group_contains_the_results_of_skin(run, data, tmp_path, dtype):
     run(script("dataset_chunks"), *data, tmp_path / "out", *OPTIONS, "--dtype", dtype, status=1)
     model = mmdskin.load_model(data[0] / "サンプル.pmx")
     motion = mmdskin.load_motion(data[1] / "踊り.vmd")
@@ -126,14 +125,14 @@ def test_a_group_names_its_files_and_frames(serial):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_workers_write_the_bytes_of_a_serial_run(run, data, serial, tmp_path, engine):
-    """And tell of the file that is broken."""
+    """And they report the broken file."""
     said = run(script(engine), *data, tmp_path / "out", *OPTIONS, "--workers", "2", status=1)
     assert "\n壊れた.pmx: FormatError: vertices: " in said
     assert contents(tmp_path / "out") == contents(serial)
 
 
 def test_a_running_cluster_needs_only_its_packages(run, data, serial, tmp_path):
-    """Its workers import the example's functions though its folder is none of theirs."""
+    """Its workers import the example's functions although they cannot see its folder."""
     file = tmp_path / "scheduler.json"
     dask = [examples_python.command().with_name("dask")]
     scheduler = ["scheduler", "--scheduler-file", file, "--host", "127.0.0.1", "--port", "0"]
@@ -166,8 +165,8 @@ def test_a_killed_worker_loses_nothing(run, data, serial, tmp_path, engine):
     assert contents(tmp_path / "out") == contents(serial)
 
 
-def test_a_killed_run_is_taken_up(run, data, serial, tmp_path):
-    """What was finished before is not written again."""
+def test_a_killed_run_is_resumed(run, data, serial, tmp_path):
+    """Finished chunks are not written again."""
     arguments = [*data, tmp_path / "out", *OPTIONS]
     run(PROBE, "die", "dataset_chunks", *arguments, status=-signal.SIGKILL)
     before = times(tmp_path / "out")
@@ -199,7 +198,7 @@ def few(tmp_path):
 
 
 @pytest.mark.parametrize("change", ["model", "motion", "frames"])
-def test_what_changed_is_made_anew(run, tmp_path, change):
+def test_changed_groups_are_rebuilt(run, tmp_path, change):
     model, motion, arguments = few(tmp_path)
     run(*arguments)
     chunk = tmp_path / "out" / model.name / motion.name / "positions/c/0/0/0"
@@ -218,7 +217,7 @@ def test_what_changed_is_made_anew(run, tmp_path, change):
     assert chunk.read_bytes() != before
 
 
-def test_a_broken_file_is_told_and_stops_no_other(run, tmp_path):
+def test_a_broken_file_is_reported_and_does_not_stop_others(run, tmp_path):
     model, motion, arguments = few(tmp_path)
     model.with_name("壊れた.pmx").write_bytes(model.read_bytes()[:3000])
     motion.with_name("空.vmd").touch()
@@ -229,14 +228,14 @@ def test_a_broken_file_is_told_and_stops_no_other(run, tmp_path):
     assert (tmp_path / "out" / model.name / motion.name / "written/c/0").exists()
 
 
-def test_a_file_that_changes_during_a_run_is_told(run, tmp_path):
-    """Or the hash in the attributes would be of something else."""
+def test_a_file_that_changes_during_a_run_is_reported(run, tmp_path):
+    """Otherwise the hash in the attributes would be wrong."""
     _, _, [_, *arguments] = few(tmp_path)
     said = run(PROBE, "change", "dataset_chunks", *arguments, status=1)
-    assert "ValueError: 少し.pmx was changed after this run began" in said
+    assert "ValueError: 少し.pmx was changed after this run started" in said
 
 
-def test_a_motion_for_another_model_is_warned_of_and_done(run, tmp_path):
+def test_a_motion_for_another_model_gives_a_warning_and_is_computed(run, tmp_path):
     model, motion, arguments = few(tmp_path)
     model.write_bytes(pmx.write(small.rigid_file(10)))
     said = run(*arguments)
@@ -246,11 +245,11 @@ def test_a_motion_for_another_model_is_warned_of_and_done(run, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_worker_holds_less_than_300_mb(run, tmp_path, engine):
-    """With chunks of the default size, whatever the size of the model."""
+    """With chunks of the default size, for models of any size."""
     model, motion, [_, *arguments] = few(tmp_path)
     model.with_name("大きい.pmx").write_bytes(pmx.write(small.rigid_file(200_000)))
     for path in filter(
-        Path.exists, (SHARED / "models" / name for name in ["巡音ルカ.pmx", "realize_motion.vmd"])
+        Path.exists, (locations.MODELS / name for name in ["巡音ルカ.pmx", "realize_motion.vmd"])
     ):
         folder = model.parent if path.suffix == ".pmx" else motion.parent
         (folder / path.name).write_bytes(path.read_bytes())

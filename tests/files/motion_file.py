@@ -23,7 +23,9 @@ LightKey = namedtuple("LightKey", "frame color direction")
 ShadowKey = namedtuple("ShadowKey", "frame mode distance")
 PropertyKey = namedtuple("PropertyKey", "frame visible states")  # states: (name, on) each
 
-BoneTrack = namedtuple("BoneTrack", "name frames translations rotations interpolation physics")
+BoneTrack = namedtuple(
+    "BoneTrack", "name frames translations rotations interpolation physics stored"
+)
 MorphTrack = namedtuple("MorphTrack", "name frames weights")
 Camera = namedtuple(
     "Camera", "frames distances targets rotations interpolation view_angles perspective"
@@ -41,17 +43,17 @@ SECTIONS = ("bones", "morphs", "camera", "light", "shadow", "properties")
 
 
 def field(raw):
-    """The bytes of a fixed field that mean something."""
+    """The bytes of a fixed field before its terminating NUL."""
     return raw.split(b"\0")[0]
 
 
 def decode(raw):
-    return field(raw).decode("cp932", "replace")
+    return field(raw).decode("cp932", "surrogateescape")
 
 
 def encode(name, size):
-    """A fixed field; names may also be given as bytes."""
-    raw = name if isinstance(name, bytes) else name.encode("cp932")
+    """A fixed field; names may also be bytes."""
+    raw = name if isinstance(name, bytes) else name.encode("cp932", "surrogateescape")
     return raw[:size].ljust(size, b"\0")
 
 
@@ -67,7 +69,7 @@ def block(curves, flag=b"\0\0"):
 
 
 def _records(data, at, form):
-    """The records of one section and where it ends; () where the file has ended before."""
+    """The records of one section and its end; () if the file ends before it."""
     if at == len(data):
         return [], at
     (count,) = struct.unpack_from("<I", data, at)
@@ -86,7 +88,7 @@ def _property_keys(data, at):
         at += 9
         pairs = list(struct.iter_unpack("<20sB", data[at : at + 21 * states]))
         at += 21 * states
-        states_of_key = [(field(name[:15]), on) for name, on in pairs]  # MMD uses no more
+        states_of_key = [(field(name[:15]), on) for name, on in pairs]  # MMD uses only 15 bytes
         keys.append(PropertyKey(frame, visible, states_of_key))
     return keys
 
@@ -112,7 +114,7 @@ def keys(data):
     )
 
 
-# What a reader makes of them
+# The result of a reader
 
 
 def _floats(values, width=None):
@@ -134,7 +136,7 @@ def _frames(records):
 
 
 def _ascending(records):
-    """By frame, the last in the file of each."""
+    """Keys sorted by frame; of equal frames the last in the file."""
     return [record for _, record in sorted({r.frame: r for r in records}.items())]
 
 
@@ -157,7 +159,11 @@ def _camera_curves(raw):
     return np.minimum(np.frombuffer(raw, np.uint8).reshape(6, 4)[:, [0, 2, 1, 3]], 127)
 
 
-def _bone_track(name, group):
+def _stored(key):
+    return struct.pack("<4f", *key.rotation) + key.block
+
+
+def _bone_track(name, group, stored):
     return BoneTrack(
         name,
         _frames(group),
@@ -165,6 +171,7 @@ def _bone_track(name, group):
         _rotations([k.rotation for k in group]),
         np.array([_curves(k.block) for k in group], np.uint8).reshape(-1, 4, 4),
         np.array([k.block[2:4] != b"\x63\x0f" for k in group], bool),
+        np.frombuffer(b"".join(map(_stored, group)), np.uint8).reshape(-1, 80) if stored else None,
     )
 
 
@@ -203,8 +210,8 @@ def _properties(records):
     return Properties(_frames(k), visible, tuple(map(decode, names)), enabled)
 
 
-def _motion(found):
-    bones = [_bone_track(*group) for group in _grouped(found.bones)]
+def _motion(found, stored=True):
+    bones = [_bone_track(*group, stored) for group in _grouped(found.bones)]
     morphs = [
         MorphTrack(name, _frames(group), _floats([k.weight for k in group]))
         for name, group in _grouped(found.morphs)
@@ -221,7 +228,7 @@ def read(source):
         with open(source, "rb") as file:
             source = file.read()
     if source.startswith(b"Vocaloid Pose Data file"):
-        return _motion(_pose_keys(bytes(source).decode("cp932", "replace")))
+        return _motion(_pose_keys(bytes(source).decode("cp932", "surrogateescape")), stored=False)
     return _motion(keys(bytes(source)))
 
 
@@ -233,7 +240,7 @@ def _pose_keys(text):
     straight = block([STRAIGHT] * 4)
     for kind, title, body in re.findall(r"^(Bone|Morph)\d+\{(.*)\n([^}]*)\}", text, re.MULTILINE):
         numbers = [float(n) for n in re.split(r"[,;\s]+", body.strip()) if n]
-        raw = title.encode("cp932")
+        raw = title.encode("cp932", "surrogateescape")
         if kind == "Bone":
             bones.append(BoneKey(raw, 0, numbers[:3], numbers[3:], straight))
         else:
@@ -272,7 +279,7 @@ _PACK = {
 
 
 def write_vmd(found, *, last="properties", version=2):
-    """The bytes of a VMD; `last` names the section after which the file ends."""
+    """The bytes of a VMD; `last` is the section after which the file ends."""
     title = "Vocaloid Motion Data 0002" if version == 2 else "Vocaloid Motion Data file"
     parts = [encode(title, 30), encode(found.name, 20 if version == 2 else 10)]
     for section in SECTIONS[: SECTIONS.index(last) + 1]:
@@ -283,7 +290,7 @@ def write_vmd(found, *, last="properties", version=2):
 
 
 def write_vpd(found, *, count=None, newline="\r\n"):
-    """The bytes of a VPD; `count` is the number of bones that it announces, None: the true one."""
+    """The bytes of a VPD; `count` is the declared number of bones; None is the true one."""
     lines = ["Vocaloid Pose Data file", "", f"{found.name}.osm;\t\t// 親ファイル名"]
     lines += [f"{len(found.bones) if count is None else count};\t\t// 総ポーズボーン数", ""]
     for i, k in enumerate(found.bones):

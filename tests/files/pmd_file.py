@@ -94,7 +94,9 @@ class PMD:
     shown_morphs: list = field(default_factory=list)
     frame_names: list = field(default_factory=list)
     shown_bones: list = field(default_factory=list)  # (bone, frame counted from 1)
-    english: tuple | None = None  # name, comment, names of bones, morphs but the base, frames
+    english: tuple | None = (
+        None  # name, comment, names of bones, of morphs except the base, of frames
+    )
     toons: list | None = None
     bodies: list | None = None
     joints: list | None = None
@@ -127,7 +129,7 @@ class _Reader:
 
 
 def read(source):
-    """PMD from the bytes, or from the path, of a sound file."""
+    """PMD from the bytes, or from the path, of a valid file."""
     if not isinstance(source, bytes | bytearray):
         with open(source, "rb") as file:
             source = file.read()
@@ -181,7 +183,7 @@ def _read_body(r):
     return Body(r.text(), *r.unpack("HBHB"), r.unpack("14f"), r.one("B"))
 
 
-# The same as PMX
+# Conversion to PMX
 
 
 def read_as_pmx(source):
@@ -373,8 +375,8 @@ def _pack_english(names, frame_count):
 
 
 def write(m, *, last="joints", toons=True):
-    """The bytes of a PMD; `last` of OPTIONAL names the block after which the file ends, and a file
-    without toons goes from the English block straight to the bodies."""
+    """The bytes of a PMD; `last` (of OPTIONAL) is the block after which the file ends. In a file
+    without toons the bodies follow the English block directly."""
     parts = [b"Pmd", _pack("f", 1.0), _field(m.name, 20), _field(m.comment, 256)]
     parts += [_pack("I", len(m.vertices)), m.vertices.tobytes()]
     parts += [_pack(f"I{len(m.indices)}H", len(m.indices), *m.indices)]

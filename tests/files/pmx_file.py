@@ -251,7 +251,7 @@ class _Writer:
         self.pack(f"{len(values)}{self.index_form[letter]}", *values)
 
     def section(self, name, records, write):
-        """Count and records; `marks` keeps where each begins: "bones" the count, "bones[3]" one."""
+        """Writes count and records; `marks` gets their offsets: "bones" of the count, "bones[3]" of a record."""
         self.marks[name] = self.at
         self.pack("i", len(records))
         for i, record in enumerate(records):
@@ -260,7 +260,7 @@ class _Writer:
 
 
 def index_sizes(m):
-    """The smallest index sizes an editor would choose."""
+    """The smallest index sizes, as an editor chooses them."""
     counts = {
         "v": len(m.positions),
         "t": len(m.textures),
@@ -353,7 +353,7 @@ def _write_material(w, a):
 
 
 def bone_flags(b):
-    """The file's flags: those of `b.flags` that only inform, and those that the fields imply."""
+    """The flags in the file: those of `b.flags` without effect, and those that the fields imply."""
     flags = b.flags & ~(STRUCTURAL | AFTER_PHYSICS)
     implied = {
         TAIL_IS_BONE: b.tail_bone is not None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a PMX file holds, as dataclasses with the field names of the records of `mmdskin`.
+"""The contents of a PMX file, as dataclasses with the field names of `mmdskin`'s records.
 
 Values are the file's own: enumerations stay numbers, nil indices are -1.
 """
@@ -25,7 +25,7 @@ MORPH_KINDS = (
     "impulse",
 )
 MORPH_COLUMNS = (1, 3, 7, 4, 4, 4, 4, 4, 29, 1, 7)
-# what the index of a morph's offsets counts, as the letter of the index size
+# the kind of index in a morph's offsets, as the letter of the index size
 MORPH_INDEX = "mvbvvvvvamr"
 SPHERE_MODES = ("none", "multiply", "add", "sub_texture")
 SHAPES = ("sphere", "box", "capsule")

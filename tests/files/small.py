@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small files for tests that change one thing in them."""
+"""Small files, in which tests change one thing."""
 
 import numpy as np
 from files import pmd_file as pmd
@@ -21,7 +21,7 @@ ARRAYS = [
 
 
 def small_file(**changes):
-    """One record of every kind, few vertices."""
+    """A file with one record of every kind and few vertices."""
     m = sample.sample()
     keep = np.concatenate([sample.limb_vertices(kind)[::200] for kind in sample.LIMBS])
     for name in ARRAYS:
@@ -41,7 +41,7 @@ def small_file(**changes):
 
 
 def rigid_file(count):
-    """Vertices of one bone that all lie at the origin."""
+    """A file whose vertices are all at the origin, on one bone."""
     file = pmx.PMX(bones=[pmx.Bone("root")])
     file.positions, file.normals = np.zeros((2, count, 3), np.float32)
     file.uvs, file.additional_uvs = np.zeros((count, 2), "f4"), np.zeros((count, 0, 4), "f4")
@@ -61,7 +61,7 @@ def pmd_vertices(*rows):
 
 
 def small_pmd(**changes):
-    """Everything twice or more, as pmd_file has it."""
+    """A PMD with at least two of everything, as pmd_file writes it."""
     m = pmd.PMD("名前", "説明\nソ能")
     m.vertices = pmd_vertices((0, 1, 30, 0), (1, 1, 30, 1), (2, 0, 100, 0), (1, 2, 0, 1))
     m.indices = [0, 1, 2, 1, 2, 3]

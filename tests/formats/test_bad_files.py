@@ -11,6 +11,7 @@ from pathlib import Path
 import mmdskin
 import numpy as np
 import pytest
+from conftest import published_file
 from files import pmx_file as pmx
 from files.small import rigid_file, small_file
 from judges.growth import within
@@ -42,12 +43,12 @@ def assert_format_error(data, section=None, offset=None):
 @pytest.mark.parametrize(
     "data", [b"", b"P", b"PMX", b"PMX ", b"Pmx ", b"\0" * 100, b"MThd" * 50, "文字".encode() * 20]
 )
-def test_what_is_no_model_is_a_format_error(data):
+def test_other_data_is_a_format_error(data):
     assert_format_error(data)
 
 
 @pytest.mark.parametrize("version", [0.0, 1.0, 1.99, 2.2, 3.0, NAN, INF, -2.0])
-def test_other_versions_are_refused(version):
+def test_other_versions_are_rejected(version):
     data = bytearray(small()[0])
     data[4:8] = struct.pack("<f", version)
     assert_format_error(data)
@@ -64,7 +65,7 @@ def test_other_versions_are_refused(version):
         *((at, size) for at in range(11, 17) for size in (0, 3, 5, 8)),
     ],
 )
-def test_bad_settings_are_refused(offset, value):
+def test_bad_settings_are_rejected(offset, value):
     data = bytearray(small()[0])
     data[offset] = value
     assert_format_error(data)
@@ -86,7 +87,7 @@ SECTIONS = [
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_impossible_counts_are_refused_at_once(section):
+def test_impossible_counts_are_rejected_at_once(section):
     data, marks = small()
     at = marks[section]
     for count in HUGE:
@@ -110,7 +111,7 @@ def memory(key):
 
 @pytest.mark.parametrize("section", ["materials[1]", "bones[3]", "morphs[4]", "joints[0]"])
 def test_the_error_names_the_record_and_the_byte(section):
-    """Every one of these begins with the length of its name."""
+    """Each of these records starts with the length of its name."""
     data, marks = small()
     at = marks[section]
     broken = data[:at] + struct.pack("<i", -1) + data[at + 4 :]
@@ -130,14 +131,14 @@ def test_the_error_of_a_truncated_file_names_the_section(section):
 
 
 @pytest.mark.parametrize("kind", [5, 255])
-def test_unknown_deform_types_in_files_are_refused(kind):
+def test_unknown_deform_types_in_files_are_rejected(kind):
     data, marks = small()
     at = marks["vertices[3]"] + 48  # position, normal, uv, one additional uv
     assert data[at] == small_file().deform[3]
     assert_format_error(data[:at] + bytes([kind]) + data[at + 1 :], "vertices[3]")
 
 
-def test_unknown_morph_kinds_are_refused():
+def test_unknown_morph_kinds_are_rejected():
     file = small_file()
     data, marks = pmx.layout(file)
     at = (
@@ -150,7 +151,7 @@ def test_unknown_morph_kinds_are_refused():
     assert_format_error(data[:at] + b"\x0b" + data[at + 1 :], "morphs[2]")
 
 
-def test_every_truncation_of_a_small_file_is_refused():
+def test_every_truncation_of_a_small_file_is_rejected():
     data, marks = small()
     for size in range(len(data)):
         if size == marks["soft_bodies"]:
@@ -160,17 +161,18 @@ def test_every_truncation_of_a_small_file_is_refused():
 
 
 @pytest.mark.parametrize(
-    "name, step", [("test_hair_physics", 1), ("mmt_test_model", 37), ("初音ミク", 9973)]
+    "name, step",
+    [("test_hair_physics", 1), ("mmt_test_model", 37), ("初音ミク", 9973), ("sample", 9973)],
 )
-def test_truncations_of_real_files_are_refused(shared, name, step):
-    data = next(shared.glob(f"models/**/{name}.pmx")).read_bytes()
+def test_truncations_of_real_files_are_rejected(name, step):
+    data = published_file(f"{name}.pmx").read_bytes()
     for size in [*range(0, len(data), step), len(data) - 1]:
         with pytest.raises(mmdskin.FormatError):
             mmdskin.load_model(data[:size])
 
 
 def touch(model):
-    """Reads everything, and holds the model to what a loaded model promises."""
+    """Reads everything, and checks what every loaded model guarantees."""
     for name in (
         "positions",
         "normals",
@@ -223,8 +225,8 @@ def test_byte_flips_of_a_small_file(seed):
 
 
 @pytest.mark.parametrize("seed", range(4, 8))
-def test_byte_flips_of_a_real_file(shared, seed):
-    assert_survives((shared / "models" / "mmt_test_model.pmx").read_bytes(), 500, seed)
+def test_byte_flips_of_a_real_file(seed):
+    assert_survives(published_file("mmt_test_model.pmx").read_bytes(), 500, seed)
 
 
 def test_numbers_that_are_not_finite_become_zero():
@@ -240,7 +242,7 @@ def test_numbers_that_are_not_finite_become_zero():
     assert model.morphs[0].values[1, 1] == 0
 
 
-def test_triangles_that_point_nowhere_are_dropped():
+def test_triangles_with_invalid_indices_are_dropped():
     file = rigid_file(3)
     file.triangles = np.int32([[0, 1, 2], [0, 1, 3], [2, 1, 0]])
     file.materials = [pmx.Material("m", index_count=9)]
@@ -248,14 +250,14 @@ def test_triangles_that_point_nowhere_are_dropped():
     assert np.array_equal(model.triangles, [[0, 1, 2], [2, 1, 0]])
 
 
-def test_offsets_of_morphs_that_point_nowhere_do_nothing():
+def test_morph_offsets_with_invalid_indices_do_nothing():
     file = rigid_file(2)
     file.morphs = [pmx.Morph("m", indices=np.int32([9, 1]), values=np.ones((2, 3), "f4"))]
     out = mmdskin.skin(mmdskin.load_model(pmx.write(file)), rest(), np.ones(1, "f4"))
     assert np.array_equal(out.positions, [(0, 0, 0), (1, 1, 1)])
 
 
-def test_parents_in_a_circle_are_detached():
+def test_cyclic_parents_are_detached():
     file = small_file()
     file.bones[1].parent, file.bones[2].parent, file.bones[3].parent = 3, 1, 2
     bones = mmdskin.load_model(pmx.write(file)).bones
@@ -267,7 +269,7 @@ def test_parents_in_a_circle_are_detached():
             at = bones[at].parent
 
 
-def test_a_file_of_nothing_but_zero_counts_loads():
+def test_a_file_with_only_zero_counts_loads():
     model = mmdskin.load_model(pmx.write(pmx.PMX(version=2.1)))
     assert (len(model.positions), len(model.bones), len(model.morphs)) == (0, 0, 0)
     assert mmdskin.skin(model, rest(0)).positions.shape == (0, 3)

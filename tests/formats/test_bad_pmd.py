@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Damaged PMD files: refused with section and byte, or sound models."""
+"""Damaged PMD files: rejected with section and byte, or valid models."""
 
 import random
 import struct
@@ -7,6 +7,7 @@ import struct
 import mmdskin
 import numpy as np
 import pytest
+from conftest import published_file
 from files import pmd_file as pmd
 from files.small import small_pmd
 from judges import pose_rigs as rigs
@@ -14,14 +15,23 @@ from judges import pose_rigs as rigs
 REAL = "miku_v2.pmd"
 
 
-def test_other_versions_are_refused():
+def test_other_versions_are_rejected():
     for version in (0.0, 2.0, float("nan")):
         with pytest.raises(mmdskin.FormatError):
             mmdskin.load_model(b"Pmd" + struct.pack("<f", version) + pmd.write(small_pmd())[7:])
 
 
+def test_bodies_stay_within_float32():
+    """Their positions are relative to their bone."""
+    bones = [pmd.Bone("a", position=(3e38, -3e38, 1))]
+    bodies = [pmd.Body("b", 0, numbers=(1.0, 1.0, 1.0, 3e38, -3e38, 2.0, *[0.0] * 8))]
+    model = mmdskin.load_model(pmd.write(pmd.PMD(bones=bones, bodies=bodies, toons=[""] * 10)))
+    top = np.finfo(np.float32).max
+    assert model.rigid_bodies[0].position == (top, -top, 3)
+
+
 def at_count(section):
-    """(offset of a section's count, its format) in a file of nothing."""
+    """(offset of a section's count, its format) in an empty file."""
     forms = dict(
         vertices="I", faces="I", materials="I", bones="H", ik="H", morphs="H", display_frames="B",
     )  # fmt: skip
@@ -34,7 +44,7 @@ def at_count(section):
 
 
 @pytest.mark.parametrize("section", ["vertices", "faces", "materials", "bones", "ik", "morphs"])
-def test_impossible_counts_are_refused(section):
+def test_impossible_counts_are_rejected(section):
     at, form = at_count(section)
     data = pmd.write(pmd.PMD())
     for count in {2**32 - 1, 2**31, 2**32 // 38 + 1, 2**16 - 1, 1000}:
@@ -58,7 +68,7 @@ def load_or_refuse(data):
     return model
 
 
-def assert_sound(model):
+def assert_valid(model):
     """Every index is nil or valid, every number finite, and it can be posed and skinned."""
     bones, vertices_ = len(model.bones), len(model.positions)
     assert model.bone_indices.max(initial=-1) < bones
@@ -77,20 +87,20 @@ def assert_sound(model):
     assert len(mmdskin.skin(model, pose, backend="cpu").positions) == vertices_
 
 
-def test_every_truncation_of_a_small_file_is_refused_or_sound():
+def test_every_truncation_of_a_small_file_is_rejected_or_valid():
     data = pmd.write(small_pmd())
     for size in range(len(data)):
         model = load_or_refuse(data[:size])
         if model:
-            assert_sound(model)
+            assert_valid(model)
 
 
-def test_truncations_of_a_real_file_are_refused_or_sound(shared):
-    data = rigs.path_of(REAL).read_bytes()
+def test_truncations_of_a_real_file_are_rejected_or_valid():
+    data = published_file(REAL).read_bytes()
     for size in np.linspace(0, len(data) - 1, 500).astype(int).tolist():
         model = load_or_refuse(data[:size])
         if model:
-            assert_sound(model)
+            assert_valid(model)
 
 
 def flips(data, count, seed):
@@ -104,17 +114,17 @@ def flips(data, count, seed):
             changed[place] = data[place]
 
 
-def test_flipped_bytes_of_a_small_file_are_refused_or_sound():
+def test_flipped_bytes_of_a_small_file_are_rejected_or_valid():
     loaded = [load_or_refuse(data) for data in flips(pmd.write(small_pmd()), 3000, 1)]
-    sound = [model for model in loaded if model]
-    assert len(sound) > 100
-    for model in sound:
-        assert_sound(model)
+    valid = [model for model in loaded if model]
+    assert len(valid) > 100
+    for model in valid:
+        assert_valid(model)
 
 
-def test_flipped_bytes_of_a_real_file_are_refused_or_sound(shared):
-    data = rigs.path_of(REAL).read_bytes()
-    # most of the file is vertices and morphs: every other time where bones and IK stand
+def test_flipped_bytes_of_a_real_file_are_rejected_or_valid():
+    data = published_file(REAL).read_bytes()
+    # most of the file is vertices and morphs: every second flip hits bones and IK
     bones = data.index("センター".encode("cp932"))
     middle = data[bones : bones + 8000]
     for i, (anywhere, there) in enumerate(
@@ -123,4 +133,4 @@ def test_flipped_bytes_of_a_real_file_are_refused_or_sound(shared):
         for changed in (anywhere, data[:bones] + there + data[bones + 8000 :]):
             model = load_or_refuse(changed)
             if model and i % 50 == 0:
-                assert_sound(model)
+                assert_valid(model)

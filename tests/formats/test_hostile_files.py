@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading takes time in proportion to the file, whatever its names and offsets are."""
+"""The time to read a file is proportional to its size, for any names and offsets."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ LETTERS = np.frombuffer(bytes(range(48, 112)), np.uint8)
 
 
 def fnv_states(letters, start, step):
-    """States of the hash after each string of so many letters, and the strings."""
+    """The strings of this many letters, and the state of the hash after each."""
     states, names = np.uint32([start]), np.zeros((1, 0), np.uint8)
     for few in letters:
         states = step(states[:, None], few.astype(np.uint32)).ravel()
@@ -25,8 +25,8 @@ def fnv_states(letters, start, step):
 
 
 def colliding_names(count):
-    """Names of one FNV-1a hash, the usual one of small programs: beginnings and ends whose states
-    meet in the middle."""
+    """Names with the same FNV-1a hash, which small programs commonly use: beginnings and ends whose
+    states meet in the middle."""
     half = [LETTERS, LETTERS, LETTERS, LETTERS[:24]]
     inverse = np.uint32(pow(PRIME, -1, 2**32))
     states, heads = fnv_states(half, 2166136261, lambda h, byte: (h ^ byte) * np.uint32(PRIME))
@@ -52,7 +52,7 @@ def fnv(name):
 
 
 def nested_names(count):
-    """Each is the beginning of the next one."""
+    """Each name is a prefix of the next one."""
     return [b"a" * (i + 1) for i in range(count)]
 
 
@@ -72,14 +72,14 @@ def test_the_colliding_names_collide(collisions):
 
 @pytest.mark.parametrize("write", [vmd, vpd])
 def test_names_that_collide_take_no_longer_than_others(write, collisions):
-    """They took dozens of times as long when a hash table held the names."""
+    """They took dozens of times as long when names were in a hash table."""
     others = np.random.default_rng(0).choice(LETTERS, (len(collisions), len(collisions[0])))
     files = [write(collisions), write([name.tobytes() for name in others])]
     hostile, plain = (partial(mmdskin.load_motion, file) for file in files)
     assert ratio(hostile, plain, 3) < 3
 
 
-def test_names_that_begin_alike_take_time_in_proportion():
+def test_names_with_common_prefixes_take_proportional_time():
     def work(n):
         data = vpd(nested_names(n))
         return lambda: mmdskin.load_motion(data)
@@ -96,8 +96,8 @@ def properties(keys, names):
     return mf.write_vmd(mf.Keys("", [], [], properties=listed))
 
 
-def test_states_of_ik_names_take_time_in_proportion():
-    """Each key has one of each name; so many names no model has."""
+def test_states_of_ik_names_take_proportional_time():
+    """Each key lists each name once; no model has this many names."""
 
     def work(n):
         data = properties(n, 500)
@@ -106,14 +106,14 @@ def test_states_of_ik_names_take_time_in_proportion():
     assert growth(work, 500, 8000) < MOST
 
 
-def test_keys_times_names_out_of_proportion_to_the_file_are_refused():
+def test_keys_times_names_out_of_proportion_to_the_file_are_rejected():
     message = r"4000 keys of 4000 IK names, limit \d+ states"
     with pytest.raises(mmdskin.FormatError, match=message) as raised:
         mmdskin.load_motion(properties(4000, 4000))
     assert raised.value.section == "properties"
 
 
-def test_morphs_of_all_materials_take_time_in_proportion():
+def test_morphs_of_all_materials_take_proportional_time():
     def work(n):
         offsets = np.ones((n, 29), np.float32)
         morph = pmx.Morph("all", kind=8, indices=np.full(n, -1, "i4"), values=offsets)

@@ -55,26 +55,28 @@ SECTIONS = {
 }
 
 
-def same(value, wanted):
-    """Equal, numbers as float32."""
-    if isinstance(wanted, np.ndarray):
-        return value.shape == wanted.shape and np.array_equal(value, wanted.astype(value.dtype))
-    if isinstance(wanted, tuple):
+def same(value, expected):
+    """Equal values, with numbers as float32."""
+    if isinstance(expected, np.ndarray):
+        return value.shape == expected.shape and np.array_equal(value, expected.astype(value.dtype))
+    if isinstance(expected, tuple):
         return (
-            isinstance(value, tuple) and len(value) == len(wanted) and all(map(same, value, wanted))
+            isinstance(value, tuple)
+            and len(value) == len(expected)
+            and all(map(same, value, expected))
         )
-    if isinstance(wanted, float | np.floating):
-        return np.float32(value) == np.float32(wanted)
-    return value == wanted and (value is None) == (wanted is None)
+    if isinstance(expected, float | np.floating):
+        return np.float32(value) == np.float32(expected)
+    return value == expected and (value is None) == (expected is None)
 
 
-def assert_same_records(records, wanted):
-    assert len(records) == len(wanted)
-    for i, (record, fields) in enumerate(zip(records, wanted, strict=True)):
+def assert_same_records(records, expected):
+    assert len(records) == len(expected)
+    for i, (record, fields) in enumerate(zip(records, expected, strict=True)):
         assert set(record._fields) == set(fields), f"record {i}"
         for name, value in fields.items():
             assert same(getattr(record, name), value), (
-                f"[{i}].{name}: {getattr(record, name)!r}, wanted {value!r}"
+                f"[{i}].{name}: {getattr(record, name)!r}, expected {value!r}"
             )
 
 
@@ -91,10 +93,10 @@ def sample_pair():
 
 def assert_same_arrays(model, file):
     for name in ARRAYS:
-        value, wanted = getattr(model, name), getattr(file, name)
-        assert value.shape == wanted.shape, name
-        assert value.dtype == wanted.dtype, name
-        assert np.array_equal(value, wanted), name
+        value, expected = getattr(model, name), getattr(file, name)
+        assert value.shape == expected.shape, name
+        assert value.dtype == expected.dtype, name
+        assert np.array_equal(value, expected), name
 
 
 def assert_same_texts(model, file):
@@ -157,8 +159,8 @@ def test_every_index_size_and_encoding(encoding, size):
     model, file = mmdskin.load_model(data), pmx.read(data)
     assert_same_arrays(model, file)
     assert_same_texts(model, file)
-    for section, expected in SECTIONS.items():
-        assert_same_records(getattr(model, section), list(map(expected, getattr(file, section))))
+    for section, convert in SECTIONS.items():
+        assert_same_records(getattr(model, section), list(map(convert, getattr(file, section))))
 
 
 @pytest.mark.parametrize("vertex_size, count", [(1, 200), (2, 40000)])
@@ -212,7 +214,7 @@ def test_trailing_bytes_are_accepted():
     assert_same_arrays(mmdskin.load_model(data + b"\xff" * 100), pmx.read(data))
 
 
-def test_point_and_line_triangles_survive():
+def test_point_and_line_triangles_are_kept():
     file = rigid_file(3)
     file.triangles = np.int32([[0, 0, 0], [0, 1, 0]])
     file.materials = [pmx.Material("点線", flags=0xC0, index_count=6)]

@@ -6,6 +6,7 @@ import pickle
 import mmdskin
 import numpy as np
 import pytest
+from conftest import published_file
 from files import pmd_file as pmd
 from files.small import pmd_vertices, small_pmd
 from judges import pose_rigs as rigs
@@ -27,7 +28,7 @@ def bones_of(*bones, solvers=()):
 
 
 def bare():
-    """Changes that leave out what refers to bones and vertices."""
+    """Changes that remove all references to bones and vertices."""
     names = ["english", "bodies", "joints"]
     empty = ["indices", "materials", "morphs", "shown_morphs", "shown_bones"]
     return dict.fromkeys(names) | {name: [] for name in empty}
@@ -37,17 +38,17 @@ def bare():
 
 
 def assert_equal(model, m, sections=SECTIONS):
-    """All but the display frames and what only informs: names and flags of synthesised bones."""
-    wanted = pmd.as_pmx(m)
-    assert_same_arrays(model, wanted)
-    assert_same_texts(model, wanted)
-    for section, expected in sections.items():
+    """Compares all except display frames and data without effect: names and flags of synthesized bones."""
+    expected = pmd.as_pmx(m)
+    assert_same_arrays(model, expected)
+    assert_same_texts(model, expected)
+    for section, convert in sections.items():
         if section not in ("display_frames", "bones"):
             assert_same_records(
-                getattr(model, section), list(map(expected, getattr(wanted, section)))
+                getattr(model, section), list(map(convert, getattr(expected, section)))
             )
-    assert len(model.bones) == len(wanted.bones)
-    records = [sections["bones"](b) for b in wanted.bones]
+    assert len(model.bones) == len(expected.bones)
+    records = [sections["bones"](b) for b in expected.bones]
     for i in range(len(m.bones), len(records)):
         records[i]["flags"] = model.bones[i].flags
     for record, bone in zip(records, model.bones, strict=True):
@@ -57,8 +58,8 @@ def assert_equal(model, m, sections=SECTIONS):
     assert_same_records(model.bones, records)
 
 
-def test_a_real_file_equals_the_independent_reader(shared):
-    path = rigs.path_of(REAL)
+def test_a_real_file_equals_the_independent_reader():
+    path = published_file(REAL)
     assert_equal(mmdskin.load_model(path), pmd.read(path))
 
 
@@ -66,8 +67,8 @@ def test_a_small_file_equals_the_independent_reader():
     assert_equal(load(small_pmd()), small_pmd())
 
 
-def test_the_writer_gives_back_a_real_file(shared):
-    data = rigs.path_of(REAL).read_bytes()
+def test_the_writer_gives_back_a_real_file():
+    data = published_file(REAL).read_bytes()
     again = pmd.write(pmd.read(data))
     assert pmd.write(pmd.read(again)) == again
     assert len(again) == len(data)
@@ -92,12 +93,12 @@ def test_physics_may_follow_without_toons(bodies, joints):
 
 
 @pytest.mark.parametrize("toons", [True, False])
-def test_a_file_without_any_record_loads(toons):
+def test_a_file_without_records_loads(toons):
     model = load(pmd.PMD("x"), toons=toons)
     assert (len(model.positions), len(model.bones), len(model.morphs)) == (0, 0, 0)
 
 
-def test_a_model_survives_pickling(shared):
+def test_a_model_survives_pickling():
     model = rigs.model(REAL)
     again = pickle.loads(pickle.dumps(model))
     assert again.bones == model.bones
@@ -187,7 +188,7 @@ INFORMING = 0x1E
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_types_of_bones_tell_what_they_may_do(kind):
+def test_bone_types_give_flags(kind):
     second = pmd.Bone("b", (0, 1, 0), 0, 0, kind)
     assert bones_of(pmd.Bone("a"), second)[1].flags & INFORMING == TYPES[kind]
 
@@ -208,14 +209,14 @@ def test_type_9_appends_from_the_tail_by_percent(field, ratio):
     assert bone.append == (1, np.float32(ratio), True, False, False)
 
 
-def test_type_8_turns_about_the_line_to_its_tail():
+def test_type_8_rotates_about_the_line_to_its_tail():
     first = pmd.Bone("a", (1, 1, 1), tail=1, type=pmd.TWIST)
     axis = bones_of(first, pmd.Bone("b", (1, 4, 5)))[0].fixed_axis
     np.testing.assert_allclose(axis, (0, 0.6, 0.8), atol=1e-7)
 
 
 @pytest.mark.parametrize("far", [1e19, 3e38])
-def test_type_8_turns_about_lines_of_any_length(far):
+def test_type_8_rotates_about_lines_of_any_length(far):
     first = pmd.Bone("a", (-far, 0, 0), tail=1, type=pmd.TWIST)
     axis = bones_of(first, pmd.Bone("b", (far, 2 * far / 3, 0)))[0].fixed_axis
     np.testing.assert_allclose(axis, np.array([3, 1, 0]) / np.sqrt(10), atol=1e-6)
@@ -228,12 +229,12 @@ def test_type_8_without_a_direction_has_no_axis():
     assert [b.fixed_axis for b in bones] == [None, None]
 
 
-@pytest.mark.parametrize("tail, wanted", [(0, -1), (1, 1), (2, -1), (pmd.NONE, -1)])
-def test_tails_are_bones_from_1_on(tail, wanted):
-    assert bones_of(pmd.Bone("a", tail=tail), pmd.Bone("b"))[0].tail_bone == wanted
+@pytest.mark.parametrize("tail, expected", [(0, -1), (1, 1), (2, -1), (pmd.NONE, -1)])
+def test_tails_with_index_above_0_are_bones(tail, expected):
+    assert bones_of(pmd.Bone("a", tail=tail), pmd.Bone("b"))[0].tail_bone == expected
 
 
-def test_children_are_in_their_parents_layer_at_least():
+def test_children_have_at_least_their_parents_layer():
     bones = [
         pmd.Bone("child", parent=1),
         pmd.Bone("goal", parent=3, type=pmd.IK),
@@ -245,7 +246,7 @@ def test_children_are_in_their_parents_layer_at_least():
 
 
 def solver_of(name, **members):
-    """The IK of a goal with one link of this name."""
+    """The IK of a goal that has one link with this name."""
     bones = pmd.Bone("end", (0, 2, 0), 1), pmd.Bone(name, (0, 1, 0)), pmd.Bone("goal")
     solver = pmd.Solver(2, 0, [1], **members)
     return bones_of(*bones, solvers=[solver])[2].ik
@@ -276,7 +277,7 @@ def test_other_links_are_free(name):
     assert (link.lower, link.upper) == (None, None)
 
 
-def test_a_second_solver_of_a_bone_gets_a_child_of_its_own():
+def test_a_second_solver_of_a_bone_gets_its_own_child_bone():
     model = load(small_pmd())
     extra = model.bones[5]
     assert len(model.bones) == 6
@@ -291,7 +292,7 @@ def test_solvers_make_their_bones_ik_bones_of_layer_1():
     assert bones[0].ik is None
 
 
-def test_morphs_count_in_the_base_which_goes():
+def test_morph_indices_address_the_base_which_is_dropped():
     model = load(small_pmd())
     assert [(m.name, m.panel, m.kind) for m in model.morphs] == [
         ("まばたき", 2, "vertex"),
@@ -301,20 +302,20 @@ def test_morphs_count_in_the_base_which_goes():
     assert [m.name_english for m in model.morphs] == ["blink", "a"]
 
 
-def test_without_a_base_morphs_count_in_vertices():
+def test_without_a_base_morph_indices_address_vertices():
     m = small_pmd(english=None)
     m.morphs = m.morphs[1:]
     m.shown_morphs = []
     assert [x.indices.tolist() for x in load(m).morphs] == [[0, 1], [1]]
 
 
-def test_the_first_of_two_bases_counts():
+def test_the_first_of_two_bases_is_used():
     m = small_pmd(english=None)
     m.morphs.append(pmd.Morph("second", 0, [2, 2], [(0, 0, 0)] * 2))
     assert [x.indices.tolist() for x in load(m).morphs] == [[3, 1], [1]]
 
 
-def test_offsets_beyond_the_base_are_left_out():
+def test_offsets_beyond_the_base_are_dropped():
     m = small_pmd()
     m.morphs[2].indices = [2]
     assert [x.indices.tolist() for x in load(m).morphs] == [[3, 1], []]
@@ -346,7 +347,7 @@ def test_names_end_at_the_first_nul():
     assert [b.name for b in bones] == ["a", "八文字の名前です八ソ"]
 
 
-def test_pmd_poses_run_their_ik(shared):
+def test_pmd_poses_run_their_ik():
     model = rigs.model(REAL)
     goal = next(i for i, b in enumerate(model.bones) if b.name == "左足ＩＫ")
     m = rigs.posed(model, moves={goal: (0, 2, 0)}, ik=True)

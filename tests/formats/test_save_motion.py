@@ -2,16 +2,19 @@
 """`Motion.from_tracks` and `Motion.save`, judged by the independent reader and writer."""
 
 import io
+import os
 import pickle
+import struct
+import subprocess
+import sys
 
 import mmdskin
 import numpy as np
 import pytest
-from conftest import SHARED
 from files import motion_file as mf
 from files import pmx_file as pmx
 from files.small import rigid_file
-from formats.test_motion import PATHS, random_keys
+from formats.test_motion import FILES, random_keys
 
 BoneTrack, MorphTrack = mmdskin.BoneTrack, mmdskin.MorphTrack
 MEMBERS = ("bones", "morphs", "camera", "light", "shadow", "properties", "name")
@@ -19,7 +22,7 @@ TURN = np.float32([[0, 0.6, 0, 0.8]])
 
 
 def tracks(motion):
-    """What from_tracks takes, with arrays of its own."""
+    """The arguments of from_tracks, with copied arrays."""
     return {member: copied(getattr(motion, member)) for member in MEMBERS}
 
 
@@ -31,32 +34,37 @@ def copied(value):
     return tuple(map(copied, value)) if isinstance(value, tuple) else value
 
 
-def assert_equal(found, wanted):
-    """To the bit."""
-    if isinstance(wanted, np.ndarray):
-        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-        assert found.tobytes() == wanted.tobytes()
-    elif isinstance(wanted, tuple):
-        assert len(found) == len(wanted)
-        for pair in zip(found, wanted, strict=True):
+def assert_equal(found, expected):
+    """Checks that two motions are equal bit for bit."""
+    if isinstance(expected, np.ndarray):
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        assert found.tobytes() == expected.tobytes()
+    elif isinstance(expected, tuple):
+        assert len(found) == len(expected)
+        for pair in zip(found, expected, strict=True):
             assert_equal(*pair)
     else:
-        assert found == wanted
+        assert found == expected
 
 
-def assert_same_motion(found, wanted):
+def assert_same_motion(found, expected):
     for member in (*MEMBERS, "frame_range"):
-        assert_equal(getattr(found, member), getattr(wanted, member))
+        assert_equal(getattr(found, member), getattr(expected, member))
 
 
 def saved(motion, **options):
     file = io.BytesIO()
-    motion.save(file, **options)
+    motion.save(file, **{"part": "all"} | options)
     return file.getvalue()
 
 
+def by_frame(data):
+    """The records of the bone keys, of equal frames the last."""
+    return {(key.name, key.frame): repr(key) for key in mf.keys(data).bones}
+
+
 def named(**names):
-    """A motion with a track for each name."""
+    """A motion with a track per name."""
     bones = [BoneTrack(n, [0], None, TURN, None) for n in names.get("bones", ())]
     morphs = [MorphTrack(n, [0], [1]) for n in names.get("morphs", ())]
     ik = tuple(names.get("ik", ()))
@@ -64,12 +72,7 @@ def named(**names):
     return mmdskin.Motion.from_tracks(bones, morphs, properties=states, name=names.get("name", ""))
 
 
-def real_motions():
-    skip = pytest.param(None, marks=pytest.mark.skip(f"no motions at {SHARED}"), id="none")
-    return [pytest.param(path, id=path.name) for path in PATHS] or [skip]
-
-
-@pytest.fixture(scope="module", params=real_motions())
+@pytest.fixture(scope="module", params=FILES)
 def real(request):
     return mmdskin.load_motion(request.param)
 
@@ -77,15 +80,15 @@ def real(request):
 # Real files
 
 
-def test_a_real_motion_is_read_back_as_it_was_saved(real):
+def test_a_real_motion_is_read_back_as_saved(real):
     assert_same_motion(mmdskin.load_motion(saved(real)), real)
 
 
-def test_tracks_of_a_real_motion_make_it_again(real):
+def test_tracks_of_a_real_motion_reproduce_it(real):
     assert_same_motion(mmdskin.Motion.from_tracks(**tracks(real)), real)
 
 
-def test_tracks_of_a_real_motion_pose_a_model_to_the_bit(real):
+def test_tracks_of_a_real_motion_give_the_same_pose_bit_for_bit(real):
     file = rigid_file(1)
     names = [track.name for track in real.bones]
     file.bones = [pmx.Bone(name, "", flags=0x6) for name in names] or file.bones
@@ -95,11 +98,19 @@ def test_tracks_of_a_real_motion_pose_a_model_to_the_bit(real):
     assert_equal(model.pose(again, frames), model.pose(real, frames))
 
 
+@pytest.mark.parametrize("path", [p for p in FILES if p.id.endswith("vmd")])
+def test_every_byte_of_the_keys_of_a_real_motion_is_written_again(path):
+    data = path.read_bytes()
+    motion = mmdskin.load_motion(data)
+    assert by_frame(saved(motion)) == by_frame(data)
+    assert by_frame(saved(mmdskin.Motion.from_tracks(**tracks(motion)))) == by_frame(data)
+
+
 # Keys of every kind
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_random_motions_are_read_back_as_they_were_saved(seed):
+def test_random_motions_are_read_back_as_saved(seed):
     motion = mmdskin.load_motion(mf.write_vmd(random_keys(seed)))
     again = mmdskin.Motion.from_tracks(**tracks(motion))
     assert_same_motion(again, motion)
@@ -109,7 +120,7 @@ def test_random_motions_are_read_back_as_they_were_saved(seed):
 
 
 def test_the_file_is_laid_out_as_mmd_does():
-    """Byte by byte what the independent writer makes of the same keys."""
+    """The same bytes as the independent writer gives for the same keys."""
     curves = np.arange(1, 17, dtype=np.uint8).reshape(4, 4)
     keys = mf.Keys(
         "モデル",
@@ -131,13 +142,57 @@ def test_a_pose_file_may_be_saved_as_a_motion():
     assert_same_motion(mmdskin.load_motion(saved(motion)), motion)
 
 
-def test_nothing_is_a_motion_too():
+def test_an_empty_motion_is_valid():
     motion = mmdskin.Motion.from_tracks()
     assert (motion.name, motion.frame_range, motion.bones, motion.morphs) == ("", (0, 0), (), ())
     assert_same_motion(mmdskin.load_motion(saved(motion)), motion)
 
 
-# What from_tracks makes of arrays
+# Stored bytes
+
+
+def odd_key():
+    """A key of no quite unit rotation, whose block has other bytes than we would write."""
+    block = bytearray(mf.block([[30, 40, 50, 60]] * 4, b"\x1e\x1e"))
+    block[31], block[61:] = 1, b"\x36\x31\x73"
+    return mf.BoneKey("a", 0, (1, 2, 3), (0, 0.6000001, 0, 0.8), bytes(block))
+
+
+def test_stored_bytes_are_those_of_the_file():
+    (track,) = mmdskin.load_motion(mf.write_vmd(mf.Keys("", [odd_key()]))).bones
+    key = odd_key()
+    assert track.stored.tobytes() == struct.pack("<4f", *key.rotation) + key.block
+    assert np.abs(np.linalg.norm(track.rotations.astype(float)) - 1) < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ({}, (True, True)),
+        ({"translations": [[9, 9, 9]], "frames": [5]}, (True, True)),
+        ({"rotations": TURN * [1, -1, 1, 1]}, (False, True)),
+        ({"interpolation": np.full((1, 4, 4), 9, np.uint8)}, (True, False)),
+        ({"physics": [False]}, (True, False)),
+    ],
+)
+def test_stored_bytes_are_written_while_the_key_says_the_same(change, kept):
+    motion = mmdskin.load_motion(mf.write_vmd(mf.Keys("", [odd_key()])))
+    track = motion.bones[0]._replace(**change)
+    edited = mmdskin.Motion.from_tracks([track])
+    (key,) = mf.keys(saved(edited)).bones
+    before = odd_key()
+    rotation = struct.pack("<4f", *key.rotation) == struct.pack("<4f", *before.rotation)
+    assert (rotation, key.block == before.block) == kept
+    (found,) = mmdskin.load_motion(saved(edited)).bones
+    for member, value in change.items():
+        assert np.array_equal(getattr(found, member), np.float32(value)), member
+
+
+def test_a_track_of_arrays_has_no_stored_bytes():
+    assert mmdskin.Motion.from_tracks([("a", [0], None, None, None)]).bones[0].stored is None
+
+
+# from_tracks and its arrays
 
 
 def test_a_motion_may_be_edited():
@@ -160,20 +215,28 @@ def test_arrays_are_copied():
     assert np.array_equal(motion.bones[0].rotations, TURN)
 
 
-def test_keys_are_sorted_and_of_equal_frames_the_last_stays():
+def test_keys_are_sorted_and_of_equal_frames_the_last_is_kept():
     motion = mmdskin.Motion.from_tracks(morphs=[("m", [5, 2, 5, 0], [1, 2, 3, 4])])
     assert motion.morphs[0].frames.tolist() == [0, 2, 5]
     assert motion.morphs[0].weights.tolist() == [4, 2, 3]
 
 
-def test_what_a_bone_does_not_say_is_at_rest_on_straight_lines():
+def test_missing_values_of_bones_are_at_rest_and_linear():
     (track,) = mmdskin.Motion.from_tracks([("a", [0, 7], None, None, None)]).bones
     assert track.translations.tolist() == [[0, 0, 0]] * 2
     assert track.rotations.tolist() == [[0, 0, 0, 1]] * 2
     assert track.interpolation.tolist() == [[[20, 20, 107, 107]] * 4] * 2
 
 
-def test_what_a_camera_does_not_say_is_straight_and_in_perspective():
+@pytest.mark.parametrize("physics", [False, True])
+def test_curves_of_zeros_are_not_mixed_with_the_physics_flag(physics):
+    """The flag takes the place of two of their bytes."""
+    track = BoneTrack("a", [0], None, None, np.zeros((1, 4, 4), np.uint8), [physics])
+    motion = mmdskin.Motion.from_tracks([track])
+    assert_same_motion(mmdskin.load_motion(saved(motion)), motion)
+
+
+def test_missing_values_of_cameras_are_linear_and_perspective():
     given = ([0], [-45], [(0, 10, 0)], [(0, 0, 0)], None, [30], None)
     camera = mmdskin.Motion.from_tracks(camera=given).camera
     assert camera.interpolation.tolist() == [[[20, 20, 107, 107]] * 6]
@@ -185,7 +248,7 @@ def test_rotations_are_normalised():
     np.testing.assert_allclose(motion.bones[0].rotations, TURN, atol=1e-7)
 
 
-def test_tracks_without_keys_are_left_out():
+def test_tracks_without_keys_are_dropped():
     motion = mmdskin.Motion.from_tracks(
         [("a", [], None, None, None), ("b", [1], None, None, None)],
         [("m", [], [])],
@@ -209,12 +272,13 @@ GOOD = {"frames": [0], "translations": [[0, 0, 0]], "rotations": TURN, "interpol
 @pytest.mark.parametrize(
     "change, kind, text",
     [
+        ({"stored": np.zeros((1, 64), "u1")}, ValueError, "bones[1].stored: shape (1, 64), expected (1, 80)"),
         ({"translations": NAN}, ValueError, "bones[1].translations: key 0, component 1 is NaN"),
         ({"rotations": [[0, 0, np.inf, 0]]}, ValueError, "bones[1].rotations: key 0, component 2 is"),
-        ({"rotations": [[0, 0, -0.0, 0]]}, ValueError, "bones[1].rotations: key 0 has no length"),
+        ({"rotations": [[0, 0, -0.0, 0]]}, ValueError, "bones[1].rotations: key 0 has zero length"),
         ({"rotations": [[0, 0, 1]]}, ValueError, "bones[1].rotations: shape (1, 3), expected (1, 4)"),
-        ({"frames": [-1]}, ValueError, "bones[1].frames[0]: -1 is outside of uint32"),
-        ({"frames": [2**32]}, ValueError, "bones[1].frames[0]: 4294967296 is outside of uint32"),
+        ({"frames": [-1]}, ValueError, "bones[1].frames[0]: -1 is out of range for uint32"),
+        ({"frames": [2**32]}, ValueError, "bones[1].frames[0]: 4294967296 is out of range for uint32"),
         ({"frames": [0.5]}, TypeError, "bones[1].frames: dtype float64, expected integers"),
         ({"frames": None}, TypeError, "bones[1].frames: dtype object"),
         ({"frames": [0, 1]}, ValueError, "bones[1].translations: shape (1, 3), expected (2, 3)"),
@@ -226,14 +290,14 @@ GOOD = {"frames": [0], "translations": [[0, 0, 0]], "rotations": TURN, "interpol
         (
             {"interpolation": np.full((1, 4, 4), -1)},
             ValueError,
-            "bones[1].interpolation[0, 0, 0]: -1 is outside of uint8",
+            "bones[1].interpolation[0, 0, 0]: -1 is out of range for uint8",
         ),
         ({"name": 5}, TypeError, "bones[1].name: expected a str"),
-        ({"name": "a\0b"}, ValueError, "bones[1]: a name with a NUL in it"),
-        ({"name": "root"}, ValueError, 'bones[1]: "root" is the name of bones[0], too'),
+        ({"name": "a\0b"}, ValueError, "bones[1]: the name contains a NUL"),
+        ({"name": "root"}, ValueError, 'bones[1]: duplicate name "root", also of bones[0]'),
     ],
 )  # fmt: skip
-def test_a_bad_bone_track_is_refused_by_name(change, kind, text):
+def test_a_bad_bone_track_is_rejected_by_name(change, kind, text):
     good = BoneTrack("root", **GOOD)
     with pytest.raises(kind) as refused:
         mmdskin.Motion.from_tracks([good, BoneTrack(**({"name": "a"} | GOOD | change))])
@@ -244,18 +308,18 @@ def test_a_bad_bone_track_is_refused_by_name(change, kind, text):
     "given, kind, text",
     [
         ({"morphs": [("m", [0], [np.nan])]}, ValueError, "morphs[0].weights: key 0, component 0"),
-        ({"morphs": [("m", [0], None)]}, ValueError, "morphs[0].weights: not given"),
+        ({"morphs": [("m", [0], None)]}, ValueError, "morphs[0].weights: missing"),
         ({"morphs": [("m", [0])]}, TypeError, "morphs[0]: expected a MorphTrack"),
         ({"bones": [7]}, TypeError, "bones[0]: expected a BoneTrack"),
         ({"bones": 7}, TypeError, "bones: expected a sequence, not <class 'int'>"),
-        ({"name": "\ud800"}, ValueError, "name: half of a surrogate pair"),
+        ({"name": "\ud800"}, ValueError, "name: unpaired surrogate"),
         ({"name": None}, TypeError, "name: expected a str"),
-        ({"light": ([0], [[1, 1, 1]], None)}, ValueError, "light.directions: not given"),
+        ({"light": ([0], [[1, 1, 1]], None)}, ValueError, "light.directions: missing"),
         ({"shadow": ([0], [3], [0])}, ValueError, "shadow.modes: key 0, component 0: 3, limit 2"),
         (
             {"properties": ([0], [2], (), np.zeros((1, 0), bool))},
             ValueError,
-            "properties.visible[0]: 2 is outside of bool",
+            "properties.visible[0]: 2 is out of range for bool",
         ),
         (
             {"properties": ([0], [1], ("a", "b"), [[1]])},
@@ -265,7 +329,7 @@ def test_a_bad_bone_track_is_refused_by_name(change, kind, text):
         (
             {"properties": ([0], [1], ("a", "a"), [[1, 0]])},
             ValueError,
-            'properties.ik_names[1]: "a" is the name of properties.ik_names[0], too',
+            'properties.ik_names[1]: duplicate name "a", also of properties.ik_names[0]',
         ),
         (
             {"properties": ([0], [1], "ab", [[1, 0]])},
@@ -277,7 +341,7 @@ def test_a_bad_bone_track_is_refused_by_name(change, kind, text):
         ({"camera": (1, 2)}, TypeError, "camera: expected a CameraTrack"),
     ],
 )  # fmt: skip
-def test_other_bad_tracks_are_refused_by_name(given, kind, text):
+def test_other_bad_tracks_are_rejected_by_name(given, kind, text):
     with pytest.raises(kind) as refused:
         mmdskin.Motion.from_tracks(**given)
     assert str(refused.value).startswith(text)
@@ -299,12 +363,12 @@ def test_a_path_that_cannot_be_written_is_an_os_error(tmp_path):
 
 
 @pytest.mark.parametrize("target", [None, 5, b"\0"])
-def test_what_is_no_place_for_a_file_is_refused(target):
+def test_targets_that_are_no_path_are_rejected(target):
     with pytest.raises((TypeError, ValueError)):
         named().save(target)
 
 
-def test_a_motion_that_cannot_be_saved_leaves_the_file_alone(tmp_path):
+def test_a_motion_that_cannot_be_saved_does_not_change_the_file(tmp_path):
     path = tmp_path / "a.vmd"
     path.write_bytes(b"here before")
     with pytest.raises(ValueError):
@@ -312,73 +376,41 @@ def test_a_motion_that_cannot_be_saved_leaves_the_file_alone(tmp_path):
     assert path.read_bytes() == b"here before"
 
 
+SAVE = """
+import resource, sys
+import mmdskin
+motion = mmdskin.load_motion(open(sys.argv[1], "rb").read())
+resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+try:
+    motion.save(sys.argv[1])
+except OSError as error:
+    print(type(error).__name__, error.filename == sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
+def test_a_full_disk_keeps_the_old_file(tmp_path):
+    path = tmp_path / "踊り.vmd"
+    contents = mf.write_vmd(mf.Keys("", [mf.BoneKey("a", frame) for frame in range(20)]))
+    path.write_bytes(contents)
+    found = subprocess.run([sys.executable, "-c", SAVE, path], capture_output=True, text=True)
+    assert found.stdout.split() == ["OSError", "True"], found.stderr
+    assert path.read_bytes() == contents
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path):
+    path = tmp_path / "a.vmd"
+    path.write_bytes(b"here before")
+    path.chmod(0o400)
+    if os.access(path, os.W_OK):
+        pytest.skip("this user may write everything")
+    with pytest.raises(PermissionError):
+        named().save(path)
+    assert path.read_bytes() == b"here before"
+
+
 # Names
-
-
-@pytest.mark.parametrize("kind", ["bones", "morphs", "ik"])
-def test_names_have_room_for_15_bytes(kind):
-    member = "properties.ik_names" if kind == "ik" else kind
-    full = "十五バイトの名a"
-    assert_same_motion(mmdskin.load_motion(saved(named(**{kind: [full]}))), named(**{kind: [full]}))
-    with pytest.raises(ValueError) as refused:
-        saved(named(**{kind: ["a", full + "x"]}))
-    text = f'{member}[1]: "{full}x" takes 16 bytes, a VMD has room for 15'
-    assert str(refused.value) == text
-
-
-def test_names_are_cut_to_whole_characters():
-    found = mmdskin.load_motion(
-        saved(named(bones=["十五バイトの名前"], name="名" * 11), truncate=True)
-    )
-    assert (found.bones[0].name, found.name) == ("十五バイトの名", "名" * 10)
-
-
-def test_names_that_are_equal_once_they_are_cut_are_refused():
-    motion = named(morphs=["十五バイトの名前", "十五バイトの名字"])
-    with pytest.raises(ValueError, match=r"morphs\[1\]: .*is the name of morphs\[0\], too, in 15"):
-        saved(motion, truncate=True)
-
-
-def test_the_name_of_the_model_has_room_for_20_bytes():
-    with pytest.raises(ValueError, match="name: .* takes 22 bytes, a VMD has room for 20"):
-        saved(named(name="名" * 11))
-
-
-@pytest.mark.parametrize("name, code", [("Ärm", "U+00C4"), ("腕😀", "U+1F600"), ("한", "U+D55C")])
-def test_characters_that_cp932_lacks_are_named(name, code):
-    with pytest.raises(ValueError) as refused:
-        saved(named(bones=["a", name]), truncate=True)
-    assert str(refused.value) == f'bones[1]: "{name}" has {code}, which cp932 lacks'
-
-
-def windows_code(character):
-    """Of two codes Python prefers NEC's choice of IBM's characters (ED, EE), Windows IBM's own (FA
-    to FC): Microsoft's KB 170559."""
-    raw = character.encode("cp932")
-    if raw[0] not in (0xED, 0xEE):
-        return raw
-    others = (bytes([lead, trail]) for lead in (0xFA, 0xFB, 0xFC) for trail in range(0x40, 0xFD))
-    return next(other for other in others if other.decode("cp932", "ignore") == character)
-
-
-def test_every_character_of_cp932_is_written_as_windows_does():
-    codes = [bytes([one]) for one in range(1, 256)]
-    codes += [bytes([lead, trail]) for lead in range(0x81, 0xFD) for trail in range(0x40, 0xFD)]
-    characters = sorted({text for c in codes if len(text := c.decode("cp932", "ignore")) == 1})
-    assert len(characters) > 9000
-    found = mf.keys(saved(named(bones=characters))).bones
-    assert [key.name for key in found] == [windows_code(c) for c in characters]
-
-
-def test_what_could_not_be_read_is_not_read_again():
-    """A name that MMD has cut inside a character."""
-    raw = "十五バイトの名前".encode("cp932")[:15]
-    motion = mmdskin.load_motion(mf.write_vmd(mf.Keys("", [mf.BoneKey(raw, 0)])))
-    assert motion.bones[0].name.endswith("\ufffd")
-    assert_same_motion(mmdskin.load_motion(saved(motion)), motion)
-
-
-# What a VMD cannot hold
 
 
 def camera_of(angle):

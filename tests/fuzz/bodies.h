@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rigid bodies and joints of a script. */
+/* Rigid bodies and joints from a script. */
 #ifndef BODIES_H
 #define BODIES_H
 
@@ -8,9 +8,9 @@
 
 #include <math.h>
 
-static inline double take_place(script *s)
+static inline double take_coordinate(script *s)
 {
-    return fmax(-MMD_FARTHEST, fmin((double)take_number(s), MMD_FARTHEST));
+    return fmax(-MMD_BODY_LIMIT, fmin((double)take_number(s), MMD_BODY_LIMIT));
 }
 
 static inline void take_numbers(script *s, float *numbers, size_t count)
@@ -30,7 +30,7 @@ static inline mmd_rigid_body take_body(script *s)
     take_numbers(s, body.size, 3);
     take_numbers(s, body.rotation, 3);
     for (int i = 0; i < 3; i++) {
-        body.position[i] = (float)take_place(s);
+        body.position[i] = (float)take_coordinate(s);
         body.size[i] = fabsf(body.size[i]);
     }
     body.mass = fabsf(take_number(s));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The input is a script that writes a sound PMX file: bones with any parents, layers, appends, axes
+/* The input is a script that writes a valid PMX file: bones with any parents, layers, appends, axes
    and IK, morphs that name one another at will, vertices of every type. No input is lost to a
    damaged file, so that all the work goes into posing and skinning. */
-#include "core/data/model.h"
+#include "core/model/model.h"
+#include "core/model/morph.h"
 #include "script.h"
 #include "target.h"
 

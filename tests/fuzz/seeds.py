@@ -4,7 +4,6 @@
 Small files of every format and their pairs, made here, and the fixtures where they are at hand.
 """
 
-import os
 import random
 import struct
 import sys
@@ -13,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 TESTS = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("MMDSKIN_SHARED", TESTS.parent.parent / "shared"))
 sys.path.insert(0, str(TESTS))
 
+from files import locations  # noqa: E402
 from files import motion_file as mf  # noqa: E402
 from files import pmd_file as pmd  # noqa: E402
 from files import pmx_file as pmx  # noqa: E402
@@ -86,13 +85,14 @@ def write(folder, files):
 
 def main(folder):
     made, moves = dict(models()), dict(motions())
-    found = sorted((SHARED / "models/fixtures").glob("*"))
+    found = sorted((locations.MODELS / "fixtures").glob("*"))
     made |= {path.name: path.read_bytes() for path in found if path.suffix in (".pmx", ".pmd")}
     moves |= {path.name: path.read_bytes() for path in found if path.suffix in (".vmd", ".vpd")}
     pairs = {f"{a}+{b}": pair(x, y) for a, x in made.items() for b, y in moves.items()}
     scripts = {f"{i}": random.Random(i).randbytes(50 * 2**i) for i in range(6)}
     targets = {"model": made, "motion": moves, "pair": pairs}
-    targets |= dict.fromkeys(("rig", "simulation", "world"), scripts)
+    of_scripts = ("mesh", "picture", "rig", "simulation", "state", "tracks", "world")
+    targets |= dict.fromkeys(of_scripts, scripts)
     for target, files in targets.items():
         write(Path(folder) / target, files.items())
 

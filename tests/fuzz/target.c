@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "target.h"
 
-#include "core/data/morph.h"
+#include "core/model/morph.h"
 #include "core/skin/skin.h"
-#include "sound.h"
+#include "valid.h"
 
 #include <string.h>
 
@@ -92,18 +92,18 @@ static void skin(const mmd_mesh *mesh, const float *matrices, const float *slide
                         .bone_count = mesh->bone_count,
                         .matrices = matrices,
                         .matrix_frames = 1,
-                        .sliders = sliders,
-                        .slider_frames = 1,
+                        .morph_weights = sliders,
+                        .morph_weight_frames = 1,
                         .method = mesh->method ? mesh->method : (mmd_method)(way % 3),
                         .sdef_blend = way < 3 ? MMD_SDEF_NLERP : MMD_SDEF_SLERP,
                         .correction = 1,
                         .positions = wanted,
                         .normals = mesh->has_normals ? normals : NULL};
     PROMISE(mmd_skin_check(&job, NULL));
-    PROMISE(mmd_skin_cpu(&job, mmd_kernel_find("scalar", NULL), NULL));
+    PROMISE(mmd_skin_cpu(&job, mmd_skin_kernel_find("scalar", NULL), NULL));
     job.positions = found;
     for (int k = 0; k < KERNELS; k++) {
-        const mmd_kernel *kernel = mmd_kernel_find(names[k], NULL);
+        const mmd_skin_kernel *kernel = mmd_skin_kernel_find(names[k], NULL);
         if (!kernel)
             continue;
         PROMISE(mmd_skin_cpu(&job, kernel, NULL));
@@ -120,7 +120,7 @@ static bool is_moderate(const mmd_mesh *mesh)
 {
     bool moderate = true;
     for (size_t v = 0; v < mesh->vertex_count; v++) {
-        const mmd_vertex *vertex = &mesh->vertices[v];
+        const mmd_mesh_vertex *vertex = &mesh->vertices[v];
         for (int i = 0; i < 3; i++)
             moderate &= fabsf(vertex->position[i]) < 1e3f && fabsf(vertex->c[i]) < 1e3f &&
                         fabsf(vertex->c0[i]) < 1e3f;
@@ -168,12 +168,12 @@ static void pose_and_skin(const mmd_rig *rig, const mmd_mesh *mesh, chance *c)
                             .ik = true,
                             .translations = round == 1 ? NULL : translations,
                             .rotations = rotations,
-                            .given_sliders = given,
+                            .morph_weights = given,
                             .translation_frames = 1,
                             .rotation_frames = 1,
-                            .slider_frames = 1,
-                            .matrices = matrices,
-                            .sliders = sliders};
+                            .morph_weight_frames = 1,
+                            .out_matrices = matrices,
+                            .out_morph_weights = sliders};
         PROMISE(mmd_pose(poser, &job, NULL));
         PROMISE(all_finite(matrices, 16 * b));
         skin(mesh, matrices, given, chance_below(c, WAYS), false);
@@ -230,7 +230,7 @@ static void morph_everything(const mmd_model *model, chance *c)
 
 void exercise_model(const mmd_model *model, chance *c)
 {
-    PROMISE(model_is_sound(model));
+    PROMISE(model_is_valid(model));
     mmd_mesh *mesh = mmd_mesh_of_model(model, NULL);
     mmd_rig *rig = mmd_rig_new(model, NULL);
     PROMISE(mesh && rig);
@@ -243,7 +243,7 @@ void exercise_model(const mmd_model *model, chance *c)
 
 void exercise_motion(const mmd_rig *rig, const mmd_mesh *mesh, const mmd_motion *motion, chance *c)
 {
-    PROMISE(motion_is_sound(motion));
+    PROMISE(motion_is_valid(motion));
     double last = motion->last_frame;
     double frames[] = {last, 0, 0.5, -7, motion->first_frame, last * 0.37, 4294967295.0, 1e300};
     enum { COUNT = sizeof frames / sizeof *frames };
@@ -257,14 +257,14 @@ void exercise_motion(const mmd_rig *rig, const mmd_mesh *mesh, const mmd_motion 
     mmd_pose_job job = {.frame_count = COUNT,
                         .ik = true,
                         .frames = frames,
-                        .matrices = matrices,
-                        .sliders = sliders};
+                        .out_matrices = matrices,
+                        .out_morph_weights = sliders};
     PROMISE(mmd_pose(poser, &job, NULL));
     mmd_pose_job alone = {.frame_count = 1,
                           .ik = true,
                           .frames = frames + pick,
-                          .matrices = matrices_alone,
-                          .sliders = sliders_alone};
+                          .out_matrices = matrices_alone,
+                          .out_morph_weights = sliders_alone};
     PROMISE(mmd_pose(poser, &alone, NULL));
     mmd_poser_free(poser);
     PROMISE(all_finite(matrices, COUNT * 16 * b) && all_finite(sliders, COUNT * m));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether work takes time in proportion to its size: ratios of CPU time, on any machine the same."""
+"""Whether the time of work is proportional to its size, by ratios of CPU time, which hold on any machine."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ ROUNDS = 30
 
 @contextmanager
 def within(limit):
-    """Work that is through in so many seconds, a hundred times what it takes, and not in years."""
+    """Checks that the work ends within this many seconds (100 times what it takes), not after years."""
     start = CLOCK()
     yield
     assert CLOCK() - start < limit
@@ -27,7 +27,7 @@ def seconds(call):
 
 
 def ratio(one, other, most):
-    """How many times as long `one` takes as `other`, by the best time of each.
+    """The time of `one` divided by the time of `other`, by the best time of each.
 
     They take turns until it is less than `most`: whatever else a machine does makes single runs
     longer, none shorter, so of work that takes more the ratio stays above.
@@ -41,5 +41,5 @@ def ratio(one, other, most):
 
 
 def growth(work, small=SMALL, large=LARGE):
-    """How many times as long the work of the large size takes; work(n) gives what is to be timed."""
+    """The time for the large size divided by that for the small one; work(n) returns the call to time."""
     return ratio(work(large), work(small), MOST)

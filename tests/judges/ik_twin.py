@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One IK solver by docs/mmd-behaviour.md#ik-solve, word by word: every bone is placed anew after
-each step, angles are angles. Of bones in evaluation order, without appends and other solvers."""
+"""One IK solver, exactly as docs/mmd-behaviour.md#ik-solve says: all bones are evaluated again after
+each step. The bones are in evaluation order, without appends and other solvers."""
 
 import math
 
@@ -13,7 +13,7 @@ RIGHT = 1.570796
 
 
 def solve(bones, t, q):
-    """World matrices (B,4,4) of bones of which one has IK; t and q are the local values before."""
+    """World matrices (B,4,4) of bones, one of which has IK; t and q are the local values before the solve."""
     rig = pose_twin.Rig(bones, np.float64(t), np.array([pose_twin.normalised(r) for r in q]), 3.14)
     goal = next(i for i, bone in enumerate(bones) if bone.ik)
     ik = bones[goal].ik

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The three methods that lessen the bulge of dual quaternions, in float64: the judge of every kernel.
+"""The three methods that reduce the bulge of dual quaternions, in float64, to judge every kernel.
 
 bulge_free (Kim and Han 2014), bulge_compensated (Sulema and Rudenko 2020) and centers_of_rotation
 (Le and Hodgins 2016), written from their formulas and not from the C.
@@ -11,19 +11,19 @@ import numpy as np
 from judges import twin
 
 SIGMA = EPSILON = 0.1
-_SHORT = 1e-4  # a bone shorter than this has no direction
+MIN_BONE_LENGTH = 1e-4  # a shorter bone has no segment of its own
 
 
 class Influences(NamedTuple):
-    """What acts on each vertex, by falling weight, the lower bone first among equals; (V,4) each."""
+    """The influences of each vertex by decreasing weight, among equals the lower bone first; (V,4) each."""
 
     bones: np.ndarray  # -1 where there is none
-    weights: np.ndarray  # float64 of what is stored as float32, 0 where there is none
+    weights: np.ndarray  # the stored float32 as float64, 0 where there is none
 
 
 def influences(mesh):
-    """Weights by their sum, slots of the same bone merged."""
-    weights, _ = twin.normalised_weights(mesh)
+    """Weights divided by their sum, with slots of the same bone merged."""
+    weights, _ = twin.normalized_weights(mesh)
     index = np.where(weights != 0, np.asarray(mesh.bone_indices), -1)
     for first in range(4):
         for later in range(first + 1, 4):
@@ -37,9 +37,9 @@ def influences(mesh):
 
 
 def model_segments(bones):
-    """(B,2,3) head and tail of each bone at rest; NaN where nothing gives one.
+    """Head and tail (B,2,3) of each bone at rest; NaN where no rule gives one.
 
-    Its own tail; else the whole segment of the bone whose rotation it copies; else its parent's.
+    To its own tail; else the segment of the bone whose rotation it appends; else its parent's.
     """
     result = np.full((len(bones), 2, 3), np.nan)
     for number in range(len(bones)):
@@ -53,11 +53,11 @@ def model_segments(bones):
                 tail = np.float64(bones[bone.tail_bone].position) if inside else head
             else:
                 tail = head + np.float64(bone.tail_offset)
-            if np.linalg.norm(tail - head) > _SHORT:
+            if np.linalg.norm(tail - head) > MIN_BONE_LENGTH:
                 result[number] = head, tail
                 break
-            copies = bone.append is not None and bone.append.rotation and bone.append.ratio != 0
-            at = bone.append.source if copies and bone.append.source >= 0 else bone.parent
+            appends = bone.append is not None and bone.append.rotation and bone.append.ratio != 0
+            at = bone.append.source if appends and bone.append.source >= 0 else bone.parent
     return result
 
 
@@ -73,36 +73,36 @@ def chains(parents):
     return side
 
 
-def chain_share(found, side):
-    """Of the weights that are not the leading bone's, the share of bones in line with it."""
+def chain_ratio(found, side):
+    """The fraction of the other bones' weights that belongs to bones in the leading bone's chain."""
     others = found.weights[:, 1:]
-    joined = (side[found.bones[:, :1], found.bones[:, 1:]] != 0) & (found.bones[:, 1:] >= 0)
+    in_chain = (side[found.bones[:, :1], found.bones[:, 1:]] != 0) & (found.bones[:, 1:] >= 0)
     total = others.sum(1)
-    share = np.divide((others * joined).sum(1), total, out=np.zeros(len(total)), where=total != 0)
-    return share.clip(0, 1)
+    ratio = np.divide((others * in_chain).sum(1), total, out=np.zeros(len(total)), where=total != 0)
+    return ratio.clip(0, 1)
 
 
-# Centres of rotation
+# Centers of rotation
 
 
 def similarity(a, b, sigma=SIGMA):
-    """Equation (1), of two weight vectors."""
+    """Equation (1) for two weight vectors."""
     a, b = np.float64(a), np.float64(b)
-    across = np.outer(a, b) - np.outer(b, a)
-    terms = np.outer(a * b, a * b) * np.exp(-((across / sigma) ** 2))
+    difference = np.outer(a, b) - np.outer(b, a)
+    terms = np.outer(a * b, a * b) * np.exp(-((difference / sigma) ** 2))
     return terms.sum() - np.trace(terms)
 
 
 def _parts(n):
-    """(n*n,3): barycentric centroids of the equal parts of a triangle whose sides are cut in n."""
+    """Barycentric centroids (n*n,3) of the equal parts of a triangle with n parts per edge."""
     upright = [(i + 1 / 3, j + 1 / 3) for i in range(n) for j in range(n - i)]
-    upset = [(i + 2 / 3, j + 2 / 3) for i in range(n) for j in range(n - 1 - i)]
-    corner = np.float64(upright + upset) / n
+    inverted = [(i + 2 / 3, j + 2 / 3) for i in range(n) for j in range(n - 1 - i)]
+    corner = np.float64(upright + inverted) / n
     return np.column_stack([corner, 1 - corner.sum(1)])
 
 
-def centers(positions, triangles, found, sigma=SIGMA, epsilon=EPSILON):
-    """(V,3) by equation (4); the vertex itself where nothing is like it."""
+def centers_of_rotation(positions, triangles, found, sigma=SIGMA, epsilon=EPSILON):
+    """Centers (V,3) by equation (4); the vertex itself where nothing is similar to it."""
     positions = np.asarray(positions, np.float64)
     bone_count = found.bones.max(initial=-1) + 1
     dense = np.zeros((len(positions), bone_count + 1))
@@ -114,7 +114,7 @@ def centers(positions, triangles, found, sigma=SIGMA, epsilon=EPSILON):
     )
     w = dense[triangles]
     apart = [np.linalg.norm(w[:, i] - w[:, i - 1], axis=1) for i in range(3)]
-    cuts = np.maximum(1, np.ceil(np.max(apart, axis=0, initial=0) / epsilon)).astype(int)
+    subdivisions = np.maximum(1, np.ceil(np.max(apart, axis=0, initial=0) / epsilon)).astype(int)
     moments, weight = np.zeros_like(positions), np.zeros(len(positions))
     both = dense > 0
     touched = w.max(1, initial=0) > 0 if len(w) else np.zeros((0, bone_count), bool)
@@ -130,8 +130,8 @@ def centers(positions, triangles, found, sigma=SIGMA, epsilon=EPSILON):
         if not len(chosen):
             continue
         pieces = []
-        for n in np.unique(cuts[chosen]):
-            t = chosen[cuts[chosen] == n]
+        for n in np.unique(subdivisions[chosen]):
+            t = chosen[subdivisions[chosen] == n]
             at = _parts(n)
             pieces.append(
                 np.concatenate(
@@ -144,15 +144,15 @@ def centers(positions, triangles, found, sigma=SIGMA, epsilon=EPSILON):
                 ).reshape(-1, 6)
             )
         b_j, b_k, centroid, area = np.split(np.concatenate(pieces), [1, 2, 5], axis=1)
-        share = (b_j * b_k * area)[:, 0]
-        summed = np.column_stack([share[:, None] * centroid, share])
+        mass = (b_j * b_k * area)[:, 0]
+        summed = np.column_stack([mass[:, None] * centroid, mass])
         vertices = np.flatnonzero(both[:, j] & both[:, k])
         distinct, which = np.unique(dense[vertices][:, [j, k]], axis=0, return_inverse=True)
         sums = np.empty((len(distinct), 4))
         for first in range(0, len(distinct), 64):
             a = distinct[first : first + 64]
-            across = a[:, :1] * b_k[:, 0] - a[:, 1:] * b_j[:, 0]
-            sums[first : first + 64] = np.exp(-((across / sigma) ** 2)) @ summed
+            difference = a[:, :1] * b_k[:, 0] - a[:, 1:] * b_j[:, 0]
+            sums[first : first + 64] = np.exp(-((difference / sigma) ** 2)) @ summed
         sums *= 2 * distinct.prod(1)[:, None]
         moments[vertices] += sums[which.ravel(), :3]
         weight[vertices] += sums[which.ravel(), 3]
@@ -172,7 +172,7 @@ def skin_frame(
     correction=1.0,
     segments=None,
     parents=None,
-    centres=None,
+    centers=None,
 ):
     """(positions, normals) in float64; `mesh` as for `twin.skin_frame`."""
     matrices = np.concatenate([np.asarray(matrices, np.float64), np.eye(4)[None]])
@@ -180,7 +180,7 @@ def skin_frame(
     p = twin.morph_positions(mesh, weights)
     n = np.asarray(mesh.normals, np.float64)
     rigid = twin.rotations(matrices)
-    turn, move, defined = twin.blend_qdef(
+    rotation, translation, defined = twin.blend_qdef(
         found.weights, twin.quaternions(rigid)[found.bones], matrices[found.bones, :3, 3]
     )
     proper = np.linalg.det(matrices[:, :3, :3]) > 0
@@ -192,72 +192,74 @@ def skin_frame(
     few = Influences(found.bones[v], found.weights[v])
     if method == "centers_of_rotation":
         blend = np.einsum("vk,vkij->vij", few.weights, matrices[few.bones])
-        c = np.asarray(centres, np.float64)[v]
-        moved = _turned(turn[v], p[v] - c) + _turned(blend[:, :3, :3], c) + blend[:, :3, 3]
+        c = np.asarray(centers, np.float64)[v]
+        moved = _times(rotation[v], p[v] - c) + _times(blend[:, :3, :3], c) + blend[:, :3, 3]
     else:
-        moved = _turned(turn[v], p[v]) + move[v]
+        moved = _times(rotation[v], p[v]) + translation[v]
         segments, side = np.asarray(segments, np.float64), chains(parents)
         if method == "bulge_free":
-            share = correction * chain_share(few, side)
-            moved = pull_to_segment(p[v], moved, few, share, segments, rigid, matrices)
+            amount = correction * chain_ratio(few, side)
+            moved = correct_bulge(p[v], moved, few, amount, segments, rigid, matrices)
         else:
             rest = np.asarray(mesh.positions, np.float64)[v]
-            k = compensation(rest, few, segments, side)
-            moved += correction * k[:, None] * outward(few, segments, rigid)
+            k = compensation_factor(rest, few, segments, side)
+            moved += correction * k[:, None] * bulge_offset(few, segments, rigid)
     positions[v] = moved
-    normals[v] = twin.unit_or(_turned(turn[v], n[v]), n[v])
+    normals[v] = twin.normalized_or(_times(rotation[v], n[v]), n[v])
     normals[(n == 0).all(1)] = 0
     return positions, normals
 
 
-def _turned(turns, vectors):
-    return np.einsum("vij,vj->vi", turns, vectors)
+def _times(matrices, vectors):
+    return np.einsum("vij,vj->vi", matrices, vectors)
 
 
-def _foot(point, head, along):
-    """The point of the segment nearest to `point`, by how far it lies along."""
-    x = ((point - head) * along).sum(1) / (along * along).sum(1)
-    return head + x.clip(0, 1)[:, None] * along
+def _nearest_on_segment(point, head, segment):
+    """The point of the segment (a vector from `head`) nearest to `point`."""
+    x = ((point - head) * segment).sum(1) / (segment * segment).sum(1)
+    return head + x.clip(0, 1)[:, None] * segment
 
 
-def pull_to_segment(v, p, found, share, segments, rigid, matrices):
-    """Vertices that left the segment of their leading bone, brought back to their distance."""
+def correct_bulge(v, p, found, amount, segments, rigid, matrices):
+    """Moves vertices that dual quaternions move away from the segment of their leading bone back to
+    their rest distance."""
     lead = found.bones[:, 0]
-    head, along = segments[lead, 0], segments[lead, 1] - segments[lead, 0]
-    now = _turned(rigid[lead], head) + matrices[lead, :3, 3]
-    rest = np.linalg.norm(v - _foot(v, head, along), axis=1)
-    foot = _foot(p, now, _turned(rigid[lead], along))
-    distance = np.linalg.norm(p - foot, axis=1)
-    grown = distance > rest  # False where there is no segment
-    factor = np.divide(rest, distance, out=np.ones(len(p)), where=grown)
-    pulled = foot + (1 + share * (factor - 1))[:, None] * (p - foot)
-    return np.where(grown[:, None], pulled, p)
+    head, segment = segments[lead, 0], segments[lead, 1] - segments[lead, 0]
+    posed_head = _times(rigid[lead], head) + matrices[lead, :3, 3]
+    rest_distance = np.linalg.norm(v - _nearest_on_segment(v, head, segment), axis=1)
+    nearest = _nearest_on_segment(p, posed_head, _times(rigid[lead], segment))
+    distance = np.linalg.norm(p - nearest, axis=1)
+    bulges = distance > rest_distance  # False where there is no segment
+    factor = np.divide(rest_distance, distance, out=np.ones(len(p)), where=bulges)
+    corrected = nearest + (1 + amount * (factor - 1))[:, None] * (p - nearest)
+    return np.where(bulges[:, None], corrected, p)
 
 
-def compensation(v, found, segments, side):
-    """(V,) k: how far a vertex moves along the outward direction of its two leading bones."""
+def compensation_factor(v, found, segments, side):
+    """k (V,): how far a vertex moves along the offset of its two leading bones."""
     b0, b1 = found.bones[:, 0], found.bones[:, 1]
     w0, w1, w2 = found.weights[:, :3].T
-    along = twin.unit_or(segments[:, 1] - segments[:, 0])
-    possible = (w1 > 0) & np.isfinite(along).all(1)[b0] & np.isfinite(along).all(1)[b1]
+    u = twin.normalized_or(segments[:, 1] - segments[:, 0])
+    possible = (w1 > 0) & np.isfinite(u).all(1)[b0] & np.isfinite(u).all(1)[b1]
     w1 = np.where(possible, w1, 1)
     x = w1 / (w0 + w1)
     profile = 2.2 * x - 9.6 * x**2 + 10.4 * x**3
-    radius = np.linalg.norm(np.cross(v - segments[b0, 0], along[b0]), axis=1)
+    radius = np.linalg.norm(np.cross(v - segments[b0, 0], u[b0]), axis=1)
     k = side[b0, b1] * radius * profile * (1 - w2 / w1) * (w0 + w1)
     return np.where(possible, k, 0)
 
 
-def outward(found, segments, rigid):
+def bulge_offset(found, segments, rigid):
+    """o (V,3) of docs/methods.md#bulge-compensated."""
     b0, b1 = found.bones[:, 0], found.bones[:, 1]
-    along = np.nan_to_num(twin.unit_or(segments[:, 1] - segments[:, 0]))
+    u = np.nan_to_num(twin.normalized_or(segments[:, 1] - segments[:, 0]))
     q = twin.quaternions(rigid)
-    between = twin.product(q[b0], q[b1] * [-1, -1, -1, 1])
-    between *= np.where(between[:, 3:] < 0, -1, 1)
-    axis = twin.unit_or(between[:, :3])
-    outside = twin.unit_or(_turned(rigid[b0], along[b0]) + _turned(rigid[b1], along[b1]))
-    # 1 - w from the other parts: 1 - w itself loses half of the digits near rest
-    sine = (between[:, :3] ** 2).sum(1)
-    reach = np.minimum(1, 2 * np.sqrt(sine / (1 + between[:, 3])))
-    across = outside - axis * (axis * outside).sum(1, keepdims=True)
-    return np.where(b1[:, None] >= 0, reach[:, None] * across, 0)
+    relative = twin.product(q[b0], q[b1] * [-1, -1, -1, 1])
+    relative *= np.where(relative[:, 3:] < 0, -1, 1)
+    axis = twin.normalized_or(relative[:, :3])
+    bisector = twin.normalized_or(_times(rigid[b0], u[b0]) + _times(rigid[b1], u[b1]))
+    # 1 - w from x, y and z: computed directly it loses half of the digits for small angles
+    square = (relative[:, :3] ** 2).sum(1)
+    amount = np.minimum(1, 2 * np.sqrt(square / (1 + relative[:, 3])))
+    orthogonal = bisector - axis * (axis * bisector).sum(1, keepdims=True)
+    return np.where(b1[:, None] >= 0, amount[:, None] * orthogonal, 0)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Small models made of bones, for tests of poses, and the real ones with their motions."""
+"""Small models of bones for tests of poses, and real models with their motions."""
 
 import json
 from functools import cache
 
 import mmdskin
 import numpy as np
-from conftest import SHARED
+from conftest import published_file, recorded_file
+from files import locations
 from files import motion_file as mf
 from files import pmd_file as pmd
 from files import pmx_file as pmx
@@ -53,7 +54,7 @@ def rest(model):
 
 
 def locals_of(model, turns=None, moves=None):
-    """(translations, rotations) of a model: all at rest but those named by index."""
+    """(translations, rotations) of a model: all at rest except those given by index."""
     t = np.zeros((len(model.bones), 3), np.float32)
     q = np.tile(np.float32([0, 0, 0, 1]), (len(model.bones), 1))
     for i, value in (moves or {}).items():
@@ -64,12 +65,12 @@ def locals_of(model, turns=None, moves=None):
 
 
 def pose_of(model, turns=None, moves=None, weights=None, ik=False):
-    """The pose of local values."""
+    """The pose with these local values."""
     return model.pose_from(*locals_of(model, turns, moves), weights, ik=ik)
 
 
 def posed(model, *args, **members):
-    """Skinning matrices of local values."""
+    """Skinning matrices for these local values."""
     return pose_of(model, *args, **members).bone_matrices
 
 
@@ -93,7 +94,7 @@ def assert_turn(matrix, q, atol=2e-6):
 
 
 def assert_rigid(matrices, atol=1e-5):
-    """Finite, and rotations to 1e-5."""
+    """All matrices are finite, and rotations within 1e-5."""
     m = np.asarray(matrices)
     assert np.isfinite(m).all()
     assert (m[..., 3, :] == (0, 0, 0, 1)).all()
@@ -150,41 +151,43 @@ def random_locals(r, model, frames):
 
 
 def reference_files(*parts):
-    """Names of the reference poses that contain one of the parts."""
-    found = sorted(path.stem for path in SHARED.glob("reference/*.npz"))
-    return [name for name in found if any(part in name for part in parts)]
+    """Names of reference poses that contain one of the parts; if there is none, a name that skips."""
+    found = sorted(path.stem for path in (locations.SHARED / "reference").glob("*.npz"))
+    return [name for name in found if any(part in name for part in parts)] or [f"*{parts[0]}*"]
 
 
 @cache
 def reference(name):
-    with np.load(SHARED / f"reference/{name}.npz") as file:
+    with np.load(recorded_file(f"{name}.npz")) as file:
         arrays = {key: file[key] for key in file.files}
     arrays["meta"] = json.loads(str(arrays["meta"])) if "meta" in arrays else None
     return arrays
 
 
-@cache
-def path_of(file_name):
-    return next(SHARED.glob(f"models/**/{file_name}"))
+def dance():
+    """A model with IK and its dance: published ones, or our own where those are not at hand."""
+    path = locations.at_hand_of("初音ミク.pmx", own="dancer.pmx")[0]
+    played = locations.at_hand_of("realize_motion.vmd", own="dancer.vmd")[0]
+    return model(path.name), motion(played.name)
 
 
 @cache
 def model(file_name):
-    return mmdskin.load_model(path_of(file_name))
+    return mmdskin.load_model(published_file(file_name))
 
 
 @cache
 def motion(file_name):
-    return mmdskin.load_motion(path_of(file_name))
+    return mmdskin.load_motion(published_file(file_name))
 
 
 @cache
 def source_model(file_name):
-    """The same by the independent readers, as PMX."""
+    """The same files, read by the independent readers, as PMX."""
     reader = pmd.read_as_pmx if file_name.endswith(".pmd") else pmx.read
-    return reader(path_of(file_name))
+    return reader(published_file(file_name))
 
 
 @cache
 def source_motion(file_name):
-    return mf.read(path_of(file_name))
+    return mf.read(published_file(file_name))

@@ -24,17 +24,17 @@ def normalised(q):
 
 
 def about(axis, angle):
-    """The turn by `angle` about `axis`, of any length."""
+    """The rotation by `angle` about `axis`, which may have any length."""
     axis = np.asarray(axis, np.float64) / np.linalg.norm(axis)
     return np.append(axis * math.sin(angle / 2), math.cos(angle / 2))
 
 
 def slerp(a, b, t):
-    """Along the shorter arc, beyond 0 and 1 on the same circle."""
+    """Slerp along the shorter arc; outside 0..1 it continues on the same circle."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if a @ b < 0:
         b = -b
-    # the part of b across a has the length of the angle's sine
+    # the component of b perpendicular to a has the length of the angle's sine
     across = b - a * (a @ b)
     sine = np.linalg.norm(across)
     if sine < 1e-12:
@@ -47,7 +47,7 @@ def slerp(a, b, t):
 
 
 def bezier(row, x, steps=12):
-    """Height of the curve x1 y1 x2 y2 (bytes) at x, by halving."""
+    """Value at x of the curve x1 y1 x2 y2 (bytes), by bisection."""
     x1, y1, x2, y2 = (v / 127 for v in row)
     if x <= 0 or x >= 1 or (x1 == y1 and x2 == y2):
         return min(max(x, 0.0), 1.0)
@@ -66,7 +66,7 @@ def bezier(row, x, steps=12):
 
 
 def segment(frames, frame):
-    """(key before, key after, place between them from 0 to 1)."""
+    """(key before, key after, position between them from 0 to 1)."""
     after = int(np.searchsorted(frames, frame, "right"))
     if after == 0:
         return 0, 0, 0.0
@@ -77,7 +77,7 @@ def segment(frames, frame):
 
 
 def projected(q, axis):
-    """MMD's fixed axis: the whole angle, about the axis."""
+    """MMD's fixed axis: the full angle about the axis."""
     axis = np.asarray(axis, np.float64)
     length = np.linalg.norm(axis)
     if length == 0:
@@ -103,7 +103,7 @@ def morph_at(track, frame):
 
 
 def axis_turn(axis, angle):
-    """3x3 matrix of a turn about an axis of space, for column vectors."""
+    """3x3 matrix of a rotation about a coordinate axis, for column vectors."""
     return matrix(about(np.eye(3)[axis], angle))
 
 
@@ -150,7 +150,7 @@ def sample(model, motion, frame, steps=12):
 
 
 def evaluation_order(bones):
-    """After physics or not, layer (at least the parent's), index; ancestors before that."""
+    """Order by (after physics, layer (at least the parent's), index), with ancestors first."""
     keys = [None] * len(bones)
 
     def key(i):
@@ -176,7 +176,7 @@ def evaluation_order(bones):
 
 
 def own_values(model, translations, rotations, sliders):
-    """The user's values with bone morphs: translations add, rotations stand outside."""
+    """The user's values with bone morphs: translations add, rotations multiply on the outside."""
     t = np.array(translations, np.float64)
     q = np.array([normalised(r) for r in np.asarray(rotations, np.float64)]).reshape(-1, 4)
     if sliders is None:
@@ -191,7 +191,7 @@ def own_values(model, translations, rotations, sliders):
 
 
 def scaled(q, ratio, pi=ROUNDED_PI):
-    """`ratio` times the turn, as MMD works it out: from the matrix, and with 3.14 for pi."""
+    """`ratio` times the rotation, as MMD computes it: from the matrix, and with 3.14 for pi."""
     r = matrix(normalised(q))
     v, w = np.split(quaternions(r[None])[0], [3])
     if np.trace(r) >= 0:
@@ -240,7 +240,7 @@ class Rig:
 
 
 def worlds(model, translations, rotations, sliders=None, pi=ROUNDED_PI):
-    """World matrices (B,4,4) of local values, IK off."""
+    """World matrices (B,4,4) of local values, without IK."""
     rig = Rig(model.bones, *own_values(model, translations, rotations, sliders), pi)
     order = evaluation_order(model.bones)
     for i in order:
@@ -256,17 +256,17 @@ def rest_positions(model):
 
 
 def skinning(model, translations, rotations, sliders=None):
-    """Skinning matrices (B,4,4): world after taking the rest position away."""
+    """Skinning matrices (B,4,4): world times the translation by minus the rest position."""
     m = worlds(model, translations, rotations, sliders)
     m[:, :3, 3] -= np.einsum("bij,bj->bi", m[:, :3, :3], rest_positions(model))
     return m
 
 
-# What tests measure
+# Measures for tests
 
 
 def origins(matrices, rest):
-    """Where skinning matrices (…,B,4,4) bring the bones of rest positions (B,3)."""
+    """Positions of bones with rest positions (B,3) under skinning matrices (…,B,4,4)."""
     m = np.asarray(matrices, np.float64)
     return np.einsum("...bij,bj->...bi", m[..., :3, :3], rest) + m[..., :3, 3]
 

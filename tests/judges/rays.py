@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a camera sees of triangles, by a ray for each pixel in float64: the judge of pictures. Written from
-the text of `mmdskin.Camera`, not from the C."""
+"""Ray casting of triangles, one ray per pixel in float64, to judge pictures. Written from the
+documentation of `mmdskin.Camera`, not from the C."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def project(points, camera, size):
 
 
 def rays(places, camera, size):
-    """Directions (n,3), one unit ahead, through places (n,2) of column and row."""
+    """Directions (n,3), one unit ahead, through pixel positions (n,2) of column and row."""
     width, height = size
     unit = height / 2 / np.tan(np.radians(camera[3]) / 2)
     flat = (np.asarray(places, np.float64) - [width / 2, height / 2]) / unit * [1, -1]
@@ -35,7 +35,7 @@ def rays(places, camera, size):
 
 
 def drawn_sides(materials, count):
-    """(T,) 1 where a triangle shows one side, 2 where both, 0 where it is not drawn."""
+    """Per triangle (T,): 1 if one side is drawn, 2 if both, 0 if none."""
     sides = np.zeros(count, int)
     first = 0
     for material in materials:
@@ -46,7 +46,7 @@ def drawn_sides(materials, count):
 
 
 def cast(places, positions, triangles, sides, camera, size):
-    """(depths, triangles, depths of what lies behind) that the rays through places meet; inf and -1."""
+    """(depths, triangles, depths of the second hit) of the rays through positions; inf and -1 if none."""
     corners = project(positions, camera, size)[triangles]
     assert (corners[..., 2] > 0).all(), "a triangle reaches behind the camera"
     left, top = corners[..., :2].min(1).T.copy()
@@ -68,7 +68,7 @@ def cast(places, positions, triangles, sides, camera, size):
             turned = np.cross(-a, ab)
             v = (turned @ ray) / det
             t = (ac * turned).sum(1) / det
-        # the outside is where corners go clockwise: det > 0 there in left-handed space
+        # the front is where corners are clockwise: det > 0 in left-handed space
         hit = (u >= 0) & (v >= 0) & (u + v <= 1) & ((det > 0) | (sides[near] == 2)) & (det != 0)
         t, near = t[hit], near[hit]
         order = np.argsort(t, kind="stable")[:2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The judge of the methods against bulges: values made by hand and properties of the formulas."""
+"""The judge of the methods against bulges: values computed by hand, and properties of the formulas."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from judges import twin
 QUARTER = np.float64([np.eye(4), [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]])
 SEGMENTS = np.float64([[[-4, 0, 0], [0, 0, 0]], [[0, 0, 0], [4, 0, 0]]])
 PARENTS = [-1, 0]
-# vertex, weight of the second bone, and what becomes of it
+# vertex, weight of the second bone, expected position
 VALUES = {
     "bulge_free": [
         ((-0.5, -1, 0), 0.25, (-0.096799441, -1, 0)),
@@ -42,14 +42,14 @@ def one_vertex(v, w1):
 
 def frame(method, mesh, matrices=QUARTER, **options):
     half = np.float64(mesh.positions) * [0.5, 0, 0]
-    given = dict(segments=SEGMENTS, parents=PARENTS, centres=half) | options
-    return methods.skin_frame(mesh, matrices, method=method, **given)
+    arguments = dict(segments=SEGMENTS, parents=PARENTS, centers=half) | options
+    return methods.skin_frame(mesh, matrices, method=method, **arguments)
 
 
-@pytest.mark.parametrize("method, v, w1, wanted", CASES)
-def test_values_of_a_right_angle(method, v, w1, wanted):
+@pytest.mark.parametrize("method, v, w1, expected", CASES)
+def test_values_of_a_right_angle(method, v, w1, expected):
     positions, _ = frame(method, one_vertex(v, w1))
-    assert np.abs(positions[0] - wanted).max() < 1e-8
+    assert np.abs(positions[0] - expected).max() < 1e-8
 
 
 @pytest.mark.parametrize("method", VALUES)
@@ -61,7 +61,7 @@ def test_the_rest_pose_is_the_mesh(method):
 
 
 @pytest.mark.parametrize(
-    "a, b, wanted",
+    "a, b, expected",
     [
         ((0.5, 0.5), (0.5, 0.5), 0.125),
         ((0.5, 0.5), (0.6, 0.4), 0.0441455329406),
@@ -69,29 +69,31 @@ def test_the_rest_pose_is_the_mesh(method):
         ((0.2, 0.3, 0.5), (0.3, 0.3, 0.4), 0.0574750129311),
     ],
 )
-def test_similarity_of_weights(a, b, wanted):
-    assert methods.similarity(a, b) == pytest.approx(wanted, rel=1e-10)
+def test_similarity_of_weights(a, b, expected):
+    assert methods.similarity(a, b) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize(
-    "w1, epsilon, wanted",
+    "w1, epsilon, expected",
     [
         (0.5, 0.1, (0.5, 0.5, 0)),
         (0.3, 0.1, (0.309755776, 0.499999996, 0)),
         (0.3, 10, (0.333333873, 0.666666127, 0)),
     ],
 )
-def test_centres_of_a_square(w1, epsilon, wanted):
-    """Two triangles whose weight of bone 1 is x, and a vertex of weight w1 beside them."""
+def test_centers_of_a_square(w1, epsilon, expected):
+    """Two triangles whose weight of bone 1 is x, and a separate vertex of weight w1."""
     square = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (9, 9, 9)]
     second = np.float64([0, 1, 1, 0, w1])
     bones = np.where(np.float64([1 - second, second]).T > 0, [0, 1], -1)
     weights = np.float64([1 - second, second]).T
     pad = np.zeros((5, 2))
     found = methods.Influences(np.hstack([bones, pad - 1]).astype(int), np.hstack([weights, pad]))
-    centres = methods.centers(square, np.int32([(0, 1, 2), (0, 2, 3)]), found, epsilon=epsilon)
-    assert np.abs(centres[4] - wanted).max() < 1e-7
-    assert np.array_equal(centres[0], square[0])  # one influence: nothing is like it
+    centers = methods.centers_of_rotation(
+        square, np.int32([(0, 1, 2), (0, 2, 3)]), found, epsilon=epsilon
+    )
+    assert np.abs(centers[4] - expected).max() < 1e-7
+    assert np.array_equal(centers[0], square[0])  # one influence: nothing is similar
 
 
 def test_a_bone_without_length_takes_the_segment_of_what_it_copies_then_of_its_parent():
@@ -111,7 +113,7 @@ def test_a_bone_without_length_takes_the_segment_of_what_it_copies_then_of_its_p
 
 
 def test_of_bones_side_by_side_nothing_is_pulled():
-    """Two fingers of one hand: their common vertex stays where dual quaternions put it."""
+    """Two fingers of one hand: dual quaternions alone place their common vertex."""
     mesh = one_vertex((-0.5, -1, 0), 0.25)
     positions, _ = frame("bulge_free", mesh, parents=[-1, -1])
     bare, _, _ = twin.skin_frame(mesh, QUARTER, method="dual_quaternion")

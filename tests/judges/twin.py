@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The formulas of mmdskin once more, in float64 and plain numpy: the judge of every kernel.
+"""The formulas of mmdskin a second time, in float64 and plain numpy, to judge every kernel.
 
 Written from the text of the definition, not from the C: morph procedure, BDEF, SDEF, QDEF, normals,
 tangents and every fallback, one function each, under the names that skin_scalar.c lists. Matrices
@@ -17,7 +17,7 @@ SLOTS = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1], [1, 1, 0, 0], [1, 1,
 
 @dataclass
 class Mesh:
-    """What `mmdskin.Mesh` takes, padded to four slots; a `pmx_file.PMX` serves in its place."""
+    """The fields of `mmdskin.Mesh`, padded to four slots; a `pmx_file.PMX` can be used instead."""
 
     positions: np.ndarray
     bone_indices: np.ndarray
@@ -40,13 +40,13 @@ class Mesh:
 
 
 def flip_choice(weight, count):
-    """Child that a flip morph selects, or None: (int)((n + 1) w) - 1, at most the last."""
+    """The child that a flip morph selects, or None: (int)((n + 1) w) - 1, at most the last."""
     chosen = int((count + 1) * weight) - 1
     return None if chosen < 0 else min(chosen, count - 1)
 
 
 def effective_weights(morphs, weights):
-    """Slider values of all morphs to what each morph that is neither group nor flip contributes."""
+    """Converts the slider values of all morphs to the weights of those that are neither group nor flip."""
     weights = np.array(weights, np.float64)
     kinds = [m.kind if isinstance(m.kind, str) else _KINDS[m.kind] for m in morphs]
 
@@ -106,8 +106,8 @@ def morph_positions(mesh, weights):
     return p
 
 
-def normalised_weights(mesh):
-    """(V,4) weights that sum to 1, and who has any left."""
+def normalized_weights(mesh):
+    """Weights (V,4) that sum to 1, and a mask of the vertices that have any."""
     used = SLOTS[mesh.deform] & (np.asarray(mesh.bone_indices) >= 0)
     w = (
         np.where(
@@ -122,11 +122,13 @@ def normalised_weights(mesh):
     return np.where(left[:, None], w / np.where(left, total, 1)[:, None], 0), left
 
 
-def unit_or(v, fallback=None):
-    """Rows at unit length; where zero, the rows of `fallback` (at unit length), or zero."""
+def normalized_or(v, fallback=None):
+    """Normalized rows; where zero, the normalized rows of `fallback`, or zero."""
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     result = np.divide(v, length, out=np.zeros_like(v, np.float64), where=length > 1e-300)
-    return result if fallback is None else np.where(length > 1e-300, result, unit_or(fallback))
+    return (
+        result if fallback is None else np.where(length > 1e-300, result, normalized_or(fallback))
+    )
 
 
 def _times(matrices, vectors):
@@ -134,18 +136,18 @@ def _times(matrices, vectors):
 
 
 def linear_normal(linear, normals):
-    """By the inverse transpose up to a positive factor; the input where there is none."""
+    """Normals times the inverse transpose, up to a positive factor; the input where it does not exist."""
     a, b, c = linear[:, 0], linear[:, 1], linear[:, 2]
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], -2)
     sign = np.where(np.linalg.det(linear) < 0, -1, 1)
-    return unit_or(_times(cofactors * sign[:, None, None], normals), normals)
+    return normalized_or(_times(cofactors * sign[:, None, None], normals), normals)
 
 
 def rotations(matrices):
     """Rotation of each matrix: Gram-Schmidt on columns x, y, and z = x × y."""
-    x = unit_or(matrices[..., :3, 0])
+    x = normalized_or(matrices[..., :3, 0])
     y = matrices[..., :3, 1]
-    y = unit_or(y - x * (x * y).sum(-1, keepdims=True))
+    y = normalized_or(y - x * (x * y).sum(-1, keepdims=True))
     return np.stack([x, y, np.cross(x, y)], -1)
 
 
@@ -165,7 +167,7 @@ def quaternions(r):
         ]
     )
     best = squares.argmax(1)
-    return unit_or(rows[best, :, np.arange(len(m))]).reshape(*r.shape[:-2], 4)
+    return normalized_or(rows[best, :, np.arange(len(m))]).reshape(*r.shape[:-2], 4)
 
 
 def bone_rotation(matrices):
@@ -190,34 +192,34 @@ def quaternion_matrix(q):
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
-def slerp_shares(angle, w0, w1):
-    """What slerp makes of two weights."""
+def slerp_weights(angle, w0, w1):
+    """The factors of slerp for two weights."""
     small = angle < 1e-9
     s = np.where(small, 1, np.sin(angle))
     return [np.where(small, w, np.sin(w * angle) / s) for w in (w0, w1)]
 
 
 def blend_linear(w, matrices):
-    """(n,k) weights, (n,k,4,4) matrices: their weighted sums."""
+    """Weighted sums of matrices (n,k,4,4) with weights (n,k)."""
     return np.einsum("vk,vkij->vij", w, matrices)
 
 
 def blend_sdef(w0, w1, m0, m1, q0, q1, c, r0, r1, how):
-    """Equation (4): rotation and move of `rotation @ p + move`."""
+    """Equation (4): rotation and translation of `rotation @ p + move`."""
     dot = (q0 * q1).sum(-1, keepdims=True)
-    q1, shares = np.where(dot < 0, -q1, q1), (w0[:, None], w1[:, None])
+    q1, factors = np.where(dot < 0, -q1, q1), (w0[:, None], w1[:, None])
     if how == "slerp":
-        # the angle by atan2: arccos loses half of the digits near zero
+        # atan2 for the angle: arccos loses half of the digits near zero
         angle = 2 * np.arctan2(
             np.linalg.norm(q1 - q0, axis=-1, keepdims=True),
             np.linalg.norm(q1 + q0, axis=-1, keepdims=True),
         )
-        shares = slerp_shares(angle, *shares)
-    rotation = quaternion_matrix(unit_or(shares[0] * q0 + shares[1] * q1))
+        factors = slerp_weights(angle, *factors)
+    rotation = quaternion_matrix(normalized_or(factors[0] * q0 + factors[1] * q1))
     blend = blend_linear(np.stack([w0, w1], 1), np.stack([m0, m1], 1))
     half = (w0 * w1 / 2)[:, None, None] * (m0 - m1)[:, :3, :3]
-    centre = _times(blend[:, :3, :3], c) + blend[:, :3, 3] + _times(half, r0 - r1)
-    return rotation, centre - _times(rotation, c)
+    target = _times(blend[:, :3, :3], c) + blend[:, :3, 3] + _times(half, r0 - r1)
+    return rotation, target - _times(rotation, c)
 
 
 def blend_qdef(w, q, t):
@@ -235,7 +237,7 @@ def blend_qdef(w, q, t):
 
 
 def skin_kind_of(mesh, w, matrices, method):
-    """Deform type each vertex is really skinned by: BDEF4 for everything linear, SDEF or QDEF."""
+    """The deform type that skins each vertex: BDEF4 for all linear types, SDEF or QDEF."""
     kind, index = np.asarray(mesh.deform), np.asarray(mesh.bone_indices)
     sdef = (kind == SDEF) & (w[:, 0] != 0) & (w[:, 1] != 0) & (index[:, 0] != index[:, 1])
     sdef &= (np.asarray(mesh.sdef).reshape(-1, 9) != 0).any(1)
@@ -251,17 +253,17 @@ def skin_kind_of(mesh, w, matrices, method):
 
 def skin_frame(mesh, matrices, weights=None, *, method="mmd", sdef_blend="nlerp", tangents=False):
     """(positions, normals, tangents) of one frame in float64; None for what the mesh lacks."""
-    # a last matrix stands for the empty slots (index -1); their weight is zero
+    # an extra last matrix is for empty slots (index -1), whose weight is zero
     matrices = np.concatenate([np.asarray(matrices, np.float64), np.eye(4)[None]])
     p = morph_positions(mesh, weights)
-    w, left = normalised_weights(mesh)
+    w, left = normalized_weights(mesh)
     index = np.asarray(mesh.bone_indices)
-    how = skin_kind_of(mesh, w, matrices, method)
+    kind = skin_kind_of(mesh, w, matrices, method)
     blend = blend_linear(w, matrices[index])
     blend[~left] = np.eye(4)
     linear, offset = blend[:, :3, :3].copy(), blend[:, :3, 3].copy()
     q = bone_rotation(matrices)
-    s = np.flatnonzero(left & (how == SDEF))
+    s = np.flatnonzero(left & (kind == SDEF))
     if len(s):
         i0, i1, c = index[s, 0], index[s, 1], np.asarray(mesh.sdef, np.float64)[s]
         linear[s], offset[s] = blend_sdef(
@@ -274,61 +276,65 @@ def skin_frame(mesh, matrices, weights=None, *, method="mmd", sdef_blend="nlerp"
             *c.swapaxes(0, 1),
             sdef_blend,
         )
-    d = np.flatnonzero(left & (how == QDEF))
+    d = np.flatnonzero(left & (kind == QDEF))
     if len(d):
-        turn, move, exists = blend_qdef(w[d], q[index[d]], matrices[index[d], :3, 3])
+        rotation, translation, exists = blend_qdef(w[d], q[index[d]], matrices[index[d], :3, 3])
         d = d[exists]
-        linear[d], offset[d] = turn[exists], move[exists]
+        linear[d], offset[d] = rotation[exists], translation[exists]
     positions = _times(linear, p) + offset
     if mesh.normals is None:
         return positions, None, None
     n = np.asarray(mesh.normals, np.float64)
     normals = linear_normal(linear, n)
-    turned = np.concatenate([s, d])
-    normals[turned] = unit_or(_times(linear[turned], n[turned]), n[turned])
+    rigid = np.concatenate([s, d])
+    normals[rigid] = normalized_or(_times(linear[rigid], n[rigid]), n[rigid])
     normals[(n == 0).all(1)] = 0
-    given = np.asarray(mesh.tangents, np.float64) if tangents else None
-    return positions, normals, orthogonal_tangent(linear, given, normals) if tangents else None
+    if not tangents:
+        return positions, normals, None
+    rest = np.asarray(mesh.tangents, np.float64)
+    return positions, normals, orthogonal_tangent(linear, rest, normals)
 
 
-def orthogonal_tangent(linear, given, normals):
-    t = given[:, :3]
+def orthogonal_tangent(linear, rest, normals):
+    t = rest[:, :3]
     moved = _times(linear, t)
-    straight = moved - normals * (normals * moved).sum(1, keepdims=True)
-    # parallel to the normal up to rounding counts as nothing left
-    straight[np.linalg.norm(straight, axis=1) <= 1e-12 * np.linalg.norm(moved, axis=1)] = 0
-    return np.concatenate([unit_or(straight, t), given[:, 3:]], 1)
+    orthogonal = moved - normals * (normals * moved).sum(1, keepdims=True)
+    # parallel to the normal up to rounding counts as zero
+    orthogonal[np.linalg.norm(orthogonal, axis=1) <= 1e-12 * np.linalg.norm(moved, axis=1)] = 0
+    return np.concatenate([normalized_or(orthogonal, t), rest[:, 3:]], 1)
 
 
 def uv_tangents(positions, normals, uvs, triangles):
-    """(V,4) tangents along u, w the handedness: unit directions of each triangle that has an area
-    of texture, weighted by its angle at the vertex; across the normal where nothing is left. None when no
-    triangle has one."""
+    """Tangents (V,4) along u with handedness w, from sums over the triangles with texture area, weighted by
+    their angles at the vertex; perpendicular to the normal where the sum vanishes. None if no triangle
+    has texture area."""
     p, uv = np.asarray(positions, np.float64), np.asarray(uvs, np.float64)
-    n = unit_or(np.asarray(normals, np.float64))
+    n = normalized_or(np.asarray(normals, np.float64))
     t = np.asarray(triangles)
-    edges, sides = p[t[:, 1:]] - p[t[:, :1]], uv[t[:, 1:]] - uv[t[:, :1]]
-    area = sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 1, 0] * sides[:, 0, 1]
-    inverse = np.stack([[sides[:, 1, 1], -sides[:, 0, 1]], [-sides[:, 1, 0], sides[:, 0, 0]]])
-    axes = np.einsum("ijt,tjk->itk", inverse * np.where(area < 0, -1, 1), edges)
-    used = (area != 0) & (np.linalg.norm(axes, axis=2) > 0).all(0)
+    edges, uv_edges = p[t[:, 1:]] - p[t[:, :1]], uv[t[:, 1:]] - uv[t[:, :1]]
+    area = uv_edges[:, 0, 0] * uv_edges[:, 1, 1] - uv_edges[:, 1, 0] * uv_edges[:, 0, 1]
+    inverse = np.stack(
+        [[uv_edges[:, 1, 1], -uv_edges[:, 0, 1]], [-uv_edges[:, 1, 0], uv_edges[:, 0, 0]]]
+    )
+    directions = np.einsum("ijt,tjk->itk", inverse * np.where(area < 0, -1, 1), edges)
+    used = (area != 0) & (np.linalg.norm(directions, axis=2) > 0).all(0)
     if not used.any():
         return None
-    axes = unit_or(axes)
+    directions = normalized_or(directions)
     sums, angles = np.zeros((2, len(p), 3)), np.zeros(len(p))
     for corner in range(3):
         a, b = (p[t[:, (corner + k) % 3]] - p[t[:, corner]] for k in (1, 2))
         angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), (a * b).sum(1)) * used
         np.add.at(angles, t[:, corner], angle)
         for axis in range(2):
-            np.add.at(sums[axis], t[:, corner], axes[axis] * angle[:, None])
-    straight = sums[0] - n * (n * sums[0]).sum(1, keepdims=True)
-    found = np.linalg.norm(straight, axis=1) > 1e-6 * angles
-    least = np.eye(3)[abs(n).argmin(1)]
-    straight[~found] = (least - n * (n * least).sum(1, keepdims=True))[~found]
-    straight = unit_or(straight)
-    left = found & ((np.cross(n, straight) * sums[1]).sum(1) < 0)
-    return np.column_stack([straight, np.where(left, -1, 1)])
+            np.add.at(sums[axis], t[:, corner], directions[axis] * angle[:, None])
+    tangents = sums[0] - n * (n * sums[0]).sum(1, keepdims=True)
+    found = np.linalg.norm(tangents, axis=1) > 1e-6 * angles
+    axis_vectors = np.eye(3)[abs(n).argmin(1)]
+    tangents[~found] = (axis_vectors - n * (n * axis_vectors).sum(1, keepdims=True))[~found]
+    tangents = normalized_or(tangents)
+    mirrored = found & ((np.cross(n, tangents) * sums[1]).sum(1) < 0)
+    return np.column_stack([tangents, np.where(mirrored, -1, 1)])
 
 
 def skin(mesh, matrices, weights=None, **options):

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into Python: memory of glibc that comes to an end for the module alone, when a test
-   sets the variable by ctypes. */
+/* Preloaded into Python: makes an allocation of the module fail, and of nothing else. Tests set the
+   variable by ctypes. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
 
-int allocations_left = -1; /* how many the module is still given before one fails; -1: all are */
+int allocations_left =
+    -1; /* successful allocations of the module before one fails; -1: no failure */
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory that comes to an end, in an interpreter with short_memory.c preloaded."""
+"""Running out of memory, in an interpreter with short_memory.c preloaded."""
 
 import ctypes
 import gc
@@ -12,9 +12,9 @@ class MallocInfo(ctypes.Structure):
     """glibc's struct mallinfo2."""
 
     _fields_ = (
-        ("before", ctypes.c_size_t * 7),
+        ("fields_before", ctypes.c_size_t * 7),
         ("used", ctypes.c_size_t),
-        ("behind", ctypes.c_size_t * 2),
+        ("fields_after", ctypes.c_size_t * 2),
     )
 
 
@@ -23,35 +23,35 @@ malloc_info.restype = MallocInfo
 
 
 def allocations(work):
-    """How many the module makes in `work`."""
-    left.value = most = 10**6
+    """The number of allocations of the module in `work`."""
+    left.value = enough = 10**6
     try:
         work()
-        return most - left.value
+        return enough - left.value
     finally:
         left.value = -1
 
 
-def starve(work, least, prepare=tuple):
-    """The module's own memory: at least so many allocations fail, each time with what `prepare`
-    makes anew."""
+def starve(work, at_least, prepare=tuple):
+    """Fail each allocation of the module in turn, `at_least` so many, each time with new arguments
+    from `prepare`."""
     for count in range(10**4):
-        given = prepare()
+        arguments = prepare()
         left.value = count
         try:
-            work(*given)
+            work(*arguments)
             break
         except MemoryError as error:
             assert str(error) in ("", "out of memory"), error
         finally:
-            spent, left.value = left.value, -1
-        work(*given)
-    assert spent >= 0 and count >= least, (spent, count)
+            remaining, left.value = left.value, -1
+        work(*arguments)
+    assert remaining >= 0 and count >= at_least, (remaining, count)
 
 
-def starve_python(work, least, look=tuple):
-    """The same for objects and arrays, whose memory is Python's: from a number of allocations on
-    none is left, or only the next one fails. What `look` sees is not changed by a failure."""
+def starve_python(work, at_least, look=tuple):
+    """The same for objects and arrays, which Python allocates: after a number of allocations all
+    fail, or only the next one. A failure must not change what `look` returns."""
     import _testcapi
 
     for count in range(10**4):
@@ -69,22 +69,22 @@ def starve_python(work, least, look=tuple):
             assert look() == before, count
         if failures == 0:
             break
-    assert count >= least, count
+    assert count >= at_least, count
 
 
-def held():
-    """Blocks of Python's, and bytes of all the rest."""
+def allocated():
+    """Blocks allocated by Python, and bytes by everything else."""
     gc.collect()
     return sys.getallocatedblocks(), malloc_info().used
 
 
 def check_no_leak(work):
-    """Once what is made at first use is there, it holds no more after than before."""
+    """After caches are filled, `work` allocates no more than it frees."""
     now = None
     for _ in range(20):
         before = now
         work()
-        now = held()
+        now = allocated()
         if now == before:
             return
-    raise AssertionError(f"held more and more, at last {before}, {now}")
+    raise AssertionError(f"memory keeps growing, at last from {before} to {now}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Wrong arguments: an error that names the thing and its limit, never a crash."""
+"""Wrong arguments raise an error that names the item and its limit, and never crash."""
 
 import math
 
@@ -25,8 +25,8 @@ def mesh(n=3, **changes):
         "morphs": [(np.int32([0, 2]), np.ones((2, 3), "f4"))],
     }
     arrays |= changes
-    given = [arrays.pop(name) for name in ("positions", "bone_indices", "bone_weights")]
-    return mmdskin.Mesh(*given, **arrays)
+    positional = [arrays.pop(name) for name in ("positions", "bone_indices", "bone_weights")]
+    return mmdskin.Mesh(*positional, **arrays)
 
 
 def rest(bones=1):
@@ -63,13 +63,13 @@ def test_mesh_arrays_of_the_wrong_shape_are_refused(name, shape):
 
 @pytest.mark.parametrize("name", WRONG_SHAPES)
 @pytest.mark.parametrize("value", ["text", object(), np.array(["a", "b", "c"]), {}, 1j])
-def test_mesh_arrays_that_are_no_numbers_are_refused(name, value):
+def test_mesh_arrays_that_are_not_numbers_are_refused(name, value):
     with pytest.raises(REFUSED):
         mesh(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["bone_indices", "deform"])
-def test_fractions_are_no_indices(name):
+def test_fractions_are_refused_as_indices(name):
     with pytest.raises(REFUSED):
         mesh(**{name: np.full(WRONG_SHAPES and ((3, 2) if name == "bone_indices" else 3), 0.5)})
 
@@ -88,12 +88,12 @@ def test_negative_bones_are_refused(bone):
         mesh(bone_indices=with_value((3, 2), (2, 1), bone, "i4"))
 
 
-def test_bone_indices_that_do_not_fit_are_refused():
+def test_bone_indices_out_of_range_are_refused():
     with pytest.raises((ValueError, TypeError, OverflowError)):
         mesh(bone_indices=with_value((3, 2), (2, 1), 2**40, "i8"))
 
 
-def test_a_huge_bone_index_asks_for_as_many_matrices_and_no_memory():
+def test_a_huge_bone_index_needs_that_many_matrices_but_no_memory():
     huge = mesh(bone_indices=with_value((3, 2), (2, 1), 2**31 - 1, "i4"))
     with pytest.raises(ValueError, match="bone"):
         mmdskin.skin(huge, rest(4))
@@ -114,10 +114,10 @@ def test_unknown_deform_types_are_refused(kind):
         pytest.param([(np.int32([0]), np.zeros((1, 2), "f4"))], id="two columns"),
         pytest.param([(np.int32([0]), np.full((1, 3), NAN, "f4"))], id="NaN"),
         pytest.param([(np.int32([[0]]), np.zeros((1, 3), "f4"))], id="rank"),
-        pytest.param([np.zeros((2, 3))[0]], id="no pair"),
+        pytest.param([np.zeros((2, 3))[0]], id="not a pair"),
         pytest.param([()], id="empty pair"),
         pytest.param([1], id="number"),
-        pytest.param(7, id="no sequence"),
+        pytest.param(7, id="not a sequence"),
     ],
 )
 def test_bad_morphs_are_refused(morphs):
@@ -135,7 +135,7 @@ def test_missing_arguments_are_a_type_error(arguments):
 
 
 @pytest.mark.parametrize("not_a_mesh", [None, 1, "model", np.zeros((3, 3)), object()])
-def test_what_is_no_mesh_is_a_type_error(not_a_mesh):
+def test_a_mesh_of_another_type_is_a_type_error(not_a_mesh):
     with pytest.raises(TypeError):
         mmdskin.skin(not_a_mesh, rest())
 
@@ -149,7 +149,7 @@ def test_matrices_of_the_wrong_shape_are_refused(shape, kernel):
 
 
 @pytest.mark.parametrize("matrices", [None, "text", object(), [["a"] * 4] * 4, 1j])
-def test_matrices_that_are_no_numbers_are_refused(matrices):
+def test_matrices_that_are_not_numbers_are_refused(matrices):
     with pytest.raises(REFUSED):
         mmdskin.skin(mesh(), matrices)
 
@@ -176,33 +176,33 @@ def test_bad_weights_are_refused(weights):
         mmdskin.skin(mesh(), rest(), weights)
 
 
-def test_a_model_wants_exactly_its_bones():
+def test_a_model_needs_exactly_its_number_of_bones():
     model = mmdskin.load_model(pmx.write(rigid_file(3)))
     for count in (0, 2):
         with pytest.raises(ValueError, match="bone"):
             mmdskin.skin(model, rest(count))
 
 
-def test_a_mesh_takes_more_matrices_than_it_needs():
+def test_a_mesh_accepts_more_matrices_than_it_needs():
     assert mmdskin.skin(mesh(), rest(9)).positions.shape == (3, 3)
 
 
 @pytest.mark.parametrize("option", ["method", "sdef_blend", "backend"])
 @pytest.mark.parametrize("value", ["", "nonsense", "MMD", "cpu:", "cpu:nonsense", "gl:", 3, None])
-def test_unknown_words_are_refused(option, value):
+def test_unknown_options_are_refused(option, value):
     with pytest.raises((*REFUSED, mmdskin.BackendError)):
         mmdskin.skin(mesh(), rest(), **{option: value})
 
 
-def test_a_kernel_that_is_not_here_is_told_those_that_are(kernels):
-    here = ", ".join(kernel.removeprefix("cpu:") for kernel in kernels)
+def test_the_error_for_a_missing_kernel_lists_the_available_ones(kernels):
+    available = ", ".join(kernel.removeprefix("cpu:") for kernel in kernels)
     with pytest.raises(
-        mmdskin.BackendError, match=f'^backend: kernel "mmx" is not known .* here: {here}$'
+        mmdskin.BackendError, match=f'^backend: kernel "mmx" is unknown .* here: {available}$'
     ):
         mmdskin.skin(mesh(), rest(), backend="cpu:mmx")
 
 
-OF_ANOTHER_TYPE = {
+WRONG_TYPES = {
     "method": lambda value: mmdskin.skin(mesh(), rest(), method=value),
     "sdef_blend": lambda value: mmdskin.skin(mesh(), rest(), sdef_blend=value),
     "backend": lambda value: mmdskin.skin(mesh(), rest(), backend=value),
@@ -219,29 +219,29 @@ OF_ANOTHER_TYPE = {
 }
 
 
-@pytest.mark.parametrize("name", OF_ANOTHER_TYPE)
+@pytest.mark.parametrize("name", WRONG_TYPES)
 def test_an_argument_of_another_type_is_named(name):
     with pytest.raises(REFUSED, match=f"^{name}: "):
-        OF_ANOTHER_TYPE[name]([])
+        WRONG_TYPES[name]([])
 
 
-def test_a_word_ends_where_it_ends():
-    with pytest.raises(ValueError, match="^method: .*NUL"):
+def test_a_null_character_in_an_option_is_refused():
+    with pytest.raises(ValueError, match="^method: .*null character"):
         mmdskin.skin(mesh(), rest(), method="mmd\0")
 
 
-def test_options_are_keywords_only():
+def test_options_are_keyword_only():
     with pytest.raises(TypeError):
         mmdskin.skin(mesh(), rest(), None, "mmd")
 
 
 @pytest.mark.parametrize("out", [1, (), np.zeros((3, 3), "f4"), (np.zeros((3, 3), "f4"),), "out"])
-def test_out_that_is_no_skinned_is_refused(out):
+def test_out_of_another_type_is_refused(out):
     with pytest.raises(REFUSED):
         mmdskin.skin(mesh(), rest(), out=out)
 
 
 @pytest.mark.parametrize("source", [None, 1, object(), 1.5, ["a"]])
-def test_load_model_of_neither_path_nor_bytes_is_a_type_error(source):
+def test_load_model_of_neither_a_path_nor_bytes_is_a_type_error(source):
     with pytest.raises(TypeError):
         mmdskin.load_model(source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Importing loads little, and no graphics library; seen in fresh interpreters."""
+"""Importing loads no other module and no graphics library; checked in fresh interpreters."""
 
 import os
 import subprocess
@@ -28,8 +28,8 @@ def fresh(script, **environment):
     return done.stdout
 
 
-def test_import_loads_no_other_module_than_numpy():
-    """What it takes beside numpy is its one file, and the atexit that is built into Python."""
+def test_import_loads_no_module_but_numpy():
+    """Besides numpy, only itself and the built-in atexit."""
     assert set(fresh(MODULES).split()) <= {"mmdskin", "atexit"}
 
 
@@ -57,6 +57,6 @@ def test_the_module_is_one_file_of_native_code():
     assert path.endswith(("mmdskin.abi3.so", "mmdskin.pyd"))
 
 
-def test_it_can_be_imported_again():
+def test_the_module_can_be_imported_again():
     again = "import mmdskin, sys; del sys.modules['mmdskin']; import mmdskin"
     assert fresh(f"{again}; print(mmdskin.__version__)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Forked children and subinterpreters; each in a process of its own."""
+"""Forked processes and subinterpreters, each test in a new process."""
 
 import importlib.util
 import os
@@ -15,7 +15,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 
 def python(script, timeout=300, **environment):
-    """What the script prints."""
+    """The output of a script."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         capture_output=True,
@@ -28,7 +28,7 @@ def python(script, timeout=300, **environment):
 
 
 @needs_fork
-def test_a_forked_child_poses_and_skins_what_its_parent_loaded():
+def test_a_forked_process_can_pose_and_skin_what_its_parent_loaded():
     python(
         """
         import os
@@ -41,23 +41,51 @@ def test_a_forked_child_poses_and_skins_what_its_parent_loaded():
         def points():
             pose = model.pose(motion, [3.5, 40, 2, 1], threads=3)
             return mmdskin.skin(model, pose, backend="cpu", threads=3).positions
-        wanted = points()
+        expected = points()
         children = []
         for _ in range(4):
             child = os.fork()
             if child == 0:
-                os._exit(0 if (points() == wanted).all() else 1)
+                os._exit(0 if (points() == expected).all() else 1)
             children.append(child)
         assert all(os.waitpid(child, 0)[1] == 0 for child in children)
-        assert (points() == wanted).all()
+        assert (points() == expected).all()
         """
     )
 
 
 @needs_fork
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
-def test_no_thread_of_a_call_is_there_when_a_process_forks():
-    """Python warns of forks beside threads, and what those are amid stays so in the child."""
+def test_what_another_thread_used_at_a_fork_is_refused_in_the_child():
+    """Its lock stays locked there: waiting for it would take forever."""
+    python(
+        """
+        import os, signal, threading, time
+        import mmdskin
+        from physics import chains
+
+        simulation = mmdskin.Simulation(chains.load(chains.chain_file()), chains.swing())
+        threading.Thread(target=simulation.pose, args=(500000,), daemon=True).start()
+        time.sleep(0.2)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            try:
+                simulation.pose(0)
+            except RuntimeError as error:
+                os._exit(0 if "forked" in str(error) else 2)
+            os._exit(1)
+        status = os.waitpid(child, 0)[1]
+        os._exit(os.waitstatus_to_exitcode(status) and 1)
+        """
+    )
+
+
+@needs_fork
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self/task"), reason="this system has no /proc to count threads"
+)
+def test_no_worker_thread_is_running_during_a_fork():
+    """Python warns of a fork with threads, whose locks the child would inherit locked."""
     python(
         """
         import os
@@ -79,7 +107,7 @@ def test_no_thread_of_a_call_is_there_when_a_process_forks():
             if child == 0:
                 pose()
                 os._exit(0)
-            alone += count() <= before  # who has ended may still be seen for a moment
+            alone += count() <= before  # a thread that has ended may be listed a little longer
             assert os.waitpid(child, 0)[1] == 0
         assert alone > 10
         other = threading.Thread(target=pose, args=(400,))
@@ -137,7 +165,7 @@ def has_subinterpreters():
     not has_subinterpreters(), reason="this Python has no module for subinterpreters"
 )
 def test_a_subinterpreter_works_or_is_refused():
-    """Whatever numpy allows: no crash, then or at the end."""
+    """Depending on numpy; it must not crash, neither then nor at exit."""
     try:
         python(SUBINTERPRETER + "run('try: import numpy\\nexcept ImportError: pass')", timeout=60)
     except subprocess.TimeoutExpired:

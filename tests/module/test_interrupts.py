@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Long calls handle signals between frames: Ctrl-C ends them there, and other handlers run."""
+"""Long calls handle signals between frames: Ctrl-C stops them, other handlers run."""
 
 import _thread
 import signal
@@ -10,11 +10,11 @@ from functools import partial
 import mmdskin
 import numpy as np
 import pytest
-from physics import hanging
+from physics import chains
 from sample import model as sample
 from sample import motion as sample_motion
 
-# Each is some slices of a call; looks at signals are between slices.
+# Each takes several chunks; signals are checked between chunks.
 SKINNED, POSED, SIMULATED, SETTLE, SECONDS = 1000, 20_000, 6000, 12_000, 200
 ATTEMPTS = 60
 SKINNING = {"backend": "cpu", "normals": False}
@@ -32,21 +32,22 @@ def motion():
 
 @pytest.fixture(scope="module")
 def chain():
-    return hanging.load(hanging.chain_file())
+    return chains.load(chains.chain_file())
 
 
 @pytest.fixture
 def on_ctrl_c():
-    """Sets what Ctrl-C does; a shell in the background has it ignored."""
+    """Sets the handler of Ctrl-C, which background jobs of a shell ignore by default."""
     before = signal.getsignal(signal.SIGINT)
     yield partial(signal.signal, signal.SIGINT)
     signal.signal(signal.SIGINT, before)
 
 
 def with_ctrl_c(results, work):
-    """Adds what `work` gives; another thread presses Ctrl-C while that is at work, or just after.
+    """Append the result of `work`; another thread presses Ctrl-C during the call or just after it.
 
-    Here C calls C: Python itself gives the other thread its turn neither before nor between.
+    `extend` and `map` call C from C, so that Python does not switch threads before `work` or
+    between the two calls.
     """
 
     def press():
@@ -69,8 +70,8 @@ def is_stopped(work):
     return results == ["begun"]
 
 
-def once(attempt):
-    """Seen once is proof; the other thread may come too late at times."""
+def succeeds_once(attempt):
+    """One success is enough: sometimes the other thread is too late."""
     return any(attempt() for _ in range(ATTEMPTS))
 
 
@@ -86,13 +87,13 @@ def test_ctrl_c_stops_skinning_between_frames(model, on_ctrl_c, threads):
         stopped = is_stopped(work)
         return stopped and np.isfinite(out.positions[0]).all() and np.isnan(out.positions[-1]).all()
 
-    assert once(stops)
+    assert succeeds_once(stops)
     assert np.isfinite(work().positions).all()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_signals_are_handled_between_poses(model, motion, on_ctrl_c, threads):
-    """Poses after the handler are of the frames as it left them."""
+    """Frames that the handler changes are posed as changed."""
     frames = np.zeros(POSED)
     on_ctrl_c(lambda *_: frames.fill(20))
     start, end = model.pose(motion, [0, 20]).bone_matrices
@@ -105,28 +106,28 @@ def test_signals_are_handled_between_poses(model, motion, on_ctrl_c, threads):
         found = results[1].bone_matrices
         return np.array_equal(found[0], start) and np.array_equal(found[-1], end)
 
-    assert once(changes)
+    assert succeeds_once(changes)
 
 
 def test_ctrl_c_stops_a_simulation_and_leaves_it_usable(chain, on_ctrl_c):
     on_ctrl_c(signal.default_int_handler)
-    swing, frames = hanging.swing(), np.arange(SIMULATED)
+    swing, frames = chains.swing(), np.arange(SIMULATED)
     simulation = mmdskin.Simulation(chain, swing)
 
     def stops():
         simulation.reset()
         return is_stopped(partial(simulation.pose, frames)) and 0 < simulation.frame < frames[-1]
 
-    assert once(stops)
-    assert hanging.same(simulation.pose(30), chain.pose(swing, 30, physics=True))
+    assert succeeds_once(stops)
+    assert chains.same(simulation.pose(30), chain.pose(swing, 30, physics=True))
 
 
-def test_ctrl_c_stops_settling_which_then_goes_on(chain, on_ctrl_c):
+def test_ctrl_c_stops_settling_which_can_continue(chain, on_ctrl_c):
     on_ctrl_c(signal.default_int_handler)
-    given = chain, hanging.swing(), mmdskin.Physics(settle=SETTLE)
-    simulations = (mmdskin.Simulation(*given) for _ in range(ATTEMPTS))
+    arguments = chain, chains.swing(), mmdskin.Physics(settle=SETTLE)
+    simulations = (mmdskin.Simulation(*arguments) for _ in range(ATTEMPTS))
     stopped = next(one for one in simulations if is_stopped(partial(one.pose, 0)))
-    assert hanging.same(stopped.pose(0), mmdskin.Simulation(*given).pose(0))
+    assert chains.same(stopped.pose(0), mmdskin.Simulation(*arguments).pose(0))
 
 
 def test_ctrl_c_stops_a_step_of_a_simulation(chain, on_ctrl_c):
@@ -140,21 +141,34 @@ def test_ctrl_c_stops_a_step_of_a_simulation(chain, on_ctrl_c):
         stopped = is_stopped(partial(simulation.step, far, seconds=SECONDS))
         return stopped and 0 < simulation.frame < SECONDS * 30
 
-    assert once(stops)
+    assert succeeds_once(stops)
     root = simulation.step(seconds=1 / 30).bone_matrices[0]
     assert np.allclose(root, np.eye(4), atol=1e-6)
 
 
-def test_a_handler_is_told_that_the_simulation_is_at_work(chain, on_ctrl_c):
+def test_ctrl_c_stops_the_computation_of_centers(on_ctrl_c):
+    on_ctrl_c(signal.default_int_handler)
+    r = np.random.default_rng(0)
+    count = 20_000
+    mesh = mmdskin.Mesh(
+        r.normal(size=(count, 3)),
+        r.integers(0, 20, (count, 4)),
+        r.uniform(0, 1, (count, 4)),
+        triangles=r.integers(0, count, (2 * count, 3)),
+    )
+    assert is_stopped(lambda: mesh.centers_of_rotation)
+
+
+def test_a_handler_cannot_use_the_simulation_that_is_running(chain, on_ctrl_c):
     simulation = mmdskin.Simulation(chain)
     on_ctrl_c(lambda *_: simulation.pose(0))
 
-    def is_told():
+    def is_refused():
         simulation.reset()
         try:
             with_ctrl_c([], partial(simulation.pose, np.arange(SIMULATED)))
         except RuntimeError as error:
-            return "at work in this thread" in str(error)
+            return "this thread is already using" in str(error)
         return False
 
-    assert once(is_told)
+    assert succeeds_once(is_refused)

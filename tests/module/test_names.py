@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bones and morphs by name: indices, sliders, and the bones that move in `pose_from`."""
+"""Bones and morphs by name: indices, sliders, and dicts of bones in `pose_from`."""
 
 import threading
 
@@ -34,41 +34,41 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def nameless():
+def without_morphs():
     return mmdskin.load_model(pmx.write(rigid_file(1)))
 
 
 def arrays(model, **changes):
-    """Local values at rest but for {bone: value} of either kind."""
+    """Local values at rest, except for {bone: value} of either kind."""
     count = len(model.bones)
-    given = {"translations": np.zeros((count, 3), "f4"), "rotations": np.tile(REST, (count, 1))}
-    for kind, values in changes.items():
-        for bone, value in values.items():
-            given[kind][bone] = value
-    return given
+    values = {"translations": np.zeros((count, 3), "f4"), "rotations": np.tile(REST, (count, 1))}
+    for kind, changed in changes.items():
+        for bone, value in changed.items():
+            values[kind][bone] = value
+    return values
 
 
-def same(pose, other):
+def assert_same(pose, other):
     assert pose.bone_matrices.shape == other.bone_matrices.shape
     assert np.array_equal(pose.bone_matrices, other.bone_matrices)
     assert np.array_equal(pose.morph_weights, other.morph_weights)
 
 
 @pytest.mark.parametrize("name, index", [("左足", 3), ("leg IK_L", 2), ("左ひじ", 1)])
-def test_a_bone_has_its_japanese_and_its_english_name(model, name, index):
+def test_a_bone_is_found_by_its_japanese_and_english_name(model, name, index):
     assert model.bone(name) == index
 
 
-def test_japanese_names_come_before_english_ones(model):
+def test_japanese_names_take_precedence_over_english_ones(model):
     assert (model.bone("root"), model.bone("center")) == (4, 4)
     assert model.morph("blink") == 2
 
 
-def test_of_equal_names_the_first_is_meant(model):
+def test_the_first_of_equal_names_is_found(model):
     assert (model.bone("左ひじ"), model.bone("elbow_L")) == (1, 1)
 
 
-def test_an_empty_name_names_nothing(model):
+def test_an_empty_name_is_not_found(model):
     with pytest.raises(KeyError):
         model.bone("")
 
@@ -82,23 +82,23 @@ def test_an_empty_name_names_nothing(model):
         ("すべての親", "全ての親"),
     ],
 )
-def test_an_unknown_bone_is_refused_with_the_nearest_names(model, name, nearest):
+def test_the_error_for_an_unknown_bone_suggests_similar_names(model, name, nearest):
     with pytest.raises(KeyError) as refused:
         model.bone(name)
     (text,) = refused.value.args
     assert text.startswith(f'no bone "{name}"; nearest: "{nearest}"')
 
 
-def test_at_most_three_names_are_nearest(model):
+def test_at_most_three_names_are_suggested(model):
     with pytest.raises(KeyError) as refused:
         model.bone("左")
     assert refused.value.args[0].count('"') == 2 * (1 + 3)
 
 
-def test_an_unknown_morph_is_refused_in_a_model_that_has_none(nameless):
+def test_an_unknown_morph_is_refused_in_a_model_without_morphs(without_morphs):
     with pytest.raises(KeyError) as refused:
-        nameless.morph("あ")
-    assert refused.value.args == ('no morph "あ", and none like it',)
+        without_morphs.morph("あ")
+    assert refused.value.args == ('no morph "あ" and no similar name',)
 
 
 @pytest.mark.parametrize("name", [1, None, b"root"])
@@ -107,15 +107,15 @@ def test_a_name_is_a_str(model, name):
         model.bone(name)
 
 
-def test_threads_that_ask_at_once_get_the_same(model):
+def test_threads_get_the_same_indices(model):
     fresh, found = mmdskin.load_model(model.__reduce__()[1][0]), []
     barrier = threading.Barrier(8)
 
-    def ask():
+    def look_up():
         barrier.wait()
         found.append([fresh.bone(name) for name, _ in BONES[:4]])
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
+    threads = [threading.Thread(target=look_up) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -126,49 +126,49 @@ def test_threads_that_ask_at_once_get_the_same(model):
 # sliders
 
 
-def test_sliders_are_zero_but_for_those_named(model):
+def test_sliders_are_zero_except_for_those_named(model):
     sliders = model.sliders({"あ": 0.25, "まばたき": -2})
     assert (sliders.dtype, sliders.tolist()) == (np.float32, [-2, 0.25, 0])
     assert mmdskin.skin(model, np.tile(np.eye(4), (7, 1, 1)), sliders).positions[0, 0] == -1.5
 
 
-def test_no_names_give_zeros(model, nameless):
+def test_an_empty_dict_gives_zeros(model, without_morphs):
     assert model.sliders({}).tolist() == [0, 0, 0]
-    assert nameless.sliders({}).shape == (0,)
+    assert without_morphs.sliders({}).shape == (0,)
 
 
 @pytest.mark.parametrize(
-    "given, kind, text",
+    "argument, kind, text",
     [
         ({"あ": np.nan}, ValueError, "あ is NaN"),
         ({"あ": -np.inf}, ValueError, "あ is infinite"),
         ({"あ": 1e39}, ValueError, "あ: 1e+39 is too large for float32"),
         ({"あ": [1, 2]}, ValueError, "あ: shape (2,), expected ()"),
         ({"あ": "1"}, TypeError, "あ: dtype"),
-        ({"a": 1, "あ": 1}, ValueError, "あ: names the same morph as a"),
+        ({"a": 1, "あ": 1}, ValueError, "あ: is the same morph as a"),
         ({1: 1}, TypeError, "morph: expected a name (str)"),
         ([1, 0, 0], TypeError, "weights: expected a dict of names"),
     ],
 )
-def test_bad_sliders_are_refused_by_name(model, given, kind, text):
+def test_invalid_sliders_are_refused_by_name(model, argument, kind, text):
     with pytest.raises(kind) as refused:
-        model.sliders(given)
+        model.sliders(argument)
     assert str(refused.value).startswith(text)
 
 
 # pose_from
 
 
-def test_bones_that_move_take_the_place_of_arrays(model):
+def test_a_dict_of_bones_replaces_arrays(model):
     turn = (0, 0, 0.6, 0.8)
     pose = model.pose_from({"左ひじ": ((1, 2, 3), turn), "root": (None, turn)})
-    wanted = arrays(model, translations={1: (1, 2, 3)}, rotations={1: turn, 4: turn})
-    same(pose, model.pose_from(**wanted))
+    expected = arrays(model, translations={1: (1, 2, 3)}, rotations={1: turn, 4: turn})
+    assert_same(pose, model.pose_from(**expected))
 
 
-def test_bones_that_are_not_named_rest(model):
-    same(model.pose_from({}), model.pose_from(**arrays(model)))
-    same(model.pose_from({"左足": (None, None)}), model.pose_from(**arrays(model)))
+def test_bones_that_are_not_named_are_at_rest(model):
+    assert_same(model.pose_from({}), model.pose_from(**arrays(model)))
+    assert_same(model.pose_from({"左足": (None, None)}), model.pose_from(**arrays(model)))
 
 
 def test_frames_of_named_bones_make_a_batch(model):
@@ -180,18 +180,18 @@ def test_frames_of_named_bones_make_a_batch(model):
         assert np.array_equal(batch.bone_matrices[f], model.pose_from(**frame).bone_matrices)
 
 
-def test_no_frames_of_a_named_bone_are_no_frames(model):
+def test_zero_frames_of_a_named_bone_are_an_empty_batch(model):
     assert model.pose_from({"左足": (np.zeros((0, 3)), None)}).bone_matrices.shape == (0, 7, 4, 4)
 
 
-def test_named_bones_go_with_sliders(model):
+def test_a_dict_of_bones_combines_with_sliders(model):
     sliders = model.sliders({"あ": 0.5})
     pose = model.pose_from({"左足": ((1, 0, 0), None)}, morph_weights=sliders)
     assert pose.morph_weights.tolist() == [0, 0.5, 0]
 
 
 @pytest.mark.parametrize(
-    "given, kind, text",
+    "argument, kind, text",
     [
         ({"左足": (None, (0, np.nan, 0, 1))}, ValueError, "左足: rotation is NaN in y"),
         ({"左足": ((0, 0, np.inf), None)}, ValueError, "左足: translation is infinite in z"),
@@ -200,7 +200,7 @@ def test_named_bones_go_with_sliders(model):
             ValueError,
             "左足: rotation, frame 1 is NaN in x",
         ),
-        ({"左足": (None, (0, 0, 0, 0))}, ValueError, "左足: rotation has no length"),
+        ({"左足": (None, (0, 0, 0, 0))}, ValueError, "左足: rotation has zero length"),
         ({"左足": (None, (0, 0, 1))}, ValueError, "左足: rotation: shape (3,), expected (4,)"),
         (
             {"左足": ([(0, 0, 0)] * 2, None), "左ひじ": (None, [REST] * 3)},
@@ -209,37 +209,37 @@ def test_named_bones_go_with_sliders(model):
         ),
         ({"左足": REST}, TypeError, "左足: expected (translation, rotation)"),
         ({"左足": None}, TypeError, "左足: expected (translation, rotation)"),
-        ({"elbow_L": (None, None), "左ひじ": (None, None)}, ValueError, "左ひじ: names the same bone"),
+        ({"elbow_L": (None, None), "左ひじ": (None, None)}, ValueError, "左ひじ: is the same bone"),
         ({"左あし": (None, None)}, KeyError, "'no bone \"左あし\"; nearest: \"左足\""),
-        (np.zeros((7, 3)), TypeError, "translations without rotations: expected a dict of names"),
+        (np.zeros((7, 3)), TypeError, "translations (without rotations): expected a dict"),
     ],
 )  # fmt: skip
-def test_bad_named_bones_are_refused_by_name(model, given, kind, text):
+def test_invalid_named_bones_are_refused_by_name(model, argument, kind, text):
     with pytest.raises(kind) as refused:
-        model.pose_from(given)
+        model.pose_from(argument)
     assert str(refused.value).startswith(text)
 
 
-def test_a_dict_of_bones_takes_no_rotations_beside_it(model):
-    with pytest.raises(TypeError, match="rotations: a dict of bones has them already"):
+def test_a_dict_of_bones_excludes_rotations(model):
+    with pytest.raises(TypeError, match="rotations: expected None, as the dict includes rotations"):
         model.pose_from({"左足": (None, None)}, np.tile(REST, (7, 1)))
 
 
-class Odd:
-    """A mapping by its methods alone."""
+class Mapping:
+    """A mapping that is not a dict."""
 
     def __init__(self, items):
-        self.given = items
+        self.pairs = items
 
     def __getitem__(self, name):
         raise KeyError(name)
 
     def items(self):
-        return self.given
+        return self.pairs
 
 
 @pytest.mark.parametrize("item", [["root", (None, None)], None, (), ("root",), ("root", 1.0, 3)])
 @pytest.mark.parametrize("call", ["sliders", "pose_from"])
-def test_items_that_are_no_pairs_are_a_type_error(model, call, item):
-    with pytest.raises(TypeError, match="its items are pairs of name and value, not "):
-        getattr(model, call)(Odd([item]))
+def test_items_that_are_not_pairs_are_a_type_error(model, call, item):
+    with pytest.raises(TypeError, match=r"expected items \(name, value\), not "):
+        getattr(model, call)(Mapping([item]))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The package as it is installed: its version and its types."""
+"""The installed package: its version, its type stubs and its source distribution."""
 
 import importlib.metadata
+import re
 import shutil
 import subprocess
 import sys
@@ -53,13 +54,13 @@ def test_type_checker_finds_a_mistake(tmp_path):
     assert "load_model" in result.stdout
 
 
-def test_types_describe_the_module_as_it_is(tmp_path):
+def test_the_stub_matches_the_module(tmp_path):
     command = [sys.executable, "-m", "mypy.stubtest", "mmdskin", "--concise"]
     result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
 
 
-def test_a_source_distribution_has_all_that_its_build_reads(tmp_path):
+def test_a_source_distribution_contains_what_its_build_reads(tmp_path):
     for name in ("csrc", "shaders"):
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
@@ -74,5 +75,24 @@ def test_a_source_distribution_has_all_that_its_build_reads(tmp_path):
     shutil.unpack_archive(packed, tmp_path / "unpacked")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     setup(unpacked, "embed_shaders")
-    kept = {path.name for path in unpacked.rglob("*")}
-    assert {path.name for path in (ROOT / "csrc/core").rglob("*.[ch]")} <= kept
+    packed_names = {path.name for path in unpacked.rglob("*")}
+    assert {path.name for path in (ROOT / "csrc/core").rglob("*.[ch]")} <= packed_names
+    # What it is compiled with comes along: no network, no other folder.
+    command = [sys.executable, "csrc/platforms/third_party.py"]
+    environment = {"PATH": "", "XDG_CACHE_HOME": str(tmp_path / "empty")}
+    subprocess.run(command, cwd=unpacked, env=environment, check=True)
+    gathered = unpacked / "build/third_party"
+    for name in ("glew/src/glew.c", "include/GL/glew.h", "include/cglm/cglm.h"):
+        assert (gathered / name).is_file()
+
+
+def test_what_wheels_are_built_with_is_pinned_by_hash():
+    lines = (ROOT / "csrc/platforms/requirements.txt").read_text("utf-8").replace("\\\n", "")
+    wanted = [line for line in lines.splitlines() if not line.startswith("#")]
+    assert wanted and all("==" in line and "--hash=sha256:" in line for line in wanted)
+
+
+def test_actions_of_workflows_are_pinned_by_commit():
+    texts = [path.read_text("utf-8") for path in (ROOT / ".github/workflows").glob("*.yml")]
+    used = re.findall(r"uses: (\S+)", "\n".join(texts))
+    assert used and all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) for action in used), used

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models, meshes and results survive pickling and copying."""
+"""Models, meshes and results can be pickled and copied."""
 
 import copy
 import multiprocessing
@@ -39,7 +39,7 @@ def assert_same_result(one, two, **options):
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_model_survives(model, protocol):
+def test_a_model_can_be_pickled(model, protocol):
     other = pickle.loads(pickle.dumps(model, protocol))
     assert type(other) is mmdskin.Model
     assert other.name == model.name
@@ -48,7 +48,7 @@ def test_a_model_survives(model, protocol):
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_mesh_survives(model, protocol):
+def test_a_mesh_can_be_pickled(model, protocol):
     mesh = make_mesh(model)
     other = pickle.loads(pickle.dumps(mesh, protocol))
     assert type(other) is mmdskin.Mesh
@@ -64,14 +64,14 @@ def test_models_and_meshes_can_be_copied(model, duplicate):
     assert_same_result(make_mesh(model), duplicate(make_mesh(model)))
 
 
-def test_a_model_loaded_from_a_path_survives_the_files_end(tmp_path):
+def test_a_model_can_be_pickled_after_its_file_is_deleted(tmp_path):
     path = sample.write_sample(tmp_path)
     model = mmdskin.load_model(path)
     path.unlink()
     assert_same_result(model, pickle.loads(pickle.dumps(model)))
 
 
-def test_results_and_records_survive(model):
+def test_results_and_records_can_be_pickled(model):
     for value in (
         mmdskin.skin(model, sample.bend(9), backend="cpu"),
         mmdskin.Pose(sample.bend(9), None),
@@ -87,7 +87,7 @@ def positions(job):
     return mmdskin.skin(*job, backend="cpu").positions
 
 
-def test_models_travel_to_worker_processes(model):
+def test_models_can_be_sent_to_worker_processes(model):
     jobs = [(model, sample.bend(a)) for a in (0, 30, 60)]
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         for job, result in zip(jobs, pool.map(positions, jobs), strict=True):

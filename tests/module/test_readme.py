@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the README, its translations and the page of methods show works as it stands there."""
+"""The examples of the README, its translations, docs/methods.md and docs/fitting.md run as printed."""
 
 import re
 import subprocess
@@ -21,14 +21,35 @@ PAGES = {
 LANGUAGES = {"README.ja.md": "ja_JP", "README.zh.md": "zh_HANS"}  # the add-on's texts
 
 
+BUTTONS = (
+    "MMD Skinning",
+    "Pose Source",
+    "Motion File",
+    "Simulate",
+    "Bake MMD Skin",
+    "Clear Bake",
+    "Export MMD Skin",
+    "Morphs",
+    "Switch Names",
+    "Deformation",
+    "MMD Normals",
+    "MMD Model",
+)
+
+
 def examples(text):
     return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-METHODS = examples((ROOT / "docs" / "methods.md").read_text(encoding="utf-8"))
+METHODS, FITTING = (
+    examples((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    for page in ("methods.md", "fitting.md")
+)
 # test_blender.py runs those that import bpy
 EXAMPLES = [
-    example for example in examples(PAGES["README.md"]) + METHODS if "import bpy" not in example
+    example
+    for example in examples(PAGES["README.md"]) + METHODS + FITTING
+    if "import bpy" not in example
 ]
 
 
@@ -37,7 +58,7 @@ def test_readme_and_methods_have_examples():
 
 
 def difference(path, other):
-    """Of two pictures before white, levels of 255 on average."""
+    """Mean difference of two pictures on white, in levels of 0 to 255."""
     shown = []
     for one in (path, other):
         image = Image.open(one).convert("RGBA")
@@ -59,10 +80,10 @@ def test_example_runs_as_a_script(number, tmp_path):
         [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
     )
     assert result.returncode == 0, result.stderr
-    promised = re.findall(r"print\(.*# (\d+) %, (\d+) %", EXAMPLES[number])
+    promised = re.findall(r"print\(.*# (\d+)%, (\d+)%", EXAMPLES[number])
     printed = re.findall(r"(\d+)%", result.stdout)
     assert printed == [share for shares in promised for share in shares]
-    for picture in tmp_path.glob("*.png"):  # shown beside the example
+    for picture in tmp_path.glob("*.png"):  # shown below the example
         assert difference(picture, ROOT / "tests/sample/pictures" / picture.name) < 2
 
 
@@ -75,7 +96,7 @@ def test_translations_show_examples_of_the_readme(page):
 @pytest.mark.parametrize("page", LANGUAGES)
 def test_translations_name_buttons_as_the_panel_does(page):
     texts = (ROOT / "addon/languages" / f"{LANGUAGES[page]}.po").read_text(encoding="utf-8")
-    for button in ("MMD Skinning", "Pose Source", "Bake MMD Skin", "Clear Bake", "MMD model"):
+    for button in BUTTONS:
         assert button in PAGES["README.md"]
         shown = re.search(rf'^msgid "{button}"\nmsgstr "(.+)"$', texts, re.MULTILINE)
         assert shown and shown[1] in PAGES[page]

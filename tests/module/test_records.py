@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Records: one order of fields in module and stub, and one tuple for all who ask."""
+"""Records have the same fields in module and stub, and all threads get the same tuple."""
 
 import ast
 import sys
@@ -14,7 +14,7 @@ STUB = Path(__file__).parents[2] / "csrc/mmdskin.pyi"
 
 
 def stub_records() -> dict[str, tuple[str, ...]]:
-    """Fields of the named tuples in the stub, in their order."""
+    """Fields of the named tuples in the stub, in order."""
     tree = ast.parse(STUB.read_text(encoding="utf-8"))
     return {
         node.name: tuple(item.target.id for item in node.body if isinstance(item, ast.AnnAssign))
@@ -33,8 +33,8 @@ def test_module_and_stub_have_the_same_fields_in_the_same_order():
     assert module_records() == stub_records()
 
 
-def everyone(work, count=4) -> list:
-    """What `work` returns in threads that all start at once and take turns as often as can be."""
+def in_threads(work, count=4) -> list:
+    """The results of `work` in threads that start at once and switch as often as possible."""
     barrier = threading.Barrier(count)
     results: list = []
 
@@ -75,8 +75,8 @@ def files():
         (mmdskin.load_motion, "morphs"),
     ],
 )
-def test_threads_that_ask_at_once_get_one_tuple(files, load, section):
+def test_threads_get_the_same_tuple(files, load, section):
     for _ in range(60):
         owner = load(files[load])
-        tuples = everyone(lambda: getattr(owner, section))  # noqa: B023
+        tuples = in_threads(lambda: getattr(owner, section))  # noqa: B023
         assert len({id(one) for one in tuples}) == 1

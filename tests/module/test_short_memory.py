@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each allocation of the module in turn fails: a MemoryError, and the next call is as good as ever."""
+"""Each allocation of the module fails in turn: MemoryError, and the next call works."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-LIBRARY = "./short_memory.so"  # LD_PRELOAD takes no folder whose name has a space
+LIBRARY = "./short_memory.so"  # LD_PRELOAD does not support spaces in paths
 PRELUDE = f'''
 import io, sys
 sys.path[:0] = {[str(HERE.parent)]!r}
@@ -21,7 +21,7 @@ import numpy as np
 from files import pmd_file
 from fuzz import seeds
 from module.starving import allocations, check_no_leak, starve, starve_python
-from physics import hanging, rigs
+from physics import chains, rigs
 from sample import model as sample
 from sample import motion as sample_motion
 
@@ -35,24 +35,24 @@ def load():
 
 
 def check(model, motion, backend="cpu"):
-    """What was made before or after is whole."""
-    assert np.array_equal(model.pose(motion, FRAMES)[0], want[0])
-    found = mmdskin.skin(model, want, backend=backend).positions
+    """Objects from before and after the failure work."""
+    assert np.array_equal(model.pose(motion, FRAMES)[0], expected[0])
+    found = mmdskin.skin(model, expected, backend=backend).positions
     assert abs(found - skinned).max() <= 1e-4
 
 
-whole = load()
-want = whole[0].pose(whole[1], FRAMES)
-skinned = mmdskin.skin(whole[0], want, backend="cpu").positions
+intact = load()
+expected = intact[0].pose(intact[1], FRAMES)
+skinned = mmdskin.skin(intact[0], expected, backend="cpu").positions
 '''
 
 
 @pytest.fixture(scope="module")
 def preloaded(tmp_path_factory):
-    """The folder of the library."""
+    """The folder that contains the library."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if platform.libc_ver()[0] != "glibc" or not compiler:
-        pytest.skip("to make memory short takes glibc and a C compiler")
+        pytest.skip("failing allocations need glibc and a C compiler")
     folder = tmp_path_factory.mktemp("short")
     command = [compiler, "-shared", "-fPIC", str(HERE / "short_memory.c"), "-o", LIBRARY]
     subprocess.run(command, check=True, cwd=folder)
@@ -61,7 +61,7 @@ def preloaded(tmp_path_factory):
 
 @pytest.fixture
 def testcapi():
-    pytest.importorskip("_testcapi", reason="this Python comes without the tests of its C API")
+    pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
 
 
 def python(preloaded, script):
@@ -97,13 +97,13 @@ def test_posing(preloaded, threads):
             model.pose(motion, FRAMES, threads={threads})
 
         starve(work, 2, load)
-        check(*whole)
+        check(*intact)
         """,
     )
 
 
-def test_a_pose_again_allocates_nothing(preloaded):
-    """What belongs to a model and a motion is kept from the first call on; the result is numpy's."""
+def test_posing_again_allocates_nothing(preloaded):
+    """The first call caches what a model and a motion need; numpy allocates the result."""
     python(
         preloaded,
         """
@@ -124,10 +124,10 @@ def test_skinning(preloaded, method):
         preloaded,
         f"""
         def work(model, motion):
-            mmdskin.skin(model, want, method={method!r}, tangents=True, backend="cpu")
+            mmdskin.skin(model, expected, method={method!r}, tangents=True, backend="cpu")
 
         starve(work, 3, load)
-        check(*whole)
+        check(*intact)
         """,
     )
 
@@ -137,27 +137,28 @@ def test_opengl(gl, preloaded):
         preloaded,
         """
         def skin(model, motion):
-            mmdskin.skin(model, want, backend="gl")
+            mmdskin.skin(model, expected, backend="gl")
 
         def draw(model, motion):
             mmdskin.render(model, still, size=(16, 16))
 
-        still = mmdskin.skin(whole[0], want[0][0], backend="cpu")
+        still = mmdskin.skin(intact[0], expected[0][0], backend="cpu")
         starve(skin, 8, load)
         starve(draw, 2, load)
-        check(*whole, "gl")
+        check(*intact, "gl")
         """,
     )
 
 
-def test_the_rest(preloaded):
+def test_other_calls(preloaded):
     python(
         preloaded,
         """
-        model, motion = whole
+        model, motion = intact
         positions, indices, weights = np.zeros((300, 3)), np.zeros((300, 1), int), np.ones((300, 1))
         starve(lambda: mmdskin.Mesh(positions, indices, weights), 3)
         starve(lambda: model.materials_at(np.zeros(len(model.morphs))), 1)
+        starve(lambda: model.texture_factors_at(np.zeros((2, len(model.morphs)))), 1)
         starve(lambda: motion.unmatched(model), 1)
         starve(lambda: motion.save(io.BytesIO()), 1)
         check(model, motion)
@@ -172,7 +173,7 @@ def test_a_world(preloaded, testcapi):
         bodies = [rigs.body(position=(0, 0.9 + 1.9 * i, 0)) for i in range(4)]
         bodies[0] = bodies[0]._replace(mode="follow_bone")
         joints = [rigs.joint(2, 3)]
-        place = [[0.1, 0.9, 0, 0, 0, 0, 1]]
+        places = [[0.1, 0.9, 0, 0, 0, 0, 1]]
 
         def make():
             return mmdskin.World(bodies, joints, joint_order=[0])
@@ -184,7 +185,7 @@ def test_a_world(preloaded, testcapi):
             world.state, world.points
 
         def step():
-            world.step(place)
+            world.step(places)
 
         def assign():
             world.state = state
@@ -196,12 +197,39 @@ def test_a_world(preloaded, testcapi):
             step()
         assert len(world.points)
         state = world.state.tolist()
-        for work, least in ((read, 2), (step, 1), (assign, 1)):
-            check_no_leak(lambda: starve_python(work, least, look))
+        for work, at_least in ((read, 2), (step, 1), (assign, 1)):
+            check_no_leak(lambda: starve_python(work, at_least, look))
         assign()
         twin.state = state
-        step(), twin.step(place)
+        step(), twin.step(places)
         assert world.state.tobytes() == twin.state.tobytes()
+        """,
+    )
+
+
+def test_functions_of_models_and_motions(preloaded, testcapi):
+    """Other exceptions of the same call must not hide that memory is short."""
+    python(
+        preloaded,
+        """
+        model, motion = load()
+        bones, morphs = len(model.bones), np.zeros(len(model.morphs))
+        names = [bone.name for bone in model.bones]
+        own = mmdskin.Motion.from_tracks([("a", [0], None, None, None)], [("m", [0], [1])])
+        places = {names[0]: ((0, 0, 0), None), names[1]: (None, np.ones((2, 4)))}
+        pose, camera = model.pose(motion, [0, 1]), motion.camera_at([0, 1])
+        for work, at_least in (
+            (lambda: model.sliders({model.morphs[0].name: 0.5}), 5),
+            (lambda: model.pose_from(places, morph_weights=morphs), 10),
+            (lambda: model.locals_of(pose), 3),
+            (lambda: model.uvs_at(morphs), 1),
+            (lambda: model.materials_at(morphs), 10),
+            (lambda: (model.__reduce__(), motion.__reduce__(), own.__reduce__()), 10),
+            (lambda: mmdskin.Motion.from_poses(model, pose), 10),
+            (lambda: mmdskin.Motion.from_camera(camera), 5),
+            (lambda: motion.camera_at([0, 1]), 3),
+        ):
+            check_no_leak(lambda: starve_python(work, at_least))
         """,
     )
 
@@ -210,38 +238,38 @@ def test_a_simulation(preloaded, testcapi):
     python(
         preloaded,
         """
-        model, motion = hanging.load(hanging.chain_file()), hanging.swing(40)
+        model, motion = chains.load(chains.chain_file()), chains.swing(40)
         moved = np.full((len(model.bones), 3), 0.5), np.full((len(model.bones), 4), 1.0)
-        switches = [True] * len(model.bones)
+        physics = [True] * len(model.bones)
 
         def make():
             return mmdskin.Simulation(model, motion)
 
         def look():
-            return danced.__getstate__(), walked.__getstate__()
+            return played.__getstate__(), stepped.__getstate__()
 
         def pose():
-            danced.pose([3, 7.5])
+            played.pose([3, 7.5])
 
         def read():
-            danced.physics, danced.notes, danced.strain, danced.frame
+            played.physics, played.notes, played.strain, played.frame
 
         def save():
-            danced.__setstate__(danced.__getstate__())
+            played.__setstate__(played.__getstate__())
 
         def step():
-            walked.step(*moved, physics=switches)
+            stepped.step(*moved, physics=physics)
 
         starve(make, 4)
         check_no_leak(lambda: starve_python(make, 4))
-        danced, walked, twin = make(), mmdskin.Simulation(model), mmdskin.Simulation(model)
-        walked.step()
-        start = walked.__getstate__()
-        for work, least in ((pose, 5), (read, 2), (save, 2), (step, 5)):
-            check_no_leak(lambda: starve_python(work, least, look))
-        assert hanging.same(danced.pose([3, 7.5]), model.pose(motion, [3, 7.5], physics=True))
-        walked.__setstate__(start)
+        played, stepped, twin = make(), mmdskin.Simulation(model), mmdskin.Simulation(model)
+        stepped.step()
+        start = stepped.__getstate__()
+        for work, at_least in ((pose, 5), (read, 2), (save, 2), (step, 5)):
+            check_no_leak(lambda: starve_python(work, at_least, look))
+        assert chains.same(played.pose([3, 7.5]), model.pose(motion, [3, 7.5], physics=True))
+        stepped.__setstate__(start)
         twin.step()
-        assert hanging.same(walked.step(*moved), twin.step(*moved))
+        assert chains.same(stepped.step(*moved), twin.step(*moved))
         """,
     )

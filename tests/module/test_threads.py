@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`skin` and `pose` share frames among threads and release the GIL; many threads share a mesh."""
+"""`skin` and `pose` run on several threads and release the GIL; threads can share a mesh."""
 
 import os
 import threading
@@ -26,10 +26,10 @@ def motion():
 @pytest.mark.parametrize("threads", [None, 2, 3, 64, np.int64(5), 10**6, 10**30])
 def test_poses_do_not_depend_on_the_number_of_threads(model, motion, threads):
     frames = np.random.default_rng(0).permutation(np.linspace(-2, 70, 401))
-    wanted = [model.pose(motion, frame, threads=1) for frame in frames]
+    expected = [model.pose(motion, frame, threads=1) for frame in frames]
     found = model.pose(motion, frames, threads=threads)
-    assert np.array_equal(found.bone_matrices, np.stack([pose.bone_matrices for pose in wanted]))
-    assert np.array_equal(found.morph_weights, np.stack([pose.morph_weights for pose in wanted]))
+    assert np.array_equal(found.bone_matrices, np.stack([pose.bone_matrices for pose in expected]))
+    assert np.array_equal(found.morph_weights, np.stack([pose.morph_weights for pose in expected]))
 
 
 @pytest.mark.parametrize("threads", [None, 2, 7])
@@ -67,7 +67,7 @@ def test_skinning_does_not_depend_on_the_number_of_threads(model, backend, metho
         ("2", TypeError),
     ],
 )
-def test_a_number_of_threads_is_refused_by_name_and_nothing_is_written(model, threads, error):
+def test_an_invalid_number_of_threads_is_refused_and_nothing_is_written(model, threads, error):
     frames = np.tile(sample.bend(20), (3, 1, 1, 1))
     shape = (3, len(model.positions), 3)
     out = mmdskin.Skinned(np.full(shape, 7, "f4"), np.full(shape, 7, "f4"), None)
@@ -82,7 +82,7 @@ def test_a_number_of_threads_is_refused_by_name_and_nothing_is_written(model, th
         model.pose_from(np.zeros((bones, 3)), np.ones((bones, 4)), threads=threads)
 
 
-def no_answer(*_of):
+def not_permitted(*_arguments):
     raise PermissionError(1, "Operation not permitted")
 
 
@@ -92,18 +92,18 @@ COUNTS = ("process_cpu_count", "sched_getaffinity", "cpu_count")
 @pytest.mark.parametrize(
     "answers",
     [
-        (no_answer, no_answer, no_answer),
+        (not_permitted, not_permitted, not_permitted),
         (lambda: None, lambda _: set(), lambda: None),
         (lambda: 0, lambda _: 3, lambda: -3),
-        (lambda: 10**30, no_answer, lambda: 2),
+        (lambda: 10**30, not_permitted, lambda: 2),
     ],
 )
-def test_an_os_that_cannot_count_its_cores_is_no_error(model, motion, monkeypatch, answers):
+def test_an_unknown_number_of_cores_is_not_an_error(model, motion, monkeypatch, answers):
     for name, answer in zip(COUNTS, answers, strict=True):
         monkeypatch.setattr(os, name, answer, raising=False)
     frames = np.linspace(0, 60, 3000)
-    found, wanted = (model.pose(motion, frames, threads=n) for n in (None, 1))
-    assert np.array_equal(found.bone_matrices, wanted.bone_matrices)
+    found, expected = (model.pose(motion, frames, threads=n) for n in (None, 1))
+    assert np.array_equal(found.bone_matrices, expected.bone_matrices)
 
 
 def test_an_interrupt_while_cores_are_counted_is_not_lost(model, motion, monkeypatch):
@@ -115,30 +115,32 @@ def test_an_interrupt_while_cores_are_counted_is_not_lost(model, motion, monkeyp
         model.pose(motion, np.linspace(0, 60, 3000))
 
 
-def threads_of_this_process():
+def count_threads():
     return len(os.listdir("/proc/self/task"))
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
-def test_threads_wait_for_further_calls_but_soon_leave(model, motion):
-    before = threads_of_this_process()  # some may wait after an earlier test
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self/task"), reason="this system has no /proc to count threads"
+)
+def test_idle_threads_end_soon(model, motion):
+    before = count_threads()  # some may still be idle after an earlier test
     for threads in (2, 9, None):
         pose = model.pose(motion, np.arange(500), threads=threads)
         mmdskin.skin(model, pose, backend="cpu", threads=threads)
     last = time.monotonic() + 60
-    while threads_of_this_process() > before and time.monotonic() < last:
+    while count_threads() > before and time.monotonic() < last:
         time.sleep(0.02)
-    assert threads_of_this_process() <= before
+    assert count_threads() <= before
 
 
 def test_the_gil_is_released_while_skinning(model, backend):
-    """This thread sees the first frame made and the last one not yet: held, the lock would let it
-    see both or none. It may come too late to see it, at times."""
+    """This thread sees the first frame done and the last one not: with the GIL held it would see
+    both or neither. Sometimes it is too late."""
     frames = np.tile(sample.bend(50), (400, 1, 1, 1))
     out = mmdskin.Skinned(np.empty((len(frames), len(model.positions), 3), "f4"), None, None)
     choice = {"backend": backend, "normals": False, "out": out, "threads": 1}
 
-    def is_seen_amid():
+    def is_half_done():
         out.positions.fill(np.nan)
         with ThreadPoolExecutor(1) as pool:
             call = pool.submit(mmdskin.skin, model, frames, **choice)
@@ -148,7 +150,7 @@ def test_the_gil_is_released_while_skinning(model, backend):
                 time.sleep(0)
         return False
 
-    assert any(is_seen_amid() for _ in range(100))
+    assert any(is_half_done() for _ in range(100))
 
 
 def test_many_threads_share_a_mesh(model, backend):
@@ -162,17 +164,17 @@ def test_many_threads_share_a_mesh(model, backend):
             assert np.array_equal(one, other)
 
 
-def test_threads_that_meet_at_the_first_skin_of_a_model_get_the_same():
-    """The first one lays the model out."""
+def test_threads_that_race_to_skin_a_new_model_get_the_same_result():
+    """The first call creates the mesh."""
     data, matrices = sample.build_sample(), sample.bend(90)
-    wanted = mmdskin.skin(mmdskin.load_model(data), matrices, backend="cpu").positions
+    expected = mmdskin.skin(mmdskin.load_model(data), matrices, backend="cpu").positions
     with ThreadPoolExecutor(8) as pool:
         for _ in range(20):
             fresh = mmdskin.load_model(data)
             found = pool.map(
                 lambda _, fresh=fresh: mmdskin.skin(fresh, matrices, backend="cpu"), range(8)
             )
-            assert all(np.array_equal(one.positions, wanted) for one in found)
+            assert all(np.array_equal(one.positions, expected) for one in found)
 
 
 def test_threads_skin_different_meshes_at_once(backend):
@@ -212,7 +214,7 @@ def test_a_result_made_in_one_thread_outlives_it(model):
 
 
 def test_shutdown_between_calls_is_harmless(model, gl):
-    wanted = mmdskin.skin(model, sample.bend(33), backend=gl).positions
+    expected = mmdskin.skin(model, sample.bend(33), backend=gl).positions
     for _ in range(3):
         mmdskin.shutdown()
-        assert np.array_equal(mmdskin.skin(model, sample.bend(33), backend=gl).positions, wanted)
+        assert np.array_equal(mmdskin.skin(model, sample.bend(33), backend=gl).positions, expected)

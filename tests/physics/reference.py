@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Scenes that Bullet 2.75 has run (`../shared/reference/physics`): records, starts, paths, states."""
+"""Scenes simulated by Bullet 2.75 (tests/reference/physics): bodies, joints, paths and states."""
 
 import mmdskin
 import numpy as np
-import pytest
-from conftest import SHARED
+from conftest import recorded_file
 
-FOLDER = SHARED / "reference/physics"
 RIGS = (
     "afloat ball chain fall frames frames_shift hair limited locked loop offset rest "
     "springs_shift springs_turn"
@@ -25,14 +23,11 @@ JOINT_FIELDS = (
 
 
 def archive(name):
-    path = FOLDER / f"{name}.npz"
-    if not path.is_file():
-        pytest.skip(f"the recorded scenes are not at {path}")
-    return np.load(path)
+    return np.load(recorded_file(f"physics/{name}.npz"))
 
 
 class Scene:
-    """One scene of an archive: `prefix` is its name and a slash; `index` where scenes are stacked."""
+    """One scene of an archive: `prefix` is its name and a slash, `index` selects from stacked scenes."""
 
     def __init__(self, archive, prefix="", index=...):
         self.archive, self.prefix, self.index = archive, prefix, index
@@ -41,7 +36,7 @@ class Scene:
         return self.archive[self.prefix + name][self.index]
 
     def get(self, name):
-        """None where the scene does without."""
+        """None if the scene does not have it."""
         return self[name] if self.prefix + name in self.archive.files else None
 
     def bodies(self):
@@ -74,19 +69,19 @@ class Scene:
         ]
 
     def path(self):
-        """(steps + 1, K, 7): where the bodies that follow bones are."""
+        """(steps + 1, K, 7): the transforms of the kinematic bodies."""
         path = self.get("path")
         return np.zeros((len(self["state"]), 0, 7)) if path is None else path
 
     def world(self, **settings):
-        """At the start, with the scene's own settings."""
-        ground, contacts, extra = map(bool, self["flags"])
+        """A world at the start of the scene, with its settings."""
+        ground, contacts, damping_extra = map(bool, self["flags"])
         world = mmdskin.World(
             self.bodies(),
             self.joints(),
             ground=ground,
             contacts=contacts,
-            damping_extra=extra,
+            damping_extra=damping_extra,
             joint_order=self.get("joint_order"),
             **settings,
         )
@@ -96,9 +91,9 @@ class Scene:
 
 
 def difference(state, other):
-    """Per body: the largest difference of place, and of velocities, quaternions up to sign."""
+    """The largest differences of pose and of velocities per body; quaternions up to sign."""
     a, b = np.array(state), np.array(other)
     sign = np.sign(np.sum(a[..., 3:7] * b[..., 3:7], axis=-1, keepdims=True))
     a[..., 3:7] *= sign
-    apart = np.abs(a - b)
-    return apart[..., :7].max(axis=-1), apart[..., 7:].max(axis=-1)
+    differences = np.abs(a - b)
+    return differences[..., :7].max(axis=-1), differences[..., 7:].max(axis=-1)

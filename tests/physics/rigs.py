@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Bodies and joints made by hand."""
+"""Bodies and joints with defaults, for scenes made by hand."""
 
 import mmdskin
 
 
 def body(**fields):
-    """A ball that nothing brakes; radius and mass are 1."""
-    given = {
+    """A sphere of radius 1 and mass 1 without damping."""
+    defaults = {
         "name": "",
         "name_english": "",
         "bone": -1,
@@ -23,13 +23,13 @@ def body(**fields):
         "friction": 0.5,
         "mode": "physics",
     }
-    return mmdskin.RigidBody(**(given | fields))
+    return mmdskin.RigidBody(**(defaults | fields))
 
 
 def joint(a, b, **fields):
-    """Locked in every way, at the origin."""
+    """A joint at the origin with all six degrees of freedom locked."""
     zero = (0, 0, 0)
-    given = {
+    defaults = {
         "name": "",
         "name_english": "",
         "kind": "spring_6dof",
@@ -44,4 +44,4 @@ def joint(a, b, **fields):
         "translation_spring": zero,
         "rotation_spring": zero,
     }
-    return mmdskin.Joint(**(given | fields))
+    return mmdskin.Joint(**(defaults | fields))

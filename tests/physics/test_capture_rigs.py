@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/examples/capture_rigs.py: MMD could load what it writes, and each rig tells apart what it asks."""
+"""docs/examples/capture_rigs.py writes valid files, and each rig distinguishes the settings it tests."""
 
 import importlib.util
 
@@ -58,11 +58,11 @@ def states(model, motion, last, **settings):
     return np.array(found)
 
 
-def apart(one, other):
+def largest_distance(one, other):
     return np.linalg.norm(one[..., :3] - other[..., :3], axis=-1).max()
 
 
-def test_there_are_nine_rigs_and_a_page_that_names_them(folder):
+def test_nine_rigs_and_a_page_that_lists_them(folder):
     assert [name[0] for name in NINE] == list("123456789")
     text = (folder / "steps.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
@@ -71,23 +71,23 @@ def test_there_are_nine_rigs_and_a_page_that_names_them(folder):
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_another_reader_finds_what_was_meant(folder, name):
+def test_an_independent_reader_finds_the_same_rig(folder, name):
     rig, read = MADE[name], pmx_file.read(folder / f"{name}.pmx")
     assert read.trailing == b"" and read.version == (2.1 if rig.impulses else 2.0)
     assert [(bone.name, bone.parent) for bone in read.bones] == [
         (bone.name, bone.parent) for bone in rig.bones
     ]
-    for body, wanted in zip(read.rigid_bodies, rig.bodies, strict=True):
-        assert (body.name, body.bone, body.mask) == (wanted.name, wanted.bone, wanted.mask)
-        assert pmx_file.SHAPES[body.shape] == wanted.shape
-        assert pmx_file.BODY_MODES[body.mode] == wanted.mode
+    for body, expected in zip(read.rigid_bodies, rig.bodies, strict=True):
+        assert (body.name, body.bone, body.mask) == (expected.name, expected.bone, expected.mask)
+        assert pmx_file.SHAPES[body.shape] == expected.shape
+        assert pmx_file.BODY_MODES[body.mode] == expected.mode
         for field in ("size", "position", "rotation", "mass", "friction", "linear_damping"):
-            assert np.allclose(getattr(body, field), getattr(wanted, field), rtol=1e-6)
-    for joint, wanted in zip(read.joints, rig.joints, strict=True):
-        assert (joint.body_a, joint.body_b) == (wanted.body_a, wanted.body_b)
+            assert np.allclose(getattr(body, field), getattr(expected, field), rtol=1e-6)
+    for joint, expected in zip(read.joints, rig.joints, strict=True):
+        assert (joint.body_a, joint.body_b) == (expected.body_a, expected.body_b)
         for field in mmdskin.Joint._fields[5:]:
-            assert np.allclose(getattr(joint, field), getattr(wanted, field), rtol=1e-6)
-    # MMD wants these frames, and keys only what some frame lists
+            assert np.allclose(getattr(joint, field), getattr(expected, field), rtol=1e-6)
+    # MMD needs these display frames, and keys only the bones they list
     assert [frame.special for frame in read.display_frames] == [True, True, False]
     shown = {
         number for frame in read.display_frames for kind, number in frame.elements if kind == 0
@@ -96,7 +96,7 @@ def test_another_reader_finds_what_was_meant(folder, name):
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_every_body_can_be_seen_where_it_is(folder, name):
+def test_every_body_has_a_visible_box(folder, name):
     read = pmx_file.read(folder / f"{name}.pmx")
     assert sum(material.index_count for material in read.materials) == read.triangles.size
     corners = read.positions.reshape(-1, 8, 3)
@@ -108,28 +108,28 @@ def test_every_body_can_be_seen_where_it_is(folder, name):
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_the_motion_moves_the_model_to_the_last_frame(loaded, name):
+def test_the_motion_matches_the_model_and_ends_in_time(loaded, name):
     model, motion = loaded[name]
     assert not any(motion.unmatched(model))
     assert motion.frame_range[1] <= MADE[name].last
 
 
-def test_switches_are_in_the_file(folder):
+def test_the_motion_has_physics_switches(folder):
     keys = motion_file.keys((folder / "8_switches.vmd").read_bytes()).bones
     off = [(key.name, key.frame) for key in keys if bytes(key.block[2:4]) == b"\x63\x0f"]
     assert sorted(off) == [(b"box1", 90), (b"box2", 90)]
 
 
 @pytest.mark.parametrize("name", NINE)
-def test_nothing_falls_apart(loaded, name):
+def test_rigs_stay_in_one_piece(loaded, name):
     model, motion = loaded[name]
     run = states(model, motion, MADE[name].last)
     assert np.isfinite(run).all()
     assert np.linalg.norm(run[..., :3], axis=-1).max() < 60
-    assert apart(run, run[:1]) > 0.5
+    assert largest_distance(run, run[:1]) > 0.5
 
 
-# Farther apart than two builds of one solver are, 0.01 units, in rigs that forget a push.
+# Far above the 0.01 units by which two builds of one solver differ in rigs without contacts.
 @pytest.mark.parametrize(
     ("name", "settings", "least"),
     [
@@ -141,7 +141,10 @@ def test_nothing_falls_apart(loaded, name):
         ("6_ground", {"ground": False}, 5),
     ],
 )
-def test_a_rig_tells_settings_apart(loaded, name, settings, least):
+def test_a_rig_distinguishes_settings(loaded, name, settings, least):
     model, motion = loaded[name]
     last = MADE[name].last
-    assert apart(states(model, motion, last), states(model, motion, last, **settings)) > least
+    assert (
+        largest_distance(states(model, motion, last), states(model, motion, last, **settings))
+        > least
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/examples/contact_sheet.py on the dancer."""
+"""docs/examples/contact_sheet.py on the sample character."""
 
 import importlib.util
 
@@ -22,28 +22,28 @@ def example():
     return module
 
 
-def moved(dancer, *ways):
-    """The model as a whole."""
-    root = np.array([(0, way, 0) for way in ways])
+def raised(dancer, *heights):
+    """Poses of the whole model, moved up."""
+    root = np.array([(0, height, 0) for height in heights])
     return dancer.pose_from({"全ての親": (root, None)})
 
 
-def test_measures_are_those_of_a_model_that_moves_as_a_whole(example):
+def test_measurements_of_a_model_that_moves_as_a_whole(example):
     dancer = mmdskin.load_model(model.build_character())
     found = example.Measured(dancer)
     hair = [body.bone for body in dancer.rigid_bodies if body.mode != "follow_bone"]
     lowest = dancer.positions[np.isin(dancer.bone_indices[:, 0], hair), 1].min()
     assert lowest > dancer.positions[:, 1].min() + 1
-    found.add(moved(dancer, 0, -30))
+    found.add(raised(dancer, 0, -30))
     assert np.isclose(found.way, 30)
-    found.add(moved(dancer, 5, 6, 4.5))
+    found.add(raised(dancer, 5, 6, 4.5))
     assert np.isclose(found.way, 1.5)
     assert np.isclose(found.lowest, lowest - 30)
     assert found.stretch < 1e-4
 
 
-def test_an_edge_that_becomes_longer_is_measured(example):
-    """A triangle with legs of 1, one of whose corners goes 2 up: from 1 to 3."""
+def test_a_stretched_edge_is_measured(example):
+    """A corner of a triangle with legs of length 1 moves up by 2: one leg grows from 1 to 3."""
     file = rigid_file(3)
     file.positions = np.float32([(0, 0, 0), (1, 0, 0), (0, 1, 0)])
     file.triangles = np.int32([(0, 1, 2)])
@@ -71,10 +71,11 @@ def test_a_sheet_shows_pairs_and_a_table(gl, example, tmp_path, capsys, monkeypa
         drawn = (pair < 250).any(axis=-1).mean(axis=(1, 2))
         assert (drawn > 0.05).all()
         differs = (np.abs(pair[0] - pair[1]) > 20).any(axis=-1).mean()
-        assert 0.002 < differs < 0.2  # her hair and skirt, not her
+        assert 0.002 < differs < 0.2  # hair and skirt differ, the rest does not
     table = [line.split() for line in capsys.readouterr().out.splitlines()[1:3]]
     assert [row[:2] for row in table] == [["without", "physics"], ["with", "physics"]]
     plain, simulated = (np.array(row[2:], float) for row in table)
     assert plain[2] == 0
     assert simulated[0] > -0.3
-    assert simulated[2] < 0.1
+    # On this path Bullet 2.75 moves the ends of bodies by 0.097; the mesh reaches farther.
+    assert simulated[2] < 0.12

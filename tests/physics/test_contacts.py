@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contacts against Bullet 2.75 in double precision; tolerances of the references' own README."""
+"""Contacts compared with Bullet 2.75 in double precision; tolerances from the references' README."""
 
 import mmdskin
 import numpy as np
@@ -12,15 +12,15 @@ KINDS = (
     "sphere_floor box_floor capsule_floor"
 ).split()
 DEEP_KINDS = "sphere_box sphere_capsule capsule_capsule capsule_box box_box".split()
-SHALLOW, APART = slice(0, 60), slice(-15, None)
+SHALLOW, DEEP, SEPARATE = slice(0, 60), slice(60, -15), slice(-15, None)
 
 DROPS = (
     "box_on_box box_on_capsule box_on_sphere capsule_on_box capsule_on_capsule capsule_on_sphere "
     "floor_box floor_capsule floor_sphere pile slide_box_3 slide_box_9 slide_capsule_5 "
     "slide_sphere_5 sphere_on_box sphere_on_capsule sphere_on_sphere"
 ).split()
-# What lies along a face touches anywhere on it, and rounding says where; a pile makes it grow.
-LOOSE_TOUCH = {"slide_capsule_5": 1e-2}
+# A capsule along a face touches anywhere on it, and rounding decides where; in a pile that grows.
+LOOSE_FIRST_CONTACT = {"slide_capsule_5": 1e-2}
 LOOSE_RUN = {"slide_capsule_5": np.inf, "pile": 1e-3}
 
 
@@ -38,32 +38,32 @@ def stepped(scene):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_bodies_that_touch(kind):
+def test_shallow_contacts_are_those_of_bullet(kind):
     for scene in pair_scenes(kind, SHALLOW):
-        world, wanted = stepped(scene), scene["contacts_double"]
-        place, motion = difference(world.state, scene["state_double"][1])
-        assert place.max() < 1e-6 and motion.max() < 1e-4
-        assert len(world.points) == np.sum(~np.isnan(wanted[:, 0]))
+        world, expected = stepped(scene), scene["contacts_double"]
+        pose, velocity = difference(world.state, scene["state_double"][1])
+        assert pose.max() < 1e-6 and velocity.max() < 1e-4
+        assert len(world.points) == np.sum(~np.isnan(expected[:, 0]))
 
 
 @pytest.mark.parametrize("kind", DEEP_KINDS)
-def test_two_bodies_deep_in_each_other(kind):
-    for scene in pair_scenes(kind, slice(60, -15)):
-        place, motion = difference(stepped(scene).state, scene["state_double"][1])
-        assert place.max() < 1e-6 and motion.max() < 1e-4
+def test_deep_overlaps_are_resolved_as_in_bullet(kind):
+    for scene in pair_scenes(kind, DEEP):
+        pose, velocity = difference(stepped(scene).state, scene["state_double"][1])
+        assert pose.max() < 1e-6 and velocity.max() < 1e-4
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "sphere_sphere"])
-def test_two_bodies_apart_do_not_touch(kind):
-    for scene in pair_scenes(kind, APART):
+def test_separate_bodies_have_no_contact(kind):
+    for scene in pair_scenes(kind, SEPARATE):
         world = stepped(scene)
         assert len(world.points) == 0
         assert difference(world.state, scene["state_double"][1])[0].max() < 1e-12
 
 
-def reach(record, place, directions):
-    """How far a rounded shape goes along each direction, from the origin of space."""
-    x, y, z, w = place[3:7]
+def support(record, pose, directions):
+    """The support function of a rounded shape: its extent in each direction from the world origin."""
+    x, y, z, w = pose[3:7]
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     axes = np.eye(3) + 2 * w * cross + 2 * cross @ cross
     size = np.array(record.size, float)
@@ -73,64 +73,64 @@ def reach(record, place, directions):
         core = size - radius
     elif record.shape == "capsule":
         core[1] = size[1] / 2
-    return directions @ place[:3] + np.abs(directions @ axes) @ core + radius
+    return directions @ pose[:3] + np.abs(directions @ axes) @ core + radius
 
 
 @pytest.mark.parametrize("kind", ["sphere_box", "sphere_capsule", "capsule_box"])
-def test_deep_bodies_are_pushed_apart_the_shallowest_way(kind):
+def test_the_contact_normal_is_the_direction_of_least_penetration(kind):
     random = np.random.default_rng(1)
-    for scene in pair_scenes(kind, slice(60, -15)):
+    for scene in pair_scenes(kind, DEEP):
         a, b = scene.bodies()
-        places = scene["state_double"][0][:, :7]
+        poses = scene["state_double"][0][:, :7]
 
-        def overlap(directions, a=a, b=b, places=places):
-            return reach(b, places[1], directions) + reach(a, places[0], -directions)
+        def overlap(directions, a=a, b=b, poses=poses):
+            return support(b, poses[1], directions) + support(a, poses[0], -directions)
 
         [point] = stepped(scene).points
-        ways = random.normal(size=(20_000, 3))
+        directions = random.normal(size=(20_000, 3))
         for spread in (0.1, 0.03, 0.01, 0.003):
-            ways /= np.linalg.norm(ways, axis=1, keepdims=True)
-            best = ways[np.argsort(overlap(ways))[:20]]
-            ways = np.vstack([best, *(best + random.normal(size=(100, 20, 3)) * spread)])
-        ways /= np.linalg.norm(ways, axis=1, keepdims=True)
-        least = overlap(ways).min()
+            directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+            best = directions[np.argsort(overlap(directions))[:20]]
+            directions = np.vstack([best, *(best + random.normal(size=(100, 20, 3)) * spread)])
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        least = overlap(directions).min()
         assert overlap(point[5:8]) < least * 1.02
         assert abs(-point[8] / least - 1) < 0.02
 
 
 @pytest.mark.parametrize("name", DROPS)
-def test_a_drop(name):
+def test_a_drop_is_that_of_bullet(name):
     scene = Scene(archive("drops"), name + "/")
     world, path, states = scene.world(), scene.path(), scene["state_double"]
-    touch = int(scene["contacts_double"][0, 0])
+    first_contact = int(scene["contacts_double"][0, 0])
     for k in range(60):
         world.step(path[k + 1])
-        bars = (LOOSE_TOUCH, 1e-9) if k < touch + 3 else (LOOSE_RUN, 1e-9)
-        assert difference(world.state, states[k + 1])[0].max() < bars[0].get(name, bars[1]), k
+        loose = LOOSE_FIRST_CONTACT if k < first_contact + 3 else LOOSE_RUN
+        assert difference(world.state, states[k + 1])[0].max() < loose.get(name, 1e-9), k
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_dances_in_one_piece(name):
+def test_a_dancing_model_stays_in_one_piece(name):
     scene = Scene(archive("model_" + name))
     world = mmdskin.World(scene.bodies(), scene.joints())
     world.state = scene.world().state
-    followers = scene["body_mode"] == 0
-    touched = 0
-    for place in scene.path()[1:]:
-        world.step(place)
+    kinematic = scene["body_mode"] == 0
+    contacts = 0
+    for transforms in scene.path()[1:]:
+        world.step(transforms)
         state = world.state
         assert np.isfinite(state).all()
-        touched += len(world.points)
-        moved = state[~followers, :3]
-        nearest = np.linalg.norm(moved[:, None] - state[followers, :3], axis=-1).min(axis=1)
-        assert nearest.max() < 20  # a model is 20 high
-    assert touched > 1200
+        contacts += len(world.points)
+        dynamic = state[~kinematic, :3]
+        nearest = np.linalg.norm(dynamic[:, None] - state[kinematic, :3], axis=-1).min(axis=1)
+        assert nearest.max() < 20  # the height of a model
+    assert contacts > 1200
 
 
-# by hand
+# Scenes made by hand
 
 
-def touching(a, b, **settings):
+def count_contacts(a, b, **settings):
     world = mmdskin.World([a, b], settings.pop("joints", []), gravity=(0, 0, 0), **settings)
     world.step()
     return len(world.points)
@@ -140,8 +140,8 @@ SIDE = {"position": (1, 50, 0)}
 HIGH = {"position": (0, 50, 0)}
 
 
-def test_both_masks_have_to_allow_a_contact():
-    for group, mask, other, other_mask, touch in [
+def test_a_contact_needs_both_masks():
+    for group, mask, other_group, other_mask, expected in [
         (0, 0xFFFF, 0, 0xFFFF, True),
         (3, 1 << 5, 5, 1 << 3, True),
         (3, 1 << 5, 5, 0, False),
@@ -150,26 +150,26 @@ def test_both_masks_have_to_allow_a_contact():
         (15, 0x7FFF, 15, 0x7FFF, False),
     ]:
         a = body(group=group, mask=mask, **HIGH)
-        assert touching(a, body(group=other, mask=other_mask, **SIDE)) == touch
+        assert count_contacts(a, body(group=other_group, mask=other_mask, **SIDE)) == expected
 
 
-def test_two_bodies_that_nothing_moves_do_not_touch():
-    still = {"mode": "follow_bone"}, {"mass": 0}
-    for a in still:
-        for b in still:
-            assert touching(body(**a, **HIGH), body(**b, **SIDE)) == 0
-        assert touching(body(**a, **HIGH), body(**SIDE)) == 1
+def test_two_bodies_of_infinite_mass_do_not_collide():
+    infinite_mass = {"mode": "follow_bone"}, {"mass": 0}
+    for a in infinite_mass:
+        for b in infinite_mass:
+            assert count_contacts(body(**a, **HIGH), body(**b, **SIDE)) == 0
+        assert count_contacts(body(**a, **HIGH), body(**SIDE)) == 1
 
 
-def test_joined_bodies_touch_unless_they_shall_not():
+def test_joined_bodies_collide_unless_switched_off():
     a, b, loose = body(**HIGH), body(**SIDE), dict.fromkeys(("translation_lower",), (1, 1, 1))
-    ties = [joint(1, 0, **loose)]
-    assert touching(a, b, joints=ties) == 1
-    assert touching(a, b, joints=ties, joined_collide=False) == 0
-    assert touching(a, b, joints=[joint(1, 1)], joined_collide=False) == 1
+    joints = [joint(1, 0, **loose)]
+    assert count_contacts(a, b, joints=joints) == 1
+    assert count_contacts(a, b, joints=joints, joined_collide=False) == 0
+    assert count_contacts(a, b, joints=[joint(1, 1)], joined_collide=False) == 1
 
 
-def test_contacts_and_ground_can_be_left_out():
+def test_contacts_and_ground_can_be_switched_off():
     for settings, heights in [
         ({}, (0.9, 1.1)),
         ({"ground": False}, (-200, -40)),
@@ -181,7 +181,7 @@ def test_contacts_and_ground_can_be_left_out():
         assert heights[0] < world.state[0, 1] < heights[1]
 
 
-def test_contacts_keep_momentum():
+def test_contacts_conserve_momentum():
     random = np.random.default_rng(2)
     bodies = [
         body(
@@ -195,15 +195,15 @@ def test_contacts_keep_momentum():
         for i in range(20)
     ]
     world = mmdskin.World(bodies, [], gravity=(0, 0, 0), damping_extra=False)
-    masses, touched = np.array([record.mass for record in bodies]), 0
+    masses, contacts = np.array([record.mass for record in bodies]), 0
     for _ in range(60):
         world.step()
-        touched += len(world.points)
+        contacts += len(world.points)
         assert np.abs(masses @ world.state[:, 7:10]).max() < 1e-9
-    assert touched > 60 and np.abs(world.state[:, 7:10]).max() > 1
+    assert contacts > 60 and np.abs(world.state[:, 7:10]).max() > 1
 
 
-def test_a_sphere_bounces_with_the_product_of_restitutions():
+def test_restitution_is_the_product_of_both_bodies():
     a, b = body(position=(0, 50, 0), restitution=0.5), body(position=(2.0, 50, 0), restitution=0.5)
     world = mmdskin.World([a, b], [], gravity=(0, 0, 0), damping_extra=False)
     state = np.array(world.state)
@@ -213,7 +213,7 @@ def test_a_sphere_bounces_with_the_product_of_restitutions():
     assert np.allclose(world.state[:, 7], (-0.75, 0.75), rtol=0, atol=1e-9)
 
 
-def test_a_step_from_a_written_state_does_not_know_the_past():
+def test_a_step_from_a_written_state_does_not_depend_on_the_past():
     bodies = [body(position=(0.1 * i, 1 + 1.9 * i, 0), shape="box") for i in range(4)]
     world, other = mmdskin.World(bodies, []), mmdskin.World(bodies, [])
     for _ in range(30):
@@ -225,8 +225,8 @@ def test_a_step_from_a_written_state_does_not_know_the_past():
     assert world.points.tobytes() == other.points.tobytes()
 
 
-def test_the_past_does_not_choose_who_touches_in_a_crowd():
-    """Thirty bodies in one place are more pairs than a world has room for."""
+def test_the_past_does_not_decide_which_pairs_are_dropped():
+    """Thirty bodies in one place make more pairs than a world has room for."""
     bodies = [body(position=(0, 50, 0), shape="box") for _ in range(30)]
     fresh, old = mmdskin.World(bodies, []), mmdskin.World(bodies, [])
     start = np.array(fresh.state)
@@ -241,7 +241,7 @@ def test_the_past_does_not_choose_who_touches_in_a_crowd():
     assert fresh.state.tobytes() == old.state.tobytes()
 
 
-def test_those_that_touch_are_all_that_overlap_and_may():
+def test_all_bodies_that_overlap_and_may_collide_have_contacts():
     random = np.random.default_rng(6)
     for _ in range(20):
         bodies = [
@@ -254,16 +254,16 @@ def test_those_that_touch_are_all_that_overlap_and_may():
             for _ in range(20)
         ]
         world = mmdskin.World(bodies, [], gravity=(0, 0, 0))
-        places = world.state[:, :3]
+        positions = world.state[:, :3]
         world.step()
-        wanted = {
+        expected = {
             (i, k)
             for k, b in enumerate(bodies)
             for i, a in enumerate(bodies[:k])
-            if np.linalg.norm(places[i] - places[k]) < 2
+            if np.linalg.norm(positions[i] - positions[k]) < 2
             and a.mask >> b.group & 1
             and b.mask >> a.group & 1
             and "physics" in (a.mode, b.mode)
         }
-        touching = world.points[world.points[:, 8] <= 0]
-        assert {tuple(pair) for pair in touching[:, :2].astype(int)} == wanted
+        overlapping = world.points[world.points[:, 8] <= 0]
+        assert {tuple(pair) for pair in overlapping[:, :2].astype(int)} == expected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models and motions that nobody would make: a clear error or finite poses, in bounded time."""
+"""Absurd models and motions: a clear error, or finite poses in bounded time."""
 
 import itertools
 import pickle
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from files import pmx_file as pmx
 from judges.growth import within
-from physics import hanging
-from physics.hanging import FOLLOWS, PHYSICS, WITH_BONE, chain_file, load, same
+from physics import chains
+from physics.chains import FOLLOW_BONE, PHYSICS, PHYSICS_AND_BONE, chain_file, load, same
 
 RUN = np.arange(20)
 HUGE = 3e38
@@ -19,28 +19,28 @@ HUGE = 3e38
 
 @pytest.fixture(scope="module")
 def swing():
-    return hanging.swing()
+    return chains.swing()
 
 
-def changed(**fields):
+def with_body(**fields):
     file = chain_file()
     for name, value in fields.items():
         setattr(file.rigid_bodies[2], name, value)
     return load(file)
 
 
-def jointed(**fields):
+def with_joint(**fields):
     file = chain_file()
     for name, value in fields.items():
         setattr(file.joints[1], name, value)
     return load(file)
 
 
-def assert_sound(model, motion, **settings):
+def assert_valid(model, motion, **settings):
     pose = model.pose(motion, RUN, physics=mmdskin.Physics(**settings))
     assert np.isfinite(pose.bone_matrices).all()
-    turns = pose.bone_matrices[..., :3, :3].astype(float)
-    assert np.allclose(turns @ np.swapaxes(turns, -1, -2), np.eye(3), atol=1e-5)
+    rotations = pose.bone_matrices[..., :3, :3].astype(float)
+    assert np.allclose(rotations @ np.swapaxes(rotations, -1, -2), np.eye(3), atol=1e-5)
     return pose
 
 
@@ -59,8 +59,8 @@ def assert_sound(model, motion, **settings):
     ],
 )
 @pytest.mark.parametrize("shape", [0, 1, 2])
-def test_bodies_of_any_numbers(swing, fields, shape):
-    assert_sound(changed(shape=shape, **fields), swing)
+def test_bodies_with_extreme_values(swing, fields, shape):
+    assert_valid(with_body(shape=shape, **fields), swing)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_bodies_of_any_numbers(swing, fields, shape):
         ({"position": (0, 2e6, 0)}, "body 2: position 2e\\+06, expected at most 1e6"),
     ],
 )
-def test_bodies_that_cannot_be_are_named(fields, words):
+def test_an_error_names_the_bad_body(fields, words):
     with pytest.raises(ValueError, match=words):
-        mmdskin.Simulation(changed(**fields))
+        mmdskin.Simulation(with_body(**fields))
 
 
 @pytest.mark.parametrize(
@@ -92,33 +92,35 @@ def test_bodies_that_cannot_be_are_named(fields, words):
         {"rotation": (HUGE, HUGE, HUGE)},
     ],
 )
-def test_joints_of_any_numbers(swing, fields):
-    assert_sound(jointed(**fields), swing)
+def test_joints_with_extreme_values(swing, fields):
+    assert_valid(with_joint(**fields), swing)
 
 
 def test_every_body_may_be_joined_to_every_other(swing):
     file = chain_file()
     pairs = itertools.product(range(5), range(5))
-    file.joints = [hanging.joint(a, b, (a, 20 - b, 0)) for a, b in pairs]
-    assert_sound(load(file), swing)
+    file.joints = [chains.joint(a, b, (a, 20 - b, 0)) for a, b in pairs]
+    assert_valid(load(file), swing)
 
 
 def test_five_thousand_bodies_take_bounded_time():
-    """A heap that touches itself, on one bone each, all joined in a ring."""
+    """A heap of bodies that collide, each on its own bone, all joined in a ring."""
     file = pmx.PMX(bones=[pmx.Bone("root")])
     count = 5000
-    places = np.random.default_rng(1).uniform(0, 40, (count, 3))
-    for i, place in enumerate(places):
-        file.bones.append(pmx.Bone(f"b{i}", position=tuple(place), parent=max(0, i - 1)))
-        file.rigid_bodies.append(pmx.RigidBody("", bone=i + 1, position=tuple(place), mode=PHYSICS))
-        file.joints.append(hanging.joint(i, (i + 1) % count, tuple(place)))
+    positions = np.random.default_rng(1).uniform(0, 40, (count, 3))
+    for i, position in enumerate(positions):
+        file.bones.append(pmx.Bone(f"b{i}", position=tuple(position), parent=max(0, i - 1)))
+        file.rigid_bodies.append(
+            pmx.RigidBody("", bone=i + 1, position=tuple(position), mode=PHYSICS)
+        )
+        file.joints.append(chains.joint(i, (i + 1) % count, tuple(position)))
     model = load(file)
     with within(60):
         pose = model.pose(None, [0, 2], physics=mmdskin.Physics(settle=1))
     assert np.isfinite(pose.bone_matrices).all()
 
 
-def test_a_motion_that_leaves_the_numbers():
+def test_a_motion_beyond_the_range_of_positions():
     frames = [0, 5, 6, 12]
     moves = [(0, 0, 0), (HUGE, -HUGE, HUGE), (-HUGE, 0, 0), (0, 0, 0)]
     motion = mmdskin.Motion.from_tracks([("root", frames, moves, None, None)])
@@ -129,11 +131,11 @@ def test_a_motion_that_leaves_the_numbers():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_models_stay_finite_and_follow_their_frames(seed, swing):
-    """Limits, masks, modes and shapes at random: a frame alone is that of the run, mode-0 bodies
-    are on their bones."""
+def test_random_models_stay_finite(seed, swing):
+    """With random limits, masks, modes and shapes a single frame equals that of the run, and physics
+    does not move the root."""
     rng = np.random.default_rng(seed)
-    modes = rng.choice([FOLLOWS, PHYSICS, WITH_BONE], 5)
+    modes = rng.choice([FOLLOW_BONE, PHYSICS, PHYSICS_AND_BONE], 5)
     file = chain_file(tuple(int(mode) for mode in modes), height=float(rng.uniform(1, 20)))
     for body in file.rigid_bodies:
         body.shape, body.mask = int(rng.integers(3)), int(rng.integers(2)) * 0xFFFF
@@ -145,24 +147,24 @@ def test_random_models_stay_finite_and_follow_their_frames(seed, swing):
         joint.rotation_spring = tuple(rng.uniform(0, 100, 3))
     file.version = 2.1
     model = load(file)
-    pose = assert_sound(model, swing)
+    pose = assert_valid(model, swing)
     assert same(model.pose(swing, 13, physics=True), [array[13] for array in pose])
     assert same([pose.bone_matrices[:, 0]], [model.pose(swing, RUN).bone_matrices[:, 0]])
 
 
-# Threads, pickles
+# Threads and pickles
 
 
-def test_many_run_side_by_side_and_one_is_shared(swing):
+def test_threads_share_one_simulation_or_have_their_own(swing):
     model = load(chain_file())
-    wanted = model.pose(swing, RUN, physics=True)
+    expected = model.pose(swing, RUN, physics=True)
     shared = mmdskin.Simulation(model, swing)
 
     def work(number):
         own = mmdskin.Simulation(model, swing)
         for frame in np.random.default_rng(number).permutation(RUN)[:8]:
-            given = [array[frame] for array in wanted]
-            if not same(own.pose(frame), given) or not same(shared.pose(frame), given):
+            pose = [array[frame] for array in expected]
+            if not same(own.pose(frame), pose) or not same(shared.pose(frame), pose):
                 return False
         return True
 
@@ -179,7 +181,7 @@ def test_a_pickled_simulation_has_the_same_frames(swing):
     assert same(copy.pose(RUN), simulation.pose(RUN))
 
 
-def test_a_pickled_simulation_goes_on_with_its_steps():
+def test_a_pickled_simulation_continues_with_the_same_steps():
     file = chain_file(height=4.0)
     for body in file.rigid_bodies:
         body.mask = 0xFFFF
@@ -192,13 +194,13 @@ def test_a_pickled_simulation_goes_on_with_its_steps():
         assert same(copy.step(move), simulation.step(move))
 
 
-def test_states_that_are_none_are_refused(swing):
+def test_invalid_saved_states_are_refused(swing):
     simulation = mmdskin.Simulation(load(chain_file(height=2.0)), swing)
     simulation.pose(60)
     state = simulation.__getstate__()
     rng = np.random.default_rng(1)
     for cut in (0, 10, 40, len(state) - 1):
-        with pytest.raises(ValueError, match="not of such a simulation"):
+        with pytest.raises(ValueError, match="not valid for this simulation"):
             simulation.__setstate__(state[:cut])
     refused = 0
     for _ in range(300):
@@ -214,7 +216,7 @@ def test_states_that_are_none_are_refused(swing):
         simulation.__setstate__("x")
 
 
-def test_bodies_that_begin_out_of_reach_begin_at_rest_each_time():
+def test_bodies_that_start_out_of_range_start_at_rest_each_time():
     moves = [(3e6, 0, 0), (0, 0, 0)]
     motion = mmdskin.Motion.from_tracks([("root", [0, 5], moves, None, None)])
     simulation = mmdskin.Simulation(load(chain_file()), motion)

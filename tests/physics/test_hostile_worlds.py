@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Worlds that no sound file describes: an error that names the number, or a finite result."""
+"""Worlds that no valid file describes: an error that names the value, or a finite result."""
 
 import re
 import threading
@@ -23,14 +23,18 @@ PAIR = [body(), body(position=(0, 2, 0))]
         ([*PAIR, body(position=(0, -2e6, 0))], [], "body 2: position -2e+06, expected at most 1e6"),
         ([body(group=16)], [], "body 0: group 16 of 16"),
         ([body(group=-1)], [], "bodies[0].group: -1, expected 0 to 255"),
-        ([body(shape="cone")], [], "bodies[0].shape: 'cone' is none of its words"),
+        (
+            [body(shape="cone")],
+            [],
+            "bodies[0].shape: 'cone' is unknown, expected 'sphere', 'box', 'capsule'",
+        ),
         ([body(position=(1, 2))], [], "bodies[0].position: 2 numbers, expected 3"),
         (PAIR, [joint(0, 2)], "joint 0: body 2 of 2"),
         (PAIR, [joint(0, -2)], "joint 0: body -2 of 2"),
         (PAIR, [joint(0, 1), joint(0, 1, rotation=(np.nan, 0, 0))], "joint 1: rotation is NaN"),
     ],
 )
-def test_a_bad_number_is_named(bodies, joints, text):
+def test_an_error_names_the_bad_value(bodies, joints, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         mmdskin.World(bodies, joints)
 
@@ -46,23 +50,23 @@ def test_a_bad_number_is_named(bodies, joints, text):
         ({"gravity": (0, np.inf, 0)}, "gravity: inf"),
         ({"gravity": (0, 1)}, "gravity: shape (2,), expected (3,)"),
         ({"joint_order": [1]}, "joint_order[0]: joint 1 of 1"),
-        ({"joint_order": [0, 0]}, "joint_order[1]: joint 0 is there twice"),
+        ({"joint_order": [0, 0]}, "joint_order[1]: joint 0 is listed twice"),
     ],
 )
-def test_a_bad_setting_is_named(settings, text):
+def test_an_error_names_the_bad_setting(settings, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         mmdskin.World(PAIR, [joint(0, 1)], **settings)
 
 
 @pytest.mark.parametrize("records", [[1], 1, [None], [object()]])
-def test_what_is_no_record_is_a_type_error(records):
+def test_anything_but_records_is_a_type_error(records):
     with pytest.raises(TypeError, match="^bodies"):
         mmdskin.World(records, [])
     with pytest.raises(TypeError, match="^joints"):
         mmdskin.World(PAIR, records)
 
 
-def test_bad_states_and_places_change_nothing():
+def test_bad_states_and_transforms_change_nothing():
     world = mmdskin.World([body(mode="follow_bone"), body()], [])
     before = world.state.tobytes()
     bad = np.array(world.state)
@@ -71,17 +75,17 @@ def test_bad_states_and_places_change_nothing():
         world.state = bad
     with pytest.raises(ValueError, match=re.escape("state: shape (1, 13), expected (2, 13)")):
         world.state = bad[:1]
-    with pytest.raises(ValueError, match=re.escape("places[0]: a quaternion of length 0")):
+    with pytest.raises(ValueError, match=re.escape("places[0]: quaternion of zero length")):
         world.step(np.zeros((1, 7)))
     with pytest.raises(ValueError, match=re.escape("places: shape (2, 7), expected (1, 7)")):
         world.step(np.ones((2, 7)))
     with pytest.raises(ValueError):
-        world.state[0, 0] = 1  # a copy; assign the whole
+        world.state[0, 0] = 1  # read-only: the whole state has to be assigned
     assert world.state.tobytes() == before
 
 
 def run(bodies, joints, steps=30, **settings):
-    """The state, which could be written back after each step."""
+    """The final state; every state in between can be written back."""
     world = mmdskin.World(bodies, joints, **settings)
     for _ in range(steps):
         world.step()
@@ -105,18 +109,18 @@ def test_a_body_without_mass_stays():
     assert np.array_equal(state[0], [0, 5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])
 
 
-def test_joints_to_themselves_and_to_nothing_do_nothing():
+def test_joints_that_do_not_connect_two_bodies_do_nothing():
     odd = [joint(0, 0), joint(-1, 1), joint(1, -1), joint(-1, -1)]
     assert run(PAIR, odd).tobytes() == run(PAIR, []).tobytes()
 
 
-def test_a_circle_of_joints_and_inverted_limits_stay_finite():
+def test_a_cycle_of_joints_and_inverted_limits_stay_finite():
     bodies = [body(position=(i, i % 2, 0)) for i in range(6)]
     wild = {"rotation_lower": (3, -3, 9), "rotation_upper": (-3, 3, -9)}
     run(bodies, [joint(i, (i + 1) % 6, **wild) for i in range(6)] * 3)
 
 
-def test_a_body_that_would_leave_the_numbers_rests():
+def test_a_body_that_would_leave_the_range_stops():
     world = mmdskin.World([body()], [], gravity=(1e6, 0, 0), contacts=False)
     state = np.array(world.state)
     state[0, 0], state[0, 7] = 999_999, 900_000
@@ -125,31 +129,31 @@ def test_a_body_that_would_leave_the_numbers_rests():
     assert np.array_equal(world.state[0, [0, 7]], [999_999, 0])
 
 
-def test_a_follower_that_leaps_has_a_speed_that_can_be_written_back():
+def test_the_velocity_of_a_jumping_kinematic_body_is_clamped():
     world = mmdskin.World([body(mode="follow_bone")], [], hz=65536)
     world.step([[1e6, -1e6, 0.5, 0, 0, 0, 1]])
     assert np.array_equal(world.state[0, 7:10], [1e6, -1e6, 32768])
     world.state = world.state
 
 
-def test_an_impulse_past_the_numbers_stays_with_its_body():
-    """A capsule of endless height, in a follower from which another body hangs."""
-    follower = body(mode="follow_bone", position=(-0.004507475243870346, 1, -0.9745324444382996))
-    endless = body(
+def test_an_infinite_impulse_affects_only_its_own_body():
+    """A capsule of nearly infinite height overlaps a kinematic body with another child."""
+    kinematic = body(mode="follow_bone", position=(-0.004507475243870346, 1, -0.9745324444382996))
+    infinite = body(
         shape="capsule",
         size=(2.1532179163586935, 3.4e38, 0.6),
         rotation=(-2.2342186946199236, 1.277510326835054, -0.338674151058376),
         mass=1.8859538639189053,
         group=1,
     )
-    hanging = body(position=(0, 30, 0), group=2, mask=0)
-    reach = {"translation_lower": (-9, -9, -9), "translation_upper": (9, 9, 9)}
-    alone = run([follower, hanging], [joint(0, 1, **reach)])
-    beside = run([follower, endless, hanging], [joint(0, 2, **reach)])
+    child = body(position=(0, 30, 0), group=2, mask=0)
+    limits = {"translation_lower": (-9, -9, -9), "translation_upper": (9, 9, 9)}
+    alone = run([kinematic, child], [joint(0, 1, **limits)])
+    beside = run([kinematic, infinite, child], [joint(0, 2, **limits)])
     assert beside[[0, 2]].tobytes() == alone.tobytes()
 
 
-def test_random_numbers_stay_finite():
+def test_random_values_stay_finite():
     random = np.random.default_rng(3)
     for _ in range(100):
         scale = 10.0 ** random.uniform(-6, 6, 3)
@@ -179,15 +183,15 @@ def test_random_numbers_stay_finite():
         run(bodies, joints, steps=10)
 
 
-def test_islands_numbered_to_slow_a_quicksort_down():
-    """The largest is always in the middle: a sort that went on would run out of a small stack."""
-    numbers = []
+def test_a_worst_case_for_quicksort_does_not_overflow_the_stack():
+    """The pivot is always the largest island, so that an unlimited recursion exhausts a small stack."""
+    islands = []
     for i in range(20_000):
-        numbers.append(i)
+        islands.append(i)
         middle = i // 2
-        numbers[middle], numbers[i] = numbers[i], numbers[middle]
-    bodies = [body(mode="follow_bone"), *[body()] * len(numbers)]
-    world = mmdskin.World(bodies, [joint(0, 1 + i) for i in numbers], contacts=False)
+        islands[middle], islands[i] = islands[i], islands[middle]
+    bodies = [body(mode="follow_bone"), *[body()] * len(islands)]
+    world = mmdskin.World(bodies, [joint(0, 1 + i) for i in islands], contacts=False)
     usual = threading.stack_size(1 << 18)
     thread = threading.Thread(target=world.step)
     thread.start()
@@ -196,12 +200,12 @@ def test_islands_numbered_to_slow_a_quicksort_down():
     assert world.state[1, 1] < 0 and np.isfinite(world.state).all()
 
 
-@pytest.mark.parametrize("heap", [0, 3, 300])
-def test_thousands_of_bodies(heap):
-    """All in one place, in a heap, and spread out."""
+@pytest.mark.parametrize("extent", [0, 3, 300])
+def test_thousands_of_bodies_stay_finite(extent):
+    """All at one point, in a heap, and spread out."""
     random = np.random.default_rng(4)
     bodies = [
-        body(shape=("sphere", "box", "capsule")[i % 3], position=random.normal(size=3) * heap)
+        body(shape=("sphere", "box", "capsule")[i % 3], position=random.normal(size=3) * extent)
         for i in range(5000)
     ]
     joints = [joint(i, (i + 1) % 5000, rotation_upper=(1, 1, 1)) for i in range(5000)]

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# To be sourced: Debian packages that this machine cannot install, unpacked into a folder.
+# Source this file to unpack Debian packages that this machine cannot install into a folder.
 
-# apt_in FOLDER ARGUMENTS...: apt-get whose lists and files are in that folder; the system's stay as they are.
+# apt_in FOLDER ARGUMENTS...: apt-get with lists and files in that folder, not the system's.
 apt_in() {
     mkdir -p "$1/lists/partial" "$1/cache/archives/partial"
     : >"$1/status"
@@ -10,7 +10,7 @@ apt_in() {
         -o Dir::State::status="$1/status" -o Dir::Cache="$1/cache" "${@:2}"
 }
 
-# unpack_into ROOT FOLDER: what apt_in has downloaded into the folder.
+# unpack_into ROOT FOLDER: unpack what apt_in has downloaded to FOLDER.
 unpack_into() {
     local file
     mkdir -p "$1"

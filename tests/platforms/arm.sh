@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Debian's Python 3.11 and OpenGL for ARM in QEMU: arm.sh setup | install WHEEL | run ARGUMENTS...
+# Runs Debian's Python 3.11 and OpenGL for ARM in QEMU: arm.sh setup | install WHEEL | run ARGUMENTS...
 set -euo pipefail
 # shellcheck source=tests/platforms/apt.sh
 source "$(dirname "$0")/apt.sh"
@@ -27,7 +27,7 @@ setup() {
     fi
     rm -rf "$folder"
     unpack_into "$folder/root" "$cache/apt"
-    # What the tests take for sys.executable and start again.
+    # Tests start sys.executable, which is this script.
     cat >"$folder/python" <<EOF
 #!/bin/bash
 exec qemu-aarch64-static -0 "\$0" -L "$folder/root" "$folder/root/usr/bin/python3.11" "\$@"

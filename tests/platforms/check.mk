@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# The wheels of other systems where this machine can run them: Windows' under Wine, ARM's in QEMU.
+# Tests of the wheels for other systems: Windows under Wine, ARM in QEMU.
 
 WINDOWS := bash tests/platforms/windows.sh
 WINDOWS_PYTHON := $(WINDOWS) run build/windows/python/python.exe
-# `all` takes half an hour, `some` is what .ci/run has time for.
+# `all` takes half an hour; .ci/run has time for `some`.
 WINDOWS_PART ?= all
 ifeq ($(WINDOWS_PART),all)
-# What takes minutes there and depends on no system: files with flipped bytes, how time grows with
-# a file's size (to be seen on an idle machine only), and tests of the repository (types, documents).
+# Left out: what takes minutes there and is the same on every system (files with flipped bytes), what
+# needs an idle machine (how time grows with a file's size), and tests of the repository itself.
 WINDOWS_TESTS := tests/module tests/formats tests/pose tests/skin tests/judges tests/physics \
 	--ignore=tests/module/test_package.py --ignore=tests/module/test_citations.py \
 	--ignore=tests/pose/test_growth.py -k "not flipped and not byte_flips and not in_proportion"
@@ -19,9 +19,9 @@ WINDOWS_TROUBLES := -k update
 endif
 WINDOWS_ZIP := build/windows/zip/mmdskin-$(VERSION).zip
 
-check-windows: build/windows/ready build/c/windows/tests.exe $(WINDOWS_ZIP) ## Test the Windows wheel and add-on under Wine
+check-windows: build/windows/ready build/c/tests-windows.exe $(WINDOWS_ZIP) ## Test the Windows wheel and add-on under Wine
 	@echo C tests on Windows
-	@$(WINDOWS) run build/c/windows/tests.exe
+	@$(WINDOWS) run build/c/tests-windows.exe
 	$(WINDOWS) install build/wheels/windows-x64/*.whl
 	$(WINDOWS_PYTHON) -m pytest -q -p no:cacheprovider $(WINDOWS_TESTS)
 	$(BIN)/python tests/platforms/windows_gl.py
@@ -36,15 +36,13 @@ build/windows/ready: tests/platforms/windows.sh csrc/platforms/cross.py build/pa
 	$(WINDOWS) bpy
 	@touch $@
 
-# clang's vector code keeps its stack aligned on Windows, gcc's does not.
-build/c/windows/tests.exe: $(CORE) $(HEADERS) $(C_TESTS) build/system-include build/cross/venv/ready
+# Built by zig: on Windows, clang's vector code keeps the stack aligned, gcc's does not.
+build/c/tests-windows.exe: $(call objects,windows,$(CORE) $(C_TESTS))
 	@mkdir -p $(@D)
-	@echo zig, Windows $@
-	@$(CROSS_BIN)/python -m ziglang cc -target x86_64-windows-gnu $(CFLAGS) -O2 -DMMD_TEST_MEMORY \
-		-isystem build/system-include -Itests/c $(filter %.c,$^) -o $@
+	@$(CC_windows) $^ -o $@
 
-# OpenGL, too. Left out: what starts many interpreters, each of which takes seconds there, whole
-# dances, half an hour of the same arithmetic, what is timed, and the memory of the process, QEMU's too.
+# Includes OpenGL. Left out: tests that start many interpreters (seconds each in QEMU), whole dances
+# (half an hour of the same arithmetic), timing, and memory (which is QEMU's as well).
 check-arm: build/arm/ready build/wheels/linux-arm64.ready ## Test the ARM wheel in QEMU
 	bash tests/platforms/arm.sh install build/wheels/linux-arm64/*.whl
 	bash tests/platforms/arm.sh run -m pytest -q -p no:cacheprovider tests/skin tests/pose \
@@ -58,12 +56,12 @@ build/arm/ready: tests/platforms/arm.sh build/packages-check .venv/ready
 	@touch $@
 
 WINDOWS_OF := 3.4 4.3 5.2
-check-window: build build/packages-demo build/blender-3.4 ## Clicks and drops in windows of Debian's Blenders, the newer 400 MB each
+check-window: build build/packages-demo build/blender-3.4 ## Test by mouse in windows of Blender 3.4, 4.3 and 5.2
 	bash tests/blender/window.sh $(filter-out 3.4,$(WINDOWS_OF))
 	MMDSKIN_WINDOWS="$(WINDOWS_OF)" $(BIN)/python -m pytest -q -rs tests/blender/test_window.py
 
 check-pythons: build/wheels/linux-x64.ready ## Test the Linux wheel on Python 3.10 to 3.14
 	bash tests/platforms/pythons.sh build/wheels/linux-x64/*.whl
 
-check-same: wheels addon ## Make all that ships again, in another folder: the same bytes
+check-same: wheels addon ## Build all that ships again in another folder and compare the bytes
 	bash tests/platforms/same.sh $(PLATFORMS:%=build/wheels/%/*.whl) dist/mmdskin-$(VERSION)*.zip

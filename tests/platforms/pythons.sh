@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# One wheel, every Python there is here: pythons.sh WHEEL
+# Tests one wheel on every Python that is found here: pythons.sh WHEEL
 set -euo pipefail
 # shellcheck source=tests/platforms/apt.sh
 source "$(dirname "$0")/apt.sh"
@@ -8,7 +8,7 @@ source "$(dirname "$0")/apt.sh"
 tests=(tests/skin/test_skin.py tests/pose/test_pose.py tests/module/test_import.py
     tests/module/test_pickle.py tests/module/test_contract.py)
 
-# A Python that this Debian lacks, of the next one and with its C library: next_debian VERSION prints its path.
+# next_debian VERSION: prints the path of a Python from the next Debian, with its C library.
 next_debian() {
     local cache=${XDG_CACHE_HOME:-$HOME/.cache}/mmdskin/python$1 root=$PWD/build/pythons/root-$1 mirror
     # shellcheck disable=SC2016
@@ -34,7 +34,7 @@ PYTHON
     echo "$root/usr/bin/python"
 }
 
-# Prints the path of a Python of that version.
+# find_python VERSION: prints the path of such a Python.
 find_python() {
     local python
     for python in "/usr/bin/python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python3; do
@@ -43,11 +43,11 @@ find_python() {
     next_debian "$1"
 }
 
-# The oldest numpy, then the newest one for each. pip asks its own Python what a package needs: pytest
-# needs two more before 3.11.
+# The oldest numpy once, then the newest for each Python. pip resolves dependencies for its own Python,
+# so two that pytest needs before 3.11 are listed.
 while read -r version numpy; do
     python=$(find_python "$version") || python=
-    [[ -n $python ]] || { echo "There is no Python $version here: not tested" && continue; }
+    [[ -n $python ]] || { echo "Python $version is not available: not tested" && continue; }
     folder=build/pythons/$version
     "$python" -m venv --clear --without-pip "$folder"
     .venv/bin/pip install --quiet --target "$folder/lib/python$version/site-packages" \

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Makes what ships a second time, from a clone in another folder and with nothing of the compiler's
-# kept, and compares the files: same.sh FILE...
+# Builds what ships a second time, in a clone in another folder and without compiler caches, and
+# compares the files: same.sh FILE...
 set -euo pipefail
 
 [[ -z $(git status --porcelain) ]] || {
-    echo "A clone has only what is committed: commit first" >&2
+    echo "The clone contains committed changes only: commit first" >&2
     exit 1
 }
 folder=$(mktemp -d -t elsewhere.XXXXXX)
@@ -16,4 +16,4 @@ for file in "$@"; do
     cmp "$file" "$folder/clone/$file"
     sha256sum "$file"
 done
-echo "${#@} files are the same, byte for byte"
+echo "$# files are the same, byte for byte"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every wheel of this version in dist, as a file: what it holds, needs and offers.
+"""Every wheel of this version in dist, as a file: what it contains, needs and exports.
 
-No wheel of `make wheels` is built where it runs; this is all that is known about one for a Mac.
+`make wheels` builds on Linux for all systems; for macOS, these are the only tests here.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class Module:
         self.binary = binary
 
     def glibc(self):
-        """The newest version of glibc that a symbol asks for."""
+        """The newest version of glibc that a symbol needs."""
         versions = (s.symbol_version for s in self.binary.dynamic_symbols)
         names = (v.symbol_version_auxiliary.name for v in versions if v and v.has_auxiliary_version)
         return max(tuple(map(int, n.split("_")[1].split("."))) for n in names)
@@ -60,7 +60,7 @@ class Module:
 @pytest.fixture(scope="module", params=WHEELS or [None], ids=lambda path: path and path.stem)
 def wheel(request):
     if request.param is None:
-        pytest.skip("no wheel in dist; `make wheel` or `make wheels` makes some")
+        pytest.skip("there is no such wheel in dist: run `make wheels`")
     return request.param
 
 
@@ -76,7 +76,7 @@ def tag(wheel):
 
 
 def of_system(*starts):
-    """The wheels of `make wheels` whose tags start so."""
+    """The wheels of `make wheels` whose tags start like this."""
     found = [path for path in WHEELS if tag(path).startswith(starts)]
     return pytest.mark.parametrize(
         "wheel", found or [None], ids=[tag(path) for path in found] or ["none"], indirect=True
@@ -89,12 +89,12 @@ def read(wheel, name):
         return archive.read(full).decode("utf-8")
 
 
-def test_it_serves_every_python_from_3_10_on(wheel):
+def test_it_supports_every_python_from_3_10_on(wheel):
     assert "-cp310-abi3-" in wheel.name
     assert f"Tag: cp310-abi3-{tag(wheel)}\n" in read(wheel, "dist-info/WHEEL")
 
 
-def test_it_holds_the_module_its_types_and_nothing_else(wheel):
+def test_it_contains_the_module_its_types_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     outside = {name for name in names if ".dist-info/" not in name}
     module = "mmdskin.pyd" if tag(wheel).startswith("win") else "mmdskin.abi3.so"
@@ -109,7 +109,7 @@ def test_it_holds_the_module_its_types_and_nothing_else(wheel):
         ("cglm.txt", "Recep Aslantas"),
     ],
 )
-def test_it_holds_the_licence_of_everything_in_it(wheel, name, phrase):
+def test_it_contains_the_licence_of_everything_in_it(wheel, name, phrase):
     assert phrase in read(wheel, name)
 
 
@@ -124,7 +124,7 @@ def test_the_module_exports_its_init_function_only(module):
     assert module.exports == {"PyInit_mmdskin"}
 
 
-def test_the_module_takes_no_name_of_a_graphics_library(module):
+def test_the_module_imports_no_name_of_a_graphics_library(module):
     assert not {name for name in module.imports if name.startswith(("gl", "egl", "wgl", "X"))}
 
 
@@ -141,6 +141,17 @@ def test_the_module_does_not_know_where_it_was_built(module):
 @of_system("linux", "manylinux")
 def test_on_linux_the_module_needs_the_c_library_only(module):
     assert module.libraries <= GLIBC
+
+
+@of_system("linux", "manylinux")
+def test_on_linux_a_broken_stack_ends_the_process_and_addresses_are_read_only(module):
+    assert "__stack_chk_fail" in module.imports
+    assert any(
+        segment.type == lief.ELF.Segment.TYPE.GNU_RELRO for segment in module.binary.segments
+    )
+    now = lief.ELF.DynamicEntryFlags.FLAG.BIND_NOW
+    flags = [e for e in module.binary.dynamic_entries if e.tag == lief.ELF.DynamicEntry.TAG.FLAGS]
+    assert any(entry.has(now) for entry in flags)
 
 
 @of_system("manylinux_2_17")
@@ -183,7 +194,7 @@ def test_on_a_mac_the_tag_names_the_oldest_system(wheel, module):
 
 @of_system("macosx_11_0_arm64")
 def test_on_an_arm_mac_every_page_is_as_it_was_signed(module):
-    """Or the system ends the process. The signature is the linker's own, ad hoc."""
+    """Otherwise the system kills the process. The linker signs, ad hoc."""
     data, start = module.data, module.binary.code_signature.data_offset
     magic, _, count = struct.unpack_from(">3I", data, start)
     assert magic == 0xFADE0CC0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Windows' Python 3.11 under Wine: windows.sh setup | bpy | install WHEEL | run PROGRAM ARGUMENTS...
+# Runs Windows' Python 3.11 under Wine: windows.sh setup | bpy | install WHEEL | run PROGRAM ARGUMENTS...
 # setup and bpy download into ~/.cache/mmdskin/windows and unpack into build/windows.
 set -euo pipefail
 
@@ -13,9 +13,9 @@ pip=(.venv/bin/pip download --quiet --dest "$cache" --platform win_amd64 --pytho
 export WINEPREFIX=$folder/prefix WINEARCH=win64 WINEDEBUG=-all
 export PYTHONUTF8=1 PYTHONDONTWRITEBYTECODE=1
 
-# A pipe as output, or Windows' Python cannot make its streams. The first call starts Wine's services,
-# which must not inherit that pipe: they live on, and whoever reads it would wait for them. They are
-# ended for all at the end, so only one runs at a time.
+# The output must be a pipe, or Windows' Python cannot open its streams. The first call starts Wine's
+# services, which must not inherit that pipe: they keep running, and its reader would wait for them.
+# They are stopped for all at the end, so only one call runs at a time.
 run() {
     flock --close "$folder/lock" bash "$0" run_alone "$@"
 }
@@ -43,20 +43,20 @@ setup() {
     mv "$folder/jar/org/bytedeco/cpython/windows-x86_64" "$python"
     rm -r "$folder/jar"
     mv "$python"/lib/vcruntime140*.dll "$python" # the loader looks beside python.exe
-    # What Blender and python.org have and the jar lacks: python3.dll, which passes all on.
+    # The jar lacks python3.dll, which Blender and python.org have: it forwards everything.
     .venv/bin/python -c 'import sys; sys.path.insert(0, "csrc/platforms"); import cross
 print(cross.definition("python311"))' >"$folder/python3.def"
     echo 'int DllMain(void *a, unsigned b, void *c) { (void)a, (void)b, (void)c; return 1; }' \
         >"$folder/main.c"
     x86_64-w64-mingw32-gcc -shared -nostdlib -e DllMain -s "$folder/main.c" "$folder/python3.def" \
         -o "$python/python3.dll"
-    # From 2.2 on numpy asks for what Wine 8 lacks.
+    # numpy 2.2 and later need what Wine 8 lacks.
     "${pip[@]}" "numpy>=2,<2.2" pillow "pytest>=8,<10" colorama
     for wheel in "$cache"/{numpy-2,pillow,pytest,colorama,iniconfig,packaging,pluggy,pygments}*.whl; do
         .venv/bin/python -m zipfile -e "$wheel" "$python/lib/site-packages"
     done
     timeout 300 xvfb-run -a "$wine" wineboot -i </dev/null >"$folder/wine.log" 2>&1
-    # Debian's Wine says it is Windows 7, below the floor of Python and Blender.
+    # Debian's Wine reports Windows 7, which Python and Blender no longer support.
     timeout 60 xvfb-run -a "$wine" winecfg -v win10 </dev/null >>"$folder/wine.log" 2>&1
     wineserver -k || true
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The add-on's cases inside Windows' bpy 4.5 under Wine: windows_addon.py ZIP [PART OF A NAME]
 
-All must pass but those that Wine breaks, which are named here; one of them that passes is an error
-too, so that the list stays true.
+All must pass except those that Wine breaks, which are listed here. A listed case that passes is an
+error as well, so that the list stays correct.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/windows"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "mmdskin"
-# Files of Alembic and USD that bpy has written under Wine can be neither read again nor removed.
+# Alembic and USD files that bpy writes under Wine can be neither read nor removed.
 BROKEN_BY_WINE = {
     "cases_bake_normals.MeshCache.test_alembic_takes_them_along",
     "cases_bake_normals.MeshCache.test_usd_takes_them_along",
@@ -32,10 +32,10 @@ BROKEN_BY_WINE = {
     "cases_export.Live.test_usd",
     "cases_export.Moved.test_alembic",
     "cases_export.Moved.test_usd",
-    "cases_export.Scenes.test_what_renders_leave_out_by_alembic",
+    "cases_export.Scenes.test_objects_hidden_in_renders_by_alembic",
 }
 
-# -S: without the packages beside python.exe, the module among them.
+# -S: without the packages of python.exe, which include the module.
 COMMAND = ["bash", "tests/platforms/windows.sh", "run", FOLDER / "python/python.exe", "-S"]
 
 
@@ -44,7 +44,7 @@ def windows(path):
 
 
 def environment(profile):
-    """For a Blender whose user files lie below that folder, named as Windows does."""
+    """The environment of a Blender with its user files below that folder, a Windows path."""
     bpy = windows(CACHE / "windows/bpy-4.5")
     return os.environ | {"PYTHONPATH": bpy, "BLENDER_USER_RESOURCES": profile}
 
@@ -54,7 +54,7 @@ def main():
     report.unlink(missing_ok=True)
     command = [*COMMAND, "tests/blender/run.py", "--", "--report", windows(report)]
     command += ["--zip", windows(pathlib.Path(sys.argv[1]).resolve())]
-    command += ["--only", *sys.argv[2:]] if sys.argv[2:] else []
+    command += ["--only", *(f"*{part}*" for part in sys.argv[2:])] if sys.argv[2:] else []
     profile = environment(windows(FOLDER / "profile"))
     subprocess.run(command, env=profile, cwd=ROOT, check=False)
     outcomes = json.loads(report.read_text("utf-8"))
@@ -62,13 +62,13 @@ def main():
     passed = sum(outcome == "passed" for outcome, _ in outcomes.values())
     for name in sorted(set(failed) - BROKEN_BY_WINE):
         print(f"FAILED {name}\n{failed[name]}")
-    mended = sorted(BROKEN_BY_WINE & set(outcomes) - set(failed))
-    for name in mended:
-        print(f"{name} passes: take it from the list in {pathlib.Path(__file__).name}")
+    fixed = sorted(BROKEN_BY_WINE & set(outcomes) - set(failed))
+    for name in fixed:
+        print(f"{name} passes: remove it from the list in {pathlib.Path(__file__).name}")
     print(
         f"{passed} passed, {len(failed)} failed, {len(BROKEN_BY_WINE & set(failed))} of them Wine's"
     )
-    sys.exit(bool(set(failed) - BROKEN_BY_WINE or mended))
+    sys.exit(bool(set(failed) - BROKEN_BY_WINE or fixed))
 
 
 if __name__ == "__main__":

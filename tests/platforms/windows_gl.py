@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Drivers under Wine that are too old for us: a reason, and the processor does the work.
+"""OpenGL drivers under Wine that are too old: mmdskin gives a reason and skins on the CPU.
 
-What tests/skin/test_gl.py does by switches of Mesa in a child's environment: Wine's driver sees
-those only that were there before Wine.
+tests/skin/test_gl.py sets Mesa's variables for a child process; Wine's driver sees only those that
+were set before Wine started, so this starts Wine with them.
 """
 
 import os

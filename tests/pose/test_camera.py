@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Motion.camera_at: keys by their curves, cuts, and where a camera with a distance and angles stands."""
+"""Motion.camera_at: keys by their curves, cuts, and the position of a camera given by distance and angles."""
 
 import math
 
@@ -21,7 +21,7 @@ def key(frame, **members):
     return mf.CameraKey(frame)._replace(**members)
 
 
-def test_without_keys_it_is_the_camera_of_mmd():
+def test_without_keys_it_is_mmds_default_camera():
     position, target, up, fov = motion_of().camera_at(7)
     assert position.tolist() == [0, 10, -45]
     assert target.tolist() == [0, 10, 0]
@@ -29,34 +29,34 @@ def test_without_keys_it_is_the_camera_of_mmd():
     assert float(fov) == 30
 
 
-def test_a_camera_stands_before_its_target():
+def test_a_camera_is_in_front_of_its_target():
     position, target, up, _ = motion_of(key(0, distance=-20, target=(1, 2, 3))).camera_at(0)
     assert position.tolist() == [1, 2, -17]
     assert target.tolist() == [1, 2, 3]
     assert up.tolist() == [0, 1, 0]
 
 
-def test_a_turn_about_y_brings_it_to_the_side():
-    # p_view = Ry(90 degrees) (p - target): what lies along -x is ahead
+def test_a_rotation_about_y_moves_it_to_the_side():
+    # p_view = Ry(90 degrees) (p - target): -x is ahead
     turned = key(0, distance=-10, target=(0, 0, 0), rotation=(0, math.pi / 2, 0))
     np.testing.assert_allclose(motion_of(turned).camera_at(0).position, [10, 0, 0], atol=1e-5)
 
 
-def test_a_turn_about_x_brings_it_below_or_above():
+def test_a_rotation_about_x_moves_it_below_or_above():
     turned = key(0, distance=-10, target=(0, 0, 0), rotation=(math.pi / 2, 0, 0))
     camera = motion_of(turned).camera_at(0)
     np.testing.assert_allclose(camera.position, [0, -10, 0], atol=1e-5)
     np.testing.assert_allclose(camera.up, [0, 0, -1], atol=1e-6)
 
 
-def test_a_turn_about_z_tilts_the_picture():
+def test_a_rotation_about_z_tilts_the_picture():
     camera = motion_of(key(0, rotation=(0, 0, math.pi / 2))).camera_at(0)
     np.testing.assert_allclose(camera.up, [1, 0, 0], atol=1e-6)
     np.testing.assert_allclose(camera.position, [0, 10, -45], atol=1e-5)
 
 
 @pytest.mark.parametrize("distance", [0, 5])
-def test_a_camera_at_its_target_or_beyond_looks_the_same_way(distance):
+def test_a_camera_at_or_behind_its_target_looks_in_the_same_direction(distance):
     camera = motion_of(key(0, distance=distance, target=(0, 0, 0))).camera_at(0)
     assert camera.position.tolist() == [0, 0, distance]
     assert camera.target.tolist() == [0, 0, distance + 1]
@@ -79,8 +79,8 @@ def test_each_value_has_its_own_curve():
         start = key(0, target=(0, 0, 0), distance=0, view_angle=0)
         motion = motion_of(start, end._replace(block=bytes(curves)))
         track = mf.read(mf.write_vmd(mf.Keys(camera=[start, end._replace(block=bytes(curves))])))
-        found, wanted = motion.camera_at(2), twin.camera_at(track.camera, 2)
-        for a, b in zip(found, wanted, strict=True):
+        found, expected = motion.camera_at(2), twin.camera_at(track.camera, 2)
+        for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5, err_msg=member)
 
 
@@ -105,8 +105,8 @@ def test_a_number_gives_one_camera_and_an_array_many():
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, [0, math.nan]])
-def test_frames_that_are_no_numbers_are_refused(bad):
-    with pytest.raises(ValueError, match=r"frames: number \d is (NaN|infinite)"):
+def test_frames_that_are_not_numbers_are_rejected(bad):
+    with pytest.raises(ValueError, match=r"frames\[\d\] is (NaN|infinite)"):
         motion_of(key(0)).camera_at(bad)
 
 
@@ -135,5 +135,5 @@ def test_random_cameras_equal_the_twin(seed):
     frames = r.uniform(-2, 62, 200)
     found = mmdskin.load_motion(data).camera_at(frames)
     for k, frame in enumerate(frames):
-        for member, wanted in zip(found, twin.camera_at(track, frame), strict=True):
-            np.testing.assert_allclose(member[k], wanted, atol=2e-5)
+        for member, expected in zip(found, twin.camera_at(track, frame), strict=True):
+            np.testing.assert_allclose(member[k], expected, atol=2e-5)

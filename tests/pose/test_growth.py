@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Loading and posing take time in proportion to the file, however hostile its rig is."""
+"""The time to load and pose is proportional to the file, even for hostile rigs."""
 
 import mmdskin
 import pytest
@@ -11,7 +11,7 @@ from judges.pose_rigs import bone, ik
 
 
 def chain(n):
-    """Every bone moves all that follow."""
+    """Every bone moves all later bones."""
     return [bone(str(i), (0, 1, 0), i - 1, ik=ik(max(i - 1, 0), [])) for i in range(n)]
 
 
@@ -20,7 +20,7 @@ def loose(n):
 
 
 def rope(n):
-    """Links of a chain; every solver asks for all its steps."""
+    """Solvers on the links of a chain; each needs all its iterations."""
     return [
         bone(str(i), (0, 1, 0), i - 1, ik=ik((i + 1) % n, [max(i - 1, 0)], 1000, 1e-6))
         for i in range(n)
@@ -37,7 +37,7 @@ def leaves(n):
 
 
 def crowded(n):
-    """As many links as a solver takes, and each moves a thousand bones."""
+    """As many links as a solver accepts, each with a thousand descendants."""
     tail = [bone(f"tail {i}", (0, 1, 0), i - 1) for i in range(1000)]
     links = [i % 1000 for i in range(250)]
     return tail + [bone(str(i), ik=ik(999, links)) for i in range(n // 40)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models that no editor would write: circles, extreme layers and numbers, long chains."""
+"""Models that no editor writes: cycles, extreme layers and numbers, long chains."""
 
 import random
 
@@ -19,7 +19,7 @@ INT_LIMITS = [-(2**31), 2**31 - 1, 0, -1, 2**31 - 2, 1 - 2**31]
 
 
 def assert_posable(model, seconds=2):
-    """All of it, with and without IK and morphs, in bounded time."""
+    """Poses the model with and without IK and morphs, in bounded time."""
     r = np.random.default_rng(0)
     count, morphs = len(model.bones), len(model.morphs)
     t, q = r.normal(size=(3, count, 3)), r.normal(size=(3, count, 4))
@@ -31,23 +31,23 @@ def assert_posable(model, seconds=2):
 
 
 def circle(count):
-    """For each of `count` the one before it, the last for the first."""
+    """For each of `count` the previous one, and the last one for the first."""
     return [(i - 1) % count for i in range(count)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 50])
-def test_parents_in_a_circle(count):
+def test_cyclic_parents(count):
     assert_posable(model_of(*(bone(str(i), (i, 0, 0), p) for i, p in enumerate(circle(count)))))
 
 
 @pytest.mark.parametrize("local", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 3, 50])
-def test_appends_in_a_circle(count, local):
+def test_cyclic_appends(count, local):
     appends = [Append(s, 1.5, True, True, local) for s in circle(count)]
     assert_posable(model_of(*(bone(str(i), (i, 0, 0), append=a) for i, a in enumerate(appends))))
 
 
-def test_an_append_circle_turns_from_what_each_has_when_its_turn_comes():
+def test_a_cycle_of_appends_uses_the_values_at_each_evaluation():
     model = model_of(bone("a", append=Append(1, 1.0)), bone("b", append=Append(0, 1.0)))
     m = rigs.posed(model, {0: about(X, 0.25), 1: about(X, 0.5)})
     rigs.assert_turn(m[0], about(X, 0.75))
@@ -56,7 +56,7 @@ def test_an_append_circle_turns_from_what_each_has_when_its_turn_comes():
 
 @pytest.mark.parametrize("kind", ["group", "flip"])
 @pytest.mark.parametrize("count", [1, 2, 3, 50])
-def test_morphs_that_drive_each_other_in_a_circle(count, kind):
+def test_cyclic_morphs(count, kind):
     morphs = [morph(str(i), kind, (child, 0.5)) for i, child in enumerate(circle(count))]
     morphs.append(morph("bone", "bone", (0, 1, 0, 0, *about(X, 1))))
     assert_posable(model_of(bone("a"), morphs=morphs))
@@ -71,7 +71,7 @@ def test_solvers_whose_goals_are_each_others_links(count):
     assert_posable(model_of(*bones), 10)
 
 
-def test_parents_appends_and_links_in_one_circle():
+def test_a_cycle_of_parents_appends_and_links():
     bones = [
         bone(
             str(i),
@@ -106,7 +106,7 @@ def test_layers_at_the_limits_of_their_type(after_physics):
     assert (rigs.posed(model, turns) == rigs.posed(flat, turns)).all()
 
 
-def test_indices_that_point_nowhere():
+def test_invalid_indices():
     bones = [
         bone("a", parent=100, append=Append(77, 1.0)),
         bone("b", parent=-2, append=Append(-3, 1.0, True, True, True), ik=ik(99, [55, -1, 0])),
@@ -117,7 +117,7 @@ def test_indices_that_point_nowhere():
 
 
 @pytest.mark.parametrize("huge", [np.nan, np.inf, -np.inf, 3e38, 1e-40])
-def test_numbers_that_are_no_use(huge):
+def test_numbers_out_of_range(huge):
     limits = ((huge,) * 3, (-huge,) * 3)
     bones = [
         bone("a", (huge, 0, huge)),
@@ -142,6 +142,17 @@ def test_local_values_near_the_end_of_float32():
 def test_weights_near_the_end_of_float32():
     model = model_of(bone("a"), morphs=[morph("m", "bone", (0, 3, 0, 0, *about(X, 1)))])
     assert np.isfinite(rigs.posed(model, weights=[3e38])).all()
+
+
+def test_bone_morphs_that_move_ik_links_beyond_float32():
+    """Squares of such distances, and products of these, are still doubles."""
+    moves = [(bone, 3.4e38, -3.4e38, 3.4e38, *about(X, 1)) for bone in range(4)]
+    bones = bone("root"), bone("a", (1, 0, 0), 0), bone("b", (2, 0, 0), 1)
+    model = model_of(
+        *bones, bone("goal", (0, 1, 0), ik=ik(2, [1, 0])), morphs=[morph("m", "bone", *moves)] * 3
+    )
+    for weight in (3.4e38, -3.4e38):
+        rigs.assert_rigid(rigs.posed(model, weights=[weight, weight, -weight], ik=True))
 
 
 def test_weights_that_groups_raise_beyond_float32():
@@ -193,7 +204,7 @@ def test_every_bone_a_solver_of_all_the_others():
 
 
 def everything():
-    """The bytes of a model with all that poses depend on, several times."""
+    """The bytes of a model with several of everything on which poses depend."""
     bones = [
         bone("root", layer=1),
         bone("leg", (0, 4, 0), 0),
@@ -222,7 +233,7 @@ def dance():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_flipped_bytes_of_a_rig_are_refused_or_posed(seed):
+def test_flipped_bytes_of_a_rig_are_rejected_or_posed(seed):
     r, data, motion, posed = random.Random(seed), everything(), dance(), 0
     for _ in range(2500):
         changed = bytearray(data)

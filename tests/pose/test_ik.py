@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""IK: what MMD 9.32 was seen to do, the rules written a second time, and rigs without a solution."""
+"""IK: captures of MMD 9.32, the rules written a second time, and rigs without a solution."""
 
 import json
 
 import mmdskin
 import numpy as np
 import pytest
-from conftest import SHARED
+from files import locations
 from files import motion_file as mf
 from judges import ik_twin
 from judges import pose_rigs as rigs
@@ -14,15 +14,13 @@ from judges import pose_twin as twin
 from judges.growth import within
 from judges.pose_rigs import DEGREE, KNEE, bone, ik, model_of
 
-CAPTURES = SHARED / "reference/mmd932_ik.json"
-# a float32 matrix tells an angle that well
+CAPTURES = locations.REFERENCE / "mmd932_ik.json"
+# accuracy of an angle from a float32 matrix
 ANGLE = 1e-5
 
 
 def captured():
-    """Every captured rig that needs no memory of earlier frames."""
-    if not CAPTURES.is_file():
-        return [pytest.param(None, marks=pytest.mark.skip(f"no captures at {CAPTURES}"), id="none")]
+    """All captured rigs that need no memory of earlier frames."""
     found = json.loads(CAPTURES.read_text(encoding="utf-8"))
     found = [rig for rig in found["rigs"] + found["posed_rigs"] if "evaluations" not in rig]
     return [pytest.param(rig, id=rig["name"]) for rig in found]
@@ -42,7 +40,7 @@ def bone_of_capture(b):
 
 
 def solved(model, **members):
-    """World matrices (B,4,4), float64, IK on."""
+    """World matrices (B,4,4) in float64, with IK."""
     return rigs.worlds(model, rigs.pose_of(model, ik=True, **members))
 
 
@@ -61,14 +59,14 @@ def angle_about(r, axis):
 
 
 @pytest.mark.parametrize("rig", captured())
-def test_captured_rigs_turn_as_in_mmd(rig):
+def test_captured_rigs_equal_mmd(rig):
     model = model_of(*map(bone_of_capture, rig["bones"]))
     turns = {int(i): q for i, q in rig.get("pose", {}).items()}
     found = solved(model, turns=turns)
     limit = 0.01 if rig["name"].startswith("stacked") else 0.05
-    wanted = {i: twin.matrix(twin.normalised(q)) for i, q in rig.get("q", {}).items()}
-    wanted |= {i: np.array(m) for i, m in rig.get("m", {}).items()}
-    for i, r in wanted.items():
+    expected = {i: twin.matrix(twin.normalised(q)) for i, q in rig.get("q", {}).items()}
+    expected |= {i: np.array(m) for i, m in rig.get("m", {}).items()}
+    for i, r in expected.items():
         assert twin.degrees_between(found[int(i), :3, :3], r) <= limit, f"bone {i}"
     for i, x in rig.get("x_axis", {}).items():
         sine = np.linalg.norm(np.cross(found[int(i), :3, 0], x))
@@ -147,14 +145,14 @@ def test_a_goal_out_of_reach_stretches_the_leg_toward_it():
     assert found[3, 1, 3] == pytest.approx(0, abs=0.02)
 
 
-def test_a_knee_bends_only_the_way_its_limits_allow():
+def test_a_knee_bends_only_within_its_limits():
     model = leg()
     for z in (-4, 4):
         found = solved(model, moves={4: (0, 3, z)})
         assert -np.pi <= angle_about(local_turn(found, model, 2), (1, 0, 0)) <= KNEE[1][0] + ANGLE
 
 
-def test_the_effectors_own_turn_and_the_links_moves_are_kept():
+def test_rotation_of_the_effector_and_translations_of_links_are_kept():
     model = leg()
     turn = twin.about((1, 2, 3), 0.7)
     found = solved(model, turns={3: turn}, moves={2: (0.1, 0.2, 0.3), 4: (0, 3, 0)})
@@ -163,8 +161,8 @@ def test_the_effectors_own_turn_and_the_links_moves_are_kept():
     np.testing.assert_allclose(knee, (0.1, -4.8, 0.1), atol=1e-5)
 
 
-def test_ik_stands_outside_the_users_rotation():
-    """The turn of the effector's way: about an axis of the parent, after the link's own turn."""
+def test_ik_is_applied_outside_the_users_rotation():
+    """The rotation is about an axis of the parent, after the link's own rotation."""
     model = model_of(
         bone("root"),
         bone("link", (0, 0, 0), 0),
@@ -176,14 +174,14 @@ def test_ik_stands_outside_the_users_rotation():
     rigs.assert_turn(found[1], twin.product(twin.about((0, 0, 1), -np.pi / 2), twist))
 
 
-def test_ik_off_leaves_the_pose_of_the_bones():
+def test_ik_off_keeps_the_pose_of_the_bones():
     model = leg()
     moved = rigs.posed(model, moves={4: (0, 3, 0)}, ik=False)
     assert (moved[:4] == np.eye(4)).all()
 
 
 def test_ik_off_does_not_append_to_effectors_again():
-    """The link turns by its own append after the effector has read it; the child saw that."""
+    """The link's own append rotates it after the effector has read it, and the child shows it."""
     model = model_of(
         bone("end", append=rigs.pmx.Append(1, 1.0)),
         bone("link", append=rigs.pmx.Append(2, 1.0)),
@@ -195,7 +193,7 @@ def test_ik_off_does_not_append_to_effectors_again():
     assert (m[0] == m[3]).all()
 
 
-def test_without_a_motion_the_bones_rest_and_ik_runs():
+def test_without_a_motion_bones_are_at_rest_and_ik_runs():
     model = two_links(20, 0.5)
     assert (model.pose(ik=False).bone_matrices == np.eye(4)).all()
     assert (model.pose().bone_matrices == rigs.posed(model, ik=True)).all()
@@ -212,7 +210,7 @@ def test_an_ik_key_switches_its_solver_from_that_frame_on():
     assert moved.tolist() == [True, True, True, False, False, True, True]
 
 
-def test_before_its_first_key_ik_is_as_that_key_says():
+def test_before_its_first_key_ik_has_the_state_of_that_key():
     model = leg()
     key = mf.PropertyKey(5, 1, [("左足ＩＫ", 0)])
     motion = rigs.motion_of(mf.BoneKey("左足ＩＫ", 0, (0, 3, 0)), properties=[key])
@@ -253,15 +251,15 @@ def test_local_values_have_a_switch_for_each_ik_bone_and_frame(legs):
         mf.PropertyKey(f, 1, [(legs.bones[i].name, int(on[i])) for i in (3, 7)])
         for f, on in enumerate(switches)
     ]
-    wanted = legs.pose(rigs.motion_of(*goals, properties=keys), [0, 1, 2]).bone_matrices
+    expected = legs.pose(rigs.motion_of(*goals, properties=keys), [0, 1, 2]).bone_matrices
     found = legs.pose_from(moves, turns, ik=switches).bone_matrices
-    assert np.array_equal(found, wanted)
+    assert np.array_equal(found, expected)
     assert not np.array_equal(found[1], found[2])
     for f in range(3):
         alone = legs.pose_from(moves, turns, ik=list(switches[f]))
-        assert np.array_equal(alone.bone_matrices, wanted[f])
-    # And none of them stays off.
-    assert np.array_equal(legs.pose_from(moves, turns).bone_matrices, wanted[0])
+        assert np.array_equal(alone.bone_matrices, expected[f])
+    # And none of them stays off afterwards.
+    assert np.array_equal(legs.pose_from(moves, turns).bone_matrices, expected[0])
 
 
 @pytest.mark.parametrize(
@@ -277,14 +275,14 @@ def test_bad_switches_are_named(legs, value, message):
         legs.pose_from(np.zeros((2, 8, 3)), np.ones((8, 4)), ik=value)
 
 
-def test_what_appends_from_a_link_follows_the_solution():
+def test_a_bone_that_appends_from_a_link_follows_the_solution():
     follower = bone("連動", (3, 0, 0), append=rigs.pmx.Append(2, 1.0))
     model = leg(follower)
     found = solved(model, moves={4: (0, 3, 0)})
     np.testing.assert_allclose(found[5, :3, :3], local_turn(found, model, 2), atol=1e-6)
 
 
-def test_bones_under_an_effector_stand_on_its_last_place():
+def test_descendants_of_an_effector_follow_its_final_position():
     model = leg(bone("先", (0, 0, -1), 3))
     found = solved(model, moves={4: (0, 3, 0)})
     tip = found[3, :3, 3] + found[3, :3, :3] @ (0, 0, -1)
@@ -304,8 +302,8 @@ def test_a_frame_does_not_depend_on_those_before_it(seed):
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_every_bone_stands_on_the_last_place_of_its_parent(seed):
-    """Whatever solvers moved: bones without append are where their own values say."""
+def test_every_bone_follows_the_final_transform_of_its_parent(seed):
+    """Bones without append have their own values relative to the parent, whatever solvers did."""
     r = np.random.default_rng(seed)
     source = rigs.random_rig(r, int(r.integers(1, 30)))
     model = mmdskin.load_model(rigs.pmx.write(source))
@@ -316,8 +314,8 @@ def test_every_bone_stands_on_the_last_place_of_its_parent(seed):
         if b.append or b.parent < 0:
             continue
         above = worlds[b.parent]
-        wanted = above[:3, 3] + above[:3, :3] @ (rest[i] - rest[b.parent] + t[i])
-        np.testing.assert_allclose(worlds[i, :3, 3], wanted, atol=1e-5 * abs(worlds).max())
+        expected = above[:3, 3] + above[:3, :3] @ (rest[i] - rest[b.parent] + t[i])
+        np.testing.assert_allclose(worlds[i, :3, 3], expected, atol=1e-5 * abs(worlds).max())
         if i not in links:
             turn = twin.matrix(twin.normalised(q[i]))
             np.testing.assert_allclose(above[:3, :3].T @ worlds[i, :3, :3], turn, atol=1e-5)
@@ -327,7 +325,7 @@ def test_every_bone_stands_on_the_last_place_of_its_parent(seed):
 
 
 def random_chain(r):
-    """Bones in a row, some of them links in any order, and one beside the row."""
+    """A chain of bones, some of them links in any order, and one bone beside the chain."""
     count = int(r.integers(2, 7))
     bones = [bone("root", r.normal(size=3))]
     for i in range(1, count + 2):
@@ -363,7 +361,7 @@ def random_limits(r):
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_chains_turn_as_the_rules_say(seed):
+def test_chains_equal_the_twin(seed):
     r = np.random.default_rng(seed)
     model = random_chain(r)
     t = r.normal(0, 0.1, (len(model.bones), 3)).astype("f4")
@@ -372,7 +370,7 @@ def test_chains_turn_as_the_rules_say(seed):
     np.testing.assert_allclose(found, ik_twin.solve(model.bones, t, q), atol=1e-4)
 
 
-# Without a solution; each has a defined result
+# Rigs without a solution; each has a defined result
 
 
 def chain(**solver):
@@ -397,12 +395,12 @@ NAN, INF = float("nan"), float("inf")
         dict(links=[77]), dict(links=[3]), dict(unit=-1.0), dict(unit=NAN), dict(unit=INF),
     ],
 )  # fmt: skip
-def test_a_solver_with_nothing_to_turn_moves_nothing(solver):
+def test_a_solver_without_usable_links_moves_nothing(solver):
     assert (solved(chain(**solver))[:4, :3, :3] == np.eye(3)).all()
 
 
 @pytest.mark.parametrize("loops", [0, -1, -(2**31)])
-def test_without_loops_the_unit_angle_gives_their_number(loops):
+def test_without_loops_the_unit_angle_gives_the_iterations(loops):
     found = solved(chain(loops=loops, unit=1e-4))
     assert (found == solved(chain(loops=360, unit=1e-4))).all()
     assert (found != solved(chain(loops=361, unit=1e-4))).any()
@@ -424,7 +422,7 @@ def test_inverted_limits_are_swapped():
     assert (solved(chain(links=inverted)) == solved(chain(links=straight))).all()
 
 
-def test_limits_of_zero_hold_a_link():
+def test_limits_of_zero_lock_a_link():
     model = chain(links=[(2, ((0, 0, 0), (0, 0, 0))), 1])
     found = solved(model)
     np.testing.assert_allclose(local_turn(found, model, 2), np.eye(3), atol=1e-7)
@@ -432,8 +430,8 @@ def test_limits_of_zero_hold_a_link():
 
 
 @pytest.mark.parametrize("bad", [-1, 3, 88])
-def test_a_link_that_cannot_turn_is_passed_over(bad):
-    """It still counts for the steps of those after it."""
+def test_a_link_that_cannot_rotate_is_skipped(bad):
+    """It still counts for the step limits of later links."""
     found = solved(chain(links=[2, bad], loops=1, unit=20.0))
     assert (found[2, :3, :3] != np.eye(3)).any()
     assert (found[1, :3, :3] == np.eye(3)).all()
@@ -444,11 +442,11 @@ def test_a_link_that_cannot_turn_is_passed_over(bad):
     [[2, 2, 1, 2], [4, 2, 1], [0, 1, 2], [1] * 300, [(2, ((NAN,) * 3, (INF,) * 3)), 1]],
     ids=["twice", "the IK bone", "above the goal", "a long list", "limits that are no numbers"],
 )
-def test_strange_links_give_a_finite_pose(links):
+def test_unusual_links_give_a_finite_pose(links):
     rigs.assert_rigid(rigs.posed(chain(links=links), ik=True))
 
 
-def test_a_goal_under_its_own_links_gives_a_finite_pose():
+def test_a_goal_below_its_own_links_gives_a_finite_pose():
     model = model_of(
         bone("a"),
         bone("b", (1, 0, 0), 0),
@@ -458,14 +456,14 @@ def test_a_goal_under_its_own_links_gives_a_finite_pose():
     rigs.assert_rigid(rigs.posed(model, ik=True))
 
 
-def test_bones_that_all_lie_in_one_place_stay():
+def test_bones_at_one_position_do_not_move():
     model = model_of(
         *(bone(str(i), parent=i - 1, ik=ik(0, [1, 2]) if i == 3 else None) for i in range(4))
     )
     assert (rigs.posed(model, ik=True) == np.eye(4)).all()
 
 
-def test_solvers_that_turn_each_others_goals_give_a_finite_pose():
+def test_solvers_that_rotate_each_others_goals_give_a_finite_pose():
     model = model_of(
         bone("root"),
         bone("a", (0, 0, 0), 0, ik=ik(3, [2])),

@@ -6,15 +6,15 @@ import pytest
 from judges import pose_rigs as rigs
 from judges import pose_twin as twin
 
-# Another program's dance, frame by frame: the table at docs/mmd-behaviour.md#ik-precision
+# The dance of another program, frame by frame; tolerances of the table at docs/mmd-behaviour.md#ik-precision
 
 
 DANCE = "pose_mmd-anim_初音ミク_realize"
 
 
 @pytest.fixture(scope="module")
-def dance(shared):
-    """(positions apart (F,B), degrees apart (F,B)) for IK off and on."""
+def dance():
+    """(distances (F,B), angles in degrees (F,B)) for IK off and on."""
     z = rigs.reference(DANCE)
     model, motion = rigs.model("初音ミク.pmx"), rigs.motion("realize_motion.vmd")
     found = {}
@@ -26,7 +26,7 @@ def dance(shared):
 
 
 def kinds_of_bones(bones):
-    """For each bone "foot", "leg" or "chain" after the nearest link above it, else "free"."""
+    """For each bone "foot", "leg" or "chain" by its nearest ancestor that is a link, else "free"."""
     of_link = {}
     for b in bones:
         kind = "foot" if "つま先" in b.name else "leg" if "足" in b.name else "chain"
@@ -41,12 +41,12 @@ def kinds_of_bones(bones):
 
 
 @pytest.fixture(scope="module")
-def kinds(shared):
+def kinds():
     return kinds_of_bones(rigs.model("初音ミク.pmx").bones)
 
 
 def assert_within(values, most, of_most):
-    """Largest value, and the 99th percentile."""
+    """The largest value and the 99th percentile."""
     assert np.percentile(values, 99) <= of_most
     assert values.max() <= most
 
@@ -63,25 +63,25 @@ def test_bones_that_no_solver_moves_equal_the_other_program(dance, kinds):
     assert degrees.max() <= 0.01
 
 
-def test_legs_are_as_the_other_program_has_them(dance, kinds):
+def test_legs_equal_the_other_program(dance, kinds):
     apart, degrees = (part[:, kinds == "leg"] for part in dance[True])
     assert_within(apart, 0.08, 0.02)
     assert_within(degrees, 1, 0.3)
 
 
-def test_feet_are_as_the_other_program_has_them(dance, kinds):
+def test_feet_equal_the_other_program(dance, kinds):
     apart, degrees = (part[:, kinds == "foot"] for part in dance[True])
     assert_within(apart, 0.03, 0.01)
     assert_within(degrees, 1, 0.5)
 
 
-def test_hair_is_as_the_other_program_has_it(dance, kinds):
+def test_hair_equals_the_other_program(dance, kinds):
     apart, degrees = (part[:, kinds == "chain"] for part in dance[True])
     assert np.percentile(apart, 99) <= 0.1
     assert np.percentile(degrees, 99) <= 1.5
 
 
-# The legs of a third program, whose solver is another one
+# The legs of a third program, which has a different solver
 
 
 def distance_left(origins, bones, solver):
@@ -102,7 +102,7 @@ def leg_distances(name):
     return [[distance_left(p, model.bones, i) for p in (ours, theirs)] for i in legs]
 
 
-def test_legs_come_as_near_to_their_goals_as_in_the_third_program(shared):
+def test_legs_come_as_close_to_their_goals_as_in_the_third_program():
     names = [n for n in rigs.reference_files("randpose_", "fixvmd_") if "fixvmd-noik" not in n]
     pairs = np.array([pair for name in names for pair in leg_distances(name)])
     assert len(pairs) >= 44

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Motions between their keys, as poses show them: curves, tracks, names, frames far away."""
+"""Motions between their keys, seen in poses: curves, tracks, names, distant frames."""
 
 import math
 
@@ -18,7 +18,7 @@ STRAIGHT = (20, 20, 107, 107)
 
 
 def block(**curves):
-    """Interpolation bytes; channels x, y, z, r not named are straight."""
+    """Interpolation bytes; channels x, y, z, r that are not given are linear."""
     return mf.block([curves.get(channel, STRAIGHT) for channel in "xyzr"])
 
 
@@ -39,14 +39,14 @@ def places(frames, *keys):
 
 
 def curve(row, x):
-    """Height of a curve, from a bone that moves one unit along x within 120 frames."""
+    """Value of a curve, from a bone that moves one unit along x in 120 frames."""
     return places(np.atleast_1d(x) * 120, key(0), key(120, X, curves=block(x=row)))[:, 0]
 
 
-def test_curves_have_the_values_that_twelve_halvings_give():
+def test_curves_have_the_values_of_twelve_bisection_steps():
     found = curve(FAST, np.arange(1, 6) / 6)
-    wanted = [0.5933867, 0.76974937, 0.875, 0.94200122, 0.98259475]
-    np.testing.assert_allclose(found, wanted, atol=6e-8, rtol=0)
+    expected = [0.5933867, 0.76974937, 0.875, 0.94200122, 0.98259475]
+    np.testing.assert_allclose(found, expected, atol=6e-8, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_curves_have_the_values_that_twelve_halvings_give():
         (FAST, 2 / 3, 0.942056), (FAST, 5 / 6, 0.982596), ((127, 0, 0, 127), 0.25, 0.029725),
     ],
 )  # fmt: skip
-def test_curves_are_near_their_exact_values(row, x, height):
+def test_curves_are_close_to_their_exact_values(row, x, height):
     assert curve(row, x)[0] == pytest.approx(height, abs=1.6e-4)
 
 
@@ -104,11 +104,11 @@ def test_keys_on_neighbouring_frames_are_blended():
     assert places(0.5, key(0), key(1, X))[0] == pytest.approx(0.5)
 
 
-def test_the_last_of_equal_frames_counts():
+def test_the_last_of_equal_frames_is_used():
     assert places([5, 7.5], key(5, X), key(10, 4 * X), key(5, 2 * X))[:, 0].tolist() == [2, 3]
 
 
-def test_rotations_take_the_shorter_way():
+def test_rotations_take_the_shorter_arc():
     near, far = about(Z, 0.2), -about(Z, 1.0)
     rigs.assert_turn(matrices(2.5, key(0, rotation=near), key(10, rotation=far)), about(Z, 0.4))
 
@@ -119,12 +119,12 @@ def test_rotations_keep_their_speed():
         rigs.assert_turn(m[i], about(X, 0.3 * i))
 
 
-def test_rotations_of_opposite_ends_stay_rotations():
+def test_interpolation_of_opposite_rotations_gives_rotations():
     rigs.assert_rigid(matrices(np.arange(0, 10, 0.5), key(0), key(10, rotation=(1, 0, 0, 0))))
 
 
 @pytest.mark.parametrize("bad", [(0, 0, 0, 0), (math.nan, 0, 0, 1)])
-def test_keys_without_a_rotation_turn_nothing(bad):
+def test_keys_with_an_invalid_rotation_do_not_rotate(bad):
     assert (matrices(0, key(0, rotation=bad)) == np.eye(4)).all()
 
 
@@ -148,13 +148,13 @@ def test_morphs_of_one_name_all_follow_its_track():
     assert pose.morph_weights.tolist() == [0.5, 0, 0.5]
 
 
-def test_of_bones_of_one_name_the_first_follows_the_track():
+def test_the_first_of_bones_with_one_name_follows_the_track():
     model = model_of(bone("a"), bone("a"))
     pose = model.pose(rigs.motion_of(key(0, X))).bone_matrices
     assert pose[:, 0, 3].tolist() == [1, 0]
 
 
-def test_names_of_other_width_are_other_names():
+def test_full_and_half_width_names_differ():
     model = model_of(bone("左足ＩＫ"), bone("左足IK"))
     pose = model.pose(rigs.motion_of(key(0, X, name="左足IK"))).bone_matrices
     assert pose[:, 0, 3].tolist() == [0, 1]
@@ -172,7 +172,7 @@ def test_a_pose_file_is_a_motion_of_one_frame():
 # Motions of other models
 
 
-def test_a_motion_of_another_model_leaves_the_bind_pose_and_is_told():
+def test_a_motion_of_another_model_gives_the_bind_pose_and_is_reported():
     model = model_of(bone("a"), morphs=[rigs.morph("m", "group")])
     motion = rigs.motion_of(
         key(0, X, name="b"),
@@ -186,7 +186,7 @@ def test_a_motion_of_another_model_leaves_the_bind_pose_and_is_told():
     assert motion.unmatched(model)._fields == ("bones", "morphs", "ik")
 
 
-def test_what_a_model_has_is_not_unmatched():
+def test_names_that_a_model_has_are_not_unmatched():
     solver = bone("a", ik=rigs.ik(1, []))
     model = model_of(solver, bone("b"), morphs=[rigs.morph("m", "group")])
     motion = rigs.motion_of(

@@ -4,26 +4,27 @@
 import mmdskin
 import numpy as np
 import pytest
+from files import locations
 from judges import rays
 
 SIZE = (400, 500)
-PIXELS = 1150  # of which edges take some
+PIXELS = 1150  # some of which are near edges
 NEAR_EDGE = 0.02  # pixels
 CAMERA = mmdskin.Camera((14, 17, -33), (0, 10, 0), (0.1, 1, 0), 32)
-MODELS = ("巡音ルカ.pmx", "初音ミク.pmx", "miku_v2.pmd")
+MODELS = locations.at_hand_of("巡音ルカ.pmx", "初音ミク.pmx", "miku_v2.pmd", own="dancer.pmx")
+DANCE = locations.at_hand_of("realize_motion.vmd", own="dancer.vmd")[0]
 
 
-@pytest.fixture(scope="module", params=MODELS)
-def picture(request, gl, shared):
-    model = mmdskin.load_model(shared / "models" / request.param)
-    motion = mmdskin.load_motion(shared / "models" / "realize_motion.vmd")
+@pytest.fixture(scope="module", params=MODELS, ids=[path.name for path in MODELS])
+def picture(request, gl):
+    model, motion = mmdskin.load_model(request.param), mmdskin.load_motion(DANCE)
     skinned = mmdskin.skin(model, model.pose(motion, 400))
     want = ("depth", "normals", "triangles")
     return model, skinned, mmdskin.render(model, skinned, size=SIZE, camera=CAMERA, want=want)
 
 
 def away_from_edges(owners, cast, places):
-    """Whether the places' neighbourhood belongs to the same triangles."""
+    """Whether the neighbourhood of each position belongs to the same triangle."""
     same = np.full(len(places), True)
     for shift in ((-NEAR_EDGE, 0), (NEAR_EDGE, 0), (0, -NEAR_EDGE), (0, NEAR_EDGE)):
         same &= cast(places + shift)[1] == owners
@@ -49,7 +50,7 @@ def test_depths_and_triangles_equal_rays(picture):
     np.testing.assert_allclose(seen.depth[rows, columns][away], depths[away], rtol=0, atol=5e-5)
 
 
-def test_the_empty_pixels_are_those_whose_rays_meet_nothing(picture):
+def test_empty_pixels_are_those_whose_rays_hit_nothing(picture):
     model, skinned, seen = picture
     r = np.random.default_rng(1)
     rows, columns = r.integers(SIZE[1], size=300), r.integers(SIZE[0], size=300)
@@ -76,14 +77,14 @@ def test_normals_are_those_of_the_corners(picture):
     a, b, c = skinned.positions[triangles].astype(float).transpose(1, 0, 2) - np.array(
         CAMERA.position, float
     )
-    # shares of the corners at the pixel, from the ray's way through the triangle's plane
+    # barycentric weights at the pixel, from the ray's intersection with the triangle's plane
     shares = np.linalg.solve(np.stack([a, b, c], -1), directions[..., None])[..., 0]
     shares /= shares.sum(1, keepdims=True)
-    wanted = (corners * shares[..., None]).sum(1)
-    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    expected = (corners * shares[..., None]).sum(1)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     behind = np.linalg.det(np.stack([a, b, c], -1)) > 0
-    wanted[behind] *= -1
+    expected[behind] *= -1
     inside = (shares > 0.02).all(1)
     found = seen.normals[rows, columns]
-    np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-3)
+    np.testing.assert_allclose(found[inside], expected[inside], atol=1e-3)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""render(): the pixels of small scenes, worked out by hand."""
+"""render(): the pixels of small scenes, calculated by hand."""
 
 import mmdskin
 import numpy as np
@@ -15,7 +15,7 @@ RED, GREEN = (1, 0, 0, 1), (0, 1, 0, 1)
 
 
 def srgb(linear):
-    """Bytes of linear light, by IEC 61966-2-1."""
+    """sRGB bytes of linear light, by IEC 61966-2-1."""
     linear = np.asarray(linear, float)
     curve = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return np.round(curve * 255).astype(int)
@@ -26,7 +26,7 @@ def linear(display):
     return np.where(display <= 0.04045, display / 12.92, ((display + 0.055) / 1.055) ** 2.4)
 
 
-def test_results_have_their_shapes_and_types():
+def test_shapes_and_types_of_results():
     seen = draw(*squares((0, 0, 0)), size=(6, 4), want=EVERYTHING)
     assert isinstance(seen, mmdskin.Rendered)
     assert [(m.shape, m.dtype.name) for m in seen] == [
@@ -35,12 +35,12 @@ def test_results_have_their_shapes_and_types():
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_what_is_not_wanted_is_none(name):
+def test_results_not_in_want_are_none(name):
     seen = draw(*squares((0, 0, 0)), want=(name,))
     assert [member is not None for member in seen] == [name == n for n in EVERYTHING]
 
 
-def test_what_is_wanted_alone_is_what_is_wanted_together():
+def test_results_do_not_depend_on_what_else_is_in_want():
     scene = squares((0.2, 0.1, 0), (-0.3, 0.2, 0.5), side=0.6)
     together = draw(*scene, want=EVERYTHING, size=(33, 21))
     for name in EVERYTHING:
@@ -54,16 +54,16 @@ def test_what_is_wanted_alone_is_what_is_wanted_together():
 def test_x_is_right_and_row_0_is_the_top():
     mesh, skinned = squares((0.25, 0.25, 0), side=0.5)
     seen = draw(mesh, skinned, want=("triangles",)).triangles >= 0
-    wanted = np.zeros((8, 8), bool)
-    wanted[:4, 4:] = True
-    np.testing.assert_array_equal(seen, wanted)
+    expected = np.zeros((8, 8), bool)
+    expected[:4, 4:] = True
+    np.testing.assert_array_equal(seen, expected)
 
 
-def test_depth_is_along_the_view_and_infinite_where_nothing_is():
+def test_depth_is_along_the_view_and_infinite_at_empty_pixels():
     seen = draw(*squares((0, 0, 1), side=1), want=("depth",), size=(4, 4)).depth
-    wanted = np.full((4, 4), np.inf, np.float32)
-    wanted[1:3, 1:3] = 2
-    np.testing.assert_array_equal(seen, wanted)
+    expected = np.full((4, 4), np.inf, np.float32)
+    expected[1:3, 1:3] = 2
+    np.testing.assert_array_equal(seen, expected)
 
 
 def test_the_field_of_view_is_vertical_and_pixels_are_square():
@@ -86,7 +86,7 @@ def test_normals_are_in_the_space_of_the_model():
     np.testing.assert_allclose(seen, np.broadcast_to([0, 0.6, -0.8], seen.shape), atol=1e-6)
 
 
-def test_without_normals_those_of_the_triangles_are_taken():
+def test_without_normals_triangle_normals_are_used():
     mesh, skinned = squares((0, 0, 0))
     side = CAMERA._replace(position=(0.5, 0.5, -1))
     seen = draw(mesh, skinned._replace(normals=None), camera=side, want=("normals", "image"))
@@ -95,13 +95,13 @@ def test_without_normals_those_of_the_triangles_are_taken():
     np.testing.assert_array_equal(seen.image, lit.image)
 
 
-def test_what_is_behind_the_camera_is_not_seen():
+def test_triangles_behind_the_camera_are_not_drawn():
     mesh, skinned = squares((0, 0, -3), side=9)
     seen = draw(mesh, skinned, want=EVERYTHING)
     assert (seen.triangles == -1).all() and (seen.image == [255, 255, 255, 0]).all()
 
 
-def test_a_triangle_may_reach_from_before_the_camera_to_behind_it():
+def test_a_triangle_may_cross_the_camera_plane():
     floor = np.float32([[-50, -1, -50], [-50, -1, 50], [50, -1, 50], [50, -1, -50]])
     mesh, _ = squares((0, 0, 0))
     seen = draw(mesh, mmdskin.Skinned(floor, None, None), want=("depth",), size=(8, 8)).depth
@@ -110,7 +110,7 @@ def test_a_triangle_may_reach_from_before_the_camera_to_behind_it():
     np.testing.assert_allclose(seen[4:, 4], 8 / (np.arange(4) + 0.5), rtol=1e-6)
 
 
-def test_no_camera_shows_the_whole_model():
+def test_without_a_camera_the_whole_model_is_shown():
     mesh, skinned = squares((100, 20, 7), (103, 25, 9), side=2)
     for size in ((64, 64), (200, 40), (40, 200)):
         seen = draw(mesh, skinned, camera=None, size=size, want=("triangles",)).triangles
@@ -124,7 +124,7 @@ def test_no_camera_shows_the_whole_model():
 # Colour
 
 
-def test_nothing_is_the_background():
+def test_empty_pixels_are_the_background():
     for background in ((1, 1, 1, 0), (0.2, 0.4, 0.6, 0.8), (0, 0, 0, 1)):
         seen = draw(*squares((0, 0, -3)), background=background, size=(2, 2)).image
         assert (seen == np.round(np.array(background) * 255)).all()
@@ -140,8 +140,8 @@ def test_light_is_ambient_plus_diffuse_times_cosine():
     cosine = 0.5
     light = (0, -np.sqrt(0.75), cosine)  # 60 degrees from the normal
     seen = draw(*squares((0, 0, 0)), materials=[lit], light=light).image[0, 0, :3]
-    wanted = srgb(linear([0.25, 0, 0.75]) + linear(0.5) * cosine)
-    assert abs(seen.astype(int) - wanted).max() <= 1
+    expected = srgb(linear([0.25, 0, 0.75]) + linear(0.5) * cosine)
+    assert abs(seen.astype(int) - expected).max() <= 1
 
 
 def test_light_from_behind_leaves_the_ambient_colour():
@@ -159,7 +159,7 @@ def test_light_does_not_exceed_white():
     assert (seen == [255, 128, 0, 255]).all()
 
 
-def test_one_sided_materials_are_not_seen_from_behind():
+def test_single_sided_materials_are_invisible_from_behind():
     mesh, skinned = squares((-0.25, 0, 0), (0.25, 0, 0), side=0.5, turned=(1,))
     seen = draw(mesh, skinned, materials=[material(), material()], want=("triangles",)).triangles
     assert (seen[2:6, :4] >= 0).all() and (seen[2:6, 4:] < 0).all()
@@ -181,43 +181,43 @@ def test_alpha_mixes_in_the_order_of_materials():
     assert abs(seen.astype(int) - [*srgb([0.5, 0.5, 0]), 255]).max() <= 1
 
 
-def test_what_is_drawn_behind_a_half_transparent_surface_later_is_hidden():
+def test_surfaces_drawn_later_behind_transparent_ones_are_hidden():
     materials = [material((1, 0, 0, 0.5)), material(GREEN)]
     seen = draw(*squares((0, 0, 0), (0, 0, 1), side=4), materials=materials, want=EVERYTHING)
     assert seen.image[4, 4].tolist() == [255, 0, 0, 128]
     assert seen.triangles[4, 4] in (0, 1)
 
 
-def test_straight_alpha_over_a_background_of_its_own():
+def test_alpha_over_a_transparent_background_is_straight():
     seen = draw(
         *squares((0, 0, 0)), materials=[material((1, 0, 0, 0.5))], background=(0, 0, 1, 0.5)
     )
     # 0.5 red over 0.25 blue
-    wanted = [*srgb([2 / 3, 0, 1 / 3]), round(0.75 * 255)]
-    assert abs(seen.image[4, 4].astype(int) - wanted).max() <= 1
+    expected = [*srgb([2 / 3, 0, 1 / 3]), round(0.75 * 255)]
+    assert abs(seen.image[4, 4].astype(int) - expected).max() <= 1
 
 
-def test_surfaces_without_alpha_are_nowhere():
+def test_surfaces_with_zero_alpha_are_not_drawn():
     materials = [material((1, 0, 0, 0)), material(GREEN)]
     seen = draw(*squares((0, 0, 0), (0, 0, 1), side=4), materials=materials, want=EVERYTHING)
     assert (seen.image == [0, 255, 0, 255]).all() and (seen.triangles >= 2).all()
 
 
-def test_materials_take_their_triangles_in_turn_and_the_rest_is_not_drawn():
+def test_materials_use_consecutive_triangles_and_the_rest_is_not_drawn():
     mesh, skinned = squares((-0.25, 0.25, 0), (0.25, 0.25, 0), (0, -0.25, 0), side=0.5)
     seen = draw(mesh, skinned, materials=[material(RED), material(GREEN)]).image
     assert (seen[:4, :4] == [255, 0, 0, 255]).all() and (seen[:4, 4:] == [0, 255, 0, 255]).all()
     assert (seen[4:, :, 3] == 0).all()
 
 
-# Lengths that float cannot square
+# Lengths whose square overflows float
 
 
 @pytest.mark.parametrize("length", [1e-42, 1e-30, 1e20, 3e38])
 def test_light_is_a_direction_of_any_length(length):
-    wanted = draw(*squares((0, 0, 0)), light=(0, 0, 1), materials=[PLAIN])
+    expected = draw(*squares((0, 0, 0)), light=(0, 0, 1), materials=[PLAIN])
     found = draw(*squares((0, 0, 0)), light=(0, 0, length), materials=[PLAIN])
-    np.testing.assert_array_equal(found.image, wanted.image)
+    np.testing.assert_array_equal(found.image, expected.image)
     assert (found.image[4, 4] == 255).all()
 
 
@@ -234,10 +234,10 @@ def test_edges_do_not_depend_on_the_length_of_normals(length):
     mesh, skinned = cube()
     options = {"camera": FAR, "size": (64, 64), "materials": [outlined(index_count=36)]}
     bare = draw(mesh, skinned, **options).image
-    wanted = draw(mesh, skinned, edges=True, **options).image
+    expected = draw(mesh, skinned, edges=True, **options).image
     longer = skinned._replace(normals=skinned.normals * np.float32(length))
-    np.testing.assert_array_equal(draw(mesh, longer, edges=True, **options).image, wanted)
-    assert (wanted != bare).any()
+    np.testing.assert_array_equal(draw(mesh, longer, edges=True, **options).image, expected)
+    assert (expected != bare).any()
 
 
 @pytest.mark.parametrize("side", [1e-5, 1e-10, 1e-15, 1e8])
@@ -261,10 +261,10 @@ QUARTERS = np.uint8([[[255, 0, 0, 255], [0, 255, 0, 255]], [[0, 0, 255, 255], [9
 UVS = np.float32([[0, 1], [0, 0], [1, 0], [1, 1]])  # of CORNERS
 
 
-def test_textures_lie_with_row_0_at_v_0():
+def test_row_0_of_textures_is_at_v_0():
     scene = squares((0, 0, 0))
     textured = material(texture=0)
-    big = QUARTERS.repeat(8, 0).repeat(8, 1)  # so that no pixel is near a border of colours
+    big = QUARTERS.repeat(8, 0).repeat(8, 1)  # so that no pixel is near a border between colours
     seen = draw(*scene, materials=[textured], uvs=UVS, textures={0: big}).image
     np.testing.assert_array_equal(seen[1, 1], QUARTERS[0, 0])
     np.testing.assert_array_equal(seen[1, 6], QUARTERS[0, 1])
@@ -278,7 +278,7 @@ def test_texels_are_srgb():
     assert (seen.image == [77, 128, 200, 255]).all()
 
 
-def test_a_texture_that_is_not_given_is_white():
+def test_missing_textures_are_white():
     seen = draw(*squares((0, 0, 0)), materials=[material(RED, texture=1)], uvs=UVS).image
     assert (seen == [255, 0, 0, 255]).all()
 
@@ -300,7 +300,7 @@ def outlined(**members):
 
 
 def cube():
-    """(Mesh, Skinned) of a cube of side 1 whose normals point from its middle."""
+    """(Mesh, Skinned) of a cube of side 1 whose normals point away from its centre."""
     points = np.float32([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
     faces = [(0, 2, 6, 4), (5, 7, 3, 1), (1, 3, 2, 0), (4, 6, 7, 5), (2, 3, 7, 6), (1, 0, 4, 5)]
     triangles = np.int32([t for a, b, c, d in faces for t in ((a, b, c), (a, c, d))])
@@ -312,7 +312,7 @@ def cube():
 FAR = CAMERA._replace(position=(0, 0, -20), fov=10)
 
 
-def test_edges_surround_what_is_seen_in_their_colour():
+def test_edges_surround_the_silhouette_in_their_colour():
     options = {"camera": FAR, "size": (512, 512), "materials": [outlined(index_count=36)]}
     without = draw(*cube(), **options).image
     with_edges = draw(*cube(), edges=True, **options).image
@@ -333,7 +333,7 @@ def test_materials_without_edges_have_none(members):
     )
 
 
-def test_edges_are_in_the_image_alone():
+def test_edges_are_only_in_the_image():
     options = {"camera": FAR, "size": (64, 64), "want": ("depth", "triangles"), "materials": None}
     plain, edged = (draw(*cube(), edges=edges, **options) for edges in (False, True))
     np.testing.assert_array_equal(plain.depth, edged.depth)
@@ -343,7 +343,7 @@ def test_edges_are_in_the_image_alone():
 # Samples
 
 
-def test_samples_make_the_share_of_a_pixel_that_is_covered_its_alpha():
+def test_with_samples_alpha_is_the_covered_fraction_of_a_pixel():
     mesh, skinned = squares((0, 0, 0), side=0.5)
     narrow = mmdskin.Skinned(skinned.positions * np.float32([0.5, 1, 1]), skinned.normals, None)
     seen = draw(mesh, narrow, size=(4, 4), samples=4, materials=[material(RED)]).image
@@ -352,7 +352,7 @@ def test_samples_make_the_share_of_a_pixel_that_is_covered_its_alpha():
     assert (seen[:, 0, 3] == 0).all()
 
 
-def test_samples_leave_the_other_results_alone():
+def test_samples_do_not_change_the_other_results():
     scene = squares((0.2, 0.1, 0), (-0.3, 0.2, 0.5), side=0.6)
     one, many = (draw(*scene, samples=n, size=(21, 13), want=EVERYTHING) for n in (1, 3))
     for name in EVERYTHING[1:]:
@@ -384,7 +384,7 @@ def test_a_batch_equals_single_frames_bit_for_bit(camera):
             assert one.tobytes() == many[f].tobytes()
 
 
-def test_a_batch_that_is_cut_into_slices_equals_single_frames():
+def test_a_batch_rendered_in_slices_equals_single_frames():
     mesh, skinned = squares((0, 0, 0), side=0.7)
     turn = np.linspace(0, 0.2, 9, dtype=np.float32)
     many = skinned.positions + np.stack([turn, turn, 0 * turn], -1)[:, None]
@@ -397,7 +397,7 @@ def test_a_batch_that_is_cut_into_slices_equals_single_frames():
         )
 
 
-def test_many_cameras_may_look_at_one_frame():
+def test_one_frame_with_many_cameras():
     mesh, skinned = squares((0, 0, 0))
     places = np.float32([[0, 0, -1], [0, 0, -2], [0, 0, -4]])
     around = CAMERA._replace(position=places)
@@ -406,8 +406,8 @@ def test_many_cameras_may_look_at_one_frame():
     assert seen[:, 4, 4].tolist() == [1, 2, 4]
 
 
-def test_the_camera_of_a_motion_may_look_on_as_it_cuts_and_flies():
-    """Keys of frames 0 and 1 are a cut, from there to 7 it goes back by a unit a frame."""
+def test_the_camera_of_a_motion_with_a_cut_and_a_flight():
+    """Keys at frames 0 and 1 are a cut; from there to 7 the camera moves back by a unit per frame."""
     mesh, skinned = squares((0, 0, 0))
     key_frames, distances = [0, 1, 7], [-5, -1, -7]
     still, views = np.zeros((3, 3)), [53, 53, 53]
@@ -417,7 +417,7 @@ def test_the_camera_of_a_motion_may_look_on_as_it_cuts_and_flies():
     np.testing.assert_allclose(seen[:, 4, 4], [5, 5, 1, 4, 7], atol=1e-4)
 
 
-def test_many_uvs_may_lie_on_one_frame():
+def test_one_frame_with_many_uvs():
     big = QUARTERS.repeat(8, 0).repeat(8, 1)
     uvs = np.stack([UVS * 0 + 0.25, UVS * 0 + [0.75, 0.25]])
     options = {"materials": [material(texture=0)], "textures": {0: big}}
@@ -441,10 +441,10 @@ def test_a_model_without_triangles_is_an_empty_picture():
     assert (seen.triangles == -1).all() and (seen.image[..., 3] == 0).all()
 
 
-# Beside other work of the same device
+# Together with other work of the same device
 
 
-def test_skinning_and_drawing_by_turns_do_not_disturb_each_other():
+def test_alternating_skinning_and_drawing_do_not_interfere():
     model, skinned = dance()
     frames = np.stack([sample.bend(angle) for angle in (0, 40, 90, 130)])
     first = mmdskin.render(model, skinned, size=(60, 60)).image

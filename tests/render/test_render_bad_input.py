@@ -39,17 +39,17 @@ def with_number(array, index, value):
         ({"background": (1, 1, 1)}, ValueError, r"background: shape \(3,\), expected \(4,\)"),
         ({"background": (1, 1, 1, 1.5)}, ValueError, r"background\[3\] is 1.5, expected 0 to 1"),
         ({"background": (NAN, 1, 1, 1)}, ValueError, r"background\[0\] is nan"),
-        ({"light": (0, 0, 0)}, ValueError, r"light: \(0, 0, 0\) is no direction"),
-        ({"light": (0, INF, 0)}, ValueError, r"light: \(0, inf, 0\) is no direction"),
-        ({"want": "image"}, TypeError, "want: expected a tuple of names"),
-        ({"want": 1}, TypeError, "want: expected a tuple of names"),
+        ({"light": (0, 0, 0)}, ValueError, r"light: \(0, 0, 0\) is not a direction"),
+        ({"light": (0, INF, 0)}, ValueError, r"light: \(0, inf, 0\) is not a direction"),
+        ({"want": "image"}, TypeError, "want: expected a sequence of names"),
+        ({"want": 1}, TypeError, "want: expected a sequence of names"),
         ({"want": ("image", "color")}, ValueError, "want: 'color' is unknown"),
         ({"want": (1,)}, ValueError, "want: 1 is unknown"),
-        ({"backend": "cpu"}, ValueError, 'backend: "cpu", pictures are drawn by "gl" alone'),
+        ({"backend": "cpu"}, ValueError, 'backend: "cpu" cannot render, expected "auto" or "gl"'),
         ({"camera": (1, 2, 3, 4)}, TypeError, "camera: expected a Camera"),
         ({"materials": [1]}, TypeError, r"materials\[0\]: expected a Material"),
         ({"materials": [material(index_count=9)]}, ValueError,
-         r"materials\[0\]: 3 triangles, of the mesh's 2 are left 2"),
+         r"materials\[0\]: 3 triangles, but of the mesh's 2 only 2 are left"),
         ({"materials": [material(index_count=-3)]}, ValueError,
          r"materials\[0\].index_count: -3, expected 0 to 2147483647"),
         ({"materials": [material(index_count=5)]}, ValueError,
@@ -76,7 +76,7 @@ def with_number(array, index, value):
         ({"textures": {0: TEXTURE[:0]}}, ValueError, r"textures\[0\]: 2 x 0 pixels"),
     ],
 )  # fmt: skip
-def test_options_that_make_no_sense_are_refused(options, error, text):
+def test_invalid_options_are_rejected(options, error, text):
     with pytest.raises(error, match=text):
         draw(*squares((0, 0, 0)), **options)
 
@@ -87,7 +87,7 @@ def interrupted():
 
 
 @pytest.mark.parametrize("name", ["want", "size"])
-def test_an_exception_of_an_argument_s_own_is_not_replaced(name):
+def test_exceptions_raised_by_an_argument_are_kept(name):
     with pytest.raises(KeyboardInterrupt):
         draw(*squares((0, 0, 0)), **{name: interrupted()})
 
@@ -95,9 +95,9 @@ def test_an_exception_of_an_argument_s_own_is_not_replaced(name):
 @pytest.mark.parametrize(
     "change, text",
     [
-        ({"target": (0, 0, -1)}, "camera: frame 0: the target is the position"),
-        ({"up": (0, 0, 1)}, "camera: frame 0: up is zero or the way to the target"),
-        ({"up": (0, 0, 0)}, "camera: frame 0: up is zero or the way to the target"),
+        ({"target": (0, 0, -1)}, "camera: frame 0: target and position are equal"),
+        ({"up": (0, 0, 1)}, "camera: frame 0: up is zero or parallel to the view direction"),
+        ({"up": (0, 0, 0)}, "camera: frame 0: up is zero or parallel to the view direction"),
         ({"fov": 0}, "camera: frame 0: fov is 0, expected 0.001 to 179.999"),
         ({"fov": 180}, "camera: frame 0: fov is 180"),
         ({"fov": -30}, "camera: frame 0: fov is -30"),
@@ -108,10 +108,10 @@ def test_an_exception_of_an_argument_s_own_is_not_replaced(name):
         ({"position": (0, 0)}, r"camera.position: shape \(2,\)"),
         ({"fov": [[30]]}, r"camera.fov: shape \(1, 1\)"),
         ({"position": np.zeros((2, 3)), "fov": [30] * 3}, "camera.fov: 3 frames, other members have 2"),
-        ({"position": [(0, 0, -1), (0, 0, 0)]}, "camera: frame 1: the target is the position"),
+        ({"position": [(0, 0, -1), (0, 0, 0)]}, "camera: frame 1: target and position are equal"),
     ],
 )  # fmt: skip
-def test_cameras_that_see_nothing_are_refused(change, text):
+def test_cameras_that_see_nothing_are_rejected(change, text):
     with pytest.raises(ValueError, match=text):
         draw(*squares((0, 0, 0)), camera=CAMERA._replace(**change))
 
@@ -124,19 +124,21 @@ def test_the_first_vertex_that_is_not_finite_is_named():
             draw(mesh, bad)
 
 
-def test_vertices_too_far_away_for_float_are_refused():
+def test_vertices_too_far_away_for_float_are_rejected():
     mesh, skinned = squares((0, 0, 0))
     far = skinned._replace(positions=with_number(skinned.positions, (3, 0), 1e30))
-    with pytest.raises(ValueError, match=r"positions: frame 0, vertex 3 is 1e\+30 units away"):
+    with pytest.raises(
+        ValueError, match=r"positions: frame 0, vertex 3: 1e\+30 is beyond the limit"
+    ):
         draw(mesh, far)
 
 
-def test_what_is_no_mesh_or_skinned_is_refused():
+def test_other_types_than_mesh_and_skinned_are_rejected():
     mesh, skinned = squares((0, 0, 0))
     bare = mmdskin.Mesh(np.zeros((4, 3)), np.zeros((4, 1), int), np.ones((4, 1)))
     for arguments, error, text in (
         ((None, skinned), TypeError, "mesh: expected a Model or a Mesh"),
-        ((bare, skinned), ValueError, "mesh: it has no triangles"),
+        ((bare, skinned), ValueError, "mesh: no triangles"),
         ((mesh, skinned.positions), TypeError, "skinned: expected a Skinned"),
         ((mesh, skinned._replace(positions=skinned.positions[:3])), ValueError, "skinned.positions"),
         ((mesh, skinned._replace(normals=skinned.normals[:3])), ValueError, "skinned.normals"),
@@ -145,7 +147,7 @@ def test_what_is_no_mesh_or_skinned_is_refused():
             draw(*arguments)
 
 
-def test_numbers_of_frames_must_fit():
+def test_frame_counts_must_match():
     mesh, skinned = squares((0, 0, 0))
     three = mmdskin.Skinned(np.tile(skinned.positions, (3, 1, 1)), None, None)
     two = CAMERA._replace(fov=[30, 40])
@@ -159,11 +161,11 @@ def test_numbers_of_frames_must_fit():
 
 def test_edges_need_normals():
     mesh, skinned = squares((0, 0, 0))
-    with pytest.raises(ValueError, match="edges: they need normals"):
+    with pytest.raises(ValueError, match="edges: need normals"):
         draw(mesh, skinned._replace(normals=None), edges=True)
 
 
-def test_textures_that_a_model_lacks_are_refused():
+def test_textures_that_a_model_lacks_are_rejected():
     model = mmdskin.load_model(sample.build_sample())
     skinned = mmdskin.skin(model, sample.bend(0))
     limit = len(model.textures)
@@ -171,7 +173,7 @@ def test_textures_that_a_model_lacks_are_refused():
         mmdskin.render(model, skinned, textures={limit: TEXTURE})
 
 
-def test_a_texture_dict_may_be_changed_by_what_it_holds():
+def test_a_texture_dict_may_be_changed_by_its_own_items():
     textures = {}
 
     class Changing:
@@ -184,12 +186,12 @@ def test_a_texture_dict_may_be_changed_by_what_it_holds():
     draw(*squares((0, 0, 0)), textures=textures, uvs=np.zeros((4, 2)))
 
 
-def test_the_largest_picture_of_the_device_is_told(gl):
-    with pytest.raises(ValueError, match=r"size: 1000000 x 8, the device draws \d+ x \d+ at most"):
+def test_the_error_names_the_largest_picture_of_the_device(gl):
+    with pytest.raises(ValueError, match=r"size: 1000000 x 8, the device supports \d+ x \d+"):
         draw(*squares((0, 0, 0)), size=(10**6, 8))
-    with pytest.raises(ValueError, match=r"the device draws \d+ x \d+ at most \(samples: 8\)"):
+    with pytest.raises(ValueError, match=r"the device supports \d+ x \d+ \(samples: 8\)"):
         draw(*squares((0, 0, 0)), size=(10**5, 8), samples=8)
-    with pytest.raises(ValueError, match=r"the device draws"):
+    with pytest.raises(ValueError, match=r"the device supports"):
         draw(*squares((0, 0, 0)), size=(10**40, 10**40))
 
 
@@ -227,3 +229,51 @@ def test_without_opengl_an_error_says_so(tmp_path):
     said = done.stdout.splitlines()
     assert said[0].startswith("BackendError") and "libNone.so" in said[0]
     assert said[1] == "ValueError samples: 0, expected 1 to 8"
+
+
+MMD_LOOK = {"look": "mmd"}
+
+
+@pytest.mark.parametrize(
+    "options, error, text",
+    [
+        ({"look": "toon"}, ValueError, 'look: "toon" is unknown, expected "lambert" or "mmd"'),
+        ({"look": 1}, TypeError, "look: expected a str"),
+        ({"light": [(0, 1, 0), (0, 0, 0)]}, ValueError, r"light: frame 1: \(0, 0, 0\) is not a"),
+        ({"light": np.zeros((2, 2, 3))}, ValueError, "light: shape"),
+        ({"light": [(0, 1, 0)] * 2, "light_color": [(1, 1, 1)] * 3} | MMD_LOOK, ValueError,
+         "light_color: 3 frames, expected 1 or 2|light_color"),
+        ({"light_color": (NAN, 0, 0)} | MMD_LOOK, ValueError, "light_color: number 0 is NaN"),
+        ({"light_color": (1, 1)} | MMD_LOOK, ValueError, "light_color: shape"),
+        ({"factors": np.ones((2, 2, 3, 4))} | MMD_LOOK, ValueError, "factors: shape"),
+        ({"factors": np.full((1, 2, 3, 4), INF)} | MMD_LOOK, ValueError, "factors: number 0 is inf"),
+        ({"toons": np.zeros((9, 32, 4), np.uint8)} | MMD_LOOK, ValueError, "toons: shape"),
+        ({"toons": np.zeros((10, 0, 4), np.uint8)} | MMD_LOOK, ValueError, "toons: 0 rows"),
+        ({"toons": np.zeros((10, 5000, 4), np.uint8)} | MMD_LOOK, ValueError, "toons: 5000 rows"),
+        ({"toons": np.zeros((10, 32, 4))} | MMD_LOOK, TypeError, "toons"),
+        ({"additional_uvs": np.zeros((4, 2))} | MMD_LOOK, ValueError, "additional_uvs: shape"),
+        ({"additional_uvs": np.full((4, 4), NAN)} | MMD_LOOK, ValueError, "additional_uvs: frame 0"),
+        ({"ground_shadow": (1, 1, 1)} | MMD_LOOK, ValueError, "ground_shadow: shape"),
+        ({"ground_shadow": (1, 1, 1, NAN)} | MMD_LOOK, ValueError, "ground_shadow: number 3 is NaN"),
+        ({"materials": [material(specular=(0, NAN, 0))]}, ValueError, r"materials\[0\].specular is NaN"),
+        ({"materials": [material(specular_power=INF)]}, ValueError, r"materials\[0\].specular_power"),
+        ({"materials": [material(sphere_mode="blend")]}, ValueError, r"materials\[0\].sphere_mode"),
+        ({"materials": [material(toon=-2)]}, ValueError, r"materials\[0\].toon: -2"),
+    ],
+)  # fmt: skip
+def test_arguments_of_the_look_that_do_not_fit_are_refused(gl, options, error, text):
+    with pytest.raises(error, match=text):
+        draw(*squares((0, 0, 0)), **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"light_color": (1, 1, 1)}, {"factors": np.ones((1, 2, 3, 4))}, {"self_shadow": True},
+        {"toons": np.zeros((10, 1, 4), np.uint8)}, {"additional_uvs": np.zeros((4, 4))},
+        {"ground_shadow": True},
+    ],
+)  # fmt: skip
+def test_lambert_refuses_what_it_does_not_use(gl, options):
+    with pytest.raises(ValueError, match=f'{next(iter(options))}: not used by look "lambert"'):
+        draw(*squares((0, 0, 0)), **options)

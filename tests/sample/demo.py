@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make demo` runs: the sample posed and skinned by every backend, and the dancer dancing.
+"""`make demo`: poses the sample, skins it with every backend, and lets the dancer dance.
 
 Pictures and files go to build/demo.
 """
@@ -25,7 +25,7 @@ from sample.character import model as character
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "build" / "demo"
 POSES = (("bend", 120, sample.bend), ("twist", 150, sample.twist))
-# camera target and units of height of each row of the picture
+# For each row of the picture: camera target, visible height in units, size in pixels
 FRAMING = (((1.7, 5.4, 0), 10.4, (330, 330)), ((0, 7, 0), 13.6, (330, 390)))
 
 CALLS = 9
@@ -33,7 +33,7 @@ LINE = "{:8} {:40} {:>9} {:>10} {:>19}"
 
 
 def seconds(call):
-    """Median of some calls."""
+    """Median time of several calls."""
     times = []
     for _ in range(CALLS):
         start = time.perf_counter()
@@ -43,13 +43,13 @@ def seconds(call):
 
 
 def skin_seconds(model, pose, backend):
-    """What one call takes that writes to given arrays."""
+    """Time of one call that writes into existing arrays."""
     out = mmdskin.skin(model, *pose, backend=backend)
     return seconds(partial(mmdskin.skin, model, *pose, backend=backend, out=out))
 
 
 def table(model):
-    """Prints what each backend takes and how far it is from float64."""
+    """Prints the time of each backend and its largest difference from float64."""
     frames = np.stack([f(a) for _, _, f in POSES for a in np.linspace(0, 150, 8)])
     weights = np.zeros(len(model.morphs), np.float32)
     weights[:3] = 0.5, 0.25, 0.75
@@ -65,7 +65,7 @@ def table(model):
         difference = f"{abs(out.positions - exact).max():.1e}"
         device = (backend.device or "")[:40]
         print(LINE.format(backend.name, device, count, ns, difference))
-    print(f"({len(frames)} frames a call, positions and normals, median of {CALLS} calls)\n")
+    print(f"({len(frames)} frames per call, positions and normals, median of {CALLS} calls)\n")
 
 
 def skin_poses(model):
@@ -83,7 +83,7 @@ def skin_poses(model):
 
 
 def narrowest(positions, rest):
-    """Smallest area of a cross-section of the limb's tube, as a share of the area at rest."""
+    """Smallest area of a cross-section of the limb's tube, as a fraction of the area at rest."""
     areas, whole = (
         picture.ring_areas(p.astype(np.float64).reshape(-1, sample_shapes.AROUND + 1, 3)[:, :-1])
         for p in (positions, rest)
@@ -112,7 +112,7 @@ def draw(model, poses):
 
 
 def dance_table(model, motion):
-    """Prints what a frame of the dance takes: its pose, and skinning by each backend."""
+    """Prints the time of a frame of the dance: the pose, and skinning with each backend."""
     frames = np.arange(sample_motion.LAST + 1)
     pose = model.pose(motion, frames)
     rows = [
@@ -127,12 +127,12 @@ def dance_table(model, motion):
     for name, taken in rows:
         print(line.format(name, f"{taken / len(frames) * 1e6:.1f}"))
     print(
-        f"({len(frames)} frames a call, {len(model.positions)} vertices, median of {CALLS} calls)\n"
+        f"({len(frames)} frames per call, {len(model.positions)} vertices, median of {CALLS} calls)\n"
     )
 
 
 def contact_sheet(model_path, motion_path):
-    """The dance with and without physics, by the example that does it for any model."""
+    """The dance with and without physics, drawn by the example in docs/examples."""
     script = ROOT / "docs" / "examples" / "contact_sheet.py"
     subprocess.run(
         [sys.executable, script, model_path, motion_path, DEMO / "physics.png"], check=True
@@ -140,7 +140,7 @@ def contact_sheet(model_path, motion_path):
 
 
 def blender(path):
-    """Renders before and after the bake in Blender; a sentence when that is not possible."""
+    """Renders before and after the bake in Blender. Returns why not, or None on success."""
     if not shutil.which("blender"):
         return "Blender is not installed: no renders of the bake (apt-get install blender)"
     script = ROOT / "tests" / "blender" / "render_sample.py"

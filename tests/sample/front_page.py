@@ -8,18 +8,19 @@ import numpy as np
 from PIL import Image, ImageDraw
 from sample import picture, stage
 from sample.character import dance, model, skeleton
-from sample.motion import turn
+from sample.motion import axis_angle
 
 FPS = 20
-COLOURS = 112
+COLOURS = 128
 
 DANCE = {"size": (400, 440), "camera": picture.camera((0, 10.7, 0), 24.6, yaw=-12, pitch=8)}
 ELBOW = {"size": (330, 250), "camera": picture.camera((4.7, 14.1, 0), 5.8, yaw=-8, pitch=6)}
 LABELS = {"linear": "Armature modifier", "mmd": "mmdskin, as in MMD"}
 SIDEWAYS, UPWARDS = (0.99, -0.02, -0.1), (0, 1, -0.1)
 GAP, BAND = 6, 34
+FLOOR_SHADOW = (0.3, 0.32, 0.4, 0.25)
 BEND, TWIST = 125, 160
-HALF = 22  # frames of one way
+HALF = 22  # frames of half a movement
 
 
 @cache
@@ -28,14 +29,23 @@ def _loaded(folder):
     return found, mmdskin.load_motion(dance.write_dance(folder))
 
 
+@cache
+def _textures(folder):
+    names = enumerate(_loaded(folder)[0].textures)
+    return {i: np.asarray(Image.open(folder / name).convert("RGBA")) for i, name in names}
+
+
 def _dance_frame(folder, frame):
     found, motion = _loaded(folder)
-    out = mmdskin.skin(found, found.pose(motion, frame))
-    return stage.draw(found, *out[:2], folder, **DANCE)
+    options = {"look": "mmd", "edges": True, "ground_shadow": FLOOR_SHADOW}
+    image = mmdskin.render(
+        found, found.pose(motion, frame), textures=_textures(folder), samples=3, **DANCE, **options
+    ).image
+    return picture.on_background(image)
 
 
 def _elbow_frame(folder, frame):
-    """Both ways of skinning side by side, the elbow bent first and twisted then."""
+    """Both methods side by side: first the elbow bends, then the forearm twists."""
     found, _ = _loaded(folder)
     bending = frame < 2 * HALF
     degrees = (BEND if bending else TWIST) * (1 - np.cos(np.pi * frame / HALF)) / 2
@@ -56,22 +66,23 @@ def _elbow_frame(folder, frame):
 
 
 def _arm_pose(found, axis, degrees):
-    """The left arm stretched to the side with its elbow turned, the hair out of the way."""
+    """The left arm stretched to the side with the elbow rotated; the hair does not hide it."""
     bones = {
         "左腕": (None, dance.arm(SIDEWAYS, UPWARDS)[0]),
-        "左ひじ": (None, turn(axis, degrees)),
-        "左髪1": (None, turn((1, 0, 0), 75)),
+        "左ひじ": (None, axis_angle(axis, degrees)),
+        "左髪1": (None, axis_angle((1, 0, 0), 75)),
     }
     return found.pose_from(bones)
 
 
 def _animate(path, frames, draw):
-    """A GIF of draw(frame) with one palette for all frames, so that what rests stays as it is."""
+    """A GIF of draw(frame) with one palette for all frames, so that still parts do not flicker."""
     images = [draw(frame) for frame in frames]
     strip = Image.new("RGB", (images[0].width, 8 * images[0].height))
     for i, image in enumerate(images[:: -(-len(images) // 8)]):
         strip.paste(image, (0, i * image.height))
-    palette = strip.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    # k-means: small areas such as the eyes keep their own colours
+    palette = strip.quantize(COLOURS, Image.Quantize.MEDIANCUT, 6, dither=Image.Dither.NONE)
     small = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     small[0].save(
         path, save_all=True, append_images=small[1:], duration=1000 // FPS, loop=0, optimize=True

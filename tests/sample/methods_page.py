@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One limb under every method that takes whole models: the picture and the measures of docs/methods.md."""
+"""One limb with every method: the picture and the measures of docs/methods.md."""
 
 import mmdskin
 import numpy as np
@@ -19,13 +19,13 @@ FRAMING = (((1.7, 5.4, 0), 10.4, (330, 330)), ((0, 7, 0), 13.6, (330, 390)))
 
 
 def volume(positions, triangles):
-    """Of a closed surface."""
+    """Volume of a closed surface."""
     a, b, c = positions[triangles].astype(np.float64).transpose(1, 0, 2)
     return abs((a * np.cross(b, c)).sum()) / 6
 
 
 def to_segments(points, segments):
-    """(V,) distance of points from the nearest of the segments (n,2,3)."""
+    """Distance (V,) of points from the nearest of the segments (n,2,3)."""
     distances = []
     for head, tail in segments:
         along = tail - head
@@ -35,7 +35,7 @@ def to_segments(points, segments):
 
 
 def measures(positions, model, matrices):
-    """Volume, narrowest section and largest radius of the limb, as shares of those at rest."""
+    """Volume, narrowest section and largest radius of the limb, as fractions of those at rest."""
     v, triangles = (
         sample.limb_vertices(sample.LIMBS[LIMB]),
         sample.limb_triangles(sample.LIMBS[LIMB]),

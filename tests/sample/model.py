@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Our own sample model, made by code: five limbs with faces, one per deform type, on a base.
+"""Our own sample model, built in code: five limbs with faces, one per deform type, on a base.
 
 `build_sample()` gives a PMX 2.1 file, `bend(degrees)` and `twist(degrees)` skinning matrices that
-pose every limb's elbow alike, `limb_vertices("SDEF")` the vertices of one limb. Run as a script it
+pose every limb's elbow the same, `limb_vertices("SDEF")` the vertices of one limb. Run as a script it
 writes the file and its texture.
 """
 
@@ -38,7 +38,7 @@ LIFT = 0.03
 TEXTURE = "tex/格子.png"
 
 CENTER = 0
-# bones of limb i: upper, fore, wrist, helper (turns with half of the elbow) from 1 + 4 i on
+# bones of limb i, from 1 + 4 i on: upper, fore, wrist, helper (rotates by half of the elbow)
 UPPER, FORE, HAND, HELPER = range(4)
 TAIL = 1 + 4 * len(LIMBS)
 
@@ -108,7 +108,7 @@ def _limb_deform(limb, y):
     elif kind in ("BDEF2", "SDEF"):
         bones, weights = [upper, fore], np.stack([1 - w1, w1], 1)
         if kind == "SDEF":
-            # C: the vertex's projection on the axis; R0 and R1: from there towards either bone
+            # C: the vertex's projection on the axis; R0 and R1: from there towards each bone
             centre = np.stack([np.full_like(y, limb_x(limb)), y, np.zeros_like(y)], 1)
             reach = np.stack([np.zeros_like(y), np.full_like(y, BLEND), np.zeros_like(y)], 1)
             sdef = np.stack([centre, centre - reach, centre + reach], 1)
@@ -137,7 +137,7 @@ def _add_limb(parts, limb):
 
 
 def _add_face(parts, limb):
-    """Eyes and a mouth, deformed as the limb that they lie on."""
+    """Eyes and a mouth, deformed like the limb that they are on."""
     for name, x, y, width, height in FACE:
         positions, normals, triangles, heights = patch(x, y, width, height, RADIUS, LIFT)
         deform = LIMBS.index(LIMBS[limb]), *_limb_deform(limb, heights)
@@ -251,7 +251,7 @@ def _morphs(m):
     sdef = limb_vertices("SDEF").astype(np.int32)
     uv = np.tile(np.float32([0.0, 0.25, 0.0, 0.0]), (len(sdef), 1))
     bends = np.array([limb_bone(i, FORE) for i in range(len(LIMBS))])
-    turn = np.tile(
+    rotation = np.tile(
         np.float32([0, 0, 0, 0, 0, -np.sin(np.pi / 8), np.cos(np.pi / 8)]), (len(bends), 1)
     )
     fade = [1.0, 0.0, 0.0, 0.0, -0.5] + [0.0] * 24  # add: diffuse alpha
@@ -271,7 +271,7 @@ def _morphs(m):
         pmx.Morph("切替群", "switch group", 1, 0, np.int32([4, 2]), column(1.0, -0.25)),
         pmx.Morph("模様移動", "slide", 4, 3, sdef, uv),
         pmx.Morph("追加UV移動", "slide uv1", 4, 4, sdef[:100], uv[:100] * 2),
-        pmx.Morph("腕曲げ", "bend", 4, 2, bends.astype(np.int32), turn),
+        pmx.Morph("腕曲げ", "bend", 4, 2, bends.astype(np.int32), rotation),
         pmx.Morph("透過", "fade", 4, 8, np.int32([-1, 3]), np.float32([fade, tint])),
         pmx.Morph("衝撃", "impulse", 4, 10, np.int32([1]), np.float32([[1, 0, 5, 0, 0, 0, 1]])),
         pmx.Morph("まばたき", "blink", 2, 1, *_face_morph(m, lambda x, y: -0.85 * y, *eyes)),
@@ -288,11 +288,11 @@ def _parts():
     # base: a lying capsule, and the tail that the IK chain moves
     width = SPACING * len(LIMBS) / 2 + 3.5
     positions, normals, uvs, triangles, _ = capsule(-width, width, 0.9, along=30)
-    lie = np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1.0]])
+    sideways = np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1.0]])
     parts.add(
         "base",
-        positions @ lie.T,
-        normals @ lie.T,
+        positions @ sideways.T,
+        normals @ sideways.T,
         uvs,
         triangles,
         pmx.BDEF1,
@@ -311,13 +311,13 @@ def _parts():
 
 
 def limb_vertices(kind):
-    """Indices of the vertices of the limb of that deform type; also of "base", "tail" and the
+    """Vertex indices of the limb of that deform type; also of "base", "tail" and the
     parts of faces, as "mouth_SDEF"."""
     return np.array(_parts().ranges[kind])
 
 
 def face_vertices():
-    """Indices of the vertices of all faces."""
+    """Vertex indices of all faces."""
     parts = [f"{name}_{kind}" for kind in LIMBS for name, *_ in FACE]
     return np.concatenate([limb_vertices(part) for part in parts])
 
@@ -420,13 +420,13 @@ def build_sample():
 
 
 def _pose(axis, degrees):
-    """Skinning matrices (B,4,4): forearms turned about the elbow, helpers by half."""
+    """Skinning matrices (B,4,4): forearms rotated about the elbow, helpers by half."""
     matrices = np.tile(np.eye(4), (len(_bones()), 1, 1))
     k = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]], float)
     for limb in range(len(LIMBS)):
         pivot = np.array([limb_x(limb), ELBOW, 0])
-        for part, share in ((FORE, 1), (HAND, 1), (HELPER, 0.5)):
-            a = np.radians(degrees) * share
+        for part, fraction in ((FORE, 1), (HAND, 1), (HELPER, 0.5)):
+            a = np.radians(degrees) * fraction
             r = np.eye(3) + np.sin(a) * k + (1 - np.cos(a)) * (k @ k)
             m = matrices[limb_bone(limb, part)]
             m[:3, :3], m[:3, 3] = r, pivot - r @ pivot

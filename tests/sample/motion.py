@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A dance of the sample model, made by code: three bars of four beats.
+"""A dance of the sample model, built in code: three bars of four beats.
 
-`build_motion()` gives the bytes of a VMD file: limbs that sway, bend and twist, a leg led by its IK
+`build_motion()` gives the bytes of a VMD file: limbs that sway, bend and twist, a leg moved by its IK
 bone, eyes, mouths and muscles. Run as a script it writes the file.
 """
 
@@ -13,14 +13,14 @@ import numpy as np
 from files import motion_file as vmd
 from sample import model as sample
 
-BEATS, BEAT = 12, 12  # beats, and frames of one
+BEATS, BEAT = 12, 12  # number of beats, frames per beat
 LAST = BEATS * BEAT
-# every limb comes this many frames after its neighbour
+# each limb follows its neighbour after this many frames
 DELAY = 2
 # slow at both ends
 EASE = vmd.block([(52, 0, 75, 127)] * 4)
 
-# Degrees and units, one number for every beat and one for the end.
+# Degrees and units, one number per beat and one for the end.
 SWAY = (0, 12, -12, 12, -12, 0, 0, 0, 0, 14, -14, 14, 0)
 BEND = (0, 40, -30, 60, -45, 15, 15, 15, 15, 60, -50, 52, 0)
 TWIST = (0, 0, 0, 0, 0, 50, -50, 50, -50, 0, 0, 0, 0)
@@ -40,7 +40,7 @@ SLIDERS = {
 }
 
 
-def turn(axis, degrees):
+def axis_angle(axis, degrees):
     """Quaternion x y z w."""
     half = np.radians(degrees) / 2
     return np.array([*np.sin(half) * np.array(axis, float), np.cos(half)])
@@ -66,8 +66,10 @@ def _track(bone, translations=None, rotations=None, delay=0):
 
 def _bone_keys():
     # towards +x, as sample.bend does
-    sway, bend, nod, lean = ([turn((0, 0, -1), d) for d in row] for row in (SWAY, BEND, NOD, LEAN))
-    elbow = [combine(b, turn((0, 1, 0), d)) for b, d in zip(bend, TWIST, strict=True)]
+    sway, bend, nod, lean = (
+        [axis_angle((0, 0, -1), d) for d in row] for row in (SWAY, BEND, NOD, LEAN)
+    )
+    elbow = [combine(b, axis_angle((0, 1, 0), d)) for b, d in zip(bend, TWIST, strict=True)]
     keys = list(_track("センター", [(0, y, 0) for y in BOUNCE], lean))
     for limb, kind in enumerate(sample.LIMBS):
         keys += _track(f"上腕_{kind}", rotations=sway, delay=DELAY * limb)

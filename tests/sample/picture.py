@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 BACKGROUND = np.array([[0.97, 0.97, 0.98], [0.86, 0.88, 0.92]])  # top, bottom
 LIGHT = (0.5, -0.75, 0.65)
-LENS = 12  # degrees: far away, so that little is foreshortened
+LENS = 12  # degrees: a long lens, so that perspective is weak
 SAMPLES = 3
 PLAIN = mmdskin.Material(
     *("", "", (1, 1, 1, 1), (0, 0, 0), 0, (0.55, 0.55, 0.55), 1, (0, 0, 0, 1), 1, 0, -1, "none"),
@@ -16,17 +16,17 @@ PLAIN = mmdskin.Material(
 
 
 def camera(centre, height, yaw=0.0, pitch=0.0):
-    """Sees `height` units around the centre, from in front, turned by degrees."""
+    """A camera that sees `height` units around the centre, from the front, rotated by degrees."""
     a, b = np.radians([yaw, pitch])
-    turn = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
+    rotation = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
     tip = np.array([[1, 0, 0], [0, np.cos(b), np.sin(b)], [0, -np.sin(b), np.cos(b)]])
-    _, up, ahead = tip @ turn
+    _, up, ahead = tip @ rotation
     away = height / 2 / np.tan(np.radians(LENS) / 2)
     return mmdskin.Camera(np.subtract(centre, away * ahead), centre, up, LENS)
 
 
 def mesh(positions, triangles):
-    """Of a rigid surface: all that a picture needs."""
+    """A model of one rigid surface, with all that a picture needs."""
     count = len(positions)
     return mmdskin.Mesh(
         positions, np.zeros((count, 1), int), np.ones((count, 1)), triangles=triangles
@@ -43,7 +43,7 @@ def chequer(colour, squares=(8, 16), pixels=16):
 
 
 def surface(positions, normals, uvs, triangles, texture, size, seen_by):
-    """RGB image of one textured surface before a background that darkens downwards."""
+    """RGB image of one textured surface on a background that darkens downwards."""
     image = mmdskin.render(
         mesh(positions, triangles),
         mmdskin.Skinned(positions, normals, None),
@@ -55,8 +55,13 @@ def surface(positions, normals, uvs, triangles, texture, size, seen_by):
         textures={0: texture},
         samples=SAMPLES,
     ).image
-    share = image[..., 3:] / 255
-    mixed = image[..., :3] * share + background(size) * 255 * (1 - share)
+    return on_background(image)
+
+
+def on_background(image):
+    """RGB image of a picture (H,W,4) with alpha on the background."""
+    fraction = image[..., 3:] / 255
+    mixed = image[..., :3] * fraction + background(image.shape[1::-1]) * 255 * (1 - fraction)
     return Image.fromarray(mixed.round().astype(np.uint8))
 
 
@@ -67,7 +72,7 @@ def background(size):
 
 
 def ring_areas(rings):
-    """Area that each closed ring of points (n,k,3) spans."""
+    """Area of each closed ring of points (n,k,3)."""
     spokes = rings - rings.mean(1, keepdims=True)
     return np.linalg.norm(np.cross(spokes, np.roll(spokes, -1, 1)).sum(1), axis=1) / 2
 

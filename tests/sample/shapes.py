@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shapes and the texture that the sample model is made of."""
+"""The shapes and the texture of the sample model."""
 
 import struct
 import zlib
@@ -10,20 +10,20 @@ AROUND, ALONG, CAP = 24, 44, 6
 
 
 def capsule(bottom, top, radius, around=AROUND, along=ALONG, cap=CAP):
-    """A round-ended tube along y: positions, normals, uvs, triangles, height on the axis."""
-    turn = np.linspace(0, np.pi / 2, cap, endpoint=False)
+    """A tube along y with round ends: positions, normals, uvs, triangles, height on the axis."""
+    latitude = np.linspace(0, np.pi / 2, cap, endpoint=False)
     body = np.linspace(bottom + radius, top - radius, along)
     height = np.concatenate(
         [
-            bottom + radius - radius * np.cos(turn),
+            bottom + radius - radius * np.cos(latitude),
             body,
-            (top - radius + radius * np.cos(turn))[::-1],
+            (top - radius + radius * np.cos(latitude))[::-1],
         ]
     )
     r = np.concatenate(
-        [radius * np.sin(turn), np.full(along, radius), (radius * np.sin(turn))[::-1]]
+        [radius * np.sin(latitude), np.full(along, radius), (radius * np.sin(latitude))[::-1]]
     )
-    tilt = np.concatenate([-np.cos(turn), np.zeros(along), np.cos(turn)[::-1]])
+    tilt = np.concatenate([-np.cos(latitude), np.zeros(along), np.cos(latitude)[::-1]])
     angle = np.linspace(0, 2 * np.pi, around + 1)  # the seam has its own vertices for the texture
     ring = np.stack([np.cos(angle), np.zeros_like(angle), np.sin(angle)], 1)
     axis = np.array([0, 1, 0])
@@ -49,13 +49,13 @@ def capsule(bottom, top, radius, around=AROUND, along=ALONG, cap=CAP):
 
 
 def patch(x, y, width, height, radius, lift, rings=3, around=16):
-    """A disc laid on the front of a tube about y: positions, normals, triangles, height."""
+    """A disc on the front of a tube about y: positions, normals, triangles, height."""
     angle = np.linspace(0, 2 * np.pi, around, endpoint=False)
     r = np.repeat(np.arange(1, rings + 1) / rings, around)
     ring = np.tile(np.stack([np.cos(angle), np.sin(angle)], 1), (rings, 1)) * r[:, None]
     flat = np.concatenate([[[0, 0]], ring]) * np.array([width, height]) / 2 + [x, y]
-    turn = flat[:, 0] / radius
-    normals = np.stack([np.sin(turn), np.zeros_like(turn), -np.cos(turn)], 1)
+    azimuth = flat[:, 0] / radius
+    normals = np.stack([np.sin(azimuth), np.zeros_like(azimuth), -np.cos(azimuth)], 1)
     positions = normals * (radius + lift) + flat[:, 1, None] * np.array([0, 1, 0])
     i, k = np.arange(around), (np.arange(around) + 1) % around
     triangles = [np.stack([np.zeros(around, int), 1 + k, 1 + i], 1)]
@@ -66,13 +66,13 @@ def patch(x, y, width, height, radius, lift, rings=3, around=16):
 
 
 def texture_png(size=128, squares=8):
-    """A quiet chequered texture as PNG bytes."""
+    """A subtle checker texture as PNG bytes."""
     i, j = np.indices((size, size)) * squares // size
     return png(np.where(((i + j) % 2)[..., None] == 0, np.uint8(255), np.uint8(216)).repeat(3, 2))
 
 
 def png(pixels):
-    """The file of pixels (rows, columns, 3) uint8."""
+    """The PNG file of pixels (rows, columns, 3) uint8."""
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
 
     def chunk(kind, data):

@@ -15,7 +15,7 @@ from sample import picture
 SUPERSAMPLE = 3
 
 LIGHT = np.array((-0.4, 0.62, -0.85)) / np.linalg.norm((-0.4, 0.62, -0.85))
-SHADE = np.array((0.80, 0.72, 0.82))  # what is left of a colour in the shade
+SHADE = np.array((0.80, 0.72, 0.82))  # factor of a colour in the shade
 FLOOR = np.array((0.925, 0.94, 0.97))
 EDGE_WIDTH = 0.045  # units, for an edge size of 1
 BOTH_SIDES, EDGE = 0x01, 0x10  # flags of materials
@@ -47,7 +47,7 @@ def _two_tones(normals, colours):
 
 
 class Part(NamedTuple):
-    """Something to draw."""
+    """A surface to draw."""
 
     positions: np.ndarray
     normals: np.ndarray
@@ -59,7 +59,7 @@ class Part(NamedTuple):
 
 
 def _material_parts(model, material, triangles, positions, normals, ahead, folder):
-    """The surface and, where the material has one, its outline: a swollen hull, seen from inside."""
+    """The surface and, if the material has one, its outline: an inflated hull seen from inside."""
     colour = np.array(material.diffuse[:3])
     paint = partial(_plain, colour=colour)
     if material.texture >= 0:
@@ -69,7 +69,7 @@ def _material_parts(model, material, triangles, positions, normals, ahead, folde
     both_sides = bool(material.flags & BOTH_SIDES)
     yield Part(positions, normals, model.uvs, triangles, both_sides, paint, shade)
     if material.flags & EDGE:
-        # A little behind, so that folds do not draw lines over themselves.
+        # Slightly behind, so that folds do not draw lines over themselves.
         hull = positions + EDGE_WIDTH * material.edge_size * normals + 0.05 * ahead
         paint = partial(_plain, colour=material.edge_color[:3])
         yield Part(hull, normals, model.uvs, triangles[:, ::-1], False, paint)
@@ -83,7 +83,7 @@ def parts(model, positions, normals, ahead, folder):
 
 
 def draw(model, positions, normals, folder, size, camera, shadow=True):
-    """RGB image of a model whose textures lie in a folder; positions and normals (V,3)."""
+    """RGB image of a model whose textures are in a folder; positions and normals (V,3)."""
     positions, normals = positions.astype(float), normals.astype(float)
     big = tuple(n * SUPERSAMPLE for n in size)
     image = np.tile(FLOOR, (big[1], big[0], 1))
@@ -138,7 +138,7 @@ def _shares(corners, directions):
 
 
 def _shadowed(image, model, positions, camera):
-    """With the model's soft shadow on the floor, y = 0, under a light from above."""
+    """The image with the model's soft shadow on the floor, y = 0, under a light from above."""
     fall = np.array((0.12, 0.0, 0.25))
     flat = positions * (1, 0, 1) + positions[:, 1:2] * fall
     size = image.shape[1::-1]
@@ -147,5 +147,5 @@ def _shadowed(image, model, positions, camera):
     seen = mmdskin.render(ground, shown, size=size, camera=camera, want=("triangles",)).triangles
     mask = Image.fromarray((seen >= 0).astype(np.uint8) * 255)
     soft = np.asarray(mask.filter(ImageFilter.GaussianBlur(size[1] / 150)))
-    share = soft[..., None] / 255 * 0.16
-    return image * (1 - share * (1 - SHADE) / (1 - SHADE).mean())
+    fraction = soft[..., None] / 255 * 0.16
+    return image * (1 - fraction * (1 - SHADE) / (1 - SHADE).mean())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Smooth surfaces made of grids of points: tubes along curves, sheets and discs.
+"""Smooth surfaces from grids of points: tubes along curves, sheets and discs.
 
 A grid's outside is where the direction of its rows × the direction of its columns points; triangles
 are clockwise seen from there, as PMX has them.
@@ -15,7 +15,7 @@ class Surface(NamedTuple):
     normals: np.ndarray
     uvs: np.ndarray
     triangles: np.ndarray
-    centres: np.ndarray  # for each vertex the middle of its row
+    centres: np.ndarray  # for each vertex, the centre of its row
 
 
 def curve(knots, per_span=24):
@@ -35,7 +35,7 @@ def curve(knots, per_span=24):
 
 
 def grid(points, uvs=None, closed=False):
-    """The surface over points (rows, columns, 3); `closed`: the last column lies on the first."""
+    """The surface through points (rows, columns, 3); `closed`: the last column equals the first."""
     points = np.asarray(points, float)
     n, m, _ = points.shape
     if uvs is None:
@@ -60,7 +60,7 @@ def _areas(positions, triangles):
 
 
 def smooth_normals(positions, triangles):
-    """Unit normals weighted by area; vertices at one place share theirs."""
+    """Unit normals weighted by area; vertices at the same position have the same normal."""
     _, place = np.unique(np.round(positions, 5) + 0.0, axis=0, return_inverse=True)
     place = place.ravel()
     sums = np.zeros((place.max() + 1, 3))
@@ -69,10 +69,10 @@ def smooth_normals(positions, triangles):
     return (sums / np.maximum(lengths, 1e-12))[place]
 
 
-def tube(knots, rings, around=20, caps=(0, 0), side=(1, 0, 0), squareness=2, turn=0):
+def tube(knots, rings, around=20, caps=(0, 0), side=(1, 0, 0), squareness=2, seam=0):
     """A tube along a curve: knots of x, y, z and the radii towards `side` and across it.
 
-    Round ends reach `caps` far along the curve; 0 leaves an end open. The seam lies at `turn`
+    Round ends are `caps` long; 0 leaves an end open. The seam is at `seam`
     degrees from `side`.
     """
     dense = curve(knots)
@@ -90,7 +90,7 @@ def tube(knots, rings, around=20, caps=(0, 0), side=(1, 0, 0), squareness=2, tur
     u = side - (ahead @ side)[:, None] * ahead
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     v = np.cross(u, ahead)
-    angle = np.radians(turn) + np.linspace(0, 2 * np.pi, around + 1)
+    angle = np.radians(seam) + np.linspace(0, 2 * np.pi, around + 1)
     circle = [np.sign(f) * abs(f) ** (2 / squareness) for f in (np.cos(angle), np.sin(angle))]
     spokes = (
         radii[:, :1, None] * u[:, None] * circle[0][:, None]
@@ -101,9 +101,9 @@ def tube(knots, rings, around=20, caps=(0, 0), side=(1, 0, 0), squareness=2, tur
 
 
 def _ring_places(length, rings, caps):
-    """Even along the curve, and close together in round ends."""
-    turn = 1 - np.cos(np.linspace(0, np.pi / 2, 5, endpoint=False))
-    first, last = (cap * turn if cap else np.empty(0) for cap in caps)
+    """Evenly spaced along the curve, and denser in round ends."""
+    spacing = 1 - np.cos(np.linspace(0, np.pi / 2, 5, endpoint=False))
+    first, last = (cap * spacing if cap else np.empty(0) for cap in caps)
     middle = np.linspace(caps[0], length - caps[1], rings)
     return np.concatenate([first, middle, (length - last)[::-1]])
 
@@ -127,7 +127,7 @@ def joined(*surfaces):
 
 
 def mirrored(surface):
-    """The same on the other side of x = 0."""
+    """The surface mirrored at x = 0."""
     flip = np.array([-1, 1, 1])
     return surface._replace(
         positions=surface.positions * flip,
@@ -137,11 +137,11 @@ def mirrored(surface):
     )
 
 
-def moved(surface, turn=None, offset=(0, 0, 0)):
-    """Turned by a matrix, then shifted."""
-    turn = np.eye(3) if turn is None else turn
+def moved(surface, rotation=None, offset=(0, 0, 0)):
+    """The surface rotated by a matrix, then translated."""
+    rotation = np.eye(3) if rotation is None else rotation
     return surface._replace(
-        positions=surface.positions @ turn.T + offset,
-        normals=surface.normals @ turn.T,
-        centres=surface.centres @ turn.T + offset,
+        positions=surface.positions @ rotation.T + offset,
+        normals=surface.normals @ rotation.T,
+        centres=surface.centres @ rotation.T + offset,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the page of methods says of them is so."""
+"""What docs/methods.md says about each method is true."""
 
 import mmdskin
 import pytest
@@ -19,12 +19,12 @@ def measures(model, method, matrices):
     return methods_page.measures(out.positions, model, matrices)
 
 
-def test_linear_blends_collapse_where_the_limb_is_twisted(model):
+def test_linear_blending_collapses_a_twisted_limb(model):
     assert measures(model, "linear", TWIST)[1] < 0.1
 
 
 @pytest.mark.parametrize("method", list(methods_page.METHODS)[1:])
-def test_the_others_keep_a_twisted_limb_as_wide_as_it_was(model, method):
+def test_other_methods_keep_the_width_of_a_twisted_limb(model, method):
     volume, narrowest, widest = measures(model, method, TWIST)
     assert min(volume, narrowest) > 0.995
     assert widest < 1.005
@@ -35,7 +35,7 @@ def test_dual_quaternions_bulge_at_a_bent_elbow(model):
 
 
 @pytest.mark.parametrize("method", list(methods_page.METHODS)[2:])
-def test_the_methods_against_bulges_do_not(model, method):
+def test_methods_against_bulges_do_not_bulge(model, method):
     volume, narrowest, widest = measures(model, method, BEND)
     assert widest < 1.001
     assert volume > 0.96

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An EGL library that has every function and no graphics: where it gives up is chosen by -D. */
+/* An EGL library with all functions but no graphics. A macro (-D) chooses where it fails. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The real EGL with a driver that can be told to misbehave: a test sets these variables, by ctypes,
-   when it has come to the point. Linked to libEGL, which answers for every other function. */
+/* The real EGL with a driver that misbehaves on demand: a test sets these variables by ctypes.
+   Linked to libEGL, which provides all other functions. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
 
-int texture_buffer_limit = -1; /* what the driver says from now on; -1: the truth */
-int captured_limit = -1;       /* the same of numbers in an output */
-int most_instances = 0;        /* of a draw so far */
-int crash = 0;                 /* whether it writes to where nothing is */
-int mappings_left = -1;        /* how many it still makes; -1: all */
-int waits_left = -1;           /* how often it still waits for a fence; -1: always */
-int waits_cut_short = 0;       /* how often it still returns too early */
-int nameless = 0;              /* whether it does not say what it is, as after a loss */
+int texture_buffer_limit = -1; /* what the driver reports from now on; -1: the real limit */
+int captured_limit = -1;       /* the same for the components of an output */
+int max_instances = 0;         /* of the draws so far */
+int crash = 0;                 /* whether it writes to an invalid address */
+int mappings_left = -1;        /* mappings that still succeed; -1: all */
+int waits_left = -1;           /* waits for a fence that still succeed; -1: all */
+int waits_cut_short = 0;       /* waits that still return too early */
+int nameless = 0;              /* whether it does not report its name, as after a lost context */
 
 enum {
     GL_VENDOR = 0x1F00,
@@ -51,7 +51,7 @@ static const unsigned char *get_string(unsigned name)
 
 static void draw_arrays_instanced(unsigned mode, int first, int count, int instances)
 {
-    most_instances = instances > most_instances ? instances : most_instances;
+    max_instances = instances > max_instances ? instances : max_instances;
     real_draw_arrays_instanced(mode, first, count, instances);
 }
 

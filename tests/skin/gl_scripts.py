@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scripts that use OpenGL, each in an interpreter of its own: variables of its environment choose drivers."""
+"""Scripts that use OpenGL, each in its own interpreter, whose environment variables choose the driver."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def described():
 mesh = make()
 """
 
-# What must hold when OpenGL cannot be used, whatever the cause.
+# What must hold if OpenGL cannot be used, for any reason.
 WITHOUT_GL = """
 check(mesh, "auto")
 check(mesh, "cpu")
@@ -56,7 +56,7 @@ print(reason)
 
 
 def python(script, before="", timeout=300, **changes):
-    """Standard output of the script in a fresh interpreter, without a display where EGL needs none."""
+    """Standard output of the script in a new interpreter, without a display if EGL needs none."""
     hidden = () if WINDOWS else ("DISPLAY", "WAYLAND_DISPLAY")
     environment = {k: v for k, v in os.environ.items() if k not in hidden}
     done = subprocess.run(
@@ -71,7 +71,7 @@ def python(script, before="", timeout=300, **changes):
 
 
 WINDOWS = sys.platform == "win32"
-# What names the library that contexts come from.
+# The variable that names the library of contexts.
 LIBRARY = "MMDSKIN_OPENGL32" if WINDOWS else "MMDSKIN_EGL"
 needs_egl = pytest.mark.skipif(WINDOWS, reason="Windows has WGL in place of EGL")
 needs_switches = pytest.mark.skipif(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Weights, normals, tangents, rotations and their fallbacks, type by type, on small meshes.
 
-Expected values are worked out by hand here; the float64 twin is a second opinion elsewhere.
+Expected values are computed by hand. Other tests compare with the float64 twin.
 """
 
 import mmdskin
@@ -47,7 +47,7 @@ def mesh(bones, weights, kind=None, point=POINT, **arrays):
 
 
 def skinned(mesh, matrices, backend, **options):
-    """Position, normal, tangent of the vertex, those that there are."""
+    """Position, normal and tangent of the vertex; None for those that it lacks."""
     out = mmdskin.skin(mesh, np.float32(matrices), backend=backend, **options)
     return [None if array is None else array[0].copy() for array in out]
 
@@ -94,7 +94,7 @@ def test_bdef2_and_sdef_use_slots_0_and_1(backend, kind):
 
 
 def test_unused_slots_may_hold_any_bone(backend):
-    """Two matrices suffice: the bone in the unused slot is not looked at."""
+    """Two matrices are enough, as the bone in the unused slot is ignored."""
     moved = position(mesh([0, 1, 77], [0.5, 0.5, 1], BDEF2), [LEFT, UP], backend)
     assert np.allclose(moved, np.add(POINT, [0.5, 1, 0]), **CLOSE)
 
@@ -108,7 +108,7 @@ def test_weights_are_divided_by_their_sum(backend, kind):
 
 
 @pytest.mark.parametrize("kind", [BDEF1, BDEF2, BDEF4, SDEF, QDEF])
-def test_with_no_influence_left_the_vertex_keeps_its_place(backend, kind):
+def test_a_vertex_without_influences_does_not_move(backend, kind):
     alone = mesh([NIL, NIL], [0.5, 0.5], kind, normals=[[0, 3, 0]])
     where, normal, _ = skinned(alone, [FAR], backend)
     assert np.array_equal(where, np.float32(POINT))
@@ -116,11 +116,11 @@ def test_with_no_influence_left_the_vertex_keeps_its_place(backend, kind):
 
 
 @pytest.mark.parametrize("weights", [(0, 0), (0.5, -0.5), (0.3, -0.3)])
-def test_weights_that_sum_to_nothing_leave_the_vertex_in_place(backend, weights):
+def test_weights_that_sum_to_zero_do_not_move_the_vertex(backend, weights):
     assert np.array_equal(position(mesh([0, 1], weights), [LEFT, FAR], backend), np.float32(POINT))
 
 
-def test_with_no_influence_left_the_vertex_keeps_its_morphed_position(backend):
+def test_a_vertex_without_influences_is_only_morphed(backend):
     moved = mmdskin.Mesh(
         np.float32([POINT]),
         np.int32([[NIL]]),
@@ -176,40 +176,40 @@ def test_a_zero_normal_stays_zero(backend, kind):
     assert np.array_equal(normal, (0, 0, 0))
 
 
-def test_normals_turn_by_the_inverse_transpose(backend):
-    """Stretched twice along x, the slope (1, 1) stands more upright."""
+def test_normals_transform_by_the_inverse_transpose(backend):
+    """Stretching x by two makes the normal of the slope (1, 1) steeper."""
     slope = mesh([0], [1], BDEF1, normals=[[1, 1, 0]])
     normal = skinned(slope, [affine(np.diag([2, 1, 1]))], backend)[1]
     assert np.allclose(normal, np.array([1, 2, 0]) / 5**0.5, **CLOSE)
 
 
-def test_normals_of_a_blend_turn_by_its_inverse_transpose(backend):
+def test_normals_of_a_blend_transform_by_its_inverse_transpose(backend):
     n = np.array([1, 2, 3]) / 14**0.5
     matrices = [affine(turn(np.degrees(1.2), "x")), affine(turn(np.degrees(-0.9), "z"))]
     normal = skinned(mesh([0, 1], [0.5, 0.5], BDEF2, normals=[n]), matrices, backend)[1]
     assert np.allclose(normal, (0.232724, -0.127853, 0.964102), **CLOSE)
 
 
-def test_a_mirror_image_keeps_normals_outside(backend):
-    """Cofactors alone would turn them inside out: the sign of the determinant."""
+def test_mirroring_keeps_normals_outside(backend):
+    """The cofactor matrix alone would flip them; the sign of the determinant corrects that."""
     wall = mesh([0], [1], BDEF1, normals=[[1, 0, 0]])
     normal = skinned(wall, [affine(np.diag([-1, 1, 1]))], backend)[1]
     assert np.allclose(normal, (-1, 0, 0), **CLOSE)
 
 
-def test_a_flattened_matrix_takes_the_sign_as_plus(backend):
+def test_a_singular_matrix_counts_as_a_positive_determinant(backend):
     floor = mesh([0], [1], BDEF1, normals=[[0.6, 0.8, 0]])
     normal = skinned(floor, [affine(np.diag([1, 0, 1]))], backend)[1]
     assert np.allclose(normal, (0, 1, 0), **CLOSE)
 
 
-def test_where_the_inverse_transpose_gives_zero_the_input_normal_stays(backend):
+def test_the_rest_normal_is_kept_if_the_inverse_transpose_gives_zero(backend):
     lost = mesh([0], [1], BDEF1, normals=[[3, 4, 0]])
     normal = skinned(lost, [affine(np.zeros((3, 3)))], backend)[1]
     assert np.allclose(normal, (0.6, 0.8, 0), **CLOSE)
 
 
-def test_normals_are_left_out_on_request(backend):
+def test_normals_can_be_left_out(backend):
     with_normals = mesh([0], [1], normals=[[0, 1, 0]])
     assert skinned(with_normals, [LEFT], backend, normals=False)[1] is None
 
@@ -217,8 +217,8 @@ def test_normals_are_left_out_on_request(backend):
 # tangents
 
 
-def test_tangents_follow_the_matrix_and_stay_square_to_the_normal(backend):
-    """A shear by x += y: the tangent along y leans over, and the normal stays square to it."""
+def test_tangents_follow_the_matrix_and_stay_orthogonal_to_the_normal(backend):
+    """A shear by x += y: the tangent along y is sheared, and the normal stays orthogonal to it."""
     shear = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
     wall = mesh([0], [1], BDEF1, normals=[[1, 0, 0]], tangents=[[0, 1, 0]])
     _, normal, tangent = skinned(wall, [affine(shear)], backend, tangents=True)
@@ -235,14 +235,14 @@ def test_tangents_of_sdef_and_qdef_are_rotated(backend, kind):
     assert np.allclose(tangent, turn(50)[:, 0], **CLOSE)
 
 
-def test_tangents_are_made_square_to_the_normal_at_rest_too(backend):
+def test_tangents_are_made_orthogonal_to_the_normal_at_rest_too(backend):
     lean = mesh([0], [1], normals=[[0, 1, 0]], tangents=[[1, 1, 0]])
     tangent = skinned(lean, [affine()], backend, tangents=True)[2]
     assert np.allclose(tangent, (1, 0, 0), **CLOSE)
 
 
 @pytest.mark.parametrize("handedness", [1, -1])
-def test_handedness_is_passed_on(backend, handedness):
+def test_handedness_is_kept(backend, handedness):
     strip = mesh([0], [1], normals=[[0, 1, 0]], tangents=[[2, 0, 0, handedness]])
     tangent = skinned(strip, [affine(turn(90, "y"))], backend, tangents=True)[2]
     assert np.allclose(tangent, (0, 0, -1, handedness), **CLOSE)
@@ -253,18 +253,18 @@ def test_a_zero_tangent_stays_zero(backend):
     assert np.array_equal(skinned(strip, [affine(turn(9))], backend, tangents=True)[2], (0, 0, 0))
 
 
-def test_a_tangent_along_the_normal_falls_back_to_the_input(backend):
+def test_a_tangent_parallel_to_the_normal_stays_the_rest_tangent(backend):
     strip = mesh([0], [1], normals=[[0, 1, 0]], tangents=[[0, 4, 0]])
     tangent = skinned(strip, [affine(np.diag([1, 2, 1]))], backend, tangents=True)[2]
     assert np.allclose(tangent, (0, 1, 0), **CLOSE)
 
 
-def test_tangents_are_given_only_on_request(backend):
+def test_tangents_are_only_computed_on_request(backend):
     strip = mesh([0], [1], normals=[[0, 1, 0]], tangents=[[1, 0, 0]])
     assert skinned(strip, [LEFT], backend)[2] is None
 
 
-def test_asking_for_tangents_that_the_mesh_lacks_is_an_error():
+def test_requesting_tangents_that_the_mesh_lacks_is_an_error():
     with pytest.raises(ValueError, match="tangent"):
         mmdskin.skin(mesh([0], [1], normals=[[0, 1, 0]]), LEFT[None], tangents=True)
 
@@ -279,7 +279,7 @@ def test_a_mesh_with_tangents_but_no_normals_is_an_error():
 
 @pytest.mark.parametrize("kind", [SDEF, QDEF])
 def test_the_rotation_is_gram_schmidt_on_columns_x_and_y(backend, kind):
-    """Both bones share a skewed matrix; its x column keeps its direction, z is x × y."""
+    """Both bones have the same skewed matrix: column x keeps its direction, z is x × y."""
     skew = np.array([[0, -2, 0.3], [3, 1, 0.1], [0, 0, 0.5]])
     normal = skinned(
         mesh([0, 1], [0.5, 0.5], kind, normals=[[1, 2, 3]]), [affine(skew), affine(skew)], backend
@@ -316,14 +316,14 @@ def test_a_bad_matrix_of_weight_zero_does_not_matter(backend):
     ],
 )
 def test_sdef_that_degenerates_is_bdef2(backend, bones, weights, sdef):
-    """With a scaled matrix the two types differ, so that the fallback shows."""
+    """With a scaled matrix the two types differ, which makes the fallback visible."""
     matrices = [affine(2 * turn(40), (1, 0, 0)), affine(3 * turn(-40), (0, 1, 0))]
     special = position(mesh(bones, weights, SDEF, sdef=[sdef]), matrices, backend)
     linear = position(mesh(bones, weights, BDEF2), matrices, backend)
     assert np.allclose(special, linear, **CLOSE)
 
 
-def test_the_file_type_of_a_degenerate_sdef_vertex_still_shows():
+def test_a_degenerate_sdef_vertex_keeps_its_type_in_the_model():
     file = rigid_file(1)
     file.deform[:], file.bone_indices[0, :2], file.bone_weights[0, :2] = SDEF, (0, 0), (1, 0)
     assert mmdskin.load_model(pmx.write(file)).deform[0] == SDEF
@@ -357,9 +357,9 @@ def test_qdef_ignores_scale(backend):
 THIRDS = [affine(turn(angle), (i, 0, 0)) for i, angle in enumerate((0, 115, 230))]
 
 
-def test_qdef_takes_the_hemisphere_of_the_largest_weight(backend):
-    """0, 115 and 230 degrees: seen from the first the third is -130, from the second +115 more.
-    Quaternions about z are half angles in a plane."""
+def test_qdef_uses_the_hemisphere_of_the_largest_weight(backend):
+    """0, 115 and 230 degrees: relative to the first bone the third is -130, relative to the second
+    +115. Quaternions about z are half angles in a plane."""
     half = np.radians([0, 57.5, 115])
     for weights, signs in (((0.5, 0.3, 0.2), (1, 1, -1)), ((0.2, 0.5, 0.3), (1, 1, 1))):
         x, y = np.dot(np.multiply(weights, signs), np.stack([np.cos(half), np.sin(half)], 1))
@@ -375,8 +375,8 @@ def test_qdef_does_not_depend_on_the_order_of_influences(backend, order):
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
-def test_of_equal_largest_weights_the_first_slot_decides(backend, order):
-    """Bones 0 and 2 weigh the same and lie in opposite hemispheres."""
+def test_the_first_of_equal_largest_weights_decides(backend, order):
+    """Bones 0 and 2 have the same weight and are in opposite hemispheres."""
     half = dict(enumerate(np.radians([0, 57.5, 115])))
     shares = {0: 0.4, 1: 0.2, 2: 0.4}
     first = order[0]
@@ -388,14 +388,16 @@ def test_of_equal_largest_weights_the_first_slot_decides(backend, order):
 
 
 def test_qdef_that_cancels_is_skinned_linearly(backend):
-    """Half turns of 0, 85, -85, 0 degrees: weighted quaternions sum to zero, the weights to 1."""
+    """Half angles of 0, 85, -85, 0 degrees: the weighted quaternions sum to zero, the weights to 1."""
     side = 0.5 / (1 - np.cos(np.radians(85)))
     weights = [0.6, side, side, 1 - 0.6 - 2 * side]
     moves = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)]
     matrices = [affine(turn(a), m) for a, m in zip((0, 170, -170, 0), moves, strict=True)]
     moved = position(mesh([0, 1, 2, 3], weights, QDEF), matrices, backend)
-    wanted = sum(w * (m[:3, :3] @ POINT + m[:3, 3]) for w, m in zip(weights, matrices, strict=True))
-    assert np.allclose(moved, wanted, atol=1e-5, rtol=0)
+    expected = sum(
+        w * (m[:3, :3] @ POINT + m[:3, 3]) for w, m in zip(weights, matrices, strict=True)
+    )
+    assert np.allclose(moved, expected, atol=1e-5, rtol=0)
 
 
 # methods
@@ -421,7 +423,7 @@ def test_method_dual_quaternion_skins_every_type_as_qdef(backend, kind):
 
 
 def test_sdef_blend_chooses_between_nlerp_and_slerp(backend):
-    """Weight 1/4 of a turn by 120 degrees: slerp gives 30, normalised lerp 23.41 degrees."""
+    """Weight 1/4 of a rotation by 120 degrees: slerp gives 30, normalized lerp 23.41 degrees."""
     strip = mesh([0, 1], [0.75, 0.25], SDEF, normals=[[1, 0, 0]])
     matrices = [affine(), affine(turn(120))]
     nlerp = 2 * np.degrees(np.arctan2(0.25 * np.sin(np.pi / 3), 0.75 + 0.25 * np.cos(np.pi / 3)))
@@ -430,7 +432,7 @@ def test_sdef_blend_chooses_between_nlerp_and_slerp(backend):
         assert np.allclose(normal, turn(angle)[:, 0], **CLOSE)
 
 
-def test_a_tangent_close_to_the_normal_is_still_made_square_to_it(backend):
+def test_a_tangent_close_to_the_normal_is_still_made_orthogonal_to_it(backend):
     strip = mesh([0], [1], normals=[[0, 1, 0]], tangents=[[0.01, 1, 0]])
     tangent = skinned(strip, [affine()], backend, tangents=True)[2]
     assert np.allclose(tangent, (1, 0, 0), atol=1e-5, rtol=0)

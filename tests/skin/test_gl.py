@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""OpenGL that is missing or broken: a reason or a result, never a hang."""
+"""Missing or broken OpenGL gives a reason or a result, and never hangs."""
 
 import shutil
 import subprocess
@@ -54,17 +54,17 @@ def test_no_library():
 
 
 @pytest.mark.skipif(not WINDOWS, reason="only Windows has WGL")
-def test_opengl32_that_is_none():
+def test_an_opengl32_that_is_not_opengl():
     assert "kernel32.dll has no wgl" in python(WITHOUT_GL, MMDSKIN_OPENGL32="kernel32.dll")
 
 
-def test_egl_library_that_is_none(stub, tmp_path):
+def test_an_egl_library_that_is_not_egl(stub, tmp_path):
     empty = tmp_path / "empty.c"
     empty.write_text("int nothing;\n")
     assert "undefined symbol: eglBindAPI" in python(WITHOUT_GL, MMDSKIN_EGL=stub(source=empty))
 
 
-def test_library_that_is_no_library(tmp_path):
+def test_a_library_that_is_not_a_library(tmp_path):
     path = tmp_path / "libEGL.so"
     path.write_text("not a library")
     assert str(path) in python(WITHOUT_GL, **{LIBRARY: str(path)})
@@ -92,24 +92,24 @@ def test_egl_without_graphics(stub, defines, words):
         ("-DDEVICES=1", "1", "EGL has 1 device"),
         ("-DDEVICES=2", "2", "EGL has 2 devices"),
         ('-DCLIENT_EXTENSIONS="EGL_KHR_debug"', "0", "EGL has 0 devices"),
-        ("-DDEVICES=2", "surfaceless", "EGL has no such displays"),
+        ("-DDEVICES=2", "surfaceless", "EGL has no surfaceless displays"),
     ],
 )
-def test_chosen_device_that_egl_lacks(stub, define, choice, words):
+def test_a_chosen_device_that_egl_lacks(stub, define, choice, words):
     reason = python(WITHOUT_GL, MMDSKIN_EGL=stub(define), MMDSKIN_EGL_DEVICE=choice)
     assert reason.endswith(f"MMDSKIN_EGL_DEVICE: {choice}: {words}"), reason
 
 
 @pytest.mark.parametrize("version", ["2.1", "3.0", "3.2"])
 @needs_switches
-def test_driver_with_an_old_version(gl, version):
+def test_a_driver_with_an_old_version(gl, version):
     reason = python(WITHOUT_GL, MESA_GL_VERSION_OVERRIDE=version)
     assert "3.3" in reason and version in reason
     assert "EGL_BAD_MATCH" in reason
 
 
 @needs_switches
-def test_shader_that_does_not_compile(gl):
+def test_a_shader_that_does_not_compile(gl):
     reason = python(
         WITHOUT_GL,
         MESA_GL_VERSION_OVERRIDE="3.3",
@@ -121,20 +121,20 @@ def test_shader_that_does_not_compile(gl):
 
 @needs_egl
 @pytest.mark.parametrize("choice", ["99", "-1", "1st", "gpu"])
-def test_device_that_does_not_exist(gl, choice):
-    """Nothing else is tried."""
+def test_a_device_that_does_not_exist(gl, choice):
+    """No other device is tried."""
     reason = python(WITHOUT_GL, MMDSKIN_EGL_DEVICE=choice)
     assert f"MMDSKIN_EGL_DEVICE: {choice}: EGL has" in reason
 
 
 @needs_egl
 @pytest.mark.parametrize("choice", ["0", "surfaceless"])
-def test_device_that_is_chosen(gl, choice):
+def test_a_chosen_device_is_used(gl, choice):
     python('check(mesh, "gl")', MMDSKIN_EGL_DEVICE=choice)
 
 
 def test_the_reason_is_remembered(tmp_path):
-    """Only `shutdown` makes the library be looked for again."""
+    """The library is only loaded again after `shutdown`."""
     library = tmp_path / "libEGL.so"
     python(
         f"""
@@ -155,7 +155,7 @@ def test_no_display_is_needed(gl):
     python('check(mesh, "gl")')
 
 
-def test_a_display_that_is_gone_is_not_asked(gl):
+def test_a_display_that_is_gone_is_not_used(gl):
     python('check(mesh, "gl")', DISPLAY=":99", WAYLAND_DISPLAY="nothing")
 
 
@@ -164,7 +164,7 @@ def test_the_device_is_named(gl):
     assert lines.startswith("True ") and lines.endswith("None") and "OpenGL" in lines
 
 
-def test_auto_takes_the_cpu_when_the_renderer_is_software(gl):
+def test_auto_uses_the_cpu_if_the_renderer_is_software(gl):
     """The two differ in the last bits of a blend of affine matrices."""
     python(
         """
@@ -183,7 +183,7 @@ def test_auto_takes_the_cpu_when_the_renderer_is_software(gl):
     )
 
 
-def test_results_of_passes_are_in_order(gl):
+def test_results_of_many_passes_are_in_order(gl):
     """More output than one pass holds, the last pass smaller than the others."""
     python(
         """
@@ -195,7 +195,7 @@ def test_results_of_passes_are_in_order(gl):
     )
 
 
-def test_one_pose_for_many_passes_of_morphs(gl):
+def test_many_passes_of_morphs_share_one_pose(gl):
     python(
         """
         morph = np.arange(1000, dtype="i4"), np.tile(np.float32([0, 1, 0]), (1000, 1))
@@ -209,8 +209,8 @@ def test_one_pose_for_many_passes_of_morphs(gl):
     )
 
 
-def test_instances_that_batches_do_not_fill(gl):
-    """Every frame has bones and a weight of its own, of every type, with tangents three and four wide."""
+def test_partly_filled_instances(gl):
+    """Each frame has its own bones and weights, for all types and both tangent widths."""
     python(
         """
         rng = np.random.default_rng(3)
@@ -255,11 +255,11 @@ def test_nothing_to_do(gl):
     )
 
 
-# What drivers are bad at
+# Limits of drivers
 
 
-def test_lanes_without_a_vertex_do_not_spin(gl):
-    """softpipe runs them, with what lies in memory as the range of their morphs."""
+def test_lanes_without_a_vertex_do_not_loop(gl):
+    """softpipe runs them, with arbitrary memory as the range of their morphs."""
     python(
         """
         def compare(rng, frames, n=27):
@@ -285,8 +285,8 @@ def test_lanes_without_a_vertex_do_not_spin(gl):
     )
 
 
-def test_no_morph_offset_is_dropped(gl):
-    """llvmpipe leaves a loop after 65,535 rounds without a word."""
+def test_all_morph_offsets_are_applied(gl):
+    """llvmpipe silently ends a loop after 65,535 iterations."""
     python(
         """
         def moved(count):
@@ -305,7 +305,7 @@ def test_no_morph_offset_is_dropped(gl):
 
 @pytest.mark.parametrize("exponent", [-15, -10, -9, 15])
 def test_scale_does_not_change_directions(gl, exponent):
-    """Cofactors are of the second order, their squares of the fourth; drivers flush what is small."""
+    """Cofactors are products of two numbers, and their squares of four; drivers flush small ones to zero."""
     python(
         f"""
         rng = np.random.default_rng(0)
@@ -328,11 +328,11 @@ def test_scale_does_not_change_directions(gl, exponent):
     )
 
 
-# Drivers that fail
+# Failing drivers
 
 
-def test_a_mesh_may_die_after_an_upload_that_failed(wrapper):
-    """Its copy on the device was lost by `shutdown`, and no new one could be made."""
+def test_a_mesh_can_be_freed_after_a_failed_upload(wrapper):
+    """`shutdown` dropped its copy on the device, and the new upload failed."""
     python(
         """
         morphed = mmdskin.Mesh(POINTS[:1], [[0]], [[1]], morphs=[([0], [[0, 0, 1]])])
@@ -342,7 +342,7 @@ def test_a_mesh_may_die_after_an_upload_that_failed(wrapper):
         try:
             mmdskin.skin(morphed, SHIFT, backend="gl")
         except mmdskin.BackendError as error:
-            assert "1 morph offsets, the device takes 0" in str(error)
+            assert "1 morph offsets, the device supports 0" in str(error)
         del morphed
         tell("texture_buffer_limit", -1)
         check(mesh, "gl")
@@ -354,11 +354,11 @@ def test_a_mesh_may_die_after_an_upload_that_failed(wrapper):
 @pytest.mark.parametrize(
     "what, words",
     [
-        ("mappings_left", "OpenGL: results cannot be mapped"),
-        ("waits_left", "OpenGL: a pass cannot be waited for"),
+        ("mappings_left", "OpenGL: the results cannot be mapped"),
+        ("waits_left", "OpenGL: waiting for a pass failed"),
     ],
 )
-def test_a_failure_between_passes_says_what_is_done(wrapper, what, words):
+def test_a_failure_between_passes_says_which_frames_are_done(wrapper, what, words):
     python(
         f"""
         moves = np.tile(np.eye(4, dtype="f4"), (1501, 1, 1, 1))
@@ -374,20 +374,20 @@ def test_a_failure_between_passes_says_what_is_done(wrapper, what, words):
         assert text.startswith("{words}; frames before "), text
         done = int(text.split()[-3])
         assert 0 < done < 1501
-        wanted = POINTS + moves[:, 0, None, :3, 3]
-        assert abs(out.positions[:done] - wanted[:done]).max() <= 2e-4
+        expected = POINTS + moves[:, 0, None, :3, 3]
+        assert abs(out.positions[:done] - expected[:done]).max() <= 2e-4
         assert (out.positions[done:] == -1).all()
         tell("{what}", -1)
         mmdskin.skin(mesh, moves, backend="gl", out=out)
-        assert abs(out.positions - wanted).max() <= 2e-4
+        assert abs(out.positions - expected).max() <= 2e-4
         """,
         **wrapper,
     )
 
 
 @pytest.mark.parametrize("limit, instances", [(4, 8), (11, 8), (12, 2)])
-def test_frames_share_instances_where_outputs_take_them(wrapper, limit, instances):
-    """A program whose outputs are larger than the device captures does not link."""
+def test_frames_share_instances_if_the_outputs_are_large_enough(wrapper, limit, instances):
+    """A program with outputs larger than the device can capture does not link."""
     python(
         f"""
         moves = np.tile(np.eye(4, dtype="f4"), (8, 1, 1, 1))
@@ -395,7 +395,7 @@ def test_frames_share_instances_where_outputs_take_them(wrapper, limit, instance
         tell("captured_limit", {limit})
         found = mmdskin.skin(mesh, moves, backend="gl").positions
         assert abs(found - (POINTS + moves[:, 0, None, :3, 3])).max() <= 2e-6
-        assert ctypes.c_int.in_dll(driver, "most_instances").value == {instances}
+        assert ctypes.c_int.in_dll(driver, "max_instances").value == {instances}
         """,
         **wrapper,
     )
@@ -412,7 +412,7 @@ def test_a_device_without_a_name_is_used(wrapper):
     )
 
 
-def test_a_pass_is_waited_for_as_long_as_it_takes(wrapper):
+def test_a_slow_pass_is_waited_for(wrapper):
     python(
         """
         moves = np.tile(np.eye(4, dtype="f4"), (1501, 1, 1, 1))
@@ -426,7 +426,7 @@ def test_a_pass_is_waited_for_as_long_as_it_takes(wrapper):
 
 
 def test_a_crash_of_the_driver_is_reported(wrapper):
-    """By `faulthandler`, which asks for signals that the OpenGL thread must not block."""
+    """By `faulthandler`, which needs signals that the OpenGL thread must not block."""
     script = """
         import faulthandler, resource
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

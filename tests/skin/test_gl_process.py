@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""OpenGL that is stopped, forked or shared with others in the process: a result, never a hang."""
+"""OpenGL that is stopped, forked or also used by others in the process gives a result and never hangs."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def test_a_mesh_survives_shutdown(gl):
     )
 
 
-def test_a_mesh_may_die_after_shutdown(gl):
+def test_a_mesh_can_be_freed_after_shutdown(gl):
     python(
         """
         check(mesh, "gl")
@@ -64,8 +64,8 @@ def test_exit_while_threads_are_skinning(gl):
     )
 
 
-def test_nothing_starts_the_thread_again_at_exit(gl):
-    """Daemon threads go on while the interpreter ends; a driver's thread would outlive the driver."""
+def test_the_thread_does_not_start_again_at_exit(gl):
+    """Daemon threads still run while the interpreter ends; a driver's thread would outlive the driver."""
     early = """
         import atexit
 
@@ -105,7 +105,7 @@ def test_shutdown_while_threads_are_skinning(gl):
 
 @needs_fork
 def test_a_forked_child_uses_the_cpu(gl):
-    """No driver survives a fork; the child is told so, and the parent goes on."""
+    """No driver survives a fork: the child gets an error that says so, the parent is not affected."""
     python(
         """
         check(mesh, "gl")
@@ -220,7 +220,7 @@ def test_the_context_of_another_user_stays_current(gl):
 
 
 @needs_egl
-def test_another_user_may_come_and_go(gl):
+def test_another_user_can_start_and_stop(gl):
     python(
         """
         check(mesh, "gl")
@@ -237,7 +237,7 @@ def test_another_user_may_come_and_go(gl):
 
 
 @needs_egl
-def test_another_user_may_terminate_the_same_display(gl):
+def test_another_user_can_terminate_the_same_display(gl):
     """Headless programs share Mesa's surfaceless display, and some terminate it."""
     python(
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A mesh is made in time that does not depend on which bones its vertices have."""
+"""The time to make a mesh does not depend on which bones its vertices have."""
 
 import mmdskin
 import numpy as np
@@ -17,7 +17,7 @@ def random_sets(count):
 
 
 def colliding_sets():
-    """Sets that lie close together in a hash table that multiplies by the golden ratio."""
+    """Sets that are close together in a hash table that multiplies by the golden ratio."""
     sets = random_sets(12_000_000)
     state = np.full(len(sets), 4, np.uint64)
     for bones in sets.T:
@@ -31,7 +31,7 @@ def mesh_of(sets):
     return mmdskin.Mesh(np.zeros((count, 3), "f4"), sets, np.full((count, 4), 0.25, "f4"))
 
 
-def test_bones_that_collide_take_no_longer_than_others():
+def test_colliding_hashes_of_bones_take_no_longer():
     hostile, plain = colliding_sets(), random_sets(2 * COUNT)[:COUNT]
     assert len(hostile) == len(plain) == COUNT
     assert ratio(lambda: mesh_of(hostile), lambda: mesh_of(plain), 3) < 3

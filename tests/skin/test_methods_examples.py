@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of docs/methods.md compute what they say, by formulas written once more here."""
+"""The examples of docs/methods.md compute what they say, compared with formulas written again here."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="u
 
 
 def example(anchor):
-    """What the first listing behind an anchor has defined."""
+    """The names that the first listing after an anchor defines."""
     text = TEXT[TEXT.index(f'<a id="{anchor}"></a>') :]
     names: dict = {}
     exec(re.search(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[1], names)
@@ -40,9 +40,9 @@ def turn(q):
     )
 
 
-def test_centres_of_ones_own_are_spherical_blend_skinning(spherical):
-    """p = M C + R (p - C) with C where the child begins; only the elbow turns, so that the blended
-    quaternion is that of its weight."""
+def test_centers_of_your_own_give_spherical_blend_skinning(spherical):
+    """p = M C + R (p - C) with C at the head of the child. Only the elbow rotates, so the blended
+    quaternion depends on its weight only."""
     model, out = spherical["model"], spherical["out"].positions
     elbow = model.bone("左ひじ")
     upper = model.bones[elbow].parent
@@ -58,7 +58,7 @@ def test_centres_of_ones_own_are_spherical_blend_skinning(spherical):
         np.testing.assert_allclose(out[v], head + away, atol=2e-5)  # M C = C: the elbow stays
 
 
-def test_spherical_blending_keeps_the_elbow_from_collapsing(spherical):
+def test_spherical_blend_skinning_does_not_collapse_the_elbow(spherical):
     model, pose = spherical["model"], spherical["pose"]
     elbow = model.bone("左ひじ")
     head = np.array(model.bones[elbow].position)
@@ -72,7 +72,7 @@ def test_spherical_blending_keeps_the_elbow_from_collapsing(spherical):
 
 
 def random_matrices(random, *shape):
-    """Rotation, shear, scale and place."""
+    """Rotation, shear, scale and translation."""
     matrices = np.zeros((*shape, 4, 4))
     matrices[..., :3, :] = random.normal(size=(*shape, 3, 4))
     matrices[..., :3, :3] += 3 * np.eye(3)
@@ -80,22 +80,22 @@ def random_matrices(random, *shape):
     return matrices
 
 
-def test_gradient_matrices_carry_what_a_bone_holds_with_its_scale():
+def test_gradient_matrices_keep_the_scale_of_bones():
     random = np.random.default_rng(3)
     bind, pose = random_matrices(random, 2), random_matrices(random, 5, 2)
-    held = random.normal(size=(2, 7, 4))  # points in the frame of each bone
+    held = random.normal(size=(2, 7, 4))  # points in the local space of each bone
     held[..., 3] = 1
     rest = (held @ bind.transpose(0, 2, 1)).reshape(-1, 4)[:, :3]
     bones = np.repeat([0, 1], 7)[:, None]
     mesh = mmdskin.Mesh(rest, bones, np.ones((14, 1)))
     matrices = example("gradient-matrices")["gradient_matrices"](pose, bind)
     found = mmdskin.skin(mesh, matrices).positions
-    wanted = (held @ pose.transpose(0, 1, 3, 2)).reshape(5, -1, 4)[..., :3]
-    np.testing.assert_allclose(found, wanted, atol=2e-5)
+    expected = (held @ pose.transpose(0, 1, 3, 2)).reshape(5, -1, 4)[..., :3]
+    np.testing.assert_allclose(found, expected, atol=2e-5)
 
 
-def test_gradient_matrices_of_a_model_are_those_of_its_pose(spherical):
-    """Bones at rest stand unturned at their heads."""
+def test_gradient_matrices_of_a_model_equal_those_of_its_pose(spherical):
+    """Bones at rest have no rotation and are at their heads."""
     model, pose = spherical["model"], spherical["pose"]
     bind = np.tile(np.eye(4), (len(model.bones), 1, 1))
     bind[:, :3, 3] = [bone.position for bone in model.bones]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Morphed texture coordinates and materials: `Model.uvs_at`, `Model.materials_at`, impulses."""
+"""Morphed texture coordinates and materials: `Model.uvs_at`, `Model.materials_at`,
+`Model.texture_factors_at`, impulses."""
 
 import mmdskin
 import numpy as np
@@ -30,7 +31,7 @@ def load(source):
 
 
 def uvs_by_hand(source, weights, channel):
-    """The definition, in float64."""
+    """The definition in float64."""
     if channel == 0:
         uvs = source.uvs.astype(np.float64)
     else:
@@ -69,14 +70,14 @@ def test_uv_morphs_move_their_channel(channel, extra):
         np.testing.assert_allclose(found[f], uvs_by_hand(source, weights[f], channel), atol=2e-5)
 
 
-def test_channels_that_a_model_lacks_start_from_zero():
+def test_channels_that_a_model_lacks_start_at_zero():
     model = load(uv_source(*uv_morphs(), extra=1))
     assert (model.uvs_at(np.zeros(8), 4) == 0).all()
     assert model.uvs_at(np.eye(8)[4], channel=4)[4].tolist() == [2.5, 3.25, 12, 14]
     assert (model.uvs_at(np.zeros(8), 1) == model.additional_uvs[:, 0]).all()
 
 
-def test_sliders_at_zero_give_the_files_coordinates():
+def test_zero_weights_give_the_coordinates_of_the_file():
     model = load(uv_source(*uv_morphs()))
     found = model.uvs_at(np.zeros(8))
     assert (found == model.uvs).all()
@@ -86,7 +87,7 @@ def test_sliders_at_zero_give_the_files_coordinates():
 
 
 @pytest.mark.parametrize("shape", [(8,), (0, 8), (1, 8), (3, 8)])
-def test_coordinates_have_the_frames_of_the_weights(shape):
+def test_coordinates_have_as_many_frames_as_the_weights(shape):
     model = load(uv_source(*uv_morphs()))
     assert model.uvs_at(np.zeros(shape), 2).shape == (*shape[:-1], 5, 4)
 
@@ -100,13 +101,13 @@ def test_other_channels_are_refused(channel):
 @pytest.mark.parametrize(
     "bad", [[0], np.zeros((2, 7)), np.zeros((1, 1, 8)), [np.nan] * 8, 0.0, "x"]
 )
-@pytest.mark.parametrize("call", ["uvs_at", "materials_at"])
+@pytest.mark.parametrize("call", ["uvs_at", "materials_at", "texture_factors_at"])
 def test_weights_that_do_not_fit_are_refused(call, bad):
     with pytest.raises((ValueError, TypeError), match="morph_weights"):
         getattr(load(uv_source(*uv_morphs())), call)(bad)
 
 
-def test_uv_morphs_of_vertices_that_do_not_exist_act_on_none():
+def test_uv_morphs_of_missing_vertices_have_no_effect():
     source = uv_source(morph("uv", "uv", (200, 1, 1, 1, 1), (1, 1, 1, 1, 1)))
     model = load(source)
     moved = model.uvs_at([1]) - model.uvs
@@ -146,7 +147,7 @@ def change(op, index=0, **numbers):
 
 
 def numbers_of(material):
-    """The 16 that morphs reach."""
+    """The 16 values that morphs can change."""
     return np.concatenate([np.atleast_1d(getattr(material, name)) for name in NUMBERS])
 
 
@@ -196,7 +197,7 @@ def random_morphs(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_material_morphs_equal_the_definition(seed):
+def test_material_morphs_match_the_definition(seed):
     source = material_source(*random_morphs(seed))
     weights = np.random.default_rng(seed + 99).uniform(-1, 2, 7).astype("f4")
     found = [numbers_of(m) for m in load(source).materials_at(weights)]
@@ -204,10 +205,10 @@ def test_material_morphs_equal_the_definition(seed):
 
 
 def test_the_order_of_material_morphs_does_not_matter():
-    given = random_morphs(1)[:5]
+    source_morphs = random_morphs(1)[:5]
     weights = np.float32([0.5, -1, 1, 0.25, 2])
-    forward = load(material_source(*given)).materials_at(weights)
-    backward = load(material_source(*given[::-1])).materials_at(weights[::-1])
+    forward = load(material_source(*source_morphs)).materials_at(weights)
+    backward = load(material_source(*source_morphs[::-1])).materials_at(weights[::-1])
     for a, b in zip(forward, backward, strict=True):
         np.testing.assert_allclose(numbers_of(a), numbers_of(b), rtol=1e-6)
 
@@ -220,7 +221,7 @@ def test_index_minus_one_means_all_materials():
     ] * 3
 
 
-def test_morphed_materials_are_whole_records():
+def test_morphed_materials_are_complete_records():
     model = load(material_source(morph("m", "material", change(0, diffuse=0.5))))
     found = model.materials_at([1])
     assert type(found) is tuple
@@ -229,15 +230,54 @@ def test_morphed_materials_are_whole_records():
     assert model.materials_at([0]) == model.materials
 
 
-def test_materials_are_of_one_frame():
+def test_materials_at_takes_a_single_frame():
     with pytest.raises(ValueError, match="morph_weights"):
         load(material_source(morph("m", "material"))).materials_at(np.zeros((2, 1)))
+
+
+# Texture factors
+
+
+def factors_by_hand(source, weights):
+    """(M,2,3,4): columns 17 to 28 of the morphs' records, multiplied and added."""
+    found = np.stack([np.ones((3, 12)), np.zeros((3, 12))], 1)
+    for m, w in zip(source.morphs, twin.effective_weights(source.morphs, weights), strict=True):
+        if pmx.MORPH_KINDS[m.kind] != "material":
+            continue
+        for i, values in zip(m.indices, m.values.astype(np.float64), strict=True):
+            to = slice(None) if i < 0 else i
+            if values[0] == 0:
+                found[to, 0] *= 1 + w * (values[17:] - 1)
+            else:
+                found[to, 1] += w * values[17:]
+    return found.reshape(3, 2, 3, 4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texture_factors_match_the_definition(seed):
+    source = material_source(*random_morphs(seed))
+    weights = np.random.default_rng(seed + 7).uniform(-1, 2, (2, 7)).astype("f4")
+    found = load(source).texture_factors_at(weights)
+    expected = [factors_by_hand(source, row) for row in weights]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(load(source).texture_factors_at(weights[1]), found[1])
+
+
+@pytest.mark.parametrize("column", range(12))
+def test_each_texture_factor_has_its_place(column):
+    values = np.ones(28)
+    values[16 + column] = 0.25
+    source = material_source(morph("m", "material", (1, 0, *values)))
+    expected = np.stack([np.ones((3, 12)), np.zeros((3, 12))], 1)
+    expected[1, 0, column] = 0.625
+    found = load(source).texture_factors_at([0.5])
+    np.testing.assert_array_equal(found, expected.reshape(3, 2, 3, 4))
 
 
 # Impulses
 
 
-def test_impulses_are_readable_and_move_nothing():
+def test_impulse_morphs_can_be_read_and_move_no_vertex():
     impulse = morph("i", "impulse", (0, 1, 2, 3, 4, 5, 6, 7))
     source = uv_source(impulse)
     source.rigid_bodies = [pmx.RigidBody("body", bone=0)]

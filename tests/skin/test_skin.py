@@ -7,14 +7,14 @@ from functools import cache
 import mmdskin
 import numpy as np
 import pytest
-from conftest import SHARED
-from files import pmd_file
+from conftest import published_file, recorded_file
+from files import locations, pmd_file
 from files import pmx_file as pmx
 from judges import twin
 from judges.check_values import CHECKS, PIVOT, QUARTER, W
 from sample import model as sample
 
-# bars in model units and in components of a unit normal
+# tolerances in model units and in components of a unit normal
 POSITION, NORMAL, KERNELS_APART, IDENTITY = 2e-5, 1e-5, 1e-5, 4e-6
 
 
@@ -45,7 +45,7 @@ def random_affine(rng, n):
 
 
 def near_rest(rng, n):
-    """What poses look like: turns up to 100 degrees, so that neighbouring bones do not oppose."""
+    """Like poses: rotations of up to 100 degrees, so that neighboring bones are never opposite."""
     m = np.tile(np.eye(4), (n, 1, 1))
     axis = rng.normal(size=(n, 3))
     half = rng.uniform(0, np.radians(50), (n, 1))
@@ -69,14 +69,16 @@ def judge(model, file, matrices, weights, backend, **options):
     assert abs(out.normals - normals).max(initial=0) <= NORMAL
 
 
-REFERENCES = sorted(path.name for path in SHARED.glob("reference/*randglobal*.npz")) or [None]
+REFERENCES = sorted(
+    path.name for path in (locations.SHARED / "reference").glob("*randglobal*.npz")
+) or ["*randglobal*.npz"]
 
 
 def same_pivot(file, matrices):
-    """Vertices whose QDEF blend does not hang on the pivot: the reference takes slot 0 even when it
-    weighs nothing, we take the slot of largest weight."""
+    """Vertices whose QDEF blend does not depend on the pivot: the reference takes slot 0 even if its
+    weight is zero, we take the slot with the largest weight."""
     q = twin.quaternions(twin.rotations(np.asarray(matrices, np.float64)))[file.bone_indices]
-    weights, _ = twin.normalised_weights(file)
+    weights, _ = twin.normalized_weights(file)
     pivot = np.take_along_axis(q, weights.argmax(1)[:, None, None], 1)[:, 0]
 
     def signs(to):
@@ -88,14 +90,13 @@ def same_pivot(file, matrices):
 
 
 @pytest.fixture(params=REFERENCES)
-def reference(request, shared):
-    data = dict(np.load(shared / "reference" / request.param))
-    name = json.loads(str(data["meta"]))["model"]
-    path = next(p for p in shared.glob("models/**/*.pm[dx]") if p.name == name)
+def reference(request):
+    data = dict(np.load(recorded_file(request.param)))
+    path = published_file(json.loads(str(data["meta"]))["model"])
     data["weights"] = np.zeros(len(load(path)[1].morphs), np.float32)
-    given = dict(zip(data.get("morph_names", []), data["morph_weights"], strict=True))
+    by_name = dict(zip(data.get("morph_names", []), data["morph_weights"], strict=True))
     for i, morph in enumerate(load(path)[1].morphs):
-        data["weights"][i] = given.get(morph.name, 0)
+        data["weights"][i] = by_name.get(morph.name, 0)
     return *load(path), data
 
 
@@ -111,7 +112,7 @@ def test_positions_equal_the_independent_reference(reference, backend):
 
 
 def test_normals_equal_the_independent_reference(reference, backend):
-    """Of the types that turn normals by a rotation; the reference has no inverse transpose."""
+    """Only types that rotate normals; the reference has no inverse transpose."""
     model, file, data = reference
     index = data["vertex_index"]
     judged = same_pivot(file, data["node_skin"])[index]
@@ -163,7 +164,7 @@ def test_sample_poses_agree_with_float64(backend, pose, angle):
     judge(model, file, pose(angle), None, backend)
 
 
-def test_identity_leaves_every_vertex_in_place(model_path, backend):
+def test_identity_matrices_move_no_vertex(model_path, backend):
     model, _ = load(model_path)
     out = mmdskin.skin(
         model, np.tile(np.eye(4, dtype="f4"), (len(model.bones), 1, 1)), backend=backend
@@ -171,7 +172,7 @@ def test_identity_leaves_every_vertex_in_place(model_path, backend):
     assert abs(out.positions - model.positions).max(initial=0) <= IDENTITY
 
 
-def test_identity_leaves_all_five_types_in_place(backend):
+def test_identity_matrices_move_no_deform_type(backend):
     model, _ = sample_pair()
     out = mmdskin.skin(model, sample.bend(0), backend=backend)
     assert set(model.deform) == {0, 1, 2, 3, 4}
@@ -179,8 +180,8 @@ def test_identity_leaves_all_five_types_in_place(backend):
 
 
 @pytest.mark.parametrize("degrees", [179, 179.9, 179.99])
-def test_normals_of_a_blend_that_nearly_folds_are_exact(backend, degrees):
-    """Halves of two turns almost 180 degrees apart flatten the vertex; float alone loses digits."""
+def test_normals_of_an_almost_singular_blend_are_precise(backend, degrees):
+    """An equal blend of rotations almost 180 degrees apart is almost singular, and float loses digits."""
     rng = np.random.default_rng(9)
     turns = random_rotations(rng, 2)
     half = np.radians(degrees / 2)
@@ -208,7 +209,7 @@ def test_kernels_agree_with_scalar(model_path, kernel):
     assert abs(out.normals - scalar.normals).max(initial=0) <= KERNELS_APART
 
 
-def test_alone_and_in_a_batch_are_bit_equal(backend):
+def test_a_frame_alone_equals_the_frame_of_a_batch_bit_for_bit(backend):
     model, _ = sample_pair()
     rng = np.random.default_rng(4)
     frames = np.stack([near_rest(rng, len(model.bones)) for _ in range(5)])
@@ -232,7 +233,7 @@ def as_mesh(file, keep):
     )
 
 
-def test_one_vertex_alone_is_bit_equal_to_the_whole_mesh(backend):
+def test_a_vertex_alone_equals_the_vertex_of_the_mesh_bit_for_bit(backend):
     model, file = sample_pair()
     matrices = near_rest(np.random.default_rng(5), len(model.bones))
     whole = mmdskin.skin(model, matrices, backend=backend)
@@ -259,7 +260,7 @@ def test_the_same_call_gives_the_same_bits(backend):
 
 
 def test_many_frames_agree_with_single_ones(backend):
-    """More frames than a driver takes in one draw must not matter."""
+    """The number of frames per draw must not matter."""
     model, _ = sample_pair()
     frames = np.stack([sample.bend(a) for a in np.linspace(0, 150, 150)])
     out = mmdskin.skin(model, frames, backend=backend)
@@ -269,12 +270,12 @@ def test_many_frames_agree_with_single_ones(backend):
 
 
 def unaligned(*shape):
-    """Results in the middle of a line of the cache."""
+    """Results that start in the middle of a cache line."""
     return np.full(np.prod(shape) + 1, np.nan, np.float32)[1:].reshape(shape)
 
 
 @pytest.mark.parametrize("width", [0, 3, 4])
-def test_results_that_outgrow_the_caches_are_those_of_single_frames(backend, width):
+def test_streamed_results_equal_those_of_single_frames(backend, width):
     rng = np.random.default_rng(9)
     n, count = 40003, 20  # of 24 bytes at least, and an odd number of vertices
     blend = mmdskin.Mesh(
@@ -309,19 +310,19 @@ def test_check_values(backend, kind, blend, position, normal):
     assert np.allclose(out.normals[0], normal, atol=1e-5)
 
 
-def test_equal_matrices_move_every_type_alike(backend):
+def test_equal_matrices_move_all_types_alike(backend):
     """docs/mmd-behaviour.md#check-sdef-identity, for every type."""
     model, _ = sample_pair()
     m = random_rigid(np.random.default_rng(8), 1)[0]
     out = mmdskin.skin(model, np.tile(m, (len(model.bones), 1, 1)), backend=backend)
-    wanted = model.positions.astype(np.float64) @ m[:3, :3].T.astype(np.float64) + m[:3, 3]
-    assert abs(out.positions - wanted).max() <= POSITION
+    expected = model.positions.astype(np.float64) @ m[:3, :3].T.astype(np.float64) + m[:3, 3]
+    assert abs(out.positions - expected).max() <= POSITION
 
 
 @pytest.mark.parametrize("kind", [random_rigid, random_affine, near_rest])
 @pytest.mark.parametrize("width", [3, 4])
 def test_tangents_agree_with_float64(backend, kind, width):
-    """Of vertices whose tangent is not squeezed onto the normal."""
+    """Only vertices whose tangent is not almost parallel to the normal."""
     _, file = sample_pair()
     rng = np.random.default_rng(10)
     tangents = rng.normal(size=(len(file.positions), width)).astype(np.float32)
@@ -333,9 +334,9 @@ def test_tangents_agree_with_float64(backend, kind, width):
     judge = twin.Mesh(*arrays, tangents=tangents, **options)
     exact = twin.skin(judge, matrices, tangents=True)[2]
     linear = np.einsum(
-        "vk,vkij->vij", twin.normalised_weights(judge)[0], matrices[file.bone_indices, :3, :3]
+        "vk,vkij->vij", twin.normalized_weights(judge)[0], matrices[file.bone_indices, :3, :3]
     )
     good = np.linalg.cond(linear) < 20
-    good &= abs((twin.unit_or(tangents[:, :3]) * file.normals).sum(1)) < 0.9
+    good &= abs((twin.normalized_or(tangents[:, :3]) * file.normals).sum(1)) < 0.9
     assert good.mean() > 0.5
     assert abs(out.tangents - exact)[good].max() <= 2e-5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tangents that a model is given of its texture coordinates: by hand, and against the float64 twin."""
+"""Tangents made from texture coordinates: by hand, and against the float64 twin."""
 
 import threading
 from dataclasses import replace
@@ -8,6 +8,7 @@ from functools import cache
 import mmdskin
 import numpy as np
 import pytest
+from files import locations
 from files import pmx_file as pmx
 from files.small import rigid_file
 from judges import twin
@@ -20,7 +21,7 @@ TRIANGLES = np.int32([[0, 2, 1], [0, 3, 2]])
 
 
 def card(positions=CORNERS, uvs=UVS, triangles=TRIANGLES, normal=(0, 0, -1)):
-    """A model of one bone; without changes a card that faces the viewer."""
+    """A model of one bone; by default a square that faces the viewer."""
     file = rigid_file(len(positions))
     file.positions, file.uvs = np.float32(positions), np.float32(uvs)
     file.normals = np.tile(np.float32(normal), (len(positions), 1))
@@ -33,25 +34,25 @@ def tangents(file, matrices=REST, **options):
     return mmdskin.skin(mmdskin.load_model(pmx.write(file)), matrices, tangents=True, **options)
 
 
-def test_tangents_go_along_u(backend):
+def test_tangents_point_along_u(backend):
     """u grows along +x. The normal -z times +x is -y, along which v grows: w is 1."""
     found = tangents(card(), backend=backend).tangents
     assert np.allclose(found, (1, 0, 0, 1), **CLOSE)
 
 
-def test_a_mirrored_texture_has_the_other_hand(backend):
+def test_a_mirrored_texture_has_the_opposite_handedness(backend):
     found = tangents(card(uvs=UVS * [-1, 1]), backend=backend).tangents
     assert np.allclose(found, (-1, 0, 0, -1), **CLOSE)
 
 
-def test_tangents_turn_with_the_bone(backend):
+def test_tangents_rotate_with_the_bone(backend):
     turn = REST.copy()
     turn[0, :3, :3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
     found = tangents(card(), turn, backend=backend).tangents
     assert np.allclose(found, (0, 1, 0, 1), **CLOSE)
 
 
-def test_the_angle_at_a_vertex_weighs_a_triangle():
+def test_triangles_are_weighted_by_their_angle_at_the_vertex():
     """At the origin a triangle of 90 degrees whose u goes along x, and one of 45 whose u goes along
     -y: the sum is 2 x - y."""
     points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [-1, -1, 0]]
@@ -60,14 +61,14 @@ def test_the_angle_at_a_vertex_weighs_a_triangle():
     assert np.allclose(found[0, :3], np.array([2, -1, 0]) / 5**0.5, **CLOSE)
 
 
-def test_large_triangles_weigh_no_more_than_small_ones():
+def test_the_size_of_a_triangle_does_not_matter():
     points = np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0], [-50, 0, 0], [0, -50, 0]])
     uvs = [[0, 0], [1, 0], [0, 1], [0, -1], [1, 0]]  # u along x, and along -y
     found = tangents(card(points, uvs, [[0, 1, 2], [0, 3, 4]], (0, 0, 1))).tangents
     assert np.allclose(found[0, :3], np.array([1, -1, 0]) / 2**0.5, **CLOSE)
 
 
-def test_tangents_are_square_to_the_normal():
+def test_tangents_are_orthogonal_to_the_normal():
     lean = np.array([0.6, 0, -0.8])
     found = tangents(card(normal=lean)).tangents
     assert np.allclose(found, (0.8, 0, 0.6, 1), **CLOSE)
@@ -80,21 +81,21 @@ def test_tangents_are_square_to_the_normal():
         [[3, 3], [3, 3], [3, 3], [0, 0], [1, 0], [0, 1]],  # in one point
     ],
 )
-def test_triangles_without_an_area_of_texture_do_not_count(uvs):
-    """Theirs lies across the normal, from the axis that leans least on it."""
+def test_triangles_without_texture_area_do_not_count(uvs):
+    """Their vertices get the axis farthest from the normal, made orthogonal to it."""
     points = np.concatenate([CORNERS[:3], CORNERS[:3] + 9])
     found = tangents(card(points, uvs, [[0, 1, 2], [3, 4, 5]], (0, 0.6, 0.8))).tangents
     assert np.allclose(found[:3], (1, 0, 0, 1), **CLOSE)
 
 
-def test_textures_that_cancel_out_leave_any_tangent():
+def test_tangents_that_cancel_out_give_a_default_tangent():
     points = np.concatenate([CORNERS[[0, 1, 3]], CORNERS[[1, 3]]])
     uvs = [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]]
     found = tangents(card(points, uvs, [[0, 1, 2], [0, 3, 4]], (0, 0, -1))).tangents
     assert np.allclose(found[0], (1, 0, 0, 1), **CLOSE)
 
 
-def test_a_vertex_without_triangle_and_normal_has_a_tangent_too():
+def test_a_vertex_without_triangle_and_normal_has_a_default_tangent():
     file = card(np.concatenate([CORNERS, [[9, 9, 9]]]), np.concatenate([UVS, [[0, 0]]]))
     file.normals[4] = 0
     assert np.allclose(tangents(file).tangents[4], (1, 0, 0, 1), **CLOSE)
@@ -102,11 +103,11 @@ def test_a_vertex_without_triangle_and_normal_has_a_tangent_too():
 
 @pytest.mark.parametrize("change", [{"uvs": np.zeros((4, 2))}, {"triangles": np.zeros((0, 3))}])
 def test_a_model_without_texture_coordinates_has_no_tangents(change):
-    with pytest.raises(ValueError, match="tangents: wanted, but the mesh has none"):
+    with pytest.raises(ValueError, match="tangents: the mesh has none"):
         tangents(card(**change))
 
 
-def test_tangents_are_made_once_for_threads_that_ask_at_once():
+def test_concurrent_first_uses_make_tangents_once():
     model, found = mmdskin.load_model(pmx.write(card())), []
     barrier = threading.Barrier(8)
 
@@ -124,7 +125,7 @@ def test_tangents_are_made_once_for_threads_that_ask_at_once():
         assert np.allclose(out.tangents, (1, 0, 0, 1), **CLOSE)
 
 
-def test_skinning_without_tangents_goes_on_as_before():
+def test_skinning_without_tangents_is_unchanged():
     model = mmdskin.load_model(pmx.write(card()))
     before = mmdskin.skin(model, REST)
     both = mmdskin.skin(model, REST, tangents=True)
@@ -135,7 +136,7 @@ def test_skinning_without_tangents_goes_on_as_before():
         assert np.array_equal(out.normals, before.normals)
 
 
-def test_out_takes_tangents_of_a_model():
+def test_out_receives_tangents_of_a_model():
     model = mmdskin.load_model(pmx.write(card()))
     out = mmdskin.Skinned(*(np.zeros((4, width), "f4") for width in (3, 3, 4)))
     assert mmdskin.skin(model, REST, tangents=True, out=out) is out
@@ -157,7 +158,7 @@ def real(path):
 
 
 def random_turns(count):
-    turns = twin.unit_or(np.random.default_rng(5).normal(size=(count, 4)))
+    turns = twin.normalized_or(np.random.default_rng(5).normal(size=(count, 4)))
     matrices = np.tile(np.eye(4), (count, 1, 1))
     matrices[:, :3, :3] = twin.quaternion_matrix(turns)
     return matrices
@@ -181,16 +182,15 @@ def test_tangents_of_real_models_in_random_poses(model_path, backend, method):
         return  # see above
     matrices = random_turns(len(model.bones))
     found = mmdskin.skin(model, matrices, method=method, tangents=True, backend=backend)
-    wanted = twin.skin_frame(mesh, matrices, method=method, tangents=True)[2]
-    assert abs(found.tangents - wanted).max() < 2e-5
+    expected = twin.skin_frame(mesh, matrices, method=method, tangents=True)[2]
+    assert abs(found.tangents - expected).max() < 2e-5
     assert abs((found.tangents[:, :3] * found.normals).sum(1)).max() < 1e-5
 
 
 @pytest.mark.parametrize("method", ["bulge_free", "bulge_compensated", "centers_of_rotation"])
-def test_tangents_by_the_methods_against_bulges(shared, backend, method):
-    """Theirs are turned by the rotation that turns the normals, that of dual quaternions."""
-    path = shared / "models" / "巡音ルカ.pmx"
-    model, _ = real(path)
+def test_tangents_of_the_methods_against_bulges(backend, method):
+    """They rotate with the normals, by the rotation of dual quaternions."""
+    model, _ = real(locations.at_hand_of("巡音ルカ.pmx", own="dancer.pmx")[0])
     matrices = random_turns(len(model.bones))
     found, base = (
         mmdskin.skin(model, matrices, method=name, tangents=True, backend=backend)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Morphs that do not move vertices: sliders on the armature, and what they act on.
+"""Morphs that do not move vertices: sliders on the armature, and what they drive.
 
-Bone morphs are Action constraints in front of the others, material and UV morphs are drivers of
-materials and nodes; impulse morphs act in Simulate alone. A group's slider acts on all of its
-children; where one of them moves vertices, the slider is the group's shape key. Flips have none.
+Bone morphs are Action constraints before all others, material and UV morphs are drivers of
+materials and nodes; impulse morphs only act in Simulate. A group's slider drives all of its
+children; if one of them moves vertices, the slider is the group's shape key. Flip morphs have none.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ... import blender_versions, names, sliders
-from ...translations import tr
+from ...blender import blender_versions
+from ...blender.translations import tr
+from ...scene import names, sliders
 from . import bone, material, uv
 from .weights import Weights
 
@@ -31,9 +32,9 @@ def add(
     scale: float,
     report: Any,
 ) -> dict[int, str]:
-    """Make all of them act; returns the names of the custom properties by the number of the morph.
+    """Create all of them; returns the names of the custom properties by morph index.
 
-    `key_names` are the shape keys, by the same numbers.
+    `key_names` are the shape keys, by morph index.
     """
     made = {
         number: name
@@ -50,11 +51,11 @@ def add(
     if blender_versions.NODES_WRITE_UVS:
         uv.add(obj, pmx, weights)
     elif any(morph.kind in uv.KINDS for morph in pmx.morphs):
-        report.warn(tr("UV morphs do not act in this Blender: they need 3.5 or newer"))
+        report.warn(tr("UV morphs require Blender 3.5 or later"))
     return made
 
 
-def _acts(morphs, number):
+def _acts(morphs: "tuple[mmdskin.Morph, ...]", number: int) -> bool:
     morph = morphs[number]
     if morph.kind == "group":
         return any(child >= 0 and morphs[child].kind in _ACTING for child in morph.indices)

@@ -1,24 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bone morphs: an Action constraint for each bone that one moves, in front of all others.
+"""Bone morphs: an Action constraint, before all others, for each bone that a morph moves.
 
-Translations add and the morph's rotation stands outside the bone's own, as in
+Translations are added and the morph's rotation is applied after the bone's own, as in
 docs/mmd-behaviour.md#bone-morphs. All morphs share one action, one after the other.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion, Vector
 
-from ... import actions
-from ...names import BONE_MORPH
+from ...blender import actions, fcurves
+from ...scene.names import BONE_MORPH
+from .weights import Weights
 
-_STEPS = 10  # frames of the action for a morph: straight ways between its rotations
+if TYPE_CHECKING:
+    import mmdskin
+
+_STEPS = 10  # frames of the action per morph, with linear interpolation between rotations
 _STRIDE = 2 * _STEPS
 _SWAP = Matrix(((1, 0, 0), (0, 0, 1), (0, 1, 0)))  # the file's axes in Blender
 
 
-def add(rig, pmx, bone_names, weights, scale):
+def add(
+    rig: bpy.types.Object,
+    pmx: "mmdskin.Model",
+    bone_names: Sequence[str],
+    weights: Weights,
+    scale: float,
+) -> None:
     acting = [
         (number, morph)
         for number, morph in enumerate(pmx.morphs)
@@ -26,7 +38,7 @@ def add(rig, pmx, bone_names, weights, scale):
     ]
     if not acting or not rig.pose.bones:
         return
-    action, slot, holder = actions.made(f"{rig.name}_morphs")
+    action, slot, holder = actions.new_action(f"{rig.name}_morphs")
     keys: dict = {}
     for place, (number, morph) in enumerate(acting):
         for bone_index, (translation, rotation) in _moved(morph, len(bone_names)).items():
@@ -38,11 +50,13 @@ def add(rig, pmx, bone_names, weights, scale):
             _constrain(bone, action, slot, number, place * _STRIDE, weights)
     for (path, index, name), points in keys.items():
         frames, values = np.array(points).T
-        actions.write(actions.new_curve(holder, path, index, name), frames, values)
+        fcurves.write(actions.new_curve(holder, path, index, name), frames, values)
 
 
-def _moved(morph, count):
-    """{bone: (translation, rotation)} of the file; of several entries of a bone the sum."""
+def _moved(
+    morph: "mmdskin.Morph", count: int
+) -> dict[int, tuple[tuple[float, float, float], Quaternion]]:
+    """{bone: (translation, rotation)} of the file; several entries of a bone are combined."""
     found: dict = {}
     for index, values in zip(morph.indices.tolist(), morph.values.tolist(), strict=True):
         x, y, z, w = values[3:]
@@ -53,14 +67,21 @@ def _moved(morph, count):
     return found
 
 
-def _key(keys, name, start, moved, turn):
-    """Add what a bone does from a frame on: {(path, index, bone): [(frame, value)]}."""
+def _key(
+    keys: dict[tuple[str, int, str], list[tuple[int, float]]],
+    name: str,
+    start: int,
+    moved: Vector,
+    turn: Quaternion,
+) -> None:
+    """Add a bone's motion from a frame on: {(path, index, bone): [(frame, value)]}."""
     paths = actions.bone_paths(name)
     for step in range(_STEPS + 1):
         share = step / _STEPS
+        shifted: Any = moved * share
         rotation: Any = Quaternion().slerp(turn, share)
         for channel, values in (
-            ("location", list(moved * share)),
+            ("location", list(shifted)),
             ("rotation_quaternion", list(rotation)),
         ):
             for index, value in enumerate(values):
@@ -68,7 +89,14 @@ def _key(keys, name, start, moved, turn):
                 points.append((start + step, value))
 
 
-def _constrain(bone, action, slot, number, start, weights):
+def _constrain(
+    bone: bpy.types.PoseBone,
+    action: bpy.types.Action,
+    slot: Any,
+    number: int,
+    start: int,
+    weights: Weights,
+) -> None:
     constraint = bone.constraints.new("ACTION")
     constraint.name = f"{BONE_MORPH}_{number}"
     constraint.action = action
@@ -77,7 +105,7 @@ def _constrain(bone, action, slot, number, start, weights):
     constraint.owner_space, constraint.mix_mode = "LOCAL", "BEFORE_SPLIT"
     constraint.frame_start, constraint.frame_end = start, start + _STEPS
     constraint.use_eval_time, constraint.show_expanded = True, False
-    # Behind the morphs before it and in front of all else: what follows takes the bone as it moves.
+    # After the previous morphs and before all other constraints, which then use the moved bone.
     places = [
         place
         for place, other in enumerate(bone.constraints)

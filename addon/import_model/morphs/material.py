@@ -1,18 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Material morphs: drivers of diffuse, ambient and edge as the file has them, and of what is shown.
+"""Material morphs: drivers of the file's values of a material, and of the shader.
 
-The numbers of the file are the custom properties of `materials`; by docs/mmd-behaviour.md
-#material-morphs a morph multiplies or adds to each. The shader's colour and alpha follow these.
+The values are the custom properties from `materials`; a morph multiplies or adds to each
+(docs/mmd-behaviour.md#material-morphs). What it does to textures has properties of its own, which
+only materials with such morphs have. The shader's color and alpha, and the MMD Look, follow them.
 """
 
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ...scene import material_values
 from .. import materials
-from .weights import drive
+from .weights import Weights, drive
 
-# Custom property: the first of its columns in a morph's record.
-_COLUMNS = {"mmd_diffuse": 1, "mmd_ambient": 9, "mmd_edge_color": 12, "mmd_edge_size": 16}
+if TYPE_CHECKING:
+    import mmdskin
+
+# Custom property: its first column in a morph's record.
+_COLUMNS = {
+    "mmd_diffuse": 1,
+    "mmd_specular": 5,
+    "mmd_specular_power": 8,
+    "mmd_ambient": 9,
+    "mmd_edge_color": 12,
+    "mmd_edge_size": 16,
+}
+_FACTOR_COLUMNS = {"Base": 17, "Sphere": 21, "Toon": 25}  # four each
 
 
-def add(mesh, pmx, weights):
+def add(mesh: bpy.types.ID, pmx: "mmdskin.Model", weights: Weights) -> None:
     changes = _changes(pmx, len(mesh.materials))
     for number, material in enumerate(mesh.materials):
         driven = set()
@@ -24,11 +41,17 @@ def add(mesh, pmx, weights):
                 if found:
                     _drive(material, name, index if len(values) > 1 else -1, value, found, weights)
                     driven.add((name, index))
+        for texture, first in _FACTOR_COLUMNS.items():
+            _drive_factors(
+                material, texture, [changes.get((number, first + i)) for i in range(4)], weights
+            )
         _show(material, driven)
 
 
-def _changes(pmx, count):
-    """{(material, column): [(morph, whether it adds, value)]} of what changes anything."""
+def _changes(
+    pmx: "mmdskin.Model", count: int
+) -> dict[tuple[int, int], list[tuple[int, bool, float]]]:
+    """{(material, column): [(morph, whether it adds, value)]} of all effective changes."""
     found: dict = {}
     for number, morph in enumerate(pmx.morphs):
         if morph.kind != "material":
@@ -42,8 +65,31 @@ def _changes(pmx, count):
     return found
 
 
-def _drive(material, name, index, value, changes, weights):
-    def formula(expressions):
+def _drive_factors(
+    material: bpy.types.Material, texture: str, changes: list, weights: Weights
+) -> None:
+    """Add and drive the properties for what morphs do to a texture: a product and a sum."""
+    if not any(changes):
+        return
+    for name, neutral, adding in zip(
+        material_values.FACTORS[texture], (1.0, 0.0), (False, True), strict=True
+    ):
+        material[name] = [neutral] * 4
+        for index, found in enumerate(changes):
+            mine = [change for change in found or () if change[1] == adding]
+            if mine:
+                _drive(material, name, index, neutral, mine, weights)
+
+
+def _drive(
+    material: bpy.types.Material,
+    name: str,
+    index: int,
+    value: float,
+    changes: list[tuple[int, bool, float]],
+    weights: Weights,
+) -> None:
+    def formula(expressions: list[str]) -> str:
         pairs = list(zip(expressions, changes, strict=True))
         factors = [f"*(1+({w})*{v - 1:.6g})" for w, (_, adds, v) in pairs if not adds]
         summands = [f"+({w})*{v:.6g}" for w, (_, adds, v) in pairs if adds]
@@ -52,12 +98,12 @@ def _drive(material, name, index, value, changes, weights):
     weights.drive(material, f'["{name}"]', [number for number, *_ in changes], formula, index)
 
 
-def _show(material, driven):
-    """Let shader and viewport follow the driven custom properties."""
-    colours = [c for c in range(3) if {("mmd_diffuse", c), ("mmd_ambient", c)} & driven]
-    if colours:
+def _show(material: bpy.types.Material, driven: set[tuple[str, int]]) -> None:
+    """Drive shader and viewport color by the custom properties."""
+    colors = [c for c in range(3) if {("mmd_diffuse", c), ("mmd_ambient", c)} & driven]
+    if colors:
         socket, shown = materials.color_of(material)
-        for c in colours:
+        for c in colors:
             places = {
                 "a": _place(material, "mmd_ambient", c),
                 "d": _place(material, "mmd_diffuse", c),
@@ -72,9 +118,11 @@ def _show(material, driven):
         drive(materials.alpha_of(material), "default_value", -1, places, "min(max(d,0),1)")
 
 
-def _place(material, name, index):
+def _place(
+    material: bpy.types.Material, name: str, index: int
+) -> tuple[str, bpy.types.Material, str]:
     return "MATERIAL", material, f'["{name}"][{index}]'
 
 
-def _linear(srgb):
+def _linear(srgb: str) -> str:
     return f"({srgb})/12.92 if {srgb}<0.04045 else pow(({srgb}+0.055)/1.055,2.4)"

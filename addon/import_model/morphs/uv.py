@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""UV morphs: nodes that add to UV maps what the morphs move, held by attributes of the vertices.
+"""UV morphs: geometry nodes that add the morphs' offsets, stored as vertex attributes, to UV maps.
 
-While every slider is 0 they hand the mesh on as it is, and their modifier is off: exporters leave
-shape keys out where any is on.
+While all sliders are 0, the modifier is disabled: exporters omit shape keys if any modifier is
+enabled.
 """
+
+from typing import Any
 
 import bpy
 import numpy as np
 
-from ... import blender_versions
-from ...names import UV_MORPHS
+from ...blender import blender_versions
+from ...scene.names import UV_MORPHS
 from ..mesh import put
+from . import weights
 
-# Kind of morph: UV map and columns of the record; those of additional UVs have two maps.
+# Kind of morph: UV maps and columns of the record; additional UVs have two maps.
 KINDS = {"uv": (("UVMap", (0, 1)),)} | {
     f"uv{number}": ((f"UV{number}", (0, 1)), (f"_UV{number}", (2, 3))) for number in range(1, 5)
 }
 
 
-def add(obj, pmx, weights):
+def add(obj: bpy.types.Object, pmx: Any, weights: weights.Weights) -> None:
     layers = _layers(obj.data, pmx)
     if not layers:
         return
@@ -47,8 +50,8 @@ def add(obj, pmx, weights):
         weights.drive(modifier, shown, list(morphs), lambda on: f"({' or '.join(on)}) != 0")
 
 
-def _layers(mesh, pmx):
-    """{UV map: {morph: attribute with its offsets}} of those that move anything."""
+def _layers(mesh: Any, pmx: Any) -> Any:
+    """{UV map: {morph: attribute with its offsets}} of effective morphs."""
     found: dict = {}
     for number, morph in enumerate(pmx.morphs):
         for layer, columns in KINDS.get(morph.kind, ()):
@@ -61,16 +64,16 @@ def _layers(mesh, pmx):
     return found
 
 
-def _value(group, number, weights):
-    """The output of a node that follows the sliders of a morph."""
+def _value(group: Any, number: Any, weights: Any) -> Any:
+    """The output of a node that is driven by a morph's sliders."""
     node = group.nodes.new("ShaderNodeValue")
     node.name = f"mmd_morph_{number}"
     weights.drive(node.outputs[0], "default_value", [number], lambda expressions: expressions[0])
     return node.outputs[0]
 
 
-def _moved(group, geometry, layer, parts):
-    """The geometry with a UV map to which parts, {attribute: weight}, are added."""
+def _moved(group: Any, geometry: Any, layer: Any, parts: Any) -> Any:
+    """The geometry with a UV map plus the weighted attributes in `parts`."""
     total = _named(group, layer)
     for name, weight in parts.items():
         scaled = group.nodes.new("ShaderNodeVectorMath")
@@ -90,14 +93,14 @@ def _moved(group, geometry, layer, parts):
     return store.outputs[0]
 
 
-def _named(group, name):
+def _named(group: Any, name: Any) -> Any:
     node = group.nodes.new("GeometryNodeInputNamedAttribute")
     node.data_type = "FLOAT_VECTOR"
     node.inputs["Name"].default_value = name
     return blender_versions.vector_output(node)
 
 
-def _sum(group, sockets):
+def _sum(group: Any, sockets: Any) -> Any:
     total = sockets[0]
     for socket in sockets[1:]:
         node = group.nodes.new("ShaderNodeMath")

@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drivers that follow sliders: of a morph, and of the groups that it is in."""
+"""Drivers that follow the sliders of a morph and of the groups that contain it."""
 
-from ... import actions, sliders
-from ...translations import tr
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-_LONGEST = 255  # letters of a driver's expression
+import bpy
+
+from ...blender import actions
+from ...blender.translations import tr
+from ...scene import sliders
+from ..options import Report
+
+if TYPE_CHECKING:
+    import mmdskin
+
+_LONGEST = 255  # characters of a driver expression
 
 
 class Weights:
-    def __init__(self, rig, shape_keys, morphs, properties, key_names, report):
-        """`properties` and `key_names` hold sliders, by the number of their morph."""
+    def __init__(
+        self,
+        rig: bpy.types.Object,
+        shape_keys: bpy.types.Key,
+        morphs: "tuple[mmdskin.Morph, ...]",
+        properties: dict[int, str],
+        key_names: dict[int, str],
+        report: Report,
+    ) -> None:
+        """`properties` and `key_names` are names of sliders by morph index."""
         self._report, self._morphs = report, morphs
         self._places = {
             number: ("OBJECT", rig, sliders.path(name)) for number, name in properties.items()
@@ -23,10 +41,17 @@ class Weights:
                 for child, ratio in zip(morph.indices, morph.values[:, 0], strict=True):
                     self._movers.setdefault(int(child), []).append((number, float(ratio)))
 
-    def drive(self, owner, path, morphs, formula, index=-1):
-        """Let a property follow morphs, given by number.
+    def drive(
+        self,
+        owner: bpy.types.bpy_struct,
+        path: str,
+        morphs: list[int],
+        formula: Callable,
+        index: int = -1,
+    ) -> None:
+        """Drive a property by morphs, given by index.
 
-        `formula` makes the driver's expression of an expression for the weight of each.
+        `formula` turns expressions of their weights into the driver's expression.
         """
         variables: dict[int, str] = {}
         weights = [self._weight(number, variables) for number in morphs]
@@ -37,13 +62,13 @@ class Weights:
         else:
             self._report.warn(
                 tr(
-                    "{count} morphs act on one value, more than a driver can hold: {names}",
+                    "{count} morphs affect one value, more than a driver can handle: {names}",
                     count=len(morphs),
                     names=", ".join(self._morphs[number].name for number in morphs),
                 )
             )
 
-    def _weight(self, number, variables):
+    def _weight(self, number: int, variables: dict) -> str:
         terms = []
         for slider, ratio in self._movers[number]:
             name = variables.setdefault(slider, f"v{len(variables)}")
@@ -51,8 +76,10 @@ class Weights:
         return "+".join(terms)
 
 
-def drive(owner, path, index, places, expression):
-    """A driver of simple terms, which Blender evaluates without Python."""
+def drive(
+    owner: bpy.types.bpy_struct, path: str, index: int, places: dict, expression: str
+) -> None:
+    """A driver with a simple expression, which Blender evaluates without Python."""
     driver = owner.driver_add(path, index).driver
     driver.type = "SCRIPTED"
     for name, (kind, block, data_path) in places.items():

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT */
+/* Memory arenas: blocks that grow by need and are freed together. */
 #include "core/base/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Small pieces share a chunk; a large piece gets a block of its own, which calloc can map lazily.
- */
-enum { CHUNK = 32 * 1024 };
+/* Small allocations share blocks of this size. A large one gets a block of its own, which calloc
+   can map lazily. */
+enum { BLOCK_SIZE = 32 * 1024 };
 
 struct mmd_arena_block {
     struct mmd_arena_block *previous;
     unsigned char *next, *end;
 };
 
-#ifdef MMD_TEST_MEMORY
+#ifdef MMD_TEST_FAULTS
 #if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
 #else /* a compiler for another system */
 #define ASAN_POISON_MEMORY_REGION(start, size) ((void)(start), (void)(size))
 #endif
 
-/* Poisoned bytes behind every piece, so that AddressSanitizer knows its end. */
+/* Poisoned bytes behind every allocation, so that AddressSanitizer detects overruns. */
 enum { GUARD = 16 };
 
-/* What unset memory holds, so that tests see who reads it: large numbers, indices of nobody. */
-enum { UNSET = 0x7F };
+/* The bytes of uninitialized memory: large numbers and invalid indices, so that tests fail if it is
+   read. */
+enum { UNINITIALIZED = 0x7F };
 
 static long fail_after = -1;
 
@@ -39,8 +41,8 @@ enum { GUARD = 0 };
 
 static struct mmd_arena_block *block_new(size_t size, bool zeroed)
 {
-    size_t whole = size + sizeof(struct mmd_arena_block) + MMD_ARENA_ALIGN - 1;
-    struct mmd_arena_block *block = zeroed ? calloc(1, whole) : malloc(whole);
+    size_t total = size + sizeof(struct mmd_arena_block) + MMD_ARENA_ALIGN - 1;
+    struct mmd_arena_block *block = zeroed ? calloc(1, total) : malloc(total);
     if (!block)
         return NULL;
     uintptr_t first = (uintptr_t)(block + 1) + MMD_ARENA_ALIGN - 1;
@@ -49,9 +51,9 @@ static struct mmd_arena_block *block_new(size_t size, bool zeroed)
     return block;
 }
 
-static void *take(mmd_arena *arena, size_t count, size_t size, bool zeroed)
+static void *allocate(mmd_arena *arena, size_t count, size_t size, bool zeroed)
 {
-#ifdef MMD_TEST_MEMORY
+#ifdef MMD_TEST_FAULTS
     if (fail_after >= 0 && fail_after-- == 0)
         return NULL;
 #endif
@@ -64,12 +66,12 @@ static void *take(mmd_arena *arena, size_t count, size_t size, bool zeroed)
     struct mmd_arena_block *last = arena->last;
     size_t gap = last ? (size_t)(-(uintptr_t)last->next % align) : 0;
     if (!last || (size_t)(last->end - last->next) < bytes + gap) {
-        bool own = bytes > CHUNK / 4;
-        struct mmd_arena_block *block = block_new(own ? bytes : CHUNK, zeroed || !own);
+        bool own = bytes > BLOCK_SIZE / 4;
+        struct mmd_arena_block *block = block_new(own ? bytes : BLOCK_SIZE, zeroed || !own);
         if (!block)
             return NULL;
         if (last && own) {
-            /* Slip it below the open chunk, whose rest stays in use. */
+            /* Below the shared block, whose free space stays in use. */
             block->previous = last->previous;
             last->previous = block;
         } else {
@@ -79,24 +81,24 @@ static void *take(mmd_arena *arena, size_t count, size_t size, bool zeroed)
         last = block;
         gap = 0;
     }
-    void *piece = last->next + gap;
+    void *memory = last->next + gap;
     last->next += gap + bytes;
-#ifdef MMD_TEST_MEMORY
+#ifdef MMD_TEST_FAULTS
     if (!zeroed)
-        memset(piece, UNSET, count * size);
-    ASAN_POISON_MEMORY_REGION((char *)piece + count * size, bytes - count * size);
+        memset(memory, UNINITIALIZED, count * size);
+    ASAN_POISON_MEMORY_REGION((char *)memory + count * size, bytes - count * size);
 #endif
-    return piece;
+    return memory;
 }
 
 void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size)
 {
-    return take(arena, count, size, true);
+    return allocate(arena, count, size, true);
 }
 
-void *mmd_arena_alloc_unset(mmd_arena *arena, size_t count, size_t size)
+void *mmd_arena_alloc_uninitialized(mmd_arena *arena, size_t count, size_t size)
 {
-    return take(arena, count, size, false);
+    return allocate(arena, count, size, false);
 }
 
 void mmd_arena_free(mmd_arena *arena)
@@ -108,7 +110,7 @@ void mmd_arena_free(mmd_arena *arena)
     }
 }
 
-void *mmd_owner_new(size_t size)
+void *mmd_arena_new_owner(size_t size)
 {
     mmd_arena arena = {0};
     mmd_arena *owner = mmd_arena_alloc(&arena, 1, size);
@@ -117,10 +119,10 @@ void *mmd_owner_new(size_t size)
     return owner;
 }
 
-void mmd_owner_free(void *owner)
+void mmd_arena_free_owner(void *owner)
 {
     if (!owner)
         return;
-    mmd_arena arena = *(mmd_arena *)owner; /* the owner goes with it */
+    mmd_arena arena = *(mmd_arena *)owner; /* a copy: the owner lies in it */
     mmd_arena_free(&arena);
 }

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* A bounded little-endian cursor over borrowed memory. A read past the end returns zeros and
-   latches `failed`; readers test it once per record instead of once per field. Inline, because a
-   file is read by millions of these. */
+/* A bounded little-endian cursor over borrowed memory. A read past the end returns zeros and sets
+   `failed`, which a file reader checks once per record rather than once per field. Inline, because
+   loading a file makes millions of these calls. */
 typedef struct mmd_bytes {
     const uint8_t *data;
     size_t size;
@@ -39,7 +39,7 @@ static inline uint8_t mmd_bytes_u8(mmd_bytes *bytes)
     return at ? *at : 0;
 }
 
-static inline uint16_t mmd_u16_at(const uint8_t *at)
+static inline uint16_t mmd_bytes_u16_at(const uint8_t *at)
 {
     return (uint16_t)(at[0] | at[1] << 8);
 }
@@ -47,10 +47,10 @@ static inline uint16_t mmd_u16_at(const uint8_t *at)
 static inline uint16_t mmd_bytes_u16(mmd_bytes *bytes)
 {
     const uint8_t *at = mmd_bytes_take(bytes, 2);
-    return at ? mmd_u16_at(at) : 0;
+    return at ? mmd_bytes_u16_at(at) : 0;
 }
 
-static inline uint32_t mmd_u32_at(const uint8_t *at)
+static inline uint32_t mmd_bytes_u32_at(const uint8_t *at)
 {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
@@ -58,7 +58,7 @@ static inline uint32_t mmd_u32_at(const uint8_t *at)
 static inline uint32_t mmd_bytes_u32(mmd_bytes *bytes)
 {
     const uint8_t *at = mmd_bytes_take(bytes, 4);
-    return at ? mmd_u32_at(at) : 0;
+    return at ? mmd_bytes_u32_at(at) : 0;
 }
 
 static inline int32_t mmd_bytes_i32(mmd_bytes *bytes)
@@ -66,11 +66,11 @@ static inline int32_t mmd_bytes_i32(mmd_bytes *bytes)
     return (int32_t)mmd_bytes_u32(bytes);
 }
 
-/* NaN and infinity, which have all bits of the exponent, are `fallback`:
+/* `fallback` for NaN and infinity, whose exponents have all bits set:
    docs/mmd-behaviour.md#robust-reader. */
-static inline float mmd_f32_at(const uint8_t *at, float fallback)
+static inline float mmd_bytes_f32_at(const uint8_t *at, float fallback)
 {
-    uint32_t bits = mmd_u32_at(at);
+    uint32_t bits = mmd_bytes_u32_at(at);
     float value;
     memcpy(&value, &bits, sizeof value);
     return (bits & 0x7F800000) == 0x7F800000 ? fallback : value;
@@ -79,31 +79,31 @@ static inline float mmd_f32_at(const uint8_t *at, float fallback)
 static inline float mmd_bytes_f32(mmd_bytes *bytes, float fallback)
 {
     const uint8_t *at = mmd_bytes_take(bytes, 4);
-    return at ? mmd_f32_at(at, fallback) : 0;
+    return at ? mmd_bytes_f32_at(at, fallback) : 0;
 }
 
 /* NaN and infinity read as 0. */
-static inline void mmd_f32s_at(const uint8_t *at, float *out, size_t count)
+static inline void mmd_bytes_f32s_at(const uint8_t *at, float *out, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        out[i] = mmd_f32_at(at + 4 * i, 0);
+        out[i] = mmd_bytes_f32_at(at + 4 * i, 0);
 }
 
-/* As they stand, for whoever looks through all of them later. */
-static inline void mmd_f32s_copy(const uint8_t *at, float *out, size_t count)
+/* Keeps NaN and infinity: mmd_numbers_make_finite() replaces them all at once, which is faster. */
+static inline void mmd_bytes_f32s_copy(const uint8_t *at, float *out, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t bits = mmd_u32_at(at + 4 * i);
+        uint32_t bits = mmd_bytes_u32_at(at + 4 * i);
         memcpy(out + i, &bits, sizeof bits);
     }
 }
 
-/* NaN and infinity read as 0; all are 0 when fewer are left. */
+/* NaN and infinity read as 0, and all numbers do when fewer are left. */
 static inline void mmd_bytes_f32s(mmd_bytes *bytes, float *out, size_t count)
 {
     const uint8_t *at = mmd_bytes_take(bytes, 4 * count);
     if (at)
-        mmd_f32s_at(at, out, count);
+        mmd_bytes_f32s_at(at, out, count);
     else if (count)
         memset(out, 0, count * sizeof *out);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Fills an mmd_error. */
 #include "core/base/error.h"
 
 #include <stdarg.h>

@@ -12,8 +12,8 @@
 #define MMD_PRINTF(text, first)
 #endif
 
-/* Both return false, so that a failing line reads `return mmd_fail(err, ...)`. `err` may be NULL.
- */
+/* Failures: fill an mmd_error. Both return false, so that a failure reads `return mmd_fail(err,
+ * ...)`. `err` may be NULL. */
 bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...) MMD_PRINTF(3, 4);
 bool mmd_fail_memory(mmd_error *err);
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* Checks and clamps for numbers that files or callers provide. */
 #include "core/base/numbers.h"
 
+#include "core/base/error.h"
+
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Top bit set: NaN or infinite, whose exponent is all ones. A sum of x * 0 would find them too, but
-   each sum would wait for the one before. */
+/* The top bit is set for NaN and infinity, whose exponents have all bits set. Summing x * 0 would
+   detect them too, but each addition would wait for the one before. */
 static uint32_t overflowing_exponent(float number)
 {
     uint32_t bits;
@@ -14,7 +18,7 @@ static uint32_t overflowing_exponent(float number)
     return (bits & 0x7F800000u) + 0x00800000u;
 }
 
-size_t mmd_first_not_finite(const float *numbers, size_t count)
+size_t mmd_numbers_first_not_finite(const float *numbers, size_t count)
 {
     enum { CHUNK = 64 };
     size_t i = 0;
@@ -32,11 +36,34 @@ size_t mmd_first_not_finite(const float *numbers, size_t count)
 
 void mmd_numbers_make_finite(float *numbers, size_t count)
 {
-    for (size_t i = 0; (i += mmd_first_not_finite(numbers + i, count - i)) < count;)
+    for (size_t i = 0; (i += mmd_numbers_first_not_finite(numbers + i, count - i)) < count;)
         numbers[i] = 0;
 }
 
-const char *mmd_not_finite_name(double number)
+double mmd_numbers_clamp_to_float(double number)
+{
+    if (fabs(number) <= (double)FLT_MAX)
+        return number;
+    return number > 0 ? (double)FLT_MAX : number < 0 ? -(double)FLT_MAX : 0;
+}
+
+const char *mmd_numbers_not_finite_name(double number)
 {
     return isnan(number) ? "NaN" : "infinite";
+}
+
+bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected, mmd_error *err)
+{
+    return frames == 1 || frames == expected ||
+           mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", name, frames,
+                    expected);
+}
+
+bool mmd_numbers_check_frames(const double *frames, size_t count, mmd_error *err)
+{
+    for (size_t f = 0; f < count; f++)
+        if (!isfinite(frames[f]))
+            return mmd_fail(err, MMD_E_ARGUMENT, "frames[%zu] is %s", f,
+                            mmd_numbers_not_finite_name(frames[f]));
+    return true;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Decodes UTF-16, UTF-8 and cp932 to UTF-8, and encodes cp932. */
 #include "core/base/text.h"
 
 #include "core/base/cp932.h"
 
 #include <stdbool.h>
 
-enum { REPLACEMENT = 0xFFFD, NOTHING = 0x85 /* begins no character */ };
+enum { REPLACEMENT = 0xFFFD, ESCAPED = 0xDC00 /* plus a byte that is no character */ };
 
-static char *put(char *out, uint32_t c)
+static char *encode_utf8(char *out, uint32_t c)
 {
     if (c < 0x80) {
         *out++ = (char)c;
@@ -57,10 +58,10 @@ static uint32_t next_utf8(const uint8_t *bytes, size_t size, size_t *at)
         return REPLACEMENT;
     int more = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
     uint32_t c = first & (0x3Fu >> more);
-    uint8_t least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-    uint8_t most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-    for (; more > 0; more--, least = 0x80, most = 0xBF) {
-        if (*at >= size || bytes[*at] < least || bytes[*at] > most)
+    uint8_t lower = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    uint8_t upper = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    for (; more > 0; more--, lower = 0x80, upper = 0xBF) {
+        if (*at >= size || bytes[*at] < lower || bytes[*at] > upper)
             return REPLACEMENT;
         c = c << 6 | (bytes[(*at)++] & 0x3F);
     }
@@ -72,7 +73,7 @@ static bool is_lead(uint8_t byte)
     return (byte >= 0x81 && byte <= 0x9F) || (byte >= 0xE0 && byte <= 0xFC);
 }
 
-/* ASCII, half-width katakana, and private characters for bytes that stand for nothing. */
+/* ASCII, half-width katakana, and private use characters for unassigned bytes. */
 static uint32_t cp932_single(uint8_t byte)
 {
     if (byte <= 0x80)
@@ -93,7 +94,7 @@ static uint32_t cp932_pair(uint8_t lead, uint8_t trail)
     return mmd_cp932[row][column];
 }
 
-/* Of a pair that stands for nothing only the first byte is replaced, as Python does. */
+/* Of an unassigned pair only the first byte is replaced, as Python does. */
 static uint32_t next_cp932(const uint8_t *bytes, size_t size, size_t *at)
 {
     uint8_t first = bytes[(*at)++];
@@ -104,23 +105,27 @@ static uint32_t next_cp932(const uint8_t *bytes, size_t size, size_t *at)
     return c;
 }
 
-/* Writes to `out`, or only counts when it is NULL. */
-static size_t decode(mmd_encoding encoding, const uint8_t *bytes, size_t size, char *out)
+/* The length in UTF-8; also writes it if `out` is not NULL. */
+static size_t decode(mmd_text_encoding encoding, const uint8_t *bytes, size_t size, char *out)
 {
     size_t length = 0;
     for (size_t at = 0; at < size;) {
+        uint8_t first = bytes[at];
         uint32_t c = encoding == MMD_UTF16LE ? next_utf16(bytes, size, &at)
                      : encoding == MMD_UTF8  ? next_utf8(bytes, size, &at)
                                              : next_cp932(bytes, size, &at);
         if (c == 0)
             break;
-        char spare[4], *to = out ? out + length : spare;
-        length += (size_t)(put(to, c) - to);
+        if (c == REPLACEMENT && encoding == MMD_CP932_NAMES)
+            c = ESCAPED + first;
+        char discarded[4], *to = out ? out + length : discarded;
+        length += (size_t)(encode_utf8(to, c) - to);
     }
     return length;
 }
 
-mmd_text mmd_text_decode(mmd_arena *arena, mmd_encoding encoding, const uint8_t *bytes, size_t size)
+mmd_text mmd_text_decode(mmd_arena *arena, mmd_text_encoding encoding, const uint8_t *bytes,
+                         size_t size)
 {
     if (encoding == MMD_UTF16LE)
         size -= size % 2;
@@ -134,55 +139,63 @@ mmd_text mmd_text_decode(mmd_arena *arena, mmd_encoding encoding, const uint8_t 
     return (mmd_text){data, length};
 }
 
-static void add_code(uint16_t *codes, uint32_t c, unsigned code)
+static void add_code(uint16_t *table, uint32_t c, unsigned code)
 {
-    if (c != REPLACEMENT && codes[c] == 0)
-        codes[c] = (uint16_t)code;
+    if (c != REPLACEMENT && table[c] == 0)
+        table[c] = (uint16_t)code;
 }
 
-/* Of characters that stand twice, IBM's (FA to FC) come after all others and NEC's choice of IBM's
-   (ED and EE) last, as in Windows. */
-static void add_pairs(uint16_t *codes, unsigned first, unsigned last)
+/* The first code of a character is kept. As in Windows, IBM's extensions (FA to FC) come after all
+   others and NEC's selection of them (ED and EE) comes last. */
+static void add_pairs(uint16_t *table, unsigned first, unsigned last)
 {
     for (unsigned lead = first; lead <= last; lead++)
         for (unsigned trail = 0x40; trail <= 0xFC; trail++)
-            add_code(codes, cp932_pair((uint8_t)lead, (uint8_t)trail), lead << 8 | trail);
+            add_code(table, cp932_pair((uint8_t)lead, (uint8_t)trail), lead << 8 | trail);
 }
 
-const uint16_t *mmd_cp932_codes(mmd_arena *arena)
+const uint16_t *mmd_text_cp932_table(mmd_arena *arena)
 {
-    uint16_t *codes = mmd_arena_alloc(arena, 0x10000, sizeof *codes);
-    if (!codes)
+    uint16_t *table = mmd_arena_alloc(arena, 0x10000, sizeof *table);
+    if (!table)
         return NULL;
     for (unsigned byte = 0; byte <= 0xFF; byte++)
         if (!is_lead((uint8_t)byte))
-            add_code(codes, cp932_single((uint8_t)byte), byte);
-    add_pairs(codes, 0x81, 0x9F);
-    add_pairs(codes, 0xE0, 0xEC);
-    add_pairs(codes, 0xEF, 0xFC);
-    add_pairs(codes, 0xED, 0xEE);
-    codes[REPLACEMENT] = NOTHING;
-    return codes;
+            add_code(table, cp932_single((uint8_t)byte), byte);
+    add_pairs(table, 0x81, 0x9F);
+    add_pairs(table, 0xE0, 0xEC);
+    add_pairs(table, 0xEF, 0xFC);
+    add_pairs(table, 0xED, 0xEE);
+    return table;
 }
 
-bool mmd_cp932_encode(const uint16_t *codes, mmd_text text, uint8_t *out, size_t room, size_t *size,
-                      uint32_t *missing)
+/* The byte that U+DC80 to U+DCFF stand for; 0 if another character comes next. */
+static uint8_t next_escaped(const uint8_t *bytes, size_t size, size_t *at)
 {
-    *size = 0;
+    if (size - *at < 3 || bytes[*at] != 0xED || (bytes[*at + 1] != 0xB2 && bytes[*at + 1] != 0xB3))
+        return 0;
+    *at += 3;
+    return (uint8_t)(bytes[*at - 2] << 6 | (bytes[*at - 1] & 0x3F));
+}
+
+size_t mmd_text_encode_cp932(const uint16_t *table, mmd_text text, uint8_t *out, size_t capacity,
+                             uint32_t *missing)
+{
+    const uint8_t *bytes = (const uint8_t *)text.data;
+    size_t size = 0;
+    *missing = 0;
     for (size_t at = 0; at < text.size;) {
-        uint32_t c = next_utf8((const uint8_t *)text.data, text.size, &at);
-        unsigned code = c < 0x10000 ? codes[c] : 0;
+        unsigned code = next_escaped(bytes, text.size, &at);
         if (code == 0) {
-            *missing = c;
-            return false;
+            uint32_t c = next_utf8(bytes, text.size, &at);
+            code = c < 0x10000 ? table[c] : 0;
+            if (code == 0)
+                *missing = *missing ? *missing : c, code = '?';
         }
-        size_t used = *size, more = code > 0xFF ? 2 : 1;
-        *size += more;
-        if (*size > room)
-            continue;
-        if (more == 2)
-            out[used++] = (uint8_t)(code >> 8);
-        out[used] = (uint8_t)code;
+        if (code > 0xFF && size++ < capacity)
+            out[size - 1] = (uint8_t)(code >> 8);
+        if (size++ < capacity)
+            out[size - 1] = (uint8_t)code;
     }
-    return true;
+    return size;
 }

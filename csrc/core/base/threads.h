@@ -2,8 +2,8 @@
 #ifndef MMD_THREADS_H
 #define MMD_THREADS_H
 
-/* Locks, conditions and threads: POSIX' and Windows' own by one set of names. Who includes this
-   defines _POSIX_C_SOURCE before. A thread's function is
+/* Mutexes, condition variables and threads, of POSIX or of Windows. Define _POSIX_C_SOURCE before
+   including this. A thread's function is
    static mmd_thread_result MMD_THREAD_CALL name(void *arg) and returns 0. */
 
 #include <stdbool.h>
@@ -15,47 +15,47 @@
 #include <errno.h>
 #include <process.h>
 
-typedef SRWLOCK mmd_lock;
+typedef SRWLOCK mmd_mutex;
 typedef CONDITION_VARIABLE mmd_condition;
 typedef HANDLE mmd_thread;
 typedef unsigned mmd_thread_result;
 #define MMD_THREAD_CALL __stdcall
-#define MMD_LOCK_NEW SRWLOCK_INIT
-#define MMD_CONDITION_NEW CONDITION_VARIABLE_INIT
+#define MMD_MUTEX_INIT SRWLOCK_INIT
+#define MMD_CONDITION_INIT CONDITION_VARIABLE_INIT
 
-static inline void mmd_lock_take(mmd_lock *lock)
+static inline void mmd_mutex_lock(mmd_mutex *mutex)
 {
-    AcquireSRWLockExclusive(lock);
+    AcquireSRWLockExclusive(mutex);
 }
 
-static inline void mmd_lock_leave(mmd_lock *lock)
+static inline void mmd_mutex_unlock(mmd_mutex *mutex)
 {
-    ReleaseSRWLockExclusive(lock);
+    ReleaseSRWLockExclusive(mutex);
 }
 
-static inline void mmd_condition_wait(mmd_condition *condition, mmd_lock *lock)
+static inline void mmd_condition_wait(mmd_condition *condition, mmd_mutex *mutex)
 {
-    SleepConditionVariableSRW(condition, lock, INFINITE, 0);
+    SleepConditionVariableSRW(condition, mutex, INFINITE, 0);
 }
 
-/* False when that time has passed. */
-static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_lock *lock,
+/* False if it timed out. */
+static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_mutex *mutex,
                                           unsigned milliseconds)
 {
-    return SleepConditionVariableSRW(condition, lock, milliseconds, 0);
+    return SleepConditionVariableSRW(condition, mutex, milliseconds, 0);
 }
 
-static inline void mmd_condition_wake(mmd_condition *condition)
+static inline void mmd_condition_signal(mmd_condition *condition)
 {
     WakeConditionVariable(condition);
 }
 
-static inline void mmd_condition_wake_all(mmd_condition *condition)
+static inline void mmd_condition_broadcast(mmd_condition *condition)
 {
     WakeAllConditionVariable(condition);
 }
 
-/* 0, or the number of the error. */
+/* 0, or an errno. */
 static inline int mmd_thread_start(mmd_thread *thread,
                                    mmd_thread_result(MMD_THREAD_CALL *function)(void *), void *arg,
                                    unsigned stack)
@@ -65,7 +65,6 @@ static inline int mmd_thread_start(mmd_thread *thread,
     return *thread ? 0 : errno;
 }
 
-/* Lets another thread that waits for this core have it. */
 static inline void mmd_thread_yield(void)
 {
     SwitchToThread();
@@ -84,31 +83,31 @@ static inline void mmd_thread_join(mmd_thread thread)
 #include <stddef.h>
 #include <time.h>
 
-typedef pthread_mutex_t mmd_lock;
+typedef pthread_mutex_t mmd_mutex;
 typedef pthread_cond_t mmd_condition;
 typedef pthread_t mmd_thread;
 typedef void *mmd_thread_result;
 #define MMD_THREAD_CALL
-#define MMD_LOCK_NEW PTHREAD_MUTEX_INITIALIZER
-#define MMD_CONDITION_NEW PTHREAD_COND_INITIALIZER
+#define MMD_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
+#define MMD_CONDITION_INIT PTHREAD_COND_INITIALIZER
 
-static inline void mmd_lock_take(mmd_lock *lock)
+static inline void mmd_mutex_lock(mmd_mutex *mutex)
 {
-    pthread_mutex_lock(lock);
+    pthread_mutex_lock(mutex);
 }
 
-static inline void mmd_lock_leave(mmd_lock *lock)
+static inline void mmd_mutex_unlock(mmd_mutex *mutex)
 {
-    pthread_mutex_unlock(lock);
+    pthread_mutex_unlock(mutex);
 }
 
-static inline void mmd_condition_wait(mmd_condition *condition, mmd_lock *lock)
+static inline void mmd_condition_wait(mmd_condition *condition, mmd_mutex *mutex)
 {
-    pthread_cond_wait(condition, lock);
+    pthread_cond_wait(condition, mutex);
 }
 
-/* False when that time has passed. */
-static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_lock *lock,
+/* False if it timed out. */
+static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_mutex *mutex,
                                           unsigned milliseconds)
 {
     struct timespec until;
@@ -116,23 +115,23 @@ static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_lock *lo
     long nanoseconds = until.tv_nsec + milliseconds % 1000 * 1000000L;
     until.tv_sec += (time_t)(milliseconds / 1000) + nanoseconds / 1000000000;
     until.tv_nsec = nanoseconds % 1000000000;
-    return pthread_cond_timedwait(condition, lock, &until) == 0;
+    return pthread_cond_timedwait(condition, mutex, &until) == 0;
 }
 
-static inline void mmd_condition_wake(mmd_condition *condition)
+static inline void mmd_condition_signal(mmd_condition *condition)
 {
     pthread_cond_signal(condition);
 }
 
-static inline void mmd_condition_wake_all(mmd_condition *condition)
+static inline void mmd_condition_broadcast(mmd_condition *condition)
 {
     pthread_cond_broadcast(condition);
 }
 
-/* Signals are for the host program's own threads, but a fault is the thread's own: if
-   those were blocked, the process would end without its handlers (Python's faulthandler) being
-   asked. */
-static inline void mmd_signals_to_block(sigset_t *set)
+/* All signals but faults: they are for the threads of the host program. A fault is raised on the
+   thread that causes it; if it were blocked, the process would end without calling its handler
+   (such as Python's faulthandler). */
+static inline void mmd_thread_signals_to_block(sigset_t *set)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     sigfillset(set);
@@ -140,7 +139,7 @@ static inline void mmd_signals_to_block(sigset_t *set)
         sigdelset(set, faults[i]);
 }
 
-/* 0, or the number of the error. */
+/* 0, or an errno. */
 static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_result (*function)(void *),
                                    void *arg, unsigned stack)
 {
@@ -148,7 +147,7 @@ static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_result (*funct
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, stack);
     sigset_t blocked, before;
-    mmd_signals_to_block(&blocked);
+    mmd_thread_signals_to_block(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     int failed = pthread_create(thread, &attributes, function, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -156,7 +155,6 @@ static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_result (*funct
     return failed;
 }
 
-/* Lets another thread that waits for this core have it. */
 static inline void mmd_thread_yield(void)
 {
     sched_yield();

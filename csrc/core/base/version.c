@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The version of the library that runs, which a program may compare with its header's. */
 #include "mmdskin.h"
 
 const char *mmd_version(void)

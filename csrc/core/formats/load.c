@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* Loads models and motions: finds out the format of a file and calls its reader. */
 #include "core/base/arena.h"
 #include "core/base/error.h"
-#include "core/data/motion.h"
-#include "core/formats/clean.h"
 #include "core/formats/pmd.h"
 #include "core/formats/pmx.h"
 #include "core/formats/vmd.h"
 #include "core/formats/vpd.h"
+#include "core/model/model.h"
+#include "core/model/motion.h"
 
 #include <string.h>
 
-static bool refuse(const char *expected, mmd_error *err)
+static bool fail_unknown(const char *expected, mmd_error *err)
 {
     mmd_fail(err, MMD_E_FORMAT, "not a %s file", expected);
     if (err)
@@ -24,7 +25,7 @@ static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_
         return mmd_pmx_read(model, bytes, size, err);
     if (mmd_pmd_is(bytes, size))
         return mmd_pmd_read(model, bytes, size, err);
-    return refuse("PMX or PMD", err);
+    return fail_unknown("PMX or PMD", err);
 }
 
 static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err)
@@ -33,15 +34,15 @@ static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size, m
         return mmd_vmd_read(motion, bytes, size, err);
     if (mmd_vpd_is(bytes, size))
         return mmd_vpd_read(motion, bytes, size, err);
-    return refuse("VMD or VPD", err);
+    return fail_unknown("VMD or VPD", err);
 }
 
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
 {
-    mmd_model *model = mmd_owner_new(sizeof *model);
+    mmd_model *model = mmd_arena_new_owner(sizeof *model);
     if (!model)
         mmd_fail_memory(err);
-    else if (read_model(model, bytes, size, err) && mmd_model_clean(model, err))
+    else if (read_model(model, bytes, size, err) && mmd_model_sanitize(model, err))
         return model;
     mmd_model_free(model);
     return NULL;
@@ -49,7 +50,7 @@ mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
 
 mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err)
 {
-    mmd_motion *motion = mmd_owner_new(sizeof *motion);
+    mmd_motion *motion = mmd_arena_new_owner(sizeof *motion);
     if (!motion)
         mmd_fail_memory(err);
     else if (read_motion(motion, bytes, size, err)) {

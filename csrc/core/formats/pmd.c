@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The layout of PMD files, docs/mmd-behaviour.md#pmd-layout. */
+/* Reads PMD, in the order of docs/mmd-behaviour.md#pmd-layout. */
 #include "core/formats/pmd.h"
 
-#include "core/data/model.h"
+#include "core/base/numbers.h"
 #include "core/formats/pmd_convert.h"
+#include "core/model/model.h"
 
 #include <float.h>
 #include <math.h>
@@ -26,10 +27,10 @@ static int32_t read_bone_index(mmd_reader *r)
 static bool read_vertices(mmd_reader *r, mmd_model *model)
 {
     size_t n = 0;
-    mmd_reader_open(r, "vertices");
+    mmd_reader_begin_section(r, "vertices");
     uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_believe(r, "vertices", count, 38, MMD_MAX_VERTICES, &n) ||
-        !mmd_reader_add_vertices(r, model, n))
+    if (!mmd_reader_check_count(r, "vertices", count, 38, MMD_MAX_VERTICES, &n) ||
+        !mmd_reader_alloc_vertices(r, model, n))
         return false;
     for (size_t v = 0; v < n; v++) {
         int32_t *bones = model->bone_indices + 4 * v;
@@ -52,29 +53,29 @@ static bool read_vertices(mmd_reader *r, mmd_model *model)
         }
         model->edge_scales[v] = mmd_bytes_u8(&r->in) == 0 ? 1 : 0;
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static bool read_faces(mmd_reader *r, mmd_model *model)
 {
     size_t n = 0;
-    mmd_reader_open(r, "faces");
+    mmd_reader_begin_section(r, "faces");
     uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_believe(r, "faces", count, 2, INT32_MAX, &n))
+    if (!mmd_reader_check_count(r, "faces", count, 2, INT32_MAX, &n))
         return false;
     model->triangle_count = n / 3;
     model->triangles = mmd_reader_alloc(r, n / 3, 3 * sizeof *model->triangles);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < n; i++) {
         int32_t vertex = mmd_bytes_u16(&r->in);
         if (i < 3 * model->triangle_count)
             model->triangles[i] = vertex;
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
-static mmd_text numbered(mmd_reader *r, const char *stem, size_t number)
+static mmd_text numbered_name(mmd_reader *r, const char *stem, size_t number)
 {
     char *data = mmd_reader_alloc(r, strlen(stem) + 21, 1);
     if (!data)
@@ -86,19 +87,19 @@ static mmd_text numbered(mmd_reader *r, const char *stem, size_t number)
 static bool read_materials(mmd_reader *r, mmd_pmd *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_open(r, "materials");
+    mmd_reader_begin_section(r, "materials");
     uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_believe(r, "materials", count, 70, MMD_MAX_RECORDS, &model->material_count))
+    if (!mmd_reader_check_count(r, "materials", count, 70, MMD_MAX_RECORDS, &model->material_count))
         return false;
     model->materials = mmd_reader_alloc(r, model->material_count, sizeof *model->materials);
     pmd->toon_of_material = mmd_reader_alloc(r, model->material_count, 1);
     pmd->texture_fields = mmd_reader_alloc(r, model->material_count, sizeof *pmd->texture_fields);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < model->material_count; i++) {
         mmd_material *material = &model->materials[i];
         r->record = (long)i;
-        material->name = numbered(r, "\xE6\x9D\x90\xE8\xB3\xAA", i + 1); /* 材質 */
+        material->name = numbered_name(r, "\xE6\x9D\x90\xE8\xB3\xAA", i + 1); /* 材質 */
         material->name_english = material->memo = (mmd_text){"", 0};
         mmd_bytes_f32s(&r->in, material->diffuse, 4);
         material->specular_power = mmd_bytes_f32(&r->in, 0);
@@ -111,7 +112,7 @@ static bool read_materials(mmd_reader *r, mmd_pmd *pmd)
         pmd->texture_fields[i] = read_text(r, NAME);
 
         float alpha = material->diffuse[3];
-        bool shadowless = fabsf(alpha - 0.98f) < 1e-6f; /* 0.98 asks for no self shadow */
+        bool shadowless = fabsf(alpha - 0.98f) < 1e-6f; /* 0.98 means no self shadow */
         if (alpha < 1)
             material->flags |= MMD_MATERIAL_DOUBLE_SIDED;
         if (edge)
@@ -121,7 +122,7 @@ static bool read_materials(mmd_reader *r, mmd_pmd *pmd)
         material->edge_color[3] = 1;
         material->edge_size = 1;
         material->texture = material->sphere_texture = material->toon = -1;
-        if (!mmd_reader_sound(r))
+        if (!mmd_reader_ok(r))
             return false;
     }
     return true;
@@ -130,15 +131,16 @@ static bool read_materials(mmd_reader *r, mmd_pmd *pmd)
 static bool read_bones(mmd_reader *r, mmd_pmd *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_open(r, "bones");
-    if (!mmd_reader_believe(r, "bones", mmd_bytes_u16(&r->in), 39, UINT16_MAX, &pmd->file_bones))
+    mmd_reader_begin_section(r, "bones");
+    if (!mmd_reader_check_count(r, "bones", mmd_bytes_u16(&r->in), 39, UINT16_MAX,
+                                &pmd->file_bones))
         return false;
     size_t n = pmd->file_bones;
     model->bones = mmd_reader_alloc(r, n, sizeof *model->bones);
     pmd->tails = mmd_reader_alloc(r, n, sizeof *pmd->tails);
     pmd->ik_fields = mmd_reader_alloc(r, n, sizeof *pmd->ik_fields);
     pmd->types = mmd_reader_alloc(r, n, 1);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     model->bone_count = n;
     for (size_t i = 0; i < n; i++) {
@@ -152,16 +154,16 @@ static bool read_bones(mmd_reader *r, mmd_pmd *pmd)
         mmd_bytes_f32s(&r->in, bone->position, 3);
         bone->tail_bone = bone->append_source = -1;
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static bool read_ik(mmd_reader *r, mmd_pmd *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_open(r, "ik");
+    mmd_reader_begin_section(r, "ik");
     size_t count = 0;
-    if (!mmd_reader_believe(r, "ik", mmd_bytes_u16(&r->in), 11, UINT16_MAX, &count) ||
-        !mmd_pmd_widen_bones(r, pmd, count))
+    if (!mmd_reader_check_count(r, "ik", mmd_bytes_u16(&r->in), 11, UINT16_MAX, &count) ||
+        !mmd_pmd_reserve_ik_bones(r, pmd, count))
         return false;
     for (size_t i = 0; i < count; i++) {
         r->record = (long)i;
@@ -169,23 +171,23 @@ static bool read_ik(mmd_reader *r, mmd_pmd *pmd)
         size_t links = mmd_bytes_u8(&r->in);
         mmd_ik *ik = mmd_reader_alloc(r, 1, sizeof *ik);
         mmd_ik_link *list = mmd_reader_alloc(r, links, sizeof *list);
-        if (!mmd_reader_sound(r))
+        if (!mmd_reader_ok(r))
             return false;
         *ik = (mmd_ik){.target = target, .link_count = links, .links = list};
         ik->loop_count = mmd_bytes_u16(&r->in);
-        /* PMX has four times as much. */
+        /* In PMX the angle is four times as large. */
         ik->unit_angle = 4 * fmaxf(fminf(mmd_bytes_f32(&r->in, -1), FLT_MAX / 4), -FLT_MAX / 4);
         for (size_t k = 0; k < links; k++) {
             list[k].bone = read_bone_index(r);
             mmd_pmd_limit_knee(model, &list[k]);
         }
-        if (!mmd_reader_sound(r))
+        if (!mmd_reader_ok(r))
             return false;
         if (bone < 0 || (size_t)bone >= pmd->file_bones)
             continue;
-        bone = mmd_pmd_ik_carrier(r, pmd, bone);
+        bone = mmd_pmd_ik_bone(r, pmd, bone);
         if (bone < 0)
-            return mmd_reader_sound(r);
+            return mmd_reader_ok(r);
         model->bones[bone].ik = ik;
         model->bones[bone].flags |= MMD_BONE_IK;
         model->bones[bone].layer = 1;
@@ -200,25 +202,26 @@ static bool read_morph(mmd_reader *r, mmd_morph *morph)
     uint32_t count = mmd_bytes_u32(&r->in);
     morph->panel = mmd_bytes_u8(&r->in);
     morph->kind = MMD_MORPH_VERTEX;
-    if (!mmd_reader_believe(r, "offsets", count, 16, MMD_MAX_RECORDS, &morph->offset_count))
+    if (!mmd_reader_check_count(r, "offsets", count, 16, MMD_MAX_RECORDS, &morph->offset_count))
         return false;
     morph->indices = mmd_reader_alloc(r, morph->offset_count, sizeof *morph->indices);
     morph->values = mmd_reader_alloc(r, morph->offset_count, 3 * sizeof *morph->values);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < morph->offset_count; i++) {
         uint32_t index = mmd_bytes_u32(&r->in);
         morph->indices[i] = index > INT32_MAX ? -1 : (int32_t)index;
         mmd_bytes_f32s(&r->in, morph->values + 3 * i, 3);
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static bool read_morphs(mmd_reader *r, mmd_pmd *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_open(r, "morphs");
-    if (!mmd_reader_believe(r, "morphs", mmd_bytes_u16(&r->in), 25, UINT16_MAX, &pmd->file_morphs))
+    mmd_reader_begin_section(r, "morphs");
+    if (!mmd_reader_check_count(r, "morphs", mmd_bytes_u16(&r->in), 25, UINT16_MAX,
+                                &pmd->file_morphs))
         return false;
     model->morphs = mmd_reader_alloc(r, pmd->file_morphs, sizeof *model->morphs);
     pmd->base_morph = pmd->file_morphs;
@@ -229,19 +232,19 @@ static bool read_morphs(mmd_reader *r, mmd_pmd *pmd)
         if (model->morphs[i].panel == 0 && pmd->base_morph == pmd->file_morphs)
             pmd->base_morph = i;
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
-/* Place of a morph of the file in the model, where base morphs are left out; -1 for those. */
-static int32_t morph_place(const mmd_pmd *pmd, const uint8_t *panels, size_t morph)
+/* The index in the model, which has no base morphs, of a morph of the file; -1 for a base morph. */
+static int32_t model_morph_index(const mmd_pmd *pmd, const uint8_t *panels, size_t morph)
 {
-    int32_t place = -1;
+    int32_t index = -1;
     for (size_t i = 0; i <= morph && morph < pmd->file_morphs; i++)
-        place += panels[i] != 0;
-    return morph < pmd->file_morphs && panels[morph] != 0 ? place : -1;
+        index += panels[i] != 0;
+    return morph < pmd->file_morphs && panels[morph] != 0 ? index : -1;
 }
 
-/* A display frame's name, which may end with line ends. */
+/* The name of a display frame without trailing newlines. */
 static mmd_text read_frame_name(mmd_reader *r)
 {
     const uint8_t *bytes = mmd_bytes_take(&r->in, FRAME_NAME);
@@ -258,12 +261,12 @@ static void add_element(mmd_display_frame *frame, uint8_t kind, int32_t index)
         frame->elements[frame->element_count++] = (mmd_frame_element){kind, index};
 }
 
-/* The morphs' frame, made of those that the file shows. */
-static bool read_shown_morphs(mmd_reader *r, const mmd_pmd *pmd, mmd_display_frame *frame)
+/* The display frame of the morphs that the file lists. */
+static bool read_morph_frame(mmd_reader *r, const mmd_pmd *pmd, mmd_display_frame *frame)
 {
     uint8_t *panels = mmd_reader_alloc(r, pmd->file_morphs, 1);
     size_t count = 0;
-    if (!mmd_reader_believe(r, "morphs shown", mmd_bytes_u8(&r->in), 2, UINT8_MAX, &count))
+    if (!mmd_reader_check_count(r, "morphs shown", mmd_bytes_u8(&r->in), 2, UINT8_MAX, &count))
         return false;
     *frame = (mmd_display_frame){
         .name = {"\xE8\xA1\xA8\xE6\x83\x85", 6}, /* 表情 */
@@ -271,26 +274,26 @@ static bool read_shown_morphs(mmd_reader *r, const mmd_pmd *pmd, mmd_display_fra
         .special = true,
         .elements = mmd_reader_alloc(r, count, sizeof *frame->elements),
     };
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < pmd->file_morphs; i++)
         panels[i] = pmd->model->morphs[i].panel;
     for (size_t i = 0; i < count; i++)
-        add_element(frame, 1, morph_place(pmd, panels, mmd_bytes_u16(&r->in)));
+        add_element(frame, 1, model_morph_index(pmd, panels, mmd_bytes_u16(&r->in)));
     return true;
 }
 
-/* Entries of a bone and a frame: 0 is that of the centre, k the k-th named one. Sizes first, then
-   the entries. */
-static bool read_shown_bones(mmd_reader *r, const mmd_pmd *pmd, mmd_display_frame *list)
+/* Entries are a bone and a frame: 0 is that of the center bone, k the k-th named one. Counts the
+   entries of each frame, then fills them. */
+static bool read_frame_bones(mmd_reader *r, const mmd_pmd *pmd, mmd_display_frame *list)
 {
     size_t entries = 0, frames = pmd->named_frames + 2;
     uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_believe(r, "frame entries", count, 3, MMD_MAX_RECORDS, &entries))
+    if (!mmd_reader_check_count(r, "frame entries", count, 3, MMD_MAX_RECORDS, &entries))
         return false;
     const uint8_t *bytes = mmd_bytes_take(&r->in, 3 * entries);
     size_t *sizes = mmd_reader_alloc(r, frames, sizeof *sizes);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < entries; i++) {
         size_t number = bytes[3 * i + 2];
@@ -300,7 +303,7 @@ static bool read_shown_bones(mmd_reader *r, const mmd_pmd *pmd, mmd_display_fram
     for (size_t i = 0; i < frames; i++)
         if (i != 1)
             list[i].elements = mmd_reader_alloc(r, sizes[i] + 1, sizeof *list->elements);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     if (sizes[0] == 0 && pmd->model->bone_count)
         add_element(&list[0], 0, 0);
@@ -313,28 +316,28 @@ static bool read_shown_bones(mmd_reader *r, const mmd_pmd *pmd, mmd_display_fram
     return true;
 }
 
-/* "Root" with the centre, the morphs' frame, then the named frames of the file. */
+/* "Root" with the center bone, the frame of the morphs, then the named frames of the file. */
 static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_display_frame of_morphs;
-    mmd_reader_open(r, "display_frames");
-    if (!read_shown_morphs(r, pmd, &of_morphs) ||
-        !mmd_reader_believe(r, "frame names", mmd_bytes_u8(&r->in), FRAME_NAME, UINT8_MAX,
-                            &pmd->named_frames))
+    mmd_display_frame morph_frame;
+    mmd_reader_begin_section(r, "display_frames");
+    if (!read_morph_frame(r, pmd, &morph_frame) ||
+        !mmd_reader_check_count(r, "frame names", mmd_bytes_u8(&r->in), FRAME_NAME, UINT8_MAX,
+                                &pmd->named_frames))
         return false;
     size_t frames = pmd->named_frames + 2;
     mmd_display_frame *list = mmd_reader_alloc(r, frames, sizeof *list);
     if (!list)
-        return mmd_reader_sound(r);
+        return mmd_reader_ok(r);
     list[0].name = list[0].name_english = (mmd_text){"Root", 4};
     list[0].special = true;
-    list[1] = of_morphs;
+    list[1] = morph_frame;
     for (size_t i = 2; i < frames; i++) {
         list[i].name = read_frame_name(r);
         list[i].name_english = (mmd_text){"", 0};
     }
-    if (!read_shown_bones(r, pmd, list))
+    if (!read_frame_bones(r, pmd, list))
         return false;
     model->display_frames = list;
     model->display_frame_count = frames;
@@ -344,12 +347,12 @@ static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
 static bool read_english(mmd_reader *r, mmd_pmd *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_open(r, "english");
+    mmd_reader_begin_section(r, "english");
     if (mmd_bytes_u8(&r->in) == 0)
-        return mmd_reader_sound(r);
+        return mmd_reader_ok(r);
     model->name_english = read_text(r, NAME);
     model->comment_english = read_text(r, 256);
-    for (size_t i = 0; i < pmd->file_bones && mmd_reader_sound(r); i++)
+    for (size_t i = 0; i < pmd->file_bones && mmd_reader_ok(r); i++)
         model->bones[i].name_english = read_text(r, NAME);
     size_t skipped = pmd->base_morph < pmd->file_morphs ? pmd->base_morph : SIZE_MAX;
     for (size_t i = 0; i < pmd->file_morphs && !r->in.failed; i++)
@@ -357,10 +360,10 @@ static bool read_english(mmd_reader *r, mmd_pmd *pmd)
             model->morphs[i].name_english = read_text(r, NAME);
     for (size_t i = 0; i < pmd->named_frames && !r->in.failed; i++)
         model->display_frames[i + 2].name_english = read_frame_name(r);
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
-/* Bodies and joints that end exactly with the file, where the toon table would stand. */
+/* Whether the toon table is missing: rigid bodies and joints would end exactly with the file. */
 static bool physics_follows(const mmd_reader *r)
 {
     mmd_bytes in = r->in;
@@ -378,45 +381,46 @@ static bool read_toons(mmd_reader *r, mmd_pmd *pmd)
     mmd_text toons[MMD_PMD_TOONS];
     if (mmd_bytes_left(&r->in) == 0 || physics_follows(r))
         return mmd_pmd_textures(r, pmd, NULL);
-    mmd_reader_open(r, "toons");
+    mmd_reader_begin_section(r, "toons");
     for (int i = 0; i < MMD_PMD_TOONS; i++)
         toons[i] = read_text(r, TOON_NAME);
-    return mmd_reader_sound(r) && mmd_pmd_textures(r, pmd, toons);
+    return mmd_reader_ok(r) && mmd_pmd_textures(r, pmd, toons);
 }
 
 static bool read_rigid_bodies(mmd_reader *r, mmd_pmd *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_open(r, "rigid_bodies");
+    mmd_reader_begin_section(r, "rigid_bodies");
     uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_believe(r, "rigid bodies", count, BODY, MMD_MAX_RECORDS,
-                            &model->rigid_body_count))
+    if (!mmd_reader_check_count(r, "rigid bodies", count, BODY, MMD_MAX_RECORDS,
+                                &model->rigid_body_count))
         return false;
     model->rigid_bodies = mmd_reader_alloc(r, model->rigid_body_count, sizeof *model->rigid_bodies);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < model->rigid_body_count; i++) {
         mmd_rigid_body *body = &model->rigid_bodies[i];
         body->name = read_text(r, NAME);
         body->name_english = (mmd_text){"", 0};
         body->bone = read_bone_index(r);
-        mmd_read_rigid_body(r, body);
-        /* Positions are relative to the bone, or to the centre. */
+        mmd_reader_read_rigid_body(r, body);
+        /* Positions are relative to the bone, or to the center bone. */
         size_t bone = body->bone < 0 ? 0 : (size_t)body->bone;
         for (int k = 0; k < 3 && bone < pmd->file_bones; k++)
-            body->position[k] += model->bones[bone].position[k];
+            body->position[k] = (float)mmd_numbers_clamp_to_float(
+                (double)body->position[k] + (double)model->bones[bone].position[k]);
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static bool read_joints(mmd_reader *r, mmd_model *model)
 {
-    mmd_reader_open(r, "joints");
+    mmd_reader_begin_section(r, "joints");
     uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_believe(r, "joints", count, JOINT, MMD_MAX_RECORDS, &model->joint_count))
+    if (!mmd_reader_check_count(r, "joints", count, JOINT, MMD_MAX_RECORDS, &model->joint_count))
         return false;
     model->joints = mmd_reader_alloc(r, model->joint_count, sizeof *model->joints);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < model->joint_count; i++) {
         mmd_joint *joint = &model->joints[i];
@@ -424,12 +428,12 @@ static bool read_joints(mmd_reader *r, mmd_model *model)
         joint->name_english = (mmd_text){"", 0};
         joint->body_a = mmd_bytes_i32(&r->in);
         joint->body_b = mmd_bytes_i32(&r->in);
-        mmd_read_joint(r, joint);
+        mmd_reader_read_joint(r, joint);
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
-/* The file may end before any of these. */
+/* A file may end before any of these. */
 static bool read_optional(mmd_reader *r, mmd_pmd *pmd)
 {
     const mmd_bytes *in = &r->in;
@@ -449,10 +453,10 @@ static bool read_header(mmd_reader *r, mmd_model *model)
     model->name = read_text(r, NAME);
     model->comment = read_text(r, 256);
     model->name_english = model->comment_english = (mmd_text){"", 0};
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     if (model->version != 1.0f)
-        return mmd_reader_fail(r, "PMD version %g, 1.0 can be read", (double)model->version);
+        return mmd_reader_fail(r, "PMD version %g, only 1.0 is supported", (double)model->version);
     return true;
 }
 

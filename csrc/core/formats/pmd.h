@@ -4,10 +4,10 @@
 
 #include "mmdskin.h"
 
-/* True when the bytes start as a PMD file does. */
+/* Whether the bytes begin like a PMD file. */
 bool mmd_pmd_is(const uint8_t *bytes, size_t size);
 
-/* Fills a zeroed model; on failure what was filled is still owned by model->arena. */
+/* Fills a zeroed model, whose memory model->arena owns on failure, too. */
 bool mmd_pmd_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Converts PMD textures, bones, IK and morphs to PMX. */
 #include "core/formats/pmd_convert.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    /* Types of bones. */
+    /* Bone types */
     MOVABLE = 1,
     IK_BONE = 2,
     APPENDS_IK_FIELD = 5,
@@ -15,13 +16,13 @@ enum {
     APPENDS_TAIL = 9
 };
 
-/* Index of the texture of this name, which is added when it is new. */
+/* The index of the texture of this name, which is added if it is new. */
 static int32_t texture_index(mmd_reader *r, mmd_pmd *pmd, const char *name, size_t size)
 {
     mmd_model *model = pmd->model;
     if (size == 0)
         return -1;
-    uint32_t texture = mmd_reader_number(r, &pmd->texture_names, (const uint8_t *)name, size);
+    uint32_t texture = mmd_reader_intern(r, &pmd->texture_names, (const uint8_t *)name, size);
     if (texture < model->texture_count || r->no_memory)
         return (int32_t)texture;
     char *data = mmd_reader_alloc(r, size + 1, 1);
@@ -62,7 +63,7 @@ static void split_texture(mmd_reader *r, mmd_pmd *pmd, mmd_material *material, m
     }
 }
 
-/* Toon names that every program ships are shared toons. */
+/* The index of "toon01.bmp" to "toon10.bmp", which all programs ship; -1 for others. */
 static int32_t shared_toon(const mmd_text *name)
 {
     int number = 0;
@@ -80,11 +81,11 @@ static int32_t shared_toon(const mmd_text *name)
 bool mmd_pmd_textures(mmd_reader *r, mmd_pmd *pmd, const mmd_text *toons)
 {
     mmd_model *model = pmd->model;
-    /* A field of 20 bytes has room for ten names. */
-    size_t room = 10 * model->material_count + MMD_PMD_TOONS;
-    model->textures = mmd_reader_alloc(r, room, sizeof *model->textures);
+    /* A field of 20 bytes holds at most ten names. */
+    size_t capacity = 10 * model->material_count + MMD_PMD_TOONS;
+    model->textures = mmd_reader_alloc(r, capacity, sizeof *model->textures);
     if (!model->textures)
-        return mmd_reader_sound(r);
+        return mmd_reader_ok(r);
     for (size_t i = 0; i < model->material_count; i++) {
         mmd_material *material = &model->materials[i];
         split_texture(r, pmd, material, pmd->texture_fields[i]);
@@ -96,15 +97,15 @@ bool mmd_pmd_textures(mmd_reader *r, mmd_pmd *pmd, const mmd_text *toons)
         material->toon =
             shared >= 0 ? shared : texture_index(r, pmd, toons[toon].data, toons[toon].size);
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
-/* The direction from one place to another; false when there is none. */
+/* The direction from one point to another; false if they coincide. */
 static bool find_direction(const float from[3], const float to[3], float out[3])
 {
     float difference[3], square = 0;
     for (int pass = 0; pass < 2; pass++) {
-        float scale = pass ? 0x1p-70f : 1; /* what overflows is tried once more, smaller */
+        float scale = pass ? 0x1p-70f : 1; /* the second pass avoids an overflow */
         square = 0;
         for (int i = 0; i < 3; i++) {
             difference[i] = to[i] * scale - from[i] * scale;
@@ -155,7 +156,7 @@ static void convert_bone(mmd_pmd *pmd, size_t index)
     }
 }
 
-int32_t mmd_pmd_ik_carrier(mmd_reader *r, mmd_pmd *pmd, int32_t bone)
+int32_t mmd_pmd_ik_bone(mmd_reader *r, mmd_pmd *pmd, int32_t bone)
 {
     mmd_model *model = pmd->model;
     if (!model->bones[bone].ik)
@@ -191,10 +192,10 @@ void mmd_pmd_limit_knee(const mmd_model *model, mmd_ik_link *link)
         }
 }
 
-bool mmd_pmd_widen_bones(mmd_reader *r, mmd_pmd *pmd, size_t extra)
+bool mmd_pmd_reserve_ik_bones(mmd_reader *r, mmd_pmd *pmd, size_t extra)
 {
     mmd_bone *bones = mmd_reader_alloc(r, pmd->file_bones + extra, sizeof *bones);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     if (pmd->file_bones)
         memcpy(bones, pmd->model->bones, pmd->file_bones * sizeof *bones);
@@ -202,14 +203,14 @@ bool mmd_pmd_widen_bones(mmd_reader *r, mmd_pmd *pmd, size_t extra)
     return true;
 }
 
-/* Every child's layer is at least its parent's; cycles are left as they are. */
+/* Raises layers to at least the parent's. Cycles are left alone. */
 static bool raise_layers(mmd_reader *r, mmd_model *model)
 {
     size_t n = model->bone_count;
     int32_t *path = mmd_reader_alloc(r, n, sizeof *path);
     bool *done = mmd_reader_alloc(r, n, sizeof *done);
     if (!path || !done)
-        return mmd_reader_sound(r);
+        return mmd_reader_ok(r);
     for (size_t i = 0; i < n; i++) {
         size_t length = 0;
         int32_t bone = (int32_t)i;
@@ -226,8 +227,8 @@ static bool raise_layers(mmd_reader *r, mmd_model *model)
     return true;
 }
 
-/* The base morph lists the vertices that the others count in. Without one they count in vertices.
- */
+/* Offsets of morphs are indices into the vertices of the base morph, or of the model if there is no
+   base morph. */
 static void resolve_base_morph(mmd_pmd *pmd)
 {
     mmd_model *model = pmd->model;

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* PMX 2.0 and 2.1, section by section as docs/mmd-behaviour.md#pmx lists them, hazards as in
-   docs/mmd-behaviour.md#robust-reader. */
+/* Reads PMX 2.0 and 2.1, in the order of docs/mmd-behaviour.md#pmx. Malformed files are handled as
+   in docs/mmd-behaviour.md#robust-reader. */
 #include "core/formats/pmx.h"
 
 #include "core/base/numbers.h"
-#include "core/data/model.h"
 #include "core/formats/reader.h"
+#include "core/model/model.h"
+#include "core/model/morph.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Bytes of an index, by what it points to; the header tells. */
+/* Bytes of an index, by what it refers to; from the header. */
 typedef struct index_sizes {
     size_t vertex, texture, material, bone, morph, body;
 } index_sizes;
 
-static bool read_count(mmd_reader *r, const char *what, size_t least_size, size_t limit,
+static bool read_count(mmd_reader *r, const char *what, size_t min_size, size_t limit,
                        size_t *count)
 {
     int32_t value = mmd_bytes_i32(&r->in);
-    return mmd_reader_believe(r, what, value, least_size, limit, count);
+    return mmd_reader_check_count(r, what, value, min_size, limit, count);
 }
 
-/* Fills one record of a section, which is zeroed. */
+/* Fills one zeroed record of a section. */
 typedef bool read_record(mmd_reader *r, const index_sizes *sizes, void *record);
 
 /* A whole section: its count, then its records. NULL on failure. */
 static void *read_section(mmd_reader *r, const index_sizes *sizes, const char *name,
-                          size_t least_size, size_t record_size, read_record *read, size_t *count)
+                          size_t min_size, size_t record_size, read_record *read, size_t *count)
 {
-    mmd_reader_open(r, name);
-    if (!read_count(r, name, least_size, MMD_MAX_RECORDS, count))
+    mmd_reader_begin_section(r, name);
+    if (!read_count(r, name, min_size, MMD_MAX_RECORDS, count))
         return NULL;
     char *records = mmd_reader_alloc(r, *count, record_size);
     if (!records)
@@ -43,32 +44,32 @@ static void *read_section(mmd_reader *r, const index_sizes *sizes, const char *n
     return records;
 }
 
-/* A text's bytes; NULL when fewer are left. */
-static const uint8_t *take_text(mmd_reader *r, size_t *size)
+/* The bytes of a text; NULL when fewer are left. */
+static const uint8_t *read_text_bytes(mmd_reader *r, size_t *size)
 {
-    int32_t given = mmd_bytes_i32(&r->in);
-    *size = given < 0 ? SIZE_MAX : (size_t)given;
+    int32_t count = mmd_bytes_i32(&r->in);
+    *size = count < 0 ? SIZE_MAX : (size_t)count;
     return mmd_bytes_take(&r->in, *size);
 }
 
 static mmd_text read_text(mmd_reader *r)
 {
     size_t size;
-    const uint8_t *bytes = take_text(r, &size);
+    const uint8_t *bytes = read_text_bytes(r, &size);
     return mmd_reader_text(r, bytes, size);
 }
 
 static int32_t vertex_index_at(const uint8_t *at, size_t size)
 {
-    return size == 1 ? *at : size == 2 ? mmd_u16_at(at) : (int32_t)mmd_u32_at(at);
+    return size == 1 ? *at : size == 2 ? mmd_bytes_u16_at(at) : (int32_t)mmd_bytes_u32_at(at);
 }
 
-/* Signed, of every kind but vertices; anything negative points nowhere. */
+/* Indices of all kinds but vertices are signed; a negative one means none. */
 static int32_t index_at(const uint8_t *at, size_t size)
 {
     int32_t value = size == 1   ? (int8_t)*at
-                    : size == 2 ? (int16_t)mmd_u16_at(at)
-                                : (int32_t)mmd_u32_at(at);
+                    : size == 2 ? (int16_t)mmd_bytes_u16_at(at)
+                                : (int32_t)mmd_bytes_u32_at(at);
     return value < 0 ? -1 : value;
 }
 
@@ -88,18 +89,18 @@ static bool read_header(mmd_reader *r, index_sizes *sizes, mmd_model *model)
     mmd_bytes_take(&r->in, 4);
     model->version = read_float(r);
     uint8_t count = mmd_bytes_u8(&r->in);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     if (fabsf(model->version - 2.0f) > 1e-3f && fabsf(model->version - 2.1f) > 1e-3f)
-        return mmd_reader_fail(r, "PMX version %g, 2.0 and 2.1 can be read",
+        return mmd_reader_fail(r, "PMX version %g, only 2.0 and 2.1 are supported",
                                (double)model->version);
     if (count < 8)
-        return mmd_reader_fail(r, "%d settings, at least 8 are needed", count);
+        return mmd_reader_fail(r, "%d settings, expected at least 8", count);
     const uint8_t *settings = mmd_bytes_take(&r->in, count);
     if (!settings)
-        return mmd_reader_sound(r);
+        return mmd_reader_ok(r);
     if (settings[0] > 1)
-        return mmd_reader_fail(r, "text encoding %d, known are 0 (UTF-16) and 1 (UTF-8)",
+        return mmd_reader_fail(r, "unknown text encoding %d, expected 0 (UTF-16) or 1 (UTF-8)",
                                settings[0]);
     if (settings[1] > 4)
         return mmd_reader_fail(r, "%d additional UVs, limit 4", settings[1]);
@@ -108,79 +109,80 @@ static bool read_header(mmd_reader *r, index_sizes *sizes, mmd_model *model)
     for (int i = 0; i < 6; i++) {
         uint8_t size = settings[2 + i];
         if (size != 1 && size != 2 && size != 4)
-            return mmd_reader_fail(r, "index size %d, known are 1, 2 and 4", size);
+            return mmd_reader_fail(r, "unknown index size %d, expected 1, 2 or 4", size);
         *in_order[i] = size;
     }
-    r->encoding = (mmd_encoding)settings[0];
+    r->encoding = (mmd_text_encoding)settings[0];
     model->additional_uv_count = settings[1];
     model->name = read_text(r);
     model->name_english = read_text(r);
     model->comment = read_text(r);
     model->comment_english = read_text(r);
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static void copy_sdef(const uint8_t *at, float *sdef)
 {
     bool finite = true;
     for (int i = 0; i < 9; i++) {
-        sdef[i] = mmd_f32_at(at + 4 * i, HUGE_VALF);
+        sdef[i] = mmd_bytes_f32_at(at + 4 * i, HUGE_VALF);
         finite &= sdef[i] != HUGE_VALF;
     }
-    /* All zero means no SDEF data: skinned as BDEF2. */
+    /* All zero: no SDEF data, skinned as BDEF2. */
     if (!finite)
         memset(sdef, 0, 9 * sizeof *sdef);
 }
 
-/* What ends a vertex: bones, numbers as its type has them, the edge's scale. */
+/* The rest of a vertex: bones and numbers, as many as the deform type has, and the edge scale. */
 static bool read_deform(mmd_reader *r, size_t index_size, uint8_t type, mmd_model *model, size_t v)
 {
     static const struct {
         size_t bones, numbers;
-    } held[MMD_DEFORM_COUNT] = {{1, 0}, {2, 1}, {4, 4}, {2, 10}, {4, 4}};
+    } layouts[MMD_DEFORM_COUNT] = {{1, 0}, {2, 1}, {4, 4}, {2, 10}, {4, 4}};
     int32_t *bones = model->bone_indices + 4 * v;
     float *weights = model->bone_weights + 4 * v;
     if (type >= MMD_DEFORM_COUNT)
-        return mmd_reader_fail(r, "deform type %d, known are 0 to %d", type, MMD_DEFORM_COUNT - 1);
-    size_t count = held[type].bones, numbers = held[type].numbers;
+        return mmd_reader_fail(r, "unknown deform type %d, expected 0 to %d", type,
+                               MMD_DEFORM_COUNT - 1);
+    size_t count = layouts[type].bones, numbers = layouts[type].numbers;
     const uint8_t *at = mmd_bytes_take(&r->in, count * index_size + 4 * numbers + 4);
     if (!at)
-        return mmd_reader_sound(r);
+        return mmd_reader_ok(r);
     model->deform[v] = type;
     bones[1] = bones[2] = bones[3] = -1;
     for (size_t i = 0; i < count; i++)
         bones[i] = index_at(at + i * index_size, index_size);
     at += count * index_size;
     if (count == 4) {
-        mmd_f32s_at(at, weights, 4);
+        mmd_bytes_f32s_at(at, weights, 4);
     } else {
-        weights[0] = numbers ? mmd_f32_at(at, 0) : 1;
+        weights[0] = numbers ? mmd_bytes_f32_at(at, 0) : 1;
         weights[1] = 1 - weights[0];
         weights[2] = weights[3] = 0;
     }
     if (type == MMD_SDEF)
         copy_sdef(at + 4, model->sdef + 9 * v);
-    model->edge_scales[v] = mmd_f32_at(at + 4 * numbers, 0);
+    model->edge_scales[v] = mmd_bytes_f32_at(at + 4 * numbers, 0);
     return true;
 }
 
 static bool read_vertices(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
 {
     size_t sets = model->additional_uv_count, size = 32 + 16 * sets + 1, n;
-    mmd_reader_open(r, "vertices");
+    mmd_reader_begin_section(r, "vertices");
     if (!read_count(r, "vertices", size + 4 + sizes->bone, MMD_MAX_VERTICES, &n) ||
-        !mmd_reader_add_vertices(r, model, n))
+        !mmd_reader_alloc_vertices(r, model, n))
         return false;
     for (size_t v = 0; v < n; v++) {
         r->record = (long)v;
         const uint8_t *at = mmd_bytes_take(&r->in, size);
         if (!at)
-            return mmd_reader_sound(r);
-        mmd_f32s_copy(at, model->positions + 3 * v, 3);
-        mmd_f32s_copy(at + 12, model->normals + 3 * v, 3);
-        mmd_f32s_copy(at + 24, model->uvs + 2 * v, 2);
+            return mmd_reader_ok(r);
+        mmd_bytes_f32s_copy(at, model->positions + 3 * v, 3);
+        mmd_bytes_f32s_copy(at + 12, model->normals + 3 * v, 3);
+        mmd_bytes_f32s_copy(at + 24, model->uvs + 2 * v, 2);
         for (size_t s = 0; s < sets; s++)
-            mmd_f32s_copy(at + 32 + 16 * s, model->additional_uvs + 4 * (sets * v + s), 4);
+            mmd_bytes_f32s_copy(at + 32 + 16 * s, model->additional_uvs + 4 * (sets * v + s), 4);
         if (!read_deform(r, sizes->bone, at[size - 1], model, v))
             return false;
     }
@@ -194,13 +196,13 @@ static bool read_vertices(mmd_reader *r, const index_sizes *sizes, mmd_model *mo
 static bool read_faces(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
 {
     size_t count;
-    mmd_reader_open(r, "faces");
+    mmd_reader_begin_section(r, "faces");
     if (!read_count(r, "faces", sizes->vertex, INT32_MAX, &count))
         return false;
     model->triangle_count = count / 3;
-    model->triangles = mmd_reader_alloc_unset(r, count / 3, 3 * sizeof *model->triangles);
+    model->triangles = mmd_reader_alloc_uninitialized(r, count / 3, 3 * sizeof *model->triangles);
     const uint8_t *at = mmd_bytes_take(&r->in, count * sizes->vertex);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < 3 * model->triangle_count; i++)
         model->triangles[i] = vertex_index_at(at + i * sizes->vertex, sizes->vertex);
@@ -211,7 +213,7 @@ static bool read_texture(mmd_reader *r, const index_sizes *sizes, void *record)
 {
     (void)sizes;
     *(mmd_text *)record = read_text(r);
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static bool read_material(mmd_reader *r, const index_sizes *sizes, void *record)
@@ -233,17 +235,17 @@ static bool read_material(mmd_reader *r, const index_sizes *sizes, void *record)
     material->toon = material->shared_toon ? mmd_bytes_u8(&r->in) : read_index(r, sizes->texture);
     material->memo = read_text(r);
     material->index_count = mmd_bytes_i32(&r->in);
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static bool read_ik(mmd_reader *r, const index_sizes *sizes, mmd_bone *bone)
 {
     mmd_ik *ik = bone->ik = mmd_reader_alloc(r, 1, sizeof *ik);
     if (!ik)
-        return mmd_reader_sound(r);
+        return mmd_reader_ok(r);
     ik->target = read_index(r, sizes->bone);
     ik->loop_count = mmd_bytes_i32(&r->in);
-    /* A negative angle marks a solver that is not to run. */
+    /* A solver with a negative angle does not run. */
     ik->unit_angle = mmd_bytes_f32(&r->in, -1);
     if (!read_count(r, "IK links", sizes->bone + 1, MMD_MAX_RECORDS, &ik->link_count))
         return false;
@@ -263,7 +265,7 @@ static bool read_ik(mmd_reader *r, const index_sizes *sizes, mmd_bone *bone)
                 link->upper[i] = upper;
             }
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static bool read_bone(mmd_reader *r, const index_sizes *sizes, void *record)
@@ -292,7 +294,7 @@ static bool read_bone(mmd_reader *r, const index_sizes *sizes, void *record)
     }
     if (bone->flags & MMD_BONE_EXTERNAL_PARENT)
         bone->external_parent = mmd_bytes_i32(&r->in);
-    return bone->flags & MMD_BONE_IK ? read_ik(r, sizes, bone) : mmd_reader_sound(r);
+    return bone->flags & MMD_BONE_IK ? read_ik(r, sizes, bone) : mmd_reader_ok(r);
 }
 
 static size_t offset_index_size(const index_sizes *sizes, mmd_morph_kind kind)
@@ -323,7 +325,7 @@ static void copy_offset(const uint8_t *at, size_t index_size, mmd_morph_kind kin
         *values++ = *at++ != 0;
         width--;
     }
-    mmd_f32s_at(at, values, width);
+    mmd_bytes_f32s_at(at, values, width);
     if (kind == MMD_MORPH_BONE && values[3] == 0 && values[4] == 0 && values[5] == 0 &&
         values[6] == 0)
         values[6] = 1;
@@ -336,10 +338,10 @@ static bool read_morph(mmd_reader *r, const index_sizes *sizes, void *record)
     morph->name_english = read_text(r);
     morph->panel = mmd_bytes_u8(&r->in);
     uint8_t kind = mmd_bytes_u8(&r->in);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     if (kind >= MMD_MORPH_KIND_COUNT)
-        return mmd_reader_fail(r, "morph type %d, known are 0 to %d", kind,
+        return mmd_reader_fail(r, "unknown morph type %d, expected 0 to %d", kind,
                                MMD_MORPH_KIND_COUNT - 1);
     morph->kind = (mmd_morph_kind)kind;
     size_t width = mmd_morph_width(morph->kind);
@@ -349,10 +351,10 @@ static bool read_morph(mmd_reader *r, const index_sizes *sizes, void *record)
     if (!read_count(r, "offsets", size, MMD_MAX_RECORDS, &count))
         return false;
     morph->offset_count = count;
-    morph->indices = mmd_reader_alloc_unset(r, count, sizeof *morph->indices);
-    morph->values = mmd_reader_alloc_unset(r, count, width * sizeof *morph->values);
+    morph->indices = mmd_reader_alloc_uninitialized(r, count, sizeof *morph->indices);
+    morph->values = mmd_reader_alloc_uninitialized(r, count, width * sizeof *morph->values);
     const uint8_t *at = mmd_bytes_take(&r->in, count * size);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < count; i++)
         copy_offset(at + i * size, index_size, morph->kind, &morph->indices[i],
@@ -366,18 +368,18 @@ static bool read_display_frame(mmd_reader *r, const index_sizes *sizes, void *re
     frame->name = read_text(r);
     frame->name_english = read_text(r);
     frame->special = mmd_bytes_u8(&r->in) != 0;
-    size_t least = 1 + (sizes->bone < sizes->morph ? sizes->bone : sizes->morph);
-    if (!read_count(r, "elements", least, MMD_MAX_RECORDS, &frame->element_count))
+    size_t min_size = 1 + (sizes->bone < sizes->morph ? sizes->bone : sizes->morph);
+    if (!read_count(r, "elements", min_size, MMD_MAX_RECORDS, &frame->element_count))
         return false;
     frame->elements = mmd_reader_alloc(r, frame->element_count, sizeof *frame->elements);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < frame->element_count; i++) {
         frame->elements[i].kind = mmd_bytes_u8(&r->in) != 0;
         frame->elements[i].index =
             read_index(r, frame->elements[i].kind == 0 ? sizes->bone : sizes->morph);
     }
-    return mmd_reader_sound(r);
+    return mmd_reader_ok(r);
 }
 
 static bool read_rigid_body(mmd_reader *r, const index_sizes *sizes, void *record)
@@ -386,8 +388,8 @@ static bool read_rigid_body(mmd_reader *r, const index_sizes *sizes, void *recor
     body->name = read_text(r);
     body->name_english = read_text(r);
     body->bone = read_index(r, sizes->bone);
-    mmd_read_rigid_body(r, body);
-    return mmd_reader_sound(r);
+    mmd_reader_read_rigid_body(r, body);
+    return mmd_reader_ok(r);
 }
 
 static bool read_joint(mmd_reader *r, const index_sizes *sizes, void *record)
@@ -398,23 +400,23 @@ static bool read_joint(mmd_reader *r, const index_sizes *sizes, void *record)
     joint->kind = mmd_bytes_u8(&r->in);
     joint->body_a = read_index(r, sizes->body);
     joint->body_b = read_index(r, sizes->body);
-    mmd_read_joint(r, joint);
-    return mmd_reader_sound(r);
+    mmd_reader_read_joint(r, joint);
+    return mmd_reader_ok(r);
 }
 
-/* Only counted and stepped over. 2.1 files that end before this section exist. */
+/* Counts and skips them. Some 2.1 files end before this section. */
 static bool skip_soft_bodies(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
 {
     if (model->version < 2.05f || mmd_bytes_left(&r->in) == 0)
         return true;
     size_t count, items, anchor = sizes->body + sizes->vertex + 1;
-    mmd_reader_open(r, "soft_bodies");
+    mmd_reader_begin_section(r, "soft_bodies");
     if (!read_count(r, "soft_bodies", 141 + sizes->material, MMD_MAX_RECORDS, &count))
         return false;
     for (size_t i = 0; i < count; i++) {
         r->record = (long)i;
         for (int k = 0; k < 2; k++)
-            take_text(r, &items);
+            read_text_bytes(r, &items);
         mmd_bytes_take(&r->in, 125 + sizes->material);
         if (!read_count(r, "anchors", anchor, MMD_MAX_RECORDS, &items))
             return false;
@@ -422,15 +424,15 @@ static bool skip_soft_bodies(mmd_reader *r, const index_sizes *sizes, mmd_model 
         if (!read_count(r, "pins", sizes->vertex, MMD_MAX_RECORDS, &items))
             return false;
         mmd_bytes_take(&r->in, items * sizes->vertex);
-        if (!mmd_reader_sound(r))
+        if (!mmd_reader_ok(r))
             return false;
     }
     model->soft_body_count = count;
     return true;
 }
 
-#define SECTION(records, least_size, read, count)                                                  \
-    ((model->records = read_section(r, &sizes, #records, least_size, sizeof *model->records, read, \
+#define SECTION(records, min_size, read, count)                                                    \
+    ((model->records = read_section(r, &sizes, #records, min_size, sizeof *model->records, read,   \
                                     &model->count)) != NULL)
 
 static bool read_sections(mmd_reader *r, mmd_model *model)

@@ -4,10 +4,10 @@
 
 #include "mmdskin.h"
 
-/* True when the bytes start as a PMX file of any version does. */
+/* Whether the bytes begin like a PMX file of any version. */
 bool mmd_pmx_is(const uint8_t *bytes, size_t size);
 
-/* Fills a zeroed model; on failure what was filled is still owned by model->arena. */
+/* Fills a zeroed model, whose memory model->arena owns on failure, too. */
 bool mmd_pmx_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The state and the errors that all file readers share. */
 #include "core/formats/reader.h"
 
 #include <stdarg.h>
@@ -14,7 +15,7 @@ mmd_reader mmd_reader_begin(const uint8_t *bytes, size_t size, mmd_arena *arena,
                         .record = MMD_NO_RECORD};
 }
 
-void mmd_reader_open(mmd_reader *r, const char *section)
+void mmd_reader_begin_section(mmd_reader *r, const char *section)
 {
     r->section = section;
     r->record = MMD_NO_RECORD;
@@ -40,7 +41,7 @@ bool mmd_reader_fail(mmd_reader *r, const char *format, ...)
     return false;
 }
 
-bool mmd_reader_sound(mmd_reader *r)
+bool mmd_reader_ok(mmd_reader *r)
 {
     if (!r->in.failed && !r->no_memory)
         return true;
@@ -54,9 +55,9 @@ void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size)
     return memory;
 }
 
-void *mmd_reader_alloc_unset(mmd_reader *r, size_t count, size_t size)
+void *mmd_reader_alloc_uninitialized(mmd_reader *r, size_t count, size_t size)
 {
-    void *memory = mmd_arena_alloc_unset(r->arena, count, size);
+    void *memory = mmd_arena_alloc_uninitialized(r->arena, count, size);
     r->no_memory |= !memory;
     return memory;
 }
@@ -72,47 +73,48 @@ mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size)
     return (mmd_text){"", 0};
 }
 
-uint32_t mmd_reader_number(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size)
+uint32_t mmd_reader_intern(mmd_reader *r, mmd_string_table *table, const uint8_t *bytes,
+                           size_t size)
 {
-    uint32_t number = 0;
-    r->no_memory |= !mmd_names_add(r->arena, names, bytes, size, &number);
-    return number;
+    uint32_t index = 0;
+    r->no_memory |= !mmd_string_table_add(r->arena, table, bytes, size, &index);
+    return index;
 }
 
-bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t least_size,
-                        size_t limit, size_t *count)
+bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size_t min_size,
+                            size_t limit, size_t *count)
 {
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     size_t left = mmd_bytes_left(&r->in);
     if (value < 0 || value > (int64_t)limit)
         return mmd_reader_fail(r, "%lld %s, limit %zu", (long long)value, what, limit);
-    if ((size_t)value > left / least_size)
-        return mmd_reader_fail(r, "%lld %s need %zu bytes each, %zu bytes are left",
-                               (long long)value, what, least_size, left);
+    if ((size_t)value > left / min_size)
+        return mmd_reader_fail(r, "%lld %s need %zu bytes each, but only %zu bytes are left",
+                               (long long)value, what, min_size, left);
     *count = (size_t)value;
     return true;
 }
 
-bool mmd_reader_add_vertices(mmd_reader *r, mmd_model *model, size_t count)
+bool mmd_reader_alloc_vertices(mmd_reader *r, mmd_model *model, size_t count)
 {
-    model->positions = mmd_reader_alloc_unset(r, count, 3 * sizeof *model->positions);
-    model->normals = mmd_reader_alloc_unset(r, count, 3 * sizeof *model->normals);
-    model->uvs = mmd_reader_alloc_unset(r, count, 2 * sizeof *model->uvs);
-    model->additional_uvs = mmd_reader_alloc_unset(
+    model->positions = mmd_reader_alloc_uninitialized(r, count, 3 * sizeof *model->positions);
+    model->normals = mmd_reader_alloc_uninitialized(r, count, 3 * sizeof *model->normals);
+    model->uvs = mmd_reader_alloc_uninitialized(r, count, 2 * sizeof *model->uvs);
+    model->additional_uvs = mmd_reader_alloc_uninitialized(
         r, count, 4 * model->additional_uv_count * sizeof *model->additional_uvs);
-    model->edge_scales = mmd_reader_alloc_unset(r, count, sizeof *model->edge_scales);
-    model->deform = mmd_reader_alloc_unset(r, count, sizeof *model->deform);
-    model->bone_indices = mmd_reader_alloc_unset(r, count, 4 * sizeof *model->bone_indices);
-    model->bone_weights = mmd_reader_alloc_unset(r, count, 4 * sizeof *model->bone_weights);
+    model->edge_scales = mmd_reader_alloc_uninitialized(r, count, sizeof *model->edge_scales);
+    model->deform = mmd_reader_alloc_uninitialized(r, count, sizeof *model->deform);
+    model->bone_indices = mmd_reader_alloc_uninitialized(r, count, 4 * sizeof *model->bone_indices);
+    model->bone_weights = mmd_reader_alloc_uninitialized(r, count, 4 * sizeof *model->bone_weights);
     model->sdef = mmd_reader_alloc(r, count, 9 * sizeof *model->sdef);
-    if (!mmd_reader_sound(r))
+    if (!mmd_reader_ok(r))
         return false;
     model->vertex_count = count;
     return true;
 }
 
-void mmd_read_rigid_body(mmd_reader *r, mmd_rigid_body *body)
+void mmd_reader_read_rigid_body(mmd_reader *r, mmd_rigid_body *body)
 {
     body->group = mmd_bytes_u8(&r->in);
     body->mask = mmd_bytes_u16(&r->in);
@@ -128,7 +130,7 @@ void mmd_read_rigid_body(mmd_reader *r, mmd_rigid_body *body)
     body->mode = mmd_bytes_u8(&r->in);
 }
 
-void mmd_read_joint(mmd_reader *r, mmd_joint *joint)
+void mmd_reader_read_joint(mmd_reader *r, mmd_joint *joint)
 {
     float *vectors[] = {joint->position,           joint->rotation,       joint->translation_lower,
                         joint->translation_upper,  joint->rotation_lower, joint->rotation_upper,

@@ -5,11 +5,10 @@
 #include "core/base/arena.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
-#include "core/base/names.h"
+#include "core/base/string_table.h"
 #include "core/base/text.h"
 
-/* What the file readers share: a cursor, the memory that they fill, and the place that errors name.
- */
+/* What the file readers share: a cursor, the arena of the result, and the position for errors. */
 
 enum { MMD_NO_RECORD = -1, MMD_MAX_RECORDS = 10000000 };
 
@@ -17,40 +16,42 @@ typedef struct mmd_reader {
     mmd_bytes in;
     mmd_arena *arena;
     mmd_error *err;
-    mmd_encoding encoding;
+    mmd_text_encoding encoding;
     const char *section;
     long record; /* of the section, or MMD_NO_RECORD */
     bool no_memory;
 } mmd_reader;
 
-/* At the start of the section "header". Texts are cp932 until the file says otherwise. */
+/* Begins with the section "header" and texts in cp932. */
 mmd_reader mmd_reader_begin(const uint8_t *bytes, size_t size, mmd_arena *arena, mmd_error *err);
-void mmd_reader_open(mmd_reader *r, const char *section);
+void mmd_reader_begin_section(mmd_reader *r, const char *section);
 
-/* MMD_E_FORMAT with section, record and offset, or MMD_E_MEMORY when that was the trouble. */
+/* Returns false with MMD_E_FORMAT, section, record and offset, or with MMD_E_MEMORY if that was the
+   cause. */
 bool mmd_reader_fail(mmd_reader *r, const char *format, ...) MMD_PRINTF(2, 3);
 
-/* Called once per record: has anything gone wrong since the last call? */
-bool mmd_reader_sound(mmd_reader *r);
+/* False with an error if a read or an allocation has failed. Called once per record. */
+bool mmd_reader_ok(mmd_reader *r);
 
-/* All latch a failure: zeroed memory, or NULL; memory that holds anything, or NULL; the text of
-   `size` bytes, empty when it fails and for NULL. */
+/* A failure sets no_memory: mmd_reader_ok() reports it. Memory, zeroed or not; NULL when short. A
+   text of `size` bytes; empty for NULL and when memory is short. */
 void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size);
-void *mmd_reader_alloc_unset(mmd_reader *r, size_t count, size_t size);
+void *mmd_reader_alloc_uninitialized(mmd_reader *r, size_t count, size_t size);
 mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size);
 
-/* The number of a name; 0 when memory is short, which is latched. */
-uint32_t mmd_reader_number(mmd_reader *r, mmd_names *names, const uint8_t *bytes, size_t size);
+/* The index of a name in a table, to which it is added if it is new; 0 when memory is short. */
+uint32_t mmd_reader_intern(mmd_reader *r, mmd_string_table *table, const uint8_t *bytes,
+                           size_t size);
 
-/* A count that was read: believed only up to `limit`, and if that many of the smallest records can
- * follow. */
-bool mmd_reader_believe(mmd_reader *r, const char *what, int64_t value, size_t least_size,
-                        size_t limit, size_t *count);
+/* Fails if a count from the file is above `limit` or more records of min_size bytes than the file
+   has left. */
+bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size_t min_size,
+                            size_t limit, size_t *count);
 
-/* What PMX and PMD have alike: memory for vertices, of which only sdef is zeroed, a rigid body from
-   its group on, the eight vectors of a joint. */
-bool mmd_reader_add_vertices(mmd_reader *r, mmd_model *model, size_t count);
-void mmd_read_rigid_body(mmd_reader *r, mmd_rigid_body *body);
-void mmd_read_joint(mmd_reader *r, mmd_joint *joint);
+/* What PMX and PMD have in common: the arrays of the vertices, of which only sdef is zeroed; a
+   rigid body from its group on; the eight vectors of a joint. */
+bool mmd_reader_alloc_vertices(mmd_reader *r, mmd_model *model, size_t count);
+void mmd_reader_read_rigid_body(mmd_reader *r, mmd_rigid_body *body);
+void mmd_reader_read_joint(mmd_reader *r, mmd_joint *joint);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* VPD, the text of one pose: docs/mmd-behaviour.md#vpd. Of the bytes that mean something here only
-   braces may be the second byte of a character, so that only names and unknown blocks need care. */
+/* Reads VPD, a pose as text: docs/mmd-behaviour.md#vpd. Of the syntax only braces can also be the
+   second byte of a cp932 character, so only names and unknown blocks need care. */
 #include "core/formats/vpd.h"
 
-#include "core/formats/keys.h"
+#include "core/formats/track.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,17 +15,17 @@ typedef struct bone_pose {
 } bone_pose;
 
 typedef struct vpd {
-    mmd_reader r;     /* fills the motion's memory */
-    mmd_reader spare; /* memory for the time of reading */
+    mmd_reader r;       /* fills the motion's memory */
+    mmd_reader scratch; /* memory freed after reading */
     mmd_motion *motion;
-    mmd_names bones, morphs;
-    bone_pose *poses; /* by the numbers of `bones` */
-    float *weights;   /* by the numbers of `morphs` */
+    mmd_string_table bones, morphs;
+    bone_pose *poses; /* by index in `bones` */
+    float *weights;   /* by index in `morphs` */
     long bone_blocks, morph_blocks;
     bool named;
 } vpd;
 
-/* 0 at the end, which may also stand in a file: both end everything but a comment. */
+/* 0 at the end of the file. A 0 in the file ends everything but a comment, too. */
 static uint8_t peek(const mmd_reader *r, size_t ahead)
 {
     return ahead < mmd_bytes_left(&r->in) ? r->in.data[r->in.offset + ahead] : 0;
@@ -84,7 +84,7 @@ static void skip_blanks(mmd_reader *r)
     }
 }
 
-static double scaled(uint64_t digits, int64_t exponent)
+static double scale_by_power_of_10(uint64_t digits, int64_t exponent)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -115,7 +115,7 @@ static int64_t read_exponent(mmd_reader *r)
     return negative ? -exponent : exponent;
 }
 
-/* How C libraries write what is not finite: "nan", "-inf", "-nan(ind)", "-1.#IND00". */
+/* NaN and infinity as C libraries write them: "nan", "-inf", "-nan(ind)", "-1.#IND00". */
 static bool skip_not_finite(mmd_reader *r)
 {
     uint8_t c = peek(r, 0);
@@ -128,7 +128,7 @@ static bool skip_not_finite(mmd_reader *r)
     return true;
 }
 
-/* HUGE_VALF for what is not finite. Not strtof, which follows the locale. */
+/* HUGE_VALF for NaN and infinity. Not strtof, which depends on the locale. */
 static bool read_number(mmd_reader *r, float *value)
 {
     skip_blanks(r);
@@ -153,18 +153,18 @@ static bool read_number(mmd_reader *r, float *value)
     if (!skip_not_finite(r)) {
         if (count == 0) {
             r->in.offset = start;
-            return mmd_reader_fail(r, "a number is missing");
+            return mmd_reader_fail(r, "expected a number");
         }
-        number = scaled(digits, exponent + read_exponent(r));
+        number = scale_by_power_of_10(digits, exponent + read_exponent(r));
     }
-    /* From here on the nearest float is infinity. */
+    /* Larger numbers round to infinity. */
     *value = number >= 0x1.FFFFFFp127 ? HUGE_VALF : (float)(negative ? -number : number);
     skip_blanks(r);
     r->in.offset += peek(r, 0) == ',' || peek(r, 0) == ';';
     return true;
 }
 
-/* Steps over "Bone12{" and the like. */
+/* Skips "Bone12{" and the like. */
 static bool open_block(mmd_reader *r, const char *kind)
 {
     size_t at = strlen(kind);
@@ -184,16 +184,16 @@ static bool close_block(mmd_reader *r)
 {
     skip_blanks(r);
     if (peek(r, 0) != '}')
-        return mmd_reader_fail(r, "the block's } is missing");
+        return mmd_reader_fail(r, "expected } at the end of the block");
     r->in.offset++;
     return true;
 }
 
-/* The rest of the line; the blanks before a comment do not belong to it. */
-static mmd_name read_name(mmd_reader *r)
+/* The rest of the line without a comment and the blanks before it. */
+static mmd_string read_name(mmd_reader *r)
 {
     size_t size = line_length(r);
-    mmd_name name = {.bytes = r->in.data + r->in.offset, .size = size};
+    mmd_string name = {.bytes = r->in.data + r->in.offset, .size = size};
     if (is_comment(r, size))
         while (name.size && is_blank(name.bytes[name.size - 1]))
             name.size--;
@@ -209,18 +209,18 @@ static bool read_bone(vpd *v)
     mmd_reader *r = &v->r;
     r->section = "bones";
     r->record = v->bone_blocks++;
-    mmd_name name = read_name(r);
+    mmd_string name = read_name(r);
     float numbers[7];
     for (int i = 0; i < 7; i++)
         if (!read_number(r, &numbers[i]))
             return false;
     if (!close_block(r))
         return false;
-    bone_pose *pose = &v->poses[mmd_reader_number(&v->spare, &v->bones, name.bytes, name.size)];
+    bone_pose *pose = &v->poses[mmd_reader_intern(&v->scratch, &v->bones, name.bytes, name.size)];
     for (int i = 0; i < 3; i++)
         pose->translation[i] = isfinite(numbers[i]) ? numbers[i] : 0;
     memcpy(pose->rotation, numbers + 3, sizeof pose->rotation);
-    mmd_rotation_sanitize(pose->rotation);
+    mmd_track_sanitize_rotation(pose->rotation);
     return true;
 }
 
@@ -229,17 +229,17 @@ static bool read_morph(vpd *v)
     mmd_reader *r = &v->r;
     r->section = "morphs";
     r->record = v->morph_blocks++;
-    mmd_name name = read_name(r);
+    mmd_string name = read_name(r);
     float weight;
     if (!read_number(r, &weight) || !close_block(r))
         return false;
-    v->weights[mmd_reader_number(&v->spare, &v->morphs, name.bytes, name.size)] =
+    v->weights[mmd_reader_intern(&v->scratch, &v->morphs, name.bytes, name.size)] =
         isfinite(weight) ? weight : 0;
     return true;
 }
 
-/* The first statement that is no number names the model's file; the count of bones is not needed.
- */
+/* The first statement that is no number is the file name of the model. The count of bones is not
+   used. */
 static void read_statement(vpd *v, const uint8_t *bytes, size_t size)
 {
     size_t digits = 0;
@@ -248,13 +248,13 @@ static void read_statement(vpd *v, const uint8_t *bytes, size_t size)
     if (v->named || digits == size)
         return;
     v->named = true;
-    size_t cut = sizeof extension - 1;
-    if (size >= cut && memcmp(bytes + size - cut, extension, cut) == 0)
-        size -= cut;
+    size_t length = sizeof extension - 1;
+    if (size >= length && memcmp(bytes + size - length, extension, length) == 0)
+        size -= length;
     v->motion->name = mmd_reader_text(&v->r, bytes, size);
 }
 
-/* Steps over a character, or to the end. */
+/* Skips one cp932 character. */
 static void skip_character(mmd_reader *r)
 {
     uint8_t c = peek(r, 0);
@@ -271,8 +271,8 @@ static void skip_block(mmd_reader *r)
     skip_character(r);
 }
 
-/* What opens neither a bone nor a morph: a statement, another block or nothing that is known. */
-static void read_other(vpd *v)
+/* Anything but a bone or a morph: a statement, another block, unknown text. */
+static void skip_other(vpd *v)
 {
     mmd_reader *r = &v->r;
     size_t start = r->in.offset;
@@ -296,28 +296,28 @@ static bool fill_motion(vpd *v)
     motion->bone_tracks = mmd_reader_alloc(r, v->bones.count, sizeof *motion->bone_tracks);
     for (size_t i = 0; i < v->bones.count && !r->no_memory; i++) {
         mmd_bone_track *track = &motion->bone_tracks[motion->bone_track_count++];
-        mmd_bone_track_alloc(r, track, 1);
-        track->name = mmd_reader_text(r, v->bones.names[i].bytes, v->bones.names[i].size);
+        mmd_track_alloc_bone(r, track, 1);
+        track->name = mmd_reader_text(r, v->bones.strings[i].bytes, v->bones.strings[i].size);
         if (r->no_memory)
             break;
         memcpy(track->translations, v->poses[i].translation, sizeof v->poses[i].translation);
         memcpy(track->rotations, v->poses[i].rotation, sizeof v->poses[i].rotation);
-        memcpy(track->interpolation, mmd_straight_curves, 16);
+        memcpy(track->interpolation, mmd_track_linear_curves, 16);
         track->physics[0] = 1;
     }
     motion->morph_tracks = mmd_reader_alloc(r, v->morphs.count, sizeof *motion->morph_tracks);
     for (size_t i = 0; i < v->morphs.count && !r->no_memory; i++) {
         mmd_morph_track *track = &motion->morph_tracks[motion->morph_track_count++];
-        mmd_morph_track_alloc(r, track, 1);
-        track->name = mmd_reader_text(r, v->morphs.names[i].bytes, v->morphs.names[i].size);
+        mmd_track_alloc_morph(r, track, 1);
+        track->name = mmd_reader_text(r, v->morphs.strings[i].bytes, v->morphs.strings[i].size);
         if (!r->no_memory)
             track->weights[0] = v->weights[i];
     }
-    mmd_camera_track_alloc(r, &motion->camera, 0);
-    mmd_light_track_alloc(r, &motion->light, 0);
-    mmd_shadow_track_alloc(r, &motion->shadow, 0);
-    mmd_property_track_alloc(r, &motion->properties, 0, 0);
-    return mmd_reader_sound(r);
+    mmd_track_alloc_camera(r, &motion->camera, 0);
+    mmd_track_alloc_light(r, &motion->light, 0);
+    mmd_track_alloc_shadow(r, &motion->shadow, 0);
+    mmd_track_alloc_property(r, &motion->properties, 0, 0);
+    return mmd_reader_ok(r);
 }
 
 static bool read_text(vpd *v)
@@ -326,15 +326,15 @@ static bool read_text(vpd *v)
     size_t braces = 0;
     for (size_t i = 0; i < r->in.size; i++)
         braces += r->in.data[i] == '{';
-    v->poses = mmd_reader_alloc(&v->spare, braces, sizeof *v->poses);
-    v->weights = mmd_reader_alloc(&v->spare, braces, sizeof *v->weights);
+    v->poses = mmd_reader_alloc(&v->scratch, braces, sizeof *v->poses);
+    v->weights = mmd_reader_alloc(&v->scratch, braces, sizeof *v->weights);
     v->motion->name = (mmd_text){"", 0};
     skip_line(r);
     for (bool read = true; read;) {
-        r->no_memory |= v->spare.no_memory;
+        r->no_memory |= v->scratch.no_memory;
         if (r->no_memory)
-            return mmd_reader_sound(r);
-        mmd_reader_open(r, "header");
+            return mmd_reader_ok(r);
+        mmd_reader_begin_section(r, "header");
         skip_blanks(r);
         if (mmd_bytes_left(&r->in) == 0)
             return fill_motion(v);
@@ -343,7 +343,7 @@ static bool read_text(vpd *v)
         else if (open_block(r, "Morph"))
             read = read_morph(v);
         else
-            read_other(v);
+            skip_other(v);
     }
     return false;
 }
@@ -356,8 +356,9 @@ bool mmd_vpd_is(const uint8_t *bytes, size_t size)
 bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err)
 {
     mmd_arena arena = {0};
-    vpd v = {.motion = motion, .spare.arena = &arena};
+    vpd v = {.motion = motion, .scratch.arena = &arena};
     v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
+    v.r.encoding = MMD_CP932_NAMES;
     bool read = read_text(&v);
     mmd_arena_free(&arena);
     return read;

@@ -1,188 +1,208 @@
 /* SPDX-License-Identifier: MIT */
+/* Rigid body dynamics by semi-implicit Euler, as btRigidBody of Bullet 2.75 does it. One step of
+   length h (s), with velocity v (units/s), angular velocity w (rad/s) and gravity g (units/s^2):
+
+       v' = (v + h g) (1 - d_linear)^h                  integrateVelocities, applyDamping
+       w' = w (1 - d_angular)^h
+       x' = x + h v'                                    btTransformUtil::integrateTransform
+       q' = normalize(quat(w' / |w'|, h |w'|) q)
+
+   h |w| is clamped to pi/2 before the damping and to pi/4 for the rotation; additional damping
+   slows slow bodies further. The solver changes v and w between the two halves. The inverse inertia
+   tensor about world axes is I^-1 = R diag(1/Ix, 1/Iy, 1/Iz) R^T, where R is the matrix of q and I
+   is in mass units^2. */
 #include "core/physics/body.h"
 
-#include "core/physics/elementary.h"
-#include "core/physics/vector.h"
+#include "core/math/mat3.h"
+#include "core/math/portable_math.h"
+#include "core/math/quat.h"
+#include "core/math/scalar.h"
+#include "core/physics/shape.h"
 
-#define PI 3.14159265358979323846
+/* Additional damping (btRigidBody's m_additional*): below the squared speed threshold both
+   velocities are scaled down; below the damping coefficient a velocity loses a fixed amount. */
+#define ADDITIONAL_DAMPING_THRESHOLD_SQUARED 0.01
+#define ADDITIONAL_DAMPING_FACTOR 0.005
+#define ADDITIONAL_DAMPING_DECREMENT 0.005
 
-/* Bullet takes a capsule's inertia from the box around it, and that 0.04 larger on every side. */
-#define CAPSULE_INERTIA_MARGIN 0.04
-
-/* Extra damping: below these speeds almost all is lost, below the damping's number a little. */
-#define SLOW_SQUARE 0.01
-#define SLOW_KEPT 0.005
-#define CREEP 0.005
-
-void mmd_rest_rotation(const float angles[3], double rotation[4])
+void mmd_body_rest_rotation(const float angles[3], double rotation[4])
 {
     double x[4] = {0}, y[4] = {0}, z[4] = {0};
-    mmd_sin_cos((double)angles[0] / 2, &x[0], &x[3]);
-    mmd_sin_cos((double)angles[1] / 2, &y[1], &y[3]);
-    mmd_sin_cos((double)angles[2] / 2, &z[2], &z[3]);
-    mmd_quaternion_multiply(y, x, rotation);
-    mmd_quaternion_multiply(rotation, z, rotation);
-    mmd_quaternion_normalize(rotation);
+    mmd_portable_sin_cos((double)angles[0] / 2, &x[0], &x[3]);
+    mmd_portable_sin_cos((double)angles[1] / 2, &y[1], &y[3]);
+    mmd_portable_sin_cos((double)angles[2] / 2, &z[2], &z[3]);
+    mmd_quat_multiply(y, x, rotation);
+    mmd_quat_multiply(rotation, z, rotation);
+    mmd_quat_normalize(rotation);
 }
 
-static void box_inertia(double mass_share, double x, double y, double z, double inertia[3])
+void mmd_body_init(const mmd_rigid_body *source, double time_step, mmd_body *body)
 {
-    inertia[0] = mass_share * (y * y + z * z);
-    inertia[1] = mass_share * (x * x + z * z);
-    inertia[2] = mass_share * (x * x + y * y);
-}
-
-static void shape_inertia(const mmd_rigid_body *source, double inertia[3])
-{
-    double mass = (double)source->mass;
-    double x = (double)source->size[0], y = (double)source->size[1], z = (double)source->size[2];
-    if (source->shape == MMD_SPHERE) {
-        inertia[0] = inertia[1] = inertia[2] = 0.4 * mass * x * x;
-    } else if (source->shape == MMD_BOX) {
-        box_inertia(mass / 12, 2 * x, 2 * y, 2 * z, inertia);
-    } else {
-        double across = 2 * (x + CAPSULE_INERTIA_MARGIN);
-        double along = 2 * (x + y / 2 + CAPSULE_INERTIA_MARGIN);
-        box_inertia(mass * 0.08333333, across, along, across, inertia);
-    }
-}
-
-static double clamped_share(float share)
-{
-    return share < 0 ? 0 : share > 1 ? 1 : (double)share;
-}
-
-void mmd_body_init(const mmd_rigid_body *source, double step, mmd_body *body)
-{
-    *body = (mmd_body){.follows = source->mode == MMD_FOLLOWS_BONE,
-                       .linear_damping = clamped_share(source->linear_damping),
-                       .angular_damping = clamped_share(source->angular_damping)};
+    *body = (mmd_body){.kinematic = source->mode == MMD_FOLLOWS_BONE,
+                       .linear_damping = mmd_clamp((double)source->linear_damping, 0, 1),
+                       .angular_damping = mmd_clamp((double)source->angular_damping, 0, 1)};
     for (int i = 0; i < 3; i++)
         body->state.position[i] = (double)source->position[i];
-    mmd_rest_rotation(source->rotation, body->state.rotation);
-    mmd_body_set_period(body, step);
-    mmd_body_hold(body, source, body->follows);
+    mmd_body_rest_rotation(source->rotation, body->state.rotation);
+    body->linear_factor = mmd_portable_pow(1 - body->linear_damping, time_step);
+    body->angular_factor = mmd_portable_pow(1 - body->angular_damping, time_step);
+    mmd_body_set_dynamic(body, source, !body->kinematic);
 }
 
-void mmd_body_hold(mmd_body *body, const mmd_rigid_body *source, bool held)
+void mmd_body_set_dynamic(mmd_body *body, const mmd_rigid_body *source, bool dynamic)
 {
-    bool moves = !held && source->mass > 0;
+    bool has_mass = dynamic && source->mass > 0;
     double inertia[3] = {0};
-    if (moves)
-        shape_inertia(source, inertia);
-    body->inverse_mass = moves ? 1 / (double)source->mass : 0;
+    if (has_mass)
+        mmd_shape_inertia(source, inertia);
+    body->inverse_mass = has_mass ? 1 / (double)source->mass : 0;
     for (int i = 0; i < 3; i++)
-        body->inverse_inertia[i] = inertia[i] > 0 ? 1 / inertia[i] : 0;
-    mmd_body_placed(body);
+        body->inverse_inertia_local[i] = inertia[i] > 0 ? 1 / inertia[i] : 0;
+    mmd_body_update_basis(body);
 }
 
-void mmd_body_set_period(mmd_body *body, double step)
+void mmd_body_update_basis(mmd_body *body)
 {
-    body->velocity_kept = mmd_power(1 - body->linear_damping, step);
-    body->spin_kept = mmd_power(1 - body->angular_damping, step);
-}
-
-void mmd_body_placed(mmd_body *body)
-{
-    mmd_unit_matrix(body->state.rotation, body->axes);
-    double(*m)[3] = body->axes, *inverse = body->inverse_inertia;
+    mmd_mat3_from_unit_quat(body->state.rotation, body->basis);
+    double(*m)[3] = body->basis, *inverse = body->inverse_inertia_local;
     for (int i = 0; i < 3; i++)
         for (int k = i; k < 3; k++)
-            body->inverse_tensor[i][k] = body->inverse_tensor[k][i] =
+            body->inverse_inertia_world[i][k] = body->inverse_inertia_world[k][i] =
                 m[i][0] * inverse[0] * m[k][0] + m[i][1] * inverse[1] * m[k][1] +
                 m[i][2] * inverse[2] * m[k][2];
 }
 
-void mmd_body_rest(mmd_body *body)
+void mmd_body_stop(mmd_body *body)
 {
     memset(body->state.velocity, 0, sizeof body->state.velocity);
-    memset(body->state.spin, 0, sizeof body->state.spin);
+    memset(body->state.angular_velocity, 0, sizeof body->state.angular_velocity);
 }
 
-static double clamped_speed(double speed)
+void mmd_body_push(mmd_body *body, const double impulse[3], const double torque[3])
 {
-    return fmax(-MMD_FARTHEST, fmin(speed, MMD_FARTHEST));
+    double change[3];
+    mmd_vec3_add_scaled(impulse, body->inverse_mass, body->state.velocity);
+    mmd_mat3_transform(body->inverse_inertia_world, torque, change);
+    mmd_vec3_add_scaled(change, 1, body->state.angular_velocity);
 }
 
-void mmd_body_follow(mmd_body *body, const double position[3], const double rotation[4],
-                     double step)
+static double clamp_velocity(double velocity)
+{
+    return fmax(-MMD_BODY_LIMIT, fmin(velocity, MMD_BODY_LIMIT));
+}
+
+void mmd_body_move_kinematic(mmd_body *body, const double position[3], const double rotation[4],
+                             double time_step)
 {
     mmd_body_state *state = &body->state;
-    double back[4] = {-state->rotation[0], -state->rotation[1], -state->rotation[2],
-                      state->rotation[3]};
-    double turn[4];
-    mmd_quaternion_multiply(rotation, back, turn);
-    double length = mmd_length3(turn), sign = turn[3] < 0 ? -1 : 1;
-    double angle = 2 * mmd_atan2(length, sign * turn[3]);
+    double inverse[4], delta[4];
+    mmd_quat_conjugate(state->rotation, inverse);
+    mmd_quat_multiply(rotation, inverse, delta);
+    double length = mmd_vec3_length(delta), sign = delta[3] < 0 ? -1 : 1;
+    double angle = 2 * mmd_portable_atan2(length, sign * delta[3]);
     for (int i = 0; i < 3; i++) {
-        state->velocity[i] = clamped_speed((position[i] - state->position[i]) / step);
-        state->spin[i] = length > 0 ? sign * turn[i] / length * angle / step : 0;
+        state->velocity[i] = clamp_velocity((position[i] - state->position[i]) / time_step);
+        state->angular_velocity[i] = length > 0 ? sign * delta[i] / length * angle / time_step : 0;
     }
-    mmd_copy3(position, state->position);
+    mmd_vec3_copy(position, state->position);
     memcpy(state->rotation, rotation, sizeof state->rotation);
-    mmd_body_placed(body);
+    mmd_body_update_basis(body);
 }
 
-/* Takes CREEP from the length of v, which is below `limit`. */
-static void creep_less(double v[3], double limit)
+/* Shortens v, if below `threshold`, by ADDITIONAL_DAMPING_DECREMENT. */
+static void damp_slow(double v[3], double threshold)
 {
-    double speed = mmd_length3(v);
-    if (speed < limit)
-        mmd_scale3(v, speed > CREEP ? (speed - CREEP) / speed : 0, v);
+    double speed = mmd_vec3_length(v);
+    if (speed < threshold)
+        mmd_vec3_scale(v,
+                       speed > ADDITIONAL_DAMPING_DECREMENT
+                           ? (speed - ADDITIONAL_DAMPING_DECREMENT) / speed
+                           : 0,
+                       v);
 }
 
-void mmd_body_accelerate(mmd_body *body, const double gravity[3], double step, bool extra)
+void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], double time_step,
+                                 bool additional_damping)
 {
-    double *velocity = body->state.velocity, *spin = body->state.spin;
+    double *velocity = body->state.velocity, *angular_velocity = body->state.angular_velocity;
     if (body->inverse_mass == 0)
         return;
-    mmd_add_scaled3(gravity, step, velocity);
-    double turn = mmd_length3(spin) * step;
-    if (turn > PI / 2)
-        mmd_scale3(spin, PI / 2 / turn, spin);
-    mmd_scale3(velocity, body->velocity_kept, velocity);
-    mmd_scale3(spin, body->spin_kept, spin);
-    if (!extra)
+    mmd_vec3_add_scaled(gravity, time_step, velocity);
+    double angle = mmd_vec3_length(angular_velocity) * time_step;
+    if (angle > MMD_PI / 2)
+        mmd_vec3_scale(angular_velocity, MMD_PI / 2 / angle, angular_velocity);
+    mmd_vec3_scale(velocity, body->linear_factor, velocity);
+    mmd_vec3_scale(angular_velocity, body->angular_factor, angular_velocity);
+    if (!additional_damping)
         return;
-    if (mmd_dot3(spin, spin) < SLOW_SQUARE && mmd_dot3(velocity, velocity) < SLOW_SQUARE) {
-        mmd_scale3(velocity, SLOW_KEPT, velocity);
-        mmd_scale3(spin, SLOW_KEPT, spin);
+    if (mmd_vec3_dot(angular_velocity, angular_velocity) < ADDITIONAL_DAMPING_THRESHOLD_SQUARED &&
+        mmd_vec3_dot(velocity, velocity) < ADDITIONAL_DAMPING_THRESHOLD_SQUARED) {
+        mmd_vec3_scale(velocity, ADDITIONAL_DAMPING_FACTOR, velocity);
+        mmd_vec3_scale(angular_velocity, ADDITIONAL_DAMPING_FACTOR, angular_velocity);
     }
-    creep_less(velocity, body->linear_damping);
-    creep_less(spin, body->angular_damping);
+    damp_slow(velocity, body->linear_damping);
+    damp_slow(angular_velocity, body->angular_damping);
 }
 
-static bool within_reach(const double numbers[3])
+static bool in_range(const double v[3])
 {
-    return fabs(numbers[0]) <= MMD_FARTHEST && fabs(numbers[1]) <= MMD_FARTHEST &&
-           fabs(numbers[2]) <= MMD_FARTHEST; /* and no NaN */
+    return fabs(v[0]) <= MMD_BODY_LIMIT && fabs(v[1]) <= MMD_BODY_LIMIT &&
+           fabs(v[2]) <= MMD_BODY_LIMIT; /* and not NaN */
 }
 
-void mmd_body_advance(mmd_body *body, double step)
+/* Bullet limits the angle to pi/4 but scales the axis by the unlimited velocity, so that the
+   quaternion has to be normalized. Slow rotations use the Taylor series of sin(x) / x. */
+static void rotate(const double angular_velocity[3], double time_step, double rotation[4])
+{
+    double speed = mmd_vec3_length(angular_velocity);
+    if (speed * time_step > MMD_PI / 4)
+        speed = MMD_PI / 4 / time_step;
+    double half_angle = speed * time_step / 2, sine, delta[4], scale;
+    mmd_portable_sin_cos(half_angle, &sine, &delta[3]);
+    scale = speed < 0.001
+                ? time_step / 2 - time_step * time_step * time_step * 0.020833333333 * speed * speed
+                : sine / speed;
+    mmd_vec3_scale(angular_velocity, scale, delta);
+    mmd_quat_multiply(delta, rotation, rotation);
+    mmd_quat_normalize(rotation);
+}
+
+void mmd_body_integrate_pose(mmd_body *body, double time_step)
 {
     mmd_body_state *state = &body->state;
     if (body->inverse_mass == 0)
         return;
     mmd_body_state before = *state;
-    mmd_add_scaled3(state->velocity, step, state->position);
-    if (!within_reach(state->position) || !within_reach(state->velocity) ||
-        !within_reach(state->spin)) {
+    mmd_vec3_add_scaled(state->velocity, time_step, state->position);
+    if (!in_range(state->position) || !in_range(state->velocity) ||
+        !in_range(state->angular_velocity)) {
         *state = before;
-        mmd_body_rest(body);
-        body->lost = true;
+        mmd_body_stop(body);
+        body->escaped = true;
         return;
     }
-    /* Turned by spin x step; Bullet ends the half angle at an eighth of pi but not the axis, which
-       is why the quaternion needs its length back. */
-    double speed = mmd_length3(state->spin);
-    if (speed * step > PI / 4)
-        speed = PI / 4 / step;
-    double half = speed * step / 2, sine, turn[4], share;
-    mmd_sin_cos(half, &sine, &turn[3]);
-    share = speed < 0.001 ? step / 2 - step * step * step * 0.020833333333 * speed * speed
-                          : sine / speed;
-    mmd_scale3(state->spin, share, turn);
-    mmd_quaternion_multiply(turn, state->rotation, state->rotation);
-    mmd_quaternion_normalize(state->rotation);
-    mmd_body_placed(body);
+    rotate(state->angular_velocity, time_step, state->rotation);
+    mmd_body_update_basis(body);
+}
+
+void mmd_body_pose_interpolate(const mmd_body_pose *current, const mmd_body_pose *previous,
+                               double fraction, mmd_body_pose *pose)
+{
+    *pose = *current;
+    if (fraction == 0)
+        return;
+    double dot = mmd_vec3_dot(current->rotation, previous->rotation) +
+                 current->rotation[3] * previous->rotation[3];
+    double sign = dot < 0 ? -1 : 1;
+    for (int k = 0; k < 3; k++)
+        pose->position[k] += fraction * (previous->position[k] - current->position[k]);
+    for (int k = 0; k < 4; k++)
+        pose->rotation[k] += fraction * (sign * previous->rotation[k] - current->rotation[k]);
+    mmd_quat_normalize(pose->rotation);
+}
+
+void mmd_body_pose_extrapolate(const mmd_body_state *state, double seconds, mmd_body_pose *pose)
+{
+    mmd_vec3_add_scaled(state->velocity, seconds, pose->position);
+    rotate(state->angular_velocity, seconds, pose->rotation);
 }

@@ -4,59 +4,74 @@
 
 #include "mmdskin.h"
 
-/* Rigid bodies in motion. The equations are those of Bullet 2.75, which MMD names;
-   its quirks are noted where they are met. */
+/* Rigid bodies: mass properties, damping and semi-implicit Euler integration. The equations are
+   those of Bullet 2.75 (btRigidBody, btTransformUtil), which MMD names as its engine. */
 
 enum { MMD_BODY_GROUPS = 16 };
 
-#define MMD_FARTHEST 1e6 /* of places and speeds, along each axis */
+#define MMD_BODY_LIMIT 1e6 /* largest position and velocity along each axis */
 
-/* Where a body is and how it moves: (position 3, quaternion x y z w, velocity 3, spin 3). */
+typedef struct mmd_body_pose {
+    double position[3], rotation[4]; /* units; unit quaternion x y z w */
+} mmd_body_pose;
+
+/* In world space. The order of the numbers is that of World.state. */
 typedef struct mmd_body_state {
     double position[3], rotation[4];
-    double velocity[3], spin[3]; /* per second, about the axes of space */
+    double velocity[3], angular_velocity[3]; /* units and radians per second */
 } mmd_body_state;
 
 typedef struct mmd_body {
     mmd_body_state state;
-    double axes[3][3];               /* the matrix of state.rotation */
-    double inverse_mass;             /* 0: nothing moves it */
-    double inverse_inertia[3];       /* about its own axes */
-    double inverse_tensor[3][3];     /* about those of space */
-    double velocity_kept, spin_kept; /* by damping, in one step */
-    double linear_damping, angular_damping;
-    bool follows; /* its places are given */
-    bool lost;    /* has left the numbers since this was last set to false */
+    double basis[3][3];                     /* the matrix of state.rotation */
+    double inverse_mass;                    /* 0: infinite mass (kinematic or static) */
+    double inverse_inertia_local[3];        /* about the body's own axes */
+    double inverse_inertia_world[3][3];     /* the inverse inertia tensor about world axes */
+    double linear_factor, angular_factor;   /* what damping leaves of 1 in a step */
+    double linear_damping, angular_damping; /* 0 to 1, per second */
+    bool kinematic;                         /* mode follow_bone: moved by kinematic transforms */
+    bool escaped; /* would have left MMD_BODY_LIMIT since this was last set to false */
 } mmd_body;
 
-/* T(position) Ry Rx Rz: how PMX writes the rest place of bodies and joints. */
-void mmd_rest_rotation(const float angles[3], double rotation[4]);
+/* The rest rotation Ry Rx Rz of PMX bodies and joints. */
+void mmd_body_rest_rotation(const float angles[3], double rotation[4]);
 
-/* At rest. `step` in seconds. */
-void mmd_body_init(const mmd_rigid_body *source, double step, mmd_body *body);
+/* At its rest pose. `time_step` in seconds. */
+void mmd_body_init(const mmd_rigid_body *source, double time_step, mmd_body *body);
 
-/* What follows from the state: axes, inverse_tensor. */
-void mmd_body_placed(mmd_body *body);
+/* Updates basis and inverse_inertia_world after state.rotation has changed. */
+void mmd_body_update_basis(mmd_body *body);
 
-/* The length of the steps from here on, in seconds. */
-void mmd_body_set_period(mmd_body *body, double step);
+/* Sets the mass properties: infinite mass unless `dynamic` and source->mass > 0. `source` is the
+   one that the body was made from. */
+void mmd_body_set_dynamic(mmd_body *body, const mmd_rigid_body *source, bool dynamic);
 
-/* While it is held nothing moves it, and its places are given. `source` is what it was made of. */
-void mmd_body_hold(mmd_body *body, const mmd_rigid_body *source, bool held);
+/* Sets its velocities to zero. */
+void mmd_body_stop(mmd_body *body);
 
-/* Takes its speed. */
-void mmd_body_rest(mmd_body *body);
+/* Changes its velocities by an impulse at its center (mass units/s) and an angular impulse (mass
+   units^2/s), along world axes. */
+void mmd_body_push(mmd_body *body, const double impulse[3], const double torque[3]);
 
-/* Stands at a new place from here on; its motion is the way from the old one, as far as
-   MMD_FARTHEST allows. */
-void mmd_body_follow(mmd_body *body, const double position[3], const double rotation[4],
-                     double step);
+/* Moves it to a pose. Its velocities become those that lead there in one step, clamped to
+   MMD_BODY_LIMIT, so that contacts and joints feel the motion. */
+void mmd_body_move_kinematic(mmd_body *body, const double position[3], const double rotation[4],
+                             double time_step);
 
-/* A step's acceleration and damping; `extra` brings slow bodies to rest. */
-void mmd_body_accelerate(mmd_body *body, const double gravity[3], double step, bool extra);
+/* Applies gravity and damping to the velocities. `additional_damping` stops slow bodies. */
+void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], double time_step,
+                                 bool additional_damping);
 
-/* Moves by its velocities. A body that would leave the numbers stays where it is, at rest, and is
-   lost. */
-void mmd_body_advance(mmd_body *body, double step);
+/* Moves it by its velocities. A body that would exceed MMD_BODY_LIMIT, or become NaN, keeps its
+   pose, stops and is marked as escaped. */
+void mmd_body_integrate_pose(mmd_body *body, double time_step);
+
+/* The pose a fraction of a step back in time: `current` at 0, `previous` at 1. Positions by linear
+   interpolation, rotations by normalized linear interpolation along the shorter arc. */
+void mmd_body_pose_interpolate(const mmd_body_pose *current, const mmd_body_pose *previous,
+                               double fraction, mmd_body_pose *pose);
+
+/* Moves the pose of a state on by its velocities. */
+void mmd_body_pose_extrapolate(const mmd_body_state *state, double seconds, mmd_body_pose *pose);
 
 #endif

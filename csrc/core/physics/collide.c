@@ -1,80 +1,98 @@
 /* SPDX-License-Identifier: MIT */
+/* Narrow phase: chooses the algorithm for a pair of shapes, as Bullet's dispatcher does, and has
+   the closed forms. Two spheres, or two capsules, are segments (a sphere's has no length) rounded
+   by a radius: their contact follows from the closest points of the segments
+   (btSphereSphereCollisionAlgorithm; capsuleCapsuleDistance, after Ericson, Real-Time Collision
+   Detection, 5.1.9). All other pairs but two boxes go to GJK and EPA. Against the ground only the
+   lowest point counts (btConvexPlaneCollisionAlgorithm). */
 #include "core/physics/collide.h"
 
-#include "core/physics/vector.h"
+#include "core/math/mat3.h"
+#include "core/math/scalar.h"
+#include "core/physics/convex.h"
 
 #include <float.h>
 
-/* Spheres and capsules are balls along a line, of which that of a sphere has no length. */
+typedef struct segment {
+    double center[3], direction[3], half_length;
+} segment;
 
-typedef struct line {
-    double middle[3], along[3], half;
-} line;
-
-static line middle_line(mmd_solid solid)
+static segment segment_of(mmd_collider collider)
 {
-    line result = {.half = solid.shape->core[1]};
-    mmd_copy3(solid.body->state.position, result.middle);
-    mmd_column3(solid.body->axes, 1, result.along);
+    segment result = {.half_length = collider.shape->core[1]};
+    mmd_vec3_copy(collider.body->state.position, result.center);
+    mmd_mat3_column(collider.body->basis, 1, result.direction);
     return result;
 }
 
-static double clamped(double number, double most)
+static double clamp_to_segment(const segment *of, double offset)
 {
-    return number < -most ? -most : number > most ? most : number;
+    return mmd_clamp(offset, -of->half_length, of->half_length);
 }
 
-/* Points of two lines that are nearest to each other. */
-static void nearest_points(const line *a, const line *b, double on_a[3], double on_b[3])
+static void closest_points(const segment *a, const segment *b, double on_a[3], double on_b[3])
 {
-    double way[3];
-    mmd_subtract3(b->middle, a->middle, way);
-    double same = mmd_dot3(a->along, b->along), turn = 1 - same * same;
-    double way_a = mmd_dot3(a->along, way), way_b = mmd_dot3(b->along, way);
-    double at_a = turn == 0 ? 0 : clamped((way_a - way_b * same) / turn, a->half);
-    double free = at_a * same - way_b, at_b = clamped(free, b->half);
-    if (at_b != free)
-        at_a = clamped(at_b * same + way_a, a->half);
-    mmd_copy3(a->middle, on_a);
-    mmd_add_scaled3(a->along, at_a, on_a);
-    mmd_copy3(b->middle, on_b);
-    mmd_add_scaled3(b->along, at_b, on_b);
+    double offset[3];
+    mmd_vec3_subtract(b->center, a->center, offset);
+    double cosine = mmd_vec3_dot(a->direction, b->direction), denominator = 1 - cosine * cosine;
+    double offset_a = mmd_vec3_dot(a->direction, offset);
+    double offset_b = mmd_vec3_dot(b->direction, offset);
+    double s =
+        denominator == 0 ? 0 : clamp_to_segment(a, (offset_a - offset_b * cosine) / denominator);
+    double unclamped = s * cosine - offset_b, t = clamp_to_segment(b, unclamped);
+    if (t != unclamped)
+        s = clamp_to_segment(a, t * cosine + offset_a);
+    mmd_vec3_copy(a->center, on_a);
+    mmd_vec3_add_scaled(a->direction, s, on_a);
+    mmd_vec3_copy(b->center, on_b);
+    mmd_vec3_add_scaled(b->direction, t, on_b);
 }
 
-static size_t collide_lines(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contact)
+static size_t collide_segments(mmd_collider a, mmd_collider b, double breaking_threshold,
+                               mmd_collide_contact *contact)
 {
-    line line_a = middle_line(a), line_b = middle_line(b);
+    segment segment_a = segment_of(a), segment_b = segment_of(b);
     double on_a[3];
-    nearest_points(&line_a, &line_b, on_a, contact->point);
-    mmd_subtract3(on_a, contact->point, contact->normal);
-    double length = mmd_length3(contact->normal);
+    closest_points(&segment_a, &segment_b, on_a, contact->point);
+    mmd_vec3_subtract(on_a, contact->point, contact->normal);
+    double length = mmd_vec3_length(contact->normal);
     contact->distance = length - a.shape->radius - b.shape->radius;
-    if (contact->distance > breaking)
+    if (contact->distance > breaking_threshold)
         return 0;
     if (length > DBL_EPSILON)
-        mmd_scale3(contact->normal, 1 / length, contact->normal);
+        mmd_vec3_scale(contact->normal, 1 / length, contact->normal);
     else
-        mmd_across3(line_a.along, contact->normal);
-    mmd_add_scaled3(contact->normal, b.shape->radius, contact->point);
+        mmd_vec3_perpendicular(segment_a.direction, contact->normal);
+    mmd_vec3_add_scaled(contact->normal, b.shape->radius, contact->point);
     return 1;
 }
 
-size_t mmd_collide(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contacts)
+/* btGjkPairDetector with btGjkEpaPenetrationDepthSolver. */
+static size_t collide_convex(mmd_collider a, mmd_collider b, double breaking_threshold,
+                             mmd_collide_contact *contact)
 {
-    if (a.shape->kind == MMD_BOX && b.shape->kind == MMD_BOX)
-        return mmd_collide_boxes(a, b, contacts);
-    if (a.shape->kind != b.shape->kind)
-        return mmd_collide_convex(a, b, breaking, contacts);
-    /* Bullet's spheres touch only when they do. */
-    bool spheres = a.shape->kind == MMD_SPHERE && b.shape->kind == MMD_SPHERE;
-    return collide_lines(a, b, spheres ? 0 : breaking, contacts);
+    mmd_convex_gjk_result result = mmd_convex_gjk(a, b, breaking_threshold, contact);
+    return result == MMD_CONVEX_OVERLAP ? mmd_convex_epa(a, b, contact)
+                                        : result == MMD_CONVEX_CONTACT;
 }
 
-size_t mmd_collide_ground(mmd_solid a, double height, mmd_contact *contacts)
+size_t mmd_collide(mmd_collider a, mmd_collider b, double breaking_threshold,
+                   mmd_collide_contact *contacts)
 {
-    mmd_shape_lowest(a.shape, a.body, contacts->point);
+    if (a.shape->kind == MMD_BOX && b.shape->kind == MMD_BOX)
+        return mmd_collide_box_box(a, b, contacts);
+    if (a.shape->kind != b.shape->kind)
+        return collide_convex(a, b, breaking_threshold, contacts);
+    /* Bullet reports contacts of two spheres only if they overlap. */
+    bool spheres = a.shape->kind == MMD_SPHERE && b.shape->kind == MMD_SPHERE;
+    return collide_segments(a, b, spheres ? 0 : breaking_threshold, contacts);
+}
+
+size_t mmd_collide_ground(mmd_collider a, double height, mmd_collide_contact *contacts)
+{
+    mmd_shape_lowest_point(a.shape, a.body->state.position, a.body->basis, contacts->point);
     contacts->distance = contacts->point[1] - height;
     contacts->point[1] = height;
-    mmd_copy3((const double[]){0, 1, 0}, contacts->normal);
-    return contacts->distance < a.shape->breaking;
+    mmd_vec3_copy((const double[]){0, 1, 0}, contacts->normal);
+    return contacts->distance < a.shape->breaking_threshold;
 }

@@ -2,35 +2,34 @@
 #ifndef MMD_COLLIDE_H
 #define MMD_COLLIDE_H
 
+#include "core/physics/body.h"
 #include "core/physics/shape.h"
 
-enum { MMD_CONTACTS = 4 }; /* of two bodies, at most */
+/* Narrow phase: contacts of two shapes. */
 
-/* Where two bodies touch: a point on B, the direction from there towards A, of unit length, and how
-   far A is along it; negative when they overlap. */
-typedef struct mmd_contact {
-    double point[3], normal[3], distance;
-} mmd_contact;
+enum { MMD_COLLIDE_MAX_CONTACTS = 4 }; /* of a pair of bodies */
 
-/* One body of two. */
-typedef struct mmd_solid {
+/* A body with its shape. */
+typedef struct mmd_collider {
     const mmd_body *body;
     const mmd_shape *shape;
-} mmd_solid;
+} mmd_collider;
 
-/* Contacts with gaps up to `breaking`; returns their number. */
-size_t mmd_collide(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contacts);
+/* A contact point on B, the unit normal from there towards A, and the signed distance of the
+   surfaces along it, negative if they overlap: btManifoldPoint's m_positionWorldOnB,
+   m_normalWorldOnB, m_distance1. */
+typedef struct mmd_collide_contact {
+    double point[3], normal[3], distance;
+} mmd_collide_contact;
+
+/* Contacts up to a distance of `breaking_threshold`; returns their number. */
+size_t mmd_collide(mmd_collider a, mmd_collider b, double breaking_threshold,
+                   mmd_collide_contact *contacts);
 
 /* With the ground, a plane y = height, as B. */
-size_t mmd_collide_ground(mmd_solid a, double height, mmd_contact *contacts);
+size_t mmd_collide_ground(mmd_collider a, double height, mmd_collide_contact *contacts);
 
-/* In collide_gap.c: of any two convex bodies. */
-size_t mmd_collide_convex(mmd_solid a, mmd_solid b, double breaking, mmd_contact *contact);
-
-/* In collide_depth.c: of two that are in each other by more than their margins. */
-size_t mmd_collide_depth(mmd_solid a, mmd_solid b, mmd_contact *contact);
-
-/* In collide_boxes.c: of overlapping boxes. */
-size_t mmd_collide_boxes(mmd_solid a, mmd_solid b, mmd_contact *contacts);
+/* Two overlapping boxes; in collide_box_box.c. */
+size_t mmd_collide_box_box(mmd_collider a, mmd_collider b, mmd_collide_contact *contacts);
 
 #endif

@@ -2,22 +2,41 @@
 #ifndef MMD_ISLANDS_H
 #define MMD_ISLANDS_H
 
-#include "mmdskin.h"
+#include "core/physics/broad_phase.h"
+#include "core/physics/joint_constraint.h"
 
-/* Bodies that hold together. `islands` (N,) leads each body to another of its island, and on to the
-   one that names it. */
+/* Sets `islands` (N,) so that bodies of a model have the same island index if joints connect them,
+   directly or through other bodies that do not follow bones. */
+void mmd_islands_of_model(const mmd_model *model, size_t *islands);
 
-/* Each body is an island. */
-void mmd_islands_reset(size_t *islands, size_t body_count);
+/* The islands of the dynamic bodies of a world, and the order in which it solves joints and
+   contacts. A few solver iterations (10 by default) do not converge, so that the order shows in the
+   result. */
+typedef struct mmd_islands {
+    size_t body_count;
+    size_t
+        *islands; /* union-find: from each body to another one of its island, the root to itself */
+} mmd_islands;
 
-/* The body that names the island; ways become shorter. */
-size_t mmd_island_of(size_t *islands, size_t body);
+/* A joint or manifold to be sorted. */
+typedef struct mmd_islands_slot {
+    uint32_t island; /* 0: both bodies have infinite mass */
+    uint32_t index;
+} mmd_islands_slot;
 
-/* Makes one island of those of a and b; that of b gives the name. */
-void mmd_islands_join(size_t *islands, size_t a, size_t b);
+/* False if out of memory. */
+bool mmd_islands_init(mmd_arena *arena, size_t body_count, mmd_islands *islands);
 
-/* Numbers bodies so that those that joints hold together, by way of bodies that do not follow
-   bones, have the same number. */
-void mmd_islands_find(const mmd_model *model, size_t *islands);
+/* Finds the islands of this step. `broad_phase` NULL: without contacts. */
+void mmd_islands_update(mmd_islands *islands, const mmd_body *bodies,
+                        const mmd_joint_constraint *joints, size_t joint_count,
+                        const mmd_broad_phase *broad_phase);
+
+/* The slot of a joint or manifold between two bodies. */
+mmd_islands_slot mmd_islands_slot_of(mmd_islands *islands, const mmd_body *bodies, size_t body_a,
+                                     size_t body_b, size_t index);
+
+/* Sorts slots by island as Bullet does, which also exchanges slots of the same island. */
+void mmd_islands_sort(mmd_islands_slot *slots, size_t count);
 
 #endif

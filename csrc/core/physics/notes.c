@@ -1,108 +1,110 @@
 /* SPDX-License-Identifier: MIT */
+/* The texts of Simulation.notes: a body or joint, then what happened to it. */
 #include "core/physics/notes.h"
 
 #include <stdio.h>
 
-static void note(mmd_notes *notes, mmd_note_kind kind, size_t place, mmd_note found)
+static void add(mmd_notes *notes, mmd_notes_kind kind, size_t bit_index, mmd_notes_entry added)
 {
-    mmd_note *known = &notes->notes[kind];
-    if (notes->seen[place] & 1u << kind)
+    mmd_notes_entry *note = &notes->notes[kind];
+    if (notes->noted[bit_index] & 1u << kind)
         return;
-    notes->seen[place] |= (uint8_t)(1u << kind);
-    found.count = known->count + 1;
-    if (known->count == 0)
-        *known = found;
-    known->count = found.count;
+    notes->noted[bit_index] |= (uint8_t)(1u << kind);
+    added.count = note->count + 1;
+    if (note->count == 0)
+        *note = added;
+    note->count = added.count;
 }
 
-void mmd_notes_body(mmd_notes *notes, mmd_note_kind kind, size_t body, double frame)
+void mmd_notes_add_body(mmd_notes *notes, mmd_notes_kind kind, size_t body, double frame)
 {
-    note(notes, kind, body, (mmd_note){.index = body, .frame = frame});
+    add(notes, kind, body, (mmd_notes_entry){.index = body, .frame = frame});
 }
 
-void mmd_notes_joint(mmd_notes *notes, mmd_note_kind kind, size_t joint, double frame,
-                     double amount)
+void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, double frame,
+                         double distance)
 {
-    note(notes, kind, notes->model->rigid_body_count + joint,
-         (mmd_note){.index = joint, .frame = frame, .amount = amount});
+    add(notes, kind, notes->model->rigid_body_count + joint,
+        (mmd_notes_entry){.index = joint, .frame = frame, .distance = distance});
 }
 
 bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes)
 {
     *notes = (mmd_notes){.model = model};
-    notes->seen = mmd_arena_alloc(arena, model->rigid_body_count + model->joint_count, 1);
-    if (!notes->seen)
+    notes->noted = mmd_arena_alloc(arena, model->rigid_body_count + model->joint_count, 1);
+    if (!notes->noted)
         return false;
     for (size_t i = 0; i < model->rigid_body_count; i++)
         if (model->rigid_bodies[i].mode != MMD_FOLLOWS_BONE && model->rigid_bodies[i].mass == 0)
-            mmd_notes_body(notes, MMD_NOTE_MASS, i, 0);
+            mmd_notes_add_body(notes, MMD_NOTES_NO_MASS, i, 0);
     for (size_t i = 0; i < model->joint_count; i++) {
         const mmd_joint *joint = &model->joints[i];
         if (joint->body_a < 0 || joint->body_b < 0 || joint->body_a == joint->body_b)
-            mmd_notes_joint(notes, MMD_NOTE_NOTHING, i, 0, 0);
+            mmd_notes_add_joint(notes, MMD_NOTES_NOT_CONNECTED, i, 0, 0);
         else if (joint->kind > MMD_JOINT_6DOF)
-            mmd_notes_joint(notes, MMD_NOTE_KIND, i, 0, 0);
+            mmd_notes_add_joint(notes, MMD_NOTES_JOINT_KIND, i, 0, 0);
     }
     return true;
 }
 
-static bool of_joint(mmd_note_kind kind)
+static bool is_of_joint(mmd_notes_kind kind)
 {
-    return kind == MMD_NOTE_KIND || kind == MMD_NOTE_NOTHING || kind == MMD_NOTE_HELD ||
-           kind == MMD_NOTE_STRAIN;
+    return kind == MMD_NOTES_JOINT_KIND || kind == MMD_NOTES_NOT_CONNECTED ||
+           kind == MMD_NOTES_STRETCH_LIMITED || kind == MMD_NOTES_STRETCHED;
 }
 
-static void write_what(mmd_note_kind kind, const mmd_note *known, char *text, size_t size)
+static void write_predicate(mmd_notes_kind kind, const mmd_notes_entry *note, char *text,
+                            size_t size)
 {
     switch (kind) {
-    case MMD_NOTE_KIND:
-        snprintf(text, size, "is solved by its limits, as 6dof");
+    case MMD_NOTES_JOINT_KIND:
+        snprintf(text, size, "is simulated as a 6dof joint with its limits");
         break;
-    case MMD_NOTE_NOTHING:
-        snprintf(text, size, "does not join two bodies, and does nothing");
+    case MMD_NOTES_NOT_CONNECTED:
+        snprintf(text, size, "does not connect two bodies and is ignored");
         break;
-    case MMD_NOTE_MASS:
-        snprintf(text, size, "has no mass, so that nothing moves it");
+    case MMD_NOTES_NO_MASS:
+        snprintf(text, size, "has no mass and does not move");
         break;
-    case MMD_NOTE_FAR:
-        snprintf(text, size, "is carried beyond 1e6 units at frame %g, and stays behind",
-                 known->frame);
+    case MMD_NOTES_OUT_OF_RANGE:
+        snprintf(text, size,
+                 "would follow its bone beyond 1e6 units at frame %g; it stays in place",
+                 note->frame);
         break;
-    case MMD_NOTE_LOST:
-        snprintf(text, size, "left the numbers at frame %g, and began anew at its bone",
-                 known->frame);
+    case MMD_NOTES_ESCAPED:
+        snprintf(text, size, "became unstable at frame %g and was reset", note->frame);
         break;
-    case MMD_NOTE_HELD:
-        snprintf(text, size, "is held at %g units beyond its limits at frame %g", known->amount,
-                 known->frame);
+    case MMD_NOTES_STRETCH_LIMITED:
+        snprintf(text, size, "was held at %g units beyond its limits at frame %g", note->distance,
+                 note->frame);
         break;
-    case MMD_NOTE_STRAIN:
-        snprintf(text, size, "stands %.1f units beyond its limits at frame %g", known->amount,
-                 known->frame);
+    case MMD_NOTES_STRETCHED:
+        snprintf(text, size, "was %.1f units beyond its limits at frame %g", note->distance,
+                 note->frame);
         break;
     default:
-        snprintf(text, size, "began anew at frame %g, where the model went too far at once",
-                 known->frame);
+        snprintf(text, size, "and all others were reset at frame %g, where the model jumped",
+                 note->frame);
     }
 }
 
 bool mmd_notes_text(const mmd_notes *notes, size_t index, char *text, size_t size)
 {
     const mmd_model *model = notes->model;
-    mmd_note_kind kind = 0;
-    while (kind < MMD_NOTE_COUNT && (notes->notes[kind].count == 0 || index-- > 0))
+    mmd_notes_kind kind = 0;
+    while (kind < MMD_NOTES_COUNT && (notes->notes[kind].count == 0 || index-- > 0))
         kind++;
-    if (kind == MMD_NOTE_COUNT)
+    if (kind == MMD_NOTES_COUNT)
         return false;
-    const mmd_note *known = &notes->notes[kind];
-    bool joint = of_joint(kind);
+    const mmd_notes_entry *note = &notes->notes[kind];
+    bool joint = is_of_joint(kind);
     const mmd_text *name =
-        joint ? &model->joints[known->index].name : &model->rigid_bodies[known->index].name;
-    char what[100], others[48] = "";
-    write_what(kind, known, what, sizeof what);
-    if (known->count > 1)
-        snprintf(others, sizeof others, " (and %zu more)", known->count - 1);
-    snprintf(text, size, "%s %zu \"%.60s\" %s%s", joint ? "joint" : "body", known->index,
-             name->data ? name->data : "", what, others);
+        joint ? &model->joints[note->index].name : &model->rigid_bodies[note->index].name;
+    char predicate[100], others[48] = "";
+    write_predicate(kind, note, predicate, sizeof predicate);
+    if (note->count > 1)
+        snprintf(others, sizeof others, " (and %zu more)", note->count - 1);
+    snprintf(text, size, "%s %zu \"%.60s\" %s%s", joint ? "joint" : "body", note->index,
+             name->data ? name->data : "", predicate, others);
     return true;
 }

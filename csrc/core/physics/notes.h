@@ -4,39 +4,40 @@
 
 #include "core/base/arena.h"
 
-/* What a user should know of a model's physics; a row each in notes.c. */
-typedef enum mmd_note_kind {
-    MMD_NOTE_KIND,    /* of a joint, that is not solved as such */
-    MMD_NOTE_NOTHING, /* is held by a joint */
-    MMD_NOTE_MASS,
-    MMD_NOTE_FAR,
-    MMD_NOTE_LOST,
-    MMD_NOTE_HELD,
-    MMD_NOTE_STRAIN,
-    MMD_NOTE_ANEW,
-    MMD_NOTE_COUNT
-} mmd_note_kind;
+/* What a user should know about a model's physics. Each kind is reported once, with the first body
+   or joint and the number of others; the order is that of Simulation.notes. */
+typedef enum mmd_notes_kind {
+    MMD_NOTES_JOINT_KIND,      /* a joint of PMX 2.1, solved by its limits alone */
+    MMD_NOTES_NOT_CONNECTED,   /* a joint that does not connect two bodies */
+    MMD_NOTES_NO_MASS,         /* a dynamic body without mass */
+    MMD_NOTES_OUT_OF_RANGE,    /* a bone would move its body beyond MMD_BODY_LIMIT */
+    MMD_NOTES_ESCAPED,         /* a body exceeded MMD_BODY_LIMIT or became NaN */
+    MMD_NOTES_STRETCH_LIMITED, /* the joint stretch limit moved a body back */
+    MMD_NOTES_STRETCHED,       /* a joint was far beyond its limits */
+    MMD_NOTES_TELEPORTED,      /* all bodies restarted after a sudden move */
+    MMD_NOTES_COUNT
+} mmd_notes_kind;
 
 /* The first body or joint of a kind, and how many there are. */
-typedef struct mmd_note {
+typedef struct mmd_notes_entry {
     size_t count, index;
-    double frame, amount;
-} mmd_note;
+    double frame, distance;
+} mmd_notes_entry;
 
 typedef struct mmd_notes {
     const mmd_model *model;
-    mmd_note notes[MMD_NOTE_COUNT];
-    uint8_t *seen; /* of bodies, then joints: bits of kinds, so that each counts once */
+    mmd_notes_entry notes[MMD_NOTES_COUNT];
+    uint8_t *noted; /* of bodies, then joints: bits of kinds, so that each counts once */
 } mmd_notes;
 
-/* Notes what can be seen of the model alone. False when memory is short. */
+/* Notes what the model alone shows. False if out of memory. */
 bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes);
 
-void mmd_notes_body(mmd_notes *notes, mmd_note_kind kind, size_t body, double frame);
-void mmd_notes_joint(mmd_notes *notes, mmd_note_kind kind, size_t joint, double frame,
-                     double amount);
+void mmd_notes_add_body(mmd_notes *notes, mmd_notes_kind kind, size_t body, double frame);
+void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, double frame,
+                         double distance);
 
-/* The text of the note of this index; false when there are not as many. */
+/* The text of the note at an index; false beyond the last one. */
 bool mmd_notes_text(const mmd_notes *notes, size_t index, char *text, size_t size);
 
 #endif

@@ -1,269 +1,404 @@
 /* SPDX-License-Identifier: MIT */
+/* One step of a simulation:
+
+   1. The bones before physics are evaluated at the frame of the step, and with them the poses that
+      bones give to bodies (kinematic transforms).
+   2. Physics switches make bodies kinematic or dynamic. A jump of the whole model restarts all
+      bodies (the setting `teleport`).
+   3. Kinematic bodies move to their bones; impulse morphs act; the world advances by one step.
+   4. Bodies that became unstable restart at their bones, with their islands. The joint stretch
+      limit moves bodies back that are too far from their joints.
+   5. The body poses are kept for posing, and at intervals the world as a checkpoint. */
 #include "core/physics/simulation_run.h"
 
-#include "core/physics/impulses.h"
-#include "core/physics/vector.h"
+#include "core/math/mat3.h"
 
 #include <math.h>
 
 enum {
-    IMPULSES_PER_SECOND = 60, /* of an impulse morph */
-    STEPS_OF_WATCH = 30       /* between two looks at the joints' strain */
+    IMPULSES_PER_SECOND = 60, /* rate at which impulse morphs act at full weight */
+    STEPS_PER_REPORT = 30     /* between two looks at stretched joints */
 };
 
-/* Units beyond the limits of its joint at which a body is held: what hangs stays in one piece. */
-#define LEASH 3
+/* The joint stretch limit: units beyond its limits at which a joint moves its child body back, so
+   that a model stays in one piece. */
+#define MAX_STRETCH 3
 
-/* Those at which a joint is noted: it is pulled by more than the body that hangs on it. */
-#define STRAINED 10
+/* Stretch (units) that is reported although the limit acts: something other than its child body
+   pulls the joint apart. */
+#define NOTED_STRETCH 10
 
-double mmd_run_frame(const mmd_simulation *simulation, double step)
+double mmd_simulation_run_frame_of_step(const mmd_simulation *simulation, double step)
 {
-    return simulation->start + fmax(step, 0) * MMD_FRAMES_PER_SECOND / simulation->physics.world.hz;
+    return simulation->start +
+           fmax(step, 0) * MMD_SIMULATION_FRAMES_PER_SECOND / simulation->settings.world.hz;
 }
 
-void mmd_run_keep_stands(const mmd_simulation *simulation, mmd_stand *stands)
+void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_pose *poses)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->seats.body_count; i++) {
-        mmd_copy3(bodies[i].state.position, stands[i].position);
-        memcpy(stands[i].rotation, bodies[i].state.rotation, sizeof stands[i].rotation);
+    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
+        mmd_vec3_copy(bodies[i].state.position, poses[i].position);
+        memcpy(poses[i].rotation, bodies[i].state.rotation, sizeof poses[i].rotation);
     }
 }
 
 /* Bones */
 
-mmd_pose_job mmd_run_job(const mmd_simulation *simulation, const double *frame)
+mmd_pose_job mmd_simulation_run_pose_job(const mmd_simulation *simulation, const double *frame)
 {
-    mmd_pose_job job = {
-        .frame_count = 1, .ik = simulation->ik, .frames = frame, .sliders = simulation->sliders};
-    if (simulation->is_given) {
-        job.translation_frames = job.rotation_frames = job.slider_frames = 1;
-        job.translations = simulation->given.now.translations;
-        job.rotations = simulation->given.now.rotations;
-        job.given_sliders = simulation->given.now.sliders;
-        job.ik_bones = simulation->given.now.ik;
+    mmd_pose_job job = {.frame_count = 1,
+                        .ik = simulation->ik,
+                        .frames = frame,
+                        .out_morph_weights = simulation->morph_weights};
+    if (simulation->uses_input) {
+        const mmd_pose_input_values *values = &simulation->input.current;
+        job.translation_frames = job.rotation_frames = job.morph_weight_frames = 1;
+        job.translations = values->translations;
+        job.rotations = values->rotations;
+        job.morph_weights = values->morph_weights;
+        job.ik_bones = values->ik;
         job.ik_frames = 1;
     }
     return job;
 }
 
-void mmd_run_place_bones(mmd_simulation *simulation, double frame)
+void mmd_simulation_run_pose_bones(mmd_simulation *simulation, double frame)
 {
-    if (simulation->placed && simulation->placed_frame == frame)
+    if (simulation->bones_valid && simulation->bones_frame == frame)
         return;
-    mmd_pose_job job = mmd_run_job(simulation, &frame);
+    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, &frame);
     mmd_pose_before_physics(simulation->poser, &job, 0);
-    simulation->placed = true;
-    simulation->placed_frame = frame;
+    simulation->bones_valid = true;
+    simulation->bones_frame = frame;
 }
 
-/* Where the bones of the frame carry the bodies; those are then as before physics again. */
-static void find_stands(mmd_simulation *simulation, double frame, mmd_stand *stands)
+/* The poses that the bones give to all bodies at a frame. Bodies that follow bones after physics
+   need those evaluated too; afterwards the bones are again as before physics. */
+static void find_bone_poses(mmd_simulation *simulation, double frame, mmd_body_pose *poses)
 {
-    mmd_run_place_bones(simulation, frame);
-    mmd_frame *bones = mmd_poser_frame(simulation->poser);
-    size_t size = simulation->rig->bone_count * sizeof *simulation->kept;
-    bool after = simulation->seats.on_after;
+    mmd_simulation_run_pose_bones(simulation, frame);
+    mmd_pose_state *state = mmd_poser_state(simulation->poser);
+    size_t size = simulation->rig->bone_count * sizeof *simulation->saved_bones;
+    bool after = simulation->bone_bodies.follows_after_physics;
     if (after) {
-        mmd_pose_job job = mmd_run_job(simulation, &frame);
-        memcpy(simulation->kept, bones->bones, size);
+        mmd_pose_job job = mmd_simulation_run_pose_job(simulation, &frame);
+        memcpy(simulation->saved_bones, state->bones, size);
         mmd_pose_after_physics(simulation->poser, &job);
     }
-    for (size_t i = 0; i < simulation->seats.body_count; i++) {
-        const mmd_seat *seat = &simulation->seats.seats[i];
-        simulation->within[i] = mmd_seat_stand(seat, bones, &stands[i]);
-        if (!simulation->within[i] && seat->bone >= 0)
-            mmd_notes_body(&simulation->notes, MMD_NOTE_FAR, i, frame);
+    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
+        const mmd_bone_bodies_binding *binding = &simulation->bone_bodies.bindings[i];
+        simulation->in_range[i] = mmd_bone_bodies_follow(binding, state, &poses[i]);
+        if (!simulation->in_range[i] && binding->bone >= 0)
+            mmd_notes_add_body(&simulation->notes, MMD_NOTES_OUT_OF_RANGE, i, frame);
     }
     if (after)
-        memcpy(bones->bones, simulation->kept, size);
+        memcpy(state->bones, simulation->saved_bones, size);
 }
 
 /* Bodies */
 
-static void put_body(mmd_body *body, const mmd_stand *stand)
+static void place_body(mmd_body *body, const mmd_body_pose *pose)
 {
-    mmd_copy3(stand->position, body->state.position);
-    memcpy(body->state.rotation, stand->rotation, sizeof body->state.rotation);
-    mmd_body_rest(body);
-    mmd_body_placed(body);
+    mmd_vec3_copy(pose->position, body->state.position);
+    memcpy(body->state.rotation, pose->rotation, sizeof body->state.rotation);
+    mmd_body_stop(body);
+    mmd_body_update_basis(body);
 }
 
-/* The bodies of some islands, or of all, go to where the bones carry them, at rest; those that
-   nothing carries, or too far, stay where they are. */
-static void put_bodies(mmd_simulation *simulation, const mmd_stand *stands, const bool *islands)
+/* Restarts the bodies of some islands, NULL: of all, at their bones and at rest. Bodies without a
+   pose in range stay where they are. */
+static void restart_bodies(mmd_simulation *simulation, const mmd_body_pose *poses,
+                           const bool *islands)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->seats.body_count; i++) {
+    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
         if (islands && !islands[simulation->islands[i]])
             continue;
-        if (simulation->within[i])
-            put_body(&bodies[i], &stands[i]);
+        if (simulation->in_range[i])
+            place_body(&bodies[i], &poses[i]);
         else
-            mmd_body_rest(&bodies[i]);
-        bodies[i].lost = false;
+            mmd_body_stop(&bodies[i]);
+        bodies[i].escaped = false;
     }
-    mmd_world_forget(simulation->world);
+    mmd_world_clear_contacts(simulation->world);
 }
 
-void mmd_run_read_switches(mmd_simulation *simulation, double frame)
+void mmd_simulation_run_read_switches(mmd_simulation *simulation, double frame)
 {
-    if (!simulation->is_given) {
-        mmd_switches_read(&simulation->switches, frame, simulation->off);
+    if (!simulation->uses_input) {
+        mmd_bone_bodies_read_switches(&simulation->bone_bodies, frame, simulation->physics_off);
         return;
     }
-    for (size_t i = 0; i < simulation->seats.body_count; i++) {
+    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
         int32_t bone = simulation->rig->model->rigid_bodies[i].bone;
-        simulation->off[i] = bone >= 0 && !simulation->given.now.physics[bone];
+        simulation->physics_off[i] = bone >= 0 && !simulation->input.current.physics[bone];
     }
 }
 
-/* Bodies whose physics is switched off are held; those that are let go again start from where they
-   are. */
-static void hold_bodies(mmd_simulation *simulation, double frame)
+/* Bodies whose physics is switched off become kinematic. Those that are switched on again start at
+   rest from where they are. */
+static void apply_switches(mmd_simulation *simulation, double frame)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
-    mmd_run_read_switches(simulation, frame);
-    for (size_t i = 0; i < simulation->seats.body_count; i++)
-        if (!bodies[i].follows && simulation->held[i] != simulation->off[i]) {
-            simulation->held[i] = simulation->off[i];
-            mmd_body_hold(&bodies[i], &simulation->rig->model->rigid_bodies[i],
-                          simulation->held[i]);
-            mmd_body_rest(&bodies[i]);
+    mmd_simulation_run_read_switches(simulation, frame);
+    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++)
+        if (!bodies[i].kinematic &&
+            simulation->physics_off_in_world[i] != simulation->physics_off[i]) {
+            simulation->physics_off_in_world[i] = simulation->physics_off[i];
+            mmd_body_set_dynamic(&bodies[i], &simulation->rig->model->rigid_bodies[i],
+                                 !simulation->physics_off_in_world[i]);
+            mmd_body_stop(&bodies[i]);
         }
 }
 
-/* Whether all that follows bones is farther from its last place than a model goes in one step. */
-static bool teleports(const mmd_simulation *simulation, const mmd_stand *stands)
+/* Whether every kinematic body moves farther in this step than `teleport` allows. */
+static bool has_teleported(const mmd_simulation *simulation, const mmd_body_pose *poses)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
-    double most = simulation->physics.teleport * MMD_FRAMES_PER_SECOND * simulation->period;
+    double limit =
+        simulation->settings.teleport * MMD_SIMULATION_FRAMES_PER_SECOND * simulation->time_step;
     bool any = false;
-    for (size_t i = 0; most > 0 && i < simulation->seats.body_count; i++) {
-        double way[3];
-        if (!bodies[i].follows || !simulation->within[i])
+    for (size_t i = 0; limit > 0 && i < simulation->bone_bodies.body_count; i++) {
+        double displacement[3];
+        if (!bodies[i].kinematic || !simulation->in_range[i])
             continue;
-        mmd_subtract3(stands[i].position, bodies[i].state.position, way);
-        if (mmd_length3(way) <= most)
+        mmd_vec3_subtract(poses[i].position, bodies[i].state.position, displacement);
+        if (mmd_vec3_length(displacement) <= limit)
             return false;
         any = true;
     }
     return any;
 }
 
-static void follow_bones(mmd_simulation *simulation, const mmd_stand *stands)
+static void move_kinematic_bodies(mmd_simulation *simulation, const mmd_body_pose *poses)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->seats.body_count; i++) {
-        if (!bodies[i].follows && !simulation->held[i])
+    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
+        if (!bodies[i].kinematic && !simulation->physics_off_in_world[i])
             continue;
-        if (simulation->within[i])
-            mmd_body_follow(&bodies[i], stands[i].position, stands[i].rotation, simulation->period);
+        if (simulation->in_range[i])
+            mmd_body_move_kinematic(&bodies[i], poses[i].position, poses[i].rotation,
+                                    simulation->time_step);
         else
-            mmd_body_rest(&bodies[i]);
+            mmd_body_stop(&bodies[i]);
     }
 }
 
-/* Bodies that have left the numbers begin anew, with all that they are joined to. */
-static void contain(mmd_simulation *simulation, const mmd_stand *stands, double frame)
+/* Impulse morphs: docs/mmd-behaviour.md#impulse-morphs. The columns of an offset; `local` means
+   that impulse and torque are along the body's axes. */
+enum { LOCAL, IMPULSE, TORQUE = 4, COLUMNS = 7 };
+
+/* An offset of zeros stops its body. */
+static bool is_stop(const float *offset)
+{
+    for (int i = IMPULSE; i < COLUMNS; i++)
+        if (offset[i] != 0)
+            return false;
+    return true;
+}
+
+static void apply_impulse(const float *offset, double scale, mmd_body *body)
+{
+    double impulse[3], torque[3], rotated[3];
+    for (int i = 0; i < 3; i++) {
+        impulse[i] = scale * (double)offset[IMPULSE + i];
+        torque[i] = scale * (double)offset[TORQUE + i];
+    }
+    if (offset[LOCAL] != 0) {
+        mmd_mat3_transform(body->basis, impulse, rotated);
+        mmd_vec3_copy(rotated, impulse);
+        mmd_mat3_transform(body->basis, torque, rotated);
+        mmd_vec3_copy(rotated, torque);
+    }
+    mmd_body_push(body, impulse, torque);
+}
+
+/* All stops come before all impulses. */
+static void apply_impulse_morphs(mmd_simulation *simulation)
+{
+    const mmd_model *model = simulation->rig->model;
+    const float *weights = mmd_poser_weights(simulation->poser);
+    mmd_body *bodies = mmd_world_bodies(simulation->world);
+    double scale = IMPULSES_PER_SECOND * simulation->time_step;
+    for (int impulses = 0; impulses < 2; impulses++)
+        for (size_t m = 0; m < model->morph_count; m++) {
+            const mmd_morph *morph = &model->morphs[m];
+            if (morph->kind != MMD_MORPH_IMPULSE || weights[m] == 0)
+                continue;
+            for (size_t k = 0; k < morph->offset_count; k++) {
+                const float *offset = morph->values + COLUMNS * k;
+                mmd_body *body = &bodies[morph->indices[k]];
+                if (body->inverse_mass == 0 || is_stop(offset) == impulses)
+                    continue;
+                if (impulses)
+                    apply_impulse(offset, scale * (double)weights[m], body);
+                else
+                    mmd_body_stop(body);
+            }
+        }
+}
+
+static void restart_escaped(mmd_simulation *simulation, const mmd_body_pose *poses, double frame)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
-    bool *anew = simulation->anew, any = false;
-    for (size_t i = 0; i < simulation->seats.body_count; i++)
-        if (bodies[i].lost && !anew[simulation->islands[i]]) {
-            mmd_notes_body(&simulation->notes, MMD_NOTE_LOST, i, frame);
-            anew[simulation->islands[i]] = any = true;
+    bool *restarting = simulation->restarting, any = false;
+    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++)
+        if (bodies[i].escaped && !restarting[simulation->islands[i]]) {
+            mmd_notes_add_body(&simulation->notes, MMD_NOTES_ESCAPED, i, frame);
+            restarting[simulation->islands[i]] = any = true;
         }
     if (!any)
         return;
-    put_bodies(simulation, stands, anew);
-    memset(anew, 0, simulation->seats.body_count * sizeof *anew);
+    restart_bodies(simulation, poses, restarting);
+    memset(restarting, 0, simulation->bone_bodies.body_count * sizeof *restarting);
 }
 
-/* Holds what hangs in one piece, and tells of joints that keep straining. */
-static void hold_joints(mmd_simulation *simulation, double frame)
+/* Applies the joint stretch limit, and notes joints that are stretched for long. */
+static void limit_stretch(mmd_simulation *simulation, double frame)
 {
     size_t joint;
-    bool held = mmd_world_leash(simulation->world, LEASH, &joint);
-    if (fmod(simulation->step, STEPS_OF_WATCH) != 0)
+    bool limited = mmd_world_limit_stretch(simulation->world, MAX_STRETCH, &joint);
+    if (fmod(simulation->step, STEPS_PER_REPORT) != 0)
         return;
-    if (held)
-        mmd_notes_joint(&simulation->notes, MMD_NOTE_HELD, joint, frame, LEASH);
-    double stretch = mmd_world_stretch(simulation->world, &joint);
-    if (stretch > STRAINED)
-        mmd_notes_joint(&simulation->notes, MMD_NOTE_STRAIN, joint, frame, stretch);
+    if (limited)
+        mmd_notes_add_joint(&simulation->notes, MMD_NOTES_STRETCH_LIMITED, joint, frame,
+                            MAX_STRETCH);
+    double stretch = mmd_world_max_stretch(simulation->world, &joint);
+    if (stretch > NOTED_STRETCH)
+        mmd_notes_add_joint(&simulation->notes, MMD_NOTES_STRETCHED, joint, frame, stretch);
+}
+
+/* Checkpoints, at multiples of an interval, which doubles when they become too many */
+
+/* Ten seconds at 60 steps per second, which take about a tenth of a second to simulate. */
+enum { FIRST_INTERVAL = 600, MAX_BYTES = 1 << 26 };
+
+/* Doubles the interval, which removes every other checkpoint. */
+static void thin_out(mmd_simulation_checkpoints *checkpoints)
+{
+    size_t kept = 0;
+    checkpoints->interval *= 2;
+    for (size_t i = 0; i < checkpoints->count; i++) {
+        mmd_simulation_checkpoint *checkpoint = &checkpoints->list[i];
+        if (fmod(checkpoint->step, checkpoints->interval) == 0) {
+            checkpoints->list[kept++] = *checkpoint;
+        } else {
+            checkpoints->bytes -= checkpoint->size;
+            mmd_arena_free(&checkpoint->arena);
+        }
+    }
+    checkpoints->count = kept;
+}
+
+/* Saves the world if the step is due and memory suffices. */
+static void update_checkpoints(mmd_simulation_checkpoints *checkpoints, const mmd_world *world,
+                               double step)
+{
+    if (checkpoints->interval == 0)
+        checkpoints->interval = FIRST_INTERVAL;
+    if (checkpoints->count == MMD_SIMULATION_CHECKPOINTS || checkpoints->bytes > MAX_BYTES)
+        thin_out(checkpoints);
+    bool is_new = checkpoints->count == 0 || checkpoints->list[checkpoints->count - 1].step < step;
+    if (step < 0 || fmod(step, checkpoints->interval) != 0 || !is_new)
+        return;
+    mmd_simulation_checkpoint *checkpoint = &checkpoints->list[checkpoints->count];
+    *checkpoint = (mmd_simulation_checkpoint){.step = step, .size = mmd_world_save(world, NULL)};
+    checkpoint->world = mmd_arena_alloc(&checkpoint->arena, checkpoint->size, 1);
+    if (!checkpoint->world) {
+        mmd_arena_free(&checkpoint->arena);
+        return;
+    }
+    mmd_world_save(world, checkpoint->world);
+    checkpoints->bytes += checkpoint->size;
+    checkpoints->count++;
+}
+
+const mmd_simulation_checkpoint *mmd_simulation_run_find_checkpoint(
+    const mmd_simulation *simulation, double step)
+{
+    const mmd_simulation_checkpoints *checkpoints = &simulation->checkpoints;
+    const mmd_simulation_checkpoint *found = NULL;
+    for (size_t i = 0; i < checkpoints->count && checkpoints->list[i].step <= step; i++)
+        found = &checkpoints->list[i];
+    return found;
+}
+
+void mmd_simulation_run_free_checkpoints(mmd_simulation *simulation)
+{
+    mmd_simulation_checkpoints *checkpoints = &simulation->checkpoints;
+    for (size_t i = 0; i < checkpoints->count; i++)
+        mmd_arena_free(&checkpoints->list[i].arena);
+    *checkpoints = (mmd_simulation_checkpoints){0};
 }
 
 /* Steps */
 
-void mmd_run_set_period(mmd_simulation *simulation, double seconds)
-{
-    simulation->period = seconds;
-    mmd_world_set_period(simulation->world, seconds);
-}
-
-void mmd_run_begin(mmd_simulation *simulation)
+void mmd_simulation_run_start(mmd_simulation *simulation)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->seats.body_count; i++)
-        put_body(&bodies[i], &simulation->rest[i]);
-    mmd_run_set_period(simulation, 1 / simulation->physics.world.hz);
-    find_stands(simulation, simulation->start, simulation->shown);
-    put_bodies(simulation, simulation->shown, NULL);
-    hold_bodies(simulation, simulation->start);
-    mmd_run_keep_stands(simulation, simulation->stands);
-    simulation->step = -simulation->physics.settle;
-    simulation->begun = true;
-    simulation->has_before = false;
+    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++)
+        place_body(&bodies[i], &simulation->rest_poses[i]);
+    find_bone_poses(simulation, simulation->start, simulation->interpolated_poses);
+    restart_bodies(simulation, simulation->interpolated_poses, NULL);
+    apply_switches(simulation, simulation->start);
+    mmd_simulation_run_copy_poses(simulation, simulation->poses);
+    simulation->step = -simulation->settings.settle;
+    simulation->input_carried = 0;
+    simulation->started = true;
+    simulation->has_previous = false;
 }
 
-/* The frame of the step that is taken now, where the bones go. */
+/* Begins the next step and returns its frame. */
 static double next_frame(mmd_simulation *simulation)
 {
     simulation->step++;
-    if (!simulation->is_given)
-        return mmd_run_frame(simulation, simulation->step);
-    double way = simulation->way_end - simulation->way_start;
-    if (way > 0)
-        mmd_given_go(&simulation->given, (simulation->step - simulation->way_start) / way);
-    simulation->placed = false;
-    simulation->frame += way > 0 ? simulation->way_frames / way : 0;
+    if (!simulation->uses_input)
+        return mmd_simulation_run_frame_of_step(simulation, simulation->step);
+    double made = simulation->step - simulation->input_start_step;
+    double length = simulation->input_end_step - simulation->input_start_step +
+                    simulation->input_end_carried - simulation->input_start_carried;
+    if (simulation->input_end_step > simulation->input_start_step) { /* else bodies settle */
+        double fraction = (made - simulation->input_start_carried) / length;
+        mmd_pose_input_interpolate(&simulation->input, fraction);
+        simulation->frame =
+            simulation->input_start_frame +
+            fraction * (simulation->input_end_frame - simulation->input_start_frame);
+    }
+    simulation->input_carried = 0;
+    simulation->bones_valid = false;
     return simulation->frame;
 }
 
-void mmd_run_step(mmd_simulation *simulation)
+void mmd_simulation_run_step(mmd_simulation *simulation)
 {
-    mmd_stand *stands = simulation->stands_before;
-    simulation->stands_before = simulation->stands;
-    simulation->stands = stands;
-    simulation->has_before = true;
+    mmd_body_pose *poses = simulation->previous_poses;
+    simulation->previous_poses = simulation->poses;
+    simulation->poses = poses;
+    simulation->has_previous = true;
     double frame = next_frame(simulation);
-    find_stands(simulation, frame, stands);
-    hold_bodies(simulation, frame);
-    if (teleports(simulation, stands)) {
-        mmd_notes_body(&simulation->notes, MMD_NOTE_ANEW, 0, frame);
-        put_bodies(simulation, stands, NULL);
+    find_bone_poses(simulation, frame, poses);
+    apply_switches(simulation, frame);
+    if (has_teleported(simulation, poses)) {
+        mmd_notes_add_body(&simulation->notes, MMD_NOTES_TELEPORTED, 0, frame);
+        restart_bodies(simulation, poses, NULL);
     }
-    follow_bones(simulation, stands);
-    mmd_impulses_apply(simulation->rig->model, mmd_poser_weights(simulation->poser),
-                       IMPULSES_PER_SECOND * simulation->period,
-                       mmd_world_bodies(simulation->world));
+    move_kinematic_bodies(simulation, poses);
+    apply_impulse_morphs(simulation);
     mmd_world_advance(simulation->world);
-    contain(simulation, stands, frame);
-    hold_joints(simulation, frame);
-    mmd_run_keep_stands(simulation, stands);
-    if (!simulation->is_given)
-        mmd_checkpoints_visit(&simulation->checkpoints, simulation->world, simulation->step);
+    restart_escaped(simulation, poses, frame);
+    limit_stretch(simulation, frame);
+    mmd_simulation_run_copy_poses(simulation, poses);
+    if (!simulation->uses_input)
+        update_checkpoints(&simulation->checkpoints, simulation->world, simulation->step);
 }
 
-void mmd_run_go_back(mmd_simulation *simulation, double step, const void *world)
+void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world)
 {
-    mmd_run_set_period(simulation, 1 / simulation->physics.world.hz);
-    hold_bodies(simulation, mmd_run_frame(simulation, step));
+    apply_switches(simulation, mmd_simulation_run_frame_of_step(simulation, step));
     mmd_world_restore(simulation->world, world);
-    mmd_run_keep_stands(simulation, simulation->stands);
+    mmd_simulation_run_copy_poses(simulation, simulation->poses);
     simulation->step = step;
-    simulation->begun = true;
-    simulation->has_before = false;
+    simulation->started = true;
+    simulation->has_previous = false;
 }

@@ -2,78 +2,97 @@
 #ifndef MMD_SIMULATION_RUN_H
 #define MMD_SIMULATION_RUN_H
 
-#include "core/physics/checkpoints.h"
-#include "core/physics/given.h"
+#include "core/physics/bone_bodies.h"
 #include "core/physics/notes.h"
-#include "core/physics/seats.h"
+#include "core/physics/pose_input.h"
 #include "core/physics/simulation.h"
-#include "core/physics/switches.h"
-#include "core/physics/world.h"
 #include "core/pose/pose.h"
 
-/* The steps of a simulation, of which simulation.c is the outside. */
+/* The steps of a simulation, for simulation.c. */
 
-enum { MMD_FRAMES_PER_SECOND = 30 };
+enum { MMD_SIMULATION_FRAMES_PER_SECOND = 30 };
+
+enum { MMD_SIMULATION_CHECKPOINTS = 64 };
+
+/* The state of a world after a step of a run. */
+typedef struct mmd_simulation_checkpoint {
+    mmd_arena arena;
+    double step;
+    size_t size;
+    void *world; /* of mmd_world_save() */
+} mmd_simulation_checkpoint;
+
+/* Saved states of a run, so that seeking backwards need not run from the start. There are never
+   many: the longer the run, the larger the interval. All zero is empty. */
+typedef struct mmd_simulation_checkpoints {
+    mmd_simulation_checkpoint list[MMD_SIMULATION_CHECKPOINTS]; /* `count`, by ascending step */
+    size_t count, bytes;
+    double interval; /* steps; 0 until the first checkpoint */
+} mmd_simulation_checkpoints;
 
 struct mmd_simulation {
     mmd_arena arena;
     const mmd_rig *rig;
-    mmd_physics physics;
-    double start;
+    mmd_simulation_settings settings;
+    double start; /* frame */
     bool ik;
     mmd_world *world;
     mmd_poser *poser;
-    mmd_seats seats;
-
-    mmd_switches switches;
-    mmd_checkpoints checkpoints;
+    mmd_bone_bodies bone_bodies;
+    mmd_simulation_checkpoints checkpoints;
     mmd_notes notes;
-    size_t *islands; /* bodies of one number are joined, by bodies that do not follow bones */
+    size_t *islands; /* bodies with the same index restart together */
 
-    /* Steps are counted from the start; those before it are held there. `stands` is of the step,
-       `stands_before` of the one before, `shown` of the frame that is posed; `rest` is of the model
-       at rest. */
-    bool begun, has_before; /* has_before: stands_before is known */
-    double step, period, frame;
-    mmd_stand *stands, *stands_before, *shown, *rest;
-    bool *held, *off; /* bodies that go where their bones carry them: in the world, at a frame */
+    /* Steps count from the start; negative ones settle there. Body poses: of the last step, of the
+       one before (if has_previous), at the frame that is posed, and at rest. */
+    bool started, has_previous;
+    double step, frame;
+    double time_step; /* seconds */
+    mmd_body_pose *poses, *previous_poses, *interpolated_poses, *rest_poses;
+    bool *physics_off_in_world; /* bodies whose physics is off in the world at present */
+    bool *physics_off;          /* those at the frame that was read last */
 
-    /* Poses that are given instead of a motion: the way began at one step and ends at another. */
-    bool is_given;
-    mmd_given given;
-    double way_start, way_end, way_frames;
+    /* Poses of the caller instead of a motion, interpolated during an interval. Steps are 1 / hz
+       apart whatever its length: the rest of it is carried over to the next one. */
+    bool uses_input;
+    mmd_pose_input input;
+    double input_start_step, input_end_step; /* the last steps before the interval and in it */
+    double input_start_frame, input_end_frame;
+    double input_carried; /* steps from the last step to the present; 0 to 1 */
+    double input_start_carried, input_end_carried;
 
-    /* The frame at which the bones before physics have been placed, if any, and what it takes to
-       place all of them and come back. */
-    bool placed;
-    double placed_frame;
-    float *sliders;
-    mmd_posed_bone *kept;
-    bool *within;
-    bool *anew; /* islands that begin anew, by their number; none between steps */
+    /* Whether the poser has the bones before physics at bones_frame. */
+    bool bones_valid;
+    double bones_frame;
+    float *morph_weights;
+    mmd_pose_bone *saved_bones; /* scratch memory: bones before physics */
+    bool *in_range;             /* whether the bone gives the body a pose in range */
+    bool *restarting;           /* scratch memory, by island index; false between steps */
 };
 
 /* The frame of a step of a run along a motion. */
-double mmd_run_frame(const mmd_simulation *simulation, double step);
+double mmd_simulation_run_frame_of_step(const mmd_simulation *simulation, double step);
 
-/* Places the bones that come before physics, unless they are. */
-void mmd_run_place_bones(mmd_simulation *simulation, double frame);
+/* The pose job for the bones at a frame, or for the current pose input. */
+mmd_pose_job mmd_simulation_run_pose_job(const mmd_simulation *simulation, const double *frame);
 
-/* Sets `off` of the bodies of bones whose physics is switched off at a frame, or is given so. */
-void mmd_run_read_switches(mmd_simulation *simulation, double frame);
+/* Evaluates the bones before physics, unless that is done. */
+void mmd_simulation_run_pose_bones(mmd_simulation *simulation, double frame);
 
-/* A job of that frame, or of the pose that is given. */
-mmd_pose_job mmd_run_job(const mmd_simulation *simulation, const double *frame);
+/* Sets physics_off from the motion's keys at a frame, or from the pose input. */
+void mmd_simulation_run_read_switches(mmd_simulation *simulation, double frame);
 
-/* Where the bodies stand. */
-void mmd_run_keep_stands(const mmd_simulation *simulation, mmd_stand *stands);
+/* The present poses of the bodies. */
+void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_pose *poses);
 
-/* The length of the steps from here on, in seconds. */
-void mmd_run_set_period(mmd_simulation *simulation, double seconds);
+/* To the start, before settling; forward by one step; back to a world saved after a step. */
+void mmd_simulation_run_start(mmd_simulation *simulation);
+void mmd_simulation_run_step(mmd_simulation *simulation);
+void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world);
 
-/* To the start, before it settles; on by one step; back to a world as it was after a step. */
-void mmd_run_begin(mmd_simulation *simulation);
-void mmd_run_step(mmd_simulation *simulation);
-void mmd_run_go_back(mmd_simulation *simulation, double step, const void *world);
+/* The last checkpoint at or before a step, or NULL. */
+const mmd_simulation_checkpoint *mmd_simulation_run_find_checkpoint(
+    const mmd_simulation *simulation, double step);
+void mmd_simulation_run_free_checkpoints(mmd_simulation *simulation);
 
 #endif

@@ -1,29 +1,41 @@
 /* SPDX-License-Identifier: MIT */
+/* One step of the world, in the order of btDiscreteDynamicsWorld::internalSingleStepSimulation of
+   Bullet 2.75, with a step length h (s):
+
+   1. Kinematic bodies move to their transforms; that gives them velocities.
+   2. Gravity and damping change the velocities of dynamic bodies (body.c).
+   3. Collision detection updates the contacts (contact_set.c).
+   4. The solver: rows are set up for joints, in the order of islands.c, for contacts and for
+      friction. Each of n solver iterations visits all of them, in this order (constraint_row.h).
+      Then the delta velocities are added to the velocities.
+   5. Velocities change the poses (body.c).
+
+   There is no sleeping and no split impulse. */
 #include "core/physics/world.h"
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
-#include "core/physics/contacts.h"
-#include "core/physics/joint_order.h"
-#include "core/physics/vector.h"
-#include "core/physics/world_check.h"
+#include "core/math/quat.h"
+#include "core/physics/contact_set.h"
+#include "core/physics/islands.h"
 
 struct mmd_world {
     mmd_arena arena;
-    size_t body_count, follower_count, joint_count, given_joints;
-    mmd_body *bodies;       /* the ground is behind the last one */
-    mmd_held_joint *joints; /* those between two bodies, in the file's or the given order */
-    mmd_joint_order order;  /* in which they are solved, of this step unless it was given */
-    mmd_row *rows;          /* room for all rows of the joints */
-    uint32_t *row_order, *levels, *starts; /* see mmd_rows_interleave */
-    mmd_change *changes;                   /* of bodies and the ground */
-    double gravity[3], step;
+    size_t body_count, kinematic_count, joint_count, desc_joint_count;
+    mmd_body *bodies;                      /* the ground is after the last one */
+    mmd_joint_constraint *joints;          /* those of the desc that connect two bodies */
+    mmd_islands islands;                   /* of this step */
+    mmd_islands_slot *joint_order;         /* of this step, unless the desc has one */
+    mmd_constraint_row *rows;              /* of joints */
+    uint32_t *row_order, *levels, *starts; /* see mmd_constraint_row_schedule */
+    mmd_delta_velocity *deltas;            /* of the bodies and the ground */
+    double gravity[3], time_step;
     size_t iterations;
-    bool damping_extra, contacts, order_given;
-    mmd_touch touch;
+    bool additional_damping, contacts, fixed_order;
+    mmd_contact_set contact_set;
 };
 
-static bool check_order(const mmd_world_desc *desc, bool *seen, mmd_error *err)
+static bool check_joint_order(const mmd_world_desc *desc, bool *seen, mmd_error *err)
 {
     for (size_t i = 0; i < desc->joint_order_count; i++) {
         int32_t joint = desc->joint_order[i];
@@ -31,91 +43,98 @@ static bool check_order(const mmd_world_desc *desc, bool *seen, mmd_error *err)
             return mmd_fail(err, MMD_E_ARGUMENT, "joint_order[%zu]: joint %d of %zu", i, (int)joint,
                             desc->joint_count);
         if (seen[joint])
-            return mmd_fail(err, MMD_E_ARGUMENT, "joint_order[%zu]: joint %d is there twice", i,
+            return mmd_fail(err, MMD_E_ARGUMENT, "joint_order[%zu]: joint %d is listed twice", i,
                             (int)joint);
         seen[joint] = true;
     }
     return true;
 }
 
-static bool has_two_ends(const mmd_joint *joint)
+static bool connects_two_bodies(const mmd_joint *joint)
 {
     return joint->body_a >= 0 && joint->body_b >= 0 && joint->body_a != joint->body_b;
 }
 
-/* On B, which the file's authors hang on A, where it moves and hangs on nothing yet. */
-static void hang_bodies(mmd_world *world, bool *hanging)
+/* The child is B, as in most files, unless B has infinite mass or is already a child. */
+static void choose_children(mmd_world *world, bool *is_child)
 {
     for (size_t i = 0; i < world->joint_count; i++) {
-        mmd_held_joint *joint = &world->joints[i];
-        bool a = !hanging[joint->a] && world->bodies[joint->a].inverse_mass > 0;
-        bool b = !hanging[joint->b] && world->bodies[joint->b].inverse_mass > 0;
-        joint->hangs = b ? MMD_HANGS_B : a ? MMD_HANGS_A : MMD_HANGS_NONE;
-        if (joint->hangs != MMD_HANGS_NONE)
-            hanging[b ? joint->b : joint->a] = true;
+        mmd_joint_constraint *joint = &world->joints[i];
+        size_t body_a = joint->body_a, body_b = joint->body_b;
+        bool a = !is_child[body_a] && world->bodies[body_a].inverse_mass > 0;
+        bool b = !is_child[body_b] && world->bodies[body_b].inverse_mass > 0;
+        joint->child = b   ? MMD_JOINT_CONSTRAINT_CHILD_B
+                       : a ? MMD_JOINT_CONSTRAINT_CHILD_A
+                           : MMD_JOINT_CONSTRAINT_CHILD_NONE;
+        if (joint->child != MMD_JOINT_CONSTRAINT_CHILD_NONE)
+            is_child[b ? body_b : body_a] = true;
     }
 }
 
-static bool take_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
+static bool init_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
 {
     size_t count = desc->joint_order ? desc->joint_order_count : desc->joint_count;
     bool *seen = mmd_arena_alloc(&world->arena, desc->joint_count, sizeof *seen);
-    bool *hanging = mmd_arena_alloc(&world->arena, desc->body_count, sizeof *hanging);
-    if (!seen || !hanging)
+    bool *is_child = mmd_arena_alloc(&world->arena, desc->body_count, sizeof *is_child);
+    if (!seen || !is_child)
         return mmd_fail_memory(err);
-    if (desc->joint_order && !check_order(desc, seen, err))
+    if (desc->joint_order && !check_joint_order(desc, seen, err))
         return false;
     world->joints = mmd_arena_alloc(&world->arena, count, sizeof *world->joints);
     if (!world->joints)
         return mmd_fail_memory(err);
-    world->given_joints = desc->joint_count;
-    world->order_given = desc->joint_order != NULL;
+    world->desc_joint_count = desc->joint_count;
+    world->fixed_order = desc->joint_order != NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t number = desc->joint_order ? (size_t)desc->joint_order[i] : i;
-        mmd_held_joint *joint = &world->joints[world->joint_count];
-        if (!has_two_ends(&desc->joints[number]))
+        size_t index = desc->joint_order ? (size_t)desc->joint_order[i] : i;
+        mmd_joint_constraint *joint = &world->joints[world->joint_count];
+        if (!connects_two_bodies(&desc->joints[index]))
             continue;
-        mmd_joint_init(&desc->joints[number], world->bodies, joint);
-        joint->number = number;
+        mmd_joint_constraint_init(&desc->joints[index], world->bodies, joint);
+        joint->index = index;
         world->joint_count++;
     }
-    hang_bodies(world, hanging);
-    return mmd_joint_order_init(&world->arena, world->body_count, world->joint_count,
-                                &world->order) ||
+    choose_children(world, is_child);
+    world->joint_order = mmd_arena_alloc(&world->arena, count, sizeof *world->joint_order);
+    for (size_t i = 0; world->joint_order && i < world->joint_count; i++)
+        world->joint_order[i].index = (uint32_t)i;
+    return (world->joint_order &&
+            mmd_islands_init(&world->arena, world->body_count, &world->islands)) ||
            mmd_fail_memory(err);
 }
 
-static bool world_init(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
+static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
 {
     const mmd_world_settings *settings = &desc->settings;
     world->body_count = desc->body_count;
-    world->step = 1 / settings->hz;
+    world->time_step = 1 / settings->hz;
     world->iterations = (size_t)settings->iterations;
-    world->damping_extra = settings->damping_extra;
-    mmd_copy3(settings->gravity, world->gravity);
+    world->additional_damping = settings->additional_damping;
+    mmd_vec3_copy(settings->gravity, world->gravity);
     world->contacts = desc->contacts;
     world->bodies = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->bodies);
-    world->changes = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->changes);
-    if (!world->bodies || !world->changes)
+    world->deltas = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->deltas);
+    if (!world->bodies || !world->deltas)
         return mmd_fail_memory(err);
     for (size_t i = 0; i < desc->body_count; i++) {
-        mmd_body_init(&desc->bodies[i], world->step, &world->bodies[i]);
-        world->follower_count += world->bodies[i].follows;
+        mmd_body_init(&desc->bodies[i], world->time_step, &world->bodies[i]);
+        world->kinematic_count += world->bodies[i].kinematic;
     }
     const mmd_rigid_body ground = {.position = {0, (float)settings->ground_height, 0}};
-    mmd_body_init(&ground, world->step, &world->bodies[desc->body_count]);
-    if (!take_joints(desc, world, err))
+    mmd_body_init(&ground, world->time_step, &world->bodies[desc->body_count]);
+    if (!init_joints(desc, world, err))
         return false;
-    mmd_touch_desc touch = {.body_count = desc->body_count,
-                            .sources = desc->bodies,
-                            .bodies = world->bodies,
-                            .joint_count = desc->joint_count,
-                            .apart = settings->joined_collide ? NULL : desc->joints,
-                            .ground = settings->ground,
-                            .ground_height = settings->ground_height};
-    if (desc->contacts && !mmd_touch_init(&world->arena, &touch, &world->touch))
+    mmd_contact_set_desc contact_set = {.body_count = desc->body_count,
+                                        .sources = desc->bodies,
+                                        .bodies = world->bodies,
+                                        .joint_count = desc->joint_count,
+                                        .excluding_joints =
+                                            settings->joined_collide ? NULL : desc->joints,
+                                        .ground = settings->ground,
+                                        .ground_height = settings->ground_height};
+    if (desc->contacts && !mmd_contact_set_init(&world->arena, &contact_set, &world->contact_set))
         return mmd_fail_memory(err);
-    size_t rows = MMD_JOINT_ROWS * world->joint_count;
+    size_t rows = MMD_JOINT_CONSTRAINT_ROWS * world->joint_count;
     world->rows = mmd_arena_alloc(&world->arena, rows, sizeof *world->rows);
     world->row_order = mmd_arena_alloc(&world->arena, rows, sizeof *world->row_order);
     world->levels = mmd_arena_alloc(&world->arena, world->body_count, sizeof *world->levels);
@@ -128,12 +147,12 @@ mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err)
 {
     if (!mmd_world_check(desc, err))
         return NULL;
-    mmd_world *world = mmd_owner_new(sizeof *world);
+    mmd_world *world = mmd_arena_new_owner(sizeof *world);
     if (!world) {
         mmd_fail_memory(err);
         return NULL;
     }
-    if (world_init(desc, world, err))
+    if (init_world(desc, world, err))
         return world;
     mmd_world_free(world);
     return NULL;
@@ -141,7 +160,7 @@ mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err)
 
 void mmd_world_free(mmd_world *world)
 {
-    mmd_owner_free(world);
+    mmd_arena_free_owner(world);
 }
 
 size_t mmd_world_body_count(const mmd_world *world)
@@ -149,27 +168,27 @@ size_t mmd_world_body_count(const mmd_world *world)
     return world->body_count;
 }
 
-size_t mmd_world_follower_count(const mmd_world *world)
+size_t mmd_world_kinematic_count(const mmd_world *world)
 {
-    return world->follower_count;
+    return world->kinematic_count;
 }
 
-/* State from outside */
+/* State */
 
-enum { PLACE = 7, STATE = 13, POINT = 10 };
+enum { TRANSFORM_SIZE = 7, STATE_SIZE = 13, CONTACT_POINT_SIZE = 10 };
 
-/* Rows of position, rotation x y z w and what follows. */
-static bool check_places(const char *name, const double *numbers, size_t rows, size_t columns,
-                         mmd_error *err)
+/* Rows begin with position and rotation x y z w. */
+static bool check_rows(const char *name, const double *numbers, size_t rows, size_t columns,
+                       mmd_error *err)
 {
     for (size_t i = 0; i < rows; i++) {
         const double *row = numbers + i * columns;
         for (size_t k = 0; k < columns; k++)
-            if (!(fabs(row[k]) <= MMD_FARTHEST))
+            if (!(fabs(row[k]) <= MMD_BODY_LIMIT))
                 return mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu, %zu]: %g, expected at most 1e6", name,
                                 i, k, row[k]);
-        if (mmd_dot3(row + 3, row + 3) + row[6] * row[6] < 1e-12)
-            return mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu]: a quaternion of length 0", name, i);
+        if (mmd_vec3_dot(row + 3, row + 3) + row[6] * row[6] < 1e-12)
+            return mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu]: quaternion of zero length", name, i);
     }
     return true;
 }
@@ -177,83 +196,109 @@ static bool check_places(const char *name, const double *numbers, size_t rows, s
 void mmd_world_state(const mmd_world *world, double *state)
 {
     for (size_t i = 0; i < world->body_count; i++)
-        memcpy(state + i * STATE, &world->bodies[i].state, STATE * sizeof *state);
+        memcpy(state + i * STATE_SIZE, &world->bodies[i].state, STATE_SIZE * sizeof *state);
 }
 
 bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err)
 {
-    if (!check_places("state", state, world->body_count, STATE, err))
+    if (!check_rows("state", state, world->body_count, STATE_SIZE, err))
         return false;
     for (size_t i = 0; i < world->body_count; i++) {
         mmd_body *body = &world->bodies[i];
-        memcpy(&body->state, state + i * STATE, STATE * sizeof *state);
-        mmd_quaternion_normalize(body->state.rotation);
-        mmd_body_placed(body);
+        memcpy(&body->state, state + i * STATE_SIZE, STATE_SIZE * sizeof *state);
+        mmd_quat_normalize(body->state.rotation);
+        mmd_body_update_basis(body);
     }
-    mmd_touch_forget(&world->touch);
+    mmd_contact_set_clear(&world->contact_set);
     return true;
 }
 
-size_t mmd_world_points(const mmd_world *world, double *points)
+bool mmd_world_push(mmd_world *world, size_t body, const double impulse[3], const double torque[3],
+                    mmd_error *err)
 {
-    const mmd_touch *touch = &world->touch;
-    for (size_t i = 0; points && i < touch->count; i++) {
-        const mmd_manifold *manifold = &touch->manifolds[i];
-        for (size_t k = 0; k < manifold->count; k++, points += POINT) {
-            const mmd_manifold_point *point = &manifold->points[k];
-            points[0] = (double)manifold->a;
-            points[1] = manifold->b == world->body_count ? -1 : (double)manifold->b;
-            mmd_copy3(point->contact.point, points + 2);
-            mmd_copy3(point->contact.normal, points + 5);
+    if (body >= world->body_count)
+        return mmd_fail(err, MMD_E_ARGUMENT, "body: %zu of %zu", body, world->body_count);
+    mmd_body pushed = world->bodies[body];
+    mmd_body_push(&pushed, impulse, torque);
+    for (int i = 0; i < 3; i++) {
+        double velocity = pushed.state.velocity[i], angular = pushed.state.angular_velocity[i];
+        if (!isfinite(impulse[i]) || !isfinite(torque[i]) || !(fabs(velocity) <= MMD_BODY_LIMIT) ||
+            !(fabs(angular) <= MMD_BODY_LIMIT))
+            return mmd_fail(err, MMD_E_ARGUMENT,
+                            "push of body %zu: velocity %g, %g rad/s, expected at most 1e6", body,
+                            velocity, angular);
+    }
+    world->bodies[body] = pushed;
+    return true;
+}
+
+size_t mmd_world_contact_points(const mmd_world *world, double *points)
+{
+    const mmd_contact_set *set = &world->contact_set;
+    for (size_t i = 0; points && i < set->count; i++) {
+        const mmd_contact_set_manifold *manifold = &set->manifolds[i];
+        for (size_t k = 0; k < manifold->count; k++, points += CONTACT_POINT_SIZE) {
+            const mmd_contact_set_point *point = &manifold->points[k];
+            points[0] = (double)manifold->body_a;
+            points[1] = manifold->body_b == world->body_count ? -1 : (double)manifold->body_b;
+            mmd_vec3_copy(point->contact.point, points + 2);
+            mmd_vec3_copy(point->contact.normal, points + 5);
             points[8] = point->contact.distance;
             points[9] = point->impulse;
         }
     }
-    return touch->point_count;
+    return set->point_count;
 }
 
-/* Whether a joint is solved: one of its bodies can move. */
-static bool moves(const mmd_world *world, const mmd_held_joint *joint)
+/* Whether a joint is solved: at least one of its bodies is dynamic. */
+static bool is_solved(const mmd_world *world, const mmd_joint_constraint *joint)
 {
-    return world->bodies[joint->a].inverse_mass > 0 || world->bodies[joint->b].inverse_mass > 0;
+    return world->bodies[joint->body_a].inverse_mass > 0 ||
+           world->bodies[joint->body_b].inverse_mass > 0;
+}
+
+size_t mmd_world_joint_count(const mmd_world *world)
+{
+    return world->desc_joint_count;
 }
 
 void mmd_world_strain(const mmd_world *world, double *strain)
 {
-    if (world->given_joints)
-        memset(strain, 0, 2 * world->given_joints * sizeof *strain);
+    if (world->desc_joint_count)
+        memset(strain, 0, 2 * world->desc_joint_count * sizeof *strain);
     for (size_t i = 0; i < world->joint_count; i++) {
-        const mmd_held_joint *joint = &world->joints[i];
-        if (!moves(world, joint))
+        const mmd_joint_constraint *joint = &world->joints[i];
+        if (!is_solved(world, joint))
             continue;
-        strain[2 * joint->number] = mmd_joint_stretch(joint, world->bodies);
-        strain[2 * joint->number + 1] = mmd_joint_twist(joint, world->bodies);
+        strain[2 * joint->index] = mmd_joint_constraint_stretch(joint, world->bodies);
+        strain[2 * joint->index + 1] = mmd_joint_constraint_bend(joint, world->bodies);
     }
 }
 
-double mmd_world_stretch(const mmd_world *world, size_t *joint)
+double mmd_world_max_stretch(const mmd_world *world, size_t *joint)
 {
-    double most = 0;
+    double max_stretch = 0;
     *joint = 0;
     for (size_t i = 0; i < world->joint_count; i++) {
-        if (!moves(world, &world->joints[i]))
+        if (!is_solved(world, &world->joints[i]))
             continue;
-        double stretch = mmd_joint_stretch(&world->joints[i], world->bodies);
-        if (stretch > most) {
-            most = stretch;
-            *joint = world->joints[i].number;
+        double stretch = mmd_joint_constraint_stretch(&world->joints[i], world->bodies);
+        if (stretch > max_stretch) {
+            max_stretch = stretch;
+            *joint = world->joints[i].index;
         }
     }
-    return most;
+    return max_stretch;
 }
 
-bool mmd_world_leash(mmd_world *world, double most, size_t *joint)
+bool mmd_world_limit_stretch(mmd_world *world, double max_stretch, size_t *joint)
 {
     bool any = false;
     for (size_t i = 0; i < world->joint_count; i++)
-        if (mmd_joint_leash(&world->joints[i], most, world->bodies) && !any) {
+        if (mmd_joint_constraint_limit_stretch(&world->joints[i], max_stretch, world->bodies) &&
+            !any) {
             any = true;
-            *joint = world->joints[i].number;
+            *joint = world->joints[i].index;
         }
     return any;
 }
@@ -263,134 +308,123 @@ mmd_body *mmd_world_bodies(mmd_world *world)
     return world->bodies;
 }
 
-void mmd_world_forget(mmd_world *world)
+void mmd_world_clear_contacts(mmd_world *world)
 {
-    mmd_touch_forget(&world->touch);
-}
-
-void mmd_world_set_period(mmd_world *world, double seconds)
-{
-    for (size_t i = 0; world->step != seconds && i < world->body_count; i++)
-        mmd_body_set_period(&world->bodies[i], seconds);
-    world->step = seconds;
+    mmd_contact_set_clear(&world->contact_set);
 }
 
 size_t mmd_world_save(const mmd_world *world, void *bytes)
 {
-    const mmd_touch *touch = &world->touch;
-    size_t states = world->body_count * sizeof(mmd_body_state), count = touch->count;
+    size_t states = world->body_count * sizeof(mmd_body_state);
     char *out = bytes;
-    if (!out)
-        return states + sizeof count + count * sizeof *touch->manifolds;
-    for (size_t i = 0; i < world->body_count; i++, out += sizeof(mmd_body_state))
-        memcpy(out, &world->bodies[i].state, sizeof(mmd_body_state));
-    memcpy(out, &count, sizeof count);
-    out += sizeof count;
-    if (count)
-        memcpy(out, touch->manifolds, count * sizeof *touch->manifolds);
-    return states + sizeof count + count * sizeof *touch->manifolds;
+    for (size_t i = 0; out && i < world->body_count; i++)
+        memcpy(out + i * sizeof(mmd_body_state), &world->bodies[i].state, sizeof(mmd_body_state));
+    return states + mmd_contact_set_save(&world->contact_set, out ? out + states : NULL);
 }
 
 void mmd_world_restore(mmd_world *world, const void *bytes)
 {
-    mmd_touch *touch = &world->touch;
     const char *in = bytes;
     for (size_t i = 0; i < world->body_count; i++, in += sizeof(mmd_body_state)) {
         memcpy(&world->bodies[i].state, in, sizeof(mmd_body_state));
-        mmd_body_placed(&world->bodies[i]);
+        mmd_body_update_basis(&world->bodies[i]);
     }
-    mmd_touch_forget(touch);
-    memcpy(&touch->count, in, sizeof touch->count);
-    if (touch->count)
-        memcpy(touch->manifolds, in + sizeof touch->count, touch->count * sizeof *touch->manifolds);
-    for (size_t i = 0; i < touch->count; i++)
-        touch->point_count += touch->manifolds[i].count;
+    mmd_contact_set_restore(&world->contact_set, in);
 }
 
-static bool fits_state(const mmd_body_state *state)
+static bool is_valid_state(const mmd_body_state *state)
 {
     const double *q = state->rotation;
-    bool fits = fabs(mmd_dot3(q, q) + q[3] * q[3] - 1) < 1e-6;
+    bool valid = fabs(mmd_vec3_dot(q, q) + q[3] * q[3] - 1) < 1e-6;
     for (int i = 0; i < 3; i++)
-        fits = fits && fabs(state->position[i]) <= MMD_FARTHEST &&
-               fabs(state->velocity[i]) <= MMD_FARTHEST && fabs(state->spin[i]) <= MMD_FARTHEST;
-    return fits;
+        valid = valid && fabs(state->position[i]) <= MMD_BODY_LIMIT &&
+                fabs(state->velocity[i]) <= MMD_BODY_LIMIT &&
+                fabs(state->angular_velocity[i]) <= MMD_BODY_LIMIT;
+    return valid;
 }
 
-bool mmd_world_fits(const mmd_world *world, const void *bytes, size_t size)
+bool mmd_world_can_restore(const mmd_world *world, const void *bytes, size_t size)
 {
     const char *in = bytes;
-    size_t states = world->body_count * sizeof(mmd_body_state), count;
-    if (size < states + sizeof count)
+    size_t states = world->body_count * sizeof(mmd_body_state);
+    if (size < states)
         return false;
     for (size_t i = 0; i < world->body_count; i++, in += sizeof(mmd_body_state)) {
         mmd_body_state state;
         memcpy(&state, in, sizeof state);
-        if (!fits_state(&state))
+        if (!is_valid_state(&state))
             return false;
     }
-    memcpy(&count, in, sizeof count);
-    in += sizeof count;
-    if (count > world->touch.room || size != states + sizeof count + count * sizeof(mmd_manifold))
-        return false;
-    for (size_t i = 0; i < count; i++, in += sizeof(mmd_manifold)) {
-        mmd_manifold manifold;
-        memcpy(&manifold, in, sizeof manifold);
-        if (!mmd_manifold_fits(&manifold, world->body_count))
-            return false;
-    }
-    return true;
+    return mmd_contact_set_can_restore(&world->contact_set, in, size - states);
 }
 
 /* A step */
 
-static void follow(mmd_world *world, const double *places)
+static void move_kinematic_bodies(mmd_world *world, const double *transforms)
 {
     for (size_t i = 0; i < world->body_count; i++) {
         mmd_body *body = &world->bodies[i];
-        if (!body->follows)
+        if (!body->kinematic)
             continue;
-        if (!places) {
-            mmd_body_rest(body);
+        if (!transforms) {
+            mmd_body_stop(body);
             continue;
         }
         double rotation[4];
-        memcpy(rotation, places + 3, sizeof rotation);
-        mmd_quaternion_normalize(rotation);
-        mmd_body_follow(body, places, rotation, world->step);
-        places += PLACE;
+        memcpy(rotation, transforms + 3, sizeof rotation);
+        mmd_quat_normalize(rotation);
+        mmd_body_move_kinematic(body, transforms, rotation, world->time_step);
+        transforms += TRANSFORM_SIZE;
     }
+}
+
+/* Bullet's order of joints and contacts. */
+static void sort_by_island(mmd_world *world)
+{
+    mmd_islands_update(&world->islands, world->bodies, world->joints, world->joint_count,
+                       world->contacts ? &world->contact_set.broad_phase : NULL);
+    for (size_t i = 0; !world->fixed_order && i < world->joint_count; i++)
+        world->joint_order[i] = mmd_islands_slot_of(
+            &world->islands, world->bodies, world->joints[i].body_a, world->joints[i].body_b, i);
+    if (!world->fixed_order)
+        mmd_islands_sort(world->joint_order, world->joint_count);
+    mmd_contact_set_sort(&world->contact_set, world->bodies, &world->islands);
+}
+
+/* Returns the number of rows. */
+static size_t setup_joint_rows(mmd_world *world)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < world->joint_count; i++) {
+        const mmd_joint_constraint *joint = &world->joints[world->joint_order[i].index];
+        if (is_solved(world, joint))
+            count += mmd_joint_constraint_rows(joint, world->bodies, world->time_step,
+                                               world->iterations, &world->rows[count]);
+    }
+    mmd_constraint_row_schedule(world->rows, count, world->bodies, world->body_count, world->levels,
+                                world->starts, world->row_order);
+    return count;
 }
 
 static void solve(mmd_world *world)
 {
-    size_t count = 0;
-    if (!world->order_given)
-        mmd_joint_order_find(&world->order, world->joints, world->bodies,
-                             world->contacts ? &world->touch.pairs : NULL);
-    for (size_t i = 0; i < world->joint_count; i++) {
-        const mmd_held_joint *joint = &world->joints[world->order.slots[i].joint];
-        if (moves(world, joint))
-            count += mmd_joint_rows(joint, world->bodies, world->step, world->iterations,
-                                    &world->rows[count]);
-    }
-    mmd_rows_interleave(world->rows, count, world->bodies, world->body_count, world->levels,
-                        world->starts, world->row_order);
+    sort_by_island(world);
+    size_t count = setup_joint_rows(world);
     for (size_t i = 0; i <= world->body_count; i++)
-        world->changes[i] = (mmd_change){.inverse_mass = world->bodies[i].inverse_mass};
-    mmd_touch_rows(&world->touch, world->bodies, world->step, world->changes);
-    for (size_t sweep = 0; sweep < world->iterations; sweep++) {
+        world->deltas[i] = (mmd_delta_velocity){.inverse_mass = world->bodies[i].inverse_mass};
+    mmd_contact_set_setup_rows(&world->contact_set, world->bodies, world->time_step, world->deltas);
+    for (size_t iteration = 0; iteration < world->iterations; iteration++) {
         for (size_t i = 0; i < count; i++)
-            mmd_row_solve(&world->rows[world->row_order[i]], world->changes);
-        mmd_touch_solve(&world->touch, world->changes);
+            mmd_constraint_row_solve(&world->rows[world->row_order[i]], world->deltas);
+        mmd_contact_set_solve(&world->contact_set, world->deltas);
     }
-    mmd_touch_keep(&world->touch);
+    mmd_contact_set_store_impulses(&world->contact_set);
     for (size_t i = 0; i < world->body_count; i++) {
-        if (world->bodies[i].inverse_mass == 0) /* its change may be 0 x infinite */
+        if (world->bodies[i].inverse_mass == 0) /* its delta may be 0 times infinity */
             continue;
         for (int k = 0; k < 3; k++) {
-            world->bodies[i].state.velocity[k] += world->changes[i].motion[k][0];
-            world->bodies[i].state.spin[k] += world->changes[i].motion[k][1];
+            world->bodies[i].state.velocity[k] += world->deltas[i].velocity[k][0];
+            world->bodies[i].state.angular_velocity[k] += world->deltas[i].velocity[k][1];
         }
     }
 }
@@ -398,19 +432,21 @@ static void solve(mmd_world *world)
 void mmd_world_advance(mmd_world *world)
 {
     for (size_t i = 0; i < world->body_count; i++)
-        mmd_body_accelerate(&world->bodies[i], world->gravity, world->step, world->damping_extra);
+        mmd_body_integrate_velocity(&world->bodies[i], world->gravity, world->time_step,
+                                    world->additional_damping);
     if (world->contacts)
-        mmd_touch_find(&world->touch, world->bodies);
+        mmd_contact_set_detect(&world->contact_set, world->bodies);
     solve(world);
     for (size_t i = 0; i < world->body_count; i++)
-        mmd_body_advance(&world->bodies[i], world->step);
+        mmd_body_integrate_pose(&world->bodies[i], world->time_step);
 }
 
-bool mmd_world_step(mmd_world *world, const double *places, mmd_error *err)
+bool mmd_world_step(mmd_world *world, const double *kinematic_transforms, mmd_error *err)
 {
-    if (places && !check_places("places", places, world->follower_count, PLACE, err))
+    if (kinematic_transforms &&
+        !check_rows("places", kinematic_transforms, world->kinematic_count, TRANSFORM_SIZE, err))
         return false;
-    follow(world, places);
+    move_kinematic_bodies(world, kinematic_transforms);
     mmd_world_advance(world);
     return true;
 }

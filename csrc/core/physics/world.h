@@ -4,78 +4,90 @@
 
 #include "core/physics/body.h"
 
-/* Rigid bodies of one model, stepped together. The same bodies, places and settings give the same
-   bits in every run, on every compiler. */
+/* The rigid bodies and joints of one model, stepped together: Bullet's btDiscreteDynamicsWorld. The
+   same bodies, kinematic transforms and settings give the same bits in every run, on every
+   compiler. */
 typedef struct mmd_world mmd_world;
 
 typedef struct mmd_world_settings {
     double gravity[3]; /* units per second squared */
     double hz;         /* steps per second */
-    int iterations;    /* sweeps per step */
-    bool ground;       /* the plane y = ground_height holds what falls */
+    int iterations;    /* of the solver, per step */
+    bool ground;       /* a static plane at y = ground_height */
     double ground_height;
-    bool damping_extra;
-    bool joined_collide; /* bodies that a joint holds together touch each other */
+    bool additional_damping; /* slow bodies come to rest: btRigidBody's m_additionalDamping */
+    bool joined_collide;     /* bodies that a joint connects collide with each other */
 } mmd_world_settings;
 
 typedef struct mmd_world_desc {
     size_t body_count, joint_count;
     const mmd_rigid_body *bodies;
     const mmd_joint *joints;
-    const int32_t *joint_order; /* joints that are solved, in their order; NULL: all, in Bullet's */
+    const int32_t *joint_order; /* the joints to solve, in order; NULL: all, in Bullet's order */
     size_t joint_order_count;
     bool contacts;
     mmd_world_settings settings;
 } mmd_world_desc;
 
-enum { MMD_WORLD_HZ = 100000, MMD_WORLD_ITERATIONS = 1000 }; /* at most */
+enum { MMD_WORLD_MAX_HZ = 100000, MMD_WORLD_MAX_ITERATIONS = 1000 };
 
-/* Bodies at rest. The arrays are copied. Fails with MMD_E_ARGUMENT, which names the body or joint,
-   or MMD_E_MEMORY. */
+/* Whether bodies, joints and settings (not joint_order) are what a world can simulate. Fails with
+   MMD_E_ARGUMENT, which names what is not; in world_check.c. */
+bool mmd_world_check(const mmd_world_desc *desc, mmd_error *err);
+
+/* Bodies at rest. Copies the arrays. Fails with MMD_E_ARGUMENT, as mmd_world_check() does and for
+   joint_order, or with MMD_E_MEMORY. */
 mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err);
 void mmd_world_free(mmd_world *world);
 
 size_t mmd_world_body_count(const mmd_world *world);
-/* Bodies that follow bones. */
-size_t mmd_world_follower_count(const mmd_world *world);
+size_t mmd_world_kinematic_count(const mmd_world *world);
 
-/* (N,13): position, rotation x y z w, velocity, spin of each body. */
+/* One step. `kinematic_transforms` (K,7), position and rotation x y z w, are the poses to which the
+   kinematic bodies move, in the order of bodies; NULL: they stay. Fails with MMD_E_ARGUMENT, and
+   changes nothing, if a number is not finite or exceeds 1e6, or a rotation has zero length. */
+bool mmd_world_step(mmd_world *world, const double *kinematic_transforms, mmd_error *err);
+
+/* (N,13): position, rotation x y z w, velocity, angular velocity of each body. */
 void mmd_world_state(const mmd_world *world, double *state);
-/* Rotations are normalised; what touched is forgotten. Fails with MMD_E_ARGUMENT, and changes
-   nothing, where a number is not finite, is past 1e6 or a rotation has no length. */
+/* Normalizes rotations and removes all contacts. Fails as mmd_world_step() does. */
 bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err);
 
-/* What touched in the last step. (P,10): bodies a and b (-1: the ground), a point on b, the
-   direction from there to a, the distance along it, the impulse. NULL counts only. */
-size_t mmd_world_points(const mmd_world *world, double *points);
+/* mmd_body_push() of a body; one of infinite mass does not move. Fails with MMD_E_ARGUMENT, and
+   changes nothing, for a body that does not exist, or if a number or a velocity that it yields is
+   not finite or exceeds 1e6. */
+bool mmd_world_push(mmd_world *world, size_t body, const double impulse[3], const double torque[3],
+                    mmd_error *err);
 
-/* (J,2) how far each joint of the desc stands beyond its limits: units along its axes, radians
-   about them. 0 for those that are not solved. */
+/* The contacts of the last step, (P,10): bodies a and b (-1: the ground), a point on b, the normal
+   from there to a, the distance along it, the impulse. Returns P; NULL only counts. */
+size_t mmd_world_contact_points(const mmd_world *world, double *points);
+
+size_t mmd_world_joint_count(const mmd_world *world);
+
+/* (J,2) how far each joint of the desc is beyond its limits: linear (units) and angular (rad). 0
+   for joints that are not solved. */
 void mmd_world_strain(const mmd_world *world, double *strain);
 
-/* The joint that stands farthest beyond its limits along its axes, and how far; 0 without joints.
- */
-double mmd_world_stretch(const mmd_world *world, size_t *joint);
+/* The largest linear excess of a joint over its limits, and that joint; 0 without joints. */
+double mmd_world_max_stretch(const mmd_world *world, size_t *joint);
 
-/* For a simulation, which keeps what it writes finite. Bodies in their order, to be read and moved
-   between steps; a step with the bodies as they are; whether one is farther beyond the limits of
-   the joint it hangs on than `most` units, the first of those joints, and none is any more;
-   contacts forgotten; another length of the steps, in seconds. */
+/* Unchecked access for a simulation: the bodies, to be read or set (to finite values) between
+   steps; and a step that leaves kinematic bodies where they are. */
 mmd_body *mmd_world_bodies(mmd_world *world);
 void mmd_world_advance(mmd_world *world);
-bool mmd_world_leash(mmd_world *world, double most, size_t *joint);
-void mmd_world_forget(mmd_world *world);
-void mmd_world_set_period(mmd_world *world, double seconds);
 
-/* All that later steps depend on but masses: writes so many bytes, or counts them for NULL, to
-   which the same world may go back. */
+/* Moves the child bodies of joints that are stretched by more than `max_stretch` units. Returns
+   whether there were any; `joint` is the first. */
+bool mmd_world_limit_stretch(mmd_world *world, double max_stretch, size_t *joint);
+
+void mmd_world_clear_contacts(mmd_world *world);
+
+/* Everything but masses that later steps depend on. Writes it to `bytes`, and returns its size;
+   NULL only counts. The same world can be restored from it. */
 size_t mmd_world_save(const mmd_world *world, void *bytes);
 void mmd_world_restore(mmd_world *world, const void *bytes);
-/* Whether bytes from elsewhere are sound, so that a world may go there. */
-bool mmd_world_fits(const mmd_world *world, const void *bytes, size_t size);
-
-/* One step. places: (K,7) position and rotation x y z w to which the bodies that follow bones go,
-   in the order of bodies; NULL: they stay. Fails as mmd_world_set_state does. */
-bool mmd_world_step(mmd_world *world, const double *places, mmd_error *err);
+/* Whether bytes from outside, as from a pickle, are ones that the world can be restored from. */
+bool mmd_world_can_restore(const mmd_world *world, const void *bytes, size_t size);
 
 #endif

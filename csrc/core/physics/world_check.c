@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/physics/world_check.h"
+/* Validates what a world is made from, so that the solver need not: finite numbers, sizes and
+   masses that are not negative, indices and enums in range. */
+#include "core/physics/world.h"
 
 #include "core/base/error.h"
 #include "core/base/numbers.h"
@@ -9,16 +11,16 @@
 static bool check_floats(const char *kind, size_t index, const char *name, const float *numbers,
                          size_t count, mmd_error *err)
 {
-    size_t bad = mmd_first_not_finite(numbers, count);
+    size_t bad = mmd_numbers_first_not_finite(numbers, count);
     return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s %zu: %s is %s", kind, index, name,
-                                    mmd_not_finite_name((double)numbers[bad]));
+                                    mmd_numbers_not_finite_name((double)numbers[bad]));
 }
 
-static bool check_below(const char *kind, size_t index, const char *name, int number, int count,
+static bool check_index(const char *kind, size_t index, const char *name, int value, int count,
                         mmd_error *err)
 {
-    return (number >= 0 && number < count) ||
-           mmd_fail(err, MMD_E_ARGUMENT, "%s %zu: %s %d of %d", kind, index, name, number, count);
+    return (value >= 0 && value < count) ||
+           mmd_fail(err, MMD_E_ARGUMENT, "%s %zu: %s %d of %d", kind, index, name, value, count);
 }
 
 static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
@@ -27,32 +29,31 @@ static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
         const char *name;
         const float *numbers;
         size_t count;
-    } members[] = {{"size", body->size, 3},
-                   {"position", body->position, 3},
-                   {"rotation", body->rotation, 3},
-                   {"mass", &body->mass, 1},
-                   {"linear_damping", &body->linear_damping, 1},
-                   {"angular_damping", &body->angular_damping, 1},
-                   {"restitution", &body->restitution, 1},
-                   {"friction", &body->friction, 1}};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (!check_floats("body", index, members[i].name, members[i].numbers, members[i].count,
-                          err))
+    } fields[] = {{"size", body->size, 3},
+                  {"position", body->position, 3},
+                  {"rotation", body->rotation, 3},
+                  {"mass", &body->mass, 1},
+                  {"linear_damping", &body->linear_damping, 1},
+                  {"angular_damping", &body->angular_damping, 1},
+                  {"restitution", &body->restitution, 1},
+                  {"friction", &body->friction, 1}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!check_floats("body", index, fields[i].name, fields[i].numbers, fields[i].count, err))
             return false;
     for (int i = 0; i < 3; i++)
         if (body->size[i] < 0)
             return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: size %g is negative", index,
                             (double)body->size[i]);
     for (int i = 0; i < 3; i++)
-        if (fabs((double)body->position[i]) > MMD_FARTHEST)
+        if (fabs((double)body->position[i]) > MMD_BODY_LIMIT)
             return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: position %g, expected at most 1e6",
                             index, (double)body->position[i]);
     if (body->mass < 0)
         return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: mass %g is negative", index,
                         (double)body->mass);
-    return check_below("body", index, "shape", body->shape, MMD_BODY_SHAPE_COUNT, err) &&
-           check_below("body", index, "mode", body->mode, MMD_BODY_MODE_COUNT, err) &&
-           check_below("body", index, "group", body->group, MMD_BODY_GROUPS, err);
+    return check_index("body", index, "shape", body->shape, MMD_BODY_SHAPE_COUNT, err) &&
+           check_index("body", index, "mode", body->mode, MMD_BODY_MODE_COUNT, err) &&
+           check_index("body", index, "group", body->group, MMD_BODY_GROUPS, err);
 }
 
 static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count, mmd_error *err)
@@ -60,39 +61,40 @@ static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count,
     const struct {
         const char *name;
         const float *numbers;
-    } members[] = {{"position", joint->position},
-                   {"rotation", joint->rotation},
-                   {"translation_lower", joint->translation_lower},
-                   {"translation_upper", joint->translation_upper},
-                   {"rotation_lower", joint->rotation_lower},
-                   {"rotation_upper", joint->rotation_upper},
-                   {"translation_spring", joint->translation_spring},
-                   {"rotation_spring", joint->rotation_spring}};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (!check_floats("joint", index, members[i].name, members[i].numbers, 3, err))
+    } fields[] = {{"position", joint->position},
+                  {"rotation", joint->rotation},
+                  {"translation_lower", joint->translation_lower},
+                  {"translation_upper", joint->translation_upper},
+                  {"rotation_lower", joint->rotation_lower},
+                  {"rotation_upper", joint->rotation_upper},
+                  {"translation_spring", joint->translation_spring},
+                  {"rotation_spring", joint->rotation_spring}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!check_floats("joint", index, fields[i].name, fields[i].numbers, 3, err))
             return false;
-    const int32_t ends[] = {joint->body_a, joint->body_b};
+    const int32_t bodies[] = {joint->body_a, joint->body_b};
     for (int i = 0; i < 2; i++)
-        if (ends[i] < -1 || (ends[i] >= 0 && (size_t)ends[i] >= body_count))
-            return mmd_fail(err, MMD_E_ARGUMENT, "joint %zu: body %d of %zu", index, (int)ends[i],
+        if (bodies[i] < -1 || (bodies[i] >= 0 && (size_t)bodies[i] >= body_count))
+            return mmd_fail(err, MMD_E_ARGUMENT, "joint %zu: body %d of %zu", index, (int)bodies[i],
                             body_count);
-    return check_below("joint", index, "kind", joint->kind, MMD_JOINT_KIND_COUNT, err);
+    return check_index("joint", index, "kind", joint->kind, MMD_JOINT_KIND_COUNT, err);
 }
+
 static bool check_settings(const mmd_world_settings *settings, mmd_error *err)
 {
     for (int i = 0; i < 3; i++)
-        if (!(fabs(settings->gravity[i]) <= MMD_FARTHEST))
+        if (!(fabs(settings->gravity[i]) <= MMD_BODY_LIMIT))
             return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6",
                             settings->gravity[i]);
-    if (!(fabs(settings->ground_height) <= MMD_FARTHEST))
+    if (!(fabs(settings->ground_height) <= MMD_BODY_LIMIT))
         return mmd_fail(err, MMD_E_ARGUMENT, "ground: height %g, expected at most 1e6",
                         settings->ground_height);
-    if (!(settings->hz >= 1 && settings->hz <= MMD_WORLD_HZ))
+    if (!(settings->hz >= 1 && settings->hz <= MMD_WORLD_MAX_HZ))
         return mmd_fail(err, MMD_E_ARGUMENT, "hz: %g, expected 1 to %d", settings->hz,
-                        MMD_WORLD_HZ);
-    if (settings->iterations < 1 || settings->iterations > MMD_WORLD_ITERATIONS)
+                        MMD_WORLD_MAX_HZ);
+    if (settings->iterations < 1 || settings->iterations > MMD_WORLD_MAX_ITERATIONS)
         return mmd_fail(err, MMD_E_ARGUMENT, "iterations: %d, expected 1 to %d",
-                        settings->iterations, MMD_WORLD_ITERATIONS);
+                        settings->iterations, MMD_WORLD_MAX_ITERATIONS);
     return true;
 }
 

@@ -1,74 +1,65 @@
 /* SPDX-License-Identifier: MIT */
+/* Binds the tracks of a motion to the bones, morphs and IK solvers of a model by name. */
 #include "core/pose/binding.h"
 
 #include "core/base/error.h"
-#include "core/pose/quaternion.h"
+#include "core/base/string_table.h"
+#include "core/math/vec3.h"
 
-#include <stdlib.h>
+/* The bones or the morphs of a model by name. */
+typedef struct name_map {
+    mmd_string_table names;
+    int32_t *first; /* of each name: its first item */
+    int32_t *next;  /* of each item: the next one of the same name, or -1 */
+} name_map;
 
-typedef struct name_entry {
-    mmd_text name;
-    int32_t index;
-} name_entry;
-
-static int compare_text(const mmd_text *a, const mmd_text *b)
+static int32_t *alloc_unbound(mmd_arena *arena, size_t count)
 {
-    size_t size = a->size < b->size ? a->size : b->size;
-    int order = size ? memcmp(a->data, b->data, size) : 0;
-    return order ? order : (a->size > b->size) - (a->size < b->size);
+    int32_t *list = mmd_arena_alloc(arena, count, sizeof *list);
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = -1;
+    return list;
 }
 
-static int compare_entries(const void *a, const void *b)
+/* The map of records of `stride` bytes that begin with their name. */
+static bool map_names(const void *records, size_t stride, size_t count, name_map *map,
+                      mmd_arena *temporary)
 {
-    const name_entry *x = a, *y = b;
-    int order = compare_text(&x->name, &y->name);
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* The names of bones or morphs, sorted. */
-typedef struct name_list {
-    name_entry *entries;
-    size_t count;
-} name_list;
-
-/* The range of entries with this name. */
-static size_t find_name(const name_list *list, const mmd_text *name, size_t *end)
-{
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (compare_text(&list->entries[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *end = low;
-    while (*end < list->count && compare_text(&list->entries[*end].name, name) == 0)
-        ++*end;
-    return low;
-}
-
-/* Records of `stride` bytes that begin with their name. */
-static bool sort_names(const void *records, size_t stride, size_t count, name_list *out,
-                       mmd_arena *temporary)
-{
-    out->count = count;
-    out->entries = mmd_arena_alloc(temporary, count, sizeof *out->entries);
-    if (!out->entries)
+    int32_t *last = mmd_arena_alloc(temporary, count, sizeof *last);
+    *map = (name_map){.first = mmd_arena_alloc(temporary, count, sizeof *map->first),
+                      .next = alloc_unbound(temporary, count)};
+    if (!last || !map->first || !map->next)
         return false;
-    for (size_t i = 0; i < count; i++)
-        out->entries[i] =
-            (name_entry){*(const mmd_text *)((const char *)records + i * stride), (int32_t)i};
-    if (count)
-        qsort(out->entries, count, sizeof *out->entries, compare_entries);
+    for (size_t i = 0; i < count; i++) {
+        const mmd_text *name = (const mmd_text *)(const void *)((const char *)records + i * stride);
+        size_t known = map->names.count;
+        uint32_t index;
+        if (!mmd_string_table_add(temporary, &map->names, (const uint8_t *)name->data, name->size,
+                                  &index))
+            return false;
+        if (index == known)
+            map->first[index] = (int32_t)i;
+        else
+            map->next[last[index]] = (int32_t)i;
+        last[index] = (int32_t)i;
+    }
     return true;
 }
 
-/* docs/mmd-behaviour.md#fixed-axis: the whole angle, about the axis. */
+/* The index of a name in the map, or -1. */
+static int32_t find_name(const name_map *map, const mmd_text *name)
+{
+    uint32_t index;
+    return mmd_string_table_find(&map->names, (const uint8_t *)name->data, name->size, &index)
+               ? (int32_t)index
+               : -1;
+}
+
+/* Rotates by the same angle about the fixed axis: docs/mmd-behaviour.md#fixed-axis. */
 static void project_rotation(const float in[4], const double axis[3], float out[4])
 {
     double v[3] = {in[0], in[1], in[2]};
-    double length = sqrt(mmd_dot3(v, v)) * (mmd_dot3(v, axis) < 0 ? -1 : 1);
+    double length = mmd_vec3_length(v) * (mmd_vec3_dot(v, axis) < 0 ? -1 : 1);
     for (int i = 0; i < 3; i++)
         out[i] = (float)(axis[i] * length);
     out[3] = in[3];
@@ -81,67 +72,76 @@ static bool bind_bone(mmd_binding *binding, int32_t bone, int32_t index)
     binding->bone_track[bone] = index;
     binding->bone_track_bound[index] = true;
     binding->bone_rotations[bone] = track->rotations;
-    if (!rig_bone->has_axis)
+    if (!rig_bone->has_fixed_axis)
         return true;
-    float *turned = mmd_arena_alloc(&binding->arena, track->key_count, 4 * sizeof *turned);
-    if (!turned)
+    float *rotations = mmd_arena_alloc(&binding->arena, track->key_count, 4 * sizeof *rotations);
+    if (!rotations)
         return false;
     for (size_t k = 0; k < track->key_count; k++)
-        project_rotation(track->rotations + 4 * k, rig_bone->axis, turned + 4 * k);
-    binding->bone_rotations[bone] = turned;
+        project_rotation(track->rotations + 4 * k, rig_bone->axis, rotations + 4 * k);
+    binding->bone_rotations[bone] = rotations;
     return true;
 }
 
-static bool bind_bones(mmd_binding *binding, const name_list *bones)
+static bool bind_bones(mmd_binding *binding, const name_map *bones)
 {
     const mmd_motion *motion = binding->motion;
     for (size_t i = 0; i < motion->bone_track_count; i++) {
-        size_t end, at = find_name(bones, &motion->bone_tracks[i].name, &end);
-        if (at < end && !bind_bone(binding, bones->entries[at].index, (int32_t)i))
+        int32_t name = find_name(bones, &motion->bone_tracks[i].name);
+        if (name >= 0 && !bind_bone(binding, bones->first[name], (int32_t)i))
             return false;
     }
     return true;
 }
 
-static void bind_morphs(mmd_binding *binding, const name_list *morphs)
+/* Of tracks of one name the last one drives its morphs. */
+static bool bind_morphs(mmd_binding *binding, const name_map *morphs, mmd_arena *temporary)
 {
     const mmd_motion *motion = binding->motion;
-    for (size_t i = 0; i < motion->morph_track_count; i++) {
-        size_t end, at = find_name(morphs, &motion->morph_tracks[i].name, &end);
-        binding->morph_track_bound[i] = at < end;
-        for (; at < end; at++)
-            binding->morph_track[morphs->entries[at].index] = (int32_t)i;
-    }
-}
-
-static bool bind_solvers(mmd_binding *binding, const name_list *bones, mmd_arena *temporary)
-{
-    const mmd_rig *rig = binding->rig;
-    const mmd_property_track *properties = &binding->motion->properties;
-    int32_t *solver_of = mmd_arena_alloc(temporary, rig->bone_count, sizeof *solver_of);
-    if (!solver_of)
+    int32_t *track_of_name = alloc_unbound(temporary, morphs->names.count);
+    if (!track_of_name)
         return false;
-    for (size_t s = 0; s < rig->solver_count; s++)
-        solver_of[rig->solvers[s].goal] = (int32_t)s + 1;
-    for (size_t k = 0; k < properties->ik_count; k++) {
-        size_t end, at = find_name(bones, &properties->ik_names[k], &end);
-        for (; at < end; at++) {
-            int32_t solver = solver_of[bones->entries[at].index];
-            if (solver == 0)
-                continue;
-            binding->solver_property[solver - 1] = (int32_t)k;
-            binding->property_bound[k] = true;
-        }
+    for (size_t i = 0; i < motion->morph_track_count; i++) {
+        int32_t name = find_name(morphs, &motion->morph_tracks[i].name);
+        binding->morph_track_bound[i] = name >= 0;
+        if (name >= 0)
+            track_of_name[name] = (int32_t)i;
     }
+    for (size_t n = 0; n < morphs->names.count; n++)
+        for (int32_t morph = morphs->first[n]; morph >= 0; morph = morphs->next[morph])
+            binding->morph_track[morph] = track_of_name[n];
     return true;
 }
 
-static int32_t *unbound(mmd_arena *arena, size_t count)
+/* A name switches the solvers of all bones of that name. */
+static bool bind_solvers(mmd_binding *binding, const name_map *bones, mmd_arena *temporary)
 {
-    int32_t *list = mmd_arena_alloc(arena, count, sizeof *list);
-    for (size_t i = 0; list && i < count; i++)
-        list[i] = -1;
-    return list;
+    const mmd_rig *rig = binding->rig;
+    const mmd_property_track *properties = &binding->motion->properties;
+    size_t names = bones->names.count;
+    int32_t *solver_of_bone = mmd_arena_alloc(temporary, rig->bone_count, sizeof *solver_of_bone);
+    int32_t *property_of_name = alloc_unbound(temporary, names);
+    bool *has_solver = mmd_arena_alloc(temporary, names, sizeof *has_solver);
+    if (!solver_of_bone || !property_of_name || !has_solver)
+        return false;
+    for (size_t s = 0; s < rig->solver_count; s++)
+        solver_of_bone[rig->solvers[s].goal] = (int32_t)s + 1;
+    for (size_t k = 0; k < properties->ik_count; k++) {
+        int32_t name = find_name(bones, &properties->ik_names[k]);
+        if (name >= 0)
+            property_of_name[name] = (int32_t)k;
+    }
+    for (size_t n = 0; n < names; n++)
+        for (int32_t bone = bones->first[n]; bone >= 0; bone = bones->next[bone])
+            if (solver_of_bone[bone] > 0) {
+                binding->solver_property[solver_of_bone[bone] - 1] = property_of_name[n];
+                has_solver[n] = true;
+            }
+    for (size_t k = 0; k < properties->ik_count; k++) {
+        int32_t name = find_name(bones, &properties->ik_names[k]);
+        binding->property_bound[k] = name >= 0 && has_solver[name];
+    }
+    return true;
 }
 
 static bool allocate(mmd_binding *binding)
@@ -149,11 +149,11 @@ static bool allocate(mmd_binding *binding)
     const mmd_motion *motion = binding->motion;
     const mmd_rig *rig = binding->rig;
     mmd_arena *arena = &binding->arena;
-    binding->bone_track = unbound(arena, rig->bone_count);
+    binding->bone_track = alloc_unbound(arena, rig->bone_count);
     binding->bone_rotations =
         mmd_arena_alloc(arena, rig->bone_count, sizeof *binding->bone_rotations);
-    binding->morph_track = unbound(arena, rig->morph_count);
-    binding->solver_property = unbound(arena, rig->solver_count);
+    binding->morph_track = alloc_unbound(arena, rig->morph_count);
+    binding->solver_property = alloc_unbound(arena, rig->solver_count);
     binding->bone_track_bound = mmd_arena_alloc(arena, motion->bone_track_count, sizeof(bool));
     binding->morph_track_bound = mmd_arena_alloc(arena, motion->morph_track_count, sizeof(bool));
     binding->property_bound = mmd_arena_alloc(arena, motion->properties.ik_count, sizeof(bool));
@@ -165,19 +165,18 @@ static bool allocate(mmd_binding *binding)
 static bool bind(mmd_binding *binding, mmd_arena *temporary)
 {
     const mmd_model *model = binding->rig->model;
-    name_list bones, morphs;
-    if (!sort_names(model->bones, sizeof *model->bones, model->bone_count, &bones, temporary) ||
-        !sort_names(model->morphs, sizeof *model->morphs, model->morph_count, &morphs, temporary) ||
-        !bind_bones(binding, &bones) || !bind_solvers(binding, &bones, temporary))
+    name_map bones, morphs;
+    if (!map_names(model->bones, sizeof *model->bones, model->bone_count, &bones, temporary) ||
+        !map_names(model->morphs, sizeof *model->morphs, model->morph_count, &morphs, temporary) ||
+        !bind_bones(binding, &bones))
         return false;
-    bind_morphs(binding, &morphs);
-    return true;
+    return bind_solvers(binding, &bones, temporary) && bind_morphs(binding, &morphs, temporary);
 }
 
 mmd_binding *mmd_binding_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error *err)
 {
     mmd_arena temporary = {0};
-    mmd_binding *binding = mmd_owner_new(sizeof *binding);
+    mmd_binding *binding = mmd_arena_new_owner(sizeof *binding);
     bool bound = false;
     if (binding) {
         binding->rig = rig;
@@ -187,12 +186,12 @@ mmd_binding *mmd_binding_new(const mmd_rig *rig, const mmd_motion *motion, mmd_e
     mmd_arena_free(&temporary);
     if (bound)
         return binding;
-    mmd_owner_free(binding);
+    mmd_arena_free_owner(binding);
     mmd_fail_memory(err);
     return NULL;
 }
 
 void mmd_binding_free(mmd_binding *binding)
 {
-    mmd_owner_free(binding);
+    mmd_arena_free_owner(binding);
 }

@@ -2,9 +2,10 @@
 #ifndef MMD_IK_H
 #define MMD_IK_H
 
-#include "core/pose/place.h"
+#include "core/pose/pose_state.h"
 
-/* Turns the links of one solver, and places what follows them. */
-void mmd_ik_solve(mmd_frame *frame, const mmd_rig_solver *solver);
+/* Rotates the links of a solver so that its effector reaches its goal, and updates the bones that
+   depend on them. */
+void mmd_ik_solve(mmd_pose_state *pose, const mmd_rig_solver *solver);
 
 #endif

@@ -3,29 +3,31 @@
 #define MMD_POSE_H
 
 #include "core/pose/binding.h"
-#include "core/pose/place.h"
+#include "core/pose/pose_state.h"
 
-/* What mmd_pose_run() takes for granted: numbers are finite, rotations have a length, counts of
-   frames fit. Fails with MMD_E_ARGUMENT. */
+/* Evaluates poses of checked jobs, for mmd_pose() and for physics. */
+
+/* Fails with MMD_E_ARGUMENT unless numbers are finite, rotations have a length and counts of frames
+   fit, which mmd_pose_run() relies on. */
 bool mmd_pose_check(const mmd_rig *rig, const mmd_pose_job *job, mmd_error *err);
 
-/* mmd_pose() of a job that was checked. */
+/* mmd_pose() without the check. */
 void mmd_pose_run(mmd_poser *poser, const mmd_pose_job *job);
 
-/* The job of `count` of the frames, from `first` on. */
+/* The part of a job with the frames [first, first + count). */
 mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t first,
                             size_t count);
 
-/* A frame of a checked job in parts, between which physics moves bones: samples frame `f`, whose
-   sliders it writes, and places the bones that come before physics; places those that come after
-   it; writes (B,4,4) of all. */
+/* One frame of a checked job in three parts. The first samples frame `f`, writes its sliders and
+   evaluates the bones before physics; the second evaluates those after physics; the third writes
+   (B,4,4) matrices. Between the first two, physics may move bones. */
 void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f);
 void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job);
-void mmd_pose_store(const mmd_poser *poser, float *matrices);
+void mmd_pose_write_matrices(const mmd_poser *poser, float *matrices);
 
-/* The bones between those parts, (M,) the weights of morphs after groups and flips, and the tracks
+/* The state between those parts, the weights (M,) of morphs after groups and flips, and the binding
    of the motion, NULL without one. */
-mmd_frame *mmd_poser_frame(mmd_poser *poser);
+mmd_pose_state *mmd_poser_state(mmd_poser *poser);
 const float *mmd_poser_weights(const mmd_poser *poser);
 const mmd_binding *mmd_poser_binding(const mmd_poser *poser);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Prepares a model for posing: docs/mmd-behaviour.md#bone-order. */
 #include "core/pose/rig.h"
 
 #include "core/base/error.h"
-#include "core/pose/quaternion.h"
+#include "core/math/vec3.h"
 #include "core/pose/rig_solvers.h"
 
 #include <stdlib.h>
@@ -24,9 +25,9 @@ static void copy_bone(const mmd_model *model, size_t index, mmd_rig_bone *out)
         out->append = append | (bone->flags & MMD_BONE_APPEND_LOCAL ? MMD_APPEND_LOCAL : 0);
         out->ratio = bone->append_ratio;
     }
-    length = sqrt(mmd_dot3(axis, axis));
-    out->has_axis = bone->flags & MMD_BONE_FIXED_AXIS && length > 1e-6;
-    for (int i = 0; i < 3 && out->has_axis; i++)
+    length = mmd_vec3_length(axis);
+    out->has_fixed_axis = bone->flags & MMD_BONE_FIXED_AXIS && length > 1e-6;
+    for (int i = 0; i < 3 && out->has_fixed_axis; i++)
         out->axis[i] = axis[i] / length;
 }
 
@@ -47,40 +48,41 @@ static bool copy_bones(mmd_rig *rig)
     return true;
 }
 
-/* Where a bone stands in the evaluation: after physics or not, then its layer, both at least its
-   parent's. */
-typedef struct place {
+/* What the evaluation order of bones is sorted by: after physics or not, then the layer, both at
+   least those of the parent. */
+typedef struct sort_key {
     int32_t layer;
     bool after_physics, known, emitted;
-} place;
+} sort_key;
 
-static place own_place(const mmd_model *model, int32_t bone)
+static sort_key own_key(const mmd_model *model, int32_t bone)
 {
-    return (place){.layer = model->bones[bone].layer,
-                   .after_physics = model->bones[bone].flags & MMD_BONE_AFTER_PHYSICS,
-                   .known = true};
+    return (sort_key){.layer = model->bones[bone].layer,
+                      .after_physics = model->bones[bone].flags & MMD_BONE_AFTER_PHYSICS,
+                      .known = true};
 }
 
-/* Bones of `path`, from the root downward, are placed or emitted by the caller. */
-static size_t path_to_root(const mmd_rig *rig, int32_t bone, const place *places, bool emitted,
+/* The bone and those of its ancestors whose key is not known, or that are not emitted, from the
+   bone upward. */
+static size_t path_to_root(const mmd_rig *rig, int32_t bone, const sort_key *keys, bool emitted,
                            int32_t *path)
 {
     size_t length = 0;
-    while (bone >= 0 && !(emitted ? places[bone].emitted : places[bone].known)) {
+    while (bone >= 0 && !(emitted ? keys[bone].emitted : keys[bone].known)) {
         path[length++] = bone;
         bone = rig->bones[bone].parent;
     }
     return length;
 }
 
-typedef struct ranked {
+typedef struct sorted_bone {
     int32_t bone, layer;
     bool after_physics;
-} ranked;
+} sorted_bone;
 
-static int compare_ranked(const void *a, const void *b)
+static int compare_bones(const void *a, const void *b)
 {
-    const ranked *x = a, *y = b;
+    const sorted_bone *x = a, *y = b;
     if (x->after_physics != y->after_physics)
         return x->after_physics ? 1 : -1;
     if (x->layer != y->layer)
@@ -88,92 +90,130 @@ static int compare_ranked(const void *a, const void *b)
     return x->bone < y->bone ? -1 : x->bone > y->bone;
 }
 
-static bool same_layer(const place *a, const place *b)
+static bool same_layer(const sort_key *a, const sort_key *b)
 {
     return a->layer == b->layer && a->after_physics == b->after_physics;
 }
 
-/* A local append reads where its source stands. */
-static void find_local_reads(mmd_rig *rig, place *places)
+/* A local append reads the world position and rotation of its source. */
+static void find_local_reads(mmd_rig *rig, sort_key *keys)
 {
     for (size_t i = 0; i < rig->bone_count; i++)
-        places[i].emitted = false;
+        keys[i].emitted = false;
     for (size_t i = 0; i < rig->bone_count; i++) {
         const mmd_rig_bone *bone = &rig->bones[rig->order[i]];
         if (bone->append & MMD_APPEND_LOCAL && bone->source >= 0)
-            rig->reads_ahead |= !places[bone->source].emitted;
-        places[rig->order[i]].emitted = true;
+            rig->reads_later_layer |= !keys[bone->source].emitted;
+        keys[rig->order[i]].emitted = true;
     }
 }
 
 static bool find_order(mmd_rig *rig, mmd_arena *temporary)
 {
     size_t n = rig->bone_count;
-    place *places = mmd_arena_alloc(temporary, n, sizeof *places);
+    sort_key *keys = mmd_arena_alloc(temporary, n, sizeof *keys);
     int32_t *path = mmd_arena_alloc(temporary, n, sizeof *path);
-    ranked *sorted = mmd_arena_alloc(temporary, n, sizeof *sorted);
+    sorted_bone *sorted = mmd_arena_alloc(temporary, n, sizeof *sorted);
     rig->order = mmd_arena_alloc(&rig->arena, n, sizeof *rig->order);
     rig->layers = mmd_arena_alloc(&rig->arena, n, sizeof *rig->layers);
-    if (!places || !path || !sorted || !rig->order || !rig->layers)
+    if (!keys || !path || !sorted || !rig->order || !rig->layers)
         return false;
     for (size_t i = 0; i < n; i++) {
-        size_t length = path_to_root(rig, (int32_t)i, places, false, path);
+        size_t length = path_to_root(rig, (int32_t)i, keys, false, path);
         while (length--) {
-            place *at = &places[path[length]];
-            *at = own_place(rig->model, path[length]);
+            sort_key *key = &keys[path[length]];
+            *key = own_key(rig->model, path[length]);
             int32_t parent = rig->bones[path[length]].parent;
             if (parent < 0)
                 continue;
-            if (places[parent].after_physics && !at->after_physics)
-                *at = places[parent];
-            else if (places[parent].after_physics == at->after_physics &&
-                     at->layer < places[parent].layer)
-                at->layer = places[parent].layer;
+            if (keys[parent].after_physics && !key->after_physics)
+                *key = keys[parent];
+            else if (keys[parent].after_physics == key->after_physics &&
+                     key->layer < keys[parent].layer)
+                key->layer = keys[parent].layer;
         }
-        sorted[i] = (ranked){(int32_t)i, places[i].layer, places[i].after_physics};
+        sorted[i] = (sorted_bone){(int32_t)i, keys[i].layer, keys[i].after_physics};
     }
     if (n)
-        qsort(sorted, n, sizeof *sorted, compare_ranked);
+        qsort(sorted, n, sizeof *sorted, compare_bones);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t length = path_to_root(rig, sorted[i].bone, places, true, path);
+        size_t length = path_to_root(rig, sorted[i].bone, keys, true, path);
         while (length--) {
-            places[path[length]].emitted = true;
+            keys[path[length]].emitted = true;
             rig->order[count++] = path[length];
         }
     }
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || !same_layer(&places[rig->order[i - 1]], &places[rig->order[i]]))
+        if (i == 0 || !same_layer(&keys[rig->order[i - 1]], &keys[rig->order[i]]))
             rig->layers[rig->layer_count++].first_bone = i;
         rig->layers[rig->layer_count - 1].bone_count++;
-        if (!places[rig->order[i]].after_physics)
+        if (!keys[rig->order[i]].after_physics)
             rig->layers_before_physics = rig->layer_count;
     }
-    find_local_reads(rig, places);
+    find_local_reads(rig, keys);
     return true;
+}
+
+/* Appends to the order what a bone depends on, then the bone. Cycles of append sources are cut
+   where they close. */
+static void visit(const mmd_rig *rig, int32_t bone, bool *visited, int32_t *stack, int32_t *order,
+                  size_t *count)
+{
+    size_t depth = 0;
+    stack[depth++] = bone;
+    while (depth) {
+        int32_t top = stack[depth - 1], next = -1;
+        const mmd_rig_bone *at = &rig->bones[top];
+        visited[top] = true;
+        if (at->parent >= 0 && !visited[at->parent])
+            next = at->parent;
+        else if (at->source >= 0 && !visited[at->source])
+            next = at->source;
+        if (next >= 0) {
+            stack[depth++] = next;
+            continue;
+        }
+        order[(*count)++] = top;
+        depth--;
+    }
+}
+
+const int32_t *mmd_rig_dependency_order(mmd_arena *arena, const mmd_rig *rig)
+{
+    size_t n = rig->bone_count, count = 0;
+    int32_t *order = mmd_arena_alloc(arena, n, sizeof *order);
+    int32_t *stack = mmd_arena_alloc(arena, n, sizeof *stack);
+    bool *visited = mmd_arena_alloc(arena, n, sizeof *visited);
+    if (!order || !stack || !visited)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!visited[i])
+            visit(rig, (int32_t)i, visited, stack, order, &count);
+    return order;
 }
 
 mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err)
 {
     mmd_arena temporary = {0};
-    mmd_rig *rig = mmd_owner_new(sizeof *rig);
+    mmd_rig *rig = mmd_arena_new_owner(sizeof *rig);
     bool built = false;
     if (rig) {
         rig->model = model;
         rig->bone_count = model->bone_count;
         rig->morph_count = model->morph_count;
         built =
-            copy_bones(rig) && find_order(rig, &temporary) && mmd_rig_find_solvers(rig, &temporary);
+            copy_bones(rig) && find_order(rig, &temporary) && mmd_rig_solvers_find(rig, &temporary);
     }
     mmd_arena_free(&temporary);
     if (built)
         return rig;
-    mmd_owner_free(rig);
+    mmd_arena_free_owner(rig);
     mmd_fail_memory(err);
     return NULL;
 }
 
 void mmd_rig_free(mmd_rig *rig)
 {
-    mmd_owner_free(rig);
+    mmd_arena_free_owner(rig);
 }

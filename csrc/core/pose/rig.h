@@ -4,76 +4,78 @@
 
 #include "core/base/arena.h"
 
-/* What posing needs of a model, worked out once: evaluation order, cleaned references, and for each
-   IK solver which bones follow it. docs/mmd-behaviour.md#bone-poses and
+/* A model prepared for posing: the evaluation order of its bones, its appends, and of each IK
+   solver the bones that depend on it. docs/mmd-behaviour.md#bone-poses and
    docs/mmd-behaviour.md#ik. */
 
-enum { MMD_MAX_LINKS = 256 }; /* of one solver; the rest of a longer list does nothing */
+enum { MMD_MAX_LINKS = 256 }; /* of one solver; further ones are ignored */
 
-typedef enum mmd_append_mode {
+typedef enum mmd_rig_append_mode {
     MMD_APPEND_ROTATION = 1,
     MMD_APPEND_TRANSLATION = 2,
     MMD_APPEND_LOCAL = 4
-} mmd_append_mode;
+} mmd_rig_append_mode;
 
 typedef struct mmd_rig_bone {
     double position[3]; /* rest, model space */
     double offset[3];   /* rest, from the parent */
     int32_t parent;     /* -1: root; without cycles */
     int32_t source;     /* of the append, -1: none */
-    int32_t append;     /* mmd_append_mode bits */
-    double ratio;
-    double axis[3]; /* fixed axis, unit */
-    bool has_axis;
-    bool fed; /* by an IK link, as docs/mmd-behaviour.md#ik-deferred-append says */
+    int32_t append;     /* mmd_rig_append_mode bits */
+    double ratio;       /* of the append */
+    double axis[3];     /* fixed axis, unit length */
+    bool has_fixed_axis;
+    /* Its append source is an IK link: docs/mmd-behaviour.md#ik-deferred-append. */
+    bool link_driven;
 } mmd_rig_bone;
 
-/* An angle by sine and cosine of its half: a rotation about an axis is just that. */
-typedef struct mmd_half_angle {
+/* An angle by the sine and cosine of its half, as in a quaternion about an axis. */
+typedef struct mmd_rig_half_angle {
     double sine, cosine;
-} mmd_half_angle;
+} mmd_rig_half_angle;
 
-/* A bound of an angle from -pi to pi, where the sine of the half grows with the angle; infinite
-   beyond. */
+/* A bound b of an angle. Angles are compared by the sines of their halves, which grow with the
+   angle from -pi to pi; a bound outside of that has an infinite one. */
 typedef struct mmd_rig_bound {
-    double sine; /* the bound's */
-    double room; /* as far out as this, the angle mirrored at the bound is within the other */
-    mmd_half_angle angle; /* the bound */
-    mmd_half_angle twice; /* two times the bound */
+    double half_sine;           /* sin(b / 2) */
+    double reflected_half_sine; /* sin((2 b - other) / 2): reflecting at b an angle up to this one
+                                   keeps it within the other bound */
+    mmd_rig_half_angle half;    /* sine and cosine of b / 2 */
+    mmd_rig_half_angle full;    /* sine and cosine of b */
 } mmd_rig_bound;
 
 typedef struct mmd_rig_limit {
     mmd_rig_bound lower, upper;
-    bool locked; /* both are zero */
+    bool locked; /* both bounds are zero */
 } mmd_rig_limit;
 
 typedef struct mmd_rig_link {
     int32_t bone;
     bool limited;
-    int32_t order;       /* row of the table at docs/mmd-behaviour.md#ik-euler-order */
-    int32_t single_axis; /* the only axis in use of the limits, or -1 */
+    int32_t euler_order; /* row of the table at docs/mmd-behaviour.md#ik-euler-order */
+    int32_t single_axis; /* the only axis that the limits do not lock, or -1 */
     mmd_rig_limit limits[3];
-    size_t first_follower;  /* of the solver's inner ones, that this link moves */
-    double most;            /* angle of a step (docs/mmd-behaviour.md#ik-step) or infinite */
-    double least_cosine;    /* of a step below it; -2: every step */
-    mmd_half_angle largest; /* step */
+    size_t first_inner;       /* the first of the solver's inner bones that the link moves */
+    double step_limit;        /* radians, or infinite: docs/mmd-behaviour.md#ik-step */
+    double step_limit_cosine; /* -2: no limit below pi */
+    mmd_rig_half_angle half_step_limit; /* of at most pi */
 } mmd_rig_link;
 
 typedef struct mmd_rig_solver {
     int32_t goal, effector; /* the IK bone and its target */
     int32_t iterations;     /* N of docs/mmd-behaviour.md#ik-step; 0: does nothing */
-    size_t link_count, followers, inner_followers;
+    size_t link_count, refresh_count, inner_count;
     mmd_rig_link *links;
-    int32_t *follower;       /* the refresh set in evaluation order */
-    int32_t *inner_follower; /* those that the solution depends on */
-    bool chain;              /* those are, from a link to the effector, and none of them appends */
+    int32_t *refresh; /* in evaluation order: docs/mmd-behaviour.md#ik-refresh-set */
+    int32_t *inner;   /* those of them that a step can depend on */
+    bool chain; /* `inner` leads from a link to the effector, parent by parent, without appends */
 } mmd_rig_solver;
 
 /* Bones and solvers of one layer, each a range of `order` and `solvers`. */
 typedef struct mmd_rig_layer {
     size_t first_bone, bone_count;
     size_t first_solver, solver_count;
-    size_t first_deferred, deferred_count; /* effectors of sweep three */
+    size_t first_deferred, deferred_count; /* effectors evaluated in pass 3 */
 } mmd_rig_layer;
 
 struct mmd_rig {
@@ -86,9 +88,13 @@ struct mmd_rig {
     size_t layers_before_physics; /* the first ones */
     mmd_rig_solver *solvers;      /* in order of evaluation */
     int32_t *deferred;
-    size_t settled_count;
-    int32_t *settled; /* in evaluation order: what may stand on an old place of its parent */
-    bool reads_ahead; /* something is read from a layer that has not had its turn */
+    size_t final_update_count;
+    int32_t *final_update;  /* in evaluation order: docs/mmd-behaviour.md#ik-settle */
+    bool reads_later_layer; /* an append or a solver reads a bone of a layer evaluated later */
 };
+
+/* (B,) parents and append sources before what depends on them; cycles of sources are cut where they
+   close. NULL when memory is short. */
+const int32_t *mmd_rig_dependency_order(mmd_arena *arena, const mmd_rig *rig);
 
 #endif

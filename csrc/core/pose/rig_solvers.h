@@ -4,8 +4,8 @@
 
 #include "core/pose/rig.h"
 
-/* The part of mmd_rig_new() that is about IK: fills everything of the rig that bones, order and
-   layers do not need, from those. False when memory is short. */
-bool mmd_rig_find_solvers(mmd_rig *rig, mmd_arena *temporary);
+/* The IK part of mmd_rig_new(): fills solvers, deferred and settled bones from bones, order and
+   layers. False when memory is short. */
+bool mmd_rig_solvers_find(mmd_rig *rig, mmd_arena *temporary);
 
 #endif

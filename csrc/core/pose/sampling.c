@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: MIT */
+/* The value of a motion's tracks between keys: docs/mmd-behaviour.md#key-interpolation.
+
+     x = (frame - A) / (B - A)   of key frames A and B, A <= frame < B
+     value = A + (B - A) Y(x)    slerp for rotations, Y(x) = x for morphs
+
+   where Y is the Bezier curve of key B. */
 #include "core/pose/sampling.h"
 
-/* MMD's own search: twelve halvings, docs/mmd-behaviour.md#bezier. */
-double mmd_bezier(const uint8_t row[4], double x)
+/* The cubic Bezier curve from (0, 0) to (1, 1) with the control points (x1, y1) and (x2, y2):
+
+     X(t) = 3 (1 - t)^2 t x1 + 3 (1 - t) t^2 x2 + t^3, Y(t) alike
+
+   Solves X(t) = x by bisection and returns Y(t). MMD halves the interval twelve times:
+   docs/mmd-behaviour.md#bezier. */
+double mmd_sampling_bezier(const uint8_t row[4], double x)
 {
     if (x <= 0 || x >= 1 || (row[0] == row[1] && row[2] == row[3]))
         return fmin(fmax(x, 0), 1);
     double x1 = row[0] / 127.0, y1 = row[1] / 127.0, x2 = row[2] / 127.0, y2 = row[3] / 127.0;
-    double t = 0.5, half = 0.5;
+    double t = 0.5, step = 0.5;
     for (int i = 0; i < 12; i++) {
-        double s = 1 - t, miss = 3 * s * s * t * x1 + 3 * s * t * t * x2 + t * t * t - x;
-        if (miss == 0)
+        double s = 1 - t, error = 3 * s * s * t * x1 + 3 * s * t * t * x2 + t * t * t - x;
+        if (error == 0)
             break;
-        half /= 2;
-        t += miss < 0 ? half : -half;
+        step /= 2;
+        t += error < 0 ? step : -step;
     }
     double s = 1 - t;
     return 3 * s * s * t * y1 + 3 * s * t * t * y2 + t * t * t;
 }
 
-size_t mmd_key_before(const uint32_t *frames, size_t count, double frame, size_t *cursor)
+size_t mmd_sampling_key_before(const uint32_t *frames, size_t count, double frame, size_t *cursor)
 {
     size_t low = 0, high = count, at = *cursor;
     if (at < count && frames[at] <= frame) {
@@ -38,15 +49,15 @@ size_t mmd_key_before(const uint32_t *frames, size_t count, double frame, size_t
     return *cursor = low;
 }
 
-double mmd_key_share(const uint32_t *frames, size_t count, size_t at, double frame)
+double mmd_sampling_key_fraction(const uint32_t *frames, size_t count, size_t at, double frame)
 {
     if (at + 1 >= count || frame <= frames[at])
         return 0;
     return (frame - frames[at]) / ((double)frames[at + 1] - frames[at]);
 }
 
-/* Most bones of a dance rest most of the time. */
-static bool repeats(const mmd_bone_track *track, const float *rotations, size_t at)
+/* Whether the next key repeats this one, as most keys of a dance do, or there is none. */
+static bool is_constant(const mmd_bone_track *track, const float *rotations, size_t at)
 {
     const float *translation = track->translations + 3 * at, *rotation = rotations + 4 * at;
     return at + 1 >= track->key_count ||
@@ -54,69 +65,89 @@ static bool repeats(const mmd_bone_track *track, const float *rotations, size_t 
             memcmp(rotation, rotation + 4, 4 * sizeof *rotation) == 0);
 }
 
-static void unit_rotation(const float *rotation, double out[4])
+static void normalized_rotation(const float *rotation, double out[4])
 {
     for (int i = 0; i < 4; i++)
         out[i] = rotation[i];
-    mmd_quaternion_normalize(out);
+    mmd_quat_normalize(out);
 }
 
-/* From key `at` on to the next one, which is another: frames that follow each other share it. */
-static void find_arc(const float *rotations, size_t at, mmd_cursor *cursor)
+/* Prepares the slerp from key `at` to the next one, unless the frame before has done so. */
+static void prepare_slerp(const float *rotations, size_t at, mmd_sampling_cursor *cursor)
 {
     double from[4], to[4];
-    if (cursor->turning == at + 1)
+    if (cursor->slerp_key == at + 1)
         return;
-    unit_rotation(rotations + 4 * at, from);
-    unit_rotation(rotations + 4 * (at + 1), to);
-    mmd_arc_make(from, to, &cursor->arc);
-    cursor->turning = at + 1;
+    normalized_rotation(rotations + 4 * at, from);
+    normalized_rotation(rotations + 4 * (at + 1), to);
+    mmd_slerp_init(from, to, &cursor->slerp);
+    cursor->slerp_key = at + 1;
 }
 
 static void sample_bone(const mmd_bone_track *track, const float *rotations, double frame,
-                        mmd_cursor *cursor, double translation[3], double rotation[4])
+                        mmd_sampling_cursor *cursor, double translation[3], double rotation[4])
 {
-    size_t at = mmd_key_before(track->frames, track->key_count, frame, &cursor->key);
-    if (cursor->still == at + 1)
+    size_t at = mmd_sampling_key_before(track->frames, track->key_count, frame, &cursor->key);
+    if (cursor->constant_key == at + 1)
         return;
-    cursor->still = repeats(track, rotations, at) ? at + 1 : 0;
-    double x = mmd_key_share(track->frames, track->key_count, at, frame);
-    const float *a = track->translations + 3 * at, *turn = rotations + 4 * at;
+    cursor->constant_key = is_constant(track, rotations, at) ? at + 1 : 0;
+    double x = mmd_sampling_key_fraction(track->frames, track->key_count, at, frame);
+    const float *a = track->translations + 3 * at, *rotation_at = rotations + 4 * at;
     for (int i = 0; i < 3; i++)
         translation[i] = a[i];
-    if (x == 0 || cursor->still) {
-        unit_rotation(turn, rotation);
+    if (x == 0 || cursor->constant_key) {
+        normalized_rotation(rotation_at, rotation);
         return;
     }
-    /* The later key's curves shape the segment (docs/mmd-behaviour.md#key-interpolation); most axes
-       stand still. */
+    /* The curves of the later key shape the segment. Most axes do not move. */
     const uint8_t *curves = track->interpolation + 16 * (at + 1);
     for (int i = 0; i < 3; i++)
         if (a[3 + i] != a[i])
-            translation[i] += ((double)a[3 + i] - a[i]) * mmd_bezier(curves + 4 * i, x);
-    if (memcmp(turn, turn + 4, 4 * sizeof *turn) == 0) {
-        unit_rotation(turn, rotation);
+            translation[i] += ((double)a[3 + i] - a[i]) * mmd_sampling_bezier(curves + 4 * i, x);
+    if (memcmp(rotation_at, rotation_at + 4, 4 * sizeof *rotation_at) == 0) {
+        normalized_rotation(rotation_at, rotation);
     } else {
-        find_arc(rotations, at, cursor);
-        mmd_arc_at(&cursor->arc, mmd_bezier(curves + 12, x), rotation);
+        prepare_slerp(rotations, at, cursor);
+        mmd_slerp_at(&cursor->slerp, mmd_sampling_bezier(curves + 12, x), rotation);
     }
 }
 
 static float sample_morph(const mmd_morph_track *track, double frame, size_t *cursor)
 {
-    size_t at = mmd_key_before(track->frames, track->key_count, frame, cursor);
-    double x = mmd_key_share(track->frames, track->key_count, at, frame), a = track->weights[at];
+    size_t at = mmd_sampling_key_before(track->frames, track->key_count, frame, cursor);
+    double x = mmd_sampling_key_fraction(track->frames, track->key_count, at, frame),
+           a = track->weights[at];
     return (float)(x == 0 ? a : a + (track->weights[at + 1] - a) * x);
 }
 
+void mmd_sampling_bone(const mmd_bone_track *track, double frame, float translation[3],
+                       float rotation[4])
+{
+    mmd_sampling_cursor cursor = {0};
+    double t[3], q[4];
+    sample_bone(track, track->rotations, frame, &cursor, t, q);
+    for (int i = 0; i < 3; i++)
+        translation[i] = (float)t[i];
+    for (int i = 0; i < 4; i++)
+        rotation[i] = (float)q[i];
+    if (mmd_sampling_key_fraction(track->frames, track->key_count, cursor.key, frame) == 0)
+        memcpy(rotation, track->rotations + 4 * cursor.key, 4 * sizeof *rotation);
+}
+
+float mmd_sampling_morph(const mmd_morph_track *track, double frame)
+{
+    size_t cursor = 0;
+    return sample_morph(track, frame, &cursor);
+}
+
 /* One for each track of bones and of morphs, one for the property track. */
-size_t mmd_sample_cursors(const mmd_motion *motion)
+size_t mmd_sampling_cursor_count(const mmd_motion *motion)
 {
     return motion->bone_track_count + motion->morph_track_count + 1;
 }
 
-void mmd_sample(const mmd_binding *binding, double frame, mmd_cursor *cursors, mmd_locals *locals,
-                float *sliders)
+void mmd_sampling_run(const mmd_binding *binding, double frame, mmd_sampling_cursor *cursors,
+                      mmd_sampling_locals *locals, float *sliders)
 {
     const mmd_motion *motion = binding->motion;
     const mmd_rig *rig = binding->rig;
@@ -136,7 +167,8 @@ void mmd_sample(const mmd_binding *binding, double frame, mmd_cursor *cursors, m
     const mmd_property_track *properties = &motion->properties;
     size_t at = 0;
     if (properties->key_count)
-        at = mmd_key_before(properties->frames, properties->key_count, frame, &cursors->key);
+        at = mmd_sampling_key_before(properties->frames, properties->key_count, frame,
+                                     &cursors->key);
     for (size_t s = 0; s < rig->solver_count; s++) {
         int32_t column = binding->solver_property[s];
         locals->solvers_on[s] = column < 0 || !properties->key_count ||

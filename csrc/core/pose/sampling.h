@@ -2,38 +2,46 @@
 #ifndef MMD_SAMPLING_H
 #define MMD_SAMPLING_H
 
+#include "core/math/quat.h"
 #include "core/pose/binding.h"
-#include "core/pose/quaternion.h"
 
-/* Local values of one frame, from which a pose is evaluated. */
-typedef struct mmd_locals {
+/* Local values at one frame, from which a pose is evaluated. */
+typedef struct mmd_sampling_locals {
     double (*translations)[3], (*rotations)[4]; /* (B,), unit quaternions x y z w */
     uint8_t *solvers_on;                        /* (solvers,) */
-} mmd_locals;
+} mmd_sampling_locals;
 
-/* Where a track was found last. */
-typedef struct mmd_cursor {
+/* Where a track was sampled last. A zeroed cursor is valid. */
+typedef struct mmd_sampling_cursor {
     size_t key;
-    size_t still;   /* k + 1: the locals hold key k, which the next one repeats; 0: neither */
-    size_t turning; /* k + 1: the arc leads from key k to the next one; 0: to none */
-    mmd_arc arc;
-} mmd_cursor;
+    /* k + 1: the locals hold key k, which the next key repeats; 0: they do not. */
+    size_t constant_key;
+    size_t slerp_key; /* k + 1: `slerp` is prepared from key k to the next one; 0: it is not */
+    mmd_slerp slerp;
+} mmd_sampling_cursor;
 
-/* How many cursors sampling a motion takes. Zeroed ones are valid, and results do not depend on
-   them; others belong to the locals that were sampled with them. */
-size_t mmd_sample_cursors(const mmd_motion *motion);
+/* How many cursors sampling a motion needs. They make it faster and do not change results. Cursors
+   belong to the locals that were sampled with them. */
+size_t mmd_sampling_cursor_count(const mmd_motion *motion);
 
-/* A motion at a frame. Bones without a track are left as they are; all sliders (M,) are set. */
-void mmd_sample(const mmd_binding *binding, double frame, mmd_cursor *cursors, mmd_locals *locals,
-                float *sliders);
+/* Samples a motion. Bones without a track are left unchanged; all sliders (M,) are set. */
+void mmd_sampling_run(const mmd_binding *binding, double frame, mmd_sampling_cursor *cursors,
+                      mmd_sampling_locals *locals, float *sliders);
 
-/* Of keys that ascend: the last one at or before the frame (0 when there is none before), searched
-   from where the cursor was left; and the place between that key and the next one, 0 to 1: 0 before
-   the first key and from the last one on. */
-size_t mmd_key_before(const uint32_t *frames, size_t count, double frame, size_t *cursor);
-double mmd_key_share(const uint32_t *frames, size_t count, size_t at, double frame);
+/* The values of one track at a frame; of a key's own frame exactly the key's. */
+void mmd_sampling_bone(const mmd_bone_track *track, double frame, float translation[3],
+                       float rotation[4]);
+float mmd_sampling_morph(const mmd_morph_track *track, double frame);
 
-/* The curve of an interpolation row (x1 y1 x2 y2, bytes 0-127) at x in 0..1. */
-double mmd_bezier(const uint8_t row[4], double x);
+/* The last key at or before the frame, 0 if there is none, of keys with ascending frames. Searches
+   from *cursor on, which may hold anything and is set to the result. */
+size_t mmd_sampling_key_before(const uint32_t *frames, size_t count, double frame, size_t *cursor);
+
+/* How far the frame is from key `at` to the next one, 0 to 1; 0 before the first and after the last
+   key. */
+double mmd_sampling_key_fraction(const uint32_t *frames, size_t count, size_t at, double frame);
+
+/* The Bezier curve of an interpolation row (x1 y1 x2 y2, bytes 0 to 127) at x, 0 to 1. */
+double mmd_sampling_bezier(const uint8_t row[4], double x);
 
 #endif

@@ -1,75 +1,64 @@
 /* SPDX-License-Identifier: MIT */
+/* Checks render jobs, and computes the camera's view of a frame: its axes, and positions in view
+   space. */
 #include "core/render/render.h"
 
 #include "core/base/error.h"
 #include "core/base/numbers.h"
+#include "core/math/scalar.h"
+#include "core/math/vec3.h"
 
 #include <math.h>
+#include <stdio.h>
 
-static const double RADIANS = 0.017453292519943295;
+static const double MIN_FOV = 0.001; /* degrees */
 
-static const double LEAST_FOV = 0.001;
+/* The default camera: its field of view in degrees, and its margin around the model as a factor. */
+static const double DEFAULT_FOV = 30, DEFAULT_MARGIN = 1.05;
 
-/* Of the camera that fits: its angle, and the room it leaves around the model. */
-static const double FITTING_FOV = 30, FITTING_ROOM = 1.05;
+/* Sine of the smallest angle between up and the view direction. */
+static const double MIN_UP_SINE = 1e-6;
 
-/* Products of three such lengths are still floats. */
-static const float MOST_COORDINATE = 1e9f;
-
-/* The sine of the angle between up and the way to the target. */
-static const double LEAST_SINE = 1e-6;
-
-static bool check_numbers(const char *name, const float *numbers, size_t frames, size_t vertices,
-                          size_t width, mmd_error *err)
+static bool check_values(const char *name, const float *values, size_t frames, size_t vertices,
+                         size_t width, mmd_error *err)
 {
-    size_t count = frames * vertices * width, bad = mmd_first_not_finite(numbers, count);
+    size_t count = frames * vertices * width, bad = mmd_numbers_first_not_finite(values, count);
     return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s: frame %zu, vertex %zu is %s", name,
                                     bad / width / vertices, bad / width % vertices,
-                                    mmd_not_finite_name((double)numbers[bad]));
+                                    mmd_numbers_not_finite_name((double)values[bad]));
 }
 
-static bool check_reach(const mmd_render_job *job, mmd_error *err)
+static bool check_coordinates(const mmd_render_job *job, mmd_error *err)
 {
     size_t count = job->position_frames * job->vertex_count * 3;
     for (size_t i = 0; i < count; i++)
-        if (!(fabsf(job->positions[i]) <= MOST_COORDINATE))
+        if (!(fabsf(job->positions[i]) <= MMD_RENDER_MAX_COORDINATE))
             return mmd_fail(err, MMD_E_ARGUMENT,
-                            "positions: frame %zu, vertex %zu is %g units away, limit %g",
+                            "positions: frame %zu, vertex %zu: %g is beyond the limit %g",
                             i / 3 / job->vertex_count, i / 3 % job->vertex_count,
-                            fabs((double)job->positions[i]), (double)MOST_COORDINATE);
+                            fabs((double)job->positions[i]), (double)MMD_RENDER_MAX_COORDINATE);
     return true;
 }
 
-static double length3(const double v[3])
+/* Scales the largest component to 1 or -1, so that the square neither overflows nor underflows. */
+static void rescale(double v[3])
 {
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    double max = fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2]));
+    for (int i = 0; max > 0 && i < 3; i++)
+        v[i] /= max;
 }
 
-static void cross3(const double a[3], const double b[3], double out[3])
-{
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-/* So that its square is neither 0 nor infinite. */
-static void scale3(double v[3])
-{
-    double most = fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2]));
-    for (int i = 0; most > 0 && i < 3; i++)
-        v[i] /= most;
-}
-
-/* Ways of lengths near 1: to the target, up, and, as far as these two differ, to the right. */
-static void camera_ways(const mmd_camera *camera, double ahead[3], double up[3], double side[3])
+/* The camera's axes, not normalized: forward and up have lengths near 1; right is zero if these two
+   are parallel. */
+static void camera_axes(const mmd_camera *camera, double forward[3], double up[3], double right[3])
 {
     for (int i = 0; i < 3; i++) {
-        ahead[i] = camera->target[i] - camera->position[i];
+        forward[i] = camera->target[i] - camera->position[i];
         up[i] = camera->up[i];
     }
-    scale3(ahead);
-    scale3(up);
-    cross3(up, ahead, side);
+    rescale(forward);
+    rescale(up);
+    mmd_vec3_cross(up, forward, right);
 }
 
 static bool check_point(const double point[3], const char *name, size_t frame, mmd_error *err)
@@ -77,10 +66,10 @@ static bool check_point(const double point[3], const char *name, size_t frame, m
     for (int i = 0; i < 3; i++) {
         if (!isfinite(point[i]))
             return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: %s[%d] is %s", frame, name, i,
-                            mmd_not_finite_name(point[i]));
-        if (fabs(point[i]) > (double)MOST_COORDINATE)
+                            mmd_numbers_not_finite_name(point[i]));
+        if (fabs(point[i]) > (double)MMD_RENDER_MAX_COORDINATE)
             return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: %s[%d] is %g, limit %g", frame,
-                            name, i, point[i], (double)MOST_COORDINATE);
+                            name, i, point[i], (double)MMD_RENDER_MAX_COORDINATE);
     }
     return true;
 }
@@ -91,34 +80,38 @@ static bool check_camera(const mmd_camera *camera, size_t frame, mmd_error *err)
         !check_point(camera->target, "target", frame, err) ||
         !check_point(camera->up, "up", frame, err))
         return false;
-    double ahead[3], up[3], side[3];
-    camera_ways(camera, ahead, up, side);
-    if (!(length3(ahead) > 0))
-        return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: the target is the position",
+    double forward[3], up[3], right[3];
+    camera_axes(camera, forward, up, right);
+    if (!(mmd_vec3_length(forward) > 0))
+        return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: target and position are equal",
                         frame);
-    if (!(length3(side) > LEAST_SINE * length3(up) * length3(ahead)))
+    if (!(mmd_vec3_length(right) > MIN_UP_SINE * mmd_vec3_length(up) * mmd_vec3_length(forward)))
         return mmd_fail(err, MMD_E_ARGUMENT,
-                        "camera: frame %zu: up is zero or the way to the target", frame);
-    if (!(camera->fov >= LEAST_FOV && camera->fov <= 180 - LEAST_FOV))
+                        "camera: frame %zu: up is zero or parallel to the view direction", frame);
+    if (!(camera->fov >= MIN_FOV && camera->fov <= 180 - MIN_FOV))
         return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: fov is %g, expected %g to %g",
-                        frame, camera->fov, LEAST_FOV, 180 - LEAST_FOV);
+                        frame, camera->fov, MIN_FOV, 180 - MIN_FOV);
     return true;
 }
 
-static bool check_frames(const char *name, size_t given, size_t wanted, mmd_error *err)
-{
-    return given == 1 || given == wanted ||
-           mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", name, given, wanted);
-}
-
-static bool check_colors(const float *numbers, int count, const char *name, size_t material,
+static bool check_colors(const float *values, int count, const char *name, size_t material,
                          mmd_error *err)
 {
     for (int i = 0; i < count; i++)
-        if (!isfinite(numbers[i]))
+        if (!isfinite(values[i]))
             return mmd_fail(err, MMD_E_ARGUMENT, "materials[%zu].%s is %s", material, name,
-                            mmd_not_finite_name((double)numbers[i]));
+                            mmd_numbers_not_finite_name((double)values[i]));
     return true;
+}
+
+static bool check_material(const mmd_render_material *material, size_t index, mmd_error *err)
+{
+    return check_colors(material->diffuse, 4, "diffuse", index, err) &&
+           check_colors(material->specular, 3, "specular", index, err) &&
+           check_colors(&material->specular_power, 1, "specular_power", index, err) &&
+           check_colors(material->ambient, 3, "ambient", index, err) &&
+           check_colors(material->edge_color, 4, "edge_color", index, err) &&
+           check_colors(&material->edge_size, 1, "edge_size", index, err);
 }
 
 static bool check_materials(const mmd_render_job *job, mmd_error *err)
@@ -126,15 +119,13 @@ static bool check_materials(const mmd_render_job *job, mmd_error *err)
     size_t left = job->triangle_count;
     for (size_t i = 0; i < job->material_count; i++) {
         const mmd_render_material *material = &job->materials[i];
-        if (!check_colors(material->diffuse, 4, "diffuse", i, err) ||
-            !check_colors(material->ambient, 3, "ambient", i, err) ||
-            !check_colors(material->edge_color, 4, "edge_color", i, err) ||
-            !check_colors(&material->edge_size, 1, "edge_size", i, err))
+        if (!check_material(material, i, err))
             return false;
         if (material->triangle_count > left)
-            return mmd_fail(err, MMD_E_ARGUMENT,
-                            "materials[%zu]: %zu triangles, of the mesh's %zu are left %zu", i,
-                            material->triangle_count, job->triangle_count, left);
+            return mmd_fail(
+                err, MMD_E_ARGUMENT,
+                "materials[%zu]: %zu triangles, but of the mesh's %zu only %zu are left", i,
+                material->triangle_count, job->triangle_count, left);
         left -= material->triangle_count;
     }
     return true;
@@ -146,31 +137,74 @@ static bool check_scene(const mmd_render_job *job, mmd_error *err)
         if (!(job->background[i] >= 0 && job->background[i] <= 1))
             return mmd_fail(err, MMD_E_ARGUMENT, "background[%d] is %g, expected 0 to 1", i,
                             (double)job->background[i]);
-    double light[] = {job->light[0], job->light[1], job->light[2]};
-    if (!(length3(light) > 0) || !isfinite(length3(light)))
-        return mmd_fail(err, MMD_E_ARGUMENT, "light: (%g, %g, %g) is no direction", light[0],
-                        light[1], light[2]);
+    for (size_t f = 0; f < job->light_frames; f++) {
+        const float *light = job->lights + 3 * f;
+        double length = mmd_vec3_length((double[]){light[0], light[1], light[2]});
+        if (length > 0 && isfinite(length))
+            continue;
+        char at[32] = "";
+        if (job->light_frames > 1)
+            snprintf(at, sizeof at, "frame %zu: ", f);
+        return mmd_fail(err, MMD_E_ARGUMENT, "light: %s(%g, %g, %g) is not a direction", at,
+                        (double)light[0], (double)light[1], (double)light[2]);
+    }
     return true;
+}
+
+static bool check_finite(const char *name, const float *values, size_t count, mmd_error *err)
+{
+    size_t bad = mmd_numbers_first_not_finite(values, count);
+    return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s: number %zu is %s", name, bad,
+                                    mmd_numbers_not_finite_name((double)values[bad]));
+}
+
+static bool check_effects(const mmd_render_job *job, mmd_error *err)
+{
+    const mmd_render_effects *effects = &job->effects;
+    size_t width = effects->additional_uv_width, factors = job->material_count * 2 * 3 * 4;
+    return mmd_numbers_check_frame_count("light_color", effects->light_color_frames,
+                                         job->frame_count, err) &&
+           check_finite("light_color", effects->light_colors, 3 * effects->light_color_frames,
+                        err) &&
+           (!effects->additional_uvs ||
+            (mmd_numbers_check_frame_count("additional_uvs", effects->additional_uv_frames,
+                                           job->frame_count, err) &&
+             check_values("additional_uvs", effects->additional_uvs, effects->additional_uv_frames,
+                          job->vertex_count, width, err))) &&
+           (!effects->factors || check_finite("factors", effects->factors, factors, err)) &&
+           (effects->ground_shadow != MMD_GROUND_SHADOW_COLOR ||
+            check_finite("ground_shadow", effects->ground_color, 4, err));
 }
 
 bool mmd_render_check(const mmd_render_job *job, mmd_error *err)
 {
     size_t v = job->vertex_count;
-    if (!check_frames("skinned", job->position_frames, job->frame_count, err) ||
-        (job->uvs && !check_frames("uvs", job->uv_frames, job->frame_count, err)) ||
-        (job->cameras && !check_frames("camera", job->camera_frames, job->frame_count, err)))
+    if (!mmd_numbers_check_frame_count("skinned", job->position_frames, job->frame_count, err) ||
+        (job->uvs &&
+         !mmd_numbers_check_frame_count("uvs", job->uv_frames, job->frame_count, err)) ||
+        (job->cameras &&
+         !mmd_numbers_check_frame_count("camera", job->camera_frames, job->frame_count, err)) ||
+        !mmd_numbers_check_frame_count("light", job->light_frames, job->frame_count, err))
         return false;
-    if (job->edges && !job->normals)
-        return mmd_fail(err, MMD_E_ARGUMENT, "edges: they need normals, which skinned has not");
+    if (job->edges && !job->has_normals)
+        return mmd_fail(err, MMD_E_ARGUMENT, "edges: need normals, but skinned has none");
     for (size_t f = 0; job->cameras && f < job->camera_frames; f++)
         if (!check_camera(&job->cameras[f], f, err))
             return false;
     return check_scene(job, err) && check_materials(job, err) &&
-           check_numbers("positions", job->positions, job->position_frames, v, 3, err) &&
-           check_reach(job, err) &&
+           (job->look != MMD_LOOK_MMD || check_effects(job, err)) &&
+           (!job->uvs || check_values("uvs", job->uvs, job->uv_frames, v, 2, err));
+}
+
+bool mmd_render_check_vertices(const mmd_render_job *job, mmd_error *err)
+{
+    size_t v = job->vertex_count;
+    if (!job->positions)
+        return true;
+    return check_values("positions", job->positions, job->position_frames, v, 3, err) &&
+           check_coordinates(job, err) &&
            (!job->normals ||
-            check_numbers("normals", job->normals, job->position_frames, v, 3, err)) &&
-           (!job->uvs || check_numbers("uvs", job->uvs, job->uv_frames, v, 2, err));
+            check_values("normals", job->normals, job->position_frames, v, 3, err));
 }
 
 mmd_render_job mmd_render_slice(const mmd_render_job *job, size_t first, size_t count)
@@ -180,7 +214,7 @@ mmd_render_job mmd_render_slice(const mmd_render_job *job, size_t first, size_t 
     slice.frame_count = count;
     if (job->position_frames > 1) {
         slice.position_frames = count;
-        slice.positions += first * v * 3;
+        slice.positions = job->positions ? job->positions + first * v * 3 : NULL;
         slice.normals = job->normals ? job->normals + first * v * 3 : NULL;
     }
     if (job->uv_frames > 1) {
@@ -191,10 +225,23 @@ mmd_render_job mmd_render_slice(const mmd_render_job *job, size_t first, size_t 
         slice.camera_frames = count;
         slice.cameras += first;
     }
+    if (job->light_frames > 1) {
+        slice.light_frames = count;
+        slice.lights += 3 * first;
+    }
+    mmd_render_effects *effects = &slice.effects;
+    if (effects->light_color_frames > 1) {
+        effects->light_color_frames = count;
+        effects->light_colors += 3 * first;
+    }
+    if (effects->additional_uv_frames > 1) {
+        effects->additional_uv_frames = count;
+        effects->additional_uvs += first * v * effects->additional_uv_width;
+    }
     slice.image = job->image ? job->image + 4 * pixels : NULL;
-    slice.depths = job->depths ? job->depths + pixels : NULL;
-    slice.normals_seen = job->normals_seen ? job->normals_seen + 3 * pixels : NULL;
-    slice.triangles_seen = job->triangles_seen ? job->triangles_seen + pixels : NULL;
+    slice.depth_buffer = job->depth_buffer ? job->depth_buffer + pixels : NULL;
+    slice.normal_buffer = job->normal_buffer ? job->normal_buffer + 3 * pixels : NULL;
+    slice.triangle_buffer = job->triangle_buffer ? job->triangle_buffer + pixels : NULL;
     return slice;
 }
 
@@ -203,69 +250,74 @@ static const float *frame_positions(const mmd_render_job *job, size_t frame)
     return job->positions + (job->position_frames > 1 ? 3 * frame * job->vertex_count : 0);
 }
 
-/* In front of the box around all that is drawn, the near side of which fills the picture. */
-static mmd_camera fitting_camera(const mmd_render_job *job, size_t frame)
+/* In front of the bounding box of the drawn triangles, whose near side fills the image. */
+static mmd_camera default_camera(const mmd_render_job *job, size_t frame)
 {
     const float *positions = frame_positions(job, frame);
-    double low[3] = {0, 0, 0}, high[3] = {0, 0, 0}, middle[3], half[3];
+    double min[3] = {0, 0, 0}, max[3] = {0, 0, 0}, center[3], half[3];
     size_t corners = 0;
     for (size_t i = 0; i < job->material_count; i++)
         corners += 3 * job->materials[i].triangle_count;
     for (size_t c = 0; c < corners; c++)
         for (size_t i = 0; i < 3; i++) {
             double x = (double)positions[3 * (size_t)job->triangles[c] + i];
-            low[i] = c && low[i] < x ? low[i] : x;
-            high[i] = c && high[i] > x ? high[i] : x;
+            min[i] = c && min[i] < x ? min[i] : x;
+            max[i] = c && max[i] > x ? max[i] : x;
         }
     for (int i = 0; i < 3; i++) {
-        middle[i] = (low[i] + high[i]) / 2;
-        half[i] = (high[i] - low[i]) / 2;
+        center[i] = (min[i] + max[i]) / 2;
+        half[i] = (max[i] - min[i]) / 2;
     }
-    double wide = half[0] * (double)job->height / (double)job->width;
-    double most = FITTING_ROOM * (wide > half[1] ? wide : half[1]);
-    double away = half[2] + (most > 0 ? most : 1) / tan(FITTING_FOV / 2 * RADIANS);
-    return (mmd_camera){.position = {middle[0], middle[1], middle[2] - away},
-                        .target = {middle[0], middle[1], middle[2]},
+    double width = half[0] * (double)job->height / (double)job->width;
+    double extent = DEFAULT_MARGIN * (width > half[1] ? width : half[1]);
+    double distance =
+        half[2] + (extent > 0 ? extent : 1) / tan(DEFAULT_FOV / 2 * MMD_RADIANS_PER_DEGREE);
+    return (mmd_camera){.position = {center[0], center[1], center[2] - distance},
+                        .target = {center[0], center[1], center[2]},
                         .up = {0, 1, 0},
-                        .fov = FITTING_FOV};
+                        .fov = DEFAULT_FOV};
 }
 
-void mmd_render_view(const mmd_render_job *job, size_t frame, mmd_view *out)
+void mmd_render_view_init(const mmd_render_job *job, size_t frame, mmd_render_view *out)
 {
-    mmd_camera fitting;
-    const mmd_camera *camera = &fitting;
+    mmd_camera fallback;
+    const mmd_camera *camera = &fallback;
     if (job->cameras)
         camera = &job->cameras[job->camera_frames > 1 ? frame : 0];
     else
-        fitting = fitting_camera(job, frame);
-    double(*rows)[3] = out->rows, up[3], lengths[3];
+        fallback = default_camera(job, frame);
+    double(*axes)[3] = out->rotation, up[3], lengths[3];
     for (int i = 0; i < 3; i++)
         out->position[i] = camera->position[i];
-    camera_ways(camera, rows[2], up, rows[0]);
-    cross3(rows[2], rows[0], rows[1]);
+    camera_axes(camera, axes[2], up, axes[0]);
+    mmd_vec3_cross(axes[2], axes[0], axes[1]);
     for (int r = 0; r < 3; r++)
-        lengths[r] = length3(rows[r]);
+        lengths[r] = mmd_vec3_length(axes[r]);
     for (int i = 0; i < 9; i++)
-        rows[i / 3][i % 3] /= lengths[i / 3];
-    out->reach[1] = tan(camera->fov / 2 * RADIANS);
-    out->reach[0] = out->reach[1] * (double)job->width / (double)job->height;
+        axes[i / 3][i % 3] /= lengths[i / 3];
+    out->half_extent[1] = tan(camera->fov / 2 * MMD_RADIANS_PER_DEGREE);
+    out->half_extent[0] = out->half_extent[1] * (double)job->width / (double)job->height;
+    const float *light = job->lights + (job->light_frames > 1 ? 3 * frame : 0);
+    double length = mmd_vec3_length((double[]){light[0], light[1], light[2]});
+    for (int i = 0; i < 3; i++)
+        out->to_light[i] = -(double)light[i] / length;
 }
 
-void mmd_view_positions(const mmd_view *view, const float *positions, size_t count, float *seen,
-                        double ahead[2])
+void mmd_render_view_transform(const mmd_render_view *view, const float *positions, size_t count,
+                               float *out, double depth_range[2])
 {
-    ahead[0] = INFINITY;
-    ahead[1] = -INFINITY;
+    depth_range[0] = INFINITY;
+    depth_range[1] = -INFINITY;
     for (size_t v = 0; v < count; v++) {
         double p[3], q[3];
         for (int i = 0; i < 3; i++)
             p[i] = (double)positions[3 * v + (size_t)i] - view->position[i];
         for (int r = 0; r < 3; r++)
-            q[r] = view->rows[r][0] * p[0] + view->rows[r][1] * p[1] + view->rows[r][2] * p[2];
-        ahead[0] = q[2] < ahead[0] ? q[2] : ahead[0];
-        ahead[1] = q[2] > ahead[1] ? q[2] : ahead[1];
+            q[r] = mmd_vec3_dot(view->rotation[r], p);
+        depth_range[0] = q[2] < depth_range[0] ? q[2] : depth_range[0];
+        depth_range[1] = q[2] > depth_range[1] ? q[2] : depth_range[1];
         for (int r = 0; r < 3; r++)
-            seen[4 * v + (size_t)r] = (float)q[r];
-        seen[4 * v + 3] = 1;
+            out[4 * v + (size_t)r] = (float)q[r];
+        out[4 * v + 3] = 1;
     }
 }

@@ -4,16 +4,18 @@
 
 #include "mmdskin.h"
 
-/* What a picture is made of, whoever draws it. Space is the files'; in a picture x goes right, y
-   down from the first row, and z away from the camera. */
+/* Render jobs: their inputs and outputs, their check, and the camera's view. Independent of the
+   renderer. Coordinates are model units in the files' left-handed space. */
 
-enum { MMD_MOST_SAMPLES = 8 };
+enum { MMD_MAX_SAMPLES = 8 };
 
-/* Colours are sRGB, 0 to 1. */
+/* Colors are sRGB, 0 to 1. */
 typedef struct mmd_render_material {
-    float diffuse[4], ambient[3], edge_color[4], edge_size;
-    bool both_sides, has_edge;
-    int32_t texture; /* one of the job's, -1: none */
+    float diffuse[4], specular[3], specular_power, ambient[3], edge_color[4], edge_size;
+    uint8_t flags; /* MMD_MATERIAL_DOUBLE_SIDED and so on */
+    mmd_sphere_mode sphere_mode;
+    int32_t texture, sphere_texture, toon_texture; /* indices of the job's textures, -1: none */
+    int32_t shared_toon;                           /* 0 to 9 instead of a texture, -1: none */
     size_t triangle_count;
 } mmd_render_material;
 
@@ -22,54 +24,89 @@ typedef struct mmd_render_texture {
     const uint8_t *pixels; /* (height,width,4) sRGB, straight alpha */
 } mmd_render_texture;
 
-/* Frames of one mesh; a single one of any input serves all frames. */
+/* LAMBERT: lit by the cosine to the light, in linear colors. MMD: what MMD shows, in the numbers of
+   the files (docs/look.md). */
+typedef enum mmd_look { MMD_LOOK_LAMBERT, MMD_LOOK_MMD } mmd_look;
+
+typedef enum mmd_ground_shadow {
+    MMD_GROUND_SHADOW_OFF,
+    MMD_GROUND_SHADOW_LIGHT, /* opaque, in the color of the light */
+    MMD_GROUND_SHADOW_COLOR
+} mmd_ground_shadow;
+
+/* What only the look of MMD has. */
+typedef struct mmd_render_effects {
+    const float *light_colors; /* (light_color_frames,3) */
+    size_t light_color_frames;
+    /* (additional_uv_frames,V,additional_uv_width), of which the first two numbers are read; or
+       NULL: zero */
+    const float *additional_uvs;
+    size_t additional_uv_frames, additional_uv_width;
+    const float *factors; /* (material_count,2,3,4) of textures, or NULL: neutral */
+    const uint8_t *toons; /* (MMD_TOON_COUNT,toon_rows,4) sRGB, lit first */
+    size_t toon_rows;
+    mmd_ground_shadow ground_shadow;
+    float ground_color[4]; /* of MMD_GROUND_SHADOW_COLOR, straight alpha */
+    bool self_shadow;
+} mmd_render_effects;
+
+/* Frames of one mesh. An input of a single frame is shared by all frames. */
 typedef struct mmd_render_job {
     size_t frame_count, vertex_count, triangle_count;
-    const int32_t *triangles; /* (T,3), within the vertices, clockwise */
-    const float *positions;   /* (position_frames,V,3) */
-    const float *normals;     /* (position_frames,V,3), or NULL: the triangles' own */
+    const int32_t *triangles; /* (T,3) valid vertex indices; front faces are clockwise */
+    bool has_normals;         /* else those of the triangles are used */
+    const float *positions;   /* (position_frames,V,3), or NULL: skinned while drawing */
+    const float *normals;     /* (position_frames,V,3), or NULL */
     const float *uvs;         /* (uv_frames,V,2), or NULL: zero */
     const float *edge_scales; /* (V,), or NULL: one */
     size_t position_frames, uv_frames;
-    size_t material_count; /* of triangles in their order; what is left over is not drawn */
+    size_t material_count; /* materials of consecutive triangles; the rest is not drawn */
     const mmd_render_material *materials;
     size_t texture_count;
     const mmd_render_texture *textures;
 
-    const mmd_camera *cameras; /* (camera_frames,), or NULL: one that fits each frame */
+    const mmd_camera *cameras; /* (camera_frames,), or NULL: fitted to each frame */
     size_t camera_frames;
-    float light[3]; /* the way that light goes, of any length but zero */
+    mmd_look look;
+    const float *lights; /* (light_frames,3) directions in which the light shines, not zero */
+    size_t light_frames;
+    mmd_render_effects effects; /* for MMD_LOOK_MMD */
     float background[4];
     bool edges;
     size_t width, height;
-    size_t samples; /* of a pixel of the image: so many rows of so many, to MMD_MOST_SAMPLES */
+    size_t samples; /* samples x samples per pixel of the image, up to MMD_MAX_SAMPLES */
 
-    /* (frame_count,height,width,...), NULL: not wanted */
-    uint8_t *image;          /* 4: sRGB, straight alpha */
-    float *depths;           /* along the view, infinite where nothing is */
-    float *normals_seen;     /* 3: towards the camera's side, zero where nothing is */
-    int32_t *triangles_seen; /* -1 where nothing is */
+    /* Outputs (frame_count,height,width,...); NULL: not computed */
+    uint8_t *image;           /* 4: sRGB, straight alpha */
+    float *depth_buffer;      /* along the view direction; infinity where nothing is drawn */
+    float *normal_buffer;     /* 3: unit, facing the camera; zero where nothing is drawn */
+    int32_t *triangle_buffer; /* -1 where nothing is drawn */
 } mmd_render_job;
 
-/* What drawing takes for granted. Fails with MMD_E_ARGUMENT. */
-bool mmd_render_check(const mmd_render_job *job, mmd_error *err);
+/* The largest coordinate of a vertex and a camera: the product of three is still a float. */
+#define MMD_RENDER_MAX_COORDINATE 1e9f
 
-/* Frames [first, first + count) of a job. */
+/* Checks everything that renderers rely on, except for positions and normals, which the second one
+   checks if the job has them. Both fail with MMD_E_ARGUMENT. */
+bool mmd_render_check(const mmd_render_job *job, mmd_error *err);
+bool mmd_render_check_vertices(const mmd_render_job *job, mmd_error *err);
+
+/* The job of frames [first, first + count). */
 mmd_render_job mmd_render_slice(const mmd_render_job *job, size_t first, size_t count);
 
-/* How a camera sees. */
-typedef struct mmd_view {
-    double rows[3][3]; /* right, up, ahead */
+typedef struct mmd_render_view {
+    double rotation[3][3]; /* rows: right, up, forward */
     double position[3];
-    double reach[2]; /* of the picture's right and upper border, a unit ahead */
-} mmd_view;
+    double half_extent[2]; /* half the image's width and height at distance 1 */
+    double to_light[3];    /* unit vector, not in view space */
+} mmd_render_view;
 
-/* The view of a frame of a sound job. */
-void mmd_render_view(const mmd_render_job *job, size_t frame, mmd_view *out);
+/* The view of a frame of a checked job. */
+void mmd_render_view_init(const mmd_render_job *job, size_t frame, mmd_render_view *out);
 
-/* Positions (V,3) of a frame as the view sees them: right, up, ahead, 1; (V,4). The least and the
-   largest way ahead, of all of them. */
-void mmd_view_positions(const mmd_view *view, const float *positions, size_t count, float *seen,
-                        double ahead[2]);
+/* Positions (V,3) in view space: right, up, forward, 1; (V,4). `depth_range`: minimum and maximum
+   of forward. */
+void mmd_render_view_transform(const mmd_render_view *view, const float *positions, size_t count,
+                               float *out, double depth_range[2]);
 
 #endif

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes a mesh from a description or a model: checks it, resolves the influences of every vertex by
+   MMD's rules (docs/mmd-behaviour.md#skinning), and copies the morphs that skinning needs. */
 #include "core/skin/mesh.h"
 
 #include "core/base/error.h"
 #include "core/base/numbers.h"
-#include "core/data/model.h"
+#include "core/model/model.h"
+#include "core/model/morph.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool check_finite(const char *what, const float *numbers, size_t rows, size_t columns,
+static bool check_finite(const char *what, const float *values, size_t rows, size_t columns,
                          mmd_error *err)
 {
-    size_t bad = mmd_first_not_finite(numbers, rows * columns);
+    size_t bad = mmd_numbers_first_not_finite(values, rows * columns);
     if (bad == rows * columns)
         return true;
     return mmd_fail(err, MMD_E_ARGUMENT, "%s: vertex %zu, component %zu is %s", what, bad / columns,
-                    bad % columns, mmd_not_finite_name(numbers[bad]));
+                    bad % columns, mmd_numbers_not_finite_name(values[bad]));
 }
 
-/* Slots that this type uses. */
+/* Influence slots that the vertex's deform type reads. */
 static size_t used_slots(const mmd_mesh_desc *desc, size_t vertex)
 {
     static const size_t slots[MMD_DEFORM_COUNT] = {1, 2, 4, 2, 4};
@@ -38,12 +41,12 @@ static bool check_morphs(const mmd_mesh_desc *desc, mmd_error *err)
             if (morph->indices[i] < 0 || (size_t)morph->indices[i] >= limit)
                 return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu, offset %zu: %s %d of %zu", m, i,
                                 vertices ? "vertex" : "morph", (int)morph->indices[i], limit);
-        size_t numbers = morph->offset_count * mmd_morph_width(morph->kind);
-        size_t bad = mmd_first_not_finite(morph->values, numbers);
-        if (bad < numbers)
+        size_t count = morph->offset_count * mmd_morph_width(morph->kind);
+        size_t bad = mmd_numbers_first_not_finite(morph->values, count);
+        if (bad < count)
             return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu, offset %zu is %s", m,
                             bad / mmd_morph_width(morph->kind),
-                            mmd_not_finite_name(morph->values[bad]));
+                            mmd_numbers_not_finite_name(morph->values[bad]));
     }
     return true;
 }
@@ -53,8 +56,16 @@ static bool check(const mmd_mesh_desc *desc, mmd_error *err)
     size_t n = desc->vertex_count, k = desc->influence_count;
     if (n > MMD_MAX_VERTICES)
         return mmd_fail(err, MMD_E_ARGUMENT, "%zu vertices, limit %d", n, MMD_MAX_VERTICES);
+    if (n && (!desc->positions || (k && (!desc->bone_indices || !desc->bone_weights))))
+        return mmd_fail(err, MMD_E_ARGUMENT, "%s: missing",
+                        !desc->positions      ? "positions"
+                        : !desc->bone_indices ? "bone_indices"
+                                              : "bone_weights");
     if (desc->tangents && !desc->normals)
         return mmd_fail(err, MMD_E_ARGUMENT, "tangents without normals");
+    if (desc->tangents && desc->tangent_width != 3 && desc->tangent_width != 4)
+        return mmd_fail(err, MMD_E_ARGUMENT, "tangents: %zu columns, expected 3 or 4",
+                        desc->tangent_width);
     if (!check_finite("positions", desc->positions, n, 3, err) ||
         !check_finite("bone_weights", desc->bone_weights, n, k, err) ||
         (desc->normals && !check_finite("normals", desc->normals, n, 3, err)) ||
@@ -68,12 +79,12 @@ static bool check(const mmd_mesh_desc *desc, mmd_error *err)
             return mmd_fail(err, MMD_E_ARGUMENT, "deform: vertex %zu is %d, types are 0 to %d", v,
                             desc->deform[v], MMD_DEFORM_COUNT - 1);
         if (desc->deform && desc->deform[v] == MMD_SDEF && !desc->sdef)
-            return mmd_fail(err, MMD_E_ARGUMENT, "vertex %zu is SDEF, but sdef is not given", v);
+            return mmd_fail(err, MMD_E_ARGUMENT, "vertex %zu is SDEF, but sdef is missing", v);
         for (size_t i = 0; i < used_slots(desc, v); i++) {
             int32_t bone = desc->bone_indices[v * k + i];
             if (bone < -1)
                 return mmd_fail(err, MMD_E_ARGUMENT,
-                                "bone_indices: vertex %zu: bone %d, least is -1", v, (int)bone);
+                                "bone_indices: vertex %zu: bone %d, minimum is -1", v, (int)bone);
         }
     }
     return check_morphs(desc, err);
@@ -90,16 +101,15 @@ static size_t count_bones(const mmd_mesh_desc *desc)
     return (size_t)(largest + 1);
 }
 
-static void unit(const float *in, float *out)
+static void normalize(const float *in, float *out)
 {
     double x = in[0], y = in[1], z = in[2];
     double length = sqrt(x * x + y * y + z * z);
-    bool any = length > 0;
     for (int i = 0; i < 3; i++)
-        out[i] = any ? (float)(in[i] / length) : 0;
+        out[i] = length > 0 ? (float)(in[i] / length) : 0;
 }
 
-/* The bone of the slot with the largest share. */
+/* The bone of the slot with the largest weight, before slots of one bone are merged. */
 static int32_t leading_bone(const int32_t *bones, const float *weights, size_t slots, double sum)
 {
     int32_t leading = -1;
@@ -114,17 +124,18 @@ static int32_t leading_bone(const int32_t *bones, const float *weights, size_t s
     return leading;
 }
 
-/* Weights by their sum, empty and duplicate slots merged, in the order that mesh.h promises. */
-static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
+/* Divides the weights by their sum, drops empty slots, merges slots of the same bone and sorts by
+   bone. The number of influences. */
+static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_mesh_vertex *out)
 {
     const int32_t *bones = desc->bone_indices + v * desc->influence_count;
     const float *weights = desc->bone_weights + v * desc->influence_count;
     bool rigid = desc->deform && desc->deform[v] == MMD_BDEF1;
     size_t slots = used_slots(desc, v);
-    int32_t list[4];
-    double share[4], sum = 0, size = 0;
+    int32_t merged[4];
+    double merged_weights[4], sum = 0, magnitude = 0;
     int count = 0;
-    if (slots == 1) { /* which most vertices have */
+    if (slots == 1) { /* the common case */
         if (bones[0] < 0 || (!rigid && weights[0] == 0))
             return 0;
         out->weights[0] = 1;
@@ -136,34 +147,34 @@ static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_verte
         if (bones[i] < 0 || weight == 0)
             continue;
         sum += weight;
-        size += fabs(weight);
+        magnitude += fabs(weight);
         int at = 0;
-        while (at < count && list[at] < bones[i])
+        while (at < count && merged[at] < bones[i])
             at++;
-        if (at < count && list[at] == bones[i]) {
-            share[at] += weight;
+        if (at < count && merged[at] == bones[i]) {
+            merged_weights[at] += weight;
             continue;
         }
         for (int k = count++; k > at; k--) {
-            list[k] = list[k - 1];
-            share[k] = share[k - 1];
+            merged[k] = merged[k - 1];
+            merged_weights[k] = merged_weights[k - 1];
         }
-        list[at] = bones[i];
-        share[at] = weight;
+        merged[at] = bones[i];
+        merged_weights[at] = weight;
     }
-    /* Shares that cancel would be blown up without bound: nothing is left of them. */
-    if (!(fabs(sum) > 1e-6 * size))
+    /* Weights that cancel out have no meaningful sum to divide by. */
+    if (!(fabs(sum) > 1e-6 * magnitude))
         return 0;
 
     int32_t pivot = leading_bone(bones, weights, slots, sum);
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        float weight = (float)(share[i] / sum);
+        float weight = (float)(merged_weights[i] / sum);
         if (weight == 0)
             continue;
-        if (list[i] == pivot)
+        if (merged[i] == pivot)
             out->pivot = kept;
-        out->bones[kept] = list[i];
+        out->bones[kept] = merged[i];
         out->weights[kept++] = weight;
     }
     for (int i = kept; i < 4; i++)
@@ -171,17 +182,17 @@ static int32_t resolve_influences(const mmd_mesh_desc *desc, size_t v, mmd_verte
     return kept;
 }
 
-static bool all_zero(const float *numbers, size_t count)
+static bool is_zero(const float *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (numbers[i] != 0)
+        if (values[i] != 0)
             return false;
     return true;
 }
 
-static void resolve(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
+static void resolve_vertex(const mmd_mesh_desc *desc, size_t v, mmd_mesh_vertex *out)
 {
-    /* Piece by piece: clearing all of it at once takes an instruction that starts slowly. */
+    /* Member by member: for a whole vertex the compiler emits `rep stos`, which starts slowly. */
     memset(out->normal, 0, sizeof out->normal);
     memset(out->tangent, 0, sizeof out->tangent);
     memset(out->c, 0, sizeof out->c);
@@ -192,9 +203,9 @@ static void resolve(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
     out->pivot = 0;
     memcpy(out->position, desc->positions + 3 * v, sizeof out->position);
     if (desc->normals)
-        unit(desc->normals + 3 * v, out->normal);
+        normalize(desc->normals + 3 * v, out->normal);
     if (desc->tangents) {
-        unit(desc->tangents + desc->tangent_width * v, out->tangent);
+        normalize(desc->tangents + desc->tangent_width * v, out->tangent);
         out->tangent[3] = desc->tangent_width == 4 ? desc->tangents[4 * v + 3] : 1;
     }
     out->count = resolve_influences(desc, v, out);
@@ -203,7 +214,7 @@ static void resolve(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
     if (deform != MMD_SDEF || out->count != 2)
         return;
     const float *c = desc->sdef + 9 * v, *r0 = c + 3, *r1 = c + 6;
-    if (all_zero(c, 9))
+    if (is_zero(c, 9))
         return;
     out->kind = MMD_SKIN_SDEF;
     if (out->bones[0] != desc->bone_indices[v * desc->influence_count]) {
@@ -216,11 +227,11 @@ static void resolve(const mmd_mesh_desc *desc, size_t v, mmd_vertex *out)
     }
 }
 
-static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_vertex_morph *out)
+static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_mesh_vertex_morph *out)
 {
     size_t count = morph->offset_count;
-    int32_t *vertices = mmd_arena_alloc_unset(&mesh->arena, count, sizeof *vertices);
-    float *offsets = mmd_arena_alloc_unset(&mesh->arena, 3 * count, sizeof *offsets);
+    int32_t *vertices = mmd_arena_alloc_uninitialized(&mesh->arena, count, sizeof *vertices);
+    float *offsets = mmd_arena_alloc_uninitialized(&mesh->arena, 3 * count, sizeof *offsets);
     if (!vertices || !offsets)
         return false;
     if (count) {
@@ -233,7 +244,7 @@ static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_vertex
     return true;
 }
 
-static bool copy_children(mmd_mesh *mesh, const mmd_morph *morph, mmd_morph *out)
+static bool copy_group_offsets(mmd_mesh *mesh, const mmd_morph *morph, mmd_morph *out)
 {
     size_t count = morph->offset_count;
     out->indices = mmd_arena_alloc(&mesh->arena, count, sizeof *out->indices);
@@ -262,11 +273,11 @@ static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc)
         bool copied = true;
         copies[m].kind = morph->kind;
         if (morph->kind == MMD_MORPH_VERTEX) {
-            mmd_vertex_morph *vertex_morph = &mesh->vertex_morphs[mesh->vertex_morph_count++];
+            mmd_mesh_vertex_morph *vertex_morph = &mesh->vertex_morphs[mesh->vertex_morph_count++];
             vertex_morph->morph = m;
             copied = copy_vertex_morph(mesh, morph, vertex_morph);
         } else if (morph->kind == MMD_MORPH_GROUP || morph->kind == MMD_MORPH_FLIP) {
-            copied = copy_children(mesh, morph, &copies[m]);
+            copied = copy_group_offsets(mesh, morph, &copies[m]);
         }
         if (!copied)
             return false;
@@ -282,79 +293,73 @@ static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
     mesh->tangent_width = desc->tangents ? desc->tangent_width : 0;
     mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
     mesh->vertices =
-        mmd_arena_alloc_unset(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+        mmd_arena_alloc_uninitialized(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
     mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
     if (!mesh->device || !mesh->vertices || !mesh->bone_rotates || !copy_morphs(mesh, desc))
         return false;
     for (size_t v = 0; v < mesh->vertex_count; v++)
-        resolve(desc, v, &mesh->vertices[v]);
-    return mmd_mesh_lay_out(mesh);
+        resolve_vertex(desc, v, &mesh->vertices[v]);
+    return mmd_mesh_build_blocks(mesh);
 }
 
-bool mmd_mesh_lay_out(mmd_mesh *mesh)
+bool mmd_mesh_build_blocks(mmd_mesh *mesh)
 {
-    const mmd_mesh_blocks_source source = {.vertex_count = mesh->vertex_count,
-                                           .vertices = mesh->vertices,
-                                           .has_normals = mesh->has_normals,
-                                           .has_tangents = mesh->tangent_width != 0,
-                                           .morph_count = mesh->vertex_morph_count,
-                                           .morphs = mesh->vertex_morphs};
-    if (!mmd_mesh_blocks_build(&source, &mesh->arena, &mesh->blocks))
+    if (!mmd_vertex_blocks_build(mesh, &mesh->arena, &mesh->blocks))
         return false;
     for (size_t g = 0; g < mesh->blocks.group_count; g++) {
-        const mmd_group *group = &mesh->blocks.groups[g];
+        const mmd_vertex_block_group *group = &mesh->blocks.groups[g];
         for (int i = 0; group->kind != MMD_SKIN_LINEAR && i < group->count; i++)
             mesh->bone_rotates[group->bones[i]] = true;
     }
     return true;
 }
 
-static mmd_mesh *mesh_of_checked(const mmd_mesh_desc *desc, mmd_error *err)
+static mmd_mesh *new_checked(const mmd_mesh_desc *desc, mmd_error *err)
 {
-    mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
+    mmd_mesh *mesh = mmd_arena_new_owner(sizeof *mesh);
     if (mesh && build(mesh, desc))
         return mesh;
-    mmd_owner_free(mesh);
+    mmd_arena_free_owner(mesh);
     mmd_fail_memory(err);
     return NULL;
 }
 
 mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
 {
-    return check(desc, err) ? mesh_of_checked(desc, err) : NULL;
+    return check(desc, err) ? new_checked(desc, err) : NULL;
 }
 
-/* What was loaded is sound. */
+/* Loaded models are valid: nothing to check. */
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err)
 {
-    return mesh_of_checked(&(mmd_mesh_desc){.vertex_count = model->vertex_count,
-                                            .positions = model->positions,
-                                            .normals = model->normals,
-                                            .influence_count = 4,
-                                            .bone_indices = model->bone_indices,
-                                            .bone_weights = model->bone_weights,
-                                            .deform = model->deform,
-                                            .sdef = model->sdef,
-                                            .morph_count = model->morph_count,
-                                            .morphs = model->morphs},
-                           err);
+    return new_checked(&(mmd_mesh_desc){.vertex_count = model->vertex_count,
+                                        .positions = model->positions,
+                                        .normals = model->normals,
+                                        .influence_count = 4,
+                                        .bone_indices = model->bone_indices,
+                                        .bone_weights = model->bone_weights,
+                                        .deform = model->deform,
+                                        .sdef = model->sdef,
+                                        .morph_count = model->morph_count,
+                                        .morphs = model->morphs},
+                       err);
 }
 
 mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)
 {
-    mmd_mesh *mesh = mmd_owner_new(sizeof *mesh);
+    mmd_mesh *mesh = mmd_arena_new_owner(sizeof *mesh);
     if (!mesh)
         return NULL;
     mmd_arena arena = mesh->arena;
     *mesh = *base;
     mesh->arena = arena;
-    mesh->blocks = (mmd_mesh_blocks){0};
+    mesh->blocks = (mmd_vertex_blocks){0};
     mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
     mesh->vertices =
-        mmd_arena_alloc_unset(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+        mmd_arena_alloc_uninitialized(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
     mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
     if (!mesh->device || !mesh->vertices || !mesh->bone_rotates) {
-        mmd_owner_free(mesh);
+        mmd_arena_free_owner(mesh);
         return NULL;
     }
     if (mesh->vertex_count)
@@ -368,5 +373,5 @@ void mmd_mesh_free(mmd_mesh *mesh)
         return;
     if (mesh->device->release)
         mesh->device->release(mesh->device->data);
-    mmd_owner_free(mesh);
+    mmd_arena_free_owner(mesh);
 }

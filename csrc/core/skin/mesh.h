@@ -3,44 +3,82 @@
 #define MMD_MESH_H
 
 #include "core/base/arena.h"
-#include "core/skin/mesh_blocks.h"
-#include "core/skin/vertex.h"
+#include "core/skin/skin_kind.h"
+#include "core/skin/vertex_blocks.h"
+#include "mmdskin.h"
 
-/* Skinning input: every rule about types, weights and empty slots is applied here, once, so that
-   the backends only see vertices whose influences are non-zero, sum to 1 and need no check. */
+/* The mesh that all backends skin. The rules about deform types, weights and empty slots are
+   applied here, once: a backend sees only influences whose weights are not zero and sum to 1, and
+   checks nothing. */
 
-/* What a device keeps for a mesh. Set by the device's code; `release` is called by mmd_mesh_free.
- */
-typedef struct mmd_device_slot {
+/* A vertex with its influences resolved, as the scalar kernel and the GPU read it.
+
+   Influences: `count` of them (0: only morphs move the vertex), with weights that are not zero and
+   sum to 1, in ascending order of bones. Unused slots repeat the first bone with weight 0.
+
+   SDEF has exactly two influences; c is its C, and c0 = C + w1 (R0 - R1) / 2, R0 and R1 in the
+   order of its bones.
+
+   The methods against bulges (docs/methods.md) put the pivot first:
+
+   CENTER       c is the center of rotation.
+
+   BULGE_FREE   The leading bone is first; c and c0 are head and tail of its segment, and
+                `factor` is the chain ratio s.
+
+   COMPENSATED  The two leading bones are first (if there are only two, in any order); c and c0
+                are the directions of their segments, and `factor` is k. */
+typedef struct mmd_mesh_vertex {
+    float position[3];
+    float normal[3];  /* unit or zero */
+    float tangent[4]; /* xyz unit or zero; w as in the input, 1 if it has three components */
+    float c[3], c0[3];
+    float factor;
+    float weights[4];
+    int32_t pivot;    /* influence with the largest weight, to which QDEF aligns its signs */
+    int32_t bones[4]; /* from here on the key of the block group */
+    int32_t kind;     /* mmd_skin_kind */
+    int32_t count;
+} mmd_mesh_vertex;
+
+typedef struct mmd_mesh_vertex_morph {
+    size_t morph; /* index of its weight */
+    size_t offset_count;
+    const int32_t *vertices;
+    const float *offsets; /* (n,3) */
+} mmd_mesh_vertex_morph;
+
+/* What a device keeps for a mesh: set by the backend, freed by mmd_mesh_free through `release`. */
+typedef struct mmd_mesh_device_slot {
     void *data;
     void (*release)(void *data);
-} mmd_device_slot;
+} mmd_mesh_device_slot;
 
 struct mmd_mesh {
     mmd_arena arena; /* owns everything below */
     size_t vertex_count;
-    size_t bone_count; /* largest bone index given + 1 */
+    size_t bone_count; /* largest bone index in use + 1 */
     bool has_normals;
-    size_t tangent_width;    /* 0 none, 3 or 4 */
-    bool *bone_rotates;      /* of each bone: SDEF or QDEF vertices take its rotation */
+    size_t tangent_width;    /* 0 (no tangents), 3 or 4 */
+    bool *bone_rotates;      /* (bone_count,): some vertex needs the bone's rotation */
     size_t morph_count;      /* sliders */
-    const mmd_morph *morphs; /* groups and flips with their offsets, of the others only the kind */
-    mmd_vertex *vertices;
+    const mmd_morph *morphs; /* offsets of group and flip morphs; of the others only the kind */
+    mmd_mesh_vertex *vertices;
     size_t vertex_morph_count;
-    mmd_vertex_morph *vertex_morphs;
-    mmd_mesh_blocks blocks; /* the same vertices and morphs once more */
-    mmd_method method;      /* the one that a variant is laid out for, else MMD_METHOD_MMD */
-    const float *centers;   /* (V,3) of a variant for centers of rotation, else NULL */
-    mmd_device_slot *device;
+    mmd_mesh_vertex_morph *vertex_morphs;
+    mmd_vertex_blocks blocks; /* the same vertices and morphs for the SIMD kernels */
+    mmd_method method;        /* the method that a variant is prepared for, else MMD_METHOD_MMD */
+    const float *centers;     /* (V,3) of a variant for centers of rotation, else NULL */
+    mmd_mesh_device_slot *device;
 };
 
-/* What mmd_mesh_variant() asks of extras but for those that its method needs. Fails with
-   MMD_E_ARGUMENT. */
+/* Checks indices and numbers of the extras, not whether those that a method needs are there. Fails
+   with MMD_E_ARGUMENT. */
 bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err);
 
-/* Of mesh_variant.c: a copy with vertices of its own, which shares the base's morphs, and its
-   layout once they are as they shall be. NULL and false when memory is short. */
+/* For variants: a copy with its own vertices, which shares the base's morphs, and the vertex blocks
+   to build when these vertices are final. NULL and false when memory runs out. */
 mmd_mesh *mmd_mesh_copy(const mmd_mesh *base);
-bool mmd_mesh_lay_out(mmd_mesh *mesh);
+bool mmd_mesh_build_blocks(mmd_mesh *mesh);
 
 #endif

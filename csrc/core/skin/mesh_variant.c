@@ -1,13 +1,35 @@
 /* SPDX-License-Identifier: MIT */
+/* Prepares a copy of a mesh for one of the three methods against the bulge of dual quaternion
+   skinning (docs/methods.md). Once per vertex, from the rest pose, lengths in model units:
+
+   bulge-free (Kim and Han 2014)
+       order   the leading bone (largest weight) first
+       c, c0   head and tail of its segment
+       factor  s: the weights of bones in one chain with the leading bone, divided by
+               the weights of all bones but the leading one
+
+   bulge-compensated (Sulema and Rudenko 2020)
+       order   the two bones of largest weight first
+       c, c0   the unit directions of their segments
+       factor  k = side r P(x) (1 - w2/w1) (w0 + w1), where x = w1 / (w0 + w1),
+               P(x) = 2.2 x - 9.6 x^2 + 10.4 x^3, r is the distance from the first bone's axis
+
+   centers of rotation (Le and Hodgins 2016)
+       c       the center of rotation (centers_of_rotation.c)
+
+   The segment of a bone goes from its head to its tail. Two bones are in one chain if one is an
+   ancestor of the other. */
 #include "core/base/error.h"
 #include "core/base/numbers.h"
-#include "core/skin/centers.h"
+#include "core/math/vec3.h"
+#include "core/skin/centers_of_rotation.h"
 #include "core/skin/mesh.h"
-#include "core/skin/segments.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+/* Checks */
 
 static bool check_triangles(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err)
 {
@@ -31,32 +53,112 @@ static bool check_parents(const mmd_mesh_extras *extras, mmd_error *err)
     return true;
 }
 
-/* Rows of `width` numbers in threes. */
-static bool check_vectors(const char *name, const char *row, const float *numbers, size_t count,
+/* Rows of `width` floats, which are vectors of three, or of two. */
+static bool check_vectors(const char *name, const char *row, const float *values, size_t count,
                           size_t width, mmd_error *err)
 {
-    size_t bad = numbers ? mmd_first_not_finite(numbers, count * width) : count * width;
-    if (!numbers || bad == count * width)
+    size_t dimensions = width == 2 ? 2 : 3;
+    size_t bad = values ? mmd_numbers_first_not_finite(values, count * width) : count * width;
+    if (!values || bad == count * width)
         return true;
     return mmd_fail(err, MMD_E_ARGUMENT, "%s: %s %zu, component %zu is %s", name, row, bad / width,
-                    bad % 3, mmd_not_finite_name(numbers[bad]));
+                    bad % dimensions, mmd_numbers_not_finite_name(values[bad]));
 }
 
 bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err)
 {
     if (extras->segments && extras->segment_count < mesh->bone_count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "segments: %zu bones, the mesh names %zu",
+        return mmd_fail(err, MMD_E_ARGUMENT, "segments: %zu, expected at least %zu, one per bone",
                         extras->segment_count, mesh->bone_count);
     if (extras->parents && extras->parent_count < mesh->bone_count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "parents: %zu bones, the mesh names %zu",
+        return mmd_fail(err, MMD_E_ARGUMENT, "parents: %zu, expected at least %zu, one per bone",
                         extras->parent_count, mesh->bone_count);
     return check_triangles(mesh, extras, err) && check_parents(extras, err) &&
+           check_vectors("uvs", "vertex", extras->uvs, mesh->vertex_count, 2, err) &&
            check_vectors("centers", "vertex", extras->centers, mesh->vertex_count, 3, err) &&
            check_vectors("segments", "bone", extras->segments, extras->segment_count, 6, err);
 }
 
-/* Puts influence `from` at place `to` before it, and the ones between one further. */
-static void move_up(mmd_vertex *vertex, int from, int to)
+/* Chains of bones */
+
+/* Answers in constant time whether a bone is an ancestor of another one: by the entry and exit
+   times of a depth-first traversal. */
+typedef struct bone_chains {
+    uint32_t *entry, *exit; /* of each bone; descendants are entered between the two */
+} bone_chains;
+
+/* `parents` may be out of range (no parent) and may form cycles, which are cut where they close.
+   False when memory runs out. */
+static bool init_chains(bone_chains *chains, mmd_arena *arena, const int32_t *parents,
+                        size_t bone_count)
+{
+    mmd_arena scratch = {0};
+    chains->entry = mmd_arena_alloc(arena, bone_count, sizeof *chains->entry);
+    chains->exit = mmd_arena_alloc(arena, bone_count, sizeof *chains->exit);
+    int32_t *parent = mmd_arena_alloc(&scratch, bone_count, sizeof *parent);
+    size_t *visited_from = mmd_arena_alloc(&scratch, bone_count, sizeof *visited_from);
+    int32_t *first_child = mmd_arena_alloc(&scratch, bone_count, sizeof *first_child);
+    int32_t *next_sibling = mmd_arena_alloc(&scratch, bone_count, sizeof *next_sibling);
+    bool done =
+        chains->entry && chains->exit && parent && visited_from && first_child && next_sibling;
+    for (size_t b = 0; done && b < bone_count; b++) {
+        bool inside = parents[b] >= 0 && (size_t)parents[b] < bone_count;
+        parent[b] = inside && parents[b] != (int32_t)b ? parents[b] : -1;
+        first_child[b] = -1;
+    }
+    for (size_t b = 0; done && b < bone_count; b++) {
+        int32_t at = (int32_t)b;
+        while (at >= 0 && visited_from[at] == 0) {
+            visited_from[at] = b + 1;
+            if (parent[at] >= 0 && visited_from[parent[at]] == b + 1)
+                parent[at] = -1;
+            at = parent[at];
+        }
+    }
+    for (size_t b = bone_count; done && b-- > 0;) {
+        if (parent[b] < 0)
+            continue;
+        next_sibling[b] = first_child[parent[b]];
+        first_child[parent[b]] = (int32_t)b;
+    }
+    uint32_t time = 0;
+    for (size_t root = 0; done && root < bone_count; root++) {
+        if (parent[root] >= 0)
+            continue;
+        /* first_child advances over the siblings, which replaces a stack. */
+        int32_t at = (int32_t)root;
+        chains->entry[at] = time++;
+        for (;;) {
+            int32_t child = first_child[at];
+            if (child >= 0) {
+                first_child[at] = next_sibling[child];
+                at = child;
+                chains->entry[at] = time++;
+                continue;
+            }
+            chains->exit[at] = time;
+            if (at == (int32_t)root)
+                break;
+            at = parent[at];
+        }
+    }
+    mmd_arena_free(&scratch);
+    return done;
+}
+
+/* 1: a is an ancestor of b, -1: a descendant, 0: neither. */
+static int chain_side(const bone_chains *chains, int32_t a, int32_t b)
+{
+    uint32_t entry_a = chains->entry[a], entry_b = chains->entry[b];
+    if (entry_a < entry_b)
+        return entry_b < chains->exit[a] ? 1 : 0;
+    return entry_b < entry_a && entry_a < chains->exit[b] ? -1 : 0;
+}
+
+/* The methods */
+
+/* Moves influence `from` to `to`, and those in between one slot back. */
+static void move_influence(mmd_mesh_vertex *vertex, int from, int to)
 {
     int32_t bone = vertex->bones[from];
     float weight = vertex->weights[from];
@@ -68,9 +170,9 @@ static void move_up(mmd_vertex *vertex, int from, int to)
     vertex->weights[to] = weight;
 }
 
-/* The first `ranks` by falling weight (of equal ones the lower bone first), the others by bone, so
-   that few groups differ in their order only. */
-static void sort_influences(mmd_vertex *vertex, int ranks)
+/* Sorts the first `ranks` influences by falling weight (of equal weights the lower bone first); the
+   others stay in order of bones, which needs fewer block groups. */
+static void sort_influences(mmd_mesh_vertex *vertex, int ranks)
 {
     int count = vertex->count;
     for (int rank = 0; rank < ranks && rank < count; rank++) {
@@ -78,130 +180,127 @@ static void sort_influences(mmd_vertex *vertex, int ranks)
         for (int i = rank + 1; i < count; i++)
             if (vertex->weights[i] > vertex->weights[best])
                 best = i;
-        move_up(vertex, best, rank);
+        move_influence(vertex, best, rank);
     }
     for (int i = count; i < 4; i++)
         vertex->bones[i] = vertex->bones[0];
     vertex->pivot = 0;
 }
 
-/* Of the weights that are not the leading bone's, the share of bones in one chain with it. */
-static float chain_share(const mmd_vertex *vertex, const mmd_chains *chains)
+/* s of bulge-free. */
+static float chain_ratio(const mmd_mesh_vertex *vertex, const bone_chains *chains)
 {
-    double joined = 0, total = 0;
+    double in_chain = 0, total = 0;
     for (int i = 1; i < vertex->count; i++) {
         total += vertex->weights[i];
-        if (mmd_chains_side(chains, vertex->bones[0], vertex->bones[i]) != 0)
-            joined += vertex->weights[i];
+        if (chain_side(chains, vertex->bones[0], vertex->bones[i]) != 0)
+            in_chain += vertex->weights[i];
     }
-    return total != 0 ? (float)fmax(0, fmin(1, joined / total)) : 0;
+    return total != 0 ? (float)fmax(0, fmin(1, in_chain / total)) : 0;
 }
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-/* The unit direction of a segment; false when it has none. */
-static bool direction(const float *segment, double out[3])
+/* The unit direction of a segment; false if it has no length. */
+static bool segment_direction(const float *segment, double out[3])
 {
     for (int i = 0; i < 3; i++)
         out[i] = (double)segment[3 + i] - segment[i];
-    double length = sqrt(dot(out, out));
+    double length = mmd_vec3_length(out);
     for (int i = 0; i < 3; i++)
         out[i] /= length;
     return length * length >= FLT_MIN;
 }
 
-/* `ranked` has its leading bone first, as vertices are that this corrects; the others stay in their
-   order, and in groups with more. */
-static void set_bulge_free(mmd_vertex *vertex, mmd_vertex ranked, const mmd_mesh_extras *extras,
-                           const mmd_chains *chains)
+/* `sorted` has its leading bone first. Vertices without a correction keep their order, which
+   needs fewer block groups. */
+static void set_bulge_free(mmd_mesh_vertex *vertex, mmd_mesh_vertex sorted,
+                           const mmd_mesh_extras *extras, const bone_chains *chains)
 {
-    const float *segment = extras->segments + 6 * ranked.bones[0];
-    double along[3];
-    ranked.factor = chain_share(&ranked, chains);
-    if (ranked.factor == 0 || !direction(segment, along))
+    const float *segment = extras->segments + 6 * sorted.bones[0];
+    double direction[3];
+    sorted.factor = chain_ratio(&sorted, chains);
+    if (sorted.factor == 0 || !segment_direction(segment, direction))
         return;
-    *vertex = ranked;
+    *vertex = sorted;
     vertex->kind = MMD_SKIN_BULGE_FREE;
     memcpy(vertex->c, segment, sizeof vertex->c);
     memcpy(vertex->c0, segment + 3, sizeof vertex->c0);
 }
 
-/* `ranked` has its two leading bones first. What moves a vertex outward is the same for both orders
-   of the two, so that a vertex of two bones stays in its order, and in one group with more. */
-static void set_compensated(mmd_vertex *vertex, mmd_vertex ranked, const mmd_mesh_extras *extras,
-                            const mmd_chains *chains)
+/* `sorted` has its two leading bones first. The offset direction is the same for both orders of two
+   bones, so vertices of two bones keep their order and share one block group. */
+static void set_compensated(mmd_mesh_vertex *vertex, mmd_mesh_vertex sorted,
+                            const mmd_mesh_extras *extras, const bone_chains *chains)
 {
-    const float *first = extras->segments + 6 * ranked.bones[0];
-    const float *second = extras->segments + 6 * ranked.bones[1];
-    double u0[3], u1[3], away[3], square = 0;
-    double w0 = ranked.weights[0], w1 = ranked.weights[1];
-    double w2 = fmax(ranked.weights[2], ranked.weights[3]);
-    int side = mmd_chains_side(chains, ranked.bones[0], ranked.bones[1]);
-    if (ranked.count < 2 || side == 0 || !(w1 > 0) || !direction(first, u0) ||
-        !direction(second, u1))
+    const float *first = extras->segments + 6 * sorted.bones[0];
+    const float *second = extras->segments + 6 * sorted.bones[1];
+    double u0[3], u1[3], from_head[3], moment[3];
+    double w0 = sorted.weights[0], w1 = sorted.weights[1];
+    double w2 = fmax(sorted.weights[2], sorted.weights[3]);
+    int side = chain_side(chains, sorted.bones[0], sorted.bones[1]);
+    if (sorted.count < 2 || side == 0 || !(w1 > 0) || !segment_direction(first, u0) ||
+        !segment_direction(second, u1))
         return;
     for (int i = 0; i < 3; i++)
-        away[i] = (double)ranked.position[i] - first[i];
-    for (int i = 0; i < 3; i++) {
-        int next = (i + 1) % 3, last = (i + 2) % 3;
-        square += pow(away[next] * u0[last] - away[last] * u0[next], 2);
-    }
+        from_head[i] = (double)sorted.position[i] - first[i];
+    mmd_vec3_cross(from_head, u0, moment);
+    double r = mmd_vec3_length(moment);
     double x = w1 / (w0 + w1), profile = x * (2.2 + x * (-9.6 + x * 10.4));
-    bool swapped = ranked.count == 2 && ranked.bones[0] != vertex->bones[0];
-    if (ranked.count > 2)
-        *vertex = ranked;
+    bool swapped = sorted.count == 2 && sorted.bones[0] != vertex->bones[0];
+    if (sorted.count > 2)
+        *vertex = sorted;
     vertex->kind = MMD_SKIN_COMPENSATED;
-    vertex->factor = (float)(side * sqrt(square) * profile * (1 - w2 / w1) * (w0 + w1));
+    vertex->factor = (float)(side * r * profile * (1 - w2 / w1) * (w0 + w1));
     for (int i = 0; i < 3; i++) {
         vertex->c[i] = (float)(swapped ? u1 : u0)[i];
         vertex->c0[i] = (float)(swapped ? u0 : u1)[i];
     }
 }
 
-static bool set_segments(mmd_mesh *mesh, mmd_method method, const mmd_mesh_extras *extras)
+static bool set_segments(mmd_mesh *mesh, mmd_method method, const mmd_mesh_extras *extras,
+                         mmd_error *err)
 {
-    mmd_arena temporary = {0};
-    mmd_chains chains;
-    bool known = mmd_chains_init(&chains, &temporary, extras->parents, extras->parent_count);
-    for (size_t v = 0; known && v < mesh->vertex_count; v++) {
-        mmd_vertex *vertex = &mesh->vertices[v];
-        mmd_vertex ranked = *vertex;
-        sort_influences(&ranked, method == MMD_METHOD_BULGE_FREE ? 1 : 2);
-        vertex->kind = ranked.kind = vertex->count ? MMD_SKIN_QDEF : MMD_SKIN_LINEAR;
+    mmd_arena scratch = {0};
+    bone_chains chains;
+    bool done = init_chains(&chains, &scratch, extras->parents, extras->parent_count);
+    for (size_t v = 0; done && v < mesh->vertex_count; v++) {
+        mmd_mesh_vertex *vertex = &mesh->vertices[v];
+        mmd_mesh_vertex sorted = *vertex;
+        sort_influences(&sorted, method == MMD_METHOD_BULGE_FREE ? 1 : 2);
+        vertex->kind = sorted.kind = vertex->count ? MMD_SKIN_QDEF : MMD_SKIN_LINEAR;
         if (vertex->count && method == MMD_METHOD_BULGE_FREE)
-            set_bulge_free(vertex, ranked, extras, &chains);
+            set_bulge_free(vertex, sorted, extras, &chains);
         else if (vertex->count)
-            set_compensated(vertex, ranked, extras, &chains);
+            set_compensated(vertex, sorted, extras, &chains);
     }
-    mmd_arena_free(&temporary);
-    return known;
+    mmd_arena_free(&scratch);
+    return done || mmd_fail_memory(err);
 }
 
-static bool set_centers(mmd_mesh *mesh, const mmd_mesh_extras *extras)
+static bool set_centers(mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err)
 {
     float *centers = mmd_arena_alloc(&mesh->arena, 3 * mesh->vertex_count, sizeof *centers);
     if (!centers)
-        return false;
+        return mmd_fail_memory(err);
     if (extras->centers && mesh->vertex_count)
         memcpy(centers, extras->centers, 3 * mesh->vertex_count * sizeof *centers);
-    else if (!mmd_centers(mesh->vertices, mesh->vertex_count, extras->triangles,
-                          extras->triangle_count, centers))
+    else if (!extras->centers &&
+             !mmd_centers_of_rotation(mesh->vertices, mesh->vertex_count, extras, centers, err))
         return false;
     mesh->centers = centers;
     for (size_t v = 0; v < mesh->vertex_count; v++) {
-        mmd_vertex *vertex = &mesh->vertices[v];
+        mmd_mesh_vertex *vertex = &mesh->vertices[v];
         vertex->kind = vertex->count > 1 ? MMD_SKIN_CENTER : MMD_SKIN_LINEAR;
-        sort_influences(vertex, vertex->count > 2 ? 1 : 0); /* of two, none is the pivot */
+        sort_influences(vertex, vertex->count > 2 ? 1 : 0); /* two quaternions need no pivot */
         memcpy(vertex->c, centers + 3 * v, sizeof vertex->c);
     }
     return true;
 }
 
-static bool check_needs(mmd_method method, const mmd_mesh_extras *extras, mmd_error *err)
+static bool check_requirements(mmd_method method, const mmd_mesh_extras *extras, mmd_error *err)
 {
+    if (method < MMD_METHOD_BULGE_FREE || method > MMD_METHOD_CENTERS_OF_ROTATION)
+        return mmd_fail(err, MMD_E_ARGUMENT, "method: %d needs no variant of the mesh, or is none",
+                        (int)method);
     if (method == MMD_METHOD_CENTERS_OF_ROTATION)
         return extras->triangles || extras->centers ||
                mmd_fail(err, MMD_E_ARGUMENT,
@@ -220,17 +319,20 @@ static bool check_needs(mmd_method method, const mmd_mesh_extras *extras, mmd_er
 mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_mesh_extras *extras,
                            mmd_error *err)
 {
-    if (!mmd_mesh_extras_check(base, extras, err) || !check_needs(method, extras, err))
+    if (!mmd_mesh_extras_check(base, extras, err) || !check_requirements(method, extras, err))
         return NULL;
     mmd_mesh *mesh = mmd_mesh_copy(base);
-    if (mesh)
-        mesh->method = method;
-    bool made =
-        mesh && (method == MMD_METHOD_CENTERS_OF_ROTATION ? set_centers(mesh, extras)
-                                                          : set_segments(mesh, method, extras));
-    if (made && mmd_mesh_lay_out(mesh))
-        return mesh;
+    if (!mesh) {
+        mmd_fail_memory(err);
+        return NULL;
+    }
+    mesh->method = method;
+    bool centers = method == MMD_METHOD_CENTERS_OF_ROTATION;
+    if (centers ? set_centers(mesh, extras, err) : set_segments(mesh, method, extras, err)) {
+        if (mmd_mesh_build_blocks(mesh))
+            return mesh;
+        mmd_fail_memory(err);
+    }
     mmd_mesh_free(mesh);
-    mmd_fail_memory(err);
     return NULL;
 }

@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs skinning jobs: checks them, prepares each frame (skin_input.h), runs a kernel on it
+   (skin_kernel.h), and streams results that exceed the caches. */
 #include "core/skin/skin.h"
 
 #include "core/base/error.h"
 #include "core/base/numbers.h"
-#include "core/data/morph.h"
-#include "core/skin/stream.h"
+#include "core/model/morph.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Results of a job larger than this push each other out of the caches: a share of the last level
-   that a core may count on. Those of one frame are to stay there beside the mesh. */
-static const size_t CACHED_BYTES = 16 << 20, CACHED_FRAME_BYTES = 4 << 20;
-
-static bool check_frames(const char *what, size_t given, size_t wanted, mmd_error *err)
-{
-    if (given == 1 || given == wanted)
-        return true;
-    return mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", what, given, wanted);
-}
 
 static bool has_correction(mmd_method method)
 {
@@ -29,12 +19,15 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
     if (mesh->method != (job->method < MMD_METHOD_BULGE_FREE ? MMD_METHOD_MMD : job->method))
-        return mmd_fail(err, MMD_E_ARGUMENT, "method: the mesh is laid out for another one");
+        return mmd_fail(err, MMD_E_ARGUMENT, "method: the mesh is prepared for another one");
     if (has_correction(job->method) && !(job->correction >= 0 && job->correction <= 1))
         return mmd_fail(err, MMD_E_ARGUMENT, "correction: %g, expected 0 to 1",
                         (double)job->correction);
-    if (!check_frames("bone_matrices", job->matrix_frames, job->frame_count, err) ||
-        (job->sliders && !check_frames("morph_weights", job->slider_frames, job->frame_count, err)))
+    if (!mmd_numbers_check_frame_count("bone_matrices", job->matrix_frames, job->frame_count,
+                                       err) ||
+        (job->morph_weights &&
+         !mmd_numbers_check_frame_count("morph_weights", job->morph_weight_frames, job->frame_count,
+                                        err)))
         return false;
     if (job->bone_count < mesh->bone_count) {
         for (size_t v = 0; v < mesh->vertex_count; v++)
@@ -42,118 +35,22 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
                 if ((size_t)mesh->vertices[v].bones[i] >= job->bone_count)
                     return mmd_fail(err, MMD_E_ARGUMENT, "vertex %zu: bone %d of %zu", v,
                                     (int)mesh->vertices[v].bones[i], job->bone_count);
-        return mmd_fail(err, MMD_E_ARGUMENT, "bone_matrices: %zu bones, the mesh names %zu",
+        return mmd_fail(err, MMD_E_ARGUMENT, "bone_matrices: %zu bones, the mesh uses %zu",
                         job->bone_count, mesh->bone_count);
     }
     if (job->normals && !mesh->has_normals)
-        return mmd_fail(err, MMD_E_ARGUMENT, "normals wanted, but the mesh has none");
+        return mmd_fail(err, MMD_E_ARGUMENT, "normals: the mesh has none");
     if (job->tangents && !mesh->tangent_width)
-        return mmd_fail(err, MMD_E_ARGUMENT, "tangents wanted, but the mesh has none");
+        return mmd_fail(err, MMD_E_ARGUMENT, "tangents: the mesh has none");
 
     size_t count = job->matrix_frames * job->bone_count * 16;
-    size_t bad = mmd_first_not_finite(job->matrices, count);
+    size_t bad = mmd_numbers_first_not_finite(job->matrices, count);
     if (bad < count)
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "bone_matrices: frame %zu, bone %zu, row %zu, column %zu is %s",
                         bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4,
-                        bad % 4, mmd_not_finite_name(job->matrices[bad]));
-    return mmd_morph_check(job->sliders, job->slider_frames, mesh->morph_count, err);
-}
-
-/* Columns x and y by Gram-Schmidt, z = x cross y, as a unit quaternion (x, y, z, w). False when the
-   determinant is not positive. In double, so that the only error left is that of storing it. */
-static bool bone_rotation(const float rows[3][4], double q[4])
-{
-    double x[3], y[3], z[3];
-    for (int i = 0; i < 3; i++) {
-        x[i] = rows[i][0];
-        y[i] = rows[i][1];
-        z[i] = rows[i][2];
-    }
-    double det = x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) +
-                 x[2] * (y[0] * z[1] - y[1] * z[0]);
-    double square = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
-    if (!(det > 0) || !(square > 0))
-        return false;
-    double scale = 1 / sqrt(square);
-    double along = (x[0] * y[0] + x[1] * y[1] + x[2] * y[2]) / square;
-    for (int i = 0; i < 3; i++) {
-        y[i] -= along * x[i];
-        x[i] *= scale;
-    }
-    square = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
-    if (!(square > 0))
-        return false;
-    scale = 1 / sqrt(square);
-    for (int i = 0; i < 3; i++)
-        y[i] *= scale;
-    z[0] = x[1] * y[2] - x[2] * y[1];
-    z[1] = x[2] * y[0] - x[0] * y[2];
-    z[2] = x[0] * y[1] - x[1] * y[0];
-
-    /* Four times the square of a component of at least a half, and all of them times it. */
-    double xy = x[1] + y[0], xz = x[2] + z[0], yz = y[2] + z[1];
-    double wx = y[2] - z[1], wy = z[0] - x[2], wz = x[1] - y[0];
-    if (x[0] + y[1] + z[2] >= 0) {
-        square = 1 + x[0] + y[1] + z[2];
-        q[0] = wx, q[1] = wy, q[2] = wz, q[3] = square;
-    } else if (x[0] >= y[1] && x[0] >= z[2]) {
-        square = 1 + x[0] - y[1] - z[2];
-        q[0] = square, q[1] = xy, q[2] = xz, q[3] = wx;
-    } else if (y[1] >= z[2]) {
-        square = 1 + y[1] - x[0] - z[2];
-        q[0] = xy, q[1] = square, q[2] = yz, q[3] = wy;
-    } else {
-        square = 1 + z[2] - x[0] - y[1];
-        q[0] = xz, q[1] = yz, q[2] = square, q[3] = wz;
-    }
-    scale = 0.5 / sqrt(square);
-    for (int i = 0; i < 4; i++)
-        q[i] *= scale;
-    return true;
-}
-
-static void set_rotation(mmd_skin_bone *bone)
-{
-    double q[4];
-    if (!bone_rotation((const float(*)[4])bone->rows, q))
-        return;
-    double x = bone->rows[0][3], y = bone->rows[1][3], z = bone->rows[2][3];
-    for (int i = 0; i < 4; i++)
-        bone->rotation[i] = (float)q[i];
-    bone->dual[0] = (float)(0.5 * (y * q[2] - z * q[1] + q[3] * x));
-    bone->dual[1] = (float)(0.5 * (z * q[0] - x * q[2] + q[3] * y));
-    bone->dual[2] = (float)(0.5 * (x * q[1] - y * q[0] + q[3] * z));
-    bone->dual[3] = (float)(-0.5 * (x * q[0] + y * q[1] + z * q[2]));
-}
-
-void mmd_skin_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones)
-{
-    const float *matrices =
-        job->matrices + (job->matrix_frames == 1 ? 0 : frame) * job->bone_count * 16;
-    for (size_t b = 0; b < job->mesh->bone_count; b++) {
-        memcpy(bones[b].rows, matrices + 16 * b, sizeof bones[b].rows);
-        memset(bones[b].rotation, 0, sizeof bones[b].rotation);
-        memset(bones[b].dual, 0, sizeof bones[b].dual);
-        if (job->method == MMD_METHOD_DUAL_QUATERNION ||
-            (job->method != MMD_METHOD_LINEAR && job->mesh->bone_rotates[b]))
-            set_rotation(&bones[b]);
-    }
-}
-
-bool mmd_skin_weights(const mmd_skin_job *job, size_t frame, float *weights)
-{
-    const mmd_mesh *mesh = job->mesh;
-    if (!job->sliders) {
-        memset(weights, 0, mesh->morph_count * sizeof *weights);
-        return false;
-    }
-    const float *sliders = job->sliders + (job->slider_frames == 1 ? 0 : frame) * mesh->morph_count;
-    mmd_morph_weights(mesh->morphs, mesh->morph_count, sliders, weights);
-    for (size_t i = 0; i < mesh->vertex_morph_count; i++)
-        if (weights[mesh->vertex_morphs[i].morph] != 0)
-            return true;
-    return false;
+                        bad % 4, mmd_numbers_not_finite_name(job->matrices[bad]));
+    return mmd_morph_check(job->morph_weights, job->morph_weight_frames, mesh->morph_count, err);
 }
 
 mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count)
@@ -165,11 +62,12 @@ mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count)
         slice.matrices += first * job->bone_count * 16;
         slice.matrix_frames = count;
     }
-    if (job->sliders && job->slider_frames > 1) {
-        slice.sliders += first * mesh->morph_count;
-        slice.slider_frames = count;
+    if (job->morph_weights && job->morph_weight_frames > 1) {
+        slice.morph_weights += first * mesh->morph_count;
+        slice.morph_weight_frames = count;
     }
-    slice.positions += first * mesh->vertex_count * 3;
+    if (job->positions)
+        slice.positions += first * mesh->vertex_count * 3;
     if (job->normals)
         slice.normals += first * mesh->vertex_count * 3;
     if (job->tangents)
@@ -177,7 +75,53 @@ mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count)
     return slice;
 }
 
-static size_t floats_of_frame(const mmd_skin_job *job)
+/* Streaming stores
+
+   Kernels store vertex by vertex, so the CPU reads each cache line before it is written. If the
+   results of a job exceed the caches, a frame is made in a staging buffer instead and copied with
+   non-temporal stores, which write whole lines and read nothing. */
+
+/* Results of a job that exceed a core's part of the last-level cache, and of a frame that still fit
+   there together with the mesh. */
+static const size_t CACHED_BYTES = 16 << 20, CACHED_FRAME_BYTES = 4 << 20;
+
+#ifdef __SSE2__
+#include <stdint.h>
+#include <xmmintrin.h>
+
+enum { CACHE_LINE = 64 };
+
+static void stream(float *to, const float *from, size_t count)
+{
+    const size_t line = CACHE_LINE / sizeof *to;
+    size_t head = (size_t)(-(uintptr_t)to % CACHE_LINE) / sizeof *to;
+    head = head < count ? head : count;
+    memcpy(to, from, head * sizeof *to);
+    size_t i = head;
+    for (; i + line <= count; i += line)
+        for (size_t k = i; k < i + line; k += 4)
+            _mm_stream_ps(to + k, _mm_loadu_ps(from + k));
+    memcpy(to + i, from + i, (count - i) * sizeof *to);
+}
+
+/* Makes the streamed data visible to other threads. */
+static void stream_fence(void)
+{
+    _mm_sfence();
+}
+
+#else
+static void stream(float *to, const float *from, size_t count)
+{
+    memcpy(to, from, count * sizeof *to);
+}
+
+static void stream_fence(void)
+{
+}
+#endif
+
+static size_t floats_per_frame(const mmd_skin_job *job)
 {
     size_t width = 3;
     if (job->normals)
@@ -187,99 +131,103 @@ static size_t floats_of_frame(const mmd_skin_job *job)
     return job->mesh->vertex_count * width;
 }
 
-static bool make_space(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_skin_space *space,
-                       mmd_error *err)
+static bool workspace_init(mmd_skin_workspace *workspace, const mmd_skin_job *job,
+                           const mmd_skin_kernel *kernel, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
-    size_t floats = floats_of_frame(job), bytes = floats * sizeof(float);
+    size_t floats = floats_per_frame(job), bytes = floats * sizeof(float);
     bool streams =
-        MMD_STREAMS && bytes <= CACHED_FRAME_BYTES && bytes * job->frame_count > CACHED_BYTES;
-    mmd_arena *arena = &space->arena;
-    space->bones = mmd_arena_alloc(arena, mesh->bone_count, sizeof *space->bones);
-    space->weights = mmd_arena_alloc(arena, mesh->morph_count, sizeof *space->weights);
-    space->scratch =
-        mmd_arena_alloc(arena, job->sliders ? kernel->scratch(mesh) : 0, sizeof *space->scratch);
-    space->stage = streams ? mmd_arena_alloc(arena, floats, sizeof *space->stage) : NULL;
-    if (space->bones && space->weights && space->scratch && (space->stage || !streams))
+        MMD_SKIN_STREAMS && bytes <= CACHED_FRAME_BYTES && bytes * job->frame_count > CACHED_BYTES;
+    mmd_arena *arena = &workspace->arena;
+    workspace->bones = mmd_arena_alloc(arena, mesh->bone_count, sizeof *workspace->bones);
+    workspace->weights = mmd_arena_alloc(arena, mesh->morph_count, sizeof *workspace->weights);
+    workspace->scratch = mmd_arena_alloc(arena, job->morph_weights ? kernel->scratch_size(mesh) : 0,
+                                         sizeof *workspace->scratch);
+    workspace->staging =
+        streams ? mmd_arena_alloc(arena, floats, sizeof *workspace->staging) : NULL;
+    if (workspace->bones && workspace->weights && workspace->scratch &&
+        (workspace->staging || !streams))
         return true;
-    mmd_skin_space_free(space);
+    mmd_skin_workspace_free(workspace);
     return mmd_fail_memory(err);
 }
 
-void mmd_skin_space_free(mmd_skin_space *space)
+void mmd_skin_workspace_free(mmd_skin_workspace *workspace)
 {
-    mmd_arena_free(&space->arena);
-    *space = (mmd_skin_space){0};
+    mmd_arena_free(&workspace->arena);
+    *workspace = (mmd_skin_workspace){0};
 }
 
-/* Outputs of frame f of the job. */
-static void aim(mmd_skin_frame *frame, const mmd_skin_job *job, size_t f)
+static void set_outputs(mmd_skin_input *input, const mmd_skin_job *job, size_t frame)
 {
-    size_t n = f * job->mesh->vertex_count;
-    frame->positions = job->positions + 3 * n;
-    frame->normals = job->normals ? job->normals + 3 * n : NULL;
-    frame->tangents = job->tangents ? job->tangents + job->mesh->tangent_width * n : NULL;
+    size_t n = frame * job->mesh->vertex_count;
+    input->positions = job->positions + 3 * n;
+    input->normals = job->normals ? job->normals + 3 * n : NULL;
+    input->tangents = job->tangents ? job->tangents + job->mesh->tangent_width * n : NULL;
 }
 
-static void aim_at_stage(mmd_skin_frame *frame, float *stage)
+/* Replaces the outputs by the staging buffer. */
+static void set_staged_outputs(mmd_skin_input *input, float *staging)
 {
-    size_t n = frame->mesh->vertex_count;
-    float *behind = stage + (frame->normals ? 6 * n : 3 * n);
-    frame->positions = stage;
-    frame->normals = frame->normals ? stage + 3 * n : NULL;
-    frame->tangents = frame->tangents ? behind : NULL;
+    size_t n = input->mesh->vertex_count;
+    float *tangents = staging + (input->normals ? 6 * n : 3 * n);
+    input->positions = staging;
+    input->normals = input->normals ? staging + 3 * n : NULL;
+    input->tangents = input->tangents ? tangents : NULL;
 }
 
-static void stream_frame(const mmd_skin_frame *staged, const mmd_skin_frame *to)
+static void stream_outputs(const mmd_skin_input *staged, const mmd_skin_input *to)
 {
     size_t n = staged->mesh->vertex_count;
-    mmd_stream(to->positions, staged->positions, 3 * n);
+    stream(to->positions, staged->positions, 3 * n);
     if (to->normals)
-        mmd_stream(to->normals, staged->normals, 3 * n);
+        stream(to->normals, staged->normals, 3 * n);
     if (to->tangents)
-        mmd_stream(to->tangents, staged->tangents, staged->mesh->tangent_width * n);
+        stream(to->tangents, staged->tangents, staged->mesh->tangent_width * n);
 }
 
-bool mmd_skin_part(const mmd_skin_job *job, size_t first, size_t count, const mmd_kernel *kernel,
-                   mmd_skin_space *space, mmd_error *err)
+bool mmd_skin_frames(const mmd_skin_job *job, size_t first, size_t count,
+                     const mmd_skin_kernel *kernel, mmd_skin_workspace *workspace, mmd_error *err)
 {
     if (!kernel)
-        kernel = mmd_kernel_best();
-    if (!space->bones && !make_space(job, kernel, space, err))
+        kernel = mmd_skin_kernel_best();
+    if (!workspace->bones && !workspace_init(workspace, job, kernel, err))
         return false;
-    mmd_skin_frame frame = {.mesh = job->mesh,
+    mmd_skin_input input = {.mesh = job->mesh,
                             .method = job->method,
                             .sdef_blend = job->sdef_blend,
                             .correction = job->correction,
-                            .bones = space->bones,
-                            .scratch = space->scratch};
+                            .bones = workspace->bones,
+                            .scratch = workspace->scratch};
     for (size_t f = first; f < first + count; f++) {
         if (f == first || job->matrix_frames > 1)
-            mmd_skin_bones(job, f, space->bones);
-        if (f == first || job->slider_frames > 1)
-            frame.weights = mmd_skin_weights(job, f, space->weights) ? space->weights : NULL;
-        aim(&frame, job, f);
-        mmd_skin_frame wanted = frame;
-        if (space->stage)
-            aim_at_stage(&frame, space->stage);
-        kernel->run(&frame);
-        if (space->stage)
-            stream_frame(&frame, &wanted);
+            mmd_skin_input_bones(job, f, workspace->bones);
+        if (f == first || job->morph_weight_frames > 1)
+            input.weights =
+                mmd_skin_input_weights(job, f, workspace->weights) ? workspace->weights : NULL;
+        set_outputs(&input, job, f);
+        mmd_skin_input final = input;
+        if (workspace->staging)
+            set_staged_outputs(&input, workspace->staging);
+        kernel->run(&input);
+        if (workspace->staging)
+            stream_outputs(&input, &final);
     }
-    mmd_stream_end();
+    stream_fence();
     return true;
 }
 
-bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_kernel *kernel, mmd_error *err)
+bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_skin_kernel *kernel, mmd_error *err)
 {
-    mmd_skin_space space = {0};
-    bool done = mmd_skin_part(job, 0, job->frame_count, kernel, &space, err);
-    mmd_skin_space_free(&space);
+    mmd_skin_workspace workspace = {0};
+    bool done = mmd_skin_frames(job, 0, job->frame_count, kernel, &workspace, err);
+    mmd_skin_workspace_free(&workspace);
     return done;
 }
 
 bool mmd_skin(const mmd_skin_job *job, const char *kernel_name, mmd_error *err)
 {
-    const mmd_kernel *kernel = kernel_name ? mmd_kernel_find(kernel_name, err) : mmd_kernel_best();
+    const mmd_skin_kernel *kernel =
+        kernel_name ? mmd_skin_kernel_find(kernel_name, err) : mmd_skin_kernel_best();
     return kernel && mmd_skin_check(job, err) && mmd_skin_cpu(job, kernel, err);
 }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/skin/skin_vector.h"
+/* The SIMD kernel (skin_simd.h) for AVX-512 F, VL and DQ: eight vertices at a time. */
+#include "core/skin/skin_kernel.h"
 
 #ifdef MMD_SKIN_X86
 
 #include <immintrin.h>
 
-/* Eight lanes too, as blocks are: the gain is in the 32 registers and the better estimate. */
+/* Eight lanes, as vertex blocks have: AVX-512 gains by its 32 registers and better estimate. */
 #define KERNEL mmd_skin_avx512
 #define WIDTH 8
 #define TARGET __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq")))
 #define SPLAT(x) _mm256_set1_ps(x)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define RSQRT(x) refined(x)
+#define RSQRT(x) rsqrt(x)
 #define ANY(m) (_mm256_movemask_ps((__m256)(m)) != 0)
 #define STORE3(out, v) _mm_mask_storeu_ps(out, 7, v)
-#define QUAD(v, k) ((quad)_mm256_extractf128_ps(v, k))
+#define QUARTET(v, k) ((simd_float4)_mm256_extractf128_ps(v, k))
 
-/* One Newton step on the 14-bit estimate. */
-TARGET static inline __m256 refined(__m256 x)
+/* One Newton-Raphson step on the 14-bit estimate. */
+TARGET static inline __m256 rsqrt(__m256 x)
 {
     __m256 y = _mm256_rsqrt14_ps(x), half = _mm256_mul_ps(x, _mm256_set1_ps(0.5f));
     return _mm256_mul_ps(y, _mm256_fnmadd_ps(_mm256_mul_ps(half, y), y, _mm256_set1_ps(1.5f)));
 }
 
-#include "core/skin/skin_kernel.h"
+#include "core/skin/skin_simd.h"
 
 #endif

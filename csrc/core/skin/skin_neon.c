@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/skin/skin_vector.h"
+/* The SIMD kernel (skin_simd.h) for NEON, part of every AArch64 CPU: four vertices at a time. */
+#include "core/skin/skin_kernel.h"
 
 #ifdef MMD_SKIN_ARM
 
@@ -13,7 +14,7 @@
 #define RSQRT(x) (SPLAT(1) / vsqrtq_f32(x))
 #define ANY(m) (vmaxvq_u32((uint32x4_t)(m)) != 0)
 #define STORE3(out, v) store_first3(out, v)
-#define QUAD(v, k) (v)
-#include "core/skin/skin_kernel.h"
+#define QUARTET(v, k) (v)
+#include "core/skin/skin_simd.h"
 
 #endif

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* The formulas in their plainest form, one vertex after the other: the reference for the vector
-   kernels and the shaders. Equation numbers are those of dragonmeteor's article on MMD's morphing
-   and skinning (docs/mmd-behaviour.md#source-article).
+/* The reference kernel: every skinning formula in its plainest form, one vertex after the other.
+   The SIMD kernels, the shaders and the float64 twin of the tests repeat these formulas under the
+   same names.
 
-   A formula has one name wherever it stands: here, in skin_kernel.h (vectors), in shaders/ and in
-   tests/judges/twin.py and methods_twin.py (float64).
-
-   name                  what                                                         where
-   morph_positions       rest positions + weights x offsets of the vertex morphs      not vector
-   mmd_block_positions   the same in the layout of the vector kernels                 vector
-   mmd_skin_kind_of      the kind by which a method skins a vertex                    C, twin
-   bone_rotation         unit quaternion of a matrix, by Gram-Schmidt                 skin.c, twin
-   blend_linear          sum of w_i M_i                                               all four
-   blend_sdef            equation (4), with c and c0 of mmd_vertex                    all four
-   blend_qdef            real and dual part, signs relative to the pivot              all four
-   blend_center          that rotation about a centre, which moves linearly           here
-   outward               where COMPENSATED moves vertices to, of two bones            not vector
-   pull_to_segment       BULGE_FREE's way back to the distance at rest                all four
-   slerp_shares          what slerp makes of two weights; nlerp takes them as is      all four
-   quaternion_matrix     the rotation of a quaternion (shaders: rotate, without it)   C, twin
-   linear_normal         inverse transpose by cofactors                               all four
+   name                  computes                                                     also in
+   morph_positions       rest positions + weights x offsets of the vertex morphs      shader, twin
+   vertex_blocks_morph   the same in the layout of vertex blocks                      SIMD only
+   skin_kind_of          which formula a method applies to a vertex (skin_kind.h)     C, twin
+   bone_rotation         unit quaternion of a matrix, by Gram-Schmidt (skin_input.c)  C, twin
+   blend_linear          linear blend skinning: sum of w_i M_i                        all
+   blend_sdef            spherical deform, equation (4)                               all
+   blend_qdef            dual quaternion linear blending                              all
+   blend_center          that rotation about a center, which moves linearly           here
+   bulge_offset          bulge-compensated: offset direction of two bones             shader, twin
+   correct_bulge         bulge-free: back to the rest distance from the bone          all
+   slerp_weights         the factors of slerp for two weights; nlerp: the weights     all
+   quaternion_matrix     rotation matrix of a quaternion (cglm here; shaders: rotate) SIMD, twin
+   linear_normal         normal by the cofactor matrix of a linear blend              all
    precise_normal        the same in double, where float is not enough                C
-   orthogonal_tangent    the turned tangent made orthogonal to the normal             all four
-   unit_or               unit vector, or another where there is none                  all four
+   orthogonal_tangent    the transformed tangent, made orthogonal to the normal       all
+   normalized_or         unit vector, or another one where there is none              all
 
-   Constants are in skin_frame.h. The twin, being of float64, has limits of its own, and so has
-   slerp: below which angle it is nlerp depends on the arithmetic. */
+   Sources: linear blends and (4) as in dragonmeteor's article on MMD's morphing and skinning
+   (docs/mmd-behaviour.md#source-article; no paper describes SDEF). Dual quaternions: Kavan,
+   Collins, Zara and O'Sullivan, "Geometric skinning with approximate dual quaternion blending", TOG
+   27(4), 2008. The methods against bulges: Kim and Han 2014, Sulema and Rudenko 2020, Le and
+   Hodgins 2016 (docs/methods.md).
+
+   Symbols: p position and n normal in the rest pose after morphs, w_i weights, M_i = [A_i t_i]
+   skinning matrices, q_i unit quaternions of A_i, d_i dual parts; lengths in model units. */
 #include "core/skin/skin_scalar.h"
-
-#include "core/skin/skin_formulas.h"
 
 #define CGLM_ALL_UNALIGNED
 #include <cglm/cglm.h>
@@ -37,35 +38,35 @@
 #include <math.h>
 #include <string.h>
 
-/* p' = linear (p - center) + target; normals by `linear` itself when it is a rotation. */
-typedef struct placement {
+/* p' = linear (p - center) + target, and correct_bulge after it. If `linear` is a rotation it also
+   transforms normals, else its cofactor matrix does. */
+typedef struct transform {
     mat3 linear;
     vec3 center, target;
-    bool is_rotation;
-    bool pulled; /* pull_to_segment follows */
-} placement;
+    bool is_rotation, corrects_bulge;
+} transform;
 
-static void bone_linear(const mmd_skin_bone *bone, mat3 out)
+static void bone_matrix(const mmd_skin_bone *bone, mat3 out)
 {
     for (int column = 0; column < 3; column++)
         for (int row = 0; row < 3; row++)
             out[column][row] = bone->rows[row][column];
 }
 
-static void bone_point(const mmd_skin_bone *bone, const float *point, float *out)
+static void transform_point(const mmd_skin_bone *bone, const float *point, float *out)
 {
     for (int row = 0; row < 3; row++)
         out[row] = bone->rows[row][0] * point[0] + bone->rows[row][1] * point[1] +
                    bone->rows[row][2] * point[2] + bone->rows[row][3];
 }
 
-static void blend_linear(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
+static void blend_linear(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones, transform *out)
 {
     for (int i = 0; i < vertex->count; i++) {
         const mmd_skin_bone *bone = &bones[vertex->bones[i]];
         float weight = vertex->weights[i];
         mat3 linear;
-        bone_linear(bone, linear);
+        bone_matrix(bone, linear);
         for (int k = 0; k < 3; k++) {
             glm_vec3_muladds(linear[k], weight, out->linear[k]);
             out->target[k] += weight * bone->rows[k][3];
@@ -73,34 +74,45 @@ static void blend_linear(const mmd_vertex *vertex, const mmd_skin_bone *bones, p
     }
 }
 
-static void slerp_shares(double angle, const float *weights, float shares[2])
+double mmd_skin_scalar_slerp_angle(const float a[4], const float b[4])
 {
-    for (int i = 0; i < 2; i++)
-        shares[i] = angle > 0 ? (float)(sin(weights[i] * angle) / sin(angle)) : weights[i];
+    double chord = 0;
+    for (int i = 0; i < 4; i++)
+        chord += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+    double angle = 2 * asin(fmin(sqrt(chord) / 2, 1));
+    return angle < 1e-5 ? 0 : angle; /* below, sin(w a) / sin(a) = w within 1e-10 */
 }
 
-/* Equation (4), as M1 C + w0 (M0 - M1) C0 + R (p - C) with C0 = C + w1 (R0 - R1) / 2. */
-static void blend_sdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, mmd_sdef_blend blend,
-                       placement *out)
+static void slerp_weights(double angle, const float *weights, float out[2])
+{
+    for (int i = 0; i < 2; i++)
+        out[i] = angle > 0 ? (float)(sin(weights[i] * angle) / sin(angle)) : weights[i];
+}
+
+/* Equation (4) of the article, p' = w0 M0 C0 + w1 M1 C1 + R (p - C), written as
+   M1 C + w0 (M0 - M1) C0 + R (p - C), C0 = C + w1 (R0 - R1) / 2. */
+static void blend_sdef(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones,
+                       mmd_sdef_blend blend, transform *out)
 {
     const mmd_skin_bone *bone0 = &bones[vertex->bones[0]], *bone1 = &bones[vertex->bones[1]];
     const float *q0 = bone0->rotation;
-    float shares[2];
+    float blend_weights[2];
     double dot = 0;
     versor q1, q;
     for (int i = 0; i < 4; i++)
         dot += (double)q0[i] * bone1->rotation[i];
     glm_vec4_scale((float *)bone1->rotation, dot < 0 ? -1.0f : 1.0f, q1); /* the shorter arc */
-    slerp_shares(blend == MMD_SDEF_SLERP ? mmd_skin_arc(q0, q1) : 0, vertex->weights, shares);
+    slerp_weights(blend == MMD_SDEF_SLERP ? mmd_skin_scalar_slerp_angle(q0, q1) : 0,
+                  vertex->weights, blend_weights);
     for (int i = 0; i < 4; i++)
-        q[i] = shares[0] * q0[i] + shares[1] * q1[i];
+        q[i] = blend_weights[0] * q0[i] + blend_weights[1] * q1[i];
     glm_quat_normalize(q);
     glm_quat_mat3(q, out->linear);
 
     vec3 c1, c00, c01;
-    bone_point(bone1, vertex->c, c1);
-    bone_point(bone0, vertex->c0, c00);
-    bone_point(bone1, vertex->c0, c01);
+    transform_point(bone1, vertex->c, c1);
+    transform_point(bone0, vertex->c0, c00);
+    transform_point(bone1, vertex->c0, c01);
     for (int i = 0; i < 3; i++) {
         out->center[i] = vertex->c[i];
         out->target[i] = c1[i] + vertex->weights[0] * (c00[i] - c01[i]);
@@ -108,9 +120,9 @@ static void blend_sdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, mmd
     out->is_rotation = true;
 }
 
-/* Dual quaternion blend, signs relative to the pivot.
-   False when the blend vanishes, which takes negative weights. */
-static bool blend_qdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
+/* q = sum of w_i q_i and d = sum of w_i d_i, with signs that align each q_i with the pivot's, then
+   p' = R(q) p + 2 vec(d conj(q)). False if the blend vanishes, which takes negative weights. */
+static bool blend_qdef(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones, transform *out)
 {
     const float *pivot = bones[vertex->bones[vertex->pivot]].rotation;
     versor real = {0}, dual = {0};
@@ -126,23 +138,23 @@ static bool blend_qdef(const mmd_vertex *vertex, const mmd_skin_bone *bones, pla
         }
     }
     float square = glm_vec4_norm2(real);
-    if (!(square >= MMD_LEAST_QUATERNION))
+    if (!(square >= MMD_MIN_QUATERNION))
         return false;
     float length = sqrtf(square);
     glm_vec4_scale(real, 1 / length, real);
     glm_vec4_scale(dual, 1 / length, dual);
     glm_quat_mat3(real, out->linear);
-    /* 2 vec(dual conj(real)); its scalar part, the dual's component along real, drops out. */
-    vec3 across;
-    glm_vec3_cross(real, dual, across);
+    /* 2 vec(dual conj(real)); the scalar part, the component of dual along real, drops out. */
+    vec3 cross;
+    glm_vec3_cross(real, dual, cross);
     for (int i = 0; i < 3; i++)
-        out->target[i] = 2 * (real[3] * dual[i] - dual[3] * real[i] + across[i]);
+        out->target[i] = 2 * (real[3] * dual[i] - dual[3] * real[i] + cross[i]);
     out->is_rotation = true;
     return true;
 }
 
-/* The rotation of blend_qdef about c, which moves linearly: docs/methods.md#centers. */
-static bool blend_center(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *out)
+/* p' = R(q) (p - c) + sum of w_i M_i c, c being the center of rotation: docs/methods.md#centers. */
+static bool blend_center(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones, transform *out)
 {
     if (!blend_qdef(vertex, bones, out))
         return false;
@@ -150,54 +162,98 @@ static bool blend_center(const mmd_vertex *vertex, const mmd_skin_bone *bones, p
     glm_vec3_zero(out->target);
     for (int i = 0; i < vertex->count; i++) {
         vec3 moved;
-        bone_point(&bones[vertex->bones[i]], vertex->c, moved);
+        transform_point(&bones[vertex->bones[i]], vertex->c, moved);
         glm_vec3_muladds(moved, vertex->weights[i], out->target);
     }
     return true;
 }
 
-/* The point of the segment from `head` along `along` that is nearest to p. */
-static void nearest_on_segment(float *p, float *head, float *along, float *out)
+void mmd_skin_scalar_transform_segment(const float c[3], const float c0[3],
+                                       const mmd_skin_bone *bone, float head[3], float segment[3])
 {
-    vec3 away;
-    glm_vec3_sub(p, head, away);
-    float x = glm_vec3_dot(away, along) / glm_vec3_norm2(along);
-    glm_vec3_copy(head, out);
-    glm_vec3_muladds(along, glm_clamp_zo(x), out);
-}
-
-/* Brings p, where dual quaternions have put the vertex, back to the distance that it has from its
-   leading bone's segment at rest: docs/methods.md#bulge-free. */
-static void pull_to_segment(const mmd_vertex *vertex, const mmd_skin_bone *bone, float correction,
-                            const float *rest, float *p)
-{
-    vec3 at_rest, head, along, foot;
-    memcpy(at_rest, rest, sizeof at_rest);
-    glm_vec3_copy((float *)vertex->c, head);
-    glm_vec3_sub((float *)vertex->c0, head, along);
-    nearest_on_segment(at_rest, head, along, foot);
-    float wanted = glm_vec3_distance(at_rest, foot);
-
-    mmd_skin_segment(vertex->c, vertex->c0, bone, head, along);
-    nearest_on_segment(p, head, along, foot);
-    float distance = glm_vec3_distance(p, foot);
-    if (!(distance > wanted))
-        return;
-    float kept = 1 + correction * vertex->factor * (wanted / distance - 1);
+    versor q;
+    memcpy(q, bone->rotation, sizeof q);
+    glm_vec3_sub((float *)c0, (float *)c, segment);
+    glm_quat_rotatev(q, segment, segment);
+    glm_quat_rotatev(q, (float *)c, head);
     for (int i = 0; i < 3; i++)
-        p[i] = foot[i] + kept * (p[i] - foot[i]);
+        head[i] += bone->rows[i][3];
 }
 
-/* docs/methods.md#bulge-compensated. */
-static void compensate(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *out)
+static void nearest_on_segment(float *p, float *head, float *segment, float *out)
 {
-    vec3 away;
-    mmd_skin_outward(vertex->c, vertex->c0, frame->bones[vertex->bones[0]].rotation,
-                     frame->bones[vertex->bones[1]].rotation, away);
-    glm_vec3_muladds(away, frame->correction * vertex->factor, out->target);
+    vec3 from_head;
+    glm_vec3_sub(p, head, from_head);
+    float x = glm_vec3_dot(from_head, segment) / glm_vec3_norm2(segment);
+    glm_vec3_copy(head, out);
+    glm_vec3_muladds(segment, glm_clamp_zo(x), out);
 }
 
-static bool has_rotations(const mmd_vertex *vertex, const mmd_skin_bone *bones)
+/* If dual quaternions move the vertex away from its leading bone, brings p back to the distance
+   from the bone's segment that it has in the rest pose: docs/methods.md#bulge-free. */
+static void correct_bulge(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bone,
+                          float correction, const float *rest, float *p)
+{
+    vec3 rest_point, head, segment, nearest;
+    memcpy(rest_point, rest, sizeof rest_point);
+    glm_vec3_copy((float *)vertex->c, head);
+    glm_vec3_sub((float *)vertex->c0, head, segment);
+    nearest_on_segment(rest_point, head, segment, nearest);
+    float rest_distance = glm_vec3_distance(rest_point, nearest);
+
+    mmd_skin_scalar_transform_segment(vertex->c, vertex->c0, bone, head, segment);
+    nearest_on_segment(p, head, segment, nearest);
+    float distance = glm_vec3_distance(p, nearest);
+    if (!(distance > rest_distance))
+        return;
+    float scale = 1 + correction * vertex->factor * (rest_distance / distance - 1);
+    for (int i = 0; i < 3; i++)
+        p[i] = nearest[i] + scale * (p[i] - nearest[i]);
+}
+
+/* By a unit quaternion, which cglm would normalize first. */
+static void rotate(const float q[4], const float v[3], vec3 out)
+{
+    vec3 axis = {q[0], q[1], q[2]}, twice, cross;
+    glm_vec3_cross(axis, (float *)v, twice);
+    glm_vec3_scale(twice, 2, twice);
+    glm_vec3_cross(axis, twice, cross);
+    for (int i = 0; i < 3; i++)
+        out[i] = v[i] + q[3] * twice[i] + cross[i];
+}
+
+void mmd_skin_scalar_bulge_offset(const float u0[3], const float u1[3], const float q0[4],
+                                  const float q1[4], float out[3])
+{
+    versor a, b, relative;
+    vec3 d0, d1, bisector;
+    const float zero[3] = {0};
+    memcpy(a, q0, sizeof a);
+    glm_quat_conjugate((float *)q1, b);
+    glm_quat_mul(a, b, relative);
+    rotate(q0, u0, d0);
+    rotate(q1, u1, d1);
+    glm_vec3_add(d0, d1, bisector);
+    mmd_skin_scalar_normalized_or(bisector, zero, bisector);
+    /* 1 - w from x, y and z, as the difference loses half of the digits for small angles. */
+    float square = glm_vec3_norm2(relative);
+    float amount = fminf(1, 2 * sqrtf(square / (1 + fabsf(relative[3]))));
+    float parallel = square > 0 ? glm_vec3_dot(relative, bisector) / square : 0;
+    for (int i = 0; i < 3; i++)
+        out[i] = amount * (bisector[i] - parallel * relative[i]);
+}
+
+/* Adds correction k o: docs/methods.md#bulge-compensated. */
+static void compensate_bulge(const mmd_skin_input *input, const mmd_mesh_vertex *vertex,
+                             transform *out)
+{
+    vec3 offset;
+    mmd_skin_scalar_bulge_offset(vertex->c, vertex->c0, input->bones[vertex->bones[0]].rotation,
+                                 input->bones[vertex->bones[1]].rotation, offset);
+    glm_vec3_muladds(offset, input->correction * vertex->factor, out->target);
+}
+
+static bool has_rotations(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones)
 {
     for (int i = 0; i < vertex->count; i++) {
         const float *q = bones[vertex->bones[i]].rotation;
@@ -207,7 +263,8 @@ static bool has_rotations(const mmd_vertex *vertex, const mmd_skin_bone *bones)
     return true;
 }
 
-static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placement *out)
+static void vertex_transform(const mmd_skin_input *input, const mmd_mesh_vertex *vertex,
+                             transform *out)
 {
     memset(out, 0, sizeof *out);
     if (vertex->count == 0) {
@@ -215,41 +272,68 @@ static void place(const mmd_skin_frame *frame, const mmd_vertex *vertex, placeme
         out->is_rotation = true;
         return;
     }
-    mmd_skin_kind kind = mmd_skin_kind_of(frame->method, vertex->kind, vertex->count);
-    if (kind != MMD_SKIN_LINEAR && !has_rotations(vertex, frame->bones))
+    mmd_skin_kind kind = mmd_skin_kind_of(input->method, vertex->kind, vertex->count);
+    if (kind != MMD_SKIN_LINEAR && !has_rotations(vertex, input->bones))
         kind = MMD_SKIN_LINEAR;
-    bool placed = false;
+    bool done = false;
     switch (kind) {
     case MMD_SKIN_SDEF:
-        blend_sdef(vertex, frame->bones, frame->sdef_blend, out);
-        placed = true;
+        blend_sdef(vertex, input->bones, input->sdef_blend, out);
+        done = true;
         break;
     case MMD_SKIN_CENTER:
-        placed = blend_center(vertex, frame->bones, out);
+        done = blend_center(vertex, input->bones, out);
         break;
     case MMD_SKIN_QDEF:
-        placed = blend_qdef(vertex, frame->bones, out);
+        done = blend_qdef(vertex, input->bones, out);
         break;
     case MMD_SKIN_BULGE_FREE:
-        placed = out->pulled = blend_qdef(vertex, frame->bones, out);
+        done = out->corrects_bulge = blend_qdef(vertex, input->bones, out);
         break;
     case MMD_SKIN_COMPENSATED:
-        placed = blend_qdef(vertex, frame->bones, out);
-        if (placed)
-            compensate(frame, vertex, out);
+        done = blend_qdef(vertex, input->bones, out);
+        if (done)
+            compensate_bulge(input, vertex, out);
         break;
     default:
         break;
     }
-    if (!placed)
-        blend_linear(vertex, frame->bones, out);
+    if (!done)
+        blend_linear(vertex, input->bones, out);
 }
 
-/* By the cofactors in float, where they are enough. */
-static void linear_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, placement *placed,
+void mmd_skin_scalar_precise_normal(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones,
+                                    float out[3])
+{
+    double m[3][3] = {{0}}, cofactors[3][3], n[3], square = 0;
+    for (int i = 0; i < vertex->count; i++)
+        for (int k = 0; k < 9; k++)
+            m[k / 3][k % 3] +=
+                (double)vertex->weights[i] * bones[vertex->bones[i]].rows[k / 3][k % 3];
+    for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 3; column++) {
+            const double *a = m[(row + 1) % 3], *b = m[(row + 2) % 3];
+            int next = (column + 1) % 3, previous = (column + 2) % 3;
+            cofactors[row][column] = a[next] * b[previous] - a[previous] * b[next];
+        }
+    double determinant =
+        m[0][0] * cofactors[0][0] + m[0][1] * cofactors[0][1] + m[0][2] * cofactors[0][2];
+    for (int row = 0; row < 3; row++) {
+        n[row] = 0;
+        for (int column = 0; column < 3; column++)
+            n[row] += cofactors[row][column] * vertex->normal[column];
+        square += n[row] * n[row];
+    }
+    double scale = (determinant < 0 ? -1 : 1) / sqrt(square);
+    for (int row = 0; row < 3; row++)
+        out[row] = square > 0 ? (float)(n[row] * scale) : vertex->normal[row];
+}
+
+/* By the cofactor matrix: the inverse transpose times the determinant, of which the sign counts. */
+static void linear_normal(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones, transform *by,
                           float *out)
 {
-    float *x = placed->linear[0], *y = placed->linear[1], *z = placed->linear[2];
+    float *x = by->linear[0], *y = by->linear[1], *z = by->linear[2];
     mat3 cofactors;
     glm_vec3_cross(y, z, cofactors[0]);
     glm_vec3_cross(z, x, cofactors[1]);
@@ -260,103 +344,103 @@ static void linear_normal(const mmd_vertex *vertex, const mmd_skin_bone *bones, 
     memcpy(n, vertex->normal, sizeof n);
     glm_mat3_mulv(cofactors, n, n);
     float square = glm_vec3_norm2(n);
-    if (square >= MMD_LEAST_NORMAL * size * size && square >= FLT_MIN && square <= FLT_MAX)
+    if (square >= MMD_MIN_NORMAL * size * size && square >= FLT_MIN && square <= FLT_MAX)
         glm_vec3_scale(n, sign / sqrtf(square), out);
     else
-        mmd_skin_precise_normal(vertex, bones, out);
+        mmd_skin_scalar_precise_normal(vertex, bones, out);
 }
 
-static void rotated_normal(const mmd_vertex *vertex, placement *placed, float *out)
+static void rigid_normal(const mmd_mesh_vertex *vertex, transform *by, float *out)
 {
     vec3 n;
     memcpy(n, vertex->normal, sizeof n);
-    glm_mat3_mulv(placed->linear, n, n);
-    mmd_skin_unit_or(n, vertex->normal, out);
+    glm_mat3_mulv(by->linear, n, n);
+    mmd_skin_scalar_normalized_or(n, vertex->normal, out);
 }
 
-static void orthogonal_tangent(const mmd_vertex *vertex, placement *placed, float *normal,
+static void orthogonal_tangent(const mmd_mesh_vertex *vertex, transform *by, float *normal,
                                float *out)
 {
-    vec3 t, across;
+    vec3 t, orthogonal;
     memcpy(t, vertex->tangent, sizeof t);
-    glm_mat3_mulv(placed->linear, t, t);
-    glm_vec3_copy(t, across);
-    glm_vec3_muladds(normal, -glm_vec3_dot(normal, t), across);
-    /* Along the normal only rounding is left. */
-    if (glm_vec3_norm2(across) <= MMD_LEAST_TANGENT * glm_vec3_norm2(t))
-        glm_vec3_zero(across);
-    mmd_skin_unit_or(across, vertex->tangent, out);
+    glm_mat3_mulv(by->linear, t, t);
+    glm_vec3_copy(t, orthogonal);
+    glm_vec3_muladds(normal, -glm_vec3_dot(normal, t), orthogonal);
+    /* A tangent parallel to the normal leaves only rounding. */
+    if (glm_vec3_norm2(orthogonal) <= MMD_MIN_TANGENT * glm_vec3_norm2(t))
+        glm_vec3_zero(orthogonal);
+    mmd_skin_scalar_normalized_or(orthogonal, vertex->tangent, out);
 }
 
-static void morph_positions(const mmd_skin_frame *frame)
+static void morph_positions(const mmd_skin_input *input)
 {
-    const mmd_mesh *mesh = frame->mesh;
+    const mmd_mesh *mesh = input->mesh;
     for (size_t v = 0; v < mesh->vertex_count; v++)
-        memcpy(frame->scratch + 3 * v, mesh->vertices[v].position, 3 * sizeof(float));
+        memcpy(input->scratch + 3 * v, mesh->vertices[v].position, 3 * sizeof(float));
     for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
-        const mmd_vertex_morph *morph = &mesh->vertex_morphs[m];
-        float weight = frame->weights[morph->morph];
+        const mmd_mesh_vertex_morph *morph = &mesh->vertex_morphs[m];
+        float weight = input->weights[morph->morph];
         if (weight == 0)
             continue;
         for (size_t i = 0; i < morph->offset_count; i++)
             for (int k = 0; k < 3; k++)
-                frame->scratch[3 * morph->vertices[i] + k] +=
+                input->scratch[3 * morph->vertices[i] + k] +=
                     weight * morph->offsets[3 * i + (size_t)k];
     }
 }
 
-static void put_directions(const mmd_skin_frame *frame, size_t v, placement *placed)
+static void store_directions(const mmd_skin_input *input, size_t v, transform *by)
 {
-    const mmd_vertex *vertex = &frame->mesh->vertices[v];
+    const mmd_mesh_vertex *vertex = &input->mesh->vertices[v];
     vec3 normal;
-    if (placed->is_rotation)
-        rotated_normal(vertex, placed, normal);
+    if (by->is_rotation)
+        rigid_normal(vertex, by, normal);
     else
-        linear_normal(vertex, frame->bones, placed, normal);
-    if (frame->normals)
-        memcpy(frame->normals + 3 * v, normal, sizeof normal);
-    if (!frame->tangents)
+        linear_normal(vertex, input->bones, by, normal);
+    if (input->normals)
+        memcpy(input->normals + 3 * v, normal, sizeof normal);
+    if (!input->tangents)
         return;
-    float *tangent = frame->tangents + frame->mesh->tangent_width * v;
-    orthogonal_tangent(vertex, placed, normal, tangent);
-    if (frame->mesh->tangent_width == 4)
+    float *tangent = input->tangents + input->mesh->tangent_width * v;
+    orthogonal_tangent(vertex, by, normal, tangent);
+    if (input->mesh->tangent_width == 4)
         tangent[3] = vertex->tangent[3];
 }
 
-static void put_position(const mmd_skin_frame *frame, size_t v, placement *placed)
+static void store_position(const mmd_skin_input *input, size_t v, transform *by)
 {
-    const mmd_vertex *vertex = &frame->mesh->vertices[v];
-    const float *position = frame->weights ? frame->scratch + 3 * v : vertex->position;
+    const mmd_mesh_vertex *vertex = &input->mesh->vertices[v];
+    const float *position = input->weights ? input->scratch + 3 * v : vertex->position;
     vec3 p;
     for (int i = 0; i < 3; i++)
-        p[i] = position[i] - placed->center[i];
-    glm_mat3_mulv(placed->linear, p, p);
-    glm_vec3_add(p, placed->target, p);
-    if (placed->pulled)
-        pull_to_segment(vertex, &frame->bones[vertex->bones[0]], frame->correction, position, p);
-    memcpy(frame->positions + 3 * v, p, sizeof p);
+        p[i] = position[i] - by->center[i];
+    glm_mat3_mulv(by->linear, p, p);
+    glm_vec3_add(p, by->target, p);
+    if (by->corrects_bulge)
+        correct_bulge(vertex, &input->bones[vertex->bones[0]], input->correction, position, p);
+    memcpy(input->positions + 3 * v, p, sizeof p);
 }
 
-static void skin_vertices(const mmd_skin_frame *frame, size_t first, size_t end)
+static void skin_vertices(const mmd_skin_input *input, size_t first, size_t end)
 {
     for (size_t v = first; v < end; v++) {
-        placement placed;
-        place(frame, &frame->mesh->vertices[v], &placed);
-        if (frame->positions)
-            put_position(frame, v, &placed);
-        if (frame->normals || frame->tangents)
-            put_directions(frame, v, &placed);
+        transform by;
+        vertex_transform(input, &input->mesh->vertices[v], &by);
+        if (input->positions)
+            store_position(input, v, &by);
+        if (input->normals || input->tangents)
+            store_directions(input, v, &by);
     }
 }
 
-void mmd_skin_scalar_directions(const mmd_skin_frame *frame, size_t vertex)
+void mmd_skin_scalar_directions(const mmd_skin_input *input, size_t vertex)
 {
-    skin_vertices(frame, vertex, vertex + 1);
+    skin_vertices(input, vertex, vertex + 1);
 }
 
-void mmd_skin_scalar(const mmd_skin_frame *frame)
+void mmd_skin_scalar(const mmd_skin_input *input)
 {
-    if (frame->weights)
-        morph_positions(frame);
-    skin_vertices(frame, 0, frame->mesh->vertex_count);
+    if (input->weights)
+        morph_positions(input);
+    skin_vertices(input, 0, input->mesh->vertex_count);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/skin/skin_vector.h"
+/* The SIMD kernel (skin_simd.h) for SSE2, which every x86-64 CPU has: four vertices at a time. */
+#include "core/skin/skin_kernel.h"
 
 #ifdef MMD_SKIN_X86
 
@@ -13,7 +14,7 @@
 #define RSQRT(x) (SPLAT(1) / _mm_sqrt_ps(x))
 #define ANY(m) (_mm_movemask_ps((__m128)(m)) != 0)
 #define STORE3(out, v) store_first3(out, v)
-#define QUAD(v, k) (v)
-#include "core/skin/skin_kernel.h"
+#define QUARTET(v, k) (v)
+#include "core/skin/skin_simd.h"
 
 #endif

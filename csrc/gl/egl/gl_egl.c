@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Contexts by EGL, without a display server. libEGL is loaded at run time. */
 #define _POSIX_C_SOURCE 200809L
-#include "gl/gl.h"
+#include "gl/gl_context.h"
 
 #define EGL_NO_X11
 #include <EGL/egl.h>
@@ -32,12 +33,12 @@ static struct {
     PFNEGLGETPLATFORMDISPLAYEXTPROC GetPlatformDisplay;
 } egl;
 
-void (*mmd_gl_proc(const char *name))(void)
+void (*mmd_gl_platform_proc(const char *name))(void)
 {
     return egl.GetProcAddress(name);
 }
 
-/* The ways tried and what became of each: the text of the final error. */
+/* What was tried and why it failed: the text of the final error. */
 typedef struct attempts {
     char text[240];
 } attempts;
@@ -62,7 +63,7 @@ static const char *egl_error(void)
     return index < sizeof names / sizeof *names ? names[index] : "unknown EGL error";
 }
 
-/* Whether a space-separated list, NULL when the query failed, has the word. */
+/* Whether a space-separated list has the word; NULL is an empty list. */
 static bool has(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -72,7 +73,7 @@ static bool has(const char *list, const char *word)
     return false;
 }
 
-/* The library is never closed: drivers leave thread-local destructors behind. */
+/* The library is never unloaded, as drivers register thread-local destructors. */
 static bool load_egl(mmd_error *err)
 {
     const char *name = getenv("MMDSKIN_EGL");
@@ -82,7 +83,7 @@ static bool load_egl(mmd_error *err)
     if (!library)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no EGL library: %s", dlerror());
 
-        /* POSIX lets a function pointer pass through void *, ISO C does not. */
+        /* POSIX allows the cast of void * to a function pointer, ISO C does not. */
 #define EGL_LOAD(type, name)                                                                       \
     *(void **)&egl.name = dlsym(library, "egl" #name);                                             \
     if (!egl.name)                                                                                 \
@@ -94,7 +95,7 @@ static bool load_egl(mmd_error *err)
     return true;
 }
 
-/* The driver refused 3.3: says which version it has instead. */
+/* The driver has no 3.3: adds its version to the error. */
 static bool fail_version(mmd_gl_context *gl, EGLConfig config, const char *platform, attempts *log)
 {
     char why[120];
@@ -117,10 +118,10 @@ static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log
     bool surfaceless = has(extensions, "EGL_KHR_surfaceless_context");
     EGLConfig config = EGL_NO_CONFIG_KHR;
     if (!surfaceless || !has(extensions, "EGL_KHR_no_config_context")) {
-        static const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
-                                        EGL_OPENGL_BIT, EGL_NONE};
+        static const EGLint attributes[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
+                                            EGL_OPENGL_BIT, EGL_NONE};
         EGLint count = 0;
-        if (!egl.ChooseConfig(gl->display, wanted, &config, 1, &count) || count < 1)
+        if (!egl.ChooseConfig(gl->display, attributes, &config, 1, &count) || count < 1)
             return fail_attempt(log, platform, "no pbuffer config", egl_error());
     }
 
@@ -145,7 +146,7 @@ static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log
     return true;
 }
 
-/* No eglTerminate: an EGLDisplay belongs to the whole process, others may be using it. */
+/* Without eglTerminate: other code in the process may use the same EGLDisplay. */
 static void close_display(mmd_gl_context *gl)
 {
     if (gl->display) {
@@ -212,8 +213,7 @@ static bool open_surfaceless(mmd_gl_context *gl, attempts *log)
     return open_display(gl, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, "surfaceless", log);
 }
 
-/* Devices of their own kind first, then the one that Mesa offers for its software renderer, then no
-   device at all. */
+/* Hardware devices first, then Mesa's software renderer, then a display without a device. */
 static bool open_first(mmd_gl_context *gl, const char *platforms, attempts *log)
 {
     device_list list = {.count = 0};
@@ -228,15 +228,15 @@ static bool open_first(mmd_gl_context *gl, const char *platforms, attempts *log)
     return has_surfaceless(platforms) && open_surfaceless(gl, log);
 }
 
-/* What MMDSKIN_EGL_DEVICE asks for and nothing else: a device's number or "surfaceless". */
+/* Only what MMDSKIN_EGL_DEVICE names: the index of a device, or "surfaceless". */
 static bool open_chosen(mmd_gl_context *gl, const char *platforms, const char *choice,
                         attempts *log)
 {
     device_list list = {.count = 0};
     if (strcmp(choice, "surfaceless") == 0)
-        return has_surfaceless(platforms)
-                   ? open_surfaceless(gl, log)
-                   : fail_attempt(log, "MMDSKIN_EGL_DEVICE", choice, "EGL has no such displays");
+        return has_surfaceless(platforms) ? open_surfaceless(gl, log)
+                                          : fail_attempt(log, "MMDSKIN_EGL_DEVICE", choice,
+                                                         "EGL has no surfaceless displays");
     if (has(platforms, "EGL_EXT_platform_device") && !list_devices(&list, log))
         return false;
     char *end;
@@ -265,12 +265,12 @@ static bool open_any(mmd_gl_context *gl, mmd_error *err)
                     *log.text ? log.text : "EGL has neither devices nor surfaceless displays");
 }
 
-bool mmd_gl_open_context(mmd_gl_context *gl, mmd_error *err)
+bool mmd_gl_platform_open(mmd_gl_context *gl, mmd_error *err)
 {
     return load_egl(err) && open_any(gl, err);
 }
 
-void mmd_gl_close_context(mmd_gl_context *gl)
+void mmd_gl_platform_close(mmd_gl_context *gl)
 {
     close_display(gl);
     egl.ReleaseThread();

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
+/* Replaces the other files of gl/ on systems where no context can be made. */
 #include "core/base/error.h"
 #include "gl/gl_render.h"
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
 
-/* Stands for all of gl/ where no context can be made: the build takes this file alone. */
-
 static bool no_context(mmd_error *err)
 {
 #ifdef __APPLE__
-    const char *why = "not used on macOS, which has given it up";
+    const char *why = "not supported on macOS, which has deprecated it";
 #else
-    const char *why = "not in this build, which knows neither EGL nor WGL";
+    const char *why = "not in this build, which has neither EGL nor WGL";
 #endif
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", why);
 }
 
-bool mmd_gl_info(char *device, size_t size, bool *software, mmd_error *err)
+bool mmd_gl_skin_info(char *device, size_t size, bool *software, mmd_error *err)
 {
     (void)device, (void)size, (void)software;
     return no_context(err);
@@ -35,20 +34,21 @@ bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *
     return no_context(err);
 }
 
-bool mmd_gl_render(const mmd_render_job *job, mmd_error *err)
+bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
+                   mmd_error *err)
 {
-    (void)job;
+    (void)job, (void)skin, (void)on_device;
     return no_context(err);
 }
 
-void mmd_gl_shutdown(void)
+void mmd_gl_thread_shutdown(void)
 {
 }
 
-void mmd_gl_end(void)
+void mmd_gl_thread_end(void)
 {
 }
 
-void mmd_gl_resume(void)
+void mmd_gl_thread_resume(void)
 {
 }

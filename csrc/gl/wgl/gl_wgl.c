@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts by WGL: Windows gives them to windows only, so each has one that is never shown. */
-#include "gl/gl.h"
+/* Contexts by WGL. Windows makes them for windows only, so each has a hidden one. */
+#include "gl/gl_context.h"
 
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -26,8 +26,8 @@ static bool fail(mmd_error *err, const char *what)
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s (error %lu)", what, GetLastError());
 }
 
-/* Drivers answer NULL, 1, 2, 3 or -1 for what they leave to opengl32.dll: all of 1.0 and 1.1. */
-void (*mmd_gl_proc(const char *name))(void)
+/* For OpenGL 1.0 and 1.1, which opengl32.dll implements, drivers return NULL, 1, 2, 3 or -1. */
+void (*mmd_gl_platform_proc(const char *name))(void)
 {
     PROC found = wgl.GetProcAddress(name);
     if ((uintptr_t)found + 1 <= 4)
@@ -35,15 +35,15 @@ void (*mmd_gl_proc(const char *name))(void)
     return (void (*)(void))found;
 }
 
-/* Windows' own, never one that lies beside some program. It is not unloaded: drivers would not
-   survive it. MMDSKIN_OPENGL32 names another. */
+/* From the system folder, never from the program's. It is not unloaded, which drivers do not
+   survive. MMDSKIN_OPENGL32 names another one. */
 static bool load_wgl(mmd_error *err)
 {
     const char *name = getenv("MMDSKIN_OPENGL32");
-    bool given = name && *name;
-    if (!given)
+    bool chosen = name && *name;
+    if (!chosen)
         name = "opengl32.dll";
-    HMODULE library = LoadLibraryExA(name, NULL, given ? 0 : LOAD_LIBRARY_SEARCH_SYSTEM32);
+    HMODULE library = LoadLibraryExA(name, NULL, chosen ? 0 : LOAD_LIBRARY_SEARCH_SYSTEM32);
     if (!library)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s cannot be loaded (error %lu)", name,
                         GetLastError());
@@ -57,8 +57,8 @@ static bool load_wgl(mmd_error *err)
     return true;
 }
 
-/* Of this thread's own. Nobody needs to take its messages, as it is never shown. No message-only
-   window: some drivers give those no accelerated format. */
+/* A window of this thread. It is never shown, so it needs no message loop. Not a message-only
+   window, for which some drivers have no accelerated pixel format. */
 static bool open_window(mmd_gl_context *gl, mmd_error *err)
 {
     HINSTANCE module = NULL;
@@ -87,47 +87,48 @@ static bool open_window(mmd_gl_context *gl, mmd_error *err)
     return true;
 }
 
-/* A plain context knows the function that makes a core one, unless it is of Windows' own OpenGL. */
+/* wglCreateContextAttribsARB is only available while a legacy context is current, and not in
+   Windows' own OpenGL 1.1. */
 static bool open_core(mmd_gl_context *gl, mmd_error *err)
 {
     enum { MAJOR = 0x2091, MINOR = 0x2092, PROFILE = 0x9126, CORE = 1 };
-    static const int wanted[] = {MAJOR, 3, MINOR, 3, PROFILE, CORE, 0};
+    static const int attributes[] = {MAJOR, 3, MINOR, 3, PROFILE, CORE, 0};
     typedef HGLRC(WINAPI * create_with_attributes)(HDC, HGLRC, const int *);
-    HGLRC plain = wgl.CreateContext(gl->display);
-    if (!plain || !wgl.MakeCurrent(gl->display, plain)) {
-        if (plain)
-            wgl.DeleteContext(plain);
+    HGLRC legacy = wgl.CreateContext(gl->display);
+    if (!legacy || !wgl.MakeCurrent(gl->display, legacy)) {
+        if (legacy)
+            wgl.DeleteContext(legacy);
         return fail(err, "no context");
     }
     create_with_attributes create =
         (create_with_attributes)(void *)wgl.GetProcAddress("wglCreateContextAttribsARB");
-    gl->context = create ? create(gl->display, NULL, wanted) : NULL;
+    gl->context = create ? create(gl->display, NULL, attributes) : NULL;
     if (!gl->context) {
         const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
-            (const GLubyte *(GLAPIENTRY *)(GLenum))mmd_gl_proc("glGetString");
+            (const GLubyte *(GLAPIENTRY *)(GLenum))mmd_gl_platform_proc("glGetString");
         const char *version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
         mmd_fail(err, MMD_E_BACKEND, "OpenGL: 3.3 needed, %s has %s",
                  create ? "the driver" : "Windows without a graphics driver",
                  version ? version : "none");
     }
     wgl.MakeCurrent(NULL, NULL);
-    wgl.DeleteContext(plain);
+    wgl.DeleteContext(legacy);
     if (gl->context && !wgl.MakeCurrent(gl->display, gl->context))
         return fail(err, "no OpenGL 3.3 core context");
     return gl->context;
 }
 
-bool mmd_gl_open_context(mmd_gl_context *gl, mmd_error *err)
+bool mmd_gl_platform_open(mmd_gl_context *gl, mmd_error *err)
 {
     if (!load_wgl(err))
         return false;
     if (open_window(gl, err) && open_core(gl, err))
         return true;
-    mmd_gl_close_context(gl);
+    mmd_gl_platform_close(gl);
     return false;
 }
 
-void mmd_gl_close_context(mmd_gl_context *gl)
+void mmd_gl_platform_close(mmd_gl_context *gl)
 {
     wgl.MakeCurrent(NULL, NULL);
     if (gl->context)

@@ -61,7 +61,7 @@ def hand():
 def puff_sleeve():
     stations = [(-0.75, 0.5), (-0.3, 0.86), (0.35, 1.0), (0.95, 0.92), (1.35, 0.62)]
     surface = _limb(s.ARM, s.REACH, stations, rings=18, caps=(0.3, 0), side=(0, 0, -1), around=28)
-    # Nearly all of it turns with the arm; the rest is inside the bodice.
+    # Nearly all of it rotates with the arm; the rest is inside the bodice.
     return surface, _arm_rig(surface, Joint(-0.35, 0.35))
 
 

@@ -14,16 +14,16 @@ HEM = 7.2
 def skirt():
     """A pleated sheet: down outside, up inside."""
     heights = np.linspace(11.7, HEM, 15)
-    turn = np.linspace(0, 2 * np.pi, 6 * PLEATS + 1)
-    share = (11.7 - heights)[:, None] / (11.7 - HEM)
+    azimuth = np.linspace(0, 2 * np.pi, 6 * PLEATS + 1)
+    fraction = (11.7 - heights)[:, None] / (11.7 - HEM)
     radius = np.array([s.skirt_radius(h) for h in heights])[:, None]
-    radius = radius + 0.2 * smoothstep(share * 1.3) * np.cos(PLEATS * turn)
+    radius = radius + 0.2 * smoothstep(fraction * 1.3) * np.cos(PLEATS * azimuth)
     inner = (radius - 0.06)[::-1]
-    ring = np.stack([np.sin(turn), np.zeros_like(turn), np.cos(turn)], 1)
+    ring = np.stack([np.sin(azimuth), np.zeros_like(azimuth), np.cos(azimuth)], 1)
     down = np.concatenate([heights, heights[::-1]])
     points = np.concatenate([radius, inner])[..., None] * ring + down[:, None, None] * (0, 1, 0)
     points[..., 2] *= 0.92
-    u, v = np.meshgrid(turn / (2 * np.pi), np.concatenate([share, share[::-1]]))
+    u, v = np.meshgrid(azimuth / (2 * np.pi), np.concatenate([fraction, fraction[::-1]]))
     surface = grid(points, np.stack([u, v], -1), closed=True)
     return surface, _skirt_rig(surface, u.ravel())
 
@@ -35,7 +35,7 @@ def _skirt_rig(surface, around):
     y = surface.positions[:, 1]
     bones = [["下半身", *(f"スカート{c}_{i}" for i in (1, 2, 3))] for c in range(s.SKIRT_CHAINS)]
     numbers = np.array([[s.number(name) for name in row] for row in bones])
-    # 0: the waist, then one for each joint that lies above; a share in between
+    # 0 at the waist, plus one per joint above; fractions in between
     level = sum(smoothstep((height + 0.5 - y) / 1.0) for height in s.SKIRT_HEIGHTS)
     upper = np.minimum(np.floor(level).astype(int), 2)
 
@@ -59,7 +59,7 @@ def collar():
     return surface, rigid(surface, "上半身2")
 
 
-def bow(centre, size, bone, turn=None):
+def bow(centre, size, bone, rotation=None):
     """Two loops and a knot, seen from the front; `size` is half of its width."""
     loops = []
     for sign in (1, -1):
@@ -73,7 +73,7 @@ def bow(centre, size, bone, turn=None):
     knot = tube([(0, 0.22, -0.04, 0.16, 0.16), (0, 0, -0.06, 0.21, 0.21), (0, -0.22, -0.04, 0.16, 0.16)],
                 3, 12, (0.12, 0.12))  # fmt: skip
     surface = joined(*loops, knot)
-    surface = moved(surface._replace(positions=surface.positions * size), turn, centre)
+    surface = moved(surface._replace(positions=surface.positions * size), rotation, centre)
     return surface, rigid(surface, bone)
 
 

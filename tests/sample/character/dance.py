@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The character's dance, made by code: two bars of four beats that repeat without a seam.
+"""The character's dance, built in code: two bars of four beats that loop seamlessly.
 
-Arms are given by where the upper and the fore arm point, the rest by angles; hair and skirt lag
+Arms are defined by the directions of upper arm and forearm, the rest by angles; hair and skirt lag
 behind the body. Run as a script it writes the file.
 """
 
@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 from files import motion_file as vmd
 from sample.character import skeleton as s
-from sample.motion import EASE, combine, turn
+from sample.motion import EASE, axis_angle, combine
 
-BEATS, BEAT = 8, 15  # beats, and frames of one: 120 beats a minute
+BEATS, BEAT = 8, 15  # number of beats, frames per beat: 120 beats per minute
 LAST = BEATS * BEAT
 X, Y, Z = np.eye(3)
 
-# One row a beat; the first comes again at the end. Degrees and units.
+# One row per beat; the first one repeats at the end. Degrees and units.
 LEAN = (6, 5, -6, -5, 0, 0, 4, -5)  # to her left
 NOD = (0, 2, 0, 2, -4, -6, 3, 3)  # forwards
 SWING = (12, -4, -12, 4, 0, 0, 12, -12)  # about the spine, to her left
@@ -51,7 +51,7 @@ SLIDERS = {
 
 
 def _frame(along, across):
-    """Columns: along, across, and what stands upright on both."""
+    """Columns: along, across, and perpendicular to both."""
     along = along / np.linalg.norm(along)
     across = across - (across @ along) * along
     across /= np.linalg.norm(across)
@@ -70,12 +70,12 @@ def _quaternion(m):
 
 
 def arm(upper, fore):
-    """Rotations of the left arm and elbow that make them point so."""
+    """Rotations of the left arm and elbow that give these directions."""
     upper, fore = (np.array(v) / np.linalg.norm(v) for v in (upper, fore))
     hinge = np.cross(upper, fore)
     angle = np.degrees(np.arctan2(np.linalg.norm(hinge), upper @ fore))
     whole = _frame(upper, hinge) @ _frame(s.REACH, s.HINGE).T
-    return _quaternion(whole), turn(s.HINGE, angle)
+    return _quaternion(whole), axis_angle(s.HINGE, angle)
 
 
 def mirrored(rotation):
@@ -87,20 +87,22 @@ def _key(bone, frame, rotation=(0, 0, 0, 1), translation=(0, 0, 0)):
 
 
 def _beats(rows):
-    """(frame, row) with the first row once more at the end."""
+    """(frame, row), with the first row repeated at the end."""
     return zip(range(0, LAST + 1, BEAT), [*rows, rows[0]], strict=True)
 
 
 def _body_keys():
     rows = list(zip(LEAN, NOD, SWING, HEAD_LEAN, SHIFT, strict=True))
     for frame, (lean, nod, swing, head, shift) in _beats(rows):
-        spine = combine(turn(Y, swing / 2), combine(turn(Z, -lean), turn(X, -nod)))
+        spine = combine(
+            axis_angle(Y, swing / 2), combine(axis_angle(Z, -lean), axis_angle(X, -nod))
+        )
         yield _key("上半身", frame, spine)
         yield _key("上半身2", frame, spine)
-        yield _key("下半身", frame, combine(turn(Y, -swing / 2), turn(Z, 0.8 * lean)))
-        yield _key("首", frame, turn(Z, -head / 2))
-        yield _key("頭", frame, combine(turn(Y, -swing / 2), turn(Z, -head / 2)))
-        yield _key("両目", frame, turn(Y, swing / 5))
+        yield _key("下半身", frame, combine(axis_angle(Y, -swing / 2), axis_angle(Z, 0.8 * lean)))
+        yield _key("首", frame, axis_angle(Z, -head / 2))
+        yield _key("頭", frame, combine(axis_angle(Y, -swing / 2), axis_angle(Z, -head / 2)))
+        yield _key("両目", frame, axis_angle(Y, swing / 5))
         # down on the beat, up between two
         yield _key("センター", frame, translation=(shift, -0.4, 0))
         if frame < LAST:
@@ -112,7 +114,7 @@ def _body_keys():
 def _arm_keys():
     for side, rows in (("左", LEFT_ARM), ("右", RIGHT_ARM)):
         for frame, row in _beats(rows):
-            nod = turn(Z, 14 if frame // BEAT % 2 else -14)
+            nod = axis_angle(Z, 14 if frame // BEAT % 2 else -14)
             for part, rotation in zip(("腕", "ひじ", "手首"), (*arm(*row), nod), strict=True):
                 yield _key(f"{side}{part}", frame, rotation if side == "左" else mirrored(rotation))
 
@@ -120,13 +122,13 @@ def _arm_keys():
 def _leg_keys():
     for side, _, flip in s.SIDES:
         for frame, (x, y, z) in _beats(LEFT_FOOT if side == "左" else RIGHT_FOOT):
-            yield _key(f"{side}足ＩＫ", frame, turn(X, -25 * y), (flip[0] * x, y, z))
+            yield _key(f"{side}足ＩＫ", frame, axis_angle(X, -25 * y), (flip[0] * x, y, z))
     for beat, degrees in enumerate(SPIN):
-        yield _key("全ての親", beat * BEAT, turn(Y, -degrees))
+        yield _key("全ての親", beat * BEAT, axis_angle(Y, -degrees))
 
 
 def _lag_keys():
-    """Hair and skirt come after the body; in the turn they fly outwards."""
+    """Hair and skirt lag behind the body; during the spin they fly outwards."""
     for frame in range(0, LAST + 1, 5):
         phase = 2 * np.pi * frame / (4 * BEAT)  # of the sway from side to side
         flying = np.exp(-(((frame - 5.1 * BEAT) / (0.62 * BEAT)) ** 2))
@@ -141,8 +143,10 @@ def _hair_keys(frame, phase, flying):
             over = swinging * (3.5 + 2 * i) * np.sin(phase - 0.7 * i + 0.4)
             out = flip[0] * flying * (19 if i == 1 else 10)
             bounce = swinging * 5 * np.sin(4 * phase - 0.6 * i)
-            yield _key(f"{side}髪{i}", frame, combine(turn(Z, over + out), turn(X, bounce)))
-    yield _key("アホ毛1", frame, turn(Z, 12 * swinging * np.sin(4 * phase - 1.2)))
+            yield _key(
+                f"{side}髪{i}", frame, combine(axis_angle(Z, over + out), axis_angle(X, bounce))
+            )
+    yield _key("アホ毛1", frame, axis_angle(Z, 12 * swinging * np.sin(4 * phase - 1.2)))
 
 
 def _skirt_keys(frame, phase, flying):
@@ -161,7 +165,7 @@ def _skirt_keys(frame, phase, flying):
         for i in (1, 2, 3):
             angle = 3 * (1 - flying) * np.sin(phase - 0.5 * i + around) + 14 * flying / i
             angle += 11 * pushed * (i == 1)
-            yield _key(f"スカート{c}_{i}", frame, turn(tangent, angle))
+            yield _key(f"スカート{c}_{i}", frame, axis_angle(tangent, angle))
 
 
 @cache

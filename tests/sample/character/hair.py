@@ -7,27 +7,27 @@ from sample.character.head import CENTRE, skull
 from sample.character.rig import Joint, chain, rigid, smoothstep
 from sample.surfaces import curve, grid, joined, mirrored, tube
 
-FRONT = np.radians(38)  # above the middle of the head, where the cap ends over the forehead
+FRONT = np.radians(38)  # angle above the centre of the head at which the cap ends over the forehead
 NAPE = np.radians(-52)
 
 
 def cap():
     """The shell from the crown down; its edge rises over the face."""
-    turn = np.linspace(2 * np.pi, 0, 61)  # from the front, by her right
-    share = np.linspace(0, 1, 20)[:, None]
-    face = smoothstep((np.cos(turn) - 0.05) / 0.55)
+    azimuth = np.linspace(2 * np.pi, 0, 61)  # from the front, by her right
+    fraction = np.linspace(0, 1, 20)[:, None]
+    face = smoothstep((np.cos(azimuth) - 0.05) / 0.55)
     # scalloped, as locks end at the nape
-    edge = NAPE + (FRONT - NAPE) * face + 0.05 * (1 - face) * abs(np.sin(4.5 * turn))
-    height = np.pi / 2 + (edge - np.pi / 2) * share
-    outer = _swollen(skull(turn, height), 0.2)
-    # Under the middle the hair hangs and does not follow the jaw.
+    edge = NAPE + (FRONT - NAPE) * face + 0.05 * (1 - face) * abs(np.sin(4.5 * azimuth))
+    height = np.pi / 2 + (edge - np.pi / 2) * fraction
+    outer = _swollen(skull(azimuth, height), 0.2)
+    # Below the centre the hair hangs and does not follow the jaw.
     hang = np.clip(-np.sin(height), 0, 1)[..., None]
-    middle = _swollen(skull(turn, np.zeros_like(height)), 0.2)
+    middle = _swollen(skull(azimuth, np.zeros_like(height)), 0.2)
     straight = middle * (1 - 0.16 * hang**2)
     straight[..., 1] = outer[..., 1]
     outer = outer + 0.8 * smoothstep(hang * 1.5) * (straight - outer)
     inner = outer[::-1] + 0.08 * (CENTRE - outer[::-1])
-    u, v = np.meshgrid(turn / (2 * np.pi), np.concatenate([share, share[::-1]]))
+    u, v = np.meshgrid(azimuth / (2 * np.pi), np.concatenate([fraction, fraction[::-1]]))
     surface = grid(np.concatenate([outer, inner]), np.stack([u, v], -1), closed=True)
     return surface, rigid(surface, "頭")
 
@@ -38,9 +38,9 @@ def _swollen(points, by):
 
 
 def _lock(angles, widths, thickness=0.17, lift=0.22, sideways=None):
-    """A flat lock on the head: angles (turn, height) in degrees from the root to the tip."""
-    turn, height = np.radians(np.transpose(angles))
-    points = _swollen(skull(turn, height), lift)
+    """A flat lock on the head: angles (azimuth, height) in degrees from the root to the tip."""
+    azimuth, height = np.radians(np.transpose(angles))
+    points = _swollen(skull(azimuth, height), lift)
     knots = np.column_stack([points, widths, np.full(len(points), thickness)])
     knots[-1, 4] = 0.03
     return tube(knots, 14, 12, (0.1, 0.12), sideways or (1, 0, 0))
@@ -49,11 +49,16 @@ def _lock(angles, widths, thickness=0.17, lift=0.22, sideways=None):
 def bangs():
     """Locks over the forehead, the middle one over the others."""
     locks = []
-    for turn, tip, low, wide in (
+    for azimuth, tip, low, wide in (
         (0, 4, 8, 0.62), (-19, -25, 4, 0.6), (20, 28, 5, 0.62), (-38, -46, 0, 0.62), (39, 49, 2, 0.62),
     ):  # fmt: skip
-        angles = [(turn * 0.7, 72), (turn, 52), (turn + (tip - turn) * 0.4, 30), (tip, low)]
-        lift = 0.27 - 0.001 * abs(turn)
+        angles = [
+            (azimuth * 0.7, 72),
+            (azimuth, 52),
+            (azimuth + (tip - azimuth) * 0.4, 30),
+            (tip, low),
+        ]
+        lift = 0.27 - 0.001 * abs(azimuth)
         locks.append(_lock(angles, [0.35, wide, wide * 0.8, 0.05], 0.2, lift))
     surface = joined(*locks)
     return surface, rigid(surface, "頭")
@@ -77,7 +82,7 @@ def tail():
 
 
 def _along(surface, places, name):
-    """A chain of bones along the curve through their places."""
+    """A chain of bones along the curve through their positions."""
     dense = curve(places)
     nearest = np.argmin(((surface.centres[:, None] - dense) ** 2).sum(-1), axis=1)
     place = nearest / (len(dense) - 1) * (len(places) - 1)
@@ -91,7 +96,7 @@ def _along(surface, places, name):
 
 
 def tie():
-    """What holds the left tail."""
+    """The band that holds the left tail."""
     knots = [
         (2.55, 19.25, 0.72, 0.42, 0.42),
         (2.75, 19.22, 0.75, 0.58, 0.56),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The character's head and face. Eyes, brows and mouth are flat shapes laid on the face; morphs
+"""The character's head and face. Eyes, brows and mouth are flat shapes on the face; morphs
 move them over it.
 """
 
@@ -11,45 +11,45 @@ CENTRE = np.array((0.0, 18.0, 0.0))
 WIDTH, UP, DOWN, DEPTH = 2.8, 2.9, 2.85, 2.65
 
 
-def skull(turn, height):
+def skull(azimuth, height):
     """The point (…,3) at an angle around the head (0: the front, a quarter: her left) and at an
     angle above its middle."""
     below = np.clip(-np.sin(height), 0, 1)
     wide = np.cos(height) ** (1 - 0.12 * below)
-    x = WIDTH * wide * (1 - 0.22 * smoothstep(below * 1.1)) * np.sin(turn)
+    x = WIDTH * wide * (1 - 0.22 * smoothstep(below * 1.1)) * np.sin(azimuth)
     y = CENTRE[1] + np.where(height > 0, UP, DOWN) * np.sin(height)
-    back = np.cos(turn) < 0
+    back = np.cos(azimuth) < 0
     narrow = np.where(back, 1 - 0.3 * below**2, 1 - 0.1 * below)
-    z = -DEPTH * wide * narrow * np.cos(turn) - 0.45 * below**2
+    z = -DEPTH * wide * narrow * np.cos(azimuth) - 0.45 * below**2
     return np.stack(np.broadcast_arrays(x, y, z), -1)
 
 
 def head():
     height = np.linspace(-np.pi / 2, np.pi / 2, 34)[:, None]
-    turn = np.linspace(-np.pi, np.pi, 49)[None, :]
-    points = skull(turn, height)
-    # The texture lies on the head from the front.
+    azimuth = np.linspace(-np.pi, np.pi, 49)[None, :]
+    points = skull(azimuth, height)
+    # The texture is projected on the head from the front.
     uvs = (points[..., :2] - CENTRE[:2]) / (6.4, -6.4) + 0.5
     surface = grid(points, uvs, closed=True)
     return surface, rigid(surface, "頭")
 
 
 def on_face(flat, lift):
-    """Places (…,3) that far in front of the face for x and y (…,2)."""
+    """Points (…,3) at this distance in front of the face for x and y (…,2)."""
     x, y = np.moveaxis(np.asarray(flat, float), -1, 0)
     side = (y - CENTRE[1]) / np.where(y > CENTRE[1], UP, DOWN)
     height = np.arcsin(np.clip(side, -1, 1))
     widest = skull(np.pi / 2, height)[..., 0]
-    turn = np.arcsin(np.clip(x / widest, -0.99, 0.99))
-    points = skull(turn, height)
+    azimuth = np.arcsin(np.clip(x / widest, -0.99, 0.99))
+    points = skull(azimuth, height)
     points[..., 2] -= lift
     return points
 
 
 def decal(flat, lift, bone, uvs=None):
-    """A shape on the face: flat points (rows, columns, 2) and the bone that it is on."""
+    """A shape on the face: flat points (rows, columns, 2) and its bone."""
     surface = grid(on_face(flat, lift), uvs)
-    # Lit as the face there, not as the edge of a sheet.
+    # Lit like the face there, not like the edge of a sheet.
     normals = np.tile([0.0, 0.0, -1.0], (len(surface.positions), 1))
     return surface._replace(normals=normals), rigid(surface, bone)
 
@@ -61,7 +61,7 @@ def _disc_uvs(rings, around):
 EYE = np.array((1.14, 17.3))
 EYE_SIZE = np.array((1.12, 1.62))
 LASH_SEGMENTS = 16
-# How far before the face each part lies.
+# Distance of each part in front of the face.
 LIFTS = {"eyeball": 0.02, "iris": 0.09, "lower_lash": 0.11, "lash": 0.14}
 
 
@@ -76,7 +76,7 @@ def iris():
 
 
 def _strip(middle, thickness):
-    """Points (rows, columns, 2) of a line that swells and thins; columns run to the left side."""
+    """Points (rows, columns, 2) of a line of varying width; columns run to the left side."""
     middle, thickness = np.asarray(middle), np.asarray(thickness)[:, None] * (0, 0.5)
     return np.stack([middle - thickness, middle + thickness])
 
@@ -117,9 +117,9 @@ def _mouth(width, rise, opening, smile, thin=0.07):
     round_ = np.sqrt(1 - 0.999 * t**2)
     upper = MOUTH[1] + smile * t**2 + rise * round_ + thin / 2 * round_
     lower = MOUTH[1] + smile * t**2 - opening * round_ - thin / 2 * round_
-    share = np.linspace(0, 1, MOUTH_ROWS)[:, None]
+    fraction = np.linspace(0, 1, MOUTH_ROWS)[:, None]
     # rows from below to above, as for the other strips
-    y = lower + share * (upper - lower)
+    y = lower + fraction * (upper - lower)
     return np.stack(np.broadcast_arrays(x, y), -1)
 
 
@@ -128,7 +128,7 @@ def mouth():
     return decal(flat, 0.05, "頭")
 
 
-# Morphs: where the points of a shape go.
+# Morphs: the target positions of a shape's points.
 
 # English name; width, rise of the upper lip, fall of the lower one, rise of the corners
 MOUTHS = {
@@ -148,7 +148,7 @@ def moved_mouth(name):
 
 
 def closed_eye(part, positions, happy):
-    """Where the points (n,3) of a part of the left eye go when it closes."""
+    """Positions of the points (n,3) of a part of the left eye when it is closed."""
     x, y = positions[:, 0], positions[:, 1]
     across = (x - EYE[0]) / 0.86
     rise = 0.34 if happy else -0.3

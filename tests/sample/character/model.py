@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Our dancer, a PMX model made by code: a small humanoid with the standard bones, SDEF at shoulders,
+"""Our dancer, a PMX model built in code: a small humanoid with the standard bones, SDEF at shoulders,
 elbows, waist, hips, knees and wrists, face morphs, and bodies for her hair and skirt.
 
 `character()` gives a `pmx_file.PMX`. Run as a script it writes the file and its textures.
@@ -43,8 +43,12 @@ MATERIALS = (
     ("靴", "shoes", "navy", SOLID, 0.7, {"left_shoe": body.shoe}),
     ("リボン", "ribbons", "yellow", SOLID, 0.6,
      {"sash": clothes.sash, "chest_bow": clothes.chest_bow, "back_bow": clothes.back_bow,
-      "left_tie": hair.tie, "left_hair_bow": clothes.hair_bow, "left_bracelet": clothes.bracelet}),
+      "left_tie": hair.tie, "left_bracelet": clothes.bracelet}),
+    ("薄布", "gauze", "yellow", BOTH_SIDES | SOLID, 0.6, {"left_hair_bow": clothes.hair_bow}),
 )  # fmt: skip
+ALPHA = {"薄布": 0.6}  # of materials that are translucent
+SPHERES = {"髪": "hair_sphere"}  # sphere maps, which are added
+TOONS = {"肌": "skin_toon", "顔": "skin_toon"}  # of her own; the others share toon02.bmp
 
 
 class Part(NamedTuple):
@@ -94,7 +98,8 @@ def _mesh(m):
 
 
 def _materials(m):
-    m.textures = [f"{FOLDER}/{name}.png" for name in textures.ALL]
+    numbers = {name: i for i, name in enumerate(textures.ALL)}
+    m.textures = [f"{FOLDER}/{name}.png" for name in numbers]
     for name, english, texture, flags, edge, _ in MATERIALS:
         own = [part.surface for part in parts().values() if part.material == name]
         colour = EDGE_TINT * textures.ALL[texture]().mean((0, 1)) / 255
@@ -102,20 +107,23 @@ def _materials(m):
             pmx.Material(
                 name,
                 english,
+                (1.0, 1.0, 1.0, ALPHA.get(name, 1.0)),
                 specular_power=0.0,
                 flags=flags,
                 edge_color=(*colour.tolist(), 1.0),
                 edge_size=edge,
-                texture=list(textures.ALL).index(texture),
-                shared_toon=True,
-                toon=1,
+                texture=numbers[texture],
+                sphere_texture=numbers[SPHERES[name]] if name in SPHERES else -1,
+                sphere_mode=2 if name in SPHERES else 0,
+                shared_toon=name not in TOONS,
+                toon=numbers[TOONS[name]] if name in TOONS else 1,
                 index_count=sum(surface.triangles.size for surface in own),
             )
         )
 
 
 def _shape(name, english, panel, rest, places):
-    """A vertex morph that brings each part's vertices to their places."""
+    """A vertex morph that moves each part's vertices to these positions."""
     indices = np.concatenate([vertices()[part] for part in places])
     offsets = np.concatenate([*places.values()]) - rest[indices]
     moved = np.abs(offsets).max(1) > 1e-4
@@ -125,7 +133,7 @@ def _shape(name, english, panel, rest, places):
 
 
 def _on_sides(rest, function, parts, sides):
-    """Places of the parts of the sides, by a function of a part and its left places."""
+    """Positions of the parts on both sides, from a function of a part and its left positions."""
     places = {}
     for part in parts:
         left = function(part, rest[vertices()[f"left_{part}"]].astype(float))
@@ -185,7 +193,7 @@ def _display_frames(m):
 
 @cache
 def character():
-    """The model as a `pmx_file.PMX`; not to be changed."""
+    """The model as a `pmx_file.PMX`. Do not modify it: it is cached."""
     m = pmx.PMX(name="踊り子", name_english="dancer")
     m.comment = "コードで作った踊り子。自由に使えます。"
     m.comment_english = "A dancer made by code.\r\nMIT licence."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bodies and joints of the character: her hair and skirt swing, her limbs push them."""
+"""Bodies and joints of the character: her hair and skirt swing, and collide with her limbs."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ FOLLOW, SWING = 0, 1  # modes
 SPHERE, BOX, CAPSULE = range(3)  # shapes
 HEAD, LIMBS, ROOTS, HAIR, SKIRT = range(5)  # groups
 # What each group collides with, as bits of the groups. Roots of hair are inside the head: joints
-# that hold what contacts push apart would never come to rest.
+# against contacts would never come to rest.
 MEETS = {
     HEAD: 1 << HAIR,
     LIMBS: 1 << ROOTS | 1 << HAIR | 1 << SKIRT,
@@ -43,7 +43,7 @@ class _World:
         self.bodies.append(record)
 
     def joint(self, name, first, second, position, rotation, limit, spring=0.0, shift=0.0):
-        """`limit`: degrees about x, y and z to either side."""
+        """`limit`: degrees about x, y and z in both directions."""
         limit, shift = np.radians(limit), np.full(3, shift)
         self.joints.append(
             pmx.Joint(
@@ -57,8 +57,8 @@ class _World:
 
 
 def _between(start, end):
-    """Middle, length, and the angles (x, y, z; turned z first, then x, then y) that lay a capsule's
-    y axis from one place to the other."""
+    """Middle, length, and the angles (x, y, z; applied in the order z, x, y) that align a
+    capsule's y axis with the line from one point to the other."""
     start, end = np.asarray(start, float), np.asarray(end, float)
     along = end - start
     length = np.linalg.norm(along)
@@ -106,7 +106,7 @@ def _tails(world):
 
 
 def _cowlick(world):
-    size = (0.4, 0, 0)  # light and any smaller, its spring would shake it
+    size = (0.4, 0, 0)  # if it were lighter or smaller, its spring would shake it
     world.body(
         "アホ毛", "cowlick", "アホ毛1", ROOTS, SPHERE, size, s.COWLICK[1],
         mode=SWING, mass=0.1, linear_damping=0.9, angular_damping=0.9,
@@ -115,16 +115,16 @@ def _cowlick(world):
 
 
 def _skirt(world):
-    """Boxes in rings, hung from above and tied to their neighbours."""
+    """Boxes in rings, attached to the ones above and to their neighbours."""
     heights = (*s.SKIRT_HEIGHTS, 7.2)
     for c in range(s.SKIRT_CHAINS):
-        turn = 2 * np.pi * c / s.SKIRT_CHAINS
+        azimuth = 2 * np.pi * c / s.SKIRT_CHAINS
         before = "下半身"
         for i, (top, bottom) in enumerate(pairwise(heights), 1):
             start, end = (np.array(s.skirt_point(c, y)) for y in (top, bottom))
             lean = np.arcsin(np.hypot(*(end - start)[[0, 2]]) / np.linalg.norm(end - start))
             width = np.pi * s.skirt_radius((top + bottom) / 2) / s.SKIRT_CHAINS
-            rotation = (-lean, turn, 0)
+            rotation = (-lean, azimuth, 0)
             name = f"スカート{c}_{i}"
             world.body(
                 name, f"skirt {c} {i}", name, SKIRT, BOX,
@@ -138,10 +138,10 @@ def _skirt(world):
         for i in (1, 2, 3):
             other = (c + 1) % s.SKIRT_CHAINS
             middle = (np.array(s.skirt_point(c, heights[i])) + s.skirt_point(other, heights[i])) / 2
-            turn = 2 * np.pi * (c + 0.5) / s.SKIRT_CHAINS
+            azimuth = 2 * np.pi * (c + 0.5) / s.SKIRT_CHAINS
             name = f"スカート横{c}_{i}"
             pair = f"スカート{c}_{i}", f"スカート{other}_{i}"
-            world.joint(name, *pair, middle, (0, turn, 0), (15, 15, 15), 1.0, 0.2)
+            world.joint(name, *pair, middle, (0, azimuth, 0), (15, 15, 15), 1.0, 0.2)
 
 
 def bodies_and_joints():

@@ -17,11 +17,13 @@ class Rig(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Where one bone's part of a limb ends and the next one's begins."""
+    """The border between the parts of a limb that two bones move."""
 
     place: float
     reach: float  # the weights change over this many units on either side
-    axis: np.ndarray | None = None  # of the limb, towards the next bone: SDEF, else BDEF2
+    axis: np.ndarray | None = (
+        None  # direction of the limb towards the next bone makes SDEF; None makes BDEF2
+    )
 
 
 def smoothstep(x):
@@ -34,22 +36,22 @@ def _empty(n):
 
 
 def rigid(surface, bone):
-    """All of it on one bone."""
+    """The whole part on one bone."""
     rig = _empty(len(surface.positions))
     rig.bones[:, 0], rig.weights[:, 0] = number(bone), 1
     return rig
 
 
 def chain(surface, places, names, joints):
-    """Bones one after the other along `places` (n,), with a joint between each two."""
+    """Bones one after another along `places` (n,), with a joint between each pair."""
     rig = rigid(surface, names[0])
     for (first, second), joint in zip(pairwise(names), joints, strict=True):
-        share = smoothstep((places - joint.place + joint.reach) / (2 * joint.reach))
-        rig.bones[share == 1, 0] = number(second)
-        blended = (share > 0) & (share < 1)
-        share = share[blended, None]
+        weight = smoothstep((places - joint.place + joint.reach) / (2 * joint.reach))
+        rig.bones[weight == 1, 0] = number(second)
+        blended = (weight > 0) & (weight < 1)
+        weight = weight[blended, None]
         rig.bones[blended, :2] = number(first), number(second)
-        rig.weights[blended, :2] = np.concatenate([1 - share, share], 1)
+        rig.weights[blended, :2] = np.concatenate([1 - weight, weight], 1)
         rig.deform[blended] = pmx.BDEF2 if joint.axis is None else pmx.SDEF
         if joint.axis is not None:
             centre = surface.centres[blended]
@@ -59,12 +61,12 @@ def chain(surface, places, names, joints):
 
 
 def sheet(surface, across, down):
-    """BDEF4 of two pairs (first bone, second bone, share of the second), across chains of bones:
-    `across` gives the numbers of chains and a share, `down` a function from chain to such a pair."""
-    first, second, share = across
+    """BDEF4 of two pairs (first bone, second bone, weight of the second), across chains of bones:
+    `across` gives the indices of chains and a weight, `down` a function from chain to such a pair."""
+    first, second, weight = across
     rig = _empty(len(surface.positions))
     rig.deform[:] = pmx.BDEF4
-    for column, (chains, part) in enumerate(((first, 1 - share), (second, share))):
+    for column, (chains, part) in enumerate(((first, 1 - weight), (second, weight))):
         upper, lower, turned = down(chains)
         rig.bones[:, 2 * column], rig.bones[:, 2 * column + 1] = upper, lower
         rig.weights[:, 2 * column] = part * (1 - turned)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The character's bones: the standard names that dances move, IK legs, twist and D bones.
 
-Places are in MMD's units; the character looks towards -z and her left is +x.
+Positions are in MMD's units; the character looks towards -z and her left is +x.
 """
 
 from functools import cache
@@ -20,28 +20,32 @@ REACH = np.array((np.cos(SLOPE), -np.sin(SLOPE), 0.0))
 HINGE = np.array((np.sin(SLOPE), np.cos(SLOPE), 0.0))
 UPPER, FORE, HAND = 3.0, 2.8, 0.8  # lengths
 ELBOW, WRIST = ARM + UPPER * REACH, ARM + (UPPER + FORE) * REACH
-EYE = (0.35, 17.65, -0.6)  # behind the eye as the face curves, so that it slides over the face
+EYE = (
+    0.35,
+    17.65,
+    -0.6,
+)  # behind the eye, at the centre of the face's curvature, so that the eye slides over the face
 
 SKIRT_CHAINS = 10
 SKIRT_HEIGHTS = (11.0, 9.6, 8.4)
 TAIL = ((2.45, 19.3, 0.7), (4.05, 18.2, 1.0), (4.75, 15.9, 1.2), (4.7, 13.4, 1.3), (4.3, 11.2, 1.2))
 COWLICK = ((0.0, 21.1, -0.3), (0.15, 22.2, -0.4))
 
-VISIBLE_MOVING = 0x1E  # turns, moves, is seen and is operable
+VISIBLE_MOVING = 0x1E  # rotatable, movable, visible and operable
 TURNING = 0x1A
 HIDDEN = 0x02
 
 
 def skirt_point(chain, height):
-    """A place on the skirt: chain 0 is behind, they go round by her left."""
+    """A point on the skirt: chain 0 is at the back, numbered around by her left."""
     angle = 2 * np.pi * chain / SKIRT_CHAINS
     radius = skirt_radius(height)
     return (radius * np.sin(angle), height, radius * np.cos(angle))
 
 
 def skirt_radius(height):
-    share = (11.45 - height) / 4.25
-    return 1.15 + 2.15 * share**0.8 if share > 0 else 1.15
+    fraction = (11.45 - height) / 4.25
+    return 1.15 + 2.15 * fraction**0.8 if fraction > 0 else 1.15
 
 
 def _floats(values):
@@ -49,13 +53,13 @@ def _floats(values):
 
 
 class _Bones:
-    """Bones in their order; others name them by name."""
+    """Bones in file order, which others refer to by name."""
 
     def __init__(self):
         self.records, self.index = [], {}
 
     def add(self, name, english, position, parent=None, tail=(0, 0.6, 0), **fields):
-        """`tail`: the name of a bone that is added sooner or later, or an offset."""
+        """`tail`: the name of a bone, which may be added later, or an offset."""
         self.index[name] = len(self.records)
         is_bone = isinstance(tail, str)
         bone = pmx.Bone(
@@ -70,7 +74,7 @@ class _Bones:
         self.records.append(bone)
 
     def finished(self):
-        """The records with indices in place of names."""
+        """The records, with names replaced by indices."""
         for bone in self.records:
             bone.parent = self._number(bone.parent)
             if bone.tail_bone is not None:
@@ -101,9 +105,9 @@ def _body(add):
 
 
 def _twists(add, side, part, english, start, end, axis, parent):
-    """A bone that only twists and three that share its turn, so that the skin twists evenly."""
+    """A twist bone and three bones that append parts of its rotation, so that the skin twists evenly."""
     name = f"{side}{part}捩"
-    places = [start + (end - start) * share for share in (0.25, 0.5, 0.75)]
+    places = [start + (end - start) * fraction for fraction in (0.25, 0.5, 0.75)]
     tail = axis * 0.5
     add(name, f"{english} twist", places[1], parent, tail, flags=TURNING, fixed_axis=_floats(axis))
     for i, (place, ratio) in enumerate(zip(places, (0.25, 0.5, 0.75), strict=True), 1):
@@ -138,7 +142,7 @@ def _leg(add, side, english, flip):
     add(f"{side}足ＩＫ", f"{english} leg IK", ankle, "全ての親", (0, 0, 1.3), ik=ik)
     ik = pmx.IK(names[3], 3, 4.0, [pmx.IKLink(names[2])])
     add(f"{side}つま先ＩＫ", f"{english} toe IK", toe, f"{side}足ＩＫ", (0, -0.8, 0), ik=ik)
-    # What the skin follows, in a layer after the IK.
+    # The bones that deform the skin, in a layer after the IK.
     parent = "下半身"
     for part, word, place in zip(
         ("足", "ひざ", "足首"), ("leg", "knee", "ankle"), places, strict=False
@@ -150,7 +154,7 @@ def _leg(add, side, english, flip):
 
 
 def _chain(add, name, english, places, parent):
-    """Bones from one place to the next."""
+    """Bones from each position to the next."""
     for i, (place, end) in enumerate(pairwise(places), 1):
         tail = np.subtract(end, place)
         add(f"{name}{i}", f"{english} {i}", place, parent, tail, flags=TURNING)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The character's textures, painted by code: (rows, columns, 3) uint8 each."""
+"""The character's textures, painted in code: (rows, columns, 3) uint8 each."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ import numpy as np
 from sample.character.rig import smoothstep
 
 SKIN = np.array((255, 226, 208.0))
-# Plain ones too are textures: programs disagree on what the numbers of a material's colour mean.
+# Plain colours are textures, too: programs disagree on the meaning of a material's colour.
 PLAIN = {
     "skin": SKIN,
     "white": (250, 250, 252),
@@ -22,13 +22,13 @@ BLUSH = np.array((250, 160, 150.0))
 
 
 def _plane(rows, columns):
-    """u and v of the pixels' middles."""
+    """u and v of the pixel centres."""
     v, u = np.indices((rows, columns))
     return (u + 0.5) / columns, (v + 0.5) / rows
 
 
-def _mix(a, b, share):
-    return a + (b - a) * share[..., None]
+def _mix(a, b, fraction):
+    return a + (b - a) * fraction[..., None]
 
 
 def _bytes(colours):
@@ -36,7 +36,7 @@ def _bytes(colours):
 
 
 def face():
-    """The skin with blushing cheeks and a shade for the nose; it lies on the head from the front."""
+    """The skin with blushing cheeks and a shaded nose, projected on the head from the front."""
     u, v = _plane(256, 256)
     x, y = 6.4 * (u - 0.5), 18.0 - 6.4 * (v - 0.5)
     colours = np.broadcast_to(SKIN, (*u.shape, 3))
@@ -48,7 +48,7 @@ def face():
 
 
 def iris():
-    """Dark above and light below, a pupil and two lights."""
+    """An iris, dark above and light below, with a pupil and two highlights."""
     u, v = _plane(128, 128)
     x, y = 2 * u - 1, 1 - 2 * v
     r = np.hypot(x, y)
@@ -67,7 +67,7 @@ def iris():
 
 
 def hair():
-    """v runs down the hair: a ring of light below the crown, warmer tips."""
+    """v runs down the hair: a ring of highlights below the crown, warmer tips."""
     _, v = _plane(128, 8)
     colours = _mix(
         np.array((238, 132, 118.0)), np.array((248, 172, 138.0)), smoothstep((v - 0.55) / 0.45)
@@ -92,9 +92,32 @@ def sock():
     return _bytes(np.where((v < 0.06)[..., None], (92, 128, 206.0), colours))
 
 
+def _disc():
+    """The direction x, y (up) of the normal that each pixel of a sphere map stands for, and its length."""
+    u, v = _plane(64, 64)
+    x, y = 2 * u - 1, 1 - 2 * v
+    return x, y, np.hypot(x, y)
+
+
+def hair_sphere():
+    """A sphere map to add: a gleam where hair faces up, and a cool rim."""
+    x, y, r = _disc()
+    gleam = np.exp(-(((x + 0.1) / 0.5) ** 2) - ((y - 0.52) / 0.13) ** 2)
+    rim = smoothstep((r - 0.75) / 0.25) * smoothstep((x + 0.4) / 0.8)
+    return _bytes(gleam[..., None] * (70, 58, 46.0) + rim[..., None] * (18, 26, 44.0))
+
+
+def skin_toon():
+    """Her own toon: a soft step to a warm shadow."""
+    _, v = _plane(32, 8)
+    return _bytes(_mix(np.array((255, 255, 255.0)), np.array((246, 214, 205.0)),
+                       smoothstep((v - 0.44) / 0.14)))  # fmt: skip
+
+
 def _plain(colour):
     return _bytes(np.broadcast_to(np.array(colour, float), (8, 8, 3)))
 
 
 PAINTED = {"face": face, "iris": iris, "hair": hair, "skirt": skirt, "sock": sock}
-ALL = PAINTED | {name: partial(_plain, colour) for name, colour in PLAIN.items()}
+LOOK = {"hair_sphere": hair_sphere, "skin_toon": skin_toon}  # sphere maps and toons
+ALL = PAINTED | {name: partial(_plain, colour) for name, colour in PLAIN.items()} | LOOK

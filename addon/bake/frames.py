@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options of a bake, and the blocks of frames that its targets receive."""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .record import BakeState
+from .sources import Part
+
+
+class Options(NamedTuple):
+    target: str
+    frames: tuple  # frame numbers to bake, in order
+    moves: bool  # a frame range, not only the current pose
+    stretch: float = 1.0  # frames of animation per frame of the scene (render.frame_map_old, _new)
+    step: int = 1
+    folder: str = ""  # of mesh caches; empty means next to the .blend
+    normals: bool | None = None  # MMD's normals in mesh caches; None means each model's own setting
+    driven: bool = True  # corrective keys are driven by joints, not keyframed
+    most: int = 40  # driven keys of a mesh
+    tolerance: float = 0.0  # error in Blender units below which no keys are added
+    between: tuple = ()  # further frames at which driven keys are fitted
+
+    @property
+    def visited(self) -> list[int]:
+        return sorted({*self.frames, *self.between})
+
+    @property
+    def times(self) -> np.ndarray:
+        """The animation times of the frames."""
+        return np.asarray(self.frames) * self.stretch
+
+
+class Block(NamedTuple):
+    """Some frames of one mesh."""
+
+    frames: tuple
+    pose: np.ndarray  # (F, B, 4, 4) in armature space, bones as in Group.bones
+    matrices: np.ndarray  # (F, B, 4, 4) in mesh space, bones as in Part.bones
+    values: np.ndarray  # (F, K)
+    positions: np.ndarray  # (F, V, 3) float32 in mesh space
+    normals: np.ndarray | None  # (F, V or C, 3) if normals are baked
+
+
+class Target(Protocol):
+    """What a bake writes to: the frames of one mesh."""
+
+    part: Part
+    options: Options
+    warnings: list[str]
+    notes: list[str]
+
+    def adds_to(self, state: BakeState) -> bool: ...
+
+    def start(self) -> None: ...
+
+    def add(self, block: Block) -> None: ...
+
+    def finish(self) -> Iterable[float]: ...
+
+    def write(self, state: BakeState) -> None: ...
+
+    def close(self, done: bool) -> None: ...

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Actions, slots, F-curves and keyframes: how Blender stores animation.
+
+Up to 4.3 an action holds F-curves; from 4.4 on, layers, strips and slots hold them.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import bpy
+
+from . import fcurves
+
+Block = (
+    bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera
+)  # what the add-on animates
+
+_LAYERED = bpy.app.version >= (4, 4)
+_STRIP = (  # members of an NLA strip
+    "frame_start",
+    "frame_end",
+    "action_frame_start",
+    "action_frame_end",
+    "repeat",
+    "scale",
+    "blend_in",
+    "blend_out",
+    "use_reverse",
+    "blend_type",
+    "extrapolation",
+    "influence",
+    "use_animated_influence",
+    "use_animated_time",
+    "mute",
+)
+
+
+def value_path(name: str) -> str:
+    """Data path of a shape key's value, from its Key datablock."""
+    return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
+
+
+def bone_paths(name: str) -> dict[str, str]:
+    """Data paths of a pose bone's channels, from the armature object."""
+    path = f'pose.bones["{bpy.utils.escape_identifier(name)}"]'
+    channels = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
+    return {channel: f"{path}.{channel}" for channel in channels}
+
+
+def property_path(bone: str, name: str) -> str:
+    """Data path of a pose bone's custom property, from the armature object."""
+    bone, name = (bpy.utils.escape_identifier(text) for text in (bone, name))
+    return f'pose.bones["{bone}"]["{name}"]'
+
+
+def influence_path(bone: str, constraint: str) -> str:
+    """Data path of the Influence of a pose bone's constraint, from the armature object."""
+    bone, constraint = (bpy.utils.escape_identifier(name) for name in (bone, constraint))
+    return f'pose.bones["{bone}"].constraints["{constraint}"].influence'
+
+
+# Which action and slot a datablock has
+
+
+def assigned(block: Block) -> tuple[bpy.types.Action | None, list]:
+    """The action of a datablock, and what else `assign` needs, JSON-like."""
+    data = block.animation_data
+    if data is None:
+        return None, []
+    if not _LAYERED:
+        return data.action, [""]
+    slot = data.action_slot
+    return data.action, [slot.identifier if slot else "", data.last_slot_identifier]
+
+
+def assign(block: Block, action: bpy.types.Action | None, slots: Sequence[str]) -> None:
+    """Give a datablock the action that `assigned` has returned."""
+    data = block.animation_data
+    data.action = action
+    if _LAYERED and len(slots) > 1:
+        if action is not None:
+            data.action_slot = action.slots.get(slots[0]) if slots[0] else None
+        data.last_slot_identifier = slots[1]
+    if not slots:
+        clear_if_empty(block)
+
+
+def make_single_user(block: Block) -> bpy.types.Action:
+    """Give a datablock an action of its own: a copy of its current one, or a new one."""
+    data = block.animation_data or block.animation_data_create()
+    slot = slot_of(data)
+    action = data.action.copy() if data.action else bpy.data.actions.new(block.name)
+    data.action = action
+    if _LAYERED:
+        for other in [other for other in action.slots if other.identifier != slot]:
+            action.slots.remove(other)
+        data.action_slot = action.slots.get(slot)
+    return action
+
+
+def make_strip_single_user(strip: bpy.types.NlaStrip) -> None:
+    """Give a strip a copy of its action."""
+    _put_into(strip, strip.action.copy(), slot_of(strip))
+
+
+def assign_to_strip(strip: bpy.types.NlaStrip, action: bpy.types.Action, slot: str) -> None:
+    """Assign an action to a strip; removes its old copy if that is no longer used."""
+    copy = strip.action
+    _put_into(strip, action, slot)
+    if copy is not None and not copy.users:
+        bpy.data.actions.remove(copy)
+
+
+def slot_of(player: bpy.types.AnimData | bpy.types.NlaStrip) -> str:
+    """The identifier of the slot that animation data or a strip plays, "" if there is none."""
+    return player.action_slot.identifier if _LAYERED and player.action_slot else ""
+
+
+def _put_into(strip: bpy.types.NlaStrip, action: bpy.types.Action, slot: str) -> None:
+    strip.action = action
+    if _LAYERED:
+        strip.action_slot = action.slots.get(slot)
+
+
+def clear_if_empty(block: bpy.types.ID) -> None:
+    """Remove empty animation data."""
+    data = block.animation_data
+    if data and not (data.action or len(data.drivers) or len(data.nla_tracks)):
+        block.animation_data_clear()
+
+
+# The F-curves of a datablock
+
+
+def channels(block: Block) -> tuple[Any, dict[str, Any]]:
+    """The holder of a datablock's `fcurves` and `groups`, created if missing.
+
+    Also what `remove_curves` needs to remove what was created, JSON-like.
+    """
+    data = block.animation_data or block.animation_data_create()
+    made: dict[str, Any] = {"action": data.action is not None}
+    if _LAYERED:
+        made["last_slot"] = data.last_slot_identifier
+    if data.action is None:
+        data.action = bpy.data.actions.new(block.name)
+    action = data.action
+    if not _LAYERED:
+        return action, made
+    if data.action_slot is None:
+        data.action_slot = action.slots.new(id_type=block.id_type, name=block.name)
+        made["slot"] = data.action_slot.identifier
+    made["layer"] = not action.layers
+    layer = action.layers[0] if action.layers else action.layers.new("Layer")
+    made["strip"] = not layer.strips
+    strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+    bag = strip.channelbag(data.action_slot)
+    made["bag"] = bag is None
+    return bag or strip.channelbags.new(data.action_slot), made
+
+
+def new_action(name: str) -> tuple[bpy.types.Action, Any, Any]:
+    """A new action for objects, its slot or None, and the holder of its `fcurves`."""
+    action = bpy.data.actions.new(name)
+    if not _LAYERED:
+        action.id_root = "OBJECT"  # else constraints do not accept it
+        return action, None, action
+    slot = action.slots.new(id_type="OBJECT", name=name)
+    strip = action.layers.new("Layer").strips.new(type="KEYFRAME")
+    return action, slot, strip.channelbags.new(slot)
+
+
+def replace_action(constraint: bpy.types.ActionConstraint, copy: bpy.types.Action) -> None:
+    """Assign a copy of its action to a constraint."""
+    slot = constraint.action_slot.identifier if _LAYERED and constraint.action_slot else ""
+    constraint.action = copy
+    if slot:
+        constraint.action_slot = copy.slots[slot]
+
+
+def remove_curves(block: Block, paths: Iterable[str], made: dict[str, Any]) -> None:
+    """Remove the curves of these paths, and what `channels` created to hold them."""
+    data = block.animation_data
+    if data is None or data.action is None:
+        return
+    action = data.action
+    for curves in _of_slot(action, getattr(data, "action_slot", None)):
+        drop(curves, set(paths))
+    if not made["action"] and not any(len(found) for found in _all_curves(action)):
+        if _LAYERED:
+            data.action_slot = None
+        bpy.data.actions.remove(action)
+    elif _LAYERED:
+        _remove_layers(data, made)
+    if _LAYERED and data.action_slot is None and "last_slot" in made:  # else stored before 4.4
+        data.last_slot_identifier = made["last_slot"]
+
+
+def drop(curves: Any, paths: set[str]) -> None:
+    for curve in [curve for curve in curves if curve.data_path in paths]:
+        curves.remove(curve)
+
+
+def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:
+    """All curves of an action."""
+    return [curve for curves in _all_curves(action) for curve in curves]
+
+
+def playing(data: bpy.types.AnimData) -> list:
+    """Every collection of F-curves that animates the owner of the animation data."""
+    return played(data) + [curves for strip in strips(data) for curves in played(strip)]
+
+
+def strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
+    """Strips with an action; their names are unique."""
+    return [strip for track in data.nla_tracks for strip in track.strips if strip.action]
+
+
+def played(player: bpy.types.AnimData | bpy.types.NlaStrip) -> list:
+    """The collections of F-curves that a strip, or animation data without its strips, plays."""
+    if player.action is None:
+        return []
+    return _of_slot(player.action, getattr(player, "action_slot", None))
+
+
+def plays_like(
+    player: bpy.types.AnimData | bpy.types.NlaStrip, action: bpy.types.Action, slot: str
+) -> bool:
+    """Whether a player has the same curves as the action's slot, ignoring mute."""
+    slots = getattr(action, "slots", None)
+    others = _of_slot(action, slots.get(slot) if slots is not None else None)
+    return _content(played(player)) == _content(others)
+
+
+def mixing(data: bpy.types.AnimData) -> str:
+    """Which actions play in animation data, and how strips blend them.
+
+    The same for linked data.
+    """
+    parts = [data.action.name if data.action else "", slot_of(data), data.use_nla]
+    parts += [data.action_influence, data.action_blend_type, data.action_extrapolation]
+    for track in data.nla_tracks:
+        for strip in track.strips:
+            parts += [track.mute, track.is_solo]
+            parts += [getattr(strip, name) for name in _STRIP]
+            parts += [strip.action.name if strip.action else "", slot_of(strip)]
+    return repr(parts)
+
+
+def _content(found: list[Any]) -> dict[tuple[str, int], tuple[str, list, list[bytes]]]:
+    return {
+        (curve.data_path, curve.array_index): (
+            curve.extrapolation,
+            [modifier.type for modifier in curve.modifiers],
+            fcurves.members(curve),
+        )
+        for curves in found
+        for curve in curves
+    }
+
+
+def _of_slot(action: bpy.types.Action, slot: Any) -> list[Any]:
+    if not _LAYERED:
+        return [action.fcurves]
+    return [bag.fcurves for bag in _bags(action) if slot and bag.slot_handle == slot.handle]
+
+
+def _all_curves(action: bpy.types.Action) -> list[Any]:
+    return [bag.fcurves for bag in _bags(action)] if _LAYERED else [action.fcurves]
+
+
+def _bags(action: Any) -> Any:
+    return [bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags]
+
+
+def _remove_layers(data: Any, made: Any) -> None:
+    """Remove the slot, layer, strip and channelbag that were added to the user's own action."""
+    action = data.action
+    if not action.layers or not action.layers[0].strips or data.action_slot is None:
+        return
+    layer, slot = action.layers[0], data.action_slot
+    strip = layer.strips[0]
+    bag = strip.channelbag(slot)
+    if made.get("bag") and bag is not None and not len(bag.fcurves):
+        strip.channelbags.remove(bag)
+        if made.get("strip") and not len(strip.channelbags):
+            layer.strips.remove(strip)
+        if made.get("layer") and not len(layer.strips):
+            action.layers.remove(layer)
+        if made.get("slot") == slot.identifier:
+            data.action_slot = None
+            action.slots.remove(slot)
+
+
+def new_curve(holder: Any, path: str, index: int = 0, group: str = "") -> bpy.types.FCurve:
+    """A new curve in a holder from `channels`; creates the group if missing."""
+    curve = holder.fcurves.new(path, index=index)
+    if group:
+        curve.group = holder.groups.get(group) or holder.groups.new(group)
+    return curve
+
+
+class Curves:
+    """The curves of a holder from `channels`, found or created."""
+
+    def __init__(self, holder: Any) -> None:
+        self._holder = holder
+        self._known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
+        self._groups = {group.name: group for group in holder.groups}
+
+    def ensure(self, path: str, count: int, group: str) -> list[bpy.types.FCurve]:
+        """One for each member of a channel."""
+        return [self._known.get((path, i)) or self._new(path, i, group) for i in range(count)]
+
+    def _new(self, path: str, index: int, group: str) -> bpy.types.FCurve:
+        curve = self._holder.fcurves.new(path, index=index)
+        if group not in self._groups:
+            self._groups[group] = self._holder.groups.new(group)
+        curve.group = self._groups[group]
+        return curve

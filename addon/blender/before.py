@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects and scenes before an edit, to put them back where the edit fails.
+
+What the add-on's operators change is kept: not the mesh itself, its faces or its weights.
+"""
+
+import contextlib
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+import numpy as np
+
+from .animation_before import ActionsBefore, AnimationBefore, Held
+from .blender_versions import identity, key_positions, move_modifier
+
+_KINDS = (  # of datablocks that operators create
+    "objects",
+    "meshes",
+    "armatures",
+    "cameras",
+    "materials",
+    "images",
+    "actions",
+    "node_groups",
+    "volumes",
+    "lights",
+)
+_CHANNELS = (  # of a pose bone; the rotation mode comes first: setting it changes the others
+    "rotation_mode",
+    "location",
+    "rotation_quaternion",
+    "rotation_euler",
+    "rotation_axis_angle",
+    "scale",
+)
+_KEY = (  # members of a shape key; the value comes last: others limit it
+    "interpolation",
+    "mute",
+    "vertex_group",
+    "slider_min",
+    "slider_max",
+    "slider_min",
+    "value",
+)
+_OBJECT = ("show_only_shape_key", "active_shape_key_index")
+_SCENE = ("frame_start", "frame_end", "camera")
+
+
+class DatablocksBefore:
+    """Which datablocks exist: those that are created later are removed again."""
+
+    def __init__(self) -> None:
+        self._before = {kind: set(map(identity, getattr(bpy.data, kind))) for kind in _KINDS}
+
+    def put_back(self) -> None:
+        bpy.data.batch_remove(
+            [
+                block
+                for kind, before in self._before.items()
+                for block in getattr(bpy.data, kind)
+                if identity(block) not in before
+            ]
+        )
+
+    def forget(self) -> None:
+        pass
+
+
+class SceneBefore:
+    """The frame range, the camera and the custom properties of a scene."""
+
+    def __init__(self, scene: bpy.types.Scene, used: ActionsBefore) -> None:
+        self._scene, self._values = scene, _values(scene, _SCENE)
+        self._properties = _Properties(scene, used)
+
+    def put_back(self) -> None:
+        self._properties.put_back(self._scene)
+        for name, value in self._values:
+            if getattr(self._scene, name) != value:
+                setattr(self._scene, name, value)
+
+    def forget(self) -> None:
+        pass
+
+
+class ObjectBefore:
+    """A mesh or armature object with its shape keys, modifiers, poses, drivers, actions and properties."""
+
+    def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
+        self._obj, mesh = obj, obj.data
+        self._values = _values(obj, _OBJECT)
+        self._properties = _Properties(obj, used)
+        self._animation = AnimationBefore(obj, used)
+        self._modifiers = _Modifiers(obj)
+        self._bones = [_Bone(bone, used) for bone in obj.pose.bones] if obj.pose else []
+        self._settings = _Declared(obj.mmdskin) if obj.type == "ARMATURE" else None
+        self._of_mesh: tuple[_Properties, _Declared, AnimationBefore, _Attributes] | None = None
+        self._keys: _Keys | None = None
+        if obj.type == "MESH":
+            self._of_mesh = (
+                _Properties(mesh, used),
+                _Declared(mesh),
+                AnimationBefore(mesh, used),
+                _Attributes(mesh),
+            )
+            self._keys = _Keys(obj, used)
+
+    def put_back(self) -> None:
+        obj = self._obj
+        for bone in self._bones:
+            bone.put_back(obj)
+        self._properties.put_back(obj)
+        if self._keys is not None and self._of_mesh is not None:
+            properties, declared, animation, attributes = self._of_mesh
+            self._keys.put_back(obj)
+            properties.put_back(obj.data)
+            animation.put_back(obj.data)
+            attributes.put_back(obj.data)
+            declared.put_back(obj.data)
+        self._modifiers.put_back(obj)
+        self._animation.put_back(obj)
+        _set(obj, self._values)
+        if self._settings:
+            self._settings.put_back(obj.mmdskin)
+        obj.update_tag()
+        if obj.data is not None:
+            obj.data.update_tag()
+
+    def forget(self) -> None:
+        animations = [self._animation]
+        if self._of_mesh:
+            animations.append(self._of_mesh[2])
+        if self._keys and self._keys.animation:
+            animations.append(self._keys.animation)
+        for animation in animations:
+            animation.forget()
+        self._modifiers.forget()
+
+
+def _values(owner: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
+    found = ((name, getattr(owner, name, None)) for name in names)
+    return [(name, _plain(value)) for name, value in found]
+
+
+def _set(owner: Any, values: Iterable[tuple[str, Any]]) -> None:
+    for name, value in values:
+        if value is not None and _plain(getattr(owner, name)) != value:
+            setattr(owner, name, value)
+
+
+def _plain(value: Any) -> Any:
+    """A value that stays as it is when its owner changes."""
+    if isinstance(value, (bpy.types.bpy_struct, str, int, float, type(None))):
+        return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "to_list"):
+        return value.to_list()
+    with contextlib.suppress(TypeError):
+        return tuple(value)
+    return value
+
+
+class _Properties:
+    """Custom properties."""
+
+    def __init__(self, owner: Any, used: ActionsBefore) -> None:
+        self._values = {name: _held(owner[name], used) for name in _custom(owner)}
+        self._ui = {}
+        for name in self._values:
+            with contextlib.suppress(TypeError):  # not of this kind of property
+                self._ui[name] = owner.id_properties_ui(name).as_dict()
+
+    def put_back(self, owner: Any) -> None:
+        for name in _custom(owner):
+            if name not in self._values:
+                del owner[name]
+        for name, value in self._values.items():
+            is_gone = name not in owner
+            value = value.action if isinstance(value, Held) else value
+            if is_gone or _plain(owner[name]) != value:
+                owner[name] = value
+            if is_gone and name in self._ui:
+                owner.id_properties_ui(name).update(**self._ui[name])
+
+
+def _held(value: Any, used: ActionsBefore) -> Any:
+    return used.hold(value) if isinstance(value, bpy.types.Action) else _plain(value)
+
+
+def _custom(owner: Any) -> list[str]:
+    """Names of the custom properties that no add-on has declared."""
+    return [name for name in list(owner.keys()) if name not in owner.bl_rna.properties]
+
+
+class _Declared:
+    """Values of properties that add-ons have declared, which may be unset."""
+
+    def __init__(self, owner: Any) -> None:
+        self._values = {
+            name: getattr(owner, name) for name in _declared(owner) if owner.is_property_set(name)
+        }
+
+    def put_back(self, owner: Any) -> None:
+        for name in _declared(owner):
+            if name in self._values:
+                if getattr(owner, name) != self._values[name]:
+                    setattr(owner, name, self._values[name])
+            elif owner.is_property_set(name):
+                owner.property_unset(name)
+
+
+def _declared(owner: Any) -> list[str]:
+    return [
+        item.identifier
+        for item in owner.bl_rna.properties
+        if item.is_runtime and not item.is_readonly and item.type not in {"POINTER", "COLLECTION"}
+    ]
+
+
+class _Attributes:
+    """The attributes of a mesh; one that was removed comes back with zeros."""
+
+    def __init__(self, mesh: Any) -> None:
+        self._layers = {one.name: (one.data_type, one.domain) for one in mesh.attributes}
+        self._active = mesh.attributes.active_index
+
+    def put_back(self, mesh: Any) -> None:
+        attributes = mesh.attributes
+        for name in [one.name for one in attributes if one.name not in self._layers]:
+            attributes.remove(attributes[name])
+        for name, (kind, domain) in self._layers.items():
+            if name not in attributes:
+                attributes.new(name, kind, domain)
+        attributes.active_index = self._active
+
+
+class _Bone:
+    """The channels, properties and constraints of a pose bone."""
+
+    def __init__(self, bone: bpy.types.PoseBone, used: ActionsBefore) -> None:
+        self._name, self._values = bone.name, _values(bone, _CHANNELS)
+        self._properties = _Properties(bone, used)
+        self._constraints = [
+            (constraint.name, _values(constraint, ("mute", "influence")))
+            for constraint in bone.constraints
+        ]
+
+    def put_back(self, armature: bpy.types.Object) -> None:
+        bone = armature.pose.bones[self._name]
+        _set(bone, self._values)
+        self._properties.put_back(bone)
+        for name, values in self._constraints:
+            _set(bone.constraints[name], values)
+
+
+class _Keys:
+    """The shape keys of a mesh object; absent ones are created again, in their order."""
+
+    def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
+        keys = obj.data.shape_keys
+        self._has_keys, self._name = keys is not None, keys.name if keys else ""
+        self.animation: AnimationBefore | None = None
+        self._keys: list[tuple[str, str, list[tuple[str, Any]], np.ndarray]] = []
+        if keys is not None:
+            self.animation = AnimationBefore(keys, used)
+            self._properties = _Properties(keys, used)
+            self._keys = [
+                (key.name, key.relative_key.name, _values(key, _KEY), _positions(key))
+                for key in keys.key_blocks
+            ]
+
+    def put_back(self, obj: bpy.types.Object) -> None:
+        if not self._has_keys:
+            if obj.data.shape_keys:
+                obj.shape_key_clear()
+            return
+        blocks = self._ordered(obj)
+        for name, relative, values, positions in self._keys:
+            key = blocks[name]
+            key.relative_key = blocks[relative]
+            _set(key, values)
+            if not np.array_equal(_positions(key), positions):
+                place, co = key_positions(key)
+                place.foreach_set(co, positions)
+        self._properties.put_back(obj.data.shape_keys)
+        if self.animation:
+            self.animation.put_back(obj.data.shape_keys)
+        if obj.data.shape_keys.name != self._name:
+            obj.data.shape_keys.name = self._name
+
+    def _ordered(self, obj: bpy.types.Object) -> Any:
+        """Key blocks with the names and order from before."""
+        names = [name for name, *_ in self._keys]
+        keys = obj.data.shape_keys
+        now = [key.name for key in keys.key_blocks] if keys else []
+        same = next(
+            (i for i, pair in enumerate(zip(now, names, strict=False)) if pair[0] != pair[1]), None
+        )
+        same = min(len(now), len(names)) if same is None else same
+        for name in reversed(now[same:]):
+            obj.shape_key_remove(obj.data.shape_keys.key_blocks[name])
+        for name in names[same:]:
+            obj.shape_key_add(name=name, from_mix=False)
+        return obj.data.shape_keys.key_blocks
+
+
+def _positions(key: bpy.types.ShapeKey) -> np.ndarray:
+    place, co = key_positions(key)
+    found = np.empty(3 * len(place), np.float32)
+    place.foreach_get(co, found)
+    return found
+
+
+class _Modifiers:
+    """The modifiers of an object; absent ones are created again."""
+
+    def __init__(self, obj: bpy.types.Object) -> None:
+        self._modifiers = [_Modifier(modifier) for modifier in obj.modifiers]
+        self._active = obj.modifiers.active.name if obj.modifiers.active else ""
+        # Without users, node groups of the add-on would be removed.
+        groups = [getattr(modifier, "node_group", None) for modifier in obj.modifiers]
+        self._groups = [one for one in groups if one and not one.library and not one.use_fake_user]
+        for group in self._groups:
+            group.use_fake_user = True
+
+    def put_back(self, obj: bpy.types.Object) -> None:
+        kept = {modifier.name for modifier in self._modifiers}
+        for modifier in [one for one in obj.modifiers if one.name not in kept]:
+            obj.modifiers.remove(modifier)
+        for place, saved in enumerate(self._modifiers):
+            saved.put_back(obj, place)
+        if self._active:
+            obj.modifiers.active = obj.modifiers[self._active]
+
+    def forget(self) -> None:
+        for group in self._groups:
+            group.use_fake_user = False
+            if not group.users:
+                bpy.data.node_groups.remove(group)
+
+
+class _Modifier:
+    def __init__(self, modifier: bpy.types.Modifier) -> None:
+        self.name, self._type = modifier.name, modifier.type
+        names = [
+            item.identifier
+            for item in modifier.bl_rna.properties
+            if not item.is_readonly and item.type != "COLLECTION" and item.identifier != "is_active"
+        ]
+        self._values = _values(modifier, names)
+
+    def put_back(self, obj: bpy.types.Object, place: int) -> None:
+        if self.name not in obj.modifiers:
+            obj.modifiers.new(self.name, self._type)
+        if obj.modifiers.find(self.name) != place:
+            move_modifier(obj, obj.modifiers[self.name], place)
+        modifier = obj.modifiers[self.name]
+        for name, value in self._values:
+            with contextlib.suppress(AttributeError, TypeError):  # not to be set in this state
+                if _plain(getattr(modifier, name)) != value:
+                    setattr(modifier, name, value)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keyframes of one F-curve: written, inserted and compared in bulk."""
+
+import functools
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+_ITEMS = {  # enum values of keyframe members
+    member: {item.identifier: item.value for item in property.enum_items}
+    for member, property in bpy.types.Keyframe.bl_rna.properties.items()
+    if property.type == "ENUM"
+}
+INTERPOLATION = _ITEMS["interpolation"]
+_POINT = {  # members of a keyframe and their sizes
+    "co": 2,
+    "handle_left": 2,
+    "handle_right": 2,
+    "handle_left_type": 1,
+    "handle_right_type": 1,
+    "interpolation": 1,
+    "easing": 1,
+    "type": 1,
+    "amplitude": 1,
+    "back": 1,
+    "period": 1,
+}
+_SHAPE = ("co", "handle_left", "handle_right", "interpolation", "easing")
+_HANDLE_TYPES = ("handle_left_type", "handle_right_type")
+_ENUMS = (*_HANDLE_TYPES, "interpolation", "easing", "type")
+# The types come first: a handle that is not free is computed from its neighbors.
+_SETTING_ORDER = sorted(_POINT, key=lambda name: name not in _ENUMS)
+# Members that foreach_set ignores and that need a loop; likewise foreach_get, for linked actions.
+_SET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _HANDLE_TYPES
+_GET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _ENUMS
+# The type in which Blender stores enums: any other is converted item by item, five times slower.
+_ENUM_DTYPE = np.dtype(np.uint8 if bpy.app.version >= (4, 2) else np.int8)
+
+
+def shape(curve: bpy.types.FCurve) -> bytes:
+    """Everything that determines the values of a curve."""
+    kind = curve.data_path, curve.array_index, curve.mute, curve.extrapolation
+    modifiers = [
+        [
+            getattr(modifier, name)
+            for name in modifier.bl_rna.properties.keys()  # noqa: SIM118
+            if modifier.bl_rna.properties[name].type in {"FLOAT", "INT", "BOOLEAN", "ENUM"}
+        ]
+        for modifier in curve.modifiers
+    ]
+    members = [_member(curve, name).tobytes() for name in _SHAPE]
+    return b"".join([repr((kind, modifiers)).encode(), *members])
+
+
+def members(curve: bpy.types.FCurve) -> list[bytes]:
+    """All members of all keyframes of a curve."""
+    return [_member(curve, name).tobytes() for name in _POINT]
+
+
+class Points(NamedTuple):
+    """What determines a curve between its keyframes; one row each."""
+
+    places: np.ndarray  # (K, 2) float32 frame and value
+    left: np.ndarray  # (K, 2) float32 handles
+    right: np.ndarray  # (K, 2) float32
+    interpolation: np.ndarray  # (K, 1) numbers, see INTERPOLATION
+
+
+def points(curve: bpy.types.FCurve) -> Points:
+    names = ("co", "handle_left", "handle_right", "interpolation")
+    return Points(*(_member(curve, name) for name in names))
+
+
+def digest(found: Iterable[bpy.types.FCurve], with_handles: bool) -> str:
+    """A digest of keyframes, the same whatever the order of the curves and the names in their paths."""
+    names = ("co", "handle_left", "handle_right") if with_handles else ("co",)
+    parts = []
+    for curve in found:
+        whole = hashlib.blake2b(bytes([curve.array_index, curve.mute]), digest_size=16)
+        for name in names:
+            whole.update(_member(curve, name).tobytes())
+        parts.append(whole.digest())
+    return hashlib.blake2b(b"".join(sorted(parts)), digest_size=16).hexdigest()
+
+
+class Handles(NamedTuple):
+    """Free handles of keyframes: frame and value of both handles of each."""
+
+    left: np.ndarray  # (K, 2)
+    right: np.ndarray  # (K, 2)
+    holds: np.ndarray | None = None  # (K,) bool: the value stays until the next keyframe
+
+
+def write(
+    curve: bpy.types.FCurve,
+    frames: np.ndarray,
+    values: np.ndarray,
+    handles: Handles | None = None,
+) -> None:
+    """Replace the keyframes from the first of the frames on; keep earlier ones.
+
+    Linear if no handles are passed.
+    """
+    kept = before(curve, frames[0])
+    written = _straight(frames, values) if handles is None else _bent(frames, values, handles)
+    if len(curve.keyframe_points):
+        curve.keyframe_points.clear()
+    curve.keyframe_points.add(len(kept.get("co", ())) + len(frames))
+    if kept:
+        written = _after(curve, kept, written)
+    for name, column in written.items():
+        _set_member(curve, name, column)
+    if kept or handles is None:  # else an update would change nothing
+        curve.update()
+        _set_free_handles(curve, written)
+
+
+def _straight(frames: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+    """Members of linear keyframes, in the order in which to set them."""
+    count = len(frames)
+    # Blender computes such handles fastest.
+    types = () if _SET_ONE_BY_ONE else _HANDLE_TYPES
+    return {
+        **{name: _numbers(count, name, "VECTOR") for name in types},
+        "interpolation": _numbers(count, "interpolation", "LINEAR"),
+        "co": _places(frames, values),
+    }
+
+
+def _bent(frames: np.ndarray, values: np.ndarray, handles: Handles) -> dict[str, np.ndarray]:
+    """As `_straight`, for keyframes with handles."""
+    count = len(frames)
+    ways = _numbers(count, "interpolation", "BEZIER")
+    if handles.holds is not None:
+        ways = ways.copy()
+        ways[handles.holds] = _ITEMS["interpolation"]["CONSTANT"]
+    return {
+        **{name: _numbers(count, name, "FREE") for name in _HANDLE_TYPES},
+        "interpolation": ways,
+        "co": _places(frames, values),
+        "handle_left": np.ascontiguousarray(handles.left, np.float32),
+        "handle_right": np.ascontiguousarray(handles.right, np.float32),
+    }
+
+
+def _places(frames: np.ndarray, values: np.ndarray) -> np.ndarray:
+    places = np.empty((len(frames), 2), np.float32)
+    places[:, 0], places[:, 1] = frames, values
+    return places
+
+
+def _after(
+    curve: bpy.types.FCurve, kept: dict[str, np.ndarray], written: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Members of the kept keyframes, followed by the written ones."""
+    early = len(kept["co"])
+    rest = {  # Blender's defaults for new keyframes
+        name: _member(curve, name)[early:] for name in _POINT if name not in written
+    }
+    both = {**rest, **written}
+    return {name: np.concatenate([kept[name], both[name]]) for name in _SETTING_ORDER}
+
+
+def _set_free_handles(curve: bpy.types.FCurve, points: dict[str, np.ndarray]) -> None:
+    """Set the handles again: from 4.5 on, `update` moves vertical ones by a thousandth of a frame."""
+    for name, kind in zip(("handle_left", "handle_right"), _HANDLE_TYPES, strict=True):
+        if name in points:
+            is_free = points[kind] == _ITEMS[kind]["FREE"]
+            updated = _member(curve, name)
+            if (is_free & (updated != points[name])).any():
+                _set_member(curve, name, np.where(is_free, points[name], updated))
+
+
+@functools.lru_cache(maxsize=64)
+def _numbers(count: int, member: str, item: str) -> np.ndarray:
+    """An array with one enum item for all keyframes; shared, so do not write to it."""
+    return np.full((count, 1), _ITEMS[member][item], _ENUM_DTYPE)
+
+
+def insert(curve: bpy.types.FCurve, frame: float, value: float, shown: float, alone: bool) -> None:
+    """Insert a keyframe among others.
+
+    `alone`: also key the frames before and after, so that they do not change. This is also done if
+    the curve was constant: else the values around the new keyframe would change. `shown` is the
+    value to keep if there are no keyframes.
+    """
+    points = curve.keyframe_points
+    if not len(points):
+        write(curve, np.array([frame - 1, frame, frame + 1]), np.array([shown, value, shown]))
+        return
+    places = _member(curve, "co")
+    rests = (places[:, 1] == places[0, 1]).all() and places[0, 0] < frame < places[-1, 0]
+    around = [frame - 1, frame + 1] if alone or rests else []
+    for at, kept in [(at, curve.evaluate(at)) for at in around]:
+        points.insert(at, kept)
+    points.insert(frame, value)
+    curve.update()
+
+
+def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
+    """The keyframes before a frame: each member as an array of rows; {} if there are none."""
+    if not len(curve.keyframe_points):
+        return {}
+    early = _member(curve, "co")[:, 0] < frame
+    return {name: _member(curve, name)[early] for name in _POINT} if early.any() else {}
+
+
+def _member(curve: bpy.types.FCurve, name: str) -> np.ndarray:
+    if name in _GET_ONE_BY_ONE:
+        numbers = [_ITEMS[name][getattr(point, name)] for point in curve.keyframe_points]
+        return np.array(numbers, _ENUM_DTYPE).reshape(-1, 1)
+    dtype = _ENUM_DTYPE if name in _ENUMS else np.float32
+    flat = np.empty(_POINT[name] * len(curve.keyframe_points), dtype)
+    curve.keyframe_points.foreach_get(name, flat)
+    return flat.reshape(-1, _POINT[name])
+
+
+def _set_member(curve: bpy.types.FCurve, name: str, column: np.ndarray) -> None:
+    if name in _SET_ONE_BY_ONE:
+        names = {number: item for item, number in _ITEMS[name].items()}
+        for point, number in zip(curve.keyframe_points, column.ravel().tolist(), strict=True):
+            setattr(point, name, names[number])
+    else:
+        curve.keyframe_points.foreach_set(name, column.ravel())

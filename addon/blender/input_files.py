@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The door for files that are read: regular files of a bounded size, on no computer that only a .blend
+names.
+
+A .blend names files that are read when it is opened. A pipe or a device would never end, and Windows
+sends the user's credentials to a server that a path names. All errors are OSErrors.
+"""
+
+import errno
+import ntpath
+import os
+import stat
+
+import bpy
+
+from .translations import tr
+
+LIMIT = 2**31  # bytes
+
+_chosen: set[str] = set()  # servers and shares that the user has chosen in this session
+
+
+def choose(path: str) -> None:
+    """Remember that the user has chosen a path, or what sets a property."""
+    if is_remote(path):
+        _chosen.add(_share(path))
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path names a server or a device: \\\\server\\share, or //server/share on Windows."""
+    return path.startswith("\\\\") or (os.name == "nt" and path.startswith("//"))
+
+
+def may_look(path: str) -> bool:
+    """Whether a path may be looked up at all: not on a share that neither the user has chosen nor the
+    .blend is on."""
+    return not is_remote(path) or _share(path) in {*_chosen, _share(bpy.data.filepath)}
+
+
+def check(path: str) -> os.stat_result:
+    """The status of a file that may be read."""
+    if not may_look(path):
+        reason = tr("it is on another computer: choose the file again to allow it")
+        raise OSError(errno.EACCES, reason, path)
+    status = os.stat(path)
+    if stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, tr("it is a device or a pipe, not a file"), path)
+    if status.st_size > LIMIT:
+        raise OSError(errno.EFBIG, tr("it is larger than {size} GB", size=LIMIT >> 30), path)
+    return status
+
+
+def exists(path: str) -> bool:
+    return may_look(path) and os.path.exists(path)
+
+
+def _share(path: str) -> str:
+    return ntpath.normcase(ntpath.splitdrive(path)[0])

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The `register` and `unregister` functions of a module."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import bpy
+
+from . import ADDON
+from .blender_versions import HAS_CONTEXTS
+from .translations import CONTEXT
+
+
+def functions(
+    *classes: type, menus: Mapping[str, Callable] | None = None
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Both functions, for classes and for draw functions to append to Blender's menus, by menu name.
+
+    Each may be called twice, as Blender's "Reload Scripts" does.
+    """
+    entries = menus or {}
+
+    def register() -> None:
+        new = [cls for cls in classes if not _is_registered(cls)]
+        for cls in new:
+            if HAS_CONTEXTS:
+                _name_in_context(cls)
+            bpy.utils.register_class(cls)
+        for menu, draw in entries.items() if new else ():
+            _menu(menu).append(draw)
+
+    def unregister() -> None:
+        old = [cls for cls in reversed(classes) if _is_registered(cls)]
+        for menu, draw in entries.items() if old else ():
+            _menu(menu).remove(draw)
+        for cls in old:
+            bpy.utils.unregister_class(cls)
+
+    return register, unregister
+
+
+def _name_in_context(cls: type) -> None:
+    """Let Blender look up the names of the properties in our translation context."""
+    for base in cls.__mro__:
+        # Properties of Blender's own classes are shared with other add-ons.
+        if base.__module__.startswith(f"{ADDON}."):
+            # From Python 3.14 on, annotations are created lazily.
+            for declared in inspect.get_annotations(base).values():
+                if hasattr(declared, "keywords"):
+                    declared.keywords["translation_context"] = CONTEXT
+
+
+def _is_registered(cls: Any) -> bool:
+    return cls.is_registered
+
+
+def _menu(name: str) -> Any:
+    return getattr(bpy.types, name)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write an export beside its place and rename it, so that a failure keeps the file that was there.
+
+Exporters may end without an error on a full disk. So the file itself must say that it is whole.
+"""
+
+import errno
+import json
+import os
+import struct
+import zipfile
+from collections.abc import Callable
+
+from ..blender import new_file
+from ..blender.translations import tr
+from ..blender.user_error import UserError
+
+_FBX_END = bytes.fromhex("f85a8c6adef5d97eece90ce3758f290b")
+
+
+def write(path: str, export: Callable[[str], set[str]]) -> None:
+    """Call `export` with the path of a new file, and put what it writes at `path`."""
+    new, reason = None, tr("Blender's exporter failed")
+    try:
+        _check_replaceable(path)
+        new = new_file.NewFile(path)
+        target = _target(new)
+        try:
+            done = export(target)
+        except RuntimeError as error:
+            done, reason = set(), _last_words(error)
+        if done != {"FINISHED"} or not is_whole(target):
+            raise _not_written(path, reason)
+        for source, place in _files(target, path):
+            new_file.flush(source)
+            new.replace(source, place)
+    except OSError as error:
+        raise _not_written(path, error.strerror or str(error)) from error
+    finally:
+        if new:
+            new.close()
+
+
+def is_whole(path: str) -> bool:
+    """Whether an exported file is complete, as far as its format tells."""
+    check = _CHECKS.get(os.path.splitext(path)[1].lower())
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.read(32)
+            file.seek(max(0, size - 16))
+            end = file.read()
+        return size > 0 and (check is None or check(path, size, head, end))
+    except (OSError, ValueError, struct.error):
+        return False
+
+
+def _glb(path: str, size: int, head: bytes, end: bytes) -> bool:
+    return struct.unpack_from("<4s4xI", head) == (b"glTF", size)
+
+
+def _gltf(path: str, size: int, head: bytes, end: bytes) -> bool:
+    with open(path, encoding="utf-8") as file:
+        return isinstance(json.load(file), dict)
+
+
+def _fbx(path: str, size: int, head: bytes, end: bytes) -> bool:
+    return head.startswith(b"Kaydara FBX Binary") and end == _FBX_END
+
+
+def _usd(path: str, size: int, head: bytes, end: bytes) -> bool:
+    if head.startswith(b"#usda"):
+        return end.rstrip().endswith(b"}")
+    magic, contents = struct.unpack_from("<8s8xq", head)  # where the table of contents starts
+    return magic == b"PXR-USDC" and 0 < contents < size
+
+
+def _usdz(path: str, size: int, head: bytes, end: bytes) -> bool:
+    return zipfile.is_zipfile(path)
+
+
+def _alembic(path: str, size: int, head: bytes, end: bytes) -> bool:
+    frozen, root = struct.unpack_from("<6s2xq", head)  # set when the file is closed
+    return frozen == b"Ogawa\xff" and 0 < root < size
+
+
+_CHECKS = {
+    ".glb": _glb,
+    ".gltf": _gltf,
+    ".fbx": _fbx,
+    ".usd": _usd,
+    ".usda": _usd,
+    ".usdc": _usd,
+    ".usdz": _usdz,
+    ".abc": _alembic,
+}
+
+
+def _target(new: new_file.NewFile) -> str:
+    """Where to export: in the same folder, as files may hold paths that are relative to it. glTF's
+    separate files have their final names, which refer to each other, in a folder of their own."""
+    ending = os.path.splitext(new.path)[1]
+    if ending.lower() != ".gltf":
+        return new.beside + ending
+    folder = f"{new.beside}.files"
+    os.mkdir(folder)
+    return os.path.join(folder, os.path.basename(new.path))
+
+
+def _files(target: str, path: str) -> list[tuple[str, str]]:
+    """(written file, its place), the one that refers to the others last."""
+    folder = os.path.dirname(target)
+    beside = [] if folder == os.path.dirname(path) else sorted(os.listdir(folder))
+    others = [name for name in beside if name != os.path.basename(target)]
+    pairs = [(os.path.join(folder, n), os.path.join(os.path.dirname(path), n)) for n in others]
+    return [*pairs, (target, path)]
+
+
+def _check_replaceable(path: str) -> None:
+    code = 0
+    if os.path.isdir(path):
+        code = errno.EACCES if os.name == "nt" else errno.EISDIR
+    elif os.path.exists(path) and not os.access(path, os.W_OK):
+        code = errno.EACCES
+    if code:
+        raise OSError(code, os.strerror(code))
+
+
+def _not_written(path: str, reason: str) -> UserError:
+    return UserError(
+        "'{file}' cannot be written: {reason}", file=os.path.basename(path), reason=reason
+    )
+
+
+def _last_words(error: Exception) -> str:
+    """The last line of an exporter's error: exporters in Python report a traceback and a location."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith("Location:")]
+    return said[-1].removeprefix("Error: ").strip()

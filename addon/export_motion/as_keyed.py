@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The motion of a model's own keys: those of the file where nothing changed, the scene's elsewhere,
+and more between them where MMD's curves would differ from Blender's by more than the tolerance.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..blender import native
+from ..blender.user_error import UserError
+from ..scene import scene_model
+from . import original_morphs, originals, properties, vmd_records
+from .fit import Fitted, with_tracks
+from .original_tracks import OriginalKeys
+from .samples import Samples
+from .timing import Timing
+
+if TYPE_CHECKING:
+    import mmdskin
+
+_LINE = (20, 20, 107, 107)
+
+
+class AsKeyed:
+    def __init__(
+        self,
+        model: scene_model.SceneModel,
+        solver: Any,
+        timing: Timing,
+        animates_visibility: bool,
+        options: Any,
+    ) -> None:
+        self._pmx, self._timing, self._options = solver.rig.pmx, timing, options
+        opened = originals.opened(solver, model.armature)
+        self._scene_bones = {self._pmx.bones[i].name for i in opened.rig.bones.values()}
+        found = self._found = originals.find(model, opened, timing)
+        self._morphs = original_morphs.find(model, self._pmx, timing)
+        self._file_morphs: list[Any] | None = None
+        self._properties: mmdskin.PropertyTrack | None = None
+        if found is not None and found.motion is not None:
+            morphs = found.motion.motion.morphs
+            if originals.values_kept(found, model) and _is_whole(found.motion, morphs, timing):
+                self._file_morphs = _within(found.motion, morphs, timing)
+            if not animates_visibility and originals.switches_kept(found, model.armature):
+                self._properties = _property_keys(found.motion, timing)
+
+    @property
+    def needs_frames(self) -> bool:
+        """Whether the scene has to be read frame by frame."""
+        found = self._found
+        return (
+            found is None
+            or found.sampled
+            or not all(bone.keys.complete for bone in found.bones.values())
+            or (self._options.morphs and self._file_morphs is None and self._morphs.sampled)
+            or (self._has_properties and self._properties is None)
+        )
+
+    @property
+    def _has_properties(self) -> bool:
+        return self._options.switches or self._options.visibility
+
+    @property
+    def off(self) -> int:
+        """How many keys are between the frames of the file."""
+        return self._found.off if self._found is not None else 0
+
+    def fit(self, samples: Samples | None) -> Fitted:
+        bones = self._bone_tracks(samples)
+        worst, notes, morphs = 0.0, (), []
+        track = self._properties
+        if samples is not None:
+            if track is None:
+                track = properties.track(
+                    self._pmx, self._timing.numbers, samples.visible, samples.ik
+                )
+            like = native.load().Motion.from_tracks(bones=bones.values(), properties=track)
+            fitted, report = self._fit(like, samples)
+            worst, notes, morphs = report.worst, report.notes, fitted.morphs
+            own = self._found.bones if self._found is not None else {}
+            keys = {self._pmx.bones[number].name: bone for number, bone in own.items()}
+            bones = {
+                **{one.name: one for one in fitted.bones},
+                **{
+                    name: _merged(one, keys[name].keys, fitted, self._pmx)
+                    for name, one in bones.items()
+                },
+            }
+        motion = native.load().Motion.from_tracks(
+            bones=[*bones.values(), *self._other_tracks()],
+            morphs=self._morph_tracks(morphs) if self._options.morphs else (),
+            properties=self._chosen(track) if self._has_properties else None,
+            name=self._name(),
+        )
+        return Fitted(motion, worst, notes)
+
+    def _chosen(self, track: Any) -> Any:
+        """The property keys without what is not to be exported."""
+        if not self._options.switches:
+            track = track._replace(ik_enabled=np.ones_like(track.ik_enabled))
+        if not self._options.visibility:
+            track = track._replace(visible=np.ones_like(track.visible))
+        return track
+
+    def restored(self, saved: bytes) -> bytes:
+        """A saved motion with the bytes of the files in unchanged keys."""
+        found = self._found
+        if found is None or found.motion is None:
+            return saved
+        exact = {
+            self._pmx.bones[number].name: vmd_records.Exact(
+                bone.keys.numbers, bone.keys.known, bone.keys.kept
+            )
+            for number, bone in found.bones.items()
+        }
+        for track in self._other_tracks():
+            yes = np.ones(len(track.frames), bool)
+            exact[track.name] = vmd_records.Exact(track.frames, yes, yes)
+        return vmd_records.restore(saved, found.files, self._timing, exact)
+
+    def _name(self) -> str:
+        found = self._found
+        whole = found.motion if found is not None else None
+        if whole is not None and len(found.files) == 1 and found.files[0].motion.name:
+            return found.files[0].motion.name
+        return self._pmx.name
+
+    def _bone_tracks(self, samples: Samples | None) -> "dict[str, mmdskin.BoneTrack]":
+        """By name; keys that are not known from the file have the values of the samples."""
+        found = {}
+        for number, bone in self._found.bones.items() if self._found is not None else ():
+            keys, count = bone.keys, len(bone.keys.numbers)
+            translations, rotations = np.zeros((count, 3)), np.tile((0.0, 0, 0, 1), (count, 1))
+            curves = np.tile(np.array(_LINE, np.uint8), (count, 4, 1))
+            if samples is not None:
+                rows = keys.numbers - self._timing.number
+                assert samples.translations is not None and samples.rotations is not None
+                translations = samples.translations[rows, number].astype(np.float64)
+                rotations = samples.rotations[rows, number].astype(np.float64)
+            if bone.track is not None:
+                known, kept = keys.known, keys.kept
+                translations[known] = bone.track.translations[keys.of_file[known]]
+                rotations[known] = bone.track.rotations[keys.of_file[known]]
+                curves[kept] = bone.track.interpolation[keys.of_file[kept]]
+            physics = bone.physics
+            if self._options.physics == "KEYS" and self._is_simulated(number):
+                physics = np.zeros(count, bool)
+            name = self._pmx.bones[number].name
+            found[name] = native.load().BoneTrack(
+                name, keys.numbers, translations, rotations, curves, physics
+            )
+        return found
+
+    def _is_simulated(self, number: int) -> bool:
+        return any(
+            body.bone == number and body.mode != "follow_bone" for body in self._pmx.rigid_bodies
+        )
+
+    def _fit(self, like: "mmdskin.Motion", samples: Samples) -> tuple:
+        options, timing = self._options, self._timing
+        translations, rotations = self._values(like, samples)
+        weights = samples.weights if options.morphs else np.zeros_like(samples.weights)
+        try:
+            return native.load().Motion.from_locals(
+                self._pmx,
+                translations,
+                rotations,
+                weights,
+                frames=timing.numbers,
+                tolerance=options.tolerance,
+                physics_tolerance=options.physics_tolerance,
+                physics=options.physics.lower(),
+                like=like,
+            )
+        except (ValueError, MemoryError) as error:
+            raise UserError("The motion cannot be made: {reason}", reason=error) from error
+
+    def _values(self, like: "mmdskin.Motion", samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+        """The samples; in segments of the file, MMD's values, which differ a little from Blender's."""
+        assert samples.translations is not None and samples.rotations is not None
+        values = samples.translations.copy(), samples.rotations.copy()
+        own = self._found.bones if self._found is not None else {}
+        if not any(bone.keys.kept.any() for bone in own.values()):
+            return values
+        bare = with_tracks(like, properties=None, morphs=())
+        pose = self._pmx.pose(bare, self._timing.numbers, ik=False)
+        mmds = self._pmx.locals_of(pose)
+        for number, bone in own.items():
+            keys = bone.keys
+            at = np.searchsorted(keys.numbers, self._timing.numbers)
+            inside = at < len(keys.numbers)
+            inside[inside] = keys.kept[at[inside]]
+            for column, of_mmd in zip(values, mmds, strict=True):
+                column[inside, number] = of_mmd[inside, number]
+        return values
+
+    def _other_tracks(self) -> list[Any]:
+        """Tracks of the files for bones that the scene lacks."""
+        whole = self._found.motion if self._found is not None else None
+        if whole is None:
+            return []
+        others = [track for track in whole.motion.bones if track.name not in self._scene_bones]
+        return _within(whole, others, self._timing)
+
+    def _morph_tracks(self, fitted: Any) -> list[Any]:
+        if self._file_morphs is not None:
+            return self._file_morphs
+        tracks = {**{track.name: track for track in fitted}, **self._morphs.tracks}
+        whole = self._found.motion if self._found is not None else None
+        known = {morph.name for morph in self._pmx.morphs}
+        others = [t for t in whole.motion.morphs if t.name not in known] if whole else []
+        return [*tracks.values(), *(_within(whole, others, self._timing) if whole else ())]
+
+
+def _merged(
+    track: "mmdskin.BoneTrack",
+    keys: OriginalKeys,
+    fitted: "mmdskin.Motion",
+    pmx: "mmdskin.Model",
+) -> "mmdskin.BoneTrack":
+    """The own keys of a bone, and the fitted ones within segments that are not the file's."""
+    found = next((one for one in fitted.bones if one.name == track.name), None)
+    if found is None:
+        return track
+    numbers = np.asarray(found.frames, np.int64)
+    at = np.searchsorted(keys.numbers, numbers)
+    is_own = np.isin(numbers, keys.numbers)
+    inside = (at > 0) & (at < len(keys.numbers)) & ~is_own
+    inside[inside] = ~keys.kept[at[inside]]
+    curves = track.interpolation.copy()
+    place = np.minimum(np.searchsorted(numbers, keys.numbers), len(numbers) - 1)
+    refitted = ~keys.kept & (numbers[place] == keys.numbers)
+    curves[refitted] = found.interpolation[place[refitted]]
+    columns: list[tuple] = [
+        (np.asarray(track.frames, np.int64), numbers[inside]),
+        (track.translations, found.translations[inside]),
+        (track.rotations, found.rotations[inside]),
+        (curves, found.interpolation[inside]),
+        (track.physics, track.physics[at[inside] - 1]),
+    ]
+    joined = [np.concatenate(column) for column in columns]
+    order = np.argsort(joined[0], kind="stable")
+    return type(track)(track.name, *(column[order] for column in joined))
+
+
+def _within(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
+    """Tracks of a file with the frames of the export, and only the keys within its range."""
+    found = []
+    for track in tracks:
+        if not len(track.frames):
+            continue
+        numbers = np.rint(timing.of_times(whole.scene_frames(track.frames))).astype(np.int64)
+        if hasattr(track, "weights"):
+            found.append(original_morphs.clipped(track, numbers, timing))
+            continue
+        inside = (numbers >= timing.number) & (numbers < timing.number + timing.length)
+        columns = [None if column is None else column[inside] for column in track[2:]]
+        if inside.any():
+            found.append(type(track)(track.name, numbers[inside], *columns))
+    return found
+
+
+def _property_keys(whole: Any, timing: Timing) -> Any:
+    """The property keys of a file within the export; the state before it is a key at its start."""
+    track = whole.motion.properties
+    numbers = np.rint(timing.of_times(whole.scene_frames(track.frames))).astype(np.int64)
+    inside = (numbers >= timing.number) & (numbers < timing.number + timing.length)
+    before = np.flatnonzero(numbers < timing.number)
+    if len(before) and timing.number not in numbers:
+        inside[before[-1]] = True
+        numbers[before[-1]] = timing.number
+    return type(track)(
+        numbers[inside], track.visible[inside], track.ik_names, track.ik_enabled[inside]
+    )
+
+
+def _is_whole(whole: Any, tracks: Any, timing: Timing) -> bool:
+    """Whether all keys are on frames of the export."""
+    times = [whole.scene_frames(track.frames) for track in tracks]
+    return not times or timing.numbers_of(np.concatenate(times)) is not None

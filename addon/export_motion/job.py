@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An export as a job: read the scene frame by frame, find keys, and write files only at the end."""
+
+import threading
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import bpy
+
+from ..blender import playhead
+from ..blender.translations import tr
+from ..operators import modal_job
+from . import files
+from .report import Result
+from .timing import Timing
+
+_Found = TypeVar("_Found")
+_WAIT = 0.02  # seconds for which a step waits for the native module
+
+
+class Export(Protocol):
+    """A file to be written."""
+
+    path: str
+
+    @property
+    def needs_frames(self) -> bool:
+        """Whether the scene has to be read frame by frame."""
+
+    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
+        """Read the scene at its current frame."""
+
+    def fit(self) -> Result:
+        """Find keys; runs on another thread."""
+
+
+class Job(modal_job.Job):
+    """Closing it early writes nothing. Afterwards `results` has one for each export."""
+
+    def __init__(
+        self, context: bpy.types.Context, exports: Sequence[Export], timing: Timing, cut: bool
+    ) -> None:
+        self._context, self._exports, self._timing, self._cut = context, exports, timing, cut
+        self.results: list[Result] = []
+        reads = any(export.needs_frames for export in exports)
+        super().__init__(self._run(), timing.length if reads else 1)
+
+    def _run(self) -> Generator[modal_job.Progress, None, None]:
+        reading = [export for export in self._exports if export.needs_frames]
+        if reading:
+            yield from self._read(reading)
+        for export in self._exports:
+            text = tr("MMD Skin: finding keys   Esc: cancel")
+            yield from _meanwhile(export.fit, self.results.append, text)
+        files.write([(result.path, self._saved(result)) for result in self.results])
+
+    def _saved(self, result: Result) -> bytes:
+        names = "cut" if self._cut else "error"
+        saved = files.saved(result.path, result.motion, names=names)
+        return result.finish(saved) if result.finish is not None else saved
+
+    def _read(self, exports: Sequence[Export]) -> Generator[modal_job.Progress, None, None]:
+        with playhead.Playhead(self._context) as head:
+            for done, frame in enumerate(self._timing.scene_frames.tolist(), 1):
+                head.go_to(frame, unseen=True)
+                depsgraph = self._context.evaluated_depsgraph_get()
+                for export in exports:
+                    export.read(depsgraph)
+                yield modal_job.frames_done(done, self.frames)
+
+
+class _Outcome(NamedTuple):
+    value: Any = None
+    error: BaseException | None = None
+
+
+def _meanwhile(
+    call: Callable[[], _Found], take: Callable[[_Found], None], text: str
+) -> Generator[modal_job.Progress, None, None]:
+    """Call on another thread, so that the window keeps drawing; pass the result to `take`."""
+    outcomes: list[_Outcome] = []
+
+    def run() -> None:
+        try:
+            outcomes.append(_Outcome(call()))
+        except BaseException as error:
+            outcomes.append(_Outcome(error=error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_WAIT)
+        yield modal_job.Progress(1.0, text)
+    (outcome,) = outcomes
+    if outcome.error is not None:
+        raise outcome.error
+    take(outcome.value)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The motion of one model."""
+
+from typing import Any
+
+import bpy
+
+from ..blender import actions
+from ..blender.translations import tr, tr_count
+from ..import_motion import record
+from ..pose import ik_source, motion_source, pose_source
+from ..scene import rig_constraints, scene_model
+from . import fit, names
+from .as_keyed import AsKeyed
+from .report import Result
+from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler
+from .timing import Timing
+
+
+class ModelExport:
+    """See `job.Export`."""
+
+    def __init__(
+        self,
+        model: scene_model.SceneModel,
+        path: str,
+        scene: bpy.types.Scene,
+        timing: Timing,
+        options: Any,
+    ) -> None:
+        self.path = path
+        self._timing, self._options = timing, options
+        self._form = form_of(model, scene, options)
+        self._sampler = Sampler(model, scene, self._form != AS_KEYED, options)
+        self._as_keyed: AsKeyed | None = None
+        if self._form == AS_KEYED:
+            animates = self._sampler.animates_visibility
+            self._as_keyed = AsKeyed(model, self._sampler.solver, timing, animates, options)
+        self.needs_frames = self._as_keyed is None or self._as_keyed.needs_frames
+
+    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
+        self._sampler.read(depsgraph)
+
+    def fit(self) -> Result:
+        samples = self._sampler.result() if self.needs_frames else None
+        if self._as_keyed is not None:
+            fitted, finish = self._as_keyed.fit(samples), self._as_keyed.restored
+        else:
+            assert samples is not None
+            pmx = self._sampler.rig.pmx
+            fitted, finish = fit.run(pmx, samples, self._timing, self._form, self._options), None
+        cut = names.check(fitted.motion, self._options.names == "CUT")
+        lines = []
+        if fitted.offs:
+            text = tr(
+                "IK is off for chains that MMD would bend otherwise: {names}",
+                names=names.listed(fitted.offs),
+            )
+            lines.append(text)
+        if cut:
+            lines.append(tr("Names cut to 15 bytes: {names}", names=names.listed(cut)))
+        if self._as_keyed is not None and self._as_keyed.off:
+            text = tr_count(
+                "1 keyframe is between MMD's frames: its bone has other keys there",
+                "{count} keyframes are between MMD's frames: their bones have other keys there",
+                count=self._as_keyed.off,
+            )
+            lines.append(text)
+        return Result(self.path, fitted.motion, fitted.worst, fitted.notes, tuple(lines), finish)
+
+
+def form_of(model: scene_model.SceneModel, scene: bpy.types.Scene, options: Any) -> str:
+    """The form of a model's bones: the chosen one, or the one that suits its animation."""
+    if options.bones != AUTO:
+        return options.bones
+    settings = pose_source.settings_of(model.armature, scene)
+    if options.physics == "KEYS" or isinstance(settings, motion_source.Settings):
+        return SOLVED_BOTH
+    if isinstance(settings, ik_source.Settings):
+        return AS_KEYED
+    state = record.Record(model.armature).state
+    plays_original = bool(state.files) and state.form == record.ORIGINAL
+    return AS_KEYED if plays_original and not _is_constrained(model.armature) else SOLVED_BOTH
+
+
+def _is_constrained(armature: bpy.types.Object) -> bool:
+    """Whether a constraint acts on bones other than those for IK, append, bone morphs and physics."""
+    known = {(bone.name, one.name) for bone, one in rig_constraints.solving(armature)}
+    return any(
+        not constraint.mute
+        and (constraint.influence > 0 or _is_animated(armature, bone, constraint))
+        and (bone.name, constraint.name) not in known
+        and not constraint.name.startswith("mmd_")
+        for bone in armature.pose.bones
+        for constraint in bone.constraints
+    )
+
+
+def _is_animated(
+    armature: bpy.types.Object, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint
+) -> bool:
+    data = armature.animation_data
+    path = actions.influence_path(bone.name, constraint.name)
+    curves = [curve for found in actions.playing(data) for curve in found] if data else []
+    return any(curve.data_path == path for curve in (*curves, *(data.drivers if data else ())))

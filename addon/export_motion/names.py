@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names that a VMD can store: 15 bytes of a bone or morph, in cp932."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..blender.user_error import UserError
+
+if TYPE_CHECKING:
+    import mmdskin
+
+_MOST = 15  # bytes
+
+
+def check(motion: "mmdskin.Motion", cut: bool) -> list[str]:
+    """The names of tracks that MMD will not find, if they may be cut; else UserError with all of them.
+
+    `Motion.save` leaves out those of tracks at rest.
+    """
+    moving = [
+        *(track.name for track in motion.bones if _moves(track)),
+        *(track.name for track in motion.morphs if np.any(track.weights)),
+    ]
+    found = [name for name in dict.fromkeys(moving) if not _fits(name)]
+    if found and not cut:
+        raise UserError(
+            "MMD cannot find bones and morphs whose names are longer than 15 bytes or not in"
+            " cp932: {names}. Rename them in PMX Editor, or set Long Names to Cut",
+            names=", ".join(f"'{name}'" for name in found),
+        )
+    return found
+
+
+def _moves(track: "mmdskin.BoneTrack") -> bool:
+    return bool(np.any(track.translations) or np.any(track.rotations[:, :3]))
+
+
+def _fits(name: str) -> bool:
+    try:
+        return len(name.encode("cp932", "surrogateescape")) <= _MOST
+    except UnicodeEncodeError:
+        return False
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for people; bytes that are not text are shown as such."""
+    shown = (name.encode("utf-8", "replace").decode("utf-8") for name in names)
+    return ", ".join(shown)

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""File > Export > MMD Motion: bones, morphs, IK switches and visibility of models, or camera and light."""
+
+import os
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+from bpy_extras.io_utils import ExportHelper
+
+from ..blender import native, registration
+from ..blender.translations import tr
+from ..blender.user_error import UserError
+from ..import_motion import moved_model, record
+from ..operators import modal_job, properties
+from ..operators.importing import scale_property
+from ..operators.options_dialog import OptionsDialog
+from ..scene import scene_model
+from . import files, report, samples, scene_export
+from .job import Export, Job
+from .model_export import ModelExport
+from .timing import Timing, timing_of
+
+FORMS = [
+    (
+        samples.AUTO,
+        "Automatic",
+        "As Keyed for MMD's IK and for imported Original Keys, else Solved, IK On",
+    ),
+    (
+        samples.AS_KEYED,
+        "As Keyed",
+        "Keys of the bones themselves, for MMD's own IK and append; fewest keys",
+    ),
+    (
+        samples.SOLVED_BOTH,
+        "Solved, IK On",
+        "The pose as shown, with IK bones placed on the feet: the same with IK on or off",
+    ),
+    (
+        samples.SOLVED_FK,
+        "Solved, IK Off",
+        "The pose as shown, and a key that switches MMD's IK off",
+    ),
+]
+_RANGE = ("range", "frame_start", "frame_end", "first_frame", "real_time")
+_MODEL = ("bones", "tolerance", "physics", "physics_tolerance", "morphs", "switches", "visibility")
+_CAMERA = ("tolerance", "light", "degrees", "scale")
+_Model = properties.declaring(
+    "_Model", {"model_path": properties.motion_properties(options={"SKIP_SAVE"})["model_path"]}
+)
+
+
+class MMDSKIN_OT_export_motion(
+    _Model, OptionsDialog, modal_job.ModalJob, ExportHelper, bpy.types.Operator
+):
+    """Write the animation of MMD models as motion files with MMD's keyframes and curves"""
+
+    bl_idname = "mmdskin.export_motion"
+    bl_label = "Export MMD Motion"
+    bl_options = {"REGISTER", "PRESET"}
+
+    shown = ("content", *_RANGE, *_MODEL, "names", "model_path", "light", "degrees", "scale")
+
+    filename_ext = ".vmd"
+    filter_glob: StringProperty(default="*.vmd", options={"HIDDEN"})
+    content: EnumProperty(
+        name="Export",
+        description="What the file animates; MMD keeps the camera in a file of its own",
+        items=[
+            ("MODEL", "Active Model", "Model of the active object"),
+            (
+                "SELECTED",
+                "Selected Models",
+                "A file for each model with a selected object, with its name added to the file's",
+            ),
+            ("CAMERA", "Camera", "Camera of the scene, with markers that switch cameras"),
+        ],
+        default="MODEL",
+    )
+    range: EnumProperty(
+        name="Frame Range",
+        items=[
+            ("SCENE", "Scene Range", "Between Start and End of the scene"),
+            ("PREVIEW", "Preview Range", "Preview range of the scene, if it is in use"),
+            ("ACTION", "All Keyframes", "From the first to the last keyframe and NLA strip"),
+            ("CUSTOM", "Custom Range", "Between Start and End"),
+        ],
+        default="SCENE",
+    )
+    frame_start: IntProperty(
+        name="Start",
+        description="First frame of the custom range",
+        default=1,
+        **properties.FRAMES,
+    )
+    frame_end: IntProperty(
+        name="End",
+        description="Last frame of the custom range",
+        default=250,
+        **properties.FRAMES,
+    )
+    first_frame: IntProperty(
+        name="First Frame",
+        description="Frame in MMD at which the range begins",
+        default=0,
+        min=0,
+        max=properties.FRAMES["max"],
+    )
+    real_time: BoolProperty(
+        name="Real Time",
+        description="Write 30 frames per second at any scene frame rate; if off, one frame per scene"
+        " frame",
+        default=True,
+    )
+    bones: EnumProperty(
+        name="Bones",
+        items=FORMS,
+        default=samples.AUTO,
+    )
+    tolerance: FloatProperty(
+        name="Tolerance",
+        description="Largest distance of a vertex from its place in Blender, in MMD units of 8 cm",
+        default=0.02,
+        min=1e-5,
+        max=10.0,
+        soft_min=0.001,
+        soft_max=0.2,
+        precision=3,
+        step=0.1,
+    )
+    physics: EnumProperty(
+        name="Physics",
+        description="Bones that rigid bodies move",
+        items=[
+            ("LEAVE", "Leave to MMD", "No new keys: MMD simulates these bones"),
+            ("KEYS", "Keys", "Keys of the simulated motion, which switch the physics of MMD off"),
+        ],
+        default="LEAVE",
+    )
+    physics_tolerance: FloatProperty(
+        name="Physics Tolerance",
+        description="Tolerance of the mesh that rigid bodies move, in MMD units",
+        default=0.1,
+        min=1e-5,
+        max=10.0,
+        soft_min=0.001,
+        soft_max=1.0,
+        precision=3,
+        step=1,
+    )
+    morphs: BoolProperty(name="Morphs", description="Export keys of morphs", default=True)
+    switches: BoolProperty(
+        name="IK Switches",
+        description="Export whether the IK of each bone is on",
+        default=True,
+    )
+    visibility: BoolProperty(
+        name="Visibility",
+        description="Export whether the model is shown in renders, if that is animated",
+        default=True,
+    )
+    names: EnumProperty(
+        name="Long Names",
+        description="Names of animated bones and morphs that a motion file cannot store",
+        items=[
+            ("STOP", "Stop", "Write nothing and list them"),
+            ("CUT", "Cut", "Cut them to 15 bytes as MMD does, and list them"),
+        ],
+        default="STOP",
+    )
+    light: BoolProperty(
+        name="Light",
+        description="Export the light, too: the MMD Light with its self-shadow, or the strongest sun",
+        default=True,
+    )
+    degrees: FloatProperty(
+        name="Angle Tolerance",
+        description="Largest difference of the camera's direction in degrees",
+        default=0.05,
+        min=1e-4,
+        max=10.0,
+        soft_min=0.01,
+        soft_max=1.0,
+        precision=3,
+        step=1,
+    )
+    scale: scale_property(
+        name="Camera Scale",
+        description="Size of one MMD unit for the camera, the same as for the scene's models",
+    )
+    filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
+    _is_browsed = False
+
+    def is_used(self, option: str) -> bool:
+        moves_camera = self.content == "CAMERA"
+        if moves_camera != (option in _CAMERA) and option not in {"content", *_RANGE, "tolerance"}:
+            return False
+        return {
+            "frame_start": self.range == "CUSTOM",
+            "frame_end": self.range == "CUSTOM",
+            "physics_tolerance": self.physics == "KEYS",
+            "switches": self.bones in {samples.AUTO, samples.AS_KEYED},
+            "model_path": self.content == "MODEL",
+        }.get(option, True)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if context.mode not in {"OBJECT", "POSE"}:
+            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
+            return False
+        return True
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        self._is_browsed = True
+        if not self.filepath:
+            self.filepath = suggested_path(context, self.filename_ext)
+        return ExportHelper.invoke(self, context, event)
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        """The file browser, too, calls this; a script waits until the file is written."""
+        if self._is_browsed:
+            return modal_job.ModalJob.invoke(self, context, None)
+        return modal_job.ModalJob.execute(self, context)
+
+    def _start(self, context: bpy.types.Context) -> Job:
+        path = files.checked(self.filepath, self.filename_ext)
+        native.load()
+        exports, timing = self._exports(context, path)
+        return Job(context, exports, timing, self.names == "CUT")
+
+    def _exports(self, context: bpy.types.Context, path: str) -> tuple[list[Export], Timing]:
+        if self.content == "CAMERA":
+            timing = timing_of(context.scene, self, scene_export.blocks(context.scene, self))
+            return [scene_export.SceneExport(path, context.scene, timing, self)], timing
+        models = self._models(context)
+        blocks = [block for model in models for block in record.blocks(model)]
+        timing = timing_of(context.scene, self, blocks)
+        paths = [path] if self.content == "MODEL" else [_with_name(path, one) for one in models]
+        exports: list[Export] = [
+            ModelExport(model, of_model, context.scene, timing, self)
+            for model, of_model in zip(models, paths, strict=True)
+        ]
+        return exports, timing
+
+    def _models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+        if self.content == "MODEL":
+            return [moved_model.active_model(context)]
+        found: dict[bpy.types.Object, scene_model.SceneModel] = {}
+        for obj in context.selected_objects:
+            try:
+                model = scene_model.model_of(obj, context.view_layer)
+            except UserError:
+                continue
+            found.setdefault(model.armature, model)
+        if not found:
+            raise UserError("No selected object belongs to an MMD model")
+        return list(found.values())
+
+    def _stopped(self) -> None:
+        self.report({"WARNING"}, tr("Export cancelled: nothing was written"))
+
+    def _report(self, job: Job) -> set[Any]:
+        report.write_text(job.results)
+        for result in job.results:
+            if result.lines:
+                self.report({"WARNING"}, result.lines[0])
+        self.report({"INFO"}, report.sentence(job.results))
+        return {"FINISHED"}
+
+
+def suggested_path(context: bpy.types.Context, ending: str) -> str:
+    """A path for the file browser: the model's name, next to the .blend."""
+    try:
+        name = moved_model.active_model(context).name
+    except UserError:
+        name = "untitled"
+    folder = os.path.dirname(bpy.data.filepath)
+    return os.path.join(folder, bpy.path.clean_name(name) + ending)
+
+
+def _with_name(path: str, model: scene_model.SceneModel) -> str:
+    stem, ending = os.path.splitext(path)
+    return f"{stem}_{bpy.path.clean_name(model.name)}{ending}"
+
+
+def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+    self.layout.operator(MMDSKIN_OT_export_motion.bl_idname, text="MMD Motion (.vmd)")
+
+
+register, unregister = registration.functions(
+    MMDSKIN_OT_export_motion, menus={"TOPBAR_MT_file_export": _menu}
+)

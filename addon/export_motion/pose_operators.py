@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""File > Export > MMD Pose: the pose of a model at the current frame, as a VPD."""
+
+import os
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, StringProperty
+from bpy_extras.io_utils import ExportHelper
+
+from ..blender import native, playhead, registration
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError, cancelled
+from ..import_motion import moved_model
+from ..operators import properties
+from ..operators.options_dialog import OptionsDialog
+from . import files, fit, samples
+from .model_export import form_of
+from .operators import FORMS, suggested_path
+from .timing import Timing
+
+if TYPE_CHECKING:
+    import mmdskin
+
+_TOLERANCE = 1e-4  # units: the IK of a pose has to reach it
+_LINES = np.full((1, 4, 4), (20, 20, 107, 107), np.uint8)
+_Model = properties.declaring(
+    "_Model", {"model_path": properties.motion_properties(options={"SKIP_SAVE"})["model_path"]}
+)
+
+
+class MMDSKIN_OT_export_pose(_Model, OptionsDialog, ExportHelper, bpy.types.Operator):
+    """Write the pose of the active MMD model at the current frame as a pose file"""
+
+    bl_idname = "mmdskin.export_pose"
+    bl_label = "Export MMD Pose"
+    bl_options = {"REGISTER", "PRESET"}
+
+    shown = ("bones", "morphs", "model_path")
+
+    filename_ext = ".vpd"
+    filter_glob: StringProperty(default="*.vpd", options={"HIDDEN"})
+    filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
+    # A pose file has no switch for IK.
+    bones: EnumProperty(name="Bones", items=FORMS[:3], default=samples.AUTO)
+    morphs: BoolProperty(
+        name="Morphs",
+        description="Export morphs, which MMD ignores but MikuMikuMoving reads",
+        default=True,
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if context.mode not in {"OBJECT", "POSE"}:
+            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
+            return False
+        return True
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        if not self.filepath:
+            self.filepath = suggested_path(context, self.filename_ext)
+        return super().invoke(context, event)
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            path = files.checked(self.filepath, self.filename_ext)
+            motion, pmx = self._pose(context)
+            data = files.saved(path, motion, frame=0, model=pmx)
+            files.write([(path, data)])
+        except UserError as error:
+            return cancelled(self, error)
+        bones = tr_count("1 bone", "{count} bones", len(motion.bones))
+        file = os.path.basename(path)
+        self.report(
+            {"INFO"}, tr("Exported '{file}' with a pose of {bones}", file=file, bones=bones)
+        )
+        return {"FINISHED"}
+
+    def _pose(self, context: bpy.types.Context) -> "tuple[mmdskin.Motion, mmdskin.Model]":
+        """A motion of one frame, and the model file."""
+        model, scene = moved_model.active_model(context), context.scene
+        options = SimpleNamespace(
+            bones=self.bones,
+            morphs=self.morphs,
+            visibility=False,
+            tolerance=_TOLERANCE,
+            physics="LEAVE",
+            physics_tolerance=_TOLERANCE,
+            model_path=self.model_path,
+        )
+        form = form_of(model, scene, options)
+        options.physics = "KEYS"  # hair as it is shown
+        sampler = samples.Sampler(model, scene, form != samples.AS_KEYED, options)
+        sampler.read(context.evaluated_depsgraph_get())
+        found, pmx = sampler.result(), sampler.rig.pmx
+        if form != samples.AS_KEYED:
+            frame = scene.frame_current + scene.frame_subframe
+            timing = Timing(frame, 0, 1, 1.0, playhead.stretch(scene))
+            motion = fit.run(pmx, found, timing, form, options).motion
+            return _with_resting(motion, pmx, sampler.rig.bones.values()), pmx
+        return _tracks(pmx, found, sorted(sampler.rig.bones.values()), self.morphs), pmx
+
+
+def _with_resting(
+    motion: "mmdskin.Motion", pmx: "mmdskin.Model", numbers: Iterable[int]
+) -> "mmdskin.Motion":
+    """With keys of bones at rest: MMD does not change bones that a pose lacks."""
+    rest = (np.zeros((1, 3)), np.array([[0.0, 0, 0, 1]]), _LINES)
+    names = (pmx.bones[number].name for number in numbers)
+    bones: dict[str, Any] = {name: (name, [0], *rest) for name in names}
+    bones.update((track.name, track) for track in motion.bones)
+    return fit.with_tracks(motion, bones=bones.values())
+
+
+def _tracks(
+    pmx: "mmdskin.Model", found: samples.Samples, numbers: list[int], has_morphs: bool
+) -> "mmdskin.Motion":
+    """A key of each bone of the scene and of each morph in use."""
+    assert found.translations is not None and found.rotations is not None
+    bones = {
+        pmx.bones[i].name: (
+            pmx.bones[i].name, [0], found.translations[:, i], found.rotations[:, i], _LINES
+        )
+        for i in reversed(numbers)
+    }  # fmt: skip
+    weights = found.weights[0] if has_morphs else ()
+    morphs = {
+        morph.name: (morph.name, [0], [weight])
+        for morph, weight in zip(pmx.morphs, weights, strict=False)
+        if weight
+    }
+    return native.load().Motion.from_tracks(
+        bones=reversed(bones.values()), morphs=morphs.values(), name=pmx.name
+    )
+
+
+def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+    self.layout.operator(MMDSKIN_OT_export_pose.bl_idname, text="MMD Pose (.vpd)")
+
+
+register, unregister = registration.functions(
+    MMDSKIN_OT_export_pose, menus={"TOPBAR_MT_file_export": _menu}
+)

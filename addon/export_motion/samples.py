@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The animation of a model, read from the scene frame by frame, in the file's axes and units."""
+
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+from ..blender import playhead
+from ..blender.user_error import UserError
+from ..physics import keyed, simulation
+from ..pose import ik_source, motion_source, pose_source
+from ..scene import model_file, scene_model
+from . import visibility
+
+# Forms of bones: the items of the operator's option.
+AUTO, AS_KEYED, SOLVED_FK, SOLVED_BOTH = "AUTO", "AS_KEYED", "SOLVED_FK", "SOLVED_BOTH"
+
+
+class Samples(NamedTuple):
+    """Values at F frames of the file's B bones and M morphs."""
+
+    matrices: np.ndarray | None  # (F, B, 4, 4) float32 from rest to pose, if solved
+    translations: np.ndarray | None  # (F, B, 3) float32, if as keyed
+    rotations: np.ndarray | None  # (F, B, 4) float32 x y z w, if as keyed
+    weights: np.ndarray  # (F, M) float32 of morphs
+    ik: np.ndarray  # (F, B) bool: whether the IK of each bone is on
+    physics: np.ndarray  # (F, B) bool: whether rigid bodies move the bone
+    visible: np.ndarray  # (F,) bool
+
+
+class Sampler:
+    """Reads one model at the scene's current frame."""
+
+    def __init__(
+        self, model: scene_model.SceneModel, scene: bpy.types.Scene, solved: bool, options: Any
+    ) -> None:
+        self.model, self._solved = model, solved
+        armature = model.armature
+        settings = pose_source.settings_of(armature, scene)
+        # With other sources, bones, morphs and IK switches are read in the same way.
+        path = options.model_path or getattr(settings, "model_path", "")
+        physics = settings.physics if isinstance(settings, ik_source.Settings) else None
+        fps = scene.render.fps / scene.render.fps_base
+        self.solver = ik_source.Solver(armature, ik_source.Settings(path, physics, fps))
+        self.rig = self.solver.rig
+        self._poses: _Poses | None = None
+        if solved:
+            self._poses = _poses_of(armature, settings, self.solver, options)
+        self._keys = _ShapeKeys(model, self.rig.pmx)
+        self._visible = visibility.Visibility(model)
+        self._name = model.name
+        self._frames: list[int] = []
+        self._rows: list[tuple] = []
+
+    @property
+    def animates_visibility(self) -> bool:
+        return self._visible.is_animated
+
+    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
+        armature = self.model.armature.evaluated_get(depsgraph)
+        if not armature.is_evaluated:
+            raise UserError(
+                "The collection of '{name}' is hidden: show it first", name=armature.name
+            )
+        keys = self._keys.values(depsgraph)
+        local = self.solver.local(armature, keys)
+        weights = self._keys.weights(keys, local.weights)
+        frame = playhead.time(depsgraph.scene)
+        pose: tuple[np.ndarray, ...]
+        if self._poses is None:
+            pose = local.translations.astype(np.float32), local.rotations.astype(np.float32)
+        else:
+            pose = (self._poses.matrices(armature, keys, local, frame),)
+        visible = self._visible.value(depsgraph)
+        self._frames.append(depsgraph.scene.frame_current)
+        self._rows.append((*pose, weights, local.ik, local.physics, visible))
+
+    def result(self) -> Samples:
+        columns = [np.array(column) for column in zip(*self._rows, strict=True)]
+        self._rows.clear()
+        if self._poses is None:
+            for values in columns[:2]:
+                self._check_finite(values)
+            return Samples(None, *columns)
+        matrices = self._poses.in_file(columns[0])
+        self._check_finite(matrices)
+        return Samples(matrices, None, None, *columns[1:])
+
+    def _check_finite(self, values: np.ndarray) -> None:
+        finite = np.isfinite(values).all(axis=tuple(range(2, values.ndim)))
+        if not finite.all():
+            frame, bone = np.argwhere(~finite)[0]
+            raise UserError(
+                "'{name}' cannot be exported at frame {frame}:"
+                " the pose of bone '{bone}' contains invalid numbers",
+                name=self._name,
+                frame=self._frames[frame],
+                bone=self.rig.pmx.bones[bone].name,
+            )
+
+
+class _Poses:
+    """The armature as Blender evaluates it."""
+
+    def __init__(self, armature: bpy.types.Object, rig: model_file.Rig) -> None:
+        self._rig = rig
+        scene_bones = {number: name for name, number in rig.bones.items()}
+        names = [scene_bones[number] for number in sorted(scene_bones)]
+        self._numbers = pose_source.numbers(armature, names)
+        column = {number: i for i, number in enumerate(sorted(scene_bones))}
+        # A bone that the scene lacks moves with its parent; the last column is at rest.
+        self._columns = np.array(
+            [_nearest(rig.pmx.bones, number, column) for number in range(len(rig.pmx.bones))]
+        )
+
+    def matrices(
+        self, armature: bpy.types.Object, keys: dict, local: ik_source.Local, frame: float
+    ) -> np.ndarray:
+        return pose_source.matrices(armature, armature, self._numbers)
+
+    def in_file(self, matrices: np.ndarray) -> np.ndarray:
+        """(F, B, 4, 4) float32 in the file's space of all `matrices`."""
+        to_armature = self._rig.to_armature
+        to_file = np.linalg.inv(to_armature)
+        count = len(matrices)
+        found = np.empty((count, matrices.shape[1] + 1, 4, 4), np.float32)
+        found[:, -1] = np.eye(4)
+        for frame in range(count):
+            found[frame, :-1] = to_file @ matrices[frame].astype(np.float64) @ to_armature
+        return found[:, self._columns]
+
+
+class _SolvedPoses(_Poses):
+    """MMD's IK for the armature's own channels."""
+
+    def __init__(self, solver: ik_source.Solver) -> None:
+        self._solver = solver
+
+    def matrices(
+        self, armature: bpy.types.Object, keys: dict, local: ik_source.Local, frame: float
+    ) -> np.ndarray:
+        return self._solver.posed(local, frame)
+
+    def in_file(self, matrices: np.ndarray) -> np.ndarray:
+        return matrices
+
+
+class _MotionPoses(_SolvedPoses):
+    """The motion file that animates the model."""
+
+    def __init__(self, motion: motion_source.Motion) -> None:
+        self._motion = motion
+
+    def matrices(
+        self, armature: bpy.types.Object, keys: dict, local: ik_source.Local, frame: float
+    ) -> np.ndarray:
+        return self._motion.posed(self._motion.motion_frames(frame))[0]
+
+
+def _poses_of(
+    armature: bpy.types.Object,
+    settings: pose_source.Settings | None,
+    solver: ik_source.Solver,
+    options: Any,
+) -> _Poses:
+    is_simulated = options.physics == "KEYS"
+    if isinstance(settings, ik_source.Settings):
+        return _SolvedPoses(
+            keyed.with_physics(solver, armature, strict=True) if is_simulated else solver
+        )
+    if isinstance(settings, motion_source.Settings):
+        motion = motion_source.load(armature, settings)
+        return _MotionPoses(
+            simulation.with_physics(motion, settings.physics) if is_simulated else motion
+        )
+    return _Poses(armature, solver.rig)
+
+
+def _nearest(bones: Any, number: int, column: dict[int, int]) -> int:
+    while number >= 0:
+        if number in column:
+            return column[number]
+        number = bones[number].parent
+    return -1
+
+
+class _ShapeKeys:
+    """The shape keys of a model's morphs."""
+
+    def __init__(self, model: scene_model.SceneModel, pmx: Any) -> None:
+        blocks = [obj.data.shape_keys for obj in model.meshes]
+        self._blocks = list(dict.fromkeys(block for block in blocks if block))
+        self._has_sliders = len(model_file.morph_keys(model.armature)) == len(pmx.morphs)
+        self._morphs = motion_source.morphs_of_keys(pmx, model.armature)
+
+    def values(self, depsgraph: bpy.types.Depsgraph) -> dict[str, float]:
+        """{shape key: its value}; of keys with the same name the first one's."""
+        found: dict[str, float] = {}
+        for block in self._blocks:
+            for key in block.evaluated_get(depsgraph).key_blocks:
+                found.setdefault(key.name, 0.0 if key.mute else key.value)
+        return found
+
+    def weights(self, keys: dict[str, float], weights: np.ndarray) -> np.ndarray:
+        """(M,) weights of morphs: those of our importer, or of the shape keys with their names."""
+        if not self._has_sliders:
+            for name, morph in self._morphs.items():
+                if morph >= 0 and name in keys:
+                    weights[morph] = keys[name]
+        return weights

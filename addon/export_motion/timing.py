@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which frames of the scene an export covers, and which frames of the file they become."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+from ..blender import actions, playhead
+from ..blender.user_error import UserError
+from ..import_motion import record
+from ..scene.saved_state import MOTION
+
+FRAMES_PER_SECOND = 30  # of every VMD
+_MOST = 100_000  # frames, almost an hour
+_WHOLE = 1e-3  # of a frame: Blender stores the frames of keys as float32
+_ROUNDING = 1e-6
+
+
+class Timing(NamedTuple):
+    """Frames of the scene and of the file; the times of keyframes differ from both if the scene
+    remaps time."""
+
+    first: float  # frame of the scene that is `number` in the file
+    number: int
+    length: int  # frames of the file
+    rate: float  # frames of the file per frame of the scene
+    stretch: float  # frames of animation per frame of the scene
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """(F,) of the file."""
+        return np.arange(self.number, self.number + self.length)
+
+    @property
+    def scene_frames(self) -> np.ndarray:
+        """(F,) float64."""
+        return self.first + np.arange(self.length) / self.rate
+
+    @property
+    def times(self) -> np.ndarray:
+        """(F,) float64 animation times."""
+        return self.scene_frames * self.stretch
+
+    def of_times(self, times: np.ndarray) -> np.ndarray:
+        """(K,) float64 frames of the file at animation times."""
+        return (np.asarray(times, np.float64) / self.stretch - self.first) * self.rate + self.number
+
+    def numbers_of(self, times: np.ndarray) -> np.ndarray | None:
+        """(K,) int64 frames of the file at animation times, None unless all of them are whole."""
+        exact = self.of_times(times)
+        found = np.rint(exact)
+        return found.astype(np.int64) if (np.abs(found - exact) < _WHOLE).all() else None
+
+
+def timing_of(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> Timing:
+    """The Timing of an operator's options, for the animation of these datablocks."""
+    first, last = _range(scene, options, blocks)
+    if last < first:
+        raise UserError(
+            "The frame range is empty: Start {first} is after End {last}",
+            first=round(first),
+            last=round(last),
+        )
+    fps = scene.render.fps / scene.render.fps_base
+    rate = FRAMES_PER_SECOND / fps if options.real_time else 1.0
+    # A motion may end between two frames of the scene.
+    count = math.ceil((last - first) * rate - _ROUNDING) + 1
+    if count > _MOST:
+        raise UserError(
+            "The frame range is {count} frames long, but the maximum is {most}",
+            count=count,
+            most=_MOST,
+        )
+    return Timing(first, options.first_frame, count, rate, playhead.stretch(scene))
+
+
+def _range(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> tuple[float, float]:
+    """(first, last) frame of the scene."""
+    if options.range == "CUSTOM":
+        return options.frame_start, options.frame_end
+    if options.range == "ACTION":
+        found = [span for block in blocks for span in _spans(block)]
+        if not found:
+            raise UserError("Nothing is animated: choose another frame range")
+        firsts, lasts = zip(*found, strict=True)
+        stretch = playhead.stretch(scene)
+        return min(firsts) / stretch, max(lasts) / stretch
+    if options.range == "PREVIEW" and scene.use_preview_range:
+        return scene.frame_preview_start, scene.frame_preview_end
+    return scene.frame_start, scene.frame_end
+
+
+def _spans(block: Any) -> Iterable[tuple[float, float]]:
+    """(first, last) animation time of each action and strip of a datablock.
+
+    An imported motion begins with its frame 0, even if its first key is later.
+    """
+    data = getattr(block, "animation_data", None)
+    if data is None:
+        return
+    for curves in actions.played(data):
+        ranges = [curve.range() for curve in curves if len(curve.keyframe_points)]
+        if ranges:
+            yield min(first for first, _ in ranges), max(last for _, last in ranges)
+    for strip in actions.strips(data):
+        yield strip.frame_start, strip.frame_end
+    for _, start, _ in record.Record(block).state.files if MOTION in block else ():
+        yield start, start

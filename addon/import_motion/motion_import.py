@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The import of a motion onto a model: what solved keys, original keys and single poses share."""
+
+import math
+from typing import Any
+
+import bpy
+
+from ..blender import playhead
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError
+from ..operators import properties
+from ..operators.editing import Edit
+from ..physics import simulation
+from ..pose import ik_source, motion_source, physics_settings
+from ..scene import model_file, scene_model
+from . import record
+
+# Options of the physics; it starts with the motion.
+PHYSICS = [name for name in properties.physics_properties() if name != "physics_start"]
+
+
+class MotionImport:
+    """`options` is the operator, which also reports; `edit` has saved the model."""
+
+    def __init__(
+        self, options: Any, model: scene_model.SceneModel, scene: bpy.types.Scene, edit: Edit
+    ) -> None:
+        self.options, self.model, self.scene, self.edit = options, model, scene, edit
+        self._lacks_files = False  # of earlier imports
+
+    def simulated(
+        self, source: motion_source.Motion, newest: motion_source.Motion, start: int = 0
+    ) -> motion_source.Motion:
+        """The motion with physics from a frame on, if the option is on."""
+        if not self.options.physics:
+            return source
+        if source.speed != newest.speed:
+            raise UserError(
+                "Cannot merge motions with physics at this frame rate: turn Replace on, or"
+                " set the frame rate to 30 fps"
+            )
+        settings = physics_settings.Settings(
+            self.options.physics_ground, self.options.physics_settle, self.options.physics_hz, start
+        )
+        return simulation.with_physics(source, settings)
+
+    def by_bodies(self, source: motion_source.Motion) -> set[str]:
+        return simulation.bones(source) if self.options.physics else set()
+
+    def earlier(self, newest: motion_source.Motion) -> tuple[list[motion_source.Motion], bool]:
+        """The earlier motions to keep, and whether their keyframes have another form.
+
+        In that case, everything is keyed again.
+        """
+        if self.options.replace:
+            return [], False
+        state = record.Record(self.model.armature).state
+        found = self.imported(newest)
+        self._lacks_files = len(found) < len(state.files)
+        return found, bool(state.files) and state.form != self.options.mode
+
+    def imported(self, newest: motion_source.Motion) -> list[motion_source.Motion]:
+        """The imported motions whose files still exist."""
+        motions = []
+        for path, start, speed in record.Record(self.model.armature).state.files:
+            try:
+                motion = model_file.load_motion(path)
+            except UserError as error:
+                self.options.report(
+                    {"WARNING"},
+                    tr("Skipped a motion imported earlier: {reason}", reason=error),
+                )
+                continue
+            motions.append(newest.with_motion(motion, path, start, speed))
+        return motions
+
+    def clear(self) -> None:
+        """Undo earlier imports; keyframes whose file is gone are kept, since nothing keys them again."""
+        for name in record.clear(self.edit, [self.model], self._lacks_files)[1]:
+            self.options.report(
+                {"WARNING"}, tr("Edited keyframes were kept in action '{name}'", name=name)
+            )
+        record.restore_range()
+
+    def show_armature(self, noted: record.Record, source: motion_source.Motion) -> None:
+        """Set the pose source to one that shows the keyframes: solved ones must not be solved again.
+
+        Physics with original keys needs MMD's IK as pose source.
+        """
+        if self.options.physics and self.options.mode == record.ORIGINAL:
+            settings = {name: getattr(self.options, name) for name in PHYSICS}
+            noted.set_settings(model_path=source.rig.path, **settings, source=ik_source.SOURCE)
+            self.options.report(
+                {"INFO"},
+                tr("The Pose Source is now MMD's IK: use Simulate for its physics"),
+            )
+            return
+        kept = (
+            {"ARMATURE", ik_source.SOURCE} if self.options.mode == record.ORIGINAL else {"ARMATURE"}
+        )
+        if self.model.armature.mmdskin.source not in kept:
+            noted.set_settings(source="ARMATURE")
+            self.options.report(
+                {"INFO"}, tr("The Pose Source of '{name}' is now Armature", name=self.model.name)
+            )
+
+    def tell_linked(self) -> None:
+        for obj in self.model.meshes:
+            if obj.data.shape_keys and obj.data.library:
+                text = tr(
+                    "The shape keys of '{name}' are linked from another file and are not animated",
+                    name=obj.name,
+                )
+                self.options.report({"WARNING"}, text)
+
+    def tell_muted(self, count: int) -> None:
+        if count:
+            self.options.report(
+                {"WARNING"},
+                tr_count(
+                    "Muted 1 constraint or driver that would interfere with the motion:"
+                    " Clear Motion restores it",
+                    "Muted {count} constraints and drivers that would interfere with the"
+                    " motion: Clear Motion restores them",
+                    count=count,
+                ),
+            )
+
+    def extend(self, noted: record.Record, source: motion_source.Motion) -> None:
+        if self.options.extend_range:
+            noted.extend(self.scene, last_frame(self.scene, source.scene_range[1]))
+
+
+def last_frame(scene: bpy.types.Scene, time: float) -> int:
+    """The scene frame at an animation time."""
+    return min(math.floor(time / playhead.stretch(scene)), properties.FRAMES["max"])

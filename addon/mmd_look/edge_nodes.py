@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The geometry nodes that draw MMD's edge: an inverted hull of an object's evaluated mesh.
+
+The hull's vertices are moved along their normals by the edge size and a share of the depth in the
+active camera, so that an edge is as wide in the picture everywhere.
+"""
+
+from typing import Any
+
+import bpy
+
+from ..blender import blender_versions
+from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value, enabled
+from ..scene import mmd_tools
+from . import followers
+from .shading import HULL
+
+SIZE, EDGED = "mmd_edge", "mmd_edged"  # attributes of points (edge size) and faces (1: has an edge)
+SCALE = mmd_tools.EDGE_SCALE  # of points: the file's factor of the size, a vertex group
+_NAME = "MMD Edge"
+_MARK = "mmdskin_edge"  # ID property of the group: the name of the scene whose camera it follows
+_ANY = ""  # that of the evaluated scene, which drivers of older versions cannot name
+_HEIGHT = 512  # pixels of a picture in which an edge of size 1 is one pixel wide
+# Without a camera: the width in the picture of MMD's, which is 45 units away.
+_USUAL_WIDTH = 45 * 0.08 * 2 * 0.2679 / _HEIGHT
+_WELD = 1e-5  # distance
+_INSIDE = 5e-5  # how far a hull without width is inside the surface
+_CAMERA = "mmd_camera_"  # names of the nodes with the camera's values
+_FORWARD, _POSITION, _SLOPE, _WIDTH = "forward", "position", "slope", "width"
+
+
+def group(scene: bpy.types.Scene) -> Any:
+    """The nodes for a scene, built at the first use: they follow its camera."""
+    found = _of_scene(scene)
+    if found is None:
+        builder = NodeBuilder(_NAME, "GeometryNodeTree")
+        _build(builder)
+        found = builder.group
+        found[_MARK] = _ANY if blender_versions.HAS_CONTEXT_VARIABLES else scene.name
+        follow_camera(scene)
+    return found
+
+
+def drop_unused() -> None:
+    for one in [one for one in _groups() if not one.users]:
+        bpy.data.node_groups.remove(one)
+
+
+def follow_camera(scene: bpy.types.Scene) -> None:
+    """Drive the nodes of a scene by its camera, whichever is active.
+
+    Before 4.2, a driver whose target is missing stays broken, so it must not exist without a camera.
+    """
+    found = _of_scene(scene)
+    if found is None:
+        return
+    driven = found.animation_data is not None and len(found.animation_data.drivers) > 0
+    if driven == (blender_versions.HAS_CONTEXT_VARIABLES or scene.camera is not None):
+        return
+    if driven:
+        found.animation_data_clear()
+        _rest(found)
+    else:
+        _drive(found, scene)
+
+
+def _of_scene(scene: bpy.types.Scene) -> Any:
+    return next((one for one in _groups() if one[_MARK] in (_ANY, scene.name)), None)
+
+
+def _groups() -> list:
+    return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
+
+
+def _build(builder: NodeBuilder) -> None:
+    blender_versions.mark_as_modifier(builder.group)
+    builder.input("Geometry", GEOMETRY)
+    source = builder.input(followers.SOURCE, OBJECT)
+    info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")
+    builder.put(info.inputs["Object"], source)
+    geometry = info.outputs["Geometry"]
+    offset = builder.vector("SCALE", _normal(builder, geometry), _width(builder))
+    cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
+    without = builder.number("LESS_THAN", builder.attribute(EDGED), 0.5)
+    move, flip = builder.node("GeometryNodeSetPosition"), builder.node("GeometryNodeFlipFaces")
+    mark = builder.node("GeometryNodeStoreNamedAttribute", data_type="FLOAT", domain="POINT")
+    mark.inputs["Name"].default_value = HULL
+    builder.put(enabled(mark.inputs, "Value"), 1.0)
+    builder.put(cut.inputs["Geometry"], geometry)
+    builder.put(cut.inputs["Selection"], without)
+    builder.put(move.inputs["Geometry"], cut.outputs[0])
+    builder.put(move.inputs["Offset"], offset)
+    builder.put(flip.inputs[0], move.outputs[0])
+    builder.put(mark.inputs["Geometry"], flip.outputs[0])
+    builder.output("Geometry", GEOMETRY, mark.outputs[0])
+    _rest(builder.group)
+
+
+def _width(builder: NodeBuilder) -> Value:
+    """Of the edge, in the world, at each point: size * (depth * slope + width)."""
+    values = {name: _camera_value(builder, name) for name in (_SLOPE, _WIDTH)}
+    position, forward = (_camera_vector(builder, name) for name in (_POSITION, _FORWARD))
+    here = builder.node("GeometryNodeInputPosition").outputs[0]
+    depth = builder.vector("DOT_PRODUCT", builder.vector("SUBTRACT", here, position), forward)
+    depth = builder.number("MAXIMUM", depth, 0.0)
+    unit = builder.number("MULTIPLY_ADD", depth, values[_SLOPE], values[_WIDTH])
+    size = builder.number("MULTIPLY", builder.attribute(SIZE), builder.attribute(SCALE))
+    width = builder.number("MULTIPLY", size, unit)
+    # Where the file's scale is 0, as at lips, the hull must not lie in the surface: a ray that has
+    # passed one of two coincident faces misses the other.
+    return builder.number("MULTIPLY_ADD", builder.number("LESS_THAN", width, 1e-6), -_INSIDE, width)
+
+
+def _camera_value(builder: NodeBuilder, name: str) -> bpy.types.NodeSocket:
+    node = builder.node("ShaderNodeValue")
+    node.name = node.label = _CAMERA + name
+    return node.outputs[0]
+
+
+def _camera_vector(builder: NodeBuilder, name: str) -> bpy.types.NodeSocket:
+    node = builder.node("ShaderNodeCombineXYZ")
+    node.name = node.label = _CAMERA + name
+    return node.outputs[0]
+
+
+def _normal(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.NodeSocket:
+    """The vertex normals, those of the file where nodes see them."""
+    normal = builder.node("GeometryNodeInputNormal").outputs[0]
+    if blender_versions.HAS_FREE_NORMALS:
+        # The mean of the corners' normals.
+        for domain in ("CORNER", "POINT"):
+            node = builder.node(
+                "GeometryNodeFieldOnDomain", domain=domain, data_type="FLOAT_VECTOR"
+            )
+            builder.put(enabled(node.inputs), normal)
+            normal = enabled(node.outputs)
+    else:
+        # Seams of UV maps must not open: take normals from a mesh without them.
+        weld = builder.node("GeometryNodeMergeByDistance")
+        builder.put(weld.inputs["Geometry"], geometry)
+        weld.inputs["Distance"].default_value = _WELD
+        near = builder.node("GeometryNodeSampleNearest", domain="POINT")
+        builder.put(near.inputs[0], weld.outputs[0])
+        pick = builder.node("GeometryNodeSampleIndex", domain="POINT", data_type="FLOAT_VECTOR")
+        builder.put(pick.inputs[0], weld.outputs[0])
+        builder.put(enabled(pick.inputs, "Value"), normal)
+        builder.put(pick.inputs["Index"], near.outputs[0])
+        normal = enabled(pick.outputs)
+    return builder.vector("NORMALIZE", normal)
+
+
+def _rest(group: Any) -> None:
+    """The values without a camera."""
+    for name in (_POSITION, _FORWARD):
+        for socket in group.nodes[_CAMERA + name].inputs:
+            socket.default_value = 0.0
+    group.nodes[_CAMERA + _SLOPE].outputs[0].default_value = 0.0
+    group.nodes[_CAMERA + _WIDTH].outputs[0].default_value = _USUAL_WIDTH
+
+
+def _drive(group: Any, scene: bpy.types.Scene) -> None:
+    # A matrix in a data path is indexed by column, then row.
+    for name, column, sign in ((_POSITION, 3, ""), (_FORWARD, 2, "-")):
+        for row in range(3):
+            socket = group.nodes[_CAMERA + name].inputs[row]
+            _add_driver(socket, scene, f"{sign}x", x=f"camera.matrix_world[{column}][{row}]")
+    lens = {
+        "kind": "camera.data.type",
+        "fit": "camera.data.sensor_fit",
+        "w": "render.resolution_x",
+        "h": "render.resolution_y",
+        "p": "render.pixel_aspect_x",
+        "q": "render.pixel_aspect_y",
+    }
+    fits = bpy.types.Camera.bl_rna.properties["sensor_fit"].enum_items
+    vertical, horizontal = fits["VERTICAL"].value, fits["HORIZONTAL"].value
+    orthographic = bpy.types.Camera.bl_rna.properties["type"].enum_items["ORTHO"].value
+    # The picture's height over the size that the camera's fit gives.
+    wide = f"(1 if fit=={vertical} or (fit!={horizontal} and h*q>w*p) else h*q/(w*p))"
+    sensor = f"(b if fit=={vertical} else a)"
+    _add_driver(
+        group.nodes[_CAMERA + _SLOPE].outputs[0],
+        scene,
+        f"0 if kind<0 or kind=={orthographic} else {sensor}*{wide}/f/{_HEIGHT}",
+        a="camera.data.sensor_width",
+        b="camera.data.sensor_height",
+        f="camera.data.lens",
+        **lens,
+    )
+    _add_driver(
+        group.nodes[_CAMERA + _WIDTH].outputs[0],
+        scene,
+        f"{_USUAL_WIDTH:.6g} if kind<0 else s*{wide}/{_HEIGHT} if kind=={orthographic} else 0",
+        s="camera.data.ortho_scale",
+        **lens,
+    )
+
+
+def _add_driver(socket: Any, scene: bpy.types.Scene, expression: str, **paths: str) -> None:
+    driver = socket.driver_add("default_value").driver
+    for name, path in paths.items():
+        variable = driver.variables.new()
+        variable.name = name
+        blender_versions.follow_scene(variable, scene, path, fallback=-1.0)
+    driver.expression = expression

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The edges of a mesh object: a follower with an inverted hull, and the attributes that it reads."""
+
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..blender import blender_versions
+from ..scene import material_values
+from . import edge_nodes, followers
+
+
+def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
+    """Add the edges of a mesh object, or update their sizes; none if no material has an edge."""
+    _store_sizes(obj)
+    exists = followers.find(obj, followers.EDGES) is not None
+    if not exists and edge_nodes.SIZE in obj.data.attributes:
+        followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene))
+
+
+def remove(obj: bpy.types.Object) -> None:
+    """Remove the edges of a mesh object and what they need of the mesh."""
+    found = followers.find(obj, followers.EDGES)
+    if found is not None:
+        followers.remove(found)
+    others = (other for other in bpy.data.objects if other != obj and other.data == obj.data)
+    if not any(followers.find(other, followers.EDGES) for other in others):
+        _clear_sizes(obj.data)
+    edge_nodes.drop_unused()
+
+
+def only_in_renders(hull: bpy.types.Object) -> bool:
+    modifier = followers.modifier_of(hull)
+    return modifier is not None and not modifier.show_viewport
+
+
+def show_only_in_renders(hull: bpy.types.Object, on: bool) -> None:
+    """Edges take time in each update of the viewport."""
+    modifier = followers.modifier_of(hull)
+    if modifier is not None:
+        modifier.show_viewport = not on
+
+
+def _store_sizes(obj: bpy.types.Object) -> None:
+    """Store each point's edge size and each face's having one; nothing if none has."""
+    mesh = obj.data
+    _clear_sizes(mesh)
+    values = [material_values.read(material) for material in mesh.materials]
+    sizes = [one.edge_size.value if one and one.has_edge else 0.0 for one in values]
+    if not any(sizes) or not len(mesh.polygons):
+        return
+    corners = np.empty(len(mesh.loops), np.int32)
+    collection, name = blender_versions.corner_vertices(mesh)
+    collection.foreach_get(name, corners)
+    counts = np.empty(len(mesh.polygons), np.int32)
+    mesh.polygons.foreach_get("loop_total", counts)
+    of_faces = per_face(mesh, sizes)
+    of_points = np.zeros(len(mesh.vertices), np.float32)
+    np.maximum.at(of_points, corners, np.repeat(of_faces, counts))
+    put(mesh, edge_nodes.SIZE, "POINT", of_points)
+    put(mesh, edge_nodes.EDGED, "FACE", (of_faces > 0).astype(np.float32))
+    if edge_nodes.SCALE not in obj.vertex_groups:
+        put(mesh, edge_nodes.SCALE, "POINT", np.ones(len(of_points), np.float32))
+
+
+def per_face(mesh: Any, values: list[float]) -> np.ndarray:
+    """(F,) float32: for each face, the value of its material."""
+    numbers = np.empty(len(mesh.polygons), np.int32)
+    mesh.polygons.foreach_get("material_index", numbers)
+    return np.array(values, np.float32)[np.clip(numbers, 0, len(values) - 1)]
+
+
+def put(mesh: Any, name: str, domain: str, values: np.ndarray) -> None:
+    attribute = mesh.attributes.new(name, "FLOAT", domain)  # type: ignore[arg-type]
+    attribute.data.foreach_set("value", values)
+
+
+def _clear_sizes(mesh: Any) -> None:
+    for name in (edge_nodes.SIZE, edge_nodes.EDGED, edge_nodes.SCALE):
+        if name in mesh.attributes:
+            mesh.attributes.remove(mesh.attributes[name])

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects whose geometry nodes follow the evaluated mesh of another: edges and ground shadows.
+
+A follower is a volume object: its only modifier makes a mesh of the other object's, so it follows
+whatever deforms that. As it is not a mesh object, exporters write none of it and tools for meshes
+leave it alone; it cannot be selected, and goes with its mesh object (`handlers`). It is not
+transformed, so its space is the world's.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+
+from ..blender import blender_versions
+
+EDGES, GROUND = "edges", "ground_shadow"  # kinds, and how names of followers end
+SOURCE = "Source"  # the input of the nodes: the object
+_MARK = "mmdskin_follower"  # ID property of the object: its kind
+
+
+def new(scene: bpy.types.Scene, obj: bpy.types.Object, kind: str, group: Any) -> bpy.types.Object:
+    """A follower of a mesh object, by a group of nodes, in the same collections."""
+    name = f"{obj.name}_{kind}"
+    follower = bpy.data.objects.new(name, bpy.data.volumes.new(name))
+    follower[_MARK] = kind
+    for collection in obj.users_collection:
+        collection.objects.link(follower)
+    follower.hide_select = True
+    locks: Any = (True, True, True)
+    follower.lock_location = follower.lock_rotation = follower.lock_scale = locks
+    for ray in ("diffuse", "shadow", "volume_scatter"):
+        setattr(follower, f"visible_{ray}", False)
+    modifier: Any = follower.modifiers.new(group.name, "NODES")
+    modifier.node_group = group
+    blender_versions.set_modifier_input(modifier, SOURCE, obj)
+    return follower
+
+
+def remove(follower: bpy.types.Object) -> None:
+    volume: Any = follower.data
+    bpy.data.objects.remove(follower)
+    if not volume.users:
+        bpy.data.volumes.remove(volume)
+
+
+def find(obj: bpy.types.Object, kind: str) -> bpy.types.Object | None:
+    """The follower of a kind of a mesh object, or None."""
+    return next((one for one in every(kind) if source_of(one) == obj), None)
+
+
+def every(kind: str = "") -> Iterator[bpy.types.Object]:
+    """All followers, or those of a kind."""
+    for obj in bpy.data.objects:
+        if obj.type == "VOLUME" and obj.get(_MARK) in ((kind,) if kind else (EDGES, GROUND)):
+            yield obj
+
+
+def source_of(follower: bpy.types.Object) -> bpy.types.Object | None:
+    modifier = modifier_of(follower)
+    return None if modifier is None else blender_versions.modifier_input(modifier, SOURCE)
+
+
+def modifier_of(follower: bpy.types.Object) -> Any:
+    """The modifier of a follower, None if it or its nodes were removed."""
+    found = (m for m in follower.modifiers if m.type == "NODES" and m.node_group)
+    return next(found, None)

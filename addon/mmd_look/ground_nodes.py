@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The nodes of MMD's ground shadow: an object's evaluated mesh, projected along the light on z = 0.
+
+Its flat material has the color of the light, as in MMD.
+"""
+
+from typing import Any
+
+import bpy
+
+from ..blender import blender_versions
+from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value
+from ..scene import light
+from . import followers, shading
+
+CASTS = "mmd_ground"  # attribute of faces: 1 on those with a ground shadow
+NAME = "MMD Ground Shadow"  # of the group and the material
+_MARK = "mmdskin_ground"  # ID property of both; of the group, the name of its scene
+_ANY = ""  # that of the evaluated scene, which drivers of older versions cannot name
+_LIFT = 0.001  # above the ground, so that both do not fight for the same depth
+
+
+def group(scene: bpy.types.Scene) -> Any:
+    """The nodes for a scene, built at the first use: they follow its light."""
+    found = next((one for one in _groups() if one[_MARK] in (_ANY, scene.name)), None)
+    if found is None:
+        builder = NodeBuilder(NAME, "GeometryNodeTree")
+        found = builder.group
+        found[_MARK] = _ANY if blender_versions.HAS_CONTEXT_VARIABLES else scene.name
+        _build(builder, scene)
+    return found
+
+
+def drop_unused() -> None:
+    for one in [one for one in _groups() if not one.users]:
+        bpy.data.node_groups.remove(one)
+    for material in [one for one in bpy.data.materials if _is_unused(one)]:
+        bpy.data.materials.remove(material)
+    shading.drop_unused()
+
+
+def _is_unused(material: bpy.types.Material) -> bool:
+    return _MARK in material and not material.library and not material.users
+
+
+def _groups() -> list:
+    return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
+
+
+def _build(builder: NodeBuilder, scene: bpy.types.Scene) -> None:
+    blender_versions.mark_as_modifier(builder.group)
+    builder.input("Geometry", GEOMETRY)
+    source = builder.input(followers.SOURCE, OBJECT)
+    info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")
+    builder.put(info.inputs["Object"], source)
+    towards = _light(builder, scene)
+    split = builder.node("ShaderNodeSeparateXYZ")
+    builder.put(split.inputs[0], towards)
+    height = split.outputs[2]
+    # A light along the ground casts no shadow on it.
+    steep = builder.number("GREATER_THAN", builder.number("ABSOLUTE", height), 1e-6)
+    casts = builder.number("MULTIPLY", builder.attribute(CASTS), steep)
+    cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
+    builder.put(cut.inputs["Geometry"], info.outputs["Geometry"])
+    builder.put(cut.inputs["Selection"], builder.number("LESS_THAN", casts, 0.5))
+    move = builder.node("GeometryNodeSetPosition")
+    builder.put(move.inputs["Geometry"], cut.outputs[0])
+    builder.put(move.inputs["Position"], _projected(builder, towards, height))
+    paint = builder.node("GeometryNodeSetMaterial")
+    builder.put(paint.inputs["Geometry"], move.outputs[0])
+    paint.inputs["Material"].default_value = _material()
+    builder.output("Geometry", GEOMETRY, paint.outputs[0])
+
+
+def _projected(builder: NodeBuilder, towards: Value, height: Value) -> Value:
+    position = builder.node("GeometryNodeInputPosition").outputs[0]
+    split = builder.node("ShaderNodeSeparateXYZ")
+    builder.put(split.inputs[0], position)
+    lengths = builder.number("DIVIDE", split.outputs[2], height)
+    lengths = builder.number("SUBTRACT", lengths, builder.number("DIVIDE", _LIFT, height))
+    return builder.vector("SUBTRACT", position, builder.vector("SCALE", towards, lengths))
+
+
+def _light(builder: NodeBuilder, scene: bpy.types.Scene) -> bpy.types.NodeSocket:
+    """The direction to the light, by drivers."""
+    node = builder.node("ShaderNodeCombineXYZ")
+    for index, socket in enumerate(node.inputs):
+        socket.default_value = light.DEFAULT_DIRECTION[index]
+        driver = socket.driver_add("default_value").driver
+        variable = driver.variables.new()
+        variable.name = "x"
+        path = f'["{light.DIRECTION}"][{index}]'
+        fallback = light.DEFAULT_DIRECTION[index]
+        blender_versions.follow_scene(variable, scene, path, fallback)
+        driver.expression = "x"
+    return node.outputs[0]
+
+
+def _material() -> bpy.types.Material:
+    material = next((one for one in bpy.data.materials if _MARK in one and not one.library), None)
+    if material is None:
+        material = bpy.data.materials.new(NAME)
+        material[_MARK] = True
+        material.use_nodes = True
+        tree: Any = material.node_tree
+        tree.nodes.clear()
+        look = tree.nodes.new("ShaderNodeGroup")
+        look.node_tree = shading.group(shading.GROUND)
+        output = tree.nodes.new("ShaderNodeOutputMaterial")
+        output.location.x = 250
+        tree.links.new(look.outputs[0], output.inputs["Surface"])
+    return material

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Put the look on a material, and take it off: nodes beside the material's own.
+
+The nodes end in two Material Outputs, one for EEVEE and one for Cycles. The material's own output
+stays the active one, so exporters still find the Principled BSDF, and removing our nodes restores
+the material. Drivers let the group's numbers follow the material's properties.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import bpy
+
+from ..scene import material_values, saved_state, textures
+from ..scene.material_values import MaterialValues, Number
+from . import images, shading
+
+ENGINES = ("EEVEE", "CYCLES")  # targets of Material Outputs
+_NAME = "MMD Look"  # how the names of our nodes begin
+_SUB_TEXTURE_MAP = "UV1"
+_PLACE = (-700, -600)
+
+
+@dataclass
+class LookState(saved_state.SavedState):
+    """What `take_off` restores on a material."""
+
+    PROPERTY: ClassVar[str] = saved_state.LOOK
+
+    animated: bool = False  # whether the node tree had animation data
+
+
+def is_on(material: bpy.types.Material | None) -> bool:
+    """Whether a material shows the look."""
+    return material is not None and bool(_ours(material))
+
+
+def put_on(
+    material: bpy.types.Material, values: MaterialValues, folder: textures.TextureFolder
+) -> None:
+    """Add the look to a material that does not have it."""
+    tree = material.node_tree
+    own = [node for node in tree.nodes if node.type == "OUTPUT_MATERIAL" and node.is_active_output]
+    LookState(animated=tree.animation_data is not None).write(material)
+    where = _add(tree, "ShaderNodeGroup", "Coordinates", (0, 0))
+    where.node_tree = shading.group(shading.COORDINATES)
+    look = _add(tree, "ShaderNodeGroup", "Shading", (600, 0))
+    look.node_tree = shading.group(shading.SHADING)
+    for name in ("Highlight", "Back"):
+        tree.links.new(where.outputs[name], look.inputs[name])
+    used = images.collect(material, values, folder)
+    _show_images(tree, where, look, values, used)
+    look.inputs["Double Sided"].default_value = values.flags & material_values.DOUBLE_SIDED
+    _follow(material, look, values, used)
+    for place, engine in enumerate(ENGINES):
+        output = _add(tree, "ShaderNodeOutputMaterial", engine, (900, -150 * place))
+        output.target, output.is_active_output = engine, False
+        tree.links.new(look.outputs["Shader"], output.inputs["Surface"])
+    for node in own:
+        node.is_active_output = True
+
+
+def take_off(material: bpy.types.Material) -> None:
+    """Remove the look from a material."""
+    tree, state = material.node_tree, LookState.read(material)
+    ours = _ours(material)
+    used = [node.image for node in ours if node.type == "TEX_IMAGE" and node.image]
+    for node in ours:
+        _undrive(tree, node)
+        tree.nodes.remove(node)
+    data = tree.animation_data
+    if not state.animated and data and not (data.action or data.drivers or data.nla_tracks):
+        tree.animation_data_clear()
+    if LookState.PROPERTY in material:
+        del material[LookState.PROPERTY]
+    images.drop_unused(list(dict.fromkeys(used)))
+
+
+def _ours(material: bpy.types.Material) -> list:
+    tree = material.node_tree
+    return [node for node in tree.nodes if node.name.startswith(_NAME)] if tree else []
+
+
+def _add(tree: Any, kind: str, name: str, offset: tuple[float, float]) -> Any:
+    node = tree.nodes.new(kind)
+    node.name = node.label = f"{_NAME} {name}"
+    node.location = (_PLACE[0] + offset[0], _PLACE[1] + offset[1])
+    return node
+
+
+def _show_images(
+    tree: Any, where: Any, look: Any, values: MaterialValues, used: images.Images
+) -> None:
+    if used.base:
+        _texture(tree, look, used.base, "Base", 0)
+    if used.sphere:
+        node = _texture(tree, look, used.sphere, "Sphere", 1)
+        if values.sphere_mode == material_values.SUB_TEXTURE:
+            uv = _add(tree, "ShaderNodeUVMap", "Sub-Texture", (100, -600))
+            uv.uv_map = _SUB_TEXTURE_MAP
+            tree.links.new(uv.outputs[0], node.inputs[0])
+        else:
+            tree.links.new(where.outputs["Sphere UV"], node.inputs[0])
+        adds = values.sphere_mode == material_values.ADD
+        look.inputs["Sphere Add" if adds else "Sphere Multiply"].default_value = 1.0
+    if used.toon:
+        node = _texture(tree, look, used.toon, "Toon", 2)
+        node.extension = "EXTEND"
+        tree.links.new(where.outputs["Toon UV"], node.inputs[0])
+
+
+def _texture(tree: Any, look: Any, image: bpy.types.Image, name: str, place: int) -> Any:
+    node = _add(tree, "ShaderNodeTexImage", name, (300, -300 * place))
+    node.image = image
+    tree.links.new(node.outputs["Color"], look.inputs[name])
+    alpha = look.inputs.get(f"{name} Alpha")
+    if alpha is not None and textures.has_alpha(image):
+        tree.links.new(node.outputs["Alpha"], alpha)
+    return node
+
+
+def _follow(
+    material: bpy.types.Material, look: Any, values: MaterialValues, used: images.Images
+) -> None:
+    """Give the group the material's numbers, by drivers where they are properties."""
+    for name, numbers in (
+        ("Diffuse", values.diffuse[:3]),
+        ("Ambient", values.ambient),
+        ("Specular", values.specular),
+        ("Edge Color", values.edge_color[:3]),
+    ):
+        _drive(material, look.inputs[name], numbers)
+    _drive(material, look.inputs["Power"], [values.power])
+    _drive(material, look.inputs["Edge Alpha"], values.edge_color[3:])
+    _drive(material, look.inputs["Edge Size"], [values.edge_size])
+    alpha = values.diffuse[3]
+    if used.base is None or not textures.has_alpha(used.base):
+        shown = 1.0 if alpha.value >= material_values.OPAQUE else alpha.value
+        expression = f"1 if x>={material_values.OPAQUE} else x"
+        _drive(material, look.inputs["Alpha"], [Number(shown, alpha.path)], expression)
+    else:
+        _drive(material, look.inputs["Alpha"], [alpha])
+    for name, (multiply, add) in material_values.FACTORS.items():
+        if multiply in material and getattr(used, name.lower()):
+            _drive(material, look.inputs[f"{name} Factor"], _numbers(material, multiply))
+            _drive(material, look.inputs[f"{name} Summand"], _numbers(material, add))
+            weight = look.inputs[f"{name} Weight"]
+            paths = [f'["{name}"][3]' for name in (multiply, add)]
+            _add_driver(material, weight, -1, "x+y", dict(zip("xy", paths, strict=True)))
+
+
+def _numbers(material: bpy.types.Material, name: str) -> list[Number]:
+    return [Number(material[name][i], f'["{name}"][{i}]') for i in range(3)]
+
+
+def _drive(
+    material: bpy.types.Material, socket: Any, numbers: Sequence[Number], expression: str = "x"
+) -> None:
+    for index, number in enumerate(numbers):
+        place = index if len(numbers) > 1 else -1
+        if number.path:
+            _add_driver(material, socket, place, expression, {"x": number.path})
+        elif place >= 0:
+            socket.default_value[index] = number.value
+        else:
+            socket.default_value = number.value
+
+
+def _add_driver(
+    material: bpy.types.Material, socket: Any, index: int, expression: str, paths: dict[str, str]
+) -> None:
+    driver = socket.driver_add("default_value", index).driver
+    for name, path in paths.items():
+        variable = driver.variables.new()
+        variable.name = name
+        target = variable.targets[0]
+        target.id_type, target.id, target.data_path = "MATERIAL", material, path
+    driver.expression = expression
+
+
+def _undrive(tree: Any, node: Any) -> None:
+    """Remove the drivers of a node."""
+    data = tree.animation_data
+    start = f'nodes["{bpy.utils.escape_identifier(node.name)}"]'
+    for curve in [one for one in data.drivers if one.data_path.startswith(start)] if data else ():
+        data.drivers.remove(curve)

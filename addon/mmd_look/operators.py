@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operators of the MMD Look."""
+
+from typing import Any
+
+import bpy
+from bpy.props import EnumProperty
+
+from ..blender import registration
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError, cancelled
+from ..operators.editing import editing
+from ..operators.model_operator import ModelOperator
+from ..scene import scene_model
+from . import color_management, switch
+
+
+class MMDSKIN_OT_look(ModelOperator, bpy.types.Operator):
+    """Show toon shading, sphere maps, edges and MMD's light in renders"""
+
+    bl_idname = "mmdskin.look"
+    bl_label = "MMD Look"
+
+    action: EnumProperty(
+        name="Action",
+        items=[
+            ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
+            ("ENABLE", "Enable", "Turn on"),
+            ("DISABLE", "Disable", "Turn off"),
+        ],
+        default="TOGGLE",
+        options={"SKIP_SAVE"},
+    )
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        missing: dict[str, None] = {}
+        try:
+            with editing(self.models(context), switch.prepare) as edit:
+                on = [self._turns_on(model) for model, _ in edit.checked]
+                for (model, _), turns_on in zip(edit.checked, on, strict=True):
+                    folder = switch.folder_of(model)
+                    if turns_on:
+                        if not switch.is_on(model):
+                            edit.on_failure(switch.disable, model)
+                        switch.enable(context.scene, model, folder)
+                        missing |= dict.fromkeys(folder.missing)
+                    elif switch.is_on(model):
+                        edit.on_failure(switch.enable, context.scene, model, folder)
+                        switch.disable(model)
+        except UserError as error:
+            return cancelled(self, error)
+        if missing:
+            text = tr_count(
+                "1 texture is missing: {names}",
+                "{count} textures are missing: {names}",
+                len(missing),
+                names=", ".join(missing),
+            )
+            self.report({"WARNING"}, text)
+        return {"FINISHED"}
+
+    def _turns_on(self, model: scene_model.SceneModel) -> bool:
+        if self.action == "TOGGLE":
+            return not switch.is_on(model)
+        return self.action == "ENABLE"
+
+
+class MMDSKIN_OT_standard_colors(bpy.types.Operator):
+    """Set the scene's view transform to Standard, so that renders have MMD's colors"""
+
+    bl_idname = "mmdskin.standard_colors"
+    bl_label = "Use Standard Colors"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not color_management.changes_colors(context.scene):
+            cls.poll_message_set(tr("The scene already shows colors as they are"))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        color_management.show_as_they_are(context.scene)
+        return {"FINISHED"}
+
+
+register, unregister = registration.functions(MMDSKIN_OT_look, MMDSKIN_OT_standard_colors)

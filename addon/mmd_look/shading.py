@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shared node groups that compute the color which MMD gives a pixel.
+
+"MMD Coordinates" has the texture coordinates of sphere map and toon and the highlight's angle;
+"MMD Shading" the rest; "MMD Ground Shadow" is that of its name. MMD calculates with display (sRGB)
+numbers, as its files have them: images,
+which Blender gives in linear numbers, are encoded first, and the result is decoded last. The
+formulas are those of docs/look.md.
+"""
+
+import bpy
+
+from ..blender.node_builder import COLOR, FLOAT, SHADER, VECTOR, NodeBuilder, Value
+from ..scene import light
+
+COORDINATES, SHADING, GROUND = "MMD Coordinates", "MMD Shading", "MMD Ground Shadow"
+HULL = "mmd_hull"  # attribute: 1 on the edge's geometry
+TEXTURES = ("Base", "Sphere", "Toon")
+_MARK = "mmdskin_look"  # ID property of each of our groups: its kind
+_WHITE, _BLACK = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
+
+
+def group(kind: str) -> bpy.types.ShaderNodeTree:
+    """The shared group of a kind, such as SHADING, built at its first use."""
+    found = next((one for one in _groups() if one[_MARK] == kind), None)
+    if found is None:
+        builder = NodeBuilder(kind, "ShaderNodeTree")
+        builder.group[_MARK] = kind
+        _BUILDERS[kind](builder)
+        found = builder.group
+    return found
+
+
+def is_ours(tree: bpy.types.NodeTree | None) -> bool:
+    return tree is not None and _MARK in tree
+
+
+def drop_unused() -> None:
+    """Remove the groups that no material uses."""
+    for one in [one for one in _groups() if not one.users]:
+        bpy.data.node_groups.remove(one)
+
+
+def _groups() -> list:
+    return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
+
+
+def _coordinates(builder: NodeBuilder) -> None:
+    towards, _ = _light(builder)
+    geometry = builder.node("ShaderNodeNewGeometry")
+    back = geometry.outputs["Backfacing"]
+    # Blender turns normals towards the viewer, MMD does not.
+    turned = builder.number("MULTIPLY_ADD", back, -2.0, 1.0)
+    normal = builder.vector("SCALE", geometry.outputs["Normal"], turned)
+    seen = builder.node(
+        "ShaderNodeVectorTransform", vector_type="VECTOR", convert_from="WORLD", convert_to="CAMERA"
+    )
+    builder.put(seen.inputs[0], normal)
+    unit = builder.vector("NORMALIZE", seen.outputs[0])
+    sphere = builder.vector("MULTIPLY_ADD", unit, (0.5, 0.5, 0.0), (0.5, 0.5, 0.0))
+    lit = builder.vector("DOT_PRODUCT", normal, towards)
+    height = builder.number("MULTIPLY_ADD", lit, 0.5, 0.5)
+    half = builder.vector("NORMALIZE", builder.vector("ADD", geometry.outputs["Incoming"], towards))
+    highlight = builder.number("MAXIMUM", builder.vector("DOT_PRODUCT", half, normal), 0.0)
+    builder.output("Sphere UV", VECTOR, sphere)
+    builder.output("Toon UV", VECTOR, builder.combined(0.0, height, 0.0))
+    builder.output("Highlight", FLOAT, highlight)
+    builder.output("Back", FLOAT, back)
+
+
+def _shading(builder: NodeBuilder) -> None:
+    diffuse, ambient, specular = (
+        builder.input(name, VECTOR, _BLACK) for name in ("Diffuse", "Ambient", "Specular")
+    )
+    alpha, power = builder.input("Alpha", FLOAT, 1.0), builder.input("Power", FLOAT, 0.0)
+    base, sphere, toon = (builder.input(name, COLOR, (1, 1, 1, 1)) for name in TEXTURES)
+    base_alpha = builder.input("Base Alpha", FLOAT, 1.0)
+    sphere_alpha = builder.input("Sphere Alpha", FLOAT, 1.0)
+    adds, multiplies = (builder.input(f"Sphere {how}", FLOAT, 0.0) for how in ("Add", "Multiply"))
+    highlight = builder.input("Highlight", FLOAT, 0.0)
+    is_back = builder.input("Back", FLOAT, 0.0)
+    double_sided = builder.input("Double Sided", FLOAT, 0.0)
+    edge = builder.input("Edge Color", VECTOR, _BLACK)
+    edge_alpha, edge_size = (
+        builder.input(f"Edge {name}", FLOAT, 0.0) for name in ("Alpha", "Size")
+    )
+    factors = {name: _factors(builder, name) for name in TEXTURES}
+    _, color = _light(builder)
+
+    def changed(name: str, numbers: Value, neutral: Value) -> Value:
+        """A texture's numbers after the factors of material morphs."""
+        multiply, add, weight = factors[name]
+        moved = builder.vector("MULTIPLY_ADD", numbers, multiply, add)
+        return builder.mixed(neutral, moved, weight)
+
+    rgb = builder.clamped(builder.vector("MULTIPLY_ADD", color, diffuse, ambient))
+    rgb = builder.vector("MULTIPLY", rgb, changed("Base", _encoded(builder, base), _WHITE))
+    numbers = _encoded(builder, sphere)
+    factor = builder.mixed(_WHITE, changed("Sphere", numbers, _WHITE), multiplies)
+    summand = builder.vector("SCALE", changed("Sphere", numbers, _BLACK), adds)
+    rgb = builder.vector("MULTIPLY_ADD", rgb, factor, summand)
+    rgb = builder.vector("MULTIPLY", rgb, changed("Toon", _encoded(builder, toon), _WHITE))
+    # A power of 0 means no highlight.
+    strength = builder.number("POWER", highlight, power)
+    strength = builder.number("MULTIPLY", strength, builder.number("GREATER_THAN", power, 0.0))
+    shine = builder.vector("SCALE", builder.vector("MULTIPLY", specular, color), strength)
+    rgb = builder.clamped(builder.vector("ADD", rgb, shine))
+    front = builder.number("SUBTRACT", 1.0, is_back)
+    opacity = builder.number(
+        "MULTIPLY", builder.number("MULTIPLY", alpha, base_alpha), sphere_alpha
+    )
+    opacity = builder.number("MULTIPLY", opacity, 1.0, clamp=True)
+    opacity = builder.number("MULTIPLY", opacity, builder.number("MAXIMUM", double_sided, front))
+    hull = builder.node("ShaderNodeAttribute", attribute_type="GEOMETRY", attribute_name=HULL)
+    on_edge = hull.outputs["Fac"]
+    rgb = builder.mixed(rgb, edge, on_edge)
+    covers = builder.number("MULTIPLY", edge_alpha, front, clamp=True)
+    for number in (alpha, edge_size):
+        covers = builder.number("MULTIPLY", covers, builder.number("GREATER_THAN", number, 0.0))
+    difference = builder.number("SUBTRACT", covers, opacity)
+    opacity = builder.number("MULTIPLY_ADD", on_edge, difference, opacity)
+    builder.output("Shader", SHADER, _shown(builder, rgb, opacity))
+
+
+def _ground(builder: NodeBuilder) -> None:
+    """The ground shadow: the color of the light."""
+    _, color = _light(builder)
+    builder.output("Shader", SHADER, _shown(builder, builder.clamped(color), 1.0))
+
+
+def _factors(builder: NodeBuilder, name: str) -> tuple:
+    """The inputs for what material morphs do to a texture."""
+    return (
+        builder.input(f"{name} Factor", VECTOR, _WHITE),
+        builder.input(f"{name} Summand", VECTOR, _BLACK),
+        builder.input(f"{name} Weight", FLOAT, 1.0),
+    )
+
+
+def _light(builder: NodeBuilder) -> tuple:
+    """The unit direction to the light, and its color: MMD's own in a scene without a light."""
+    direction, color = (
+        builder.node("ShaderNodeAttribute", attribute_type="VIEW_LAYER", attribute_name=name)
+        for name in (light.DIRECTION, light.COLOR)
+    )
+    length = builder.vector("LENGTH", direction.outputs["Vector"])
+    exists = builder.number("GREATER_THAN", length, 0.0)
+    towards = builder.mixed(light.DEFAULT_DIRECTION, direction.outputs["Vector"], exists)
+    shown = builder.mixed(light.DEFAULT_COLOR, color.outputs["Vector"], exists)
+    return builder.vector("NORMALIZE", towards), shown
+
+
+def _shown(builder: NodeBuilder, rgb: Value, opacity: Value) -> bpy.types.NodeSocket:
+    """The shader: seen by cameras and in mirrors, but it lights nothing."""
+    emission = builder.node("ShaderNodeEmission")
+    builder.put(emission.inputs["Color"], _decoded(builder, rgb))
+    path = builder.node("ShaderNodeLightPath")
+    dark = builder.number("SUBTRACT", 1.0, path.outputs["Is Diffuse Ray"])
+    builder.put(emission.inputs["Strength"], dark)
+    clear = builder.node("ShaderNodeBsdfTransparent")
+    mix = builder.node("ShaderNodeMixShader")
+    for socket, value in zip(
+        mix.inputs, (opacity, clear.outputs[0], emission.outputs[0]), strict=True
+    ):
+        builder.put(socket, value)
+    return mix.outputs[0]
+
+
+def _encoded(builder: NodeBuilder, linear: Value) -> bpy.types.NodeSocket:
+    """Linear numbers as display numbers, by the sRGB curve."""
+    linear = builder.clamped(linear)
+    curve = _power(builder, linear, 1 / 2.4)
+    curve = builder.vector("MULTIPLY_ADD", curve, (1.055,) * 3, (-0.055,) * 3)
+    return builder.chosen(linear, 0.0031308, builder.vector("SCALE", linear, 12.92), curve)
+
+
+def _decoded(builder: NodeBuilder, display: Value) -> bpy.types.NodeSocket:
+    """The inverse of `_encoded`."""
+    curve = builder.vector("MULTIPLY_ADD", display, (1 / 1.055,) * 3, (0.055 / 1.055,) * 3)
+    curve = _power(builder, curve, 2.4)
+    return builder.chosen(display, 0.04045, builder.vector("SCALE", display, 1 / 12.92), curve)
+
+
+def _power(builder: NodeBuilder, vector: Value, exponent: float) -> bpy.types.NodeSocket:
+    node = builder.node("ShaderNodeGamma")
+    builder.put(node.inputs[0], vector)
+    node.inputs[1].default_value = exponent
+    return node.outputs[0]
+
+
+_BUILDERS = {COORDINATES: _coordinates, SHADING: _shading, GROUND: _ground}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Turn the MMD Look of a model on and off: its materials, its edges and the scene's light."""
+
+import os
+from collections.abc import Iterable
+
+import bpy
+
+from ..blender.user_error import UserError
+from ..scene import light, material_values, scene_model, setting_paths, textures
+from . import edges, followers, ground, materials, shading
+
+
+def is_on(model: scene_model.SceneModel) -> bool:
+    """Whether any material of a model shows the look."""
+    return any(materials.is_on(material) for material in _materials(model.meshes))
+
+
+def prepare(model: scene_model.SceneModel) -> None:
+    """UserError where the look of a model cannot be switched; changes nothing."""
+    for block in (*model.meshes, *(obj.data for obj in model.meshes), *_materials(model.meshes)):
+        if block.library or block.override_library:
+            raise UserError(
+                "'{name}' is linked from another file: switch the MMD Look there, or append the"
+                " model",
+                name=block.name,
+            )
+    if not any(material_values.read(material) for material in _materials(model.meshes)):
+        raise UserError("'{name}' has no material with values of an MMD model", name=model.name)
+
+
+def folder_of(model: scene_model.SceneModel) -> textures.TextureFolder:
+    """The folder of the model's file."""
+    path = setting_paths.absolute(model.armature, "model_path")
+    return textures.TextureFolder(os.path.dirname(path))
+
+
+def enable(
+    scene: bpy.types.Scene, model: scene_model.SceneModel, folder: textures.TextureFolder
+) -> None:
+    """Turn the look of a model on; what is already on stays. The folder notes missing files."""
+    for material in _materials(model.meshes):
+        values = material_values.read(material)
+        if values is not None and not materials.is_on(material):
+            materials.put_on(material, values, folder)
+    for obj in model.meshes:
+        edges.add(scene, obj)
+    light.ensure(scene)
+
+
+def disable(model: scene_model.SceneModel) -> None:
+    """Turn the look of a model off, and restore every datablock."""
+    for material in _materials(model.meshes):
+        if materials.is_on(material):
+            materials.take_off(material)
+    # Also of copies of the model, which have the same materials.
+    sources = {source for one in followers.every() if (source := followers.source_of(one))}
+    dark = [obj for obj in sources if not any(map(materials.is_on, _materials([obj])))]
+    for obj in dict.fromkeys([*model.meshes, *dark]):
+        edges.remove(obj)
+        ground.remove(obj)
+    shading.drop_unused()
+    for scene in bpy.data.scenes:
+        if light.DIRECTION in scene and not _is_shown(scene):
+            light.remove_unused(scene)
+
+
+def edges_in_renders_only(armature: bpy.types.Object) -> bool:
+    return any(map(edges.only_in_renders, _followers(armature, followers.EDGES)))
+
+
+def show_edges_in_renders_only(armature: bpy.types.Object, on: bool) -> None:
+    for hull in _followers(armature, followers.EDGES):
+        edges.show_only_in_renders(hull, on)
+
+
+def has_ground_shadow(armature: bpy.types.Object) -> bool:
+    return bool(_followers(armature, followers.GROUND))
+
+
+def show_ground_shadow(armature: bpy.types.Object, on: bool) -> None:
+    """Add or remove the ground shadows of a model that has the look."""
+    for obj in bpy.context.view_layer.objects:
+        if obj.type == "MESH" and scene_model.armature_modifiers(obj, armature):
+            if on and is_on(scene_model.SceneModel(obj.name, armature, (obj,))):
+                ground.add(bpy.context.scene, obj)
+            elif not on:
+                ground.remove(obj)
+
+
+def _followers(armature: bpy.types.Object, kind: str) -> list[bpy.types.Object]:
+    """The followers of the meshes that an armature object deforms."""
+    return [
+        one
+        for one in followers.every(kind)
+        if (obj := followers.source_of(one)) and scene_model.armature_modifiers(obj, armature)
+    ]
+
+
+def _is_shown(scene: bpy.types.Scene) -> bool:
+    """Whether any object of a scene shows the look."""
+    return any(
+        materials.is_on(slot.material)
+        for obj in scene.objects
+        if obj.type == "MESH"
+        for slot in obj.material_slots
+    )
+
+
+def _materials(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Material]:
+    slots = (slot.material for obj in objects for slot in obj.material_slots)
+    return list(dict.fromkeys(material for material in slots if material is not None))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Importing files: from the file browser, or dropped on the window (4.1), with a dialog for options."""
+
+import os
+from typing import Any
+
+import bpy
+from bpy.props import FloatProperty
+from bpy_extras.io_utils import ImportHelper
+
+from ..blender import ADDON, registration
+from ..blender.blender_versions import HAS_FILE_HANDLERS
+from ..blender.translations import label
+from ..scene import mmd_tools
+from .options_dialog import OptionsDialog
+
+
+class Importer(OptionsDialog, ImportHelper):
+    """Base class of operators that import files."""
+
+    # The options whose defaults are in the add-on's preferences.
+    preferred: tuple[str, ...] = ()
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        self._prefer(context)
+        if HAS_FILE_HANDLERS and self.properties.is_property_set("filepath"):
+            return self._ask(context, self._title())
+        return super().invoke(context, event)
+
+    def _ask(self, context: bpy.types.Context, title: str) -> set[Any]:
+        confirm = bpy.app.translations.pgettext_iface(self.bl_label, "Operator")
+        words: dict[str, Any] = (
+            {"title": title, "confirm_text": confirm} if bpy.app.version >= (4, 2) else {}
+        )
+        return context.window_manager.invoke_props_dialog(self, width=400, **words)  # type: ignore[arg-type]
+
+    def _title(self) -> str:
+        files = getattr(self, "files", ())
+        if len(files) > 1:
+            return label("Import {count} Files", count=len(files))
+        return os.path.basename(self.filepath)
+
+    def _prefer(self, context: bpy.types.Context) -> None:
+        addon: bpy.types.Addon | None = context.preferences.addons.get(ADDON)
+        if addon is None:  # registered by a script
+            return
+        for option in self.preferred:
+            if not self.properties.is_property_set(option):
+                setattr(self, option, getattr(addon.preferences, preference(type(self), option)))
+
+
+def scale_property(name: str, description: str) -> Any:
+    """The annotation of an option: Blender units per MMD unit."""
+    return FloatProperty(
+        name=name,
+        description=description,
+        default=mmd_tools.USUAL_SCALE,
+        min=1e-4,
+        max=1e4,
+        soft_min=0.001,
+        soft_max=10.0,
+        precision=3,
+    )
+
+
+def collection(context: bpy.types.Context) -> bpy.types.Collection:
+    """The collection for new objects: the active one if it is editable and visible."""
+    active = context.view_layer.active_layer_collection
+    found = active.collection
+    is_local = not found.library and not found.override_library
+    is_seen = active.is_visible and not active.exclude
+    return found if is_local and is_seen else context.scene.collection
+
+
+def preference(operator: type, option: str) -> str:
+    """The name of an operator's option in the preferences."""
+    # The `bl_idname` of an instance differs from its class's.
+    return f"{operator.bl_idname.partition('.')[2]}_{option}"
+
+
+_classes: list[type] = []
+
+if HAS_FILE_HANDLERS:
+
+    class MMDSKIN_FH_model(bpy.types.FileHandler):
+        bl_idname = "MMDSKIN_FH_model"
+        bl_label = "MMD Model"
+        bl_import_operator = "mmdskin.import_model"
+        bl_file_extensions = ".pmx;.pmd"
+
+        @classmethod
+        def poll_drop(cls, context: bpy.types.Context) -> bool:
+            return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
+
+    class MMDSKIN_FH_motion(bpy.types.FileHandler):
+        bl_idname = "MMDSKIN_FH_motion"
+        bl_label = "MMD Motion"
+        bl_import_operator = "mmdskin.import_motion"
+        bl_file_extensions = ".vmd;.vpd"
+
+        @classmethod
+        def poll_drop(cls, context: bpy.types.Context) -> bool:
+            animation = {"DOPESHEET_EDITOR", "GRAPH_EDITOR", "NLA_EDITOR"}
+            places = {"VIEW_3D", "OUTLINER", *animation}
+            return context.area is not None and context.area.type in places
+
+    _classes += [MMDSKIN_FH_model, MMDSKIN_FH_motion]
+
+
+register, unregister = registration.functions(*_classes)

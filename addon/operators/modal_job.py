@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A long job of an operator, with progress in the window; Esc cancels it."""
+
+import time
+from collections.abc import Generator
+from typing import Any, NamedTuple
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError, cancelled
+
+_TICK = 0.02  # seconds between timer events, and minimum seconds of work for each
+_STEPS = 1000  # of the progress indicator
+
+
+class Progress(NamedTuple):
+    share: float  # from 0 to 1
+    text: str
+
+
+def frames_done(done: int, total: int) -> Progress:
+    text = tr("MMD Skin: frame {done} of {total}   Esc: cancel", done=done, total=total)
+    return Progress(done / total, text)
+
+
+class Job:
+    """Iterate it: each step works for a moment and yields the Progress; `close` cancels it."""
+
+    def __init__(self, steps: Generator[Progress, None, None], frames: int) -> None:
+        self._steps, self.frames = steps, frames
+
+    def __iter__(self) -> "Job":
+        return self
+
+    def __next__(self) -> Progress:
+        try:
+            return next(self._steps)
+        except ReferenceError as error:
+            raise UserError("The model was removed in the meantime") from error
+        except MemoryError as error:
+            raise UserError(
+                "Not enough memory for {frames}: shorten the frame range",
+                frames=tr_count("1 frame", "{count} frames", self.frames),
+            ) from error
+
+    def close(self) -> None:
+        self._steps.close()
+
+
+_running: dict[Job, Any] = {}  # job in a window: its timer
+
+
+class ModalJob:
+    """Base class of an operator that runs the job from `_start(context)`.
+
+    `_report(job)` reports a finished job, `_stopped()` a cancelled one.
+    """
+
+    _job: Any = None
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            return self._finish(self._start(context))
+        except UserError as error:
+            return cancelled(self, error)
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        try:
+            job = self._start(context)
+            if job.frames == 1 or not _in_window(context):
+                return self._finish(job)
+        except UserError as error:
+            return cancelled(self, error)
+        self._begin(context, job)
+        return {"RUNNING_MODAL"}
+
+    def _finish(self, job: Job) -> set[Any]:
+        for _ in job:
+            pass
+        return self._report(job)
+
+    def _begin(self, context: bpy.types.Context, job: Job) -> None:
+        self._job = job
+        manager = context.window_manager
+        _running[job] = manager.event_timer_add(_TICK, window=context.window)
+        manager.progress_begin(0, _STEPS)
+        manager.modal_handler_add(self)  # type: ignore[arg-type]  # an operator's other base
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        if self._job not in _running:
+            return {"CANCELLED"}
+        if event.type == "ESC":
+            self.cancel(context)
+            self._stopped()
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        end = time.perf_counter() + _TICK
+        try:
+            progress = next(self._job, None)
+            while progress is not None and time.perf_counter() < end:
+                progress = next(self._job, None)
+        except UserError as error:
+            self.cancel(context)
+            return cancelled(self, error)
+        except BaseException:
+            self.cancel(context)
+            raise
+        if progress is None:
+            _leave(self._job, context)
+            return self._report(self._job)
+        context.window_manager.progress_update(int(progress.share * _STEPS))
+        context.workspace.status_text_set(progress.text)
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        if self._job in _running:
+            self._job.close()
+            _leave(self._job, context)
+
+
+def _in_window(context: bpy.types.Context) -> bool:
+    return not bpy.app.background and context.window is not None
+
+
+def _leave(job: Job, context: bpy.types.Context) -> None:
+    context.window_manager.event_timer_remove(_running.pop(job))
+    context.window_manager.progress_end()
+    if context.workspace is not None:
+        context.workspace.status_text_set(None)
+
+
+@persistent
+def _stop(*_: object) -> None:
+    """Cancel all running jobs, when the file is closed or the add-on is disabled."""
+    for job in list(_running):
+        job.close()
+        _leave(job, bpy.context)
+        for workspace in bpy.data.workspaces:
+            workspace.status_text_set(None)
+
+
+def register() -> None:
+    if _stop not in bpy.app.handlers.load_pre:
+        bpy.app.handlers.load_pre.append(_stop)
+
+
+def unregister() -> None:
+    _stop()
+    if _stop in bpy.app.handlers.load_pre:
+        bpy.app.handlers.load_pre.remove(_stop)

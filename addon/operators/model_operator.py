@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Base class of the operators that act on models."""
+
+import bpy
+from bpy.props import BoolProperty
+
+from ..blender.translations import tr
+from ..blender.user_error import UserError
+from ..scene import scene_model
+
+_EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
+
+
+class ModelOperator:
+    bl_options = {"REGISTER", "UNDO"}
+
+    all_models: BoolProperty(
+        name="All Models",
+        description="Apply to every model in the scene, not only the active one",
+        default=False,
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if context.mode in _EDIT_MODES:
+            cls.poll_message_set(tr("Switch to Object Mode first"))
+            return False
+        return True
+
+    @classmethod
+    def unavailable(cls, model: scene_model.SceneModel) -> str:
+        """Why the operator cannot act on a model, "" where it can: the panel grays its button out."""
+        return ""
+
+    @classmethod
+    def description(
+        cls, context: bpy.types.Context, properties: bpy.types.OperatorProperties
+    ) -> str:
+        """The tooltip: with the reason where the operator cannot act, else Blender's own."""
+        try:
+            model = scene_model.model_of(context.active_object, context.view_layer)
+        except UserError:
+            return ""
+        reason = cls.unavailable(model)
+        return f"{bpy.app.translations.pgettext_tip(cls.__doc__)}.\n{reason}" if reason else ""
+
+    def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+        if self.all_models:
+            return scene_model.all_models(context.view_layer)
+        return [scene_model.model_of(context.active_object, context.view_layer)]
+
+    def models_to_clean(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+        """As `models`, and the meshes whose armature was removed."""
+        objects = context.view_layer.objects if self.all_models else [context.active_object]
+        stranded = scene_model.stranded(objects)
+        try:
+            return [*self.models(context), *stranded]
+        except UserError:
+            if not stranded:
+                raise
+            return stranded

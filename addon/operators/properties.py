@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Annotations of the settings that models and operators share; a model's are `armature.mmdskin`.
+
+An operator's property that is not set has the value of the model's setting.
+"""
+
+import json
+from typing import Any
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    StringProperty,
+)
+
+from ..blender import blender_versions
+from ..pose import deformation, ik_source, physics_settings
+
+FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # Blender's frame limits
+
+
+def deformation_properties(**more: Any) -> dict[str, Any]:
+    """Annotations of how vertices follow bones; `more` is passed to each property."""
+    return {
+        "deformation": EnumProperty(
+            name="Deformation",
+            description="How vertices follow bones, in the viewport and in bakes",
+            items=[
+                (
+                    "MMD",
+                    "As in MMD",
+                    ("Use each vertex's deform type from the model file, to match MMD"),
+                ),
+                (
+                    "LINEAR",
+                    "Linear",
+                    (
+                        "Blend bones like Blender's Armature modifier and game engines, to"
+                        " preview an export with bones"
+                    ),
+                ),
+                (
+                    "DUAL_QUATERNION",
+                    "Dual Quaternions",
+                    (
+                        "Preserve volume when limbs twist, although bent joints bulge;"
+                        " best for twisting limbs"
+                    ),
+                ),
+                (
+                    "BULGE_FREE",
+                    "Bulge-Free",
+                    (
+                        "Dual quaternions without bulging joints, but with thinner"
+                        " creases; best for elbows and knees"
+                    ),
+                ),
+                (
+                    "BULGE_COMPENSATED",
+                    "Bulge-Compensated",
+                    (
+                        "Dual quaternions with most of the bulge removed; a fast choice"
+                        " for narrow weights that bend far"
+                    ),
+                ),
+                (
+                    "CENTERS_OF_ROTATION",
+                    "Centers of Rotation",
+                    (
+                        "Rotate each vertex about a center computed from the weights, so"
+                        " that skin and clothes bend alike"
+                    ),
+                ),
+            ],
+            default="MMD",
+            **more,
+        ),
+        "correction": FloatProperty(
+            name="Correction",
+            description="Amount of bulge to remove",
+            default=1.0,
+            min=0.0,
+            max=1.0,
+            subtype="FACTOR",
+            **more,
+        ),
+    }
+
+
+def normals_properties(**more: Any) -> dict[str, Any]:
+    """Annotation of whether normals are MMD's; `more` is passed to the property."""
+    return {
+        deformation.NORMALS: BoolProperty(
+            name="MMD Normals",
+            description="Rotate normals as MMD does, in the viewport and in mesh caches; Blender's"
+            " differ on bent SDEF vertices",
+            default=False,
+            **more,
+        )
+    }
+
+
+def motion_properties(**more: Any) -> dict[str, Any]:
+    """Annotations of the pose source; `more` is passed to each property."""
+    return {
+        "source": EnumProperty(
+            name="Pose Source",
+            description="Where MMD Skinning and bakes get the pose from",
+            items=[
+                (
+                    "ARMATURE",
+                    "Armature",
+                    "Pose evaluated by Blender, with its keyframes, constraints and physics",
+                ),
+                (
+                    ik_source.SOURCE,
+                    "MMD's IK",
+                    (
+                        "Posed or keyed bones, with IK and append solved as in MMD instead"
+                        " of by Blender's constraints"
+                    ),
+                ),
+                (
+                    "MOTION",
+                    "Motion File",
+                    "VMD or VPD file, evaluated as in MMD, with MMD's IK",
+                ),
+            ],
+            default="ARMATURE",
+            **more,
+        ),
+        "motion_path": StringProperty(
+            name="Motion File",
+            description="VMD or VPD file that animates the model",
+            subtype="FILE_PATH",
+            **more,
+        ),
+        "model_path": StringProperty(
+            name="Model File",
+            description="PMX or PMD file that supplies the model's bones and IK; if empty, the file"
+            " the model was imported from",
+            subtype="FILE_PATH",
+            **more,
+        ),
+        "motion_start": IntProperty(
+            name="Motion Start",
+            description="Scene frame at which frame 0 of the motion plays",
+            default=1,
+            **FRAMES,
+            **more,
+        ),
+        "motion_real_time": BoolProperty(
+            name="Real Time",
+            description="Play the motion at 30 frames per second at any scene frame rate; if off, one"
+            " motion frame per scene frame",
+            default=True,
+            **more,
+        ),
+    }
+
+
+def physics_properties(**more: Any) -> dict[str, Any]:
+    """Annotations of the physics settings; `more` is passed to each property."""
+    return {
+        "physics": BoolProperty(
+            name="Physics",
+            description="Move hair and clothes with the model's rigid bodies, as MMD does during"
+            " playback",
+            default=False,
+            **more,
+        ),
+        "physics_ground": BoolProperty(
+            name="Ground",
+            description="Let rigid bodies collide with the ground at the model's origin",
+            default=True,
+            **more,
+        ),
+        "physics_settle": IntProperty(
+            name="Settling Steps",
+            description="Simulation steps in the start pose before the motion starts, to let hair and"
+            " clothes settle",
+            default=60,
+            min=0,
+            max=100_000,
+            soft_max=600,
+            **more,
+        ),
+        "physics_hz": IntProperty(
+            name="Physics Rate",
+            description="Simulation steps per second; more steps make joints stiffer. 60 is usual",
+            default=60,
+            min=30,
+            max=960,
+            **more,
+        ),
+        "physics_start": IntProperty(
+            name="Physics Start",
+            description="Motion frame at which the physics starts",
+            default=0,
+            **FRAMES,
+            **more,
+        ),
+    }
+
+
+def bake_properties(**more: Any) -> dict[str, Any]:
+    """Annotations of a bake's target and frame range; `more` is passed to each property."""
+    return {
+        "target": EnumProperty(
+            name="Target",
+            items=[
+                ("SHAPE_KEYS", "Shape Keys", "One shape key per frame"),
+                ("MESH_CACHE", "Mesh Cache", "PC2 file, played back by a Mesh Cache modifier"),
+                (
+                    "CORRECTIVE",
+                    "Corrective Keys",
+                    "Shape keys that correct the Armature modifier's deformation",
+                ),
+            ],
+            default="SHAPE_KEYS",
+            **more,
+        ),
+        "range": EnumProperty(
+            name="Frame Range",
+            items=[
+                ("CURRENT", "Current Frame", "Pose at the current frame"),
+                ("SCENE", "Scene Range", "Between Start and End of the scene"),
+                ("CUSTOM", "Custom Range", "Between Start and End"),
+            ],
+            default="CURRENT",
+            **more,
+        ),
+        "frame_start": IntProperty(
+            name="Start", description="First frame of the custom range", default=1, **FRAMES, **more
+        ),
+        "frame_end": IntProperty(
+            name="End", description="Last frame of the custom range", default=250, **FRAMES, **more
+        ),
+        "step": IntProperty(
+            name="Step",
+            description="Number of frames from one baked frame to the next",
+            default=1,
+            min=1,
+            **more,
+        ),
+        "corrective": EnumProperty(
+            name="Corrective",
+            items=[
+                (
+                    "DRIVEN",
+                    "Driven by Joints",
+                    "Drive keys by joint rotation; approximate, but for any motion",
+                ),
+                ("KEYED", "Keyed", "Animate each key at its frame; exact on these frames"),
+            ],
+            default="DRIVEN",
+            **more,
+        ),
+        "most": IntProperty(
+            name="Max Keys",
+            description="Maximum driven keys per mesh, most effective first",
+            default=40,
+            min=1,
+            **more,
+        ),
+        "tolerance": FloatProperty(
+            name="Tolerance",
+            description="Add no more driven keys once every vertex is within this distance",
+            default=1e-5,
+            min=0.0,
+            soft_max=0.01,
+            precision=5,
+            step=0.001,
+            subtype="DISTANCE",
+            **more,
+        ),
+        "folder": StringProperty(
+            name="Folder",
+            description="Folder for mesh caches; if empty, next to the .blend file",
+            subtype="DIR_PATH",
+            **more,
+        ),
+    }
+
+
+def declaring(name: str, properties: dict[str, Any]) -> Any:
+    """A base class with the properties."""
+    return type(name, (), {"__annotations__": properties})
+
+
+# The properties that have an effect with the owner's other values
+
+
+def shown_of_deformation(owner: Any) -> list[str]:
+    return ["deformation", *["correction"] * deformation.is_corrected(owner.deformation)]
+
+
+def shown_of_normals() -> list[str]:
+    return [deformation.NORMALS] * blender_versions.HAS_FREE_NORMALS
+
+
+def shown_of_pose(owner: Any, scene: bpy.types.Scene) -> list[str]:
+    by_motion = owner.source == "MOTION"
+    shown = ["source"]
+    if by_motion:
+        shown += ["motion_path", "model_path", "motion_start"]
+        shown += ["motion_real_time"] * (scene.render.fps / scene.render.fps_base != 30)
+    elif owner.source == ik_source.SOURCE:
+        shown += ["model_path"]
+    else:
+        return shown
+    shown += ["physics"]
+    if owner.physics:
+        shown += [n for n in physics_settings.PROPERTIES[1:] if by_motion or n != "physics_start"]
+    return shown
+
+
+def shown_of_target(owner: Any) -> list[str]:
+    corrective = owner.target == "CORRECTIVE"
+    shown = ["target", *["corrective"] * corrective]
+    if corrective and owner.corrective == "DRIVEN":
+        shown += ["most", "tolerance"]
+    return shown + ["folder"] * (owner.target == "MESH_CACHE")
+
+
+def shown_of_range(owner: Any) -> list[str]:
+    shown = ["range", *["frame_start", "frame_end"] * (owner.range == "CUSTOM")]
+    return shown + ["step"] * (owner.range != "CURRENT")
+
+
+# Operators whose unset options come from the model
+
+
+def filled_property() -> Any:
+    """A hidden property of an operator: the option values set by `fill_in`, which count as not chosen."""
+    return StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+
+def chosen(operator: Any, names: list[str]) -> dict[str, Any]:
+    """The operator's options that a script or the redo panel (F9) has set, by name."""
+    filled, given = _filled(operator), filter(operator.properties.is_property_set, names)
+    values = {name: getattr(operator, name) for name in given}
+    return {name: value for name, value in values.items() if filled.get(name) != value}
+
+
+def fill_in(operator: Any, chosen: dict[str, Any], used: dict[str, Any]) -> None:
+    """Show in an operator's options the model settings that it `used`, in addition to `chosen` options.
+
+    An option in neither is unset: the models differ in it.
+    """
+    before = _filled(operator)
+    for name in before.keys() - used.keys() - chosen.keys():
+        operator.properties.property_unset(name)
+    filled = {}
+    for name in used.keys() - chosen.keys():
+        setattr(operator, name, used[name])
+        filled[name] = getattr(operator, name)
+    operator.filled = json.dumps(filled)
+
+
+def _filled(operator: Any) -> dict:
+    try:
+        filled = json.loads(operator.filled)
+    except ValueError:  # empty at first
+        filled = None
+    return filled if isinstance(filled, dict) else {}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Map poses of a model file's bones to the bones of the scene."""
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+
+from ..scene.model_file import Rig
+
+
+class Placement:
+    """A Rig matched to an armature object; immutable, without references to Blender data."""
+
+    def __init__(self, rig: Rig, armature: bpy.types.Object) -> None:
+        self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
+        # T M inverse(T), as one matrix that multiplies the 16 elements of M.
+        to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
+        self._conjugate = np.kron(to_armature, to_file.T).T
+
+    def matrices(self, of_file: np.ndarray, bones: Sequence[str]) -> np.ndarray:
+        """(F, B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
+
+        `of_file` are all skinning matrices of the file's model, (F, …, 4, 4). A bone that the file
+        lacks moves with its parent.
+        """
+        numbers = [self._bones.get(name, -1) for name in bones]
+        chosen = of_file[:, numbers]
+        chosen[:, [i for i, number in enumerate(numbers) if number < 0]] = np.eye(4)
+        moved = chosen.reshape(-1, 16) @ self._conjugate
+        return moved.reshape(chosen.shape).astype(np.float32)
+
+
+def _number(rig: Rig, bone: bpy.types.Bone) -> int:
+    """The file's bone that moves a scene bone, or -1."""
+    while bone is not None:
+        if bone.name in rig.bones:
+            return rig.bones[bone.name]
+        bone = bone.parent
+    return -1

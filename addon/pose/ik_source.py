@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""MMD's pose for an armature's own channels: the posed or keyed bones, solved by mmdskin.
+
+Constraints of bones are ignored: mmdskin solves append, fixed axes and IK. Only whether the IK of
+a bone is on, by a constraint or a switch of mmd_tools, is read from the scene.
+"""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+from ..scene import mmd_tools, model_file, names, rig_constraints, setting_paths, sliders
+from . import file_pose, physics_settings, quaternions
+
+SOURCE = "IK"  # the item of the setting
+
+
+class Settings(NamedTuple):
+    model_path: str  # may be empty: then the file that the armature was imported from
+    physics: physics_settings.Settings | None = None  # None without a simulation
+    fps: float = 30.0  # of the scene
+
+
+class Local(NamedTuple):
+    """Input values of the file's bones and sliders, in the file's axes, unsolved."""
+
+    translations: np.ndarray  # (B, 3) float64
+    rotations: np.ndarray  # (B, 4) float64 x y z w
+    weights: np.ndarray  # (M,) float32
+    ik: np.ndarray  # (B,) bool: whether the IK of each bone is on
+    physics: np.ndarray  # (B,) bool: whether rigid bodies move the bone, else they follow it
+
+
+Finish = Callable[[np.ndarray, Local, float], None]
+
+
+def settings_of(
+    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
+) -> Settings | None:
+    """The Settings of a model, None if its pose has another source.
+
+    `overrides`: properties by name that replace the model's own.
+    """
+    own, overrides = armature.mmdskin, overrides or {}
+    if overrides.get("source", own.source) != SOURCE:
+        return None
+    path = setting_paths.absolute(armature, "model_path", overrides)
+    physics = physics_settings.settings_of(own, overrides)
+    if physics is None:
+        return Settings(path)
+    # The simulation always starts with the scene's frame range.
+    fps = scene.render.fps / scene.render.fps_base
+    return Settings(path, physics._replace(start=0), fps)
+
+
+def has_muted_ik(armature: bpy.types.Object) -> bool:
+    """Whether the constraints of IK bones are muted, as by imports of solved keys."""
+    return any(
+        constraint.type == "IK" and constraint.mute
+        for bone in armature.pose.bones
+        for constraint in bone.constraints
+    )
+
+
+class Solver:
+    """Immutable; any thread may use it."""
+
+    def __init__(self, armature: bpy.types.Object, settings: Settings) -> None:
+        self.settings = settings
+        self.rig = rig = model_file.rig(armature, settings.model_path)
+        self._finish: Finish | None = None
+        self._placement = file_pose.Placement(rig, armature)
+        self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
+        self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
+        numbers = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
+        self._places = np.array([numbers[name] for name in self._names], np.intp)
+        self._rests = _rests(armature)
+        # From each bone's own axes to the file's, with the armature's scale and without.
+        rests = self._rests[self._places, :3, :3].transpose(0, 2, 1)
+        self._moves = np.linalg.inv(rig.to_armature[:3, :3]) @ rests.astype(np.float64)
+        left, _, right = np.linalg.svd(self._moves)
+        self._turns = left @ right
+        axes = {i: bone.fixed_axis for i, bone in enumerate(rig.pmx.bones) if bone.fixed_axis}
+        self._fixed = np.array(list(axes), np.intp)
+        self._axes = _unit(np.array(list(axes.values()), np.float64).reshape(-1, 3))
+        led = rig_constraints.by_goal(armature)
+        self._switches = {
+            name: [(bone.name, one.name) for bone, one in led.get(name, ()) if one.type == "IK"]
+            for name in self._names
+            if rig.pmx.bones[rig.bones[name]].ik
+        }
+        moved = physics_settings.moved_bones(rig.pmx)
+        self._moved = [name for name in self._names if rig.bones[name] in moved]
+        # Sliders: custom properties of the armature, shape keys.
+        self._properties = sliders.names(armature.original)
+        self._keys = model_file.morph_keys(armature)
+
+    def with_finish(self, finish: Finish) -> "Solver":
+        """A copy that passes each solved pose to `finish`.
+
+        `finish` gets the matrices (B, 4, 4) in the file's space to write to, what they were solved
+        from, and the frame.
+        """
+        other = copy.copy(self)
+        other._finish = finish
+        return other
+
+    @property
+    def waits_for(self) -> Sequence[str]:
+        """Names of the bones whose channels are read."""
+        return self._names
+
+    def fits(self, armature: bpy.types.Object) -> bool:
+        """Whether the armature's rest pose is unchanged."""
+        return np.array_equal(_rests(armature), self._rests)
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The shape key of each morph of the file, "" for none; () if unknown."""
+        return self._keys
+
+    @property
+    def properties(self) -> Sequence[str]:
+        """The custom property of each morph, as `keys`."""
+        return self._properties
+
+    @property
+    def rests(self) -> np.ndarray:
+        """(P, 4, 4) float32 of the armature's bones."""
+        return self._rests
+
+    def matrices(
+        self,
+        armature: bpy.types.Object,
+        bones: Sequence[str],
+        keys: Mapping[str, float],
+        frame: float = 0.0,
+    ) -> np.ndarray:
+        """(B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
+
+        The armature object is an evaluated one, `keys` are values of shape keys, since morphs may
+        move bones. `frame` is that of the animation.
+        """
+        posed = self.posed(self.local(armature, keys), frame)
+        return self._placement.matrices(posed[None], bones)[0]
+
+    def posed(self, local: Local, frame: float = 0.0) -> np.ndarray:
+        """(B, 4, 4) float32 from rest to pose of all bones, in the file's space."""
+        posed = self.rig.pmx.pose_from(*local[:3], ik=local.ik).bone_matrices
+        if self._finish is not None:
+            self._finish(posed, local, frame)
+        return posed
+
+    def local(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> Local:
+        """The input values from an evaluated armature object and shape key values."""
+        translations, rotations = self._channels(armature.pose.bones)
+        weights = self._weights(armature, keys)
+        bones = armature.pose.bones
+        return Local(translations, rotations, weights, self._switched(bones), self._let_go(bones))
+
+    def _channels(self, pose_bones: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""
+        basis = _read(pose_bones, "matrix_basis")[self._places]
+        basis = basis.transpose(0, 2, 1).astype(np.float64)
+        count = len(self.rig.pmx.bones)
+        translations, rotations = np.zeros((count, 3)), np.tile((0.0, 0.0, 0.0, 1.0), (count, 1))
+        moves = self._moves @ basis[:, :3, 3:]
+        turns = self._turns @ basis[:, :3, :3] @ self._turns.transpose(0, 2, 1)
+        translations[self._numbers] = moves[..., 0]
+        rotations[self._numbers] = quaternions.from_matrices(turns)[:, [1, 2, 3, 0]]
+        # As MMD registers keys: docs/mmd-behaviour.md#fixed-axis.
+        turned = rotations[self._fixed, :3]
+        signs = np.where((turned * self._axes).sum(axis=1, keepdims=True) < 0, -1, 1)
+        lengths = np.linalg.norm(turned, axis=1, keepdims=True)
+        rotations[self._fixed, :3] = self._axes * lengths * signs
+        return translations, rotations
+
+    def _weights(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> np.ndarray:
+        """(M,) weights of the file's morphs whose sliders the importer stored."""
+        weights = np.zeros(len(self.rig.pmx.morphs), np.float32)
+        if len(self._properties) == len(self._keys) == len(weights):
+            weights += sliders.values(armature, self._properties)
+            weights += [keys.get(name, 0.0) for name in self._keys]
+        return weights
+
+    def _switched(self, pose_bones: Any) -> np.ndarray:
+        """(B,) bool: whether the IK of each bone is on."""
+        on = np.ones(len(self.rig.pmx.bones), bool)
+        for name, places in self._switches.items():
+            found = [pose_bones[bone].constraints.get(constraint) for bone, constraint in places]
+            toggle = mmd_tools.ik_toggle(pose_bones[name])
+            on[self.rig.bones[name]] = toggle is not False and all(
+                not constraint.mute and (toggle or constraint.influence > 0)
+                for constraint in found
+                if constraint is not None
+            )
+        return on
+
+    def _let_go(self, pose_bones: Any) -> np.ndarray:
+        """(B,) bool: whether rigid bodies move each bone."""
+        on = np.ones(len(self.rig.pmx.bones), bool)
+        for name in self._moved:
+            on[self.rig.bones[name]] = bool(pose_bones[name].get(names.PHYSICS, True))
+        return on
+
+
+def _read(bones: Any, name: str) -> np.ndarray:
+    """(B, 4, 4) float32 of bones, column by column as Blender stores them."""
+    flat = np.empty(16 * len(bones), np.float32)
+    bones.foreach_get(name, flat)
+    return flat.reshape(-1, 4, 4)
+
+
+def _rests(armature: bpy.types.Object) -> np.ndarray:
+    return _read(armature.data.bones, "matrix_local")
+
+
+def _unit(axes: np.ndarray) -> np.ndarray:
+    return axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-30)

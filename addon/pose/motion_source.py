@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A VMD or VPD file evaluated by mmdskin, with MMD's IK, for a model of the scene."""
+
+import copy
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import bpy
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..blender.user_error import UserError
+from ..scene import model_file, setting_paths
+from . import file_pose, physics_settings
+
+if TYPE_CHECKING:
+    import mmdskin
+
+# The properties of models and operators that define Settings.
+PROPERTIES = ("source", "model_path", "motion_path", "motion_start", "motion_real_time")
+_FRAMES_PER_SECOND = 30  # of every VMD
+
+
+class Settings(NamedTuple):
+    """Which motion animates a model, and how its time maps to the scene's."""
+
+    model_path: str  # may be empty: then the file that the armature was imported from
+    motion_path: str
+    start: float = 1.0  # scene frame that shows frame 0
+    real_time: bool = True  # 30 motion frames per second, else one per scene frame
+    fps: float = 30.0  # of the scene
+    physics: physics_settings.Settings | None = None  # None without physics
+
+
+def settings_of(
+    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
+) -> Settings | None:
+    """The Settings of a model, None if no motion file animates it.
+
+    `overrides`: properties by name that replace the model's own.
+    """
+    own, overrides = armature.mmdskin, overrides or {}
+    values = {name: overrides.get(name, getattr(own, name)) for name in PROPERTIES}
+    if values["source"] != "MOTION":
+        return None
+    return Settings(
+        setting_paths.absolute(armature, "model_path", overrides),
+        setting_paths.absolute(armature, "motion_path", overrides),
+        values["motion_start"],
+        values["motion_real_time"],
+        scene.render.fps / scene.render.fps_base,
+        physics_settings.settings_of(own, overrides),
+    )
+
+
+def load(armature: bpy.types.Object, settings: Settings) -> "Motion":
+    """The Motion of Settings for an armature object."""
+    if not settings.motion_path:
+        raise UserError("No motion file selected: choose a .vmd or .vpd file")
+    rate = speed(settings)
+    path = setting_paths.resolved(settings.motion_path)
+    rig = model_file.rig(armature, settings.model_path)
+    motion = model_file.load_motion(path)
+    unmatched = motion.unmatched(rig.pmx)
+    moved = len(motion.bones) + len(motion.morphs)
+    if moved == len(unmatched.bones) + len(unmatched.morphs):
+        name = os.path.basename(path)
+        if moved:
+            raise UserError(
+                "'{file}' does not animate any bone or morph of '{name}'",
+                file=name,
+                name=armature.name,
+            )
+        raise UserError(
+            "'{file}' cannot animate a model: it has no keyframes for bones or morphs", file=name
+        )
+    return Motion(rig, motion, path, armature, settings.start, rate)
+
+
+def speed(settings: Settings) -> float:
+    """Motion frames per scene frame."""
+    if not settings.real_time:
+        return 1.0
+    if not settings.fps > 0:
+        raise UserError(
+            "The scene's frame rate of {fps} is not valid: choose a frame rate above 0",
+            fps=settings.fps,
+        )
+    return _FRAMES_PER_SECOND / settings.fps
+
+
+class Motion:
+    """Immutable, without references to Blender data: any threads may use it at the same time."""
+
+    def __init__(
+        self,
+        rig: model_file.Rig,
+        motion: "mmdskin.Motion",
+        path: str,
+        armature: bpy.types.Object,
+        start: float,
+        speed: float,
+    ) -> None:
+        self.rig = rig
+        self._set(motion, path, start, speed)
+        self._placement = file_pose.Placement(rig, armature)
+        self._keys = morphs_of_keys(rig.pmx, armature)
+        self._flips, self._groups, self._ratios = _mixing(rig.pmx)
+
+    def with_poses(self, poses: Callable[[np.ndarray], np.ndarray]) -> "Motion":
+        """A copy with other poses: `poses` is like `posed`."""
+        other = copy.copy(self)
+        other._poses = poses
+        return other
+
+    def with_motion(
+        self, motion: "mmdskin.Motion", path: str, start: float, speed: float
+    ) -> "Motion":
+        """The same model with another `mmdskin.Motion`."""
+        other = copy.copy(self)
+        other._set(motion, path, start, speed)
+        return other
+
+    def _set(self, motion: "mmdskin.Motion", path: str, start: float, speed: float) -> None:
+        self.motion, self.path = motion, path
+        self.start, self.speed = float(start), float(speed)
+        self._bone_tracks = {track.name for track in motion.bones}
+        self._morph_tracks = {track.name for track in motion.morphs}
+        self._poses: Callable[[np.ndarray], np.ndarray] | None = None
+
+    @property
+    def unmatched(self) -> "mmdskin.Unmatched":
+        """Names that the motion keys but the model lacks: (bones, morphs, ik)."""
+        return self.motion.unmatched(self.rig.pmx)
+
+    @property
+    def moves_bones(self) -> bool:
+        return len(self.motion.bones) > len(self.unmatched.bones)
+
+    @property
+    def is_pose(self) -> bool:
+        """Whether the file is a single pose, a VPD."""
+        return self.path.lower().endswith(".vpd")
+
+    @property
+    def scene_range(self) -> tuple[float, float]:
+        """(first, last) scene frame of the motion, floats."""
+        return tuple(self.scene_frames(self.motion.frame_range).tolist())
+
+    def motion_frames(self, frames: ArrayLike) -> np.ndarray:
+        """(F,) float64 motion frames for scene frames."""
+        return (np.atleast_1d(np.asarray(frames, np.float64)) - self.start) * self.speed
+
+    def scene_frames(self, frames: ArrayLike) -> np.ndarray:
+        """(F,) float64 scene frames for motion frames."""
+        return self.start + np.asarray(frames, np.float64) / self.speed
+
+    def matrices(self, bones: Sequence[str], frames: ArrayLike) -> np.ndarray:
+        """(F, B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
+
+        A bone that the file lacks moves with its parent.
+        """
+        return self._placement.matrices(self.posed(self.motion_frames(frames)), bones)
+
+    def posed(self, frames: np.ndarray) -> np.ndarray:
+        """(F, B, 4, 4) float32 of all bones, for motion frames, in the file's space."""
+        if self._poses is not None:
+            return self._poses(frames)
+        return self.rig.pmx.pose(self.motion, frames).bone_matrices
+
+    def known_keys(self, names: Sequence[str]) -> np.ndarray:
+        """(K,) bool: whether the model has a morph for each of these shape keys."""
+        return np.array([name in self._keys for name in names], bool)
+
+    def key_values(
+        self,
+        names: Sequence[str],
+        frames: ArrayLike,
+    ) -> np.ndarray:
+        """(F, K) float32 values of the named shape keys, with groups and flips applied.
+
+        0 for unknown names, and for groups: their children have their effect.
+        """
+        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames), ik=False)
+        weights = self._mixed(pose.morph_weights)
+        numbers = [self._keys.get(name, -1) for name in names]
+        values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
+        values[:, [number < 0 for number in numbers]] = 0
+        return values.astype(np.float32)
+
+    def morph_values(self, numbers: list[int], frames: np.ndarray) -> np.ndarray:
+        """(F, N) float32 weights of morphs, by index, with groups and flips applied."""
+        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames), ik=False)
+        return self._mixed(pose.morph_weights)[:, numbers]
+
+    def has_bone_track(self, name: str) -> bool:
+        """Whether the motion keys the named scene bone."""
+        return self.rig.pmx.bones[self.rig.bones[name]].name in self._bone_tracks
+
+    def has_key_track(self, name: str) -> bool:
+        """Whether the motion keys the morph of the named shape key."""
+        number = self._keys.get(name, -1)
+        return number >= 0 and self.rig.pmx.morphs[number].name in self._morph_tracks
+
+    @property
+    def flips(self) -> set[str]:
+        """Names of the morphs that switch others: flips, and groups of flips."""
+        return {self.rig.pmx.morphs[slider].name for slider, *_ in self._flips}
+
+    def key_times(self) -> dict[str, np.ndarray]:
+        """{shape key: (K,) scene frames at which the motion keys its morphs}.
+
+        Its value is linear in between; only a flip (PMX 2.1) may jump.
+        """
+        morphs = self.rig.pmx.morphs
+        tracks = {track.name: track.frames for track in self.motion.morphs}
+        movers = [{morph.name} for morph in morphs]
+        for group, ratios in zip(self._groups, self._ratios, strict=True):
+            for child in np.flatnonzero(ratios):
+                movers[child].add(morphs[group].name)
+        for slider, _, children, _ in self._flips:
+            for child in children:
+                movers[child].add(morphs[slider].name)
+        result = {}
+        for key, number in self._keys.items():
+            found = [tracks[name] for name in movers[number] if name in tracks]
+            if number >= 0 and found:
+                result[key] = self.scene_frames(np.unique(np.concatenate(found)))
+        return result
+
+    def _mixed(self, weights: np.ndarray) -> np.ndarray:
+        """(F, M) sliders to the weights of vertex morphs.
+
+        The passes of docs/mmd-behaviour.md#morph-passes.
+        """
+        for slider, ratio, children, values in self._flips:
+            step = (len(children) + 1) * weights[:, slider] * ratio
+            acts = np.flatnonzero(step >= 1)
+            child = np.minimum(step[acts], len(children)).astype(np.intp) - 1
+            weights[acts, children[child]] = values[child]
+        if len(self._groups):
+            weights += np.einsum("fg,gm->fm", weights[:, self._groups], self._ratios)
+        return weights
+
+
+def morphs_of_keys(pmx: "mmdskin.Model", armature: bpy.types.Object) -> dict[str, int]:
+    """{shape key: its vertex morph}, or -1 for a group, which acts through others.
+
+    In order of reliability: our importer's data, else the file's names; then mmd_tools' list, which
+    is updated when a key is renamed; then the file's English names.
+    """
+    morphs = pmx.morphs
+    noted = model_file.morph_keys(armature)
+    vertex = [i for i, morph in enumerate(morphs) if morph.kind == "vertex"]
+    groups = [i for i, morph in enumerate(morphs) if morph.kind == "group"]
+    if len(noted) == len(morphs):
+        pairs = [(key, i) for i, key in enumerate(noted) if key]
+    else:
+        names = model_file.unique_names(morphs[i].name for i in vertex)
+        pairs = [*zip(names, vertex, strict=True), *((morphs[i].name, i) for i in groups)]
+    listed = model_file.listed_morphs(armature)
+    if len(listed) == len(vertex):
+        pairs += [
+            (key, i)
+            for (key, english), i in zip(listed, vertex, strict=True)
+            if english == morphs[i].name_english
+        ]
+    english = [i for i in (*vertex, *groups) if morphs[i].name_english]
+    names = model_file.unique_names(morphs[i].name_english for i in english)
+    pairs += zip(names, english, strict=True)
+    return {key: i if morphs[i].kind == "vertex" else -1 for key, i in reversed(pairs)}
+
+
+def _mixing(pmx: "mmdskin.Model") -> tuple:
+    """Morphs that act through others: flips in order of effect, groups, and their ratios (G, M)."""
+    morphs, flips, groups = pmx.morphs, [], []
+    for i, morph in enumerate(morphs):
+        if morph.kind == "flip" and len(morph.indices):
+            flips.append((i, np.float32(1), morph.indices, morph.values[:, 0]))
+        if morph.kind != "group":
+            continue
+        groups.append(i)
+        for child, ratio in zip(morph.indices, morph.values[:, 0], strict=True):
+            if morphs[child].kind == "flip" and len(morphs[child].indices):
+                flips.append((i, ratio, morphs[child].indices, morphs[child].values[:, 0]))
+    ratios = np.zeros((len(groups), len(morphs)), np.float32)
+    for row, i in zip(ratios, groups, strict=True):
+        np.add.at(row, morphs[i].indices, morphs[i].values[:, 0])
+    ratios[:, [morph.kind in {"group", "flip"} for morph in morphs]] = 0
+    return flips, groups, ratios

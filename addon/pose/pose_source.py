@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pose source of a model, and skinning matrices of the evaluated armature."""
+
+from collections.abc import Iterable
+
+import bpy
+import numpy as np
+
+from ..blender.user_error import UserError
+from . import ik_source, motion_source
+
+Settings = ik_source.Settings | motion_source.Settings
+Opened = ik_source.Solver | motion_source.Motion
+
+_BY_ROW = np.arange(16).reshape(4, 4).T.ravel()
+
+
+def settings_of(
+    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
+) -> Settings | None:
+    """The Settings of a model, None if the pose source is the armature.
+
+    `overrides`: properties by name that replace the model's own.
+    """
+    return ik_source.settings_of(armature, scene, overrides) or motion_source.settings_of(
+        armature, scene, overrides
+    )
+
+
+def load(armature: bpy.types.Object, settings: Settings) -> Opened:
+    """The pose source of Settings for an armature object."""
+    if isinstance(settings, ik_source.Settings):
+        return ik_source.Solver(armature, settings)
+    return motion_source.load(armature, settings)
+
+
+def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndarray) -> np.ndarray:
+    """(B, 4, 4) float32 from rest to pose of pose bones, in the space of the mesh object.
+
+    Both objects are evaluated (`evaluated_get`); bones are given by index.
+    """
+    pose_bones = armature.pose.bones
+    flat = np.empty(16 * len(pose_bones), np.float32)
+    # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted(), stored column by column.
+    pose_bones.foreach_get("matrix_channel", flat)
+    by_row = flat.reshape(-1, 16)[numbers[:, None], _BY_ROW]
+    return in_mesh_space(by_row.reshape(-1, 4, 4), armature, obj)
+
+
+def numbers(armature: bpy.types.Object, bones: Iterable[str]) -> np.ndarray:
+    """(B,) indices of the named pose bones."""
+    known = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
+    return np.array([known[name] for name in bones], np.intp)
+
+
+def in_mesh_space(
+    matrices: np.ndarray, armature: bpy.types.Object, obj: bpy.types.Object
+) -> np.ndarray:
+    """Matrices (…, 4, 4) from armature space in mesh object space; float32, C order."""
+    if armature.matrix_world == obj.matrix_world:
+        return np.ascontiguousarray(matrices, np.float32)
+    to_mesh = mesh_from_armature(armature, obj)
+    return (to_mesh @ matrices.astype(np.float64) @ np.linalg.inv(to_mesh)).astype(np.float32)
+
+
+def mesh_from_armature(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
+    """(4, 4) float64: from armature space to mesh object space."""
+    armature_world = np.array(armature.matrix_world, np.float64)
+    mesh_world = np.array(obj.matrix_world, np.float64)
+    for thing, world in ((armature, armature_world), (obj, mesh_world)):
+        if not np.isfinite(world).all() or abs(np.linalg.det(world[:3, :3])) < 1e-30:
+            raise UserError("'{name}' has a scale of zero: set another scale", name=thing.name)
+    return np.linalg.solve(mesh_world, armature_world)

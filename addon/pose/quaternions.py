@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rotations as quaternions w x y z."""
+
+import numpy as np
+
+
+def from_matrices(matrices: np.ndarray) -> np.ndarray:
+    """(F, 4) unit quaternions of rotations (F, 3, 3), without sign flips."""
+    return from_matrix_rows(np.ascontiguousarray(matrices.transpose(1, 2, 0))).T
+
+
+def from_matrix_rows(matrices: np.ndarray) -> np.ndarray:
+    """(4, ..., F) of (3, 3, ..., F), as `from_matrices`.
+
+    Elements come first, so that each operation works on long rows.
+    """
+    m = matrices / np.sqrt(np.einsum("ij...,ij...->j...", matrices, matrices))
+    # The product of each component with w; if w is small, another component is more accurate.
+    result = np.empty((4, *m.shape[2:]))
+    result[0] = 1 + m[0, 0] + m[1, 1] + m[2, 2]
+    np.subtract(m[2, 1], m[1, 2], out=result[1])
+    np.subtract(m[0, 2], m[2, 0], out=result[2])
+    np.subtract(m[1, 0], m[0, 1], out=result[3])
+    far = result[0] < 1  # rotated by more than 120 degrees
+    if far.any():
+        result[:, far] = _by_largest(m[:, :, far])
+    result /= np.sqrt(np.einsum("i...,i...->...", result, result))
+    turns = np.einsum("i...,i...->...", result[..., 1:], result[..., :-1]) < 0
+    starts = result[0, ..., :1] < 0
+    if turns.any() or starts.any():
+        changes = np.concatenate([starts, turns], axis=-1)
+        result *= np.cumprod(np.where(changes, -1, 1), axis=-1)
+    return result
+
+
+def _by_largest(m: np.ndarray) -> np.ndarray:
+    """(4, F): each component times the largest of them."""
+    i, j, k = m[0, 0], m[1, 1], m[2, 2]
+    w, x, y, z = squares = np.array([1 + i + j + k, 1 + i - j - k, 1 - i + j - k, 1 - i - j + k])
+    a, b, c = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
+    d, e, f = m[1, 0] + m[0, 1], m[0, 2] + m[2, 0], m[2, 1] + m[1, 2]
+    choices = np.array([[w, a, b, c], [a, x, d, e], [b, d, y, f], [c, e, f, z]])
+    return np.take_along_axis(choices, squares.argmax(axis=0)[None, None], axis=0)[0]
+
+
+def matrices(quaternions: np.ndarray) -> np.ndarray:
+    """(F, 3, 3) rotations of quaternions of any length."""
+    return matrix_rows(quaternions.T).transpose(2, 0, 1)
+
+
+def matrix_rows(quaternions: np.ndarray) -> np.ndarray:
+    """(3, 3, ...) of (4, ...), as `matrices`."""
+    w, x, y, z = quaternions
+    scale = 2 / np.einsum("i...,i...->...", quaternions, quaternions)
+    sx, sy, sz = scale * x, scale * y, scale * z
+    xx, yy, zz, xy, xz, yz = sx * x, sy * y, sz * z, sx * y, sx * z, sy * z
+    wx, wy, wz = sx * w, sy * w, sz * w
+    rows = [
+        [1 - yy - zz, xy - wz, xz + wy],
+        [xy + wz, 1 - xx - zz, yz - wx],
+        [xz - wy, yz + wx, 1 - xx - yy],
+    ]
+    return np.array(rows)

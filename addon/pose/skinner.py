@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A mesh of the scene prepared for skinning: read once, used for any number of poses.
+
+Bake and preview share this code, so that their results are equal. Positions are in mesh space.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import bpy
+import numpy as np
+
+from ..blender import blender_versions, native
+from ..blender.user_error import UserError
+from ..scene import mesh_source, mmd_tools, rest_bones, scene_model
+from . import pose_source
+from .deformation import Deformation
+
+# Modifiers that do not move vertices; these may come before the Armature modifier.
+HARMLESS = {
+    "DATA_TRANSFER",
+    "NORMAL_EDIT",
+    "UV_PROJECT",
+    "UV_WARP",
+    "VERTEX_WEIGHT_EDIT",
+    "VERTEX_WEIGHT_MIX",
+    "VERTEX_WEIGHT_PROXIMITY",
+    "WEIGHTED_NORMAL",
+}
+
+
+# SDEF and QDEF extract a rotation from two columns of a matrix. Blender's bones are not quite
+# orthonormal, so it matters that these are the file's x and y: Blender's x and z.
+_FILE_AXES = [0, 2, 1]
+_FILE_ELEMENTS = np.array([4 * row + column for row in (0, 2, 1, 3) for column in (0, 2, 1, 3)])
+
+_AS_IN_MMD = Deformation()
+
+
+class Skinner:
+    """Immutable, and safe to use from several threads at once."""
+
+    def __init__(
+        self,
+        obj: bpy.types.Object,
+        armature: bpy.types.Object,
+        absent: Sequence[str] = (),
+        normals: bool = False,
+    ) -> None:
+        """Read the mesh object, ignoring the shape keys named in `absent`.
+
+        `normals`: whether `positions_and_normals` will be called.
+        """
+        mmdskin = native.load()
+        self.source = source = mesh_source.read(obj, armature)
+        self.bones = source.bones
+        morphs = mesh_source.morphs(obj, source.weights, absent)
+        self.keys = tuple(name for name, _, _ in morphs)
+        self.normals = mesh_source.normals(obj.data) if normals else None
+        # The elements with normals: first the vertices, with their triangles and morphs.
+        each = self._each = self.normals.vertices if self.normals else slice(None)
+        self.share = _share(obj, armature, source)
+        self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
+        try:
+            self._mesh = mmdskin.Mesh(
+                _swapped(mesh_source.rest_positions(obj.data)[each]),
+                source.bone_indices[each],
+                source.bone_weights[each],
+                normals=_swapped(self.normals.values) if self.normals else None,
+                deform=source.deform[each],
+                sdef=None if source.sdef is None else _swapped(source.sdef[each]),
+                morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
+                triangles=blender_versions.triangles(obj.data),
+                segments=_swapped(_segments(obj, armature, self.bones)),
+                parents=rest_bones.parents(armature, self.bones),
+            )
+        except ValueError as error:
+            raise UserError(
+                "'{name}' cannot be skinned: {reason}", name=obj.name, reason=error
+            ) from error
+
+    @property
+    def vertex_count(self) -> int:
+        return len(self.source.deform)
+
+    def buffers(self) -> np.ndarray:
+        """An output buffer for `positions`: allocating memory for each frame is slow."""
+        if self.normals is None:
+            return np.empty((2, self.vertex_count, 3), np.float32)
+        return np.empty((4, len(self.normals.values), 3), np.float32)
+
+    def positions(
+        self,
+        matrices: np.ndarray,
+        key_values: np.ndarray,
+        deformation: Deformation = _AS_IN_MMD,
+        buffers: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """(V, 3) or (F, V, 3) float32 for skinning matrices (…, B, 4, 4) and key values (…, K).
+
+        Works on the calling thread only. ValueError for NaN or infinity.
+        """
+        return self.positions_and_normals(matrices, key_values, deformation, buffers)[0]
+
+    def positions_and_normals(
+        self,
+        matrices: np.ndarray,
+        key_values: np.ndarray,
+        deformation: Deformation = _AS_IN_MMD,
+        buffers: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """As `positions`, and the normals in `normals.domain`: (…, V, 3) or (…, C, 3) float32.
+
+        Normals are None if the Skinner was created without them.
+        """
+        # On the CPU: transfers to and from the graphics card take longer than skinning one mesh.
+        options = {
+            "normals": self.normals is not None,
+            "backend": "cpu",
+            **deformation._asdict(),
+        }
+        flat = matrices.reshape(*matrices.shape[:-2], 16)
+        matrices = flat[..., _FILE_ELEMENTS].reshape(matrices.shape)
+        out, swapped = (None, (None, None)) if buffers is None else (buffers[::2], buffers[1::2])
+        skinned = self._run(matrices, key_values, options, out)
+        if self.share is not None:
+            still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
+            mixed = self._run(still, key_values, options)
+            share = self.share[self._each, None]
+            skinned = [a + share * (b - a) for a, b in zip(mixed, skinned, strict=True)]
+        found = list(map(_swapped, skinned, swapped))
+        positions = found[0][..., : self.vertex_count, :]
+        if self.normals is None:
+            return positions, None
+        normals, corners = found[1], self.normals.corners
+        if self.share is not None:
+            normals /= np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
+        return positions, normals if corners is None else normals[..., corners, :]
+
+    def _run(
+        self,
+        matrices: np.ndarray,
+        key_values: np.ndarray,
+        options: dict[str, float | str],
+        out: np.ndarray | None = None,
+    ) -> list[np.ndarray]:
+        """Positions, and normals if requested; `out` is a buffer for them."""
+        if out is not None:
+            options = {**options, "out": self._skinned(*out, *(None,) * (3 - len(out)))}
+        skinned = self._skin(self._mesh, matrices, key_values, **options)
+        return [one for one in skinned if one is not None]
+
+
+def _swapped(points: np.ndarray, result: np.ndarray = None) -> np.ndarray:
+    """Points (…, 3) with y and z swapped."""
+    if result is None:
+        result = np.empty_like(points)
+    for axis, other in enumerate(_FILE_AXES):
+        result[..., axis] = points[..., other]
+    return result
+
+
+def key_values(
+    obj: bpy.types.Object,
+    names: Sequence[str],
+    evaluated_keys: bpy.types.Key | None,
+    unmuted: Iterable[str] = (),
+    pinned: str | None = None,
+) -> np.ndarray:
+    """(K,) float32 by which Blender mixes the named keys now.
+
+    `evaluated_keys` is the evaluated Key datablock or None. Keys in `unmuted` count as not muted;
+    `pinned` names the only key that is shown, if any.
+    """
+    if not names:
+        return np.zeros(0, np.float32)
+    blocks = evaluated_keys.key_blocks
+    values = np.empty(len(blocks), np.float32)
+    mute = np.empty(len(blocks), bool)
+    blocks.foreach_get("value", values)
+    blocks.foreach_get("mute", mute)
+    number = {name: i for i, name in enumerate(blocks.keys())}
+    order = [number[name] for name in names]
+    values, mute = values[order], mute[order]
+    if unmuted:
+        mute &= ~np.isin(names, tuple(unmuted))
+    if pinned is not None:
+        values = np.array([name == pinned for name in names], np.float32)
+    return np.where(mute, np.float32(0), values)
+
+
+def pinned_key(obj: bpy.types.Object) -> str | None:
+    """The name of the only shape key that the object shows, or None."""
+    return obj.active_shape_key.name if obj.show_only_shape_key and obj.active_shape_key else None
+
+
+def check_writable(obj: bpy.types.Object) -> None:
+    """UserError if the object or its mesh cannot be written now."""
+    mesh = obj.data
+    if obj.library or mesh.library or obj.override_library or mesh.override_library:
+        raise UserError(
+            "'{name}' is linked from another file: append it or make it local first",
+            name=obj.name,
+        )
+    check_mode(obj)
+
+
+def check_mode(obj: bpy.types.Object) -> None:
+    """UserError if the object is in a mode that keeps its data elsewhere."""
+    if obj.mode in {"EDIT", "SCULPT"}:
+        raise UserError(
+            "'{name}' is in Edit or Sculpt Mode: switch to Object Mode first", name=obj.name
+        )
+
+
+def check_editable(obj: bpy.types.Object) -> None:
+    """UserError if nothing can be added to the object or its mesh now."""
+    check_writable(obj)
+    mesh = obj.data
+    users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
+    if users > 1:
+        raise UserError(
+            "The mesh of '{name}' is used by {count} objects: make it single-user first",
+            name=obj.name,
+            count=users,
+        )
+
+
+def check_modifiers(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """UserError if a modifier above the Armature modifier moves vertices."""
+    first = scene_model.armature_modifiers(obj, armature)[0]
+    for modifier in obj.modifiers:
+        if modifier == first:
+            return
+        if modifier.type not in HARMLESS and (modifier.show_viewport or modifier.show_render):
+            raise UserError(
+                "Modifier '{modifier}' of '{name}' is above the Armature modifier: move it below",
+                modifier=modifier.name,
+                name=obj.name,
+            )
+
+
+def _segments(
+    obj: bpy.types.Object, armature: bpy.types.Object, bones: tuple[str, ...]
+) -> np.ndarray:
+    """(B, 2, 3) float32 in mesh space."""
+    segments = rest_bones.segments(armature, bones)
+    if armature.matrix_world == obj.matrix_world:
+        return segments.astype(np.float32)
+    to_mesh = pose_source.mesh_from_armature(armature, obj)
+    return (segments @ to_mesh[:3, :3].T + to_mesh[:3, 3]).astype(np.float32)
+
+
+def _share(
+    obj: bpy.types.Object, armature: bpy.types.Object, source: mesh_source.Source
+) -> np.ndarray | None:
+    """(V,) influence of the modifier's vertex group on the deformation, or None."""
+    modifiers = scene_model.armature_modifiers(obj, armature)
+    if not modifiers:
+        raise UserError(
+            "'{name}' has no Armature modifier for '{armature}'",
+            name=obj.name,
+            armature=armature.name,
+        )
+    modifier = modifiers[0]
+    group: bpy.types.VertexGroup | None = obj.vertex_groups.get(mmd_tools.users_group(modifier))
+    if group is None:
+        return None
+    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))
+    return 1 - share if modifier.invert_vertex_group else share

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operator Switch Names."""
+
+from typing import Any
+
+import bpy
+from bpy.props import EnumProperty
+
+from ..blender import registration
+from ..blender.translations import tr_count
+from ..blender.user_error import UserError, cancelled
+from ..operators.editing import editing
+from ..operators.model_operator import ModelOperator
+from ..scene import names, scene_model
+from . import renaming
+
+
+class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
+    """Rename bones, shape keys and materials to the Japanese or English names of the file"""
+
+    bl_idname = "mmdskin.switch_names"
+    bl_label = "Switch Names"
+
+    language: EnumProperty(
+        name="Language",
+        items=[("SWITCH", "Switch", "Switch to the other language"), *names.LANGUAGES],
+        default="SWITCH",
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def unavailable(cls, model: scene_model.SceneModel) -> str:
+        try:
+            renaming.root_with_names(model)
+        except UserError as error:
+            return str(error)
+        return ""
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            count = 0
+            with editing(self.models(context), renaming.check) as edit:
+                for model, _ in edit.checked:
+                    renamed = renaming.rename(model, self._english(model))
+                    edit.on_failure(renaming.put_back, renamed)
+                    count += renamed.total
+        except UserError as error:
+            return cancelled(self, error)
+        self.report(
+            {"INFO"},
+            tr_count(
+                "Renamed 1 bone, shape key or material",
+                "Renamed {count} bones, shape keys and materials",
+                count,
+            ),
+        )
+        return {"FINISHED"}
+
+    def _english(self, model: scene_model.SceneModel) -> bool:
+        if self.language != "SWITCH":
+            return self.language == "ENGLISH"
+        return names.language_of(model.armature) == "JAPANESE"
+
+
+register, unregister = registration.functions(MMDSKIN_OT_switch_names)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rename bones, shape keys and materials to the file's Japanese or English names.
+
+Only items with a name from the file are renamed. Blender updates vertex groups, constraints,
+drivers and the curves of playing actions; this module updates names stored by the add-on.
+"""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import bpy
+
+from ..blender import actions
+from ..blender.user_error import UserError
+from ..scene import mmd_tools, names, saved_state, scene_model, stored
+
+_ELEMENT = re.compile(r'[\w.]+\["(?:[^"\\]|\\.)*"\]')  # a data path up to a bone or shape key
+
+
+class Renamed(NamedTuple):
+    """The changes of `rename`: new names and previous ones."""
+
+    model: scene_model.SceneModel
+    bones: dict[str, str]
+    keys: dict[str, str]
+    materials: dict[bpy.types.Material, str]
+    language: str | None  # before
+
+    @property
+    def total(self) -> int:
+        return len(self.bones) + len(self.keys) + len(self.materials)
+
+
+def check(model: scene_model.SceneModel) -> None:
+    """UserError if a model is not from our importer or not editable."""
+    armature, root = model.armature, root_with_names(model)
+    blocks = _blocks(model)
+    for thing in (root, armature, armature.data, *model.meshes, *blocks):
+        if thing.library or thing.override_library:
+            raise UserError(
+                "'{name}' is linked from another file: append it or make it local first",
+                name=thing.name,
+            )
+    for thing in (armature, *model.meshes, *blocks):
+        for state in (saved_state.MOTION, saved_state.BAKE):
+            saved_state.load(thing, state)  # raises an error if it cannot read it
+
+
+def root_with_names(model: scene_model.SceneModel) -> bpy.types.Object:
+    """The root of a model from our importer, which stores its names."""
+    root = scene_model.bearer(model.armature, mmd_tools.NAME)
+    if root is not None:
+        return root
+    if any(map(mmd_tools.is_root, scene_model.ancestors(model.armature))):
+        raise UserError(
+            "'{name}' is an mmd_tools model: use Translate in its Model Production"
+            " panel to change names",
+            name=model.name,
+        )
+    raise UserError(
+        "'{name}' was not imported by MMD Skin: the names in its file are unknown",
+        name=model.name,
+    )
+
+
+def rename(model: scene_model.SceneModel, english: bool) -> Renamed:
+    """Rename a checked model; on an error, nothing is changed."""
+    root = scene_model.bearer(model.armature, mmd_tools.NAME)
+    renamed = Renamed(model, {}, {}, {}, root.get(names.LANGUAGE))
+    with contextlib.ExitStack() as undo:
+        undo.callback(put_back, renamed)
+        bones = _rename_bones(model, _changes_of_bones(model.armature, english))
+        renamed.bones.update(_turned(bones))
+        keys = _rename_keys(model, root, _changes_of_keys(root, english))
+        renamed.keys.update(_turned(keys))
+        for material, name in _changes_of_materials(model.meshes, english):
+            renamed.materials[material], material.name = material.name, name
+        root[names.LANGUAGE] = names.language(english)
+        undo.pop_all()
+    return renamed
+
+
+def put_back(renamed: Renamed) -> None:
+    """Undo `rename`."""
+    model = renamed.model
+    root = scene_model.bearer(model.armature, mmd_tools.NAME)
+    _rename_bones(model, renamed.bones)
+    _rename_keys(model, root, renamed.keys)
+    for material, name in renamed.materials.items():
+        material.name = name
+    if renamed.language is not None:
+        root[names.LANGUAGE] = renamed.language
+    elif names.LANGUAGE in root:
+        del root[names.LANGUAGE]
+
+
+def _turned(changed: dict[str, str]) -> dict[str, str]:
+    return {new: old for old, new in changed.items()}
+
+
+def _blocks(model: scene_model.SceneModel) -> list[bpy.types.Key]:
+    """The shape keys of a model's meshes."""
+    found = (obj.data.shape_keys for obj in model.meshes)
+    return list(dict.fromkeys(block for block in found if block))
+
+
+def _named(thing: bpy.types.PoseBone | bpy.types.Material) -> names.Named:
+    """What an import has stored."""
+    return names.Named(stored.text(thing, mmd_tools.NAME), stored.text(thing, "mmd_name_e"))
+
+
+def _changes_of_bones(armature: bpy.types.Object, english: bool) -> dict[str, str]:
+    bones = sorted(
+        (bone for bone in armature.pose.bones if mmd_tools.NUMBER in bone),
+        key=lambda bone: stored.number(bone, mmd_tools.NUMBER),
+    )
+    records = [_named(bone) for bone in bones]
+    return _changes([bone.name for bone in bones], lambda e: names.bones(records, e), english)
+
+
+def _rename_bones(model: scene_model.SceneModel, wanted: dict[str, str]) -> dict[str, str]:
+    """{name: new name} of the items found."""
+    armature = model.armature
+    curves = [(curve, curve.data_path) for curve in _curves_of_morphs(armature)] if wanted else []
+    changed = _rename_all(armature.data.bones, wanted)
+    _follow(armature, saved_state.MOTION, "pose.bones", changed)
+    # Blender does not always update actions of constraints, nor in all versions.
+    paths = _paths("pose.bones", changed)
+    for curve, path in curves:
+        curve.data_path = _renamed(path, {}, paths)
+    for obj in model.meshes:
+        _follow_joints(obj, changed)
+    return changed
+
+
+def _changes_of_keys(root: bpy.types.Object, english: bool) -> dict[str, str]:
+    morphs = list(stored.groups(root, mmd_tools.MORPHS))
+    records = [
+        names.Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
+        for morph in morphs
+    ]
+    keys = [stored.text(morph, "key") for morph in morphs]
+    return _changes(keys, lambda e: names.morphs(records, mmd_tools.RESERVED_KEYS, e), english)
+
+
+def _rename_keys(
+    model: scene_model.SceneModel, root: bpy.types.Object, wanted: dict[str, str]
+) -> dict[str, str]:
+    """{name: new name} of the items found."""
+    changed: dict[str, str] = {}
+    for block in _blocks(model):
+        of_block = _rename_all(block.key_blocks, wanted)
+        _follow(block, saved_state.MOTION, "key_blocks", of_block)
+        changed |= of_block
+    for obj in model.meshes:
+        _follow(obj, saved_state.BAKE, "key_blocks", changed)
+    for morph in stored.groups(root, mmd_tools.MORPHS):
+        key = stored.text(morph, "key")
+        if key in changed:
+            morph["key"] = changed[key]
+    mmd_tools.rename_morphs(root, changed)
+    return changed
+
+
+def _changes_of_materials(
+    meshes: Iterable[bpy.types.Object], english: bool
+) -> list[tuple[bpy.types.Material, str]]:
+    """Materials with the name of the other language, and their new names."""
+    found = dict.fromkeys(
+        slot.material for obj in meshes for slot in obj.material_slots if slot.material
+    )
+    changes = []
+    for material in found:
+        if mmd_tools.NAME not in material or material.library:
+            continue
+        record = _named(material)
+        new, old = names.material(record, english), names.material(record, not english)
+        if new != old and names.without_number(material.name) == names.without_number(old):
+            changes.append((material, new))
+    return changes
+
+
+def _changes(
+    current: Sequence[str], table: Callable[[bool], list[str]], english: bool
+) -> dict[str, str]:
+    """{name: new name} of items that have the name of the other language."""
+    pairs = zip(current, table(not english), table(english), strict=True)
+    return {old: new for name, old, new in pairs if name == old != new}
+
+
+def _rename_all(things: Any, wanted: dict[str, str]) -> dict[str, str]:
+    """Rename members of a collection; returns {name: new name} of those found."""
+    found = {old: things[old] for old in wanted if old in things}
+    # Use temporary names: a new name may still be in use by another member.
+    for old, thing in found.items():
+        if wanted[old] in found:
+            thing.name = f"{names.cut(old, names.LIMIT - 8)} mmdskin"
+    for old, thing in found.items():
+        thing.name = wanted[old]
+    return {old: thing.name for old, thing in found.items()}
+
+
+def _follow(owner: bpy.types.ID, state: str, collection: str, changed: dict[str, str]) -> None:
+    """Update these names in a state that is stored on a datablock, and in its actions."""
+    paths = _paths(collection, changed)
+    if changed and state in owner:
+        noted = saved_state.load(owner, state)
+        saved_state.store(owner, state, _renamed(noted, changed, paths))
+    before = owner.get(f"{state}_before")
+    if isinstance(before, bpy.types.Action) and before.users - before.use_fake_user <= 1:
+        for curve in actions.curves_of(before):
+            curve.data_path = _renamed(curve.data_path, {}, paths)
+
+
+def _curves_of_morphs(armature: bpy.types.Object) -> Iterator[bpy.types.FCurve]:
+    """The curves of the action of bone morphs, which becomes a single user of this armature."""
+    found: dict[bpy.types.Action, list] = {}
+    # The bones of objects that share the armature are renamed too.
+    sharing = [obj for obj in bpy.data.objects if obj.data == armature.data]
+    for bone in (bone for obj in sharing for bone in obj.pose.bones):
+        for constraint in bone.constraints:
+            if constraint.name.startswith(names.BONE_MORPH) and constraint.action:
+                found.setdefault(constraint.action, []).append(constraint)
+    for action, constraints in found.items():
+        if action.users - action.use_fake_user > len(constraints):  # a copy of the model uses it
+            action = action.copy()
+            for constraint in constraints:
+                actions.replace_action(constraint, action)
+        yield from actions.curves_of(action)
+
+
+def _follow_joints(obj: bpy.types.Object, changed: dict[str, str]) -> None:
+    """Rename bones in the single poses that a bake stores."""
+    noted = saved_state.load(obj, saved_state.BAKE)
+    if saved_state.POSES in noted:
+        noted[saved_state.POSES] = _renamed(noted[saved_state.POSES], changed, {})
+        saved_state.store(obj, saved_state.BAKE, noted)
+
+
+def _paths(collection: str, changed: dict[str, str]) -> dict[str, str]:
+    """{data path: new data path} of renamed members of a collection."""
+    return {
+        f'{collection}["{bpy.utils.escape_identifier(old)}"]': (
+            f'{collection}["{bpy.utils.escape_identifier(new)}"]'
+        )
+        for old, new in changed.items()
+    }
+
+
+def _renamed(value: Any, changed: dict[str, str], paths: dict[str, str]) -> Any:
+    """A state, or a part of it, with names and data paths replaced."""
+    if isinstance(value, dict):
+        return {
+            _renamed(key, changed, paths): _renamed(item, changed, paths)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_renamed(item, changed, paths) for item in value]
+    if not isinstance(value, str):
+        return value
+    if value in changed:
+        return changed[value]
+    found = _ELEMENT.match(value)
+    return paths.get(found[0], found[0]) + value[found.end() :] if found else value

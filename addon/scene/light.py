@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""MMD's light in a scene: one Sun, whose place gives the direction and whose color is MMD's.
+
+MMD has one light for everything: a direction and a color in display numbers (0 to 1). The place of
+the Sun, seen from its parent, an empty, is the direction to it; the Sun's color has MMD's numbers
+as they are, like mmd_tools' lamp. So linear keyframes of place and color are MMD's light keys. A
+constraint turns the Sun towards the empty, and drivers copy both to custom properties of the scene,
+which materials read.
+
+A VMD's self-shadow keys are custom properties of the Sun: mode (0 off, 1, 2) and distance.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+from mathutils import Vector
+
+DIRECTION, COLOR = "mmd_light_direction", "mmd_light_color"  # custom properties of the scene
+SHADOW_MODE, SHADOW_DISTANCE = "mmd_shadow_mode", "mmd_shadow_distance"  # of the Sun
+DEFAULT_DIRECTION = (0.5, -0.5, 1.0)  # to the light, in Blender's axes
+DEFAULT_COLOR = (154 / 255,) * 3
+DEFAULT_SHADOW = (0, 8875.0)  # mode and distance without keys
+# The Sun's distance to the origin, in lengths of MMD's vector; a power of two, so that directions in
+# float32 come back as they were.
+LENGTHS = 4.0
+_NAME = "MMD Light"
+_MARK = "mmdskin_light"  # custom property of the Sun
+_ENERGY = 3.0  # lights what is not MMD's
+
+
+def of_scene(scene: bpy.types.Scene) -> bpy.types.Object | None:
+    """The light of a scene, or None."""
+    return next((obj for obj in scene.objects if obj.type == "LIGHT" and _MARK in obj), None)
+
+
+def ensure(scene: bpy.types.Scene) -> bpy.types.Object:
+    """The light of a scene; if there is none, a new one with MMD's default direction and color."""
+    found = of_scene(scene)
+    if found is None:
+        found = _new(scene)
+    if not _drives(scene, found):
+        _connect(scene, found)
+    return found
+
+
+def remove_unused(scene: bpy.types.Scene) -> None:
+    """Remove the scene's light and properties; a light that was animated or moved stays."""
+    found = of_scene(scene)
+    _disconnect(scene)
+    if found is not None and _is_untouched(found):
+        data: Any = found.data
+        empty = found.parent
+        bpy.data.objects.remove(found)
+        bpy.data.lights.remove(data)
+        if empty is not None and not empty.children:
+            bpy.data.objects.remove(empty)
+
+
+def disconnect_lost(scene: bpy.types.Scene) -> None:
+    """Remove the scene's properties if its light is gone."""
+    if of_scene(scene) is None:
+        _disconnect(scene)
+
+
+def place(direction: Iterable[float]) -> Vector:
+    """The Sun's location for a direction of MMD, in which the light goes, in the file's axes."""
+    return -Vector(tuple(direction)).xzy * LENGTHS
+
+
+def direction(location: Iterable[float]) -> Vector:
+    """The inverse of `place`."""
+    return -Vector(tuple(location)).xzy / LENGTHS
+
+
+def has_defaults(sun: bpy.types.Object) -> bool:
+    """Whether the Sun has MMD's default direction and color."""
+    data: Any = sun.data
+    moved = (sun.location - Vector(DEFAULT_DIRECTION) * LENGTHS).length > 1e-4
+    dyed = (Vector(data.color) - Vector(DEFAULT_COLOR)).length > 1e-4
+    return not (moved or dyed)
+
+
+def shadow_distance(stored: Any) -> Any:
+    """The distance as MMD's panel shows it, for one in a file."""
+    return 10_000 - stored * 100_000
+
+
+def stored_shadow_distance(shown: Any) -> Any:
+    """The inverse of `shadow_distance`."""
+    return (10_000 - shown) / 100_000
+
+
+def _new(scene: bpy.types.Scene) -> bpy.types.Object:
+    data: Any = bpy.data.lights.new(_NAME, "SUN")
+    sun, empty = bpy.data.objects.new(_NAME, data), bpy.data.objects.new(_NAME, None)
+    sun[_MARK] = True
+    for obj in (sun, empty):
+        scene.collection.objects.link(obj)
+    sun.parent = empty
+    sun.location = Vector(DEFAULT_DIRECTION) * LENGTHS
+    track: Any = sun.constraints.new("TRACK_TO")
+    track.target, track.track_axis, track.up_axis = empty, "TRACK_NEGATIVE_Z", "UP_Y"
+    data.color, data.energy = DEFAULT_COLOR, _ENERGY
+    _add_shadow(sun)
+    return sun
+
+
+def _add_shadow(sun: bpy.types.Object) -> None:
+    mode, distance = DEFAULT_SHADOW
+    sun[SHADOW_MODE], sun[SHADOW_DISTANCE] = mode, distance
+    sun.id_properties_ui(SHADOW_MODE).update(
+        min=0, max=2, description="Self-shadow mode of MMD's keyframes"
+    )
+    sun.id_properties_ui(SHADOW_DISTANCE).update(
+        min=0.0, max=9999.0, description="Self-shadow distance of MMD's keyframes"
+    )
+
+
+def _connect(scene: bpy.types.Scene, sun: bpy.types.Object) -> None:
+    _disconnect(scene)
+    scene[DIRECTION], scene[COLOR] = DEFAULT_DIRECTION, DEFAULT_COLOR
+    for index in range(3):
+        _drive(scene, DIRECTION, index, f"x/{LENGTHS}", "OBJECT", sun, "location")
+        _drive(scene, COLOR, index, "x", "LIGHT", sun.data, "color")
+
+
+def _disconnect(scene: bpy.types.Scene) -> None:
+    for name in (DIRECTION, COLOR):
+        if name in scene:
+            scene.driver_remove(f'["{name}"]')
+            del scene[name]
+    data = scene.animation_data
+    if data and not (data.action or data.drivers or data.nla_tracks):
+        scene.animation_data_clear()
+
+
+def _drives(scene: bpy.types.Scene, sun: bpy.types.Object) -> bool:
+    curves = scene.animation_data.drivers if scene.animation_data else ()
+    return DIRECTION in scene and any(
+        curve.data_path == f'["{DIRECTION}"]'
+        and curve.driver.variables
+        and curve.driver.variables[0].targets[0].id == sun
+        for curve in curves
+    )
+
+
+def _is_untouched(sun: bpy.types.Object) -> bool:
+    animated = any(
+        block.animation_data and block.animation_data.action for block in (sun, sun.data)
+    )
+    return not animated and has_defaults(sun)
+
+
+def _drive(
+    scene: bpy.types.Scene,
+    name: str,
+    index: int,
+    expression: str,
+    kind: str,
+    block: bpy.types.ID,
+    source: str,
+) -> None:
+    """Let a custom property of the scene follow a property of a datablock."""
+    driver = scene.driver_add(f'["{name}"]', index).driver
+    variable = driver.variables.new()
+    variable.name, target = "x", variable.targets[0]
+    target.id_type, target.id, target.data_path = kind, block, f"{source}[{index}]"  # type: ignore[assignment]
+    driver.expression = expression

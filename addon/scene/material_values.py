@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a model file says about a material, from our import's custom properties or mmd_tools'.
+
+Numbers come with the data path that has them, so that drivers can follow it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import bpy
+
+from ..blender import blender_versions
+
+DOUBLE_SIDED, GROUND_SHADOW, CASTS, RECEIVES, EDGED = 1, 2, 4, 8, 16  # flags in the file
+OPAQUE = 0.98  # an alpha from which on a material without transparent texture counts as opaque
+NO_SPHERE, MULTIPLY, ADD, SUB_TEXTURE = "none", "multiply", "add", "sub_texture"
+# Custom properties of our import for what material morphs do to textures: four numbers each.
+FACTORS = {
+    "Base": ("mmd_texture_multiply", "mmd_texture_add"),
+    "Sphere": ("mmd_sphere_texture_multiply", "mmd_sphere_texture_add"),
+    "Toon": ("mmd_toon_multiply", "mmd_toon_add"),
+}
+_MMD_TOOLS = "mmd_material"  # the property group of mmd_tools
+_MODES = {0: NO_SPHERE, 1: MULTIPLY, 2: ADD, 3: SUB_TEXTURE}
+# mmd_tools' names of its texture nodes.
+BASE_NODE, SPHERE_NODE, TOON_NODE = "mmd_base_tex", "mmd_sphere_tex", "mmd_toon_tex"
+
+
+class Number(NamedTuple):
+    value: float
+    path: str  # data path of the material, "" for none
+
+
+@dataclass
+class MaterialValues:
+    diffuse: list[Number]  # four
+    ambient: list[Number]
+    specular: list[Number]
+    power: Number
+    edge_color: list[Number]  # four
+    edge_size: Number
+    flags: int
+    sphere_mode: str
+    # Paths of the model file, if our import made the material; mmd_tools has nodes with images.
+    texture: str = ""
+    sphere_texture: str = ""
+    toon: str | int = ""  # a path, or the number of a shared toon
+
+    @property
+    def casts_ground_shadow(self) -> bool:
+        return bool(self.flags & GROUND_SHADOW) and self.diffuse[3].value > 0
+
+    @property
+    def has_edge(self) -> bool:
+        drawn = self.diffuse[3].value > 0 and self.edge_color[3].value > 0
+        return bool(self.flags & EDGED) and drawn and self.edge_size.value > 0
+
+
+def read(material: bpy.types.Material | None) -> MaterialValues | None:
+    """The values of a material; None if it is not of an MMD model."""
+    if material is None:
+        return None
+    if "mmd_diffuse" in material:
+        return _imported(material)
+    group = getattr(material, _MMD_TOOLS, None)
+    if group is not None:
+        # A material that mmd_tools did not import has none of its nodes.
+        tree = material.node_tree
+        return _of_mmd_tools(group.get, group) if tree and "mmd_shader" in tree.nodes else None
+    stored = blender_versions.stored_group(material, _MMD_TOOLS)
+    return _of_mmd_tools(stored.get, None) if len(stored) else None
+
+
+def _imported(material: bpy.types.Material) -> MaterialValues:
+    def numbers(name: str, count: int) -> list[Number]:
+        return [Number(material[name][i], f'["{name}"][{i}]') for i in range(count)]
+
+    toon = material.get("mmd_toon", "")
+    return MaterialValues(
+        diffuse=numbers("mmd_diffuse", 4),
+        ambient=numbers("mmd_ambient", 3),
+        specular=numbers("mmd_specular", 3),
+        power=Number(material["mmd_specular_power"], '["mmd_specular_power"]'),
+        edge_color=numbers("mmd_edge_color", 4),
+        edge_size=Number(material["mmd_edge_size"], '["mmd_edge_size"]'),
+        flags=material["mmd_flags"],
+        sphere_mode=material.get("mmd_sphere_mode", NO_SPHERE),
+        texture=material.get("mmd_texture", ""),
+        sphere_texture=material.get("mmd_sphere_texture", ""),
+        toon=int(toon) if material.get("mmd_shared_toon") else toon,
+    )
+
+
+def _of_mmd_tools(stored: Any, group: Any) -> MaterialValues:
+    """From mmd_tools' property group, or what it stored while it is disabled."""
+
+    def one(name: str, default: Any) -> Any:
+        return getattr(group, name) if group is not None else stored(name, default)
+
+    def numbers(name: str, default: tuple) -> list[Number]:
+        path = f"{_MMD_TOOLS}.{name}" if group is not None else ""
+        return [
+            Number(value, path and f"{path}[{i}]") for i, value in enumerate(one(name, default))
+        ]
+
+    def number(name: str, default: float) -> Number:
+        return Number(one(name, default), f"{_MMD_TOOLS}.{name}" if group is not None else "")
+
+    flags = {  # and whether they are set by default
+        "is_double_sided": (DOUBLE_SIDED, False),
+        "enabled_drop_shadow": (GROUND_SHADOW, True),
+        "enabled_self_shadow_map": (CASTS, True),
+        "enabled_self_shadow": (RECEIVES, True),
+        "enabled_toon_edge": (EDGED, False),
+    }
+    mode = one("sphere_texture_type", 0)
+    return MaterialValues(
+        diffuse=[*numbers("diffuse_color", (0.8, 0.8, 0.8)), number("alpha", 1.0)],
+        ambient=numbers("ambient_color", (0.4, 0.4, 0.4)),
+        specular=numbers("specular_color", (0.625, 0.625, 0.625)),
+        power=number("shininess", 50.0),
+        edge_color=numbers("edge_color", (0.0, 0.0, 0.0, 1.0)),
+        edge_size=number("edge_weight", 1.0),
+        flags=sum(flag for name, (flag, default) in flags.items() if one(name, default)),
+        sphere_mode=_MODES.get(int(mode), NO_SPHERE),
+        toon=int(one("shared_toon_texture", 0))
+        if one("is_shared_toon_texture", False)
+        else one("toon_texture", ""),
+    )

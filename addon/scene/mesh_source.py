@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Skinning data of a mesh in the scene: vertex groups, SDEF keys, deform types, shape keys.
+
+Everything is in mesh space and in Blender's vertex order. This module only reads.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+from ..blender import blender_versions
+from ..blender.user_error import UserError
+from . import deform_data, mmd_tools
+
+BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
+# Blender stores normals as 16 bit angles: those of one vertex differ by up to 0.2 degrees.
+_SAME_NORMAL = np.cos(np.radians(0.5))
+DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
+
+
+class Weights(NamedTuple):
+    """One entry per vertex and vertex group, as three arrays of equal length."""
+
+    vertex: np.ndarray
+    group: np.ndarray
+    weight: np.ndarray
+
+
+class Normals(NamedTuple):
+    """Normals, one or more for each vertex: the first V are those of the vertices themselves."""
+
+    values: np.ndarray  # (N, 3) float32
+    vertices: np.ndarray  # (N,) the vertex that each normal follows
+    corners: np.ndarray | None  # (C,) the normal of each face corner; None if it is its vertex's
+
+    @property
+    def domain(self) -> str:
+        """The domain of an attribute that can store them."""
+        return "POINT" if self.corners is None else "CORNER"
+
+
+class Source(NamedTuple):
+    bones: tuple  # names of the deforming bones that have a vertex group, in group order
+    bone_indices: np.ndarray  # (V, 4) int32 into `bones`, -1 is empty
+    bone_weights: np.ndarray  # (V, 4) float32
+    deform: np.ndarray  # (V,) uint8
+    sdef: np.ndarray  # (V, 3, 3) float32: C, R0, R1; None without SDEF vertices
+    limited: int  # vertices with more than four bones, of which the four strongest are used
+    weights: Weights
+
+
+def read(obj: bpy.types.Object, armature: bpy.types.Object) -> Source:
+    """The Source of a mesh object deformed by `armature`."""
+    check_counts(obj)
+    bones, bone_of_group = _bones(obj, armature)
+    weights = _weights(obj)
+    influences, limited = _strongest_four(weights, bone_of_group)
+    count = len(obj.data.vertices)
+    indices = np.full((count, 4), -1, np.int32)
+    values = np.zeros((count, 4), np.float32)
+    slot = _rank(influences.vertex, count)
+    indices[influences.vertex, slot] = bone_of_group[influences.group]
+    values[influences.vertex, slot] = influences.weight
+
+    exact = _exact_influences(obj.data, influences, bone_of_group)
+    if exact is not None:
+        unchanged, exact_indices, exact_weights = exact
+        indices[unchanged], values[unchanged] = exact_indices[unchanged], exact_weights[unchanged]
+
+    used = (indices >= 0).sum(axis=1)
+    deform = np.where(used < 2, BDEF1, np.where(used == 2, BDEF2, BDEF4)).astype(np.uint8)
+    sdef = _sdef(obj.data)
+    types = deform_data.deform_types(obj.data)
+    if types is not None:
+        deform[types == QDEF] = QDEF
+        if sdef is not None:
+            deform[(types == SDEF) & (used == 2)] = SDEF
+    elif sdef is not None:
+        # mmd_tools sets C to the vertex itself if the file has no SDEF. Of three groups or
+        # more its driver takes the lowest two; these weights were edited, and here all count.
+        moved = (sdef[:, 0] != rest_positions(obj.data)).any(axis=1)
+        deform[moved & (used == 2)] = SDEF
+    return Source(bones, indices, values, deform, sdef, limited, weights)
+
+
+def deforming_bones(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple[str, ...]:
+    """Names of the deforming bones that have a vertex group, in group order."""
+    return _bones(obj, armature)[0]
+
+
+def rest_positions(mesh: bpy.types.ID) -> np.ndarray:
+    """(V, 3) float32: the reference key, or the mesh itself if it has no shape keys."""
+    keys = mesh.shape_keys
+    if keys:
+        return key_positions(keys.reference_key)
+    return _read(*blender_versions.positions(mesh))
+
+
+def key_positions(key: bpy.types.ShapeKey) -> np.ndarray:
+    """(V, 3) float32 of one shape key."""
+    return _read(*blender_versions.key_positions(key))
+
+
+def normals(mesh: bpy.types.ID) -> Normals:
+    """The normals of the mesh at rest, for Blender 4.1 and later.
+
+    A model's file has one normal per vertex, and so do most meshes; sharp edges and flat faces have
+    more.
+    """
+    shown = _read(mesh.corner_normals, "vector")
+    vertex = np.empty(len(shown), np.int32)
+    collection, attribute = blender_versions.corner_vertices(mesh)
+    collection.foreach_get(attribute, vertex)
+    count = len(mesh.vertices)
+    values = np.zeros((count, 3), np.float32)
+    values[:, 2] = 1  # for vertices without a face
+    values[vertex[::-1]] = shown[::-1]
+    own = np.flatnonzero((values[vertex] * shown).sum(axis=1) < _SAME_NORMAL)
+    if not len(own):
+        return Normals(values, np.arange(count), None)
+    corners = vertex.copy()
+    corners[own] = count + np.arange(len(own))
+    vertices = np.concatenate([np.arange(count), vertex[own]])
+    return Normals(np.concatenate([values, shown[own]]), vertices, corners)
+
+
+def morphs(
+    obj: bpy.types.Object, weights: Weights, absent: Iterable[str] = ()
+) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """(name, indices, offsets) of each shape key that Blender mixes, for `mmdskin.Mesh`.
+
+    Offsets are relative to each key's reference key, and scaled by its vertex group.
+    Keys named in `absent` are left out.
+    """
+    keys = obj.data.shape_keys
+    if not keys:
+        return []
+    absent = mmd_tools.NOT_MORPHS.union(absent, {keys.reference_key.name})
+    found = []
+    points = {}
+    for key in keys.key_blocks:
+        if key.name in absent:
+            continue
+        reference = key.relative_key
+        if reference.name not in points:
+            points[reference.name] = key_positions(reference)
+        offsets = key_positions(key) - points[reference.name]
+        group = obj.vertex_groups.get(key.vertex_group) if key.vertex_group else None
+        if group is not None:
+            offsets *= group_weights(weights, group.index, len(offsets))[:, None]
+        indices = np.flatnonzero(offsets.any(axis=1)).astype(np.int32)
+        found.append((key.name, indices, offsets[indices]))
+    return found
+
+
+def check_counts(obj: bpy.types.Object) -> None:
+    """UserError if a shape key does not match the mesh."""
+    keys = obj.data.shape_keys
+    count = len(obj.data.vertices)
+    if not keys:
+        return
+    if not keys.use_relative:
+        raise UserError(
+            "'{name}' has absolute shape keys: enable Relative first",
+            name=obj.name,
+        )
+    for key in keys.key_blocks:
+        if len(key.data) != count:
+            raise UserError(
+                "Shape key '{key}' of '{name}' has {points} points"
+                " but the mesh has {vertices} vertices",
+                key=key.name,
+                name=obj.name,
+                points=len(key.data),
+                vertices=count,
+            )
+
+
+def _read(collection: Any, attribute: str) -> np.ndarray:
+    flat = np.empty(3 * len(collection), np.float32)
+    collection.foreach_get(attribute, flat)
+    return flat.reshape(-1, 3)
+
+
+def _bones(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names of the bones, and for each vertex group the index of its bone or -1."""
+    deforming = {bone.name for bone in armature.data.bones if bone.use_deform}
+    names: list[str] = []
+    bone_of_group = np.full(len(obj.vertex_groups), -1, np.int32)
+    for group in obj.vertex_groups:
+        if group.name in deforming:
+            bone_of_group[group.index] = len(names)
+            names.append(group.name)
+    return tuple(names), bone_of_group
+
+
+def _weights(obj: bpy.types.Object) -> Weights:
+    vertices = obj.data.vertices
+    counts = [len(vertex.groups) for vertex in vertices]
+    pairs = [
+        value
+        for vertex in vertices
+        for entry in vertex.groups
+        for value in (entry.group, entry.weight)
+    ]
+    group, weight = np.array(pairs, np.float64).reshape(-1, 2).T
+    vertex = np.repeat(np.arange(len(vertices)), counts)
+    return Weights(vertex, group.astype(np.int64), weight.astype(np.float32))
+
+
+def _strongest_four(weights: Weights, bone_of_group: np.ndarray) -> tuple[Weights, int]:
+    """The nonzero entries, at most four per vertex, sorted by vertex and group.
+
+    SDEF relies on the order: the bone with the lower group is bone 0.
+    """
+    known = weights.group < len(bone_of_group)
+    known[known] = bone_of_group[weights.group[known]] >= 0
+    known &= weights.weight > 0
+    vertex, group, weight = (values[known] for values in weights)
+    count = int(weights.vertex[-1]) + 1 if len(weights.vertex) else 0
+    order = np.lexsort((-weight, vertex))
+    keep = order[_rank(vertex[order], count) < 4]
+    limited = int((np.bincount(vertex, minlength=1) > 4).sum())
+    keep = keep[np.lexsort((group[keep], vertex[keep]))]
+    return Weights(vertex[keep], group[keep], weight[keep]), limited
+
+
+def _exact_influences(
+    mesh: bpy.types.ID, influences: Weights, bone_of_group: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The file's influences, and the vertices whose groups still agree with them, or None."""
+    stored = deform_data.influences(mesh)
+    if stored is None:
+        return None
+    groups, weights = stored
+    known = (groups >= 0) & (groups < len(bone_of_group))
+    order = np.argsort(np.where(known, groups, np.iinfo(np.int32).max), axis=1, kind="stable")
+    groups, weights, known = (np.take_along_axis(v, order, 1) for v in (groups, weights, known))
+    bones = np.where(known, bone_of_group[np.where(known, groups, 0)], -1).astype(np.int32)
+    vertex = np.nonzero(known)[0]
+    count, width = len(groups), len(bone_of_group)
+    place, slot = np.unique(vertex * width + groups[known], return_inverse=True)
+    held = np.clip(np.bincount(slot, weights[known], len(place)), 0, 1)
+    now = influences.vertex * width + influences.group
+    place, slot = np.unique(np.concatenate([place, now]), return_inverse=True)
+    change = np.bincount(slot, np.concatenate([held, -influences.weight]), len(place))
+    unchanged = np.ones(count, bool)
+    unchanged[place[np.abs(change) > 1e-6] // width] = False
+    return unchanged, bones, np.where(bones >= 0, weights, 0).astype(np.float32)
+
+
+def _rank(vertex: np.ndarray, count: int) -> np.ndarray:
+    """Position of each entry among the entries of its vertex; `vertex` is sorted."""
+    first = np.concatenate(([0], np.cumsum(np.bincount(vertex, minlength=count))))
+    return np.arange(len(vertex)) - first[vertex]
+
+
+def group_weights(weights: Weights, group: int, count: int) -> np.ndarray:
+    """(V,) float32 of one vertex group, 0 for vertices that are not in it."""
+    values = np.zeros(count, np.float32)
+    chosen = weights.group == group
+    values[weights.vertex[chosen]] = weights.weight[chosen]
+    return values
+
+
+def _sdef(mesh: bpy.types.ID) -> np.ndarray | None:
+    keys = mesh.shape_keys
+    blocks = [keys.key_blocks.get(name) for name in mmd_tools.SDEF_KEYS] if keys else []
+    if not blocks or None in blocks:
+        return None
+    return np.ascontiguousarray(np.stack([key_positions(key) for key in blocks], axis=1))

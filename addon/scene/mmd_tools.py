@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""mmd_tools' names and conventions: the data it stores in a scene, and the data it looks for.
+
+Its properties exist only while it is enabled; otherwise they are read as data. Its rules for names
+of bones and morphs are in `names`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..blender import blender_versions
+from . import stored
+
+if TYPE_CHECKING:
+    import mmdskin
+
+MODIFIER = "mmd_armature"
+USUAL_SCALE = 0.08  # Blender units per file unit
+FOLDER = "import_folder"  # custom property of the root: the folder of the file
+# Vertex groups: index / count of each vertex in the file, and its edge scale.
+VERTEX_ORDER, EDGE_SCALE = "mmd_vertex_order", "mmd_edge_scale"
+# Absolute shape keys with the SDEF points. C is the vertex itself if it is not SDEF.
+SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
+# The key that its SDEF driver writes, and the vertex group that the driver moves.
+SDEF_RESULT, SDEF_MASK = "mmd_sdef_skinning", "mmd_sdef_mask"
+NOT_MORPHS = frozenset((*SDEF_KEYS, SDEF_RESULT))
+RESERVED_KEYS = ("Basis", *NOT_MORPHS)
+# Custom properties of our own imports, called like its fields: of the root and of pose bones their
+# name in the file; of the root all morphs; of pose bones their number in the file, the record of
+# whose transformation they copy, and whether their direction shows nothing of the file.
+NAME, MORPHS = "mmd_name_j", "mmd_morphs"
+NUMBER, APPEND, TIP = "mmd_bone_id", "mmd_append", "mmd_tip"
+PHYSICS_CONSTRAINT = "mmd_tools_rigid_track"  # constraint by which rigid bodies move bones
+TOGGLE = "mmd_ik_toggle"
+SHOWS_MESHES = "mmd_root.show_meshes"  # data path of the root
+_ROOT = 2  # 'ROOT' in the enumeration `mmd_type`
+_PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}
+_AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10  # flags of a bone in the file
+
+
+# What it stores
+
+
+def is_root(obj: bpy.types.Object) -> bool:
+    # An ID property if mmd_tools is disabled, or was enabled after our own import.
+    return getattr(obj, "mmd_type", None) == "ROOT" or obj.get("mmd_type") in (_ROOT, "ROOT")
+
+
+def is_camera(obj: bpy.types.Object) -> bool:
+    """Whether an empty is the target of its camera; only while it is enabled."""
+    return getattr(obj, "mmd_type", None) == "CAMERA"
+
+
+def bone_in_file(pose_bone: bpy.types.PoseBone) -> tuple[str | None, int]:
+    """(name, index) of a bone in the file, (None or empty, -1) if it has none."""
+    if NAME in pose_bone:
+        return stored.text(pose_bone, NAME), stored.number(pose_bone, NUMBER)
+    mmd_bone = getattr(pose_bone, "mmd_bone", None)
+    if mmd_bone is not None:
+        return mmd_bone.name_j, mmd_bone.bone_id
+    group = blender_versions.stored_group(pose_bone, "mmd_bone")
+    return stored.text(group, "name_j"), stored.number(group, "bone_id")
+
+
+def is_tip(pose_bone: bpy.types.PoseBone) -> bool:
+    """Whether the file gives a bone no length."""
+    return bool(_bone_value(pose_bone, "is_tip", False))
+
+
+def rotation_source(pose_bone: bpy.types.PoseBone) -> int:
+    """Index in the file of the bone whose rotation it copies, or -1."""
+    if not _bone_value(pose_bone, "has_additional_rotation", False):
+        return -1
+    if not _bone_value(pose_bone, "additional_transform_influence", 1.0):
+        return -1
+    found = _bone_value(pose_bone, "additional_transform_bone_id", -1)
+    return found if isinstance(found, int) else -1
+
+
+def _bone_value(pose_bone: bpy.types.PoseBone, name: str, default: Any) -> Any:
+    mmd_bone = getattr(pose_bone, "mmd_bone", None)
+    if mmd_bone is not None:
+        return getattr(mmd_bone, name)
+    return stored.value(blender_versions.stored_group(pose_bone, "mmd_bone"), name, default)
+
+
+def ik_toggle(pose_bone: bpy.types.PoseBone) -> bool | None:
+    """Its switch for the IK of a bone, which its motion import keys; None if never set.
+
+    Setting it by hand also sets the constraints; its keyframes do not.
+    """
+    if hasattr(pose_bone, TOGGLE):
+        value = getattr(pose_bone, TOGGLE) if pose_bone.is_property_set(TOGGLE) else None
+    else:
+        value = blender_versions.stored(pose_bone, TOGGLE)
+    return None if value is None else bool(value)
+
+
+def shows_meshes(root: bpy.types.Object) -> bool:
+    """Its switch for the visibility of a model, which its motion import keys."""
+    group = getattr(root, "mmd_root", None)
+    if group is not None:
+        return bool(group.show_meshes)
+    return stored.value(blender_versions.stored_group(root, "mmd_root"), "show_meshes", True)
+
+
+def vertex_morphs(root: bpy.types.Object) -> list[tuple[str, str]]:
+    """(shape key, English name in the file) of each vertex morph, in the file's order unless moved."""
+    listed = getattr(root, "mmd_root", None)
+    if listed is not None:
+        return [(item.name, item.name_e) for item in listed.vertex_morphs]
+    group = blender_versions.stored_group(root, "mmd_root")
+    items = stored.groups(group, "vertex_morphs")
+    return [(stored.text(item, "name"), stored.text(item, "name_e")) for item in items]
+
+
+def rename_morphs(root: bpy.types.Object, changed: dict[str, str]) -> None:
+    """Update its list after shape keys were renamed."""
+    listed = getattr(root, "mmd_root", None)
+    for item in listed.vertex_morphs if listed is not None else ():
+        item.name = changed.get(item.name, item.name)
+
+
+def users_group(modifier: bpy.types.ArmatureModifier) -> str:
+    """The vertex group that limits an Armature modifier, "" for none or mmd_tools' mask."""
+    return "" if modifier.vertex_group == SDEF_MASK else modifier.vertex_group
+
+
+# Its own SDEF
+
+
+@dataclass
+class SuspendedSdef:
+    """State for `resume_sdef`; saved with the file, so fields keep their names."""
+
+    mute: bool = False  # of the key that the driver writes
+    driven: bool = False
+    masked: list[str] = field(default_factory=list)  # names of modifiers
+
+
+def suspend_sdef(obj: bpy.types.Object) -> SuspendedSdef | None:
+    """Turn the SDEF driver of a mesh off; None if there is none."""
+    key = _key(obj)
+    if key is None:
+        return None
+    drivers = [curve for curve in _drivers(obj) if not curve.mute]
+    masked = [m for m in obj.modifiers if m.type == "ARMATURE" and m.vertex_group == SDEF_MASK]
+    suspended = SuspendedSdef(key.mute, bool(drivers), [m.name for m in masked])
+    for curve in drivers:
+        curve.mute = True
+    key.mute = True
+    for modifier in masked:
+        modifier.vertex_group = ""
+    return suspended
+
+
+def resume_sdef(obj: bpy.types.Object, suspended: SuspendedSdef | None) -> None:
+    key = _key(obj)
+    if suspended is None or key is None:
+        return
+    key.mute = suspended.mute
+    if suspended.driven:
+        for curve in _drivers(obj):
+            curve.mute = False
+    for name in suspended.masked:
+        modifier: bpy.types.Modifier | None = obj.modifiers.get(name)
+        if modifier is not None:
+            modifier.vertex_group = SDEF_MASK
+    refresh_sdef(obj)
+
+
+def refresh_sdef(obj: bpy.types.Object) -> None:
+    """The driver skips bones that have not moved, and would show an outdated pose."""
+    driver = bpy.app.driver_namespace.get("mmd_sdef_driver")
+    cache = getattr(driver, "__self__", None)
+    if hasattr(cache, "clear_cache"):
+        cache.clear_cache(obj)
+
+
+def _key(obj: bpy.types.Object) -> bpy.types.ShapeKey | None:
+    keys = obj.data.shape_keys
+    return keys.key_blocks.get(SDEF_RESULT) if keys else None
+
+
+def _drivers(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
+    animation = obj.data.shape_keys.animation_data
+    curves = animation.drivers if animation else ()
+    return [curve for curve in curves if curve.data_path == f'key_blocks["{SDEF_RESULT}"].value']
+
+
+# What it looks for, so that its operators recognize a model of ours
+
+
+def introduce(
+    root: bpy.types.Object,
+    armature: bpy.types.Object,
+    pmx: "mmdskin.Model",
+    bone_names: Sequence[str],
+    key_names: dict[int, str],
+) -> None:
+    """Mark the objects for it; if it is disabled, store the root's type as it would.
+
+    `bone_names` are in the file's order, `key_names` are shape keys by morph index.
+    """
+    if not hasattr(root, "mmd_root"):
+        root["mmd_type"] = _ROOT
+        return
+    root.mmd_type = "ROOT"
+    # The collection for the helper bones of its append constraints.
+    for name in ("mmd_shadow", "mmd_dummy"):
+        collection = blender_versions.bone_collection(armature, name)
+        if collection is not None:
+            collection["mmd_tools"], collection.is_visible = "special collection", False
+    root.mmd_root.name, root.mmd_root.name_e = pmx.name, pmx.name_english
+    for number, (name, record) in enumerate(zip(bone_names, pmx.bones, strict=True)):
+        if name in armature.pose.bones:
+            _introduce_bone(armature.pose.bones[name].mmd_bone, record, number)
+    for number, key in key_names.items():
+        morph = pmx.morphs[number]
+        if morph.kind == "vertex":
+            item = root.mmd_root.vertex_morphs.add()
+            item.name, item.name_e = key, morph.name_english
+            item.category = _PANELS.get(morph.panel, "OTHER")
+
+
+def keep_in_step(collection: "bpy.types.BoneCollection") -> None:
+    """Mark a bone collection as a display frame for it."""
+    collection["mmd_tools"] = "normal collection"
+
+
+def _introduce_bone(data: Any, record: "mmdskin.Bone", number: int) -> None:
+    data.name_j, data.name_e = record.name, record.name_english
+    data.bone_id = number
+    data.transform_order = record.layer
+    data.transform_after_dynamics = bool(record.flags & _AFTER_PHYSICS)
+    data.is_controllable = bool(record.flags & _OPERABLE)
+    if record.append:
+        data.has_additional_rotation = record.append.rotation
+        data.has_additional_location = record.append.translation
+        data.additional_transform_influence = record.append.ratio
+        data.additional_transform_bone_id = record.append.source
+    if record.fixed_axis:
+        data.enabled_fixed_axis, data.fixed_axis = True, record.fixed_axis
+    if record.local_axes:
+        data.enabled_local_axes = True
+        data.local_axis_x, data.local_axis_z = record.local_axes

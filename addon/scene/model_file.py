@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The .pmx or .pmd file of a model in the scene, and the mapping of its bones and space.
+
+Other importers store neither the file nor the scale, and users rename, scale, mirror and move their
+models. So bones are found by name, and the space by a map from the file's bones to the scene's.
+"""
+
+import functools
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import bpy
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..blender import input_files, native, reader_texts
+from ..blender.translations import tr
+from ..blender.user_error import UserError
+from . import mmd_tools, scene_model, setting_paths, stored
+from .names import unique
+
+if TYPE_CHECKING:
+    import mmdskin
+
+_AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
+_TOLERANCE = 2e-5  # of the armature's size
+_NUMBERED, _SIDE = re.compile(r"\.\d{3}$"), re.compile("[左右]")
+_BLENDERS_SIDE = re.compile(r"(.*)[._]([LR])(\.\d{3})?")
+
+
+class Rig(NamedTuple):
+    """A model file matched to an armature."""
+
+    path: str
+    pmx: "mmdskin.Model"  # in the form of a PMX even if the file is a PMD
+    bones: dict  # name of a scene bone: index of the bone in the file
+    to_armature: np.ndarray  # (4, 4) float64: from the file's space to the armature's
+
+
+def load_model(path: str) -> "mmdskin.Model":
+    return _load("load_model", path)
+
+
+def load_motion(path: str) -> "mmdskin.Motion":
+    return _load("load_motion", path)
+
+
+def rig(armature: bpy.types.Object, path: str = "") -> Rig:
+    """The Rig of an armature object; without a path, its file is searched for."""
+    kept = setting_paths.absolute(armature, "model_path")
+    path = setting_paths.resolved(path) or (kept if input_files.exists(kept) else "")
+    if path:
+        return _rig(armature, path)
+    native.load()  # first, so that a missing module is not reported as a missing file
+    best = None
+    for candidate in _candidates(armature.original):
+        try:
+            found = _rig(armature, candidate)
+        except UserError:
+            continue
+        if best is None or len(found.bones) > len(best.bones):
+            best = found
+        if len(best.bones) == len(best.pmx.bones):
+            break
+    if best is None:
+        raise UserError(
+            "The model file of '{name}' is unknown: choose its .pmx or .pmd file",
+            name=armature.name,
+        )
+    return best
+
+
+def is_tip(pose_bone: bpy.types.PoseBone) -> bool:
+    """Whether a bone has no length in the file, only one that its importer has chosen."""
+    return bool(pose_bone.get(mmd_tools.TIP, mmd_tools.is_tip(pose_bone)))
+
+
+def rotation_sources(armature: bpy.types.Object) -> dict[str, str]:
+    """{bone: the bone whose rotation it copies}, as stored by importers."""
+    numbers = {mmd_tools.bone_in_file(bone)[1]: bone.name for bone in armature.pose.bones}
+    found = {}
+    for bone in armature.pose.bones:
+        append = bone.get(mmd_tools.APPEND)
+        if append is None:
+            source = mmd_tools.rotation_source(bone)
+        else:
+            copies = stored.value(append, "rotation", False) and stored.value(append, "ratio", 0.0)
+            source = stored.number(append, "source") if copies else -1
+        if source >= 0 and source in numbers:
+            found[bone.name] = numbers[source]
+    return found
+
+
+def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
+    """The shape key of each morph of the file, "" for none; () for other importers."""
+    for obj in scene_model.ancestors(armature.original):  # evaluated copies lack it
+        if mmd_tools.MORPHS in obj:
+            return tuple(stored.text(m, "key") for m in stored.groups(obj, mmd_tools.MORPHS))
+    return ()
+
+
+def listed_morphs(armature: bpy.types.Object) -> Any:
+    """(shape key, English name in the file) of each vertex morph that mmd_tools lists, in order."""
+    root = next((obj for obj in scene_model.ancestors(armature) if mmd_tools.is_root(obj)), None)
+    return mmd_tools.vertex_morphs(root) if root else []
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Names as importers create them: short enough for Blender, numbered if not unique."""
+    taken: set[str] = set()
+    return [unique(name, taken) for name in names]
+
+
+def read(kind: str, path: str) -> Any:
+    """Load a file with the native module's class `kind`, with a cache; raises its errors."""
+    stat = input_files.check(path)
+    return _loaded(kind, path, stat.st_mtime_ns, stat.st_size)
+
+
+def _load(kind: str, path: str) -> Any:
+    name = os.path.basename(path)
+    try:
+        return read(kind, path)
+    except OSError as error:
+        raise UserError(
+            "'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error
+        ) from error
+    except (ValueError, MemoryError) as error:
+        reason = reader_texts.sentence(error) or tr("not enough memory")
+        raise UserError("'{file}' cannot be read: {reason}", file=name, reason=reason) from error
+
+
+@functools.lru_cache(maxsize=16)
+def _loaded(kind: str, path: str, mtime: int, size: int) -> Any:
+    return getattr(native.load(), kind)(path)
+
+
+def _candidates(armature: bpy.types.Object) -> Iterator[str]:
+    """Model files in the folders that an importer has stored or loaded textures from.
+
+    Files with the model's name come first.
+    """
+    named = {obj.name for obj in scene_model.ancestors(armature)}
+    for folder in filter(input_files.may_look, dict.fromkeys(_folders(armature))):
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        for name in sorted(names, key=lambda name: (os.path.splitext(name)[0] not in named, name)):
+            if name.lower().endswith((".pmx", ".pmd")):
+                yield os.path.join(folder, name)
+
+
+def _folders(armature: bpy.types.Object) -> Iterator[str]:
+    for obj in scene_model.ancestors(armature):
+        folder = obj.get(mmd_tools.FOLDER, "")
+        if isinstance(folder, str) and folder:
+            yield bpy.path.abspath(folder)
+    materials = (slot.material for obj in armature.children for slot in obj.material_slots)
+    for material in materials:
+        for node in material.node_tree.nodes if material and material.node_tree else ():
+            image = getattr(node, "image", None)
+            if image and image.filepath and not image.packed_file:
+                folder = os.path.dirname(bpy.path.abspath(image.filepath, library=image.library))
+                yield folder
+                yield os.path.dirname(folder)
+
+
+def _rig(armature: bpy.types.Object, path: str) -> Rig:
+    pmx, name = load_model(path), os.path.basename(path)
+    bones = match_bones(armature, pmx)
+    if 2 * len(bones) < len(pmx.bones) or not bones:
+        raise UserError(
+            "'{file}' does not match '{name}': only {found} of its {total} bones found",
+            file=name,
+            name=armature.name,
+            found=len(bones),
+            total=len(pmx.bones),
+        )
+    heads: list[Any] = [armature.data.bones[bone].head_local for bone in bones]
+    to_armature = fit([pmx.bones[number].position for number in bones.values()], heads)
+    if to_armature is None:
+        raise UserError(
+            "'{file}' does not match '{name}': its bones have the same names but different"
+            " positions",
+            file=name,
+            name=armature.name,
+        )
+    return Rig(path, pmx, bones, to_armature)
+
+
+def match_bones(armature: bpy.types.Object, pmx: "mmdskin.Model") -> dict[str, int]:
+    """{scene bone: file bone}, by the name that an importer has stored, else by the bone's own."""
+    by_name = {name: i for i, name in enumerate(unique_names(bone.name for bone in pmx.bones))}
+    # A bone that was duplicated in Blender has the same stored data as the original.
+    pose_bones = sorted(armature.pose.bones, key=lambda bone: _is_numbered(bone.name))
+    found: dict[str, int] = {}
+    taken, unknown = set[int](), []
+    for pose_bone in pose_bones:
+        name = pose_bone.name
+        for number in _numbers(pose_bone, name, pmx.bones, by_name):
+            if number is not None and number not in taken:
+                taken.add(number)
+                found[name] = number
+                break
+        else:
+            unknown.append(name)
+    by_side = {_file_side(name): number for name, number in by_name.items() if number not in taken}
+    for name in unknown:
+        number = by_side.pop(_scene_side(name), None)
+        if number is not None:
+            found[name] = number
+    return found
+
+
+def _numbers(
+    pose_bone: bpy.types.PoseBone,
+    name: str,
+    bones: "tuple[mmdskin.Bone, ...]",
+    by_name: dict[str, int],
+) -> Iterator[int]:
+    """Candidate file bones for a scene bone, the most reliable first; may include None."""
+    kept, number = mmd_tools.bone_in_file(pose_bone)
+    if kept and 0 <= number < len(bones) and bones[number].name == kept:
+        yield number
+    yield by_name.get(kept)
+    yield by_name.get(name)
+
+
+def _is_numbered(name: str) -> bool:
+    return _NUMBERED.search(name) is not None
+
+
+def _file_side(name: str) -> tuple[str, str] | None:
+    side = _SIDE.search(name)
+    if not side:
+        return None
+    return name.replace(side.group(), "", 1), "L" if side.group() == "左" else "R"
+
+
+def _scene_side(name: str) -> Any:
+    side = _BLENDERS_SIDE.fullmatch(name)
+    return (side.group(1) + (side.group(3) or ""), side.group(2)) if side else ""
+
+
+def fit(points: ArrayLike, targets: ArrayLike) -> np.ndarray | None:
+    """(4, 4) float64 that maps the file's points to the targets, or None.
+
+    The simplest map that fits is used, since it is the best determined. If none fits all points, up
+    to a quarter of them are ignored as moved by the user.
+    """
+    points = np.asarray(points, np.float64).reshape(-1, 3) @ _AXES.T
+    targets = np.asarray(targets, np.float64).reshape(-1, 3)
+    tolerance = _TOLERANCE * max(np.ptp(targets, axis=0).max(), 1e-3)
+    for rounds in (1, 5):
+        for solve in (_scaled, _similar, _affine):
+            used = np.ones(len(points), bool)
+            for _ in range(rounds):
+                linear, offset = solve(points[used], targets[used])
+                if linear is None:
+                    break
+                error = np.linalg.norm(points @ linear.T + offset - targets, axis=1)
+                if (error[used] <= tolerance).all():
+                    result = np.eye(4)
+                    result[:3, :3], result[:3, 3] = linear @ _AXES, offset
+                    return result
+                used = error <= max(tolerance, np.quantile(error, 0.75))
+    return None
+
+
+def _scaled(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Default axes, uniform scale."""
+    p, q, offset = _centred(points, targets)
+    spread = (p * p).sum()
+    scale = (p * q).sum() / spread if spread > 1e-12 else mmd_tools.USUAL_SCALE
+    return (scale * np.eye(3), offset(scale * np.eye(3))) if scale > 0 else (None, None)
+
+
+def _similar(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotated and perhaps mirrored, uniform scale."""
+    p, q, offset = _centred(points, targets)
+    left, sizes, right = np.linalg.svd(q.T @ p)
+    if sizes[1] <= 1e-9 * sizes[0] or sizes[0] == 0:
+        return None, None  # collinear points
+    if sizes[2] <= 1e-9 * sizes[0]:  # coplanar points: assume not mirrored
+        left[:, 2] *= np.sign(np.linalg.det(left @ right))
+    linear = np.sqrt((q * q).sum() / (p * p).sum()) * (left @ right)
+    return linear, offset(linear)
+
+
+def _affine(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Any linear map."""
+    p, q, offset = _centred(points, targets)
+    if np.linalg.matrix_rank(p, 1e-4 * np.abs(p).max()) < 3:
+        return None, None
+    linear = np.linalg.lstsq(p, q, rcond=None)[0].T
+    return (linear, offset(linear)) if abs(np.linalg.det(linear)) > 1e-15 else (None, None)
+
+
+def _centred(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, Callable]:
+    middle, goal = points.mean(axis=0), targets.mean(axis=0)
+    return points - middle, targets - goal, lambda linear: goal - linear @ middle
+
+
+def register() -> None:
+    pass
+
+
+def unregister() -> None:
+    _loaded.cache_clear()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""State for undoing changes of a datablock, as JSON in a custom property, saved with the file.
+
+Another version of the add-on may have written it: missing fields have their defaults.
+"""
+
+import dataclasses
+import json
+import types
+import typing
+from typing import Any, ClassVar, TypeVar
+
+import bpy
+
+from ..blender.user_error import UserError
+from . import stored
+
+# The custom properties.
+PREVIEW, BAKE, MOTION = "mmdskin_preview", "mmdskin_bake", "mmdskin_motion"
+LOOK = "mmdskin_look"
+POSES = "single_poses"  # a field of a bake's state, with names of bones
+VERSION = 2  # of the current format; 0.1 wrote no version
+_State = TypeVar("_State", bound="SavedState")
+
+
+@dataclasses.dataclass
+class SavedState:
+    """Base class of states. The fields are the keys of the JSON and keep their names.
+
+    A field that is None is not written.
+    """
+
+    PROPERTY: ClassVar[str]
+
+    @classmethod
+    def read(cls: type[_State], block: bpy.types.ID) -> _State:
+        """The state stored by `write`; all defaults if there is none."""
+        return _typed(cls, load(block, cls.PROPERTY))
+
+    def write(self, block: bpy.types.ID) -> None:
+        store(block, self.PROPERTY, _plain(self))
+
+
+def nested(kind: type, optional: bool = True) -> Any:
+    """A field that holds another dataclass; None at first if it is optional."""
+    metadata = {"kind": kind}
+    if optional:
+        return dataclasses.field(default=None, metadata=metadata)
+    return dataclasses.field(default_factory=kind, metadata=metadata)
+
+
+def load(block: bpy.types.ID, name: str) -> dict[str, Any]:
+    """The JSON of a custom property, {} if there is none or if it was damaged."""
+    text = stored.text(block, name)
+    try:
+        found = json.loads(text) if text else {}
+    except (ValueError, RecursionError):  # edited by hand
+        found = {}
+    saved = dict(found) if isinstance(found, dict) else {}
+    version = saved.pop("version", 1)
+    if isinstance(version, int) and version > VERSION:
+        raise UserError(
+            "'{name}' was saved by a newer version of MMD Skin: update the add-on", name=block.name
+        )
+    return saved
+
+
+def store(block: bpy.types.ID, name: str, state: dict[str, Any]) -> None:
+    block[name] = json.dumps({"version": VERSION, **state})
+
+
+def _typed(kind: Any, saved: Any) -> Any:
+    """A dataclass of the values that have the types of its fields, else their defaults."""
+    values, hints = {}, typing.get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        value = saved.get(field.name) if isinstance(saved, dict) else None
+        inner = field.metadata.get("kind")
+        if inner is not None:
+            value = _typed(inner, value) if value else None
+        elif not _has_type(value, hints[field.name]):
+            value = None
+        if value is not None:
+            values[field.name] = value
+    return kind(**values)
+
+
+def _has_type(value: Any, hint: Any) -> bool:
+    """Whether a value of JSON has a type such as dict[str, list[bool]] | None."""
+    kind, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
+    if kind in (types.UnionType, typing.Union):
+        return any(_has_type(value, one) for one in inner)
+    if kind is list:
+        return isinstance(value, list) and all(_has_type(one, inner[0]) for one in value if inner)
+    if kind is dict:
+        return isinstance(value, dict) and all(
+            _has_type(one, inner[1]) for one in value.values() if inner
+        )
+    if kind in (bool, int, float):  # JSON and older versions mix them
+        return isinstance(value, (int, float))
+    return kind is Any or (isinstance(kind, type) and isinstance(value, kind))
+
+
+def _plain(state: Any) -> dict[str, Any]:
+    values = {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
+    return {
+        name: _plain(value) if dataclasses.is_dataclass(value) else value
+        for name, value in values.items()
+        if value is not None
+    }

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The objects of the scene that form an MMD model."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import bpy
+
+from ..blender.user_error import UserError
+from . import mmd_tools, saved_state
+
+
+class SceneModel(NamedTuple):
+    name: str
+    armature: bpy.types.Object | None  # None only for models from `stranded`
+    meshes: tuple  # the mesh objects that the armature deforms
+
+
+def model_of(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> SceneModel:
+    """The SceneModel that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
+    if obj is None:
+        raise UserError("No active object: select an object of an MMD model")
+    root = root_of(obj)
+    armature = _armature_below(root) if root else _armature_of(obj)
+    if armature is None:
+        name = (root or obj).name
+        raise UserError("'{name}' has no armature: select an object of an MMD model", name=name)
+    model = _described(armature, root, view_layer)
+    if not model.meshes:
+        raise UserError(
+            "'{name}' has no mesh with an Armature modifier for '{armature}'",
+            name=model.name,
+            armature=armature.name,
+        )
+    return model
+
+
+def stranded(objects: Iterable[bpy.types.Object | None]) -> list[SceneModel]:
+    """Mesh objects with the add-on's data whose armature was removed, each as a model.
+
+    The armature of these SceneModels is None.
+    """
+    return [
+        SceneModel(obj.name, None, (obj,))
+        for obj in objects
+        if obj is not None
+        and obj.type == "MESH"
+        and (saved_state.PREVIEW in obj or saved_state.BAKE in obj)
+        and not armature_modifiers(obj)
+    ]
+
+
+def all_models(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:
+    """Every model; without any MMD root, every armature that deforms a mesh."""
+    armatures = dict.fromkeys(
+        modifier.object for obj in _mesh_objects(view_layer) for modifier in armature_modifiers(obj)
+    )
+    pairs = [(armature, root_of(armature)) for armature in armatures]
+    if any(root for _, root in pairs):
+        pairs = [(armature, root) for armature, root in pairs if root]
+    if not pairs:
+        raise UserError("This scene has no MMD model: no armature deforms a mesh")
+    return [_described(armature, root, view_layer) for armature, root in pairs]
+
+
+def bearer(obj: bpy.types.Object, name: str) -> bpy.types.Object | None:
+    """The object or its nearest ancestor that has a custom property."""
+    return next((above for above in ancestors(obj) if name in above), None)
+
+
+def armature_modifiers(
+    obj: bpy.types.Object, armature: bpy.types.Object | None = None
+) -> list[bpy.types.ArmatureModifier]:
+    """The Armature modifiers of a mesh object that use `armature` (or any)."""
+    return [
+        modifier
+        for modifier in obj.modifiers
+        if modifier.type == "ARMATURE"
+        and modifier.object
+        and (armature is None or modifier.object == armature)
+    ]
+
+
+def _described(
+    armature: bpy.types.Object, root: bpy.types.Object | None, view_layer: bpy.types.ViewLayer
+) -> SceneModel:
+    meshes = (obj for obj in _mesh_objects(view_layer) if armature_modifiers(obj, armature))
+    return SceneModel((root or armature).name, armature, tuple(meshes))
+
+
+def _mesh_objects(view_layer: bpy.types.ViewLayer) -> Iterator[bpy.types.Object]:
+    # Until the next update, the layer has None for objects that `bpy.data.batch_remove` removed.
+    return (obj for obj in view_layer.objects if obj and obj.type == "MESH")
+
+
+def ancestors(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
+    """The object, its parent and so on."""
+    while obj is not None:
+        yield obj
+        obj = obj.parent
+
+
+def root_of(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The root object of the model that an object belongs to."""
+    return next((ancestor for ancestor in ancestors(obj) if mmd_tools.is_root(ancestor)), None)
+
+
+def _armature_of(obj: bpy.types.Object) -> bpy.types.Object:
+    if obj.type == "MESH":
+        modifiers = armature_modifiers(obj)
+        if modifiers:
+            return modifiers[0].object
+    above = next((ancestor for ancestor in ancestors(obj) if ancestor.type == "ARMATURE"), None)
+    return above or _armature_below(list(ancestors(obj))[-1])
+
+
+def _armature_below(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The nearest armature among the descendants, level by level."""
+    level = list(obj.children)
+    while level:
+        for child in level:
+            if child.type == "ARMATURE":
+                return child
+        level = [grandchild for child in level for grandchild in child.children]
+    return None

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sliders of the morphs of an imported model.
+
+A morph that moves vertices has a shape key, which motions key and exporters support. Every other
+supported morph (bone, UV, material, impulse, and groups of only these) has a custom property of the
+armature object with its name in the file. Drivers use both in the same way; see
+`import_model/morphs`.
+"""
+
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+from . import mmd_tools, scene_model, stored
+from .names import language_of
+
+SLIDER = "slider"  # in an entry of the root's list of morphs: the name of its custom property
+PANELS = {1: "EYEBROW", 2: "EYE", 3: "MOUTH", 4: "OTHER"}
+
+
+class Slider(NamedTuple):
+    owner: Any  # a shape key or the armature object
+    path: str  # of the property, from the owner
+    label: str
+
+
+def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
+    """The sliders of each of MMD's panels, in the file's order."""
+    found: dict[str, list[Slider]] = {panel: [] for panel in PANELS.values()}
+    root = scene_model.bearer(model.armature, mmd_tools.MORPHS)
+    english = language_of(model.armature) == "ENGLISH"
+    blocks = [obj.data.shape_keys.key_blocks for obj in model.meshes if obj.data.shape_keys]
+    for morph in stored.groups(root, mmd_tools.MORPHS):
+        key, name = stored.text(morph, "key"), stored.text(morph, SLIDER)
+        # A model that was split into several meshes has the key in each.
+        sliders = [
+            Slider(keys[key], "value", key) for keys in dict.fromkeys(blocks) if key and key in keys
+        ]
+        if name and name in model.armature:
+            label = (english and stored.text(morph, "name_english").strip()) or (
+                stored.text(morph, "name")
+            )
+            sliders.append(Slider(model.armature, path(name), label))
+        found[PANELS.get(stored.number(morph, "panel"), "OTHER")] += sliders
+    return found
+
+
+def path(name: str) -> str:
+    """The data path of a custom property."""
+    return f'["{bpy.utils.escape_identifier(name)}"]'
+
+
+def names(armature: bpy.types.Object) -> tuple[str, ...]:
+    """The custom property of each morph of the file, "" for none; () if none were stored."""
+    root = scene_model.bearer(armature, mmd_tools.MORPHS)
+    return tuple(stored.text(morph, SLIDER) for morph in stored.groups(root, mmd_tools.MORPHS))
+
+
+def values(armature: bpy.types.Object, properties: tuple[str, ...]) -> np.ndarray:
+    """(M,) float32 values of custom properties of an evaluated armature object, 0 if missing."""
+    found = [armature.get(name, 0.0) if name else 0.0 for name in properties]
+    return np.array(found, np.float32)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Texture files of a model: with either slash, in any case, with placeholders for missing ones."""
+
+import os
+import posixpath
+import re
+from typing import Any
+
+import bpy
+from bpy_extras import image_utils
+
+
+class TextureFolder:
+    """Loads each texture of a model's folder once, at its first use."""
+
+    def __init__(self, folder: str, pack: bool = False) -> None:
+        self._folder, self._pack = folder, pack
+        self._images: dict[str, bpy.types.Image | None] = {}
+        self.missing: list[str] = []
+        self.outside: list[str] = []
+        self.unreadable: list[str] = []
+        self._packed: list[bpy.types.Image] = []
+
+    def image(self, path: str) -> bpy.types.Image | None:
+        """The image of a path in the model file, a placeholder if missing, None for no path."""
+        path = relative(path)
+        if path and path not in self._images:
+            self._images[path] = self._load(path)
+        return self._images.get(path)
+
+    def has(self, path: str) -> bool:
+        """Whether the folder has the file of a path in the model file."""
+        path = relative(path)
+        return not leaves_folder(path) and os.path.isfile(os.path.join(self._folder, path))
+
+    def _load(self, path: str) -> bpy.types.Image | None:
+        if leaves_folder(path):
+            self.outside.append(path)
+            return None
+        image: Any = image_utils.load_image(
+            path, self._folder, place_holder=True, check_existing=True
+        )
+        if not exists(image):
+            self.missing.append(path)
+        elif not image.size[0]:
+            self.unreadable.append(path)
+        elif self._pack and not image.packed_file:
+            self._packed.append(image)
+            image.pack()
+        return image
+
+    def unpack(self) -> None:
+        """Undo the packing."""
+        for image in self._packed:
+            if image.packed_file:
+                image.unpack(method="REMOVE")
+
+
+def relative(path: str) -> str:
+    """A path relative to the model's folder: without drive and leading slash."""
+    path = re.sub(r"^[A-Za-z]:", "", path.strip().replace("\\", "/"))
+    return re.sub(r"/+", "/", path).lstrip("/")
+
+
+def leaves_folder(path: str) -> bool:
+    """Whether a relative path goes above the model's folder: a model has no business there."""
+    return posixpath.normpath(path).split("/")[0] == ".."
+
+
+def exists(image: bpy.types.Image) -> bool:
+    """Whether the file of an image exists, or the .blend file contains it."""
+    if image.packed_file or image.source != "FILE":
+        return True
+    return os.path.isfile(bpy.path.abspath(image.filepath, library=image.library))
+
+
+def has_alpha(image: bpy.types.Image) -> bool:
+    return image.channels == 4 and image.depth in (16, 32, 64, 128)

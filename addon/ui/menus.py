@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Object › MMD Skin and Pose › MMD Skin: Blender's search (F3) finds operators in menus."""
+
+import bpy
+
+from ..blender import registration
+from ..blender.translations import CONTEXT
+
+
+class MMDSKIN_MT_model(bpy.types.Menu):
+    bl_idname = "MMDSKIN_MT_model"
+    bl_label = "MMD Skin"
+    bl_translation_context = CONTEXT
+
+    def draw(self, context: bpy.types.Context) -> None:
+        for name in (
+            "preview",
+            "look",
+            "standard_colors",
+            "simulate",
+            "bake",
+            "clear_bake",
+            "export",
+            "clear_motion",
+            "restore_deform_data",
+            "switch_names",
+        ):
+            self.layout.operator(f"mmdskin.{name}")
+
+
+def _submenu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+    self.layout.menu(MMDSKIN_MT_model.bl_idname)
+
+
+register, unregister = registration.functions(
+    MMDSKIN_MT_model, menus=dict.fromkeys(("VIEW3D_MT_object", "VIEW3D_MT_pose"), _submenu)
+)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings of a model, in `armature.mmdskin` of its armature object, and the live property."""
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProperty
+
+from ..blender import input_files, registration
+from ..mmd_look import switch as look
+from ..operators.properties import (
+    bake_properties,
+    declaring,
+    deformation_properties,
+    motion_properties,
+    normals_properties,
+    physics_properties,
+)
+from ..preview import switch, tick
+
+
+def _is_on(settings: Any) -> bool:
+    return switch.is_on(settings.id_data)
+
+
+def _set_on(settings: Any, on: bool) -> None:
+    switch.set_on(settings.id_data, on)
+
+
+def _edges_are_in_renders_only(settings: Any) -> bool:
+    return look.edges_in_renders_only(settings.id_data)
+
+
+def _set_edges_in_renders_only(settings: Any, on: bool) -> None:
+    look.show_edges_in_renders_only(settings.id_data, on)
+
+
+def _has_ground_shadow(settings: Any) -> bool:
+    return look.has_ground_shadow(settings.id_data)
+
+
+def _set_ground_shadow(settings: Any, on: bool) -> None:
+    look.show_ground_shadow(settings.id_data, on)
+
+
+def _motion_changed(settings: Any, context: bpy.types.Context) -> None:
+    for path in (settings.model_path, settings.motion_path):
+        input_files.choose(path)
+    switch.refresh(settings.id_data)
+
+
+def _deformation_changed(settings: Any, context: bpy.types.Context) -> None:
+    settings.id_data.update_tag()  # drivers of live meshes depend on the armature
+
+
+def _normals_changed(settings: Any, context: bpy.types.Context) -> None:
+    switch.refresh(settings.id_data)
+    settings.id_data.update_tag()
+
+
+_SETTING: dict[str, Any] = {"options": set(), "override": {"LIBRARY_OVERRIDABLE"}}
+_Deformation = declaring(
+    "_Deformation", deformation_properties(update=_deformation_changed, **_SETTING)
+)
+_Normals = declaring("_Normals", normals_properties(update=_normals_changed, **_SETTING))
+_Motion = declaring("_Motion", motion_properties(update=_motion_changed, **_SETTING))
+_Physics = declaring("_Physics", physics_properties(update=_motion_changed, **_SETTING))
+_Bake = declaring("_Bake", bake_properties(**_SETTING))
+
+
+class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Physics, _Bake, bpy.types.PropertyGroup):
+    physics_cache: StringProperty(
+        name="Simulation",
+        description="File written by Simulate and played by MMD Skinning",
+        update=_motion_changed,
+        **_SETTING,
+    )
+    preview: BoolProperty(
+        name="MMD Skinning",
+        description="Show MMD's deformation in the viewport and in renders",
+        options=set(),
+        get=_is_on,
+        set=_set_on,
+    )
+    edges_in_renders_only: BoolProperty(
+        name="Edges in Renders Only",
+        description="Show no edges in the viewport, where they take time in every update",
+        options=set(),
+        get=_edges_are_in_renders_only,
+        set=_set_edges_in_renders_only,
+    )
+    ground_shadow: BoolProperty(
+        name="Ground Shadow",
+        description="Show the shadow that MMD's light casts on the ground",
+        options=set(),
+        get=_has_ground_shadow,
+        set=_set_ground_shadow,
+    )
+
+
+_register, _unregister = registration.functions(MMDSKIN_PG_model)
+
+
+def register() -> None:
+    _register()
+    bpy.types.Object.mmdskin = PointerProperty(
+        type=MMDSKIN_PG_model, override={"LIBRARY_OVERRIDABLE"}
+    )
+    # The driver of the preview must be on a property of Mesh itself: only there Blender runs it
+    # before the geometry in every version.
+    setattr(bpy.types.Mesh, tick.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"}))
+
+
+def unregister() -> None:
+    for owner, name in ((bpy.types.Mesh, tick.PROPERTY), (bpy.types.Object, "mmdskin")):
+        if hasattr(owner, name):
+            delattr(owner, name)
+    _unregister()

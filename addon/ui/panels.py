@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The MMD tab in the sidebar of the 3D Viewport."""
+
+import functools
+import unicodedata
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+from ..bake import operators, record
+from ..blender import native, registration, translations
+from ..blender.blender_versions import identity
+from ..blender.translations import label, name_of, tr, tr_count
+from ..blender.user_error import UserError
+from ..export.operators import MMDSKIN_OT_export
+from ..import_motion.clear import MMDSKIN_OT_clear_motion
+from ..mmd_look import color_management
+from ..mmd_look import switch as look
+from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
+from ..operators import properties
+from ..physics import cache
+from ..physics.operators import MMDSKIN_OT_simulate
+from ..pose import ik_source
+from ..preview import switch, tick
+from ..preview.operators import MMDSKIN_OT_preview
+from ..rename.operators import MMDSKIN_OT_switch_names
+from ..scene import mesh_source, saved_state, scene_model, sliders
+
+_BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
+_WIDE = 300  # pixels of a sidebar in which all values fit beside their names
+_PATHS = {"FILE_PATH", "DIR_PATH"}  # subtypes of properties that need the whole width
+_NOT_FIRST, _NOT_LAST = " 。、，：；）」”ー", "（「“"  # of a line
+_last: "_Shown | None" = None  # of the last redraw
+_summaries: dict[int, tuple[tuple, "_Summary"]] = {}  # identity of a mesh object: (sizes, _Summary)
+
+
+class _Summary(NamedTuple):
+    deform: np.ndarray  # vertices per deform type
+    limited: int  # vertices with more than four bones
+
+
+class _Shown:
+    """The model of the active object that all panels show, or why there is none."""
+
+    def __init__(self, context: bpy.types.Context) -> None:
+        self.key = _key(context)
+        self.model: scene_model.SceneModel | None = None
+        self.error: UserError | None = None
+        try:
+            self.model = scene_model.model_of(context.active_object, context.view_layer)
+        except UserError as error:
+            self.error = error
+
+    @functools.cached_property
+    def sliders(self) -> dict[str, list[sliders.Slider]]:
+        return sliders.by_panel(self.model) if self.model is not None else {}
+
+
+def _key(context: bpy.types.Context) -> tuple[int, int]:
+    """Equal in all panels of one redraw."""
+    active = context.active_object
+    return identity(active) if active is not None else 0, context.view_layer.as_pointer()
+
+
+def _shown(context: bpy.types.Context, is_first: bool = False) -> _Shown:
+    """Found once per redraw, since it takes time in a large scene."""
+    global _last
+    if is_first or _last is None or _last.key != _key(context):
+        _last = _Shown(context)
+    return _last
+
+
+class _Panel:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "MMD"
+    bl_translation_context = translations.CONTEXT
+
+
+class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_skin"
+    bl_label = "MMD Skin"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        translations.follow()
+        shown = _shown(context, is_first=True)
+        model = shown.model
+        if model is None:
+            _without_model(layout, context, shown.error)
+            return
+        layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
+        row = layout.row()
+        row.scale_y = 1.3
+        live = any(switch.is_live(obj) for obj in model.meshes)
+        _button(row, MMDSKIN_OT_preview, model, "HIDE_OFF", depress=live)
+        trouble = switch.trouble_of(model)
+        if trouble:
+            _wrapped(layout, trouble, context.region.width, alert=True)
+        _deformation(layout, model.armature.mmdskin, context.region.width)
+        _pose_source(layout, model, context.scene, context.region.width)
+
+
+def _without_model(
+    layout: bpy.types.UILayout, context: bpy.types.Context, error: UserError
+) -> None:
+    """Offer Import; and Clear or off for a mesh whose armature was removed."""
+    stranded = scene_model.stranded([context.active_object])
+    if not stranded:
+        row = layout.row()
+        row.scale_y = 1.3
+        row.operator("mmdskin.import_model", icon="IMPORT")
+    _wrapped(layout, str(error), context.region.width)
+    for obj in (obj for model in stranded for obj in model.meshes):
+        if saved_state.PREVIEW in obj:
+            operator = layout.operator(MMDSKIN_OT_preview.bl_idname, icon="HIDE_OFF", depress=True)
+            operator.action = "DISABLE"
+        if saved_state.BAKE in obj:
+            layout.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
+
+
+class _Below(_Panel):
+    """A child panel that needs a model."""
+
+    bl_parent_id = MMDSKIN_PT_skin.bl_idname
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return _shown(context).model is not None
+
+
+class MMDSKIN_PT_look(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_look"
+    bl_label = "MMD Look"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, model = self.layout, _shown(context).model
+        on = look.is_on(model)
+        _button(layout, MMDSKIN_OT_look, model, "SHADING_RENDERED", depress=on)
+        if not on:
+            return
+        _settings(
+            layout,
+            model.armature.mmdskin,
+            ["ground_shadow", "edges_in_renders_only"],
+            context.region.width,
+        )
+        if color_management.changes_colors(context.scene):
+            text = tr("The scene's color management changes MMD's colors")
+            _wrapped(layout, text, context.region.width)
+            layout.operator(MMDSKIN_OT_standard_colors.bl_idname, icon="COLOR")
+
+
+class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_bake"
+    bl_label = "Bake"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        model = _shown(context).model
+        settings = model.armature.mmdskin
+        shown = properties.shown_of_target(settings) + properties.shown_of_range(settings)
+        _settings(layout, settings, shown, context.region.width)
+        column = layout.column(align=True)
+        _button(column, operators.MMDSKIN_OT_bake, model, "SHAPEKEY_DATA")
+        _button(column, operators.MMDSKIN_OT_clear_bake, model, "LOOP_BACK")
+        row = layout.row()
+        row.enabled = not MMDSKIN_OT_export.unavailable(model)
+        row.operator_menu_enum(MMDSKIN_OT_export.bl_idname, "format", icon="EXPORT")
+        if any(record.is_baked(obj) for obj in model.meshes):
+            layout.label(text=label("Baked"), icon="CHECKMARK", translate=False)
+
+
+class MMDSKIN_PT_morphs(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_morphs"
+    bl_label = "Morphs"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return any(_shown(context).sliders.values())
+
+    def draw(self, context: bpy.types.Context) -> None:
+        pass
+
+
+class _Sliders(_Panel):
+    """The sliders of one of MMD's morph panels."""
+
+    bl_parent_id = MMDSKIN_PT_morphs.bl_idname
+    panel = ""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return bool(_shown(context).sliders.get(cls.panel))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        column = self.layout.column(align=True)
+        for slider in _shown(context).sliders[self.panel]:
+            column.prop(slider.owner, slider.path, text=slider.label, translate=False, slider=True)
+
+
+class MMDSKIN_PT_eyes(_Sliders, bpy.types.Panel):
+    bl_idname, bl_label, panel = "MMDSKIN_PT_eyes", "Eyes", "EYE"
+
+
+class MMDSKIN_PT_mouth(_Sliders, bpy.types.Panel):
+    bl_idname, bl_label, panel = "MMDSKIN_PT_mouth", "Mouth", "MOUTH"
+
+
+class MMDSKIN_PT_brows(_Sliders, bpy.types.Panel):
+    bl_idname, bl_label, panel = "MMDSKIN_PT_brows", "Brows", "EYEBROW"
+
+
+class MMDSKIN_PT_others(_Sliders, bpy.types.Panel):
+    bl_idname, bl_label, panel = "MMDSKIN_PT_others", "Other", "OTHER"
+
+
+class MMDSKIN_PT_files(_Panel, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_files"
+    bl_label = "Files"
+    bl_parent_id = MMDSKIN_PT_skin.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        column = self.layout.column(align=True)
+        column.operator("mmdskin.import_model", icon="IMPORT")
+        model = _shown(context).model
+        if model is not None:
+            column.operator("mmdskin.import_motion", icon="ANIM")
+            _button(column, MMDSKIN_OT_clear_motion, model, "LOOP_BACK")
+            column.operator("mmdskin.export_motion", icon="EXPORT")
+            column.operator("mmdskin.export_pose", icon="ARMATURE_DATA")
+            column.operator("mmdskin.restore_deform_data", icon="FILE_REFRESH")
+            _button(column, MMDSKIN_OT_switch_names, model, "SORTALPHA")
+
+
+class MMDSKIN_PT_details(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_details"
+    bl_label = "Details"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, model = self.layout, _shown(context).model
+        summaries = [_summary(obj, model.armature) for obj in model.meshes]
+        total: Any = sum(summary.deform for summary in summaries)
+        grid = layout.grid_flow(columns=2, even_columns=True)
+        for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
+            grid.label(text=f"{name}: {count}", translate=False)
+        limited = sum(summary.limited for summary in summaries)
+        if limited:
+            text = tr_count(
+                "1 vertex has more than four bones: only the four strongest are used",
+                "{count} vertices have more than four bones: only the four strongest are used",
+                count=limited,
+            )
+            _wrapped(layout, text, context.region.width)
+        cost = tick.cost_of(model)
+        if cost is not None:
+            text = label("Last evaluation: {ms:.2f} ms", ms=cost)
+            layout.label(text=text, icon="TIME", translate=False)
+        if native.loaded():
+            for backend in native.backends():
+                text = backend.device if backend.available else label("not available")
+                name = _BACKENDS.get(backend.name, backend.name)
+                layout.label(text=f"{name}: {text}", translate=False)
+
+
+def _settings(
+    layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, names: list[str], width: int
+) -> None:
+    """Draw properties, with names beside values or, if these would be cut, above them."""
+    column = layout.column()
+    column.use_property_decorate = False
+    column.use_property_split = wide = width >= _WIDE * bpy.context.preferences.system.ui_scale
+    for name in names:
+        kind, text = settings.bl_rna.properties[name], name_of(settings, name)
+        if kind.subtype in _PATHS or (kind.type == "ENUM" and not wide):
+            above = column.column(align=True)
+            above.use_property_split = False
+            above.label(text=text, translate=False)
+            above.prop(settings, name, text="")
+        else:
+            column.prop(settings, name, text=text, translate=False)
+
+
+def _button(
+    layout: bpy.types.UILayout,
+    operator: Any,
+    model: scene_model.SceneModel,
+    icon: Any,
+    **options: Any,
+) -> None:
+    """Draw an operator's button, grayed out if it cannot act; its tooltip gives the reason."""
+    row = layout.row(align=True)
+    row.enabled = not operator.unavailable(model)
+    row.operator(operator.bl_idname, icon=icon, **options)
+
+
+def _deformation(layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, width: int) -> None:
+    normals = properties.shown_of_normals()
+    _settings(layout, settings, properties.shown_of_deformation(settings) + normals, width)
+    if settings.use_mmd_normals and not normals:  # in a file from a newer Blender
+        _wrapped(layout, tr("MMD Normals require Blender 4.5 or later"), width)
+
+
+def _pose_source(
+    layout: bpy.types.UILayout, model: scene_model.SceneModel, scene: bpy.types.Scene, width: int
+) -> None:
+    armature, settings = model.armature, model.armature.mmdskin
+    shown = properties.shown_of_pose(settings, scene)
+    _settings(layout, settings, shown, width)
+    if "physics" in shown and settings.physics:
+        _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
+        trouble = MMDSKIN_OT_simulate.unavailable(model)
+        if not trouble and switch.is_on(armature):
+            trouble = cache.shown_of(armature).trouble
+        if trouble:
+            _wrapped(layout, trouble, width)
+    if settings.source == ik_source.SOURCE and ik_source.has_muted_ik(armature):
+        text = tr(
+            "IK is muted because this motion has Solved Keys: to move the feet, import it as"
+            " Original Keys"
+        )
+        _wrapped(layout, text, width)
+
+
+def _summary(obj: bpy.types.Object, armature: bpy.types.Object) -> _Summary:
+    """Counted again only if a size has changed, since counting is slow, and not in Edit Mode."""
+    keys = obj.data.shape_keys
+    sizes = (
+        len(obj.data.vertices),
+        len(obj.vertex_groups),
+        len(obj.data.attributes),
+        len(keys.key_blocks) if keys else 0,
+        len(armature.data.bones),
+    )
+    known = _summaries.get(identity(obj))
+    if obj.data.is_editmode:  # attributes are empty in Edit Mode
+        return known[1] if known else _Summary(np.zeros(len(mesh_source.DEFORM_NAMES), int), 0)
+    if known is None or known[0] != sizes:
+        try:
+            source = mesh_source.read(obj, armature)
+            deform, limited = source.deform, source.limited
+        except UserError:
+            deform, limited = np.empty(0, np.uint8), 0
+        counts = np.bincount(deform, minlength=len(mesh_source.DEFORM_NAMES))
+        known = _summaries[identity(obj)] = (sizes, _Summary(counts, limited))
+    return known[1]
+
+
+def _wrapped(layout: bpy.types.UILayout, text: str, width: float, alert: bool = False) -> None:
+    column = layout.column(align=True)
+    column.alert = alert
+    room = width / (8 * bpy.context.preferences.system.ui_scale)
+    for line in _lines(text, room):
+        column.label(text=line, translate=False)
+
+
+def _lines(text: str, room: float) -> list[str]:
+    """The text wrapped to lines of `room` letters; wide letters count twice."""
+    lines, line = [], ""
+    for piece in _pieces(text):
+        if line and _breadth(line) + _breadth(piece.rstrip()) > room:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece
+    return [*lines, line.rstrip()]
+
+
+def _pieces(text: str) -> list[str]:
+    """The unbreakable parts: words with their space, and wide letters with punctuation."""
+    pieces = [text[:1]]
+    for before, letter in pairwise(text):
+        broken = before == " " or _is_wide(before) or _is_wide(letter)
+        if broken and letter not in _NOT_FIRST and before not in _NOT_LAST:
+            pieces.append("")
+        pieces[-1] += letter
+    return pieces
+
+
+def _breadth(text: str) -> int:
+    return sum(2 if _is_wide(letter) else 1 for letter in text)
+
+
+def _is_wide(letter: str) -> bool:
+    return unicodedata.east_asian_width(letter) in "WFA"
+
+
+_classes = (
+    MMDSKIN_PT_skin,
+    MMDSKIN_PT_bake,
+    MMDSKIN_PT_look,
+    MMDSKIN_PT_morphs,
+    MMDSKIN_PT_eyes,
+    MMDSKIN_PT_mouth,
+    MMDSKIN_PT_brows,
+    MMDSKIN_PT_others,
+    MMDSKIN_PT_files,
+    MMDSKIN_PT_details,
+)
+register, _unregister = registration.functions(*_classes)
+
+
+def unregister() -> None:
+    global _last
+    _last = None
+    _summaries.clear()
+    _unregister()

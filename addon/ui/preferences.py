@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The add-on's preferences: defaults for the import dialogs.
+
+A script that sets no option gets the operator's own default, independent of the preferences.
+"""
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty
+
+from ..blender import ADDON, registration
+from ..blender.translations import name_of
+from ..import_model.operators import MMDSKIN_OT_import_model
+from ..import_motion.operators import MMDSKIN_OT_import_motion
+from ..operators.importing import preference
+from ..operators.properties import declaring
+
+_IMPORTERS = (MMDSKIN_OT_import_model, MMDSKIN_OT_import_motion)
+
+
+def _declared(operator: type, option: str) -> Any:
+    """The annotation of an operator's property, from the base class that defines it."""
+    return next(
+        base.__annotations__[option]
+        for base in operator.__mro__
+        if option in getattr(base, "__annotations__", ())
+    )
+
+
+_Options = declaring(
+    "_Options",
+    {
+        preference(operator, option): _declared(operator, option)
+        for operator in _IMPORTERS
+        for option in operator.preferred
+    },
+)
+
+
+class MMDSKIN_AP_preferences(_Options, bpy.types.AddonPreferences):
+    bl_idname = ADDON
+
+    details: BoolProperty(
+        name="Details in the Console",
+        description="Print where unexpected errors of MMD Skinning happened, for bug reports",
+    )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        for operator in _IMPORTERS:
+            box = self.layout.box()
+            box.use_property_split = True
+            box.use_property_decorate = False
+            box.label(text=operator.bl_label, text_ctxt="Operator")
+            for option in operator.preferred:
+                name = preference(operator, option)
+                box.column().prop(self, name, text=name_of(self, name), translate=False)
+        self.layout.prop(self, "details", text=name_of(self, "details"), translate=False)
+
+
+register, unregister = registration.functions(MMDSKIN_AP_preferences)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Camera keys from the cameras of all frames.
+
+   MMD's view is Rz(z) Rx(x) Ry(y), docs/mmd-behaviour.md#camera-light-shadow. Its third row is the
+   viewing direction d = (-cos x sin y, sin x, cos x cos y), so
+
+       x = asin(d.y)    y = atan2(-d.x, d.z)    z = atan2(u.r, u.v)
+
+   where u is the camera's up and r = (cos y, 0, sin y), v = (sin x sin y, cos x, -sin x cos y) are
+   right and up of the view without roll. */
+#include "core/fit/camera_fit.h"
+
+#include "core/base/error.h"
+#include "core/math/scalar.h"
+#include "core/math/vec3.h"
+
+static const double VIEW_ANGLE_TOLERANCE = 0.5; /* keys are whole degrees */
+static const double MIN_DIRECTION = 1e-9;       /* units: shorter has no direction */
+static const double STEEP = 1e-6;               /* of d across the vertical: y is free */
+
+enum { CHANNELS = 6, TARGET = 0, ROTATION = 3, DISTANCE = 6, VIEW_ANGLE = 7, COLUMNS = 8 };
+
+/* The angles of a view, those nearest to the previous frame's: x y z and pi - x, y + pi, z + pi are
+   the same view. */
+static void find_angles(const double direction[3], const double up[3], const double previous[3],
+                        double angles[3])
+{
+    double d[3] = {direction[0], direction[1], direction[2]};
+    bool steep = hypot(d[0], d[2]) < STEEP;
+    double x = asin(fmin(fmax(d[1], -1), 1)), y = steep ? previous[1] : atan2(-d[0], d[2]);
+    double right[3] = {cos(y), 0, sin(y)};
+    double above[3] = {sin(x) * sin(y), cos(x), -sin(x) * cos(y)};
+    double z = atan2(mmd_vec3_dot(up, right), mmd_vec3_dot(up, above));
+    double first[3] = {mmd_unwrap_angle(x, previous[0]), mmd_unwrap_angle(y, previous[1]),
+                       mmd_unwrap_angle(z, previous[2])};
+    double second[3] = {mmd_unwrap_angle(MMD_PI - x, previous[0]),
+                        mmd_unwrap_angle(y + MMD_PI, previous[1]),
+                        mmd_unwrap_angle(z + MMD_PI, previous[2])};
+    mmd_vec3_copy(
+        mmd_vec3_distance(first, previous) <= mmd_vec3_distance(second, previous) ? first : second,
+        angles);
+}
+
+/* Samples (F,) of each channel: target x, y, z; rotation (F,3); distance; view angle. */
+static bool read_cameras(const mmd_camera_fit_job *job, double *columns, mmd_error *err)
+{
+    size_t n = job->frame_count;
+    double *rotation = columns + ROTATION * n;
+    const double none[3] = {0, 0, 0};
+    for (size_t f = 0; f < n; f++) {
+        const mmd_camera *camera = &job->cameras[f];
+        double direction[3], sum = camera->fov;
+        for (int i = 0; i < 3; i++)
+            sum += camera->position[i] + camera->target[i] + camera->up[i];
+        if (!isfinite(sum) || camera->fov < 0)
+            return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: %s", f,
+                            isfinite(sum) ? "fov is negative" : "a number is not finite");
+        mmd_vec3_subtract(camera->target, camera->position, direction);
+        double length = mmd_vec3_length(direction);
+        if (!(length > MIN_DIRECTION))
+            return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: position and target are equal",
+                            f);
+        mmd_vec3_scale(direction, 1 / length, direction);
+        bool begins = f == 0 || (job->cuts && job->cuts[f]);
+        find_angles(direction, camera->up, begins ? none : rotation + 3 * (f - 1),
+                    rotation + 3 * f);
+        for (size_t i = 0; i < 3; i++)
+            columns[i * n + f] = camera->target[i];
+        columns[DISTANCE * n + f] = -length;
+        columns[VIEW_ANGLE * n + f] = camera->fov;
+    }
+    return true;
+}
+
+static bool build_track(const mmd_camera_fit_job *job, const double *columns, size_t count,
+                        const uint32_t *frames, uint8_t *curves, mmd_arena *arena,
+                        mmd_camera_track *track)
+{
+    size_t n = job->frame_count;
+    track->key_count = count;
+    track->frames = mmd_arena_alloc(arena, count, sizeof *track->frames);
+    track->distances = mmd_arena_alloc(arena, count, sizeof(float));
+    track->targets = mmd_arena_alloc(arena, count, 3 * sizeof(float));
+    track->rotations = mmd_arena_alloc(arena, count, 3 * sizeof(float));
+    track->view_angles = mmd_arena_alloc(arena, count, sizeof(float));
+    track->interpolation = curves;
+    if (!track->frames || !track->distances || !track->targets || !track->rotations ||
+        !track->view_angles)
+        return false;
+    for (size_t k = 0; k < count; k++) {
+        size_t f = frames[k];
+        track->frames[k] = job->first_frame + frames[k];
+        track->distances[k] = (float)columns[DISTANCE * n + f];
+        track->view_angles[k] = (float)rint(columns[VIEW_ANGLE * n + f]);
+        for (size_t i = 0; i < 3; i++) {
+            track->targets[3 * k + i] = (float)columns[i * n + f];
+            track->rotations[3 * k + i] = (float)columns[ROTATION * n + 3 * f + i];
+        }
+    }
+    return true;
+}
+
+mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, mmd_error *err)
+{
+    mmd_arena arena = {0};
+    size_t n = job->frame_count;
+    mmd_key_fit_scratch scratch;
+    const mmd_curve_grid_tables *tables = mmd_curve_grid_tables_new(&arena);
+    double *columns = mmd_arena_alloc(&arena, n, COLUMNS * sizeof *columns);
+    uint32_t *frames = mmd_arena_alloc(&arena, n, sizeof *frames);
+    uint8_t *curves = mmd_arena_alloc(&arena, n, 4 * CHANNELS);
+    mmd_motion tracks = {.name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1}}, *motion = NULL;
+    if (!tables || !columns || !frames || !curves ||
+        !mmd_key_fit_scratch_init(&arena, tables, n, &scratch)) {
+        mmd_fail_memory(err);
+    } else if (read_cameras(job, columns, err)) {
+        double units = job->tolerance, angle = job->angle_tolerance;
+        const mmd_key_fit_channel channels[CHANNELS] = {
+            {MMD_CHANNEL_SCALARS, 1, columns, units},
+            {MMD_CHANNEL_SCALARS, 1, columns + n, units},
+            {MMD_CHANNEL_SCALARS, 1, columns + 2 * n, units},
+            {MMD_CHANNEL_SCALARS, 3, columns + ROTATION * n, angle},
+            {MMD_CHANNEL_SCALARS, 1, columns + DISTANCE * n, units},
+            {MMD_CHANNEL_INTEGER, 1, columns + VIEW_ANGLE * n, VIEW_ANGLE_TOLERANCE},
+        };
+        const mmd_key_fit fit = {.frame_count = n,
+                                 .channel_count = CHANNELS,
+                                 .channels = channels,
+                                 .cuts = job->cuts,
+                                 .avoid_neighbours = true};
+        scratch.curve.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
+        size_t count = mmd_key_fit_run(&fit, &scratch, frames, curves);
+        if (build_track(job, columns, count, frames, curves, &arena, &tracks.camera))
+            motion = mmd_motion_new(&tracks, err);
+        else
+            mmd_fail_memory(err);
+    }
+    mmd_arena_free(&arena);
+    return motion;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* The basis and the least squares of interpolation curves, and the search over a grid of them. */
+#include "core/fit/curve_grid.h"
+
+#include "core/math/scalar.h"
+#include "core/skin/skin_kernel.h"
+
+/* The loops over lanes are compiled twice. AVX2 without FMA gives the same bits as SSE2. */
+#define LOOPS static inline __attribute__((always_inline))
+#ifdef MMD_SKIN_X86
+#define AVX2 __attribute__((target("avx2")))
+#endif
+
+/* 20 and 107 are MMD's straight line: most hand-made curves leave one handle there. */
+const uint8_t mmd_curve_grid_values[MMD_CURVE_GRID] = {0,  8,  16, 20, 24,  32,  40,  48,  56, 64,
+                                                       72, 80, 88, 96, 104, 107, 112, 120, 127};
+
+enum {
+    LANES = MMD_CURVE_LANES,
+    PAIRS = MMD_CURVE_PAIRS,
+    CHUNKS = MMD_CURVE_CHUNKS,
+    COARSE = 32 /* frames of the tables; longer tubes are sampled */
+};
+
+/* Of one n: the basis at samples, and the inverse of the normal equations' matrix. */
+typedef struct coarse_chunk {
+    float basis1[COARSE][LANES], basis2[COARSE][LANES], basis3[COARSE][LANES];
+    float inverse11[LANES], inverse12[LANES], inverse22[LANES]; /* of [a b; b c] */
+    float a[LANES], b[LANES], c[LANES];
+} coarse_chunk;
+
+typedef struct coarse_table {
+    size_t count; /* samples */
+    coarse_chunk chunks[CHUNKS];
+} coarse_table;
+
+struct mmd_curve_grid_tables {
+    coarse_table of_frames[COARSE + 2]; /* the last one is of longer curves */
+};
+
+LOOPS void bisect_parameters(double x1, double x2, const double *x, int bisections, double *t)
+{
+    double half = 0.5;
+    for (size_t lane = 0; lane < LANES; lane++)
+        t[lane] = 0.5;
+    for (int i = 0; i < bisections; i++) {
+        half /= 2;
+        for (size_t lane = 0; lane < LANES; lane++) {
+            double at = t[lane], s = 1 - at;
+            double residual = 3 * s * s * at * x1 + 3 * s * at * at * x2 + at * at * at - x[lane];
+            t[lane] = at + (residual < 0 ? half : residual > 0 ? -half : 0);
+        }
+    }
+}
+
+/* Newton's method, kept within the interval that the bisections have left. */
+LOOPS void smooth_parameters(double x1, double x2, const double *x, double *t)
+{
+    enum { BISECTIONS = 5, STEPS = 3 };
+    const double left = 1.0 / (1 << (BISECTIONS + 1));
+    double middle[LANES];
+    bisect_parameters(x1, x2, x, BISECTIONS, middle);
+    for (size_t lane = 0; lane < LANES; lane++)
+        t[lane] = middle[lane];
+    for (int i = 0; i < STEPS; i++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            double at = t[lane], s = 1 - at;
+            double residual = 3 * s * s * at * x1 + 3 * s * at * at * x2 + at * at * at - x[lane];
+            double slope = 3 * s * s * x1 + 6 * s * at * (x2 - x1) + 3 * at * at * (1 - x2);
+            double next = at - residual / (slope > 1e-6 ? slope : 1e-6);
+            next = next < middle[lane] - left ? middle[lane] - left : next;
+            t[lane] = next > middle[lane] + left ? middle[lane] + left : next;
+        }
+}
+
+#ifdef MMD_SKIN_X86
+AVX2 static void bisect_parameters_avx2(double x1, double x2, const double *x, double *t)
+{
+    bisect_parameters(x1, x2, x, MMD_CURVE_BISECTIONS, t);
+}
+
+AVX2 static void smooth_parameters_avx2(double x1, double x2, const double *x, double *t)
+{
+    smooth_parameters(x1, x2, x, t);
+}
+#endif
+
+void mmd_curve_parameters(double x1, double x2, const double *x, double *t)
+{
+#ifdef MMD_SKIN_X86
+    if (mmd_skin_kernel_has_avx2()) {
+        bisect_parameters_avx2(x1, x2, x, t);
+        return;
+    }
+#endif
+    bisect_parameters(x1, x2, x, MMD_CURVE_BISECTIONS, t);
+}
+
+void mmd_curve_smooth_parameters(double x1, double x2, const double *x, double *t)
+{
+#ifdef MMD_SKIN_X86
+    if (mmd_skin_kernel_has_avx2()) {
+        smooth_parameters_avx2(x1, x2, x, t);
+        return;
+    }
+#endif
+    smooth_parameters(x1, x2, x, t);
+}
+
+void mmd_curve_basis_evaluate(int x1, int x2, size_t n, mmd_curve_basis *out)
+{
+    double x[LANES], t[LANES];
+    for (size_t first = 0; first + 1 < n; first += LANES) {
+        size_t count = n - 1 - first < LANES ? n - 1 - first : LANES;
+        for (size_t lane = 0; lane < LANES; lane++)
+            x[lane] = (double)(first + lane + 1) / (double)n;
+        mmd_curve_parameters(x1 / 127.0, x2 / 127.0, x, t);
+        for (size_t lane = 0; lane < count; lane++) {
+            double at = t[lane], s = 1 - at;
+            out[first + lane] = (mmd_curve_basis){3 * s * s * at, 3 * s * at * at, at * at * at};
+        }
+    }
+}
+
+void mmd_curve_normal_clamp(const mmd_curve_normal *m, double p, double q, double *y1, double *y2)
+{
+    if (*y1 >= 0 && *y1 <= 1 && *y2 >= 0 && *y2 <= 1)
+        return;
+    double fixed1 = mmd_clamp(*y1, 0, 1), fixed2 = mmd_clamp(*y2, 0, 1);
+    double free2 = mmd_clamp((q - m->b * fixed1) / m->c, 0, 1),
+           free1 = mmd_clamp((p - m->b * fixed2) / m->a, 0, 1);
+    double cost1 = m->a * fixed1 * fixed1 + 2 * m->b * fixed1 * free2 + m->c * free2 * free2 -
+                   2 * p * fixed1 - 2 * q * free2;
+    double cost2 = m->a * free1 * free1 + 2 * m->b * free1 * fixed2 + m->c * fixed2 * fixed2 -
+                   2 * p * free1 - 2 * q * fixed2;
+    *y1 = cost1 < cost2 ? fixed1 : free1;
+    *y2 = cost1 < cost2 ? free2 : fixed2;
+}
+
+static void fill_lane(coarse_table *table, size_t pair, size_t n)
+{
+    coarse_chunk *chunk = &table->chunks[pair / LANES];
+    size_t lane = pair % LANES, known = pair < PAIRS ? pair : PAIRS - 1;
+    mmd_curve_normal sum = MMD_CURVE_NORMAL_INIT;
+    mmd_curve_basis samples[COARSE];
+    mmd_curve_basis_evaluate(mmd_curve_grid_values[known / MMD_CURVE_GRID],
+                             mmd_curve_grid_values[known % MMD_CURVE_GRID], n, samples);
+    for (size_t k = 0; k < table->count; k++) {
+        chunk->basis1[k][lane] = (float)samples[k].b1;
+        chunk->basis2[k][lane] = (float)samples[k].b2;
+        chunk->basis3[k][lane] = (float)samples[k].b3;
+        mmd_curve_normal_add(&samples[k], &sum);
+    }
+    double scale = 1 / mmd_curve_normal_determinant(&sum);
+    chunk->inverse11[lane] = (float)(sum.c * scale);
+    chunk->inverse12[lane] = (float)(-sum.b * scale);
+    chunk->inverse22[lane] = (float)(sum.a * scale);
+    chunk->a[lane] = (float)sum.a, chunk->b[lane] = (float)sum.b, chunk->c[lane] = (float)sum.c;
+}
+
+const mmd_curve_grid_tables *mmd_curve_grid_tables_new(mmd_arena *arena)
+{
+    mmd_curve_grid_tables *tables = mmd_arena_alloc_uninitialized(arena, 1, sizeof *tables);
+    if (!tables)
+        return NULL;
+    for (size_t i = 2; i < COARSE + 2; i++) {
+        size_t n = i <= COARSE ? i : COARSE;
+        tables->of_frames[i].count = n - 1;
+        for (size_t pair = 0; pair < (size_t)CHUNKS * LANES; pair++)
+            fill_lane(&tables->of_frames[i], pair, n);
+    }
+    return tables;
+}
+
+LOOPS float least_of(const float lanes[LANES])
+{
+    float least = lanes[0];
+    for (size_t lane = 1; lane < LANES; lane++)
+        least = lanes[lane] < least ? lanes[lane] : least;
+    return least;
+}
+
+/* The violations of the pairs of one chunk, or numbers above `limit` where all are. */
+LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
+                           const float *center, const float *half_width, float limit,
+                           float violation[LANES])
+{
+    float p[LANES] = {0}, q[LANES] = {0}, y1[LANES], y2[LANES], outside = 0;
+    for (size_t k = 0; k < table->count; k++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            float residual = center[k] - chunk->basis3[k][lane];
+            p[lane] += chunk->basis1[k][lane] * residual;
+            q[lane] += chunk->basis2[k][lane] * residual;
+        }
+    for (size_t lane = 0; lane < LANES; lane++) {
+        y1[lane] = chunk->inverse11[lane] * p[lane] + chunk->inverse12[lane] * q[lane];
+        y2[lane] = chunk->inverse12[lane] * p[lane] + chunk->inverse22[lane] * q[lane];
+        float distance1 = fabsf(y1[lane] - 0.5f), distance2 = fabsf(y2[lane] - 0.5f);
+        distance1 = distance1 > distance2 ? distance1 : distance2;
+        outside = distance1 > outside ? distance1 : outside;
+        violation[lane] = -1;
+    }
+    for (size_t lane = 0; outside > 0.5f && lane < LANES; lane++) {
+        mmd_curve_normal m = {chunk->a[lane], chunk->b[lane], chunk->c[lane]};
+        double free1 = y1[lane], free2 = y2[lane];
+        mmd_curve_normal_clamp(&m, p[lane], q[lane], &free1, &free2);
+        y1[lane] = (float)free1, y2[lane] = (float)free2;
+    }
+    for (size_t k = 0; k < table->count; k++) {
+        for (size_t lane = 0; lane < LANES; lane++) {
+            float residual = chunk->basis1[k][lane] * y1[lane] + chunk->basis2[k][lane] * y2[lane] +
+                             chunk->basis3[k][lane] - center[k];
+            float beyond = fabsf(residual) - half_width[k];
+            violation[lane] = beyond > violation[lane] ? beyond : violation[lane];
+        }
+        if (k % 4 == 3 && least_of(violation) > limit)
+            return;
+    }
+}
+
+#ifdef MMD_SKIN_X86
+AVX2 static void find_violations_avx2(const coarse_table *table, const coarse_chunk *chunk,
+                                      const float *center, const float *half_width, float limit,
+                                      float violation[LANES])
+{
+    find_violations(table, chunk, center, half_width, limit, violation);
+}
+#endif
+
+static void violations_of_chunk(const coarse_table *table, const coarse_chunk *chunk,
+                                const float *center, const float *half_width, float limit,
+                                float violation[LANES])
+{
+#ifdef MMD_SKIN_X86
+    if (mmd_skin_kernel_has_avx2()) {
+        find_violations_avx2(table, chunk, center, half_width, limit, violation);
+        return;
+    }
+#endif
+    find_violations(table, chunk, center, half_width, limit, violation);
+}
+
+/* Of the tube with its ends, (0, 0) and (1, 1), between frames. */
+static void resample(const float *values, size_t n, float first, float last, float *out)
+{
+    for (size_t k = 0; k + 1 < COARSE; k++) {
+        double at = (double)(k + 1) / COARSE * (double)n;
+        size_t i = (size_t)at;
+        float before = i ? values[i - 1] : first, after = i < n - 1 ? values[i] : last;
+        out[k] = before + (after - before) * (float)(at - (double)i);
+    }
+}
+
+/* A tube as the tables take it. */
+typedef struct coarse_tube {
+    const coarse_table *table;
+    const float *center, *half_width;
+    float sampled_center[COARSE], sampled_half_width[COARSE];
+} coarse_tube;
+
+static void coarse_tube_init(const mmd_curve_grid_tables *tables, size_t n, const float *center,
+                             const float *half_width, coarse_tube *tube)
+{
+    tube->table = &tables->of_frames[n <= COARSE ? n : COARSE + 1];
+    tube->center = center, tube->half_width = half_width;
+    if (n > COARSE) {
+        resample(center, n, 0, 1, tube->sampled_center);
+        resample(half_width, n, 0, 0, tube->sampled_half_width);
+        tube->center = tube->sampled_center, tube->half_width = tube->sampled_half_width;
+    }
+}
+
+float mmd_curve_grid_search(const mmd_curve_grid_tables *tables, size_t n, const float *center,
+                            const float *half_width,
+                            float violation[MMD_CURVE_CHUNKS * MMD_CURVE_LANES])
+{
+    coarse_tube tube;
+    float least = INFINITY;
+    coarse_tube_init(tables, n, center, half_width, &tube);
+    for (size_t chunk = 0; chunk < CHUNKS; chunk++) {
+        float *of_chunk = violation + chunk * LANES;
+        violations_of_chunk(tube.table, &tube.table->chunks[chunk], tube.center, tube.half_width,
+                            INFINITY, of_chunk);
+        least = fminf(least, least_of(of_chunk));
+    }
+    return least;
+}
+
+bool mmd_curve_grid_has(const mmd_curve_grid_tables *tables, size_t n, const float *center,
+                        const float *half_width, float limit, size_t *last_chunk)
+{
+    coarse_tube tube;
+    float violation[LANES];
+    coarse_tube_init(tables, n, center, half_width, &tube);
+    for (size_t i = 0; i < CHUNKS; i++) {
+        size_t chunk = (*last_chunk + i) % CHUNKS;
+        violations_of_chunk(tube.table, &tube.table->chunks[chunk], tube.center, tube.half_width,
+                            limit, violation);
+        if (least_of(violation) <= limit) {
+            *last_chunk = chunk;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/* Fits the tracks of bones and morphs, and builds a motion from their keys. */
+#include "core/fit/motion_fit.h"
+
+#include "core/base/error.h"
+#include "core/base/string_table.h"
+#include "core/formats/track.h"
+#include "core/formats/vmd.h"
+#include "core/pose/sampling.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double MORPH_TOLERANCE = 0.002; /* of a weight */
+static const float MIN_TRANSLATION = 1e-4f;  /* of a bone that is only turned: rounding */
+static const float at_rest[4] = {0, 0, 0, 1};
+enum { BONE_CHANNELS = 4 };
+
+static const float *rotations_of(const mmd_motion_fit_job *job, size_t frame, size_t bone)
+{
+    return job->rotations + 4 * (frame * job->rig->bone_count + bone);
+}
+
+static const float *translations_of(const mmd_motion_fit_job *job, size_t frame, size_t bone)
+{
+    return job->translations + 3 * (frame * job->rig->bone_count + bone);
+}
+
+/* Whether a bone is ever away from rest, and whether it changes. */
+static void classify_bone(const mmd_motion_fit_job *job, size_t bone, bool *posed, bool *moving)
+{
+    const float *t0 = translations_of(job, 0, bone), *q0 = rotations_of(job, 0, bone);
+    *posed = *moving = false;
+    for (size_t f = 0; f < job->frame_count; f++) {
+        const float *t = translations_of(job, f, bone), *q = rotations_of(job, f, bone);
+        *posed =
+            *posed || t[0] != 0 || t[1] != 0 || t[2] != 0 || q[0] != 0 || q[1] != 0 || q[2] != 0;
+        *moving = *moving || memcmp(t, t0, 3 * sizeof *t) || memcmp(q, q0, 4 * sizeof *q);
+    }
+}
+
+static void find_simulated(mmd_motion_fit *fit)
+{
+    const mmd_model *model = fit->job.rig->model;
+    for (size_t i = 0; i < model->rigid_body_count; i++) {
+        const mmd_rigid_body *body = &model->rigid_bodies[i];
+        if (body->bone >= 0 && body->mode != MMD_FOLLOWS_BONE)
+            fit->simulated[body->bone] = true;
+    }
+    for (size_t i = 0; i < model->bone_count; i++)
+        fit->turned[i] = fit->simulated[i];
+    for (size_t i = 0; i < model->rigid_body_count; i++) {
+        const mmd_rigid_body *body = &model->rigid_bodies[i];
+        if (body->bone < 0 || body->mode == MMD_FOLLOWS_BONE)
+            continue;
+        /* The children of simulated bones are moved as well: docs/physics.md. */
+        int32_t parent = fit->job.rig->bones[body->bone].parent;
+        if (body->mode != MMD_PHYSICS_AND_BONE || (parent >= 0 && fit->simulated[parent]))
+            fit->turned[body->bone] = false;
+    }
+}
+
+/* Whether a bone is ever translated by more than rounding. */
+static bool is_translated(const mmd_motion_fit_job *job, size_t bone)
+{
+    for (size_t f = 0; f < job->frame_count; f++) {
+        const float *t = translations_of(job, f, bone);
+        if (fabsf(t[0]) > MIN_TRANSLATION || fabsf(t[1]) > MIN_TRANSLATION ||
+            fabsf(t[2]) > MIN_TRANSLATION)
+            return true;
+    }
+    return false;
+}
+
+/* Bones that rigid bodies move, themselves or by what they follow. */
+static void find_followers(mmd_motion_fit *fit, const int32_t *order)
+{
+    const mmd_rig *rig = fit->job.rig;
+    for (size_t i = 0; i < rig->bone_count; i++) {
+        int32_t bone = order[i], parent = rig->bones[bone].parent, source = rig->bones[bone].source;
+        fit->follows_simulated[bone] = fit->simulated[bone] ||
+                                       (parent >= 0 && fit->follows_simulated[parent]) ||
+                                       (source >= 0 && fit->follows_simulated[source]);
+    }
+}
+
+static bool add_bones(mmd_motion_fit *fit, const bool *posed, mmd_error *err)
+{
+    const mmd_model *model = fit->job.rig->model;
+    mmd_arena memory = {0};
+    mmd_string_table names = {0};
+    bool done = true;
+    for (size_t i = 0; done && i < model->bone_count; i++) {
+        uint32_t name_index = 0;
+        mmd_text name = model->bones[i].name;
+        size_t known = names.count;
+        done = mmd_string_table_add(&memory, &names, (const uint8_t *)name.data, name.size,
+                                    &name_index);
+        if (!done || !posed[i])
+            continue;
+        if (name_index < known)
+            fit->skipped[i] = MMD_MOTION_FIT_SKIP_DUPLICATE;
+        else if (!fit->job.key_physics && fit->turned[i] && is_translated(&fit->job, i))
+            fit->skipped[i] = MMD_MOTION_FIT_SKIP_ROTATION;
+        else if (!fit->job.key_physics && fit->simulated[i])
+            fit->skipped[i] = MMD_MOTION_FIT_SKIP_PHYSICS;
+        else if (fit->tolerance.reach[i] < 0)
+            fit->skipped[i] = MMD_MOTION_FIT_SKIP_NO_MESH;
+        bool translation_only = fit->skipped[i] == MMD_MOTION_FIT_SKIP_ROTATION;
+        if (!fit->skipped[i] || translation_only)
+            fit->tracks[fit->track_count++] = (mmd_motion_fit_track){
+                .bone = (int32_t)i, .morph = -1, .scale = 1, .translation_only = translation_only};
+    }
+    mmd_arena_free(&memory);
+    return done || mmd_fail_memory(err);
+}
+
+/* Of morphs of one name, which one track drives, the first. */
+static bool add_morphs(mmd_motion_fit *fit, mmd_error *err)
+{
+    const mmd_model *model = fit->job.rig->model;
+    size_t morphs = model->morph_count;
+    mmd_arena memory = {0};
+    mmd_string_table names = {0};
+    bool done = true;
+    for (size_t m = 0; done && m < morphs; m++) {
+        bool used = false;
+        uint32_t name_index = 0;
+        mmd_text name = model->morphs[m].name;
+        size_t known = names.count;
+        done = mmd_string_table_add(&memory, &names, (const uint8_t *)name.data, name.size,
+                                    &name_index);
+        if (!done || name_index < known)
+            continue;
+        for (size_t f = 0; f < fit->job.frame_count && !used; f++)
+            used = fit->job.morph_weights[f * morphs + m] != 0;
+        if (used)
+            fit->tracks[fit->track_count++] =
+                (mmd_motion_fit_track){.bone = -1, .morph = (int32_t)m};
+    }
+    mmd_arena_free(&memory);
+    return done || mmd_fail_memory(err);
+}
+
+static bool set_up(mmd_motion_fit *fit, mmd_error *err)
+{
+    const mmd_rig *rig = fit->job.rig;
+    mmd_arena temporary = {0};
+    size_t n = rig->bone_count;
+    bool *posed = mmd_arena_alloc(&temporary, n, sizeof *posed);
+    bool *moving = mmd_arena_alloc(&temporary, n, sizeof *moving);
+    const int32_t *order = mmd_rig_dependency_order(&temporary, rig);
+    fit->tables = mmd_curve_grid_tables_new(&fit->arena);
+    fit->skipped = mmd_arena_alloc(&fit->arena, n, sizeof *fit->skipped);
+    fit->simulated = mmd_arena_alloc(&fit->arena, n, sizeof *fit->simulated);
+    fit->turned = mmd_arena_alloc(&fit->arena, n, sizeof *fit->turned);
+    fit->follows_simulated = mmd_arena_alloc(&fit->arena, n, sizeof *fit->follows_simulated);
+    fit->tracks = mmd_arena_alloc(&fit->arena, n + rig->morph_count, sizeof *fit->tracks);
+    bool done = posed && moving && order && fit->tables && fit->skipped && fit->simulated &&
+                fit->turned && fit->follows_simulated && fit->tracks;
+    if (done)
+        find_simulated(fit);
+    for (size_t i = 0; done && i < n; i++)
+        classify_bone(&fit->job, i, &posed[i], &moving[i]);
+    done = (done && mmd_mesh_tolerance_init(&fit->arena, rig, order, moving, &fit->tolerance)) ||
+           mmd_fail_memory(err);
+    done = done && add_bones(fit, posed, err);
+    done = done && add_morphs(fit, err);
+    if (done)
+        find_followers(fit, order);
+    mmd_arena_free(&temporary);
+    return done;
+}
+
+mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err)
+{
+    mmd_motion_fit *fit = mmd_arena_new_owner(sizeof *fit);
+    if (!fit) {
+        mmd_fail_memory(err);
+        return NULL;
+    }
+    fit->job = *job;
+    if (set_up(fit, err))
+        return fit;
+    mmd_motion_fit_free(fit);
+    return NULL;
+}
+
+void mmd_motion_fit_free(mmd_motion_fit *fit)
+{
+    if (!fit)
+        return;
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
+        mmd_poser_free(fit->workers[i].poser);
+        mmd_skin_workspace_free(&fit->workers[i].skin);
+        mmd_arena_free(&fit->workers[i].arena);
+    }
+    mmd_motion_free(fit->motion);
+    mmd_arena_free_owner(fit);
+}
+
+/* Memory for tracks; false when it is short. */
+static bool prepare_worker(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker)
+{
+    size_t frames = fit->job.frame_count;
+    if (worker->segments)
+        return true;
+    worker->columns = mmd_arena_alloc_uninitialized(&worker->arena, frames, 7 * sizeof(double));
+    worker->frames = mmd_arena_alloc_uninitialized(&worker->arena, frames, sizeof *worker->frames);
+    worker->curves = mmd_arena_alloc_uninitialized(&worker->arena, frames, 4 * BONE_CHANNELS);
+    worker->segments =
+        mmd_arena_alloc_uninitialized(&worker->arena, frames, sizeof *worker->segments);
+    return worker->columns && worker->frames && worker->curves && worker->segments &&
+           mmd_key_fit_scratch_init(&worker->arena, fit->tables, frames, &worker->scratch);
+}
+
+/* Samples of a bone as columns of their own; quaternions of unit length and continuous sign. */
+static void read_samples(const mmd_motion_fit_job *job, size_t bone, bool translation_only,
+                         double *columns)
+{
+    size_t count = job->frame_count;
+    double *rotation = columns + 3 * count;
+    for (size_t f = 0; f < count; f++, rotation += 4) {
+        const float *t = translations_of(job, f, bone);
+        const float *q = translation_only ? at_rest : rotations_of(job, f, bone);
+        double dot = 0;
+        for (size_t i = 0; i < 3; i++)
+            columns[i * count + f] = (double)t[i];
+        for (size_t i = 0; i < 4; i++)
+            rotation[i] = (double)q[i];
+        mmd_quat_normalize(rotation);
+        for (size_t i = 0; f && i < 4; i++)
+            dot += rotation[i] * rotation[i - 4];
+        for (size_t i = 0; dot < 0 && i < 4; i++)
+            rotation[i] = -rotation[i];
+    }
+}
+
+/* The track of a bone in the earlier motion, or NULL. */
+static const mmd_bone_track *earlier_track(const mmd_motion_fit_job *job, mmd_text name)
+{
+    const mmd_motion *earlier = job->earlier;
+    for (size_t i = 0; earlier && i < earlier->bone_track_count; i++) {
+        const mmd_bone_track *track = &earlier->bone_tracks[i];
+        if (track->name.size == name.size && memcmp(track->name.data, name.data, name.size) == 0)
+            return track;
+    }
+    return NULL;
+}
+
+/* The segments of the earlier motion's track of this name within the frames of the job. */
+static size_t find_segments(const mmd_motion_fit_job *job, mmd_text name,
+                            mmd_key_fit_segment *segments)
+{
+    const mmd_bone_track *track = earlier_track(job, name);
+    size_t count = 0;
+    for (size_t k = 0; track && k + 1 < track->key_count; k++) {
+        uint32_t first = track->frames[k], last = track->frames[k + 1];
+        if (first < job->first_frame || last - job->first_frame >= job->frame_count)
+            continue;
+        segments[count++] = (mmd_key_fit_segment){first - job->first_frame, last - job->first_frame,
+                                                  track->interpolation + 16 * (k + 1)};
+    }
+    return count;
+}
+
+static bool copy_keys(mmd_motion_fit_worker *worker, mmd_motion_fit_track *track, size_t curve_size)
+{
+    track->frames =
+        mmd_arena_alloc_uninitialized(&worker->arena, track->key_count, sizeof *track->frames);
+    track->curves = mmd_arena_alloc_uninitialized(&worker->arena, track->key_count, curve_size);
+    if (!track->frames || !track->curves)
+        return false;
+    memcpy(track->frames, worker->frames, track->key_count * sizeof *track->frames);
+    memcpy(track->curves, worker->curves, track->key_count * curve_size);
+    return track->fitted = true;
+}
+
+static bool fit_bone(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
+                     mmd_motion_fit_track *track)
+{
+    const mmd_motion_fit_job *job = &fit->job;
+    size_t bone = (size_t)track->bone, count = job->frame_count;
+    double distance = fit->simulated[bone] ? job->physics_tolerance : job->tolerance;
+    mmd_mesh_tolerance_bone limit =
+        mmd_mesh_tolerance_of(&fit->tolerance, bone, distance * track->scale);
+    mmd_key_fit_channel channels[BONE_CHANNELS];
+    read_samples(job, bone, track->translation_only, worker->columns);
+    for (size_t i = 0; i < 3; i++)
+        channels[i] = (mmd_key_fit_channel){MMD_CHANNEL_SCALARS, 1, worker->columns + i * count,
+                                            limit.translation};
+    channels[3] =
+        (mmd_key_fit_channel){MMD_CHANNEL_ROTATION, 4, worker->columns + 3 * count, limit.rotation};
+    mmd_key_fit keys = {
+        .frame_count = count,
+        .channel_count = BONE_CHANNELS,
+        .channels = channels,
+        .earlier = worker->segments,
+        .earlier_count = find_segments(job, job->rig->model->bones[bone].name, worker->segments),
+    };
+    track->key_count = mmd_key_fit_run(&keys, &worker->scratch, worker->frames, worker->curves);
+    return copy_keys(worker, track, 4 * BONE_CHANNELS);
+}
+
+static bool fit_morph(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
+                      mmd_motion_fit_track *track)
+{
+    const mmd_motion_fit_job *job = &fit->job;
+    for (size_t f = 0; f < job->frame_count; f++)
+        worker->columns[f] =
+            (double)job->morph_weights[f * job->rig->morph_count + (size_t)track->morph];
+    track->key_count =
+        mmd_key_fit_lines(worker->columns, job->frame_count, 1, MORPH_TOLERANCE, worker->frames);
+    return copy_keys(worker, track, 0);
+}
+
+bool mmd_motion_fit_tracks(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
+{
+    mmd_motion_fit *fit = arg;
+    mmd_motion_fit_worker *worker = &fit->workers[index];
+    bool done = prepare_worker(fit, worker);
+    for (size_t i = first; done && i < first + count; i++) {
+        mmd_motion_fit_track *track = &fit->tracks[i];
+        if (!track->fitted)
+            done = track->bone >= 0 ? fit_bone(fit, worker, track) : fit_morph(fit, worker, track);
+    }
+    return done || mmd_fail_memory(err);
+}
+
+/* Gives keys the bytes of the earlier motion's keys at their frames: mmd_motion_new() keeps those
+   that mean the same. False when memory is short. */
+static bool keep_stored(const mmd_motion_fit *fit, const mmd_motion_fit_track *from,
+                        mmd_arena *arena, mmd_bone_track *to)
+{
+    const mmd_bone_track *earlier = earlier_track(&fit->job, to->name);
+    if (!earlier || !earlier->stored)
+        return true;
+    to->stored = mmd_arena_alloc(arena, from->key_count, MMD_STORED_SIZE);
+    size_t cursor = 0;
+    for (size_t k = 0; to->stored && k < from->key_count; k++) {
+        uint32_t frame = fit->job.first_frame + from->frames[k];
+        size_t at = mmd_sampling_key_before(earlier->frames, earlier->key_count, frame, &cursor);
+        if (earlier->frames[at] == frame)
+            memcpy(to->stored + MMD_STORED_SIZE * k, earlier->stored + MMD_STORED_SIZE * at,
+                   MMD_STORED_SIZE);
+        else
+            mmd_vmd_encode(to->rotations + 4 * k, to->interpolation + 16 * k, to->physics[k],
+                           to->stored + MMD_STORED_SIZE * k);
+    }
+    return to->stored != NULL;
+}
+
+static bool build_bone(const mmd_motion_fit *fit, const mmd_motion_fit_track *from,
+                       mmd_arena *arena, mmd_bone_track *to)
+{
+    const mmd_motion_fit_job *job = &fit->job;
+    size_t bone = (size_t)from->bone, n = from->key_count;
+    to->name = job->rig->model->bones[bone].name;
+    to->key_count = n;
+    to->frames = mmd_arena_alloc(arena, n, sizeof *to->frames);
+    to->translations = mmd_arena_alloc(arena, n, 3 * sizeof(float));
+    to->rotations = mmd_arena_alloc(arena, n, 4 * sizeof(float));
+    to->physics = mmd_arena_alloc(arena, n, 1);
+    to->interpolation = from->curves;
+    if (!to->frames || !to->translations || !to->rotations || !to->physics)
+        return false;
+    bool on = !(job->key_physics && fit->simulated[bone]);
+    for (size_t k = 0; k < n; k++) {
+        size_t f = from->frames[k];
+        to->frames[k] = job->first_frame + (uint32_t)f;
+        to->physics[k] = on;
+        memcpy(to->translations + 3 * k, translations_of(job, f, bone), 3 * sizeof(float));
+        memcpy(to->rotations + 4 * k, from->translation_only ? at_rest : rotations_of(job, f, bone),
+               4 * sizeof(float));
+    }
+    return keep_stored(fit, from, arena, to);
+}
+
+static bool build_morph(const mmd_motion_fit *fit, const mmd_motion_fit_track *from,
+                        mmd_arena *arena, mmd_morph_track *to)
+{
+    const mmd_motion_fit_job *job = &fit->job;
+    size_t n = from->key_count, morphs = job->rig->morph_count;
+    to->name = job->rig->model->morphs[from->morph].name;
+    to->key_count = n;
+    to->frames = mmd_arena_alloc(arena, n, sizeof *to->frames);
+    to->weights = mmd_arena_alloc(arena, n, sizeof *to->weights);
+    for (size_t k = 0; to->frames && to->weights && k < n; k++) {
+        to->frames[k] = job->first_frame + from->frames[k];
+        to->weights[k] = job->morph_weights[from->frames[k] * morphs + (size_t)from->morph];
+    }
+    return to->frames && to->weights;
+}
+
+/* The keys of the earlier motion's visibility, and one at the first frame. */
+static bool keep_visibility(const mmd_motion_fit_job *job, mmd_arena *arena,
+                            mmd_property_track *track)
+{
+    static const mmd_property_track none = {0};
+    const mmd_property_track *from = job->earlier ? &job->earlier->properties : &none;
+    size_t cursor = 0;
+    track->frames = mmd_arena_alloc(arena, from->key_count + 1, sizeof *track->frames);
+    track->visible = mmd_arena_alloc(arena, from->key_count + 1, 1);
+    if (!track->frames || !track->visible)
+        return false;
+    track->frames[0] = job->first_frame;
+    track->visible[0] = 1;
+    if (from->key_count)
+        track->visible[0] = from->visible[mmd_sampling_key_before(from->frames, from->key_count,
+                                                                  job->first_frame, &cursor)];
+    track->key_count = 1;
+    for (size_t k = 0; k < from->key_count; k++)
+        if (from->frames[k] > job->first_frame &&
+            from->visible[k] != track->visible[track->key_count - 1]) {
+            track->frames[track->key_count] = from->frames[k];
+            track->visible[track->key_count++] = from->visible[k];
+        }
+    return true;
+}
+
+/* Every key switches every IK off. */
+static bool switch_ik_off(const mmd_motion_fit *fit, mmd_arena *arena, mmd_property_track *track)
+{
+    const mmd_rig *rig = fit->job.rig;
+    track->ik_names = mmd_arena_alloc(arena, rig->solver_count, sizeof *track->ik_names);
+    track->ik_enabled = mmd_arena_alloc(arena, track->key_count, rig->solver_count);
+    if (!track->ik_names || !track->ik_enabled)
+        return false;
+    for (size_t s = 0; s < rig->solver_count; s++) {
+        mmd_text name = rig->model->bones[rig->solvers[s].goal].name;
+        bool known = false;
+        for (size_t i = 0; i < track->ik_count; i++)
+            known = known || (track->ik_names[i].size == name.size &&
+                              memcmp(track->ik_names[i].data, name.data, name.size) == 0);
+        if (!known)
+            track->ik_names[track->ik_count++] = name;
+    }
+    return true;
+}
+
+static bool build_properties(const mmd_motion_fit *fit, mmd_arena *arena, mmd_property_track *track)
+{
+    const mmd_motion_fit_job *job = &fit->job;
+    if (job->earlier && job->keep_switches) {
+        *track = job->earlier->properties;
+        return true;
+    }
+    if (!keep_visibility(job, arena, track))
+        return false;
+    if (job->ik == MMD_MOTION_FIT_IK_OFF && job->rig->solver_count)
+        return switch_ik_off(fit, arena, track);
+    if (track->key_count == 1 && track->visible[0]) /* as without a key */
+        track->key_count = 0;
+    return true;
+}
+
+bool mmd_motion_fit_build(mmd_motion_fit *fit, mmd_error *err)
+{
+    mmd_arena arena = {0};
+    mmd_motion tracks = {.name = fit->job.rig->model->name};
+    tracks.bone_tracks = mmd_arena_alloc(&arena, fit->track_count, sizeof *tracks.bone_tracks);
+    tracks.morph_tracks = mmd_arena_alloc(&arena, fit->track_count, sizeof *tracks.morph_tracks);
+    bool done = tracks.bone_tracks && tracks.morph_tracks;
+    fit->key_count = 0;
+    for (size_t i = 0; done && i < fit->track_count; i++) {
+        const mmd_motion_fit_track *track = &fit->tracks[i];
+        fit->key_count += track->key_count;
+        done =
+            track->bone >= 0
+                ? build_bone(fit, track, &arena, &tracks.bone_tracks[tracks.bone_track_count++])
+                : build_morph(fit, track, &arena, &tracks.morph_tracks[tracks.morph_track_count++]);
+    }
+    done = done && build_properties(fit, &arena, &tracks.properties);
+    mmd_motion_free(fit->motion);
+    fit->motion = done ? mmd_motion_new(&tracks, err) : NULL;
+    mmd_arena_free(&arena);
+    return fit->motion || (done ? false : mmd_fail_memory(err));
+}
+
+double mmd_motion_fit_allowed(const mmd_motion_fit *fit, size_t vertex)
+{
+    const mmd_motion_fit_job *job = &fit->job;
+    const int32_t *bones = job->rig->model->bone_indices + 4 * vertex;
+    const float *weights = job->rig->model->bone_weights + 4 * vertex;
+    bool simulated = false;
+    for (size_t k = 0; k < 4; k++)
+        simulated =
+            simulated || (bones[k] >= 0 && weights[k] != 0 && fit->follows_simulated[bones[k]]);
+    return simulated ? fmax(job->physics_tolerance, job->tolerance) : job->tolerance;
+}
+
+mmd_motion *mmd_motion_fit_release_motion(mmd_motion_fit *fit)
+{
+    mmd_motion *motion = fit->motion;
+    fit->motion = NULL;
+    return motion;
+}

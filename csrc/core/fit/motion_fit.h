@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_MOTION_FIT_H
+#define MMD_MOTION_FIT_H
+
+#include "core/base/thread_pool.h"
+#include "core/fit/inverse_pose.h"
+#include "core/fit/key_fit.h"
+#include "core/fit/mesh_tolerance.h"
+#include "core/skin/skin.h"
+
+/* Makes a motion with few keys from a pose at every frame.
+
+   Three steps, of which the first and the third are shared by threads: fit each track; build the
+   motion; compare its mesh with the mesh to be kept. Bones of vertices that are
+   off by more than the tolerance are fitted again with half of it. */
+
+#define MMD_MOTION_FIT_MIN_SCALE (1.0 / 64) /* of a tolerance, after corrections */
+
+typedef enum mmd_motion_fit_ik {
+    MMD_MOTION_FIT_IK_AS_KEYED, /* MMD solves IK; IK bones have keys of their own */
+    MMD_MOTION_FIT_IK_OFF       /* the pose is what IK has solved; a property key switches IK off */
+} mmd_motion_fit_ik;
+
+typedef struct mmd_motion_fit_job {
+    const mmd_rig *rig;
+    const mmd_mesh *mesh;
+    size_t frame_count;                    /* at least 1 */
+    uint32_t first_frame;                  /* of the motion */
+    const float *translations, *rotations; /* (F,B,3), (F,B,4): local values */
+    const float *morph_weights;            /* (F,M) */
+    const float *matrices;                 /* (F,B,4,4): the pose that the mesh shall have */
+    mmd_motion_fit_ik ik;
+    bool key_physics; /* keys with physics off for bones that rigid bodies move; else none */
+    double tolerance, physics_tolerance; /* of the mesh, units */
+    const mmd_motion *earlier;           /* its curves are kept where they still fit; or NULL */
+    bool keep_switches; /* of `earlier`: of IK, which the matrices obey; visibility always is */
+} mmd_motion_fit_job;
+
+typedef enum mmd_motion_fit_skip {
+    MMD_MOTION_FIT_KEPT,
+    MMD_MOTION_FIT_SKIP_NO_MESH,   /* nothing that is seen depends on the bone */
+    MMD_MOTION_FIT_SKIP_PHYSICS,   /* a rigid body moves it */
+    MMD_MOTION_FIT_SKIP_DUPLICATE, /* an earlier bone has its name */
+    MMD_MOTION_FIT_SKIP_ROTATION,  /* a rigid body turns it; its translation is kept */
+} mmd_motion_fit_skip;
+
+typedef struct mmd_motion_fit_track {
+    int32_t bone, morph; /* one of them, the other is -1 */
+    bool fitted;
+    bool translation_only; /* the rotation stays at rest */
+    double scale;          /* of the tolerance, after corrections */
+    size_t key_count;
+    uint32_t *frames; /* from 0 on */
+    uint8_t *curves;  /* (n,4,4) of a bone */
+} mmd_motion_fit_track;
+
+/* Memory of one thread. */
+typedef struct mmd_motion_fit_worker {
+    mmd_arena arena;
+    mmd_key_fit_scratch scratch;
+    double *columns; /* (F,7) */
+    uint32_t *frames;
+    uint8_t *curves;
+    mmd_key_fit_segment *segments;
+    mmd_poser *poser;
+    mmd_skin_workspace skin;
+    float *matrices, *morph_weights, *expected, *actual;
+    float *max_distances; /* (V,) of each vertex, over the frames */
+} mmd_motion_fit_worker;
+
+typedef struct mmd_motion_fit {
+    mmd_arena arena;
+    mmd_motion_fit_job job;
+    const mmd_curve_grid_tables *tables;
+    mmd_mesh_tolerance tolerance;
+    uint8_t *skipped; /* (B,) mmd_motion_fit_skip of bones that have a pose other than at rest */
+    bool *simulated;  /* (B,) a rigid body moves it */
+    bool *turned;     /* (B,) a rigid body only turns it */
+    bool *follows_simulated; /* (B,) that, or what it follows */
+    size_t track_count;
+    mmd_motion_fit_track *tracks;
+    mmd_motion_fit_worker workers[MMD_MAX_THREADS];
+    mmd_motion *motion; /* once built */
+    size_t key_count;
+    double max_distance; /* of a vertex, units */
+    bool needs_refit;    /* tracks have to be fitted again */
+} mmd_motion_fit;
+
+mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err);
+void mmd_motion_fit_free(mmd_motion_fit *fit);
+
+/* Fits tracks [first, first + count) that are not fitted yet: a task of a thread pool. */
+bool mmd_motion_fit_tracks(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
+
+/* Builds the motion of the tracks. */
+bool mmd_motion_fit_build(mmd_motion_fit *fit, mmd_error *err);
+
+/* Compares frames [first, first + count) of the motion with the job: a task of a thread pool. */
+bool mmd_motion_fit_compare(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
+
+/* After all frames are compared: sets max_distance, and needs_refit where tracks have to be fitted
+   again, with half of their tolerance. */
+bool mmd_motion_fit_refine(mmd_motion_fit *fit, mmd_error *err);
+
+/* How far a vertex may be off: more where a rigid body moves one of its bones. */
+double mmd_motion_fit_allowed(const mmd_motion_fit *fit, size_t vertex);
+
+/* Passes the motion to the caller, who frees it. */
+mmd_motion *mmd_motion_fit_release_motion(mmd_motion_fit *fit);
+
+#endif

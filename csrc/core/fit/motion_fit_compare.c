@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Compares the mesh of the fitted motion with the mesh to be kept, and selects the tracks to fit
+   again. */
+#include "core/base/error.h"
+#include "core/fit/motion_fit.h"
+
+static bool prepare(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker, mmd_error *err)
+{
+    const mmd_rig *rig = fit->job.rig;
+    size_t vertices = fit->job.mesh->vertex_count;
+    if (!worker->max_distances) {
+        worker->matrices = mmd_arena_alloc(&worker->arena, rig->bone_count, 16 * sizeof(float));
+        worker->morph_weights = mmd_arena_alloc(&worker->arena, rig->morph_count, sizeof(float));
+        worker->expected = mmd_arena_alloc(&worker->arena, vertices, 3 * sizeof(float));
+        worker->actual = mmd_arena_alloc(&worker->arena, vertices, 3 * sizeof(float));
+        worker->max_distances = mmd_arena_alloc(&worker->arena, vertices, sizeof(float));
+        if (!worker->matrices || !worker->morph_weights || !worker->expected || !worker->actual ||
+            !worker->max_distances)
+            return mmd_fail_memory(err);
+    }
+    if (!worker->poser)
+        worker->poser = mmd_poser_new(rig, fit->motion, err);
+    return worker->poser != NULL;
+}
+
+static bool skin(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker, const float *matrices,
+                 const float *morph_weights, float *positions, mmd_error *err)
+{
+    mmd_skin_job job = {
+        .mesh = fit->job.mesh,
+        .frame_count = 1,
+        .bone_count = fit->job.rig->bone_count,
+        .matrices = matrices,
+        .matrix_frames = 1,
+        .morph_weights = morph_weights,
+        .morph_weight_frames = 1,
+        .positions = positions,
+    };
+    return mmd_skin_frames(&job, 0, 1, NULL, &worker->skin, err);
+}
+
+bool mmd_motion_fit_compare(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
+{
+    mmd_motion_fit *fit = arg;
+    const mmd_motion_fit_job *job = &fit->job;
+    mmd_motion_fit_worker *worker = &fit->workers[index];
+    size_t bones = job->rig->bone_count, morphs = job->rig->morph_count;
+    if (!prepare(fit, worker, err))
+        return false;
+    for (size_t f = first; f < first + count; f++) {
+        double frame = (double)job->first_frame + (double)f;
+        mmd_pose_job pose = {.frame_count = 1,
+                             .ik = true,
+                             .frames = &frame,
+                             .out_matrices = worker->matrices,
+                             .out_morph_weights = worker->morph_weights};
+        mmd_pose_run(worker->poser, &pose);
+        if (!skin(fit, worker, job->matrices + 16 * f * bones, job->morph_weights + f * morphs,
+                  worker->expected, err) ||
+            !skin(fit, worker, worker->matrices, worker->morph_weights, worker->actual, err))
+            return false;
+        for (size_t v = 0; v < job->mesh->vertex_count; v++) {
+            const float *a = worker->expected + 3 * v, *b = worker->actual + 3 * v;
+            float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+            worker->max_distances[v] =
+                fmaxf(worker->max_distances[v], sqrtf(x * x + y * y + z * z));
+        }
+    }
+    return true;
+}
+
+/* Marks the bones of a vertex; false where it is left to MMD's own simulation. */
+static bool mark_bones(const mmd_motion_fit *fit, size_t vertex, bool *marked)
+{
+    const mmd_model *model = fit->job.rig->model;
+    const int32_t *bones = model->bone_indices + 4 * vertex;
+    const float *weights = model->bone_weights + 4 * vertex;
+    for (size_t k = 0; k < 4; k++)
+        if (!fit->job.key_physics && bones[k] >= 0 && weights[k] != 0 &&
+            fit->follows_simulated[bones[k]])
+            return false;
+    for (size_t k = 0; marked && k < 4; k++)
+        if (bones[k] >= 0 && weights[k] != 0)
+            marked[bones[k]] = true;
+    return true;
+}
+
+static void mark_sources(const mmd_rig *rig, const int32_t *order, bool *marked)
+{
+    for (size_t i = rig->bone_count; i-- > 0;) {
+        const mmd_rig_bone *bone = &rig->bones[order[i]];
+        if (marked[order[i]] && bone->parent >= 0)
+            marked[bone->parent] = true;
+        if (marked[order[i]] && bone->source >= 0)
+            marked[bone->source] = true;
+    }
+}
+
+/* A bone is as far off as what it follows: parents, append sources, and the IK bones of links. */
+static void mark_chains(const mmd_rig *rig, const int32_t *order, bool *marked)
+{
+    mark_sources(rig, order, marked);
+    for (size_t s = 0; s < rig->solver_count; s++)
+        for (size_t k = 0; k < rig->solvers[s].link_count; k++)
+            marked[rig->solvers[s].goal] |= marked[rig->solvers[s].links[k].bone];
+    mark_sources(rig, order, marked);
+}
+
+/* Merges the workers' largest distances into the first worker's array, and frees their posers,
+   which are bound to the motion just compared. */
+static const float *merge_max_distances(mmd_motion_fit *fit)
+{
+    float *all = NULL;
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
+        mmd_motion_fit_worker *worker = &fit->workers[i];
+        mmd_poser_free(worker->poser);
+        worker->poser = NULL;
+        if (worker->max_distances && !all) {
+            all = worker->max_distances;
+        } else if (worker->max_distances) {
+            for (size_t v = 0; v < fit->job.mesh->vertex_count; v++)
+                all[v] = fmaxf(all[v], worker->max_distances[v]);
+        }
+    }
+    return all;
+}
+
+static void clear_max_distances(mmd_motion_fit *fit)
+{
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++)
+        if (fit->workers[i].max_distances)
+            memset(fit->workers[i].max_distances, 0, fit->job.mesh->vertex_count * sizeof(float));
+}
+
+bool mmd_motion_fit_refine(mmd_motion_fit *fit, mmd_error *err)
+{
+    const mmd_rig *rig = fit->job.rig;
+    mmd_arena temporary = {0};
+    bool *marked = mmd_arena_alloc(&temporary, rig->bone_count, sizeof *marked);
+    const int32_t *order = mmd_rig_dependency_order(&temporary, rig);
+    const float *distances = merge_max_distances(fit);
+    fit->max_distance = 0;
+    fit->needs_refit = false;
+    bool done = marked && order;
+    for (size_t v = 0; done && distances && v < fit->job.mesh->vertex_count; v++) {
+        double allowed = mmd_motion_fit_allowed(fit, v);
+        if (!mark_bones(fit, v, (double)distances[v] > allowed ? marked : NULL))
+            continue;
+        fit->max_distance = fmax(fit->max_distance, (double)distances[v]);
+    }
+    if (done)
+        mark_chains(rig, order, marked);
+    for (size_t i = 0; done && i < fit->track_count; i++) {
+        mmd_motion_fit_track *track = &fit->tracks[i];
+        if (track->bone >= 0 && marked[track->bone] && track->scale > MMD_MOTION_FIT_MIN_SCALE) {
+            track->scale /= 2;
+            track->fitted = false;
+            fit->needs_refit = true;
+        }
+    }
+    clear_max_distances(fit);
+    mmd_arena_free(&temporary);
+    return done || mmd_fail_memory(err);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks whether the names of a motion fit into a file. */
+#include "core/formats/motion_names.h"
+
+#include "core/base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool check(size_t size, size_t capacity, uint32_t missing, mmd_motion_names_fault *fault)
+{
+    if (missing)
+        snprintf(fault->text, sizeof fault->text, "contains U+%04X, which cp932 cannot encode",
+                 (unsigned)missing);
+    else if (size > capacity)
+        snprintf(fault->text, sizeof fault->text, "takes %zu bytes, but a VMD stores only %zu",
+                 size, capacity);
+    return !missing && size <= capacity;
+}
+
+bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capacity,
+                           mmd_motion_names_fault *fault)
+{
+    uint32_t missing;
+    size_t size = mmd_text_encode_cp932(encoding, name, NULL, 0, &missing);
+    return check(size, capacity, missing, fault);
+}
+
+bool mmd_motion_names_encode(const uint16_t *encoding, mmd_text name, size_t capacity,
+                             uint8_t *field, mmd_motion_names_fault *fault)
+{
+    uint32_t missing;
+    memset(field, 0, capacity);
+    size_t size = mmd_text_encode_cp932(encoding, name, field, capacity, &missing);
+    return check(size, capacity, missing, fault);
+}
+
+/* One kind of names: which fit is checked, and what does nothing is left out. */
+typedef struct name_check {
+    const uint16_t *encoding;
+    size_t capacity;
+    mmd_motion_names_report *report;
+    void *arg;
+} name_check;
+
+/* Whether the item `kind[index]` stays. */
+static bool stays(const name_check *names, const char *kind, size_t index, mmd_text name,
+                  bool does_nothing)
+{
+    char path[48];
+    mmd_motion_names_fault fault;
+    if (mmd_motion_names_fits(names->encoding, name, names->capacity, &fault))
+        return true;
+    snprintf(path, sizeof path, "%s[%zu]", kind, index);
+    if (!does_nothing)
+        names->report(names->arg, path, name, &fault);
+    return !does_nothing;
+}
+
+static bool bone_rests(const mmd_bone_track *track)
+{
+    for (size_t k = 0; k < track->key_count; k++) {
+        const float *t = track->translations + 3 * k, *q = track->rotations + 4 * k;
+        if (t[0] != 0 || t[1] != 0 || t[2] != 0 || q[0] != 0 || q[1] != 0 || q[2] != 0 ||
+            !track->physics[k])
+            return false;
+    }
+    return true;
+}
+
+static bool morph_rests(const mmd_morph_track *track)
+{
+    for (size_t k = 0; k < track->key_count; k++)
+        if (track->weights[k] != 0)
+            return false;
+    return true;
+}
+
+static bool is_always_on(const mmd_property_track *track, size_t ik)
+{
+    for (size_t k = 0; k < track->key_count; k++)
+        if (!track->ik_enabled[k * track->ik_count + ik])
+            return false;
+    return true;
+}
+
+static bool fit_bones(mmd_arena *arena, const name_check *names, mmd_motion *tracks)
+{
+    size_t count = tracks->bone_track_count, kept = 0;
+    mmd_bone_track *bones = mmd_arena_alloc(arena, count, sizeof *bones);
+    for (size_t i = 0; bones && i < count; i++) {
+        const mmd_bone_track *track = &tracks->bone_tracks[i];
+        if (stays(names, "bones", i, track->name, bone_rests(track)))
+            bones[kept++] = *track;
+    }
+    tracks->bone_tracks = bones;
+    tracks->bone_track_count = kept;
+    return bones != NULL;
+}
+
+static bool fit_morphs(mmd_arena *arena, const name_check *names, mmd_motion *tracks)
+{
+    size_t count = tracks->morph_track_count, kept = 0;
+    mmd_morph_track *morphs = mmd_arena_alloc(arena, count, sizeof *morphs);
+    for (size_t i = 0; morphs && i < count; i++) {
+        const mmd_morph_track *track = &tracks->morph_tracks[i];
+        if (stays(names, "morphs", i, track->name, morph_rests(track)))
+            morphs[kept++] = *track;
+    }
+    tracks->morph_tracks = morphs;
+    tracks->morph_track_count = kept;
+    return morphs != NULL;
+}
+
+static bool fit_switches(mmd_arena *arena, const name_check *names, mmd_motion *tracks)
+{
+    const mmd_property_track from = tracks->properties;
+    mmd_property_track *to = &tracks->properties;
+    to->ik_count = 0;
+    to->ik_names = mmd_arena_alloc(arena, from.ik_count, sizeof *to->ik_names);
+    to->ik_enabled = mmd_arena_alloc(arena, from.key_count, from.ik_count);
+    size_t *kept = mmd_arena_alloc(arena, from.ik_count, sizeof *kept);
+    if (!to->ik_names || !to->ik_enabled || !kept)
+        return false;
+    for (size_t i = 0; i < from.ik_count; i++)
+        if (stays(names, "properties.ik_names", i, from.ik_names[i], is_always_on(&from, i)))
+            kept[to->ik_count++] = i;
+    for (size_t i = 0; i < to->ik_count; i++) {
+        to->ik_names[i] = from.ik_names[kept[i]];
+        for (size_t k = 0; k < from.key_count; k++)
+            to->ik_enabled[k * to->ik_count + i] = from.ik_enabled[k * from.ik_count + kept[i]];
+    }
+    return true;
+}
+
+bool mmd_motion_names_fit(mmd_arena *arena, size_t capacity, mmd_motion_names_report *report,
+                          void *arg, mmd_motion *tracks)
+{
+    const name_check names = {mmd_text_cp932_table(arena), capacity, report, arg};
+    return names.encoding && fit_bones(arena, &names, tracks) &&
+           fit_morphs(arena, &names, tracks) && fit_switches(arena, &names, tracks);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes VPD as MMD does: docs/mmd-behaviour.md#vpd. */
+#include "core/base/error.h"
+#include "core/formats/motion_names.h"
+#include "core/formats/track.h"
+#include "core/formats/vpd.h"
+
+#include "core/base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* cp932 for the comments that MMD writes: the name of the parent file, the number of bones. */
+#define PARENT_FILE "\x90\x65\x83\x74\x83\x40\x83\x43\x83\x8B\x96\xBC"
+#define BONE_COUNT "\x91\x8D\x83\x7C\x81\x5B\x83\x59\x83\x7B\x81\x5B\x83\x93\x90\x94"
+#define NEW_LINE "\r\n"
+
+enum {
+    DECIMALS = 1000000,
+    NUMBER_SIZE = 48, /* -3.4e38 has 39 digits before its point */
+    BLOCK_SIZE = 160 + 7 * NUMBER_SIZE,
+    HEADER_SIZE = 256
+};
+
+typedef struct writer {
+    uint8_t *at, *end;
+    const uint16_t *encoding; /* cp932 */
+    bool cut_names;
+    mmd_error *err;
+} writer;
+
+static void write_text(writer *w, const char *text)
+{
+    size_t size = strlen(text);
+    memcpy(w->at, text, size);
+    w->at += size;
+}
+
+static void write_index(writer *w, const char *kind, size_t index)
+{
+    w->at += snprintf((char *)w->at, (size_t)(w->end - w->at), "%s%zu{", kind, index);
+}
+
+static bool write_name(writer *w, const char *kind, size_t index, mmd_text name)
+{
+    uint32_t missing;
+    mmd_motion_names_fault fault;
+    if (name.size && (memchr(name.data, '\r', name.size) || memchr(name.data, '\n', name.size)))
+        return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: the name contains a line end", kind,
+                        index);
+    if (!mmd_motion_names_fits(w->encoding, name, MMD_NAME_ANY_SIZE, &fault) && !w->cut_names)
+        return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: \"%.120s\" %s", kind, index, name.data,
+                        fault.text);
+    w->at += mmd_text_encode_cp932(w->encoding, name, w->at, (size_t)(w->end - w->at), &missing);
+    write_text(w, NEW_LINE);
+    return true;
+}
+
+/* A number as printf's %.6f writes it, but in every locale: the millionths of a float are exact in
+   double. */
+static void write_number(writer *w, float value)
+{
+    double whole, part = modf(fabs((double)value), &whole);
+    long millionths = lrint(part * DECIMALS);
+    if (millionths == DECIMALS)
+        whole += 1, millionths = 0;
+    w->at += snprintf((char *)w->at, NUMBER_SIZE, "%s%.0f.%06ld", signbit(value) ? "-" : "", whole,
+                      millionths);
+}
+
+/* The rotation that a reader makes of millionths. */
+static void read_back(const long millionths[4], const float signs[4], float rotation[4])
+{
+    for (int i = 0; i < 4; i++)
+        rotation[i] = copysignf((float)((double)millionths[i] / DECIMALS), signs[i]);
+    mmd_track_sanitize_rotation(rotation);
+}
+
+/* The millionths of a unit quaternion. A reader normalizes them, which moves some that have been
+   read from a file by one: of the 81 around, those are taken that give the same rotation. */
+static void round_rotation(const float rotation[4], long millionths[4])
+{
+    long nearest[4];
+    for (int i = 0; i < 4; i++)
+        millionths[i] = nearest[i] = lrint(fabs((double)rotation[i]) * DECIMALS);
+    for (int n = 0; n < 81; n++) {
+        static const int step[3] = {0, 1, -1};
+        static const int place[4] = {1, 3, 9, 27};
+        long near[4];
+        float again[4];
+        bool valid = true;
+        for (int i = 0; i < 4; i++) {
+            near[i] = nearest[i] + step[n / place[i] % 3];
+            valid = valid && near[i] >= 0;
+        }
+        read_back(near, rotation, again);
+        if (valid && memcmp(again, rotation, sizeof again) == 0) {
+            memcpy(millionths, near, sizeof near);
+            return;
+        }
+    }
+}
+
+static bool write_bone(writer *w, size_t index, const mmd_bone_track *track)
+{
+    long millionths[4];
+    write_index(w, "Bone", index);
+    if (!write_name(w, "bones", index, track->name))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        write_text(w, i ? "," : "  ");
+        write_number(w, track->translations[i]);
+    }
+    write_text(w, ";\t\t\t\t// trans x,y,z" NEW_LINE);
+    round_rotation(track->rotations, millionths);
+    for (int i = 0; i < 4; i++)
+        w->at += snprintf((char *)w->at, NUMBER_SIZE, "%s%s%ld.%06ld", i ? "," : "  ",
+                          signbit(track->rotations[i]) ? "-" : "", millionths[i] / DECIMALS,
+                          millionths[i] % DECIMALS);
+    write_text(w, ";\t\t// Quaternion x,y,z,w" NEW_LINE "}" NEW_LINE NEW_LINE);
+    return true;
+}
+
+static bool write_morph(writer *w, size_t index, const mmd_morph_track *track)
+{
+    write_index(w, "Morph", index);
+    if (!write_name(w, "morphs", index, track->name))
+        return false;
+    write_text(w, "  ");
+    write_number(w, track->weights[0]);
+    write_text(w, ";\t\t\t\t// weight" NEW_LINE "}" NEW_LINE NEW_LINE);
+    return true;
+}
+
+/* A semicolon or line end would end the name of the file. */
+static void write_header(writer *w, const mmd_motion *pose)
+{
+    uint32_t missing;
+    write_text(w, "Vocaloid Pose Data file" NEW_LINE NEW_LINE);
+    uint8_t *name = w->at;
+    w->at +=
+        mmd_text_encode_cp932(w->encoding, pose->name, w->at, (size_t)(w->end - w->at), &missing);
+    for (uint8_t *c = name; c < w->at; c++)
+        if (*c == ';' || *c == '\r' || *c == '\n')
+            *c = '_';
+    write_text(w, ".osm;\t\t// " PARENT_FILE NEW_LINE);
+    w->at += snprintf((char *)w->at, NUMBER_SIZE, "%zu;\t\t\t\t// ", pose->bone_track_count);
+    write_text(w, BONE_COUNT NEW_LINE NEW_LINE);
+}
+
+static size_t size_limit(const mmd_motion *pose)
+{
+    size_t size = HEADER_SIZE + 2 * pose->name.size;
+    for (size_t i = 0; i < pose->bone_track_count; i++)
+        size += BLOCK_SIZE + pose->bone_tracks[i].name.size;
+    for (size_t i = 0; i < pose->morph_track_count; i++)
+        size += BLOCK_SIZE + pose->morph_tracks[i].name.size;
+    return size;
+}
+
+const uint8_t *mmd_vpd_write(mmd_arena *arena, const mmd_motion *pose, bool cut_names, size_t *size,
+                             mmd_error *err)
+{
+    size_t limit = size_limit(pose);
+    uint8_t *bytes = mmd_arena_alloc_uninitialized(arena, limit, 1);
+    writer w = {.at = bytes, .end = bytes + limit, .cut_names = cut_names, .err = err};
+    w.encoding = bytes ? mmd_text_cp932_table(arena) : NULL;
+    if (!w.encoding) {
+        mmd_fail_memory(err);
+        return NULL;
+    }
+    bool written = true;
+    write_header(&w, pose);
+    for (size_t i = 0; written && i < pose->bone_track_count; i++)
+        written = write_bone(&w, i, &pose->bone_tracks[i]);
+    for (size_t i = 0; written && i < pose->morph_track_count; i++)
+        written = write_morph(&w, i, &pose->morph_tracks[i]);
+    *size = (size_t)(w.at - bytes);
+    return written ? bytes : NULL;
+}

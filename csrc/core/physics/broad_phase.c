@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* Broad phase by sweep and prune on one axis (Baraff 1992; Bullet's btAxisSweep3 sorts all three):
+   the bodies are sorted by the minimum of their AABBs on y, and each is tested against those that
+   follow until their minimum lies beyond its maximum. Collision groups and masks filter the pairs,
+   as btBroadphaseProxy's m_collisionFilterGroup and m_collisionFilterMask do. Two bodies that
+   follow bones are a pair, too, but never touch: they take part in the order.
+
+   The solver depends on the order of pairs and of their manifolds, which in Bullet is that of
+   arrays: a new pair is added at the end, and the last one takes the place of one that is removed
+   (btHashedOverlappingPairCache, btCollisionDispatcher::releaseManifold). */
+#include "core/physics/broad_phase.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* y: models have most bodies side by side along it. */
+enum { SWEEP_AXIS = 1 };
+
+/* Bullet's gContactBreakingThreshold, by which btCollisionWorld::updateAabbs enlarges AABBs. */
+#define CONTACT_BREAKING_THRESHOLD 0.02
+
+/* Of insertion sort, per body, before quicksort takes over. */
+enum { MAX_MOVES = 16 };
+
+/* A stable counting sort by one of the two members. */
+static void sort_pairs(const mmd_broad_phase_pair *from, size_t count, bool by_second,
+                       size_t body_count, size_t *starts, mmd_broad_phase_pair *to)
+{
+    memset(starts, 0, (body_count + 1) * sizeof *starts);
+    for (size_t i = 0; i < count; i++)
+        starts[(by_second ? from[i].b : from[i].a) + 1]++;
+    for (size_t i = 0; i < body_count; i++)
+        starts[i + 1] += starts[i];
+    for (size_t i = 0; i < count; i++)
+        to[starts[by_second ? from[i].b : from[i].a]++] = from[i];
+}
+
+static bool exclude_joined(mmd_arena *arena, const mmd_joint *joints, size_t joint_count,
+                           mmd_broad_phase *broad_phase)
+{
+    size_t *starts = broad_phase->starts, body_count = broad_phase->body_count, count = 0;
+    mmd_broad_phase_pair *excluded = mmd_arena_alloc(arena, joint_count, sizeof *excluded);
+    mmd_broad_phase_pair *scratch = mmd_arena_alloc(arena, joint_count, sizeof *scratch);
+    if (!excluded || !scratch)
+        return false;
+    for (size_t i = 0; i < joint_count; i++) {
+        int32_t a = joints[i].body_a, b = joints[i].body_b;
+        if (a >= 0 && b >= 0 && a != b)
+            excluded[count++] =
+                (mmd_broad_phase_pair){(uint32_t)(a < b ? a : b), (uint32_t)(a < b ? b : a)};
+    }
+    sort_pairs(excluded, count, true, body_count, starts, scratch);
+    sort_pairs(scratch, count, false, body_count, starts, excluded);
+    broad_phase->excluded = excluded;
+    broad_phase->excluded_count = count;
+    return true;
+}
+
+/* The union of the masks of all bodies of each group. */
+static void unite_masks(const mmd_broad_phase *broad_phase, uint16_t masks[MMD_BODY_GROUPS])
+{
+    memset(masks, 0, MMD_BODY_GROUPS * sizeof *masks);
+    for (size_t i = 0; i < broad_phase->body_count; i++) {
+        const mmd_broad_phase_filter *filter = &broad_phase->filters[i];
+        for (int group = 0; group < MMD_BODY_GROUPS; group++)
+            if (filter->group >> group & 1)
+                masks[group] |= filter->mask;
+    }
+}
+
+static void find_colliding(mmd_broad_phase *broad_phase)
+{
+    uint16_t masks[MMD_BODY_GROUPS];
+    unite_masks(broad_phase, masks);
+    for (size_t i = 0; i < broad_phase->body_count; i++) {
+        mmd_broad_phase_filter *filter = &broad_phase->filters[i];
+        for (int group = 0; group < MMD_BODY_GROUPS; group++)
+            filter->collides |= filter->mask >> group & 1 && masks[group] & filter->group;
+    }
+}
+
+static bool init_order(mmd_arena *arena, size_t capacity, mmd_broad_phase_order *order)
+{
+    order->pairs = mmd_arena_alloc(arena, 2 * capacity, sizeof *order->pairs);
+    order->places = mmd_arena_alloc(arena, 2 * capacity, sizeof *order->places);
+    return order->pairs && order->places;
+}
+
+bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_body *bodies,
+                          size_t body_count, const mmd_joint *joints, size_t joint_count,
+                          size_t capacity, mmd_broad_phase *broad_phase)
+{
+    *broad_phase = (mmd_broad_phase){
+        .body_count = body_count,
+        .capacity = capacity,
+        .filters = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->filters),
+        .aabbs = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->aabbs),
+        .entries = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->entries),
+        .starts = mmd_arena_alloc(arena, body_count + 1, sizeof *broad_phase->starts),
+        .pairs = mmd_arena_alloc(arena, capacity, sizeof *broad_phase->pairs),
+        .found = mmd_arena_alloc(arena, capacity, sizeof *broad_phase->found),
+        .scratch = mmd_arena_alloc(arena, capacity, sizeof *broad_phase->scratch),
+        .indices = mmd_arena_alloc(arena, 2 * capacity, sizeof *broad_phase->indices)};
+    if (!broad_phase->filters || !broad_phase->aabbs || !broad_phase->entries ||
+        !broad_phase->starts || !broad_phase->pairs || !broad_phase->found ||
+        !broad_phase->scratch || !broad_phase->indices ||
+        !init_order(arena, capacity, &broad_phase->cache) ||
+        !init_order(arena, capacity, &broad_phase->manifolds))
+        return false;
+    for (size_t i = 0; i < body_count; i++) {
+        broad_phase->filters[i] =
+            (mmd_broad_phase_filter){.group = (uint16_t)(1u << sources[i].group),
+                                     .mask = sources[i].mask,
+                                     .dynamic = bodies[i].inverse_mass > 0};
+    }
+    find_colliding(broad_phase);
+    for (size_t i = 0; i < body_count; i++)
+        if (broad_phase->filters[i].collides)
+            broad_phase->entries[broad_phase->entry_count++].body = (uint32_t)i;
+    return exclude_joined(arena, joints, joint_count, broad_phase);
+}
+
+/* Ties are broken by the body index, so that the order does not depend on earlier steps. */
+static int compare_entries(const void *one, const void *other)
+{
+    const mmd_broad_phase_entry *a = one, *b = other;
+    return a->min != b->min ? (a->min < b->min ? -1 : 1)
+                            : (a->body > b->body) - (a->body < b->body);
+}
+
+/* Insertion sort, as few entries change places from step to step; quicksort if many do. */
+static void sort_entries(mmd_broad_phase_entry *entries, size_t count)
+{
+    size_t moves = 0;
+    for (size_t i = 1; i < count && moves <= MAX_MOVES * count; i++) {
+        mmd_broad_phase_entry entry = entries[i];
+        size_t k = i;
+        for (; k > 0 && compare_entries(&entry, &entries[k - 1]) < 0; k--, moves++)
+            entries[k] = entries[k - 1];
+        entries[k] = entry;
+    }
+    if (moves > MAX_MOVES * count)
+        qsort(entries, count, sizeof *entries, compare_entries);
+}
+
+/* For bodies that overlap on the sweep axis. Without short-circuits: a mispredicted branch costs
+   more than the comparisons. */
+static bool may_collide(const mmd_broad_phase *broad_phase, uint32_t a, uint32_t b)
+{
+    const mmd_broad_phase_filter *x = &broad_phase->filters[a], *y = &broad_phase->filters[b];
+    const mmd_broad_phase_aabb *m = &broad_phase->aabbs[a], *n = &broad_phase->aabbs[b];
+    bool result = ((x->mask & y->group) != 0) & ((y->mask & x->group) != 0);
+    for (int i = 0; i < 3; i++)
+        if (i != SWEEP_AXIS)
+            result = result & (m->min[i] <= n->max[i]) & (n->min[i] <= m->max[i]);
+    return result;
+}
+
+static int compare_pairs(mmd_broad_phase_pair p, mmd_broad_phase_pair q)
+{
+    return p.a != q.a ? (p.a < q.a ? -1 : 1) : p.b != q.b ? (p.b < q.b ? -1 : 1) : 0;
+}
+
+/* Both lists are sorted. */
+static size_t remove_excluded(const mmd_broad_phase *broad_phase, mmd_broad_phase_pair *pairs,
+                              size_t count)
+{
+    size_t kept = 0, next = 0;
+    for (size_t i = 0; i < count; i++) {
+        mmd_broad_phase_pair pair = pairs[i];
+        while (next < broad_phase->excluded_count &&
+               compare_pairs(broad_phase->excluded[next], pair) < 0)
+            next++;
+        if (next == broad_phase->excluded_count ||
+            compare_pairs(broad_phase->excluded[next], pair) != 0)
+            pairs[kept++] = pair;
+    }
+    return kept;
+}
+
+static void update_aabbs(mmd_broad_phase *broad_phase, const mmd_body *bodies,
+                         const mmd_shape *shapes)
+{
+    for (size_t i = 0; i < broad_phase->body_count; i++) {
+        double half_extents[3];
+        mmd_shape_aabb(&shapes[i], bodies[i].basis, half_extents);
+        for (int k = 0; k < 3; k++) {
+            double extent = half_extents[k] + CONTACT_BREAKING_THRESHOLD;
+            broad_phase->aabbs[i].min[k] = bodies[i].state.position[k] - extent;
+            broad_phase->aabbs[i].max[k] = bodies[i].state.position[k] + extent;
+        }
+    }
+}
+
+/* Fills `found` with the pairs of this step, sorted; returns their number. */
+static size_t find_pairs(mmd_broad_phase *broad_phase)
+{
+    mmd_broad_phase_entry *entries = broad_phase->entries;
+    mmd_broad_phase_pair *found = broad_phase->found, *scratch = broad_phase->scratch;
+    size_t entry_count = broad_phase->entry_count, body_count = broad_phase->body_count, count = 0;
+    for (size_t i = 0; i < entry_count; i++)
+        entries[i].min = broad_phase->aabbs[entries[i].body].min[SWEEP_AXIS];
+    sort_entries(entries, entry_count);
+    broad_phase->dropped_count = 0;
+    for (size_t i = 0; i < entry_count; i++) {
+        uint32_t a = entries[i].body;
+        double max = broad_phase->aabbs[a].max[SWEEP_AXIS];
+        for (size_t k = i + 1; k < entry_count && entries[k].min <= max; k++) {
+            uint32_t b = entries[k].body;
+            if (count == broad_phase->capacity)
+                break;
+            if (may_collide(broad_phase, a, b))
+                found[count++] = (mmd_broad_phase_pair){a < b ? a : b, a < b ? b : a};
+        }
+    }
+    sort_pairs(found, count, true, body_count, broad_phase->starts, scratch);
+    sort_pairs(scratch, count, false, body_count, broad_phase->starts, found);
+    return remove_excluded(broad_phase, found, count);
+}
+
+/* The order of pairs */
+
+static void append(mmd_broad_phase_order *order, uint32_t pair)
+{
+    order->places[pair] = (uint32_t)order->count;
+    order->pairs[order->count++] = pair;
+}
+
+static void remove_from(mmd_broad_phase_order *order, uint32_t pair)
+{
+    uint32_t last = order->pairs[--order->count], place = order->places[pair];
+    order->pairs[place] = last;
+    order->places[last] = place;
+}
+
+static void find_places(mmd_broad_phase_order *order)
+{
+    for (size_t i = 0; i < order->count; i++)
+        order->places[order->pairs[i]] = (uint32_t)i;
+}
+
+static void replace_indices(mmd_broad_phase_order *order, const uint32_t *indices)
+{
+    for (size_t i = 0; i < order->count; i++)
+        order->pairs[i] = indices[order->pairs[i]];
+}
+
+/* Replaces the pairs by those found, and updates the orders as btSimpleBroadphase does, which goes
+   through all pairs of bodies. Until the end, an old pair is known by its index and a new one by
+   its index in `found` after those; `indices` leads from there to the index in `found`. */
+static void replace_pairs(mmd_broad_phase *broad_phase, size_t found_count)
+{
+    mmd_broad_phase_order *cache = &broad_phase->cache, *manifolds = &broad_phase->manifolds;
+    mmd_broad_phase_pair *old = broad_phase->pairs, *found = broad_phase->found;
+    uint32_t old_count = (uint32_t)broad_phase->pair_count, i = 0, k = 0;
+    find_places(cache);
+    find_places(manifolds);
+    while (i < old_count || k < found_count) {
+        int compared = i == old_count ? 1 : k == found_count ? -1 : compare_pairs(old[i], found[k]);
+        if (compared < 0) {
+            remove_from(cache, i);
+            remove_from(manifolds, i++);
+        } else if (compared > 0) {
+            append(cache, old_count + k);
+            broad_phase->indices[old_count + k] = k;
+            k++;
+        } else {
+            broad_phase->indices[i++] = k++;
+        }
+    }
+    for (size_t n = 0; n < cache->count; n++) /* the dispatcher makes their manifolds */
+        if (cache->pairs[n] >= old_count)
+            append(manifolds, cache->pairs[n]);
+    replace_indices(cache, broad_phase->indices);
+    replace_indices(manifolds, broad_phase->indices);
+    broad_phase->pairs = found;
+    broad_phase->found = old;
+    broad_phase->pair_count = found_count;
+}
+
+void mmd_broad_phase_clear(mmd_broad_phase *broad_phase)
+{
+    broad_phase->pair_count = broad_phase->cache.count = broad_phase->manifolds.count = 0;
+}
+
+void mmd_broad_phase_update(mmd_broad_phase *broad_phase, const mmd_body *bodies,
+                            const mmd_shape *shapes)
+{
+    update_aabbs(broad_phase, bodies, shapes);
+    replace_pairs(broad_phase, find_pairs(broad_phase));
+}
+
+/* Saved states */
+
+enum { BYTES_PER_PAIR = sizeof(mmd_broad_phase_pair) + 2 * sizeof(uint32_t) };
+
+size_t mmd_broad_phase_save(const mmd_broad_phase *broad_phase, void *bytes)
+{
+    size_t count = broad_phase->pair_count;
+    char *out = bytes;
+    if (out) {
+        memcpy(out, &count, sizeof count);
+        out += sizeof count;
+    }
+    if (out && count) {
+        memcpy(out, broad_phase->pairs, count * sizeof *broad_phase->pairs);
+        out += count * sizeof *broad_phase->pairs;
+        memcpy(out, broad_phase->cache.pairs, count * sizeof(uint32_t));
+        memcpy(out + count * sizeof(uint32_t), broad_phase->manifolds.pairs,
+               count * sizeof(uint32_t));
+    }
+    return sizeof count + count * BYTES_PER_PAIR;
+}
+
+size_t mmd_broad_phase_restore(mmd_broad_phase *broad_phase, const void *bytes)
+{
+    const char *in = bytes;
+    size_t count;
+    memcpy(&count, in, sizeof count);
+    in += sizeof count;
+    broad_phase->pair_count = broad_phase->cache.count = broad_phase->manifolds.count = count;
+    if (count) {
+        memcpy(broad_phase->pairs, in, count * sizeof *broad_phase->pairs);
+        in += count * sizeof *broad_phase->pairs;
+        memcpy(broad_phase->cache.pairs, in, count * sizeof(uint32_t));
+        memcpy(broad_phase->manifolds.pairs, in + count * sizeof(uint32_t),
+               count * sizeof(uint32_t));
+    }
+    return sizeof count + count * BYTES_PER_PAIR;
+}
+
+/* Whether each index occurs once. */
+static bool is_permutation(const char *in, size_t count, uint32_t *seen)
+{
+    if (count)
+        memset(seen, 0, count * sizeof *seen);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t index;
+        memcpy(&index, in + i * sizeof index, sizeof index);
+        if (index >= count || seen[index]++)
+            return false;
+    }
+    return true;
+}
+
+bool mmd_broad_phase_can_restore(const mmd_broad_phase *broad_phase, const void *bytes, size_t size,
+                                 size_t *pairs_size)
+{
+    const char *in = bytes;
+    mmd_broad_phase_pair previous, pair;
+    size_t count;
+    if (size < sizeof count)
+        return false;
+    memcpy(&count, in, sizeof count);
+    in += sizeof count;
+    if (count > broad_phase->capacity || (size - sizeof count) / BYTES_PER_PAIR < count)
+        return false;
+    *pairs_size = sizeof count + count * BYTES_PER_PAIR;
+    for (size_t i = 0; i < count; i++, in += sizeof pair, previous = pair) {
+        memcpy(&pair, in, sizeof pair);
+        if (pair.a >= pair.b || pair.b >= broad_phase->body_count ||
+            (i > 0 && compare_pairs(previous, pair) >= 0))
+            return false;
+    }
+    return is_permutation(in, count, broad_phase->indices) &&
+           is_permutation(in + count * sizeof(uint32_t), count, broad_phase->indices);
+}

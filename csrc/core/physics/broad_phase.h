@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_BROAD_PHASE_H
+#define MMD_BROAD_PHASE_H
+
+#include "core/base/arena.h"
+#include "core/physics/body.h"
+#include "core/physics/shape.h"
+
+typedef struct mmd_broad_phase_pair {
+    uint32_t a, b; /* a < b */
+} mmd_broad_phase_pair;
+
+/* Decides whether two bodies may collide. */
+typedef struct mmd_broad_phase_filter {
+    uint16_t group, mask; /* bits of groups */
+    bool dynamic;
+    bool collides; /* with at least one group of bodies */
+} mmd_broad_phase_filter;
+
+typedef struct mmd_broad_phase_aabb {
+    double min[3], max[3];
+} mmd_broad_phase_aabb;
+
+typedef struct mmd_broad_phase_entry {
+    double min; /* of the body's AABB on the sweep axis */
+    uint32_t body;
+} mmd_broad_phase_entry;
+
+/* The order of pairs in one of Bullet's arrays: pairs are added at the end, and the last one takes
+   the place of one that is removed. */
+typedef struct mmd_broad_phase_order {
+    size_t count;
+    uint32_t *pairs;  /* indices into the sorted pairs; room for old and new ones together */
+    uint32_t *places; /* scratch memory: where in `pairs` each is */
+} mmd_broad_phase_order;
+
+/* Finds the pairs of bodies that may collide and whose AABBs overlap. */
+typedef struct mmd_broad_phase {
+    size_t body_count, capacity, excluded_count, entry_count, pair_count;
+    mmd_broad_phase_filter *filters;
+    mmd_broad_phase_aabb *aabbs;
+    mmd_broad_phase_entry *entries; /* of the bodies that collide with any, sorted by min */
+    size_t *starts;                 /* scratch memory of the sort */
+    mmd_broad_phase_pair *excluded; /* pairs that never collide, sorted */
+    mmd_broad_phase_pair *pairs;    /* `pair_count`, sorted by a, then b */
+    mmd_broad_phase_pair *found;    /* those of this step */
+    mmd_broad_phase_pair *scratch;
+    mmd_broad_phase_order cache;     /* that of btHashedOverlappingPairCache */
+    mmd_broad_phase_order manifolds; /* that of btCollisionDispatcher's manifolds */
+    uint32_t *indices;               /* scratch memory */
+    size_t dropped_count;            /* pairs of this step beyond the capacity */
+} mmd_broad_phase;
+
+/* Allocates all memory: for up to `capacity` pairs, further ones are dropped. `joints`, whose
+   indices are -1 or those of bodies, name the pairs to exclude. False if out of memory. */
+bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_body *bodies,
+                          size_t body_count, const mmd_joint *joints, size_t joint_count,
+                          size_t capacity, mmd_broad_phase *broad_phase);
+
+/* Forgets all pairs, and with them their order. */
+void mmd_broad_phase_clear(mmd_broad_phase *broad_phase);
+
+/* Sets aabbs, pairs and their orders for the current poses. */
+void mmd_broad_phase_update(mmd_broad_phase *broad_phase, const mmd_body *bodies,
+                            const mmd_shape *shapes);
+
+/* The pairs and their orders; both return the number of bytes. `bytes` NULL only counts. */
+size_t mmd_broad_phase_save(const mmd_broad_phase *broad_phase, void *bytes);
+size_t mmd_broad_phase_restore(mmd_broad_phase *broad_phase, const void *bytes);
+/* Whether bytes from outside, of which there are `size`, begin with valid pairs; sets their size.
+ */
+bool mmd_broad_phase_can_restore(const mmd_broad_phase *broad_phase, const void *bytes, size_t size,
+                                 size_t *pairs_size);
+
+#endif

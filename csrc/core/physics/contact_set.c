@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/* Contacts of a world: manifolds (btPersistentManifold), and the rows that
+   btSequentialImpulseConstraintSolver of Bullet 2.75 makes of them (convertContact,
+   solveGroupCacheFriendlyIterations).
+
+   A manifold keeps up to four contact points of a pair of bodies from step to step, as
+   btManifoldResult::addContactPoint, getCacheEntry, sortCachedPoints and refreshContactPoints do:
+
+   1. A new contact replaces the old point that is closer to it than the breaking threshold
+      (units, measured on A), and inherits its impulse and lifetime. A fifth point replaces the one
+      without which the others span the largest area; the deepest point stays.
+   2. Every point moves with its bodies: distance = (p_a - p_b) . n (units). It is dropped if that
+      exceeds the threshold, or if p_a and p_b drift apart across the normal by more than it.
+
+   A point with normal n (from B to A), distance d (units, negative: overlap) and relative velocity
+   v = v_a(p) - v_b(p) (units/s) gets two constraint rows, without split impulse:
+
+       contact   along n:  target velocity max(0, -e v.n) - ERP d / h,   impulse >= 0
+       friction  along t:  target velocity 0,   |impulse| <= mu * contact impulse
+
+       e, mu     restitution and friction: products of both bodies' coefficients, mu at most 10
+       ERP       Baumgarte stabilization: 0.2 of the overlap per step of h seconds
+       t         direction of v without its normal part, or any tangent if it does not slide
+
+   A contact row starts with 0.85 of the point's last impulse (warm starting); friction rows start
+   with none. Points older than two steps do not bounce. */
+#include "core/physics/contact_set.h"
+
+#include "core/math/mat3.h"
+#include "core/math/scalar.h"
+
+#include <float.h>
+
+/* Room for pairs whose AABBs overlap, and for those that touch, per body; dressed models need three
+   and one. */
+enum { PAIRS_PER_BODY = 16, MANIFOLDS_PER_BODY = 8, MIN_PAIRS = 64 };
+
+#define NONE UINT32_MAX /* no manifold */
+
+#define CONTACT_ERP 0.2
+#define WARM_STARTING_FACTOR 0.85
+#define MAX_FRICTION 10 /* calculateCombinedFriction */
+
+enum { MAX_BOUNCING_LIFETIME = 2 }; /* m_restingContactRestitutionThreshold */
+
+/* A larger impulse has diverged, and warm starting would repeat it in every step. */
+#define MAX_STORED_IMPULSE 1e12
+
+/* Bullet's defaults. */
+#define GROUND_FRICTION 0.5
+#define GROUND_RESTITUTION 0
+
+bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mmd_contact_set *set)
+{
+    size_t count = desc->body_count, pairs = PAIRS_PER_BODY * count + MIN_PAIRS;
+    size_t capacity = MANIFOLDS_PER_BODY * count + MIN_PAIRS + (desc->ground ? count : 0);
+    *set = (mmd_contact_set){
+        .body_count = count,
+        .capacity = capacity,
+        .ground = desc->ground,
+        .ground_height = desc->ground_height,
+        .shapes = mmd_arena_alloc(arena, count, sizeof *set->shapes),
+        .frictions = mmd_arena_alloc(arena, count + 1, sizeof *set->frictions),
+        .restitutions = mmd_arena_alloc(arena, count + 1, sizeof *set->restitutions),
+        .manifolds = mmd_arena_alloc(arena, capacity, sizeof *set->manifolds),
+        .previous = mmd_arena_alloc(arena, capacity, sizeof *set->previous),
+        .of_pairs = mmd_arena_alloc(arena, pairs, sizeof *set->of_pairs),
+        .of_ground = mmd_arena_alloc(arena, count, sizeof *set->of_ground),
+        .order = mmd_arena_alloc(arena, pairs + count, sizeof *set->order),
+        .rows = mmd_arena_alloc(arena, capacity, 2 * MMD_COLLIDE_MAX_CONTACTS * sizeof *set->rows)};
+    if (!set->shapes || !set->frictions || !set->restitutions || !set->manifolds ||
+        !set->previous || !set->of_pairs || !set->of_ground || !set->order || !set->rows)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        mmd_shape_init(&desc->sources[i], &set->shapes[i]);
+        set->frictions[i] = (double)desc->sources[i].friction;
+        set->restitutions[i] = (double)desc->sources[i].restitution;
+    }
+    set->frictions[count] = GROUND_FRICTION;
+    set->restitutions[count] = GROUND_RESTITUTION;
+    return mmd_broad_phase_init(arena, desc->sources, desc->bodies, count, desc->excluding_joints,
+                                desc->excluding_joints ? desc->joint_count : 0, pairs,
+                                &set->broad_phase);
+}
+
+void mmd_contact_set_clear(mmd_contact_set *set)
+{
+    set->count = set->point_count = set->order_count = 0;
+    mmd_broad_phase_clear(&set->broad_phase);
+}
+
+/* Manifolds */
+
+static void to_local(const double point[3], const mmd_body *body, double local[3])
+{
+    double offset[3];
+    mmd_vec3_subtract(point, body->state.position, offset);
+    mmd_mat3_transform_transposed(body->basis, offset, local);
+}
+
+static void to_world(const double local[3], const mmd_body *body, double point[3])
+{
+    mmd_mat3_transform(body->basis, local, point);
+    mmd_vec3_add_scaled(body->state.position, 1, point);
+}
+
+/* The index of the old point that a new one replaces: the nearest one closer than the threshold, or
+   `count` (getCacheEntry). */
+static size_t find_cached(const mmd_contact_set_manifold *manifold,
+                          const mmd_contact_set_point *point, double breaking_threshold)
+{
+    double least = breaking_threshold * breaking_threshold;
+    size_t found = manifold->count;
+    for (size_t i = 0; i < manifold->count; i++) {
+        double squared = mmd_vec3_squared_distance(manifold->points[i].local_a, point->local_a);
+        if (squared < least) {
+            least = squared;
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* Four times the squared area of a quadrilateral with the diagonals ab and cd. */
+static double squared_area(const double a[3], const double b[3], const double c[3],
+                           const double d[3])
+{
+    double ab[3], cd[3], cross[3];
+    mmd_vec3_subtract(a, b, ab);
+    mmd_vec3_subtract(c, d, cd);
+    mmd_vec3_cross(ab, cd, cross);
+    return mmd_vec3_dot(cross, cross);
+}
+
+/* Which of four points a fifth replaces, so that the area stays large; never the deepest
+   (sortCachedPoints). */
+static size_t find_replaced(const mmd_contact_set_manifold *manifold,
+                            const mmd_contact_set_point *point)
+{
+    const mmd_contact_set_point *p = manifold->points;
+    size_t deepest = MMD_COLLIDE_MAX_CONTACTS, replaced = 0;
+    double least = point->contact.distance, largest = -DBL_MAX;
+    for (size_t i = 0; i < MMD_COLLIDE_MAX_CONTACTS; i++)
+        if (p[i].contact.distance < least) {
+            least = p[i].contact.distance;
+            deepest = i;
+        }
+    static const size_t remaining[MMD_COLLIDE_MAX_CONTACTS][3] = {
+        {1, 3, 2}, {0, 3, 2}, {0, 3, 1}, {0, 2, 1}};
+    for (size_t i = 0; i < MMD_COLLIDE_MAX_CONTACTS; i++) {
+        const size_t *r = remaining[i];
+        double area = i == deepest ? 0
+                                   : squared_area(point->local_a, p[r[0]].local_a, p[r[1]].local_a,
+                                                  p[r[2]].local_a);
+        if (area > largest) {
+            largest = area;
+            replaced = i;
+        }
+    }
+    return replaced;
+}
+
+static void add_point(mmd_contact_set_manifold *manifold, const mmd_body *bodies,
+                      double breaking_threshold, const mmd_collide_contact *contact)
+{
+    mmd_contact_set_point point = {.contact = *contact};
+    mmd_vec3_copy(contact->point, point.on_a);
+    mmd_vec3_add_scaled(contact->normal, contact->distance, point.on_a);
+    to_local(point.on_a, &bodies[manifold->body_a], point.local_a);
+    to_local(contact->point, &bodies[manifold->body_b], point.local_b);
+    size_t index = find_cached(manifold, &point, breaking_threshold);
+    if (index < manifold->count) {
+        point.impulse = manifold->points[index].impulse;
+        point.lifetime = manifold->points[index].lifetime;
+    } else if (manifold->count == MMD_COLLIDE_MAX_CONTACTS) {
+        index = find_replaced(manifold, &point);
+    } else {
+        manifold->count++;
+    }
+    manifold->points[index] = point;
+}
+
+/* Moves a point with its bodies; false if they have separated there. */
+static bool refresh_point(mmd_contact_set_point *point, const mmd_body *a, const mmd_body *b,
+                          double breaking_threshold)
+{
+    mmd_collide_contact *contact = &point->contact;
+    double difference[3];
+    to_world(point->local_a, a, point->on_a);
+    to_world(point->local_b, b, contact->point);
+    mmd_vec3_subtract(point->on_a, contact->point, difference);
+    contact->distance = mmd_vec3_dot(difference, contact->normal);
+    if (contact->distance > breaking_threshold)
+        return false;
+    point->lifetime++;
+    mmd_vec3_add_scaled(contact->normal, -contact->distance, difference); /* tangential part */
+    return mmd_vec3_dot(difference, difference) <= breaking_threshold * breaking_threshold;
+}
+
+/* Adds or replaces the contacts of this step, then updates all points for the current poses and
+   removes those that have separated by more than `breaking_threshold`. */
+static void update_manifold(mmd_contact_set_manifold *manifold, const mmd_body *bodies,
+                            double breaking_threshold, const mmd_collide_contact *contacts,
+                            size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_point(manifold, bodies, breaking_threshold, &contacts[i]);
+    for (size_t i = manifold->count; i-- > 0;)
+        if (!refresh_point(&manifold->points[i], &bodies[manifold->body_a],
+                           &bodies[manifold->body_b], breaking_threshold))
+            manifold->points[i] = manifold->points[--manifold->count];
+}
+
+/* Collision detection */
+
+static double breaking_threshold_of(const mmd_contact_set *set, size_t a, size_t b)
+{
+    double threshold = set->shapes[a].breaking_threshold;
+    return b < set->body_count ? fmin(threshold, set->shapes[b].breaking_threshold) : threshold;
+}
+
+/* Whether a manifold comes before that of a and b in the list: those with the ground come first. */
+static bool comes_before(const mmd_contact_set *set, const mmd_contact_set_manifold *manifold,
+                         size_t a, size_t b)
+{
+    bool ground = manifold->body_b == set->body_count, other = b == set->body_count;
+    if (ground != other)
+        return ground;
+    return manifold->body_a != a ? manifold->body_a < a : manifold->body_b < b;
+}
+
+/* Makes the manifold of two bodies from that of the previous step, which `next` finds, as pairs
+   come in the order of that list. Returns its index, or NONE if they do not touch. */
+static uint32_t detect_pair(mmd_contact_set *set, const mmd_body *bodies, size_t a, size_t b,
+                            size_t *next)
+{
+    while (*next < set->previous_count && comes_before(set, &set->previous[*next], a, b))
+        ++*next;
+    if (set->count == set->capacity) {
+        set->broad_phase.dropped_count++;
+        return NONE;
+    }
+    mmd_contact_set_manifold *manifold = &set->manifolds[set->count];
+    const mmd_contact_set_manifold *old = &set->previous[*next];
+    bool known = *next < set->previous_count && old->body_a == a && old->body_b == b;
+    manifold->body_a = a;
+    manifold->body_b = b;
+    manifold->count = known ? old->count : 0;
+    for (size_t i = 0; i < manifold->count; i++)
+        manifold->points[i] = old->points[i];
+    mmd_collide_contact contacts[MMD_COLLIDE_MAX_CONTACTS];
+    double threshold = breaking_threshold_of(set, a, b);
+    mmd_collider collider = {&bodies[a], &set->shapes[a]};
+    size_t count = b == set->body_count
+                       ? mmd_collide_ground(collider, set->ground_height, contacts)
+                       : mmd_collide(collider, (mmd_collider){&bodies[b], &set->shapes[b]},
+                                     threshold, contacts);
+    update_manifold(manifold, bodies, threshold, contacts, count);
+    set->point_count += manifold->count;
+    return manifold->count > 0 ? (uint32_t)set->count++ : NONE;
+}
+
+void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies)
+{
+    mmd_contact_set_manifold *previous = set->manifolds;
+    set->manifolds = set->previous;
+    set->previous = previous;
+    set->previous_count = set->count;
+    set->count = set->point_count = 0;
+    const mmd_broad_phase *broad_phase = &set->broad_phase;
+    mmd_broad_phase_update(&set->broad_phase, bodies, set->shapes);
+    size_t next = 0;
+    for (size_t i = 0; set->ground && i < set->body_count; i++)
+        set->of_ground[i] = broad_phase->filters[i].dynamic
+                                ? detect_pair(set, bodies, i, set->body_count, &next)
+                                : NONE;
+    for (size_t i = 0; i < broad_phase->pair_count; i++) {
+        mmd_broad_phase_pair pair = broad_phase->pairs[i];
+        bool dynamic = broad_phase->filters[pair.a].dynamic || broad_phase->filters[pair.b].dynamic;
+        set->of_pairs[i] = dynamic ? detect_pair(set, bodies, pair.a, pair.b, &next) : NONE;
+    }
+}
+
+/* The order in which manifolds are solved */
+
+static void add_slot(mmd_contact_set *set, const mmd_body *bodies, mmd_islands *islands, size_t a,
+                     size_t b, uint32_t manifold)
+{
+    mmd_islands_slot slot = mmd_islands_slot_of(islands, bodies, a, b, manifold);
+    if (slot.island > 0 || manifold != NONE)
+        set->order[set->order_count++] = slot;
+}
+
+/* Manifolds without points take part in the sort, as in Bullet, and are then left out. Those with
+   the ground come first, as it is the first body of a world of Bullet. */
+void mmd_contact_set_sort(mmd_contact_set *set, const mmd_body *bodies, mmd_islands *islands)
+{
+    const mmd_broad_phase *broad_phase = &set->broad_phase;
+    set->order_count = 0;
+    for (size_t i = 0; set->ground && i < set->body_count; i++)
+        add_slot(set, bodies, islands, i, set->body_count, set->of_ground[i]);
+    for (size_t i = 0; i < broad_phase->manifolds.count; i++) {
+        uint32_t index = broad_phase->manifolds.pairs[i];
+        add_slot(set, bodies, islands, broad_phase->pairs[index].a, broad_phase->pairs[index].b,
+                 set->of_pairs[index]);
+    }
+    mmd_islands_sort(set->order, set->order_count);
+    size_t kept = 0;
+    for (size_t i = 0; i < set->order_count; i++)
+        if (set->order[i].index != NONE)
+            set->order[kept++] = set->order[i];
+    set->order_count = kept;
+}
+
+/* Constraint rows */
+
+/* Sets the Jacobian of the points' relative velocity along an axis. */
+static void set_jacobian(const mmd_contact_set_point *point, const mmd_body *bodies,
+                         const double axis[3], double target_velocity, mmd_constraint_row *row)
+{
+    double offset[3], angular_a[3], angular_b[3];
+    mmd_vec3_subtract(point->on_a, bodies[row->body_a].state.position, offset);
+    mmd_vec3_cross(offset, axis, angular_a);
+    mmd_vec3_subtract(point->contact.point, bodies[row->body_b].state.position, offset);
+    mmd_vec3_cross(axis, offset, angular_b);
+    mmd_constraint_row_set_jacobian(row, bodies, axis, angular_a, angular_b, target_velocity);
+}
+
+/* Velocity of the point on A relative to that on B. */
+static void relative_velocity(const mmd_contact_set_point *point, const mmd_body *a,
+                              const mmd_body *b, double velocity[3])
+{
+    double offset[3], angular[3];
+    mmd_vec3_subtract(a->state.velocity, b->state.velocity, velocity);
+    mmd_vec3_subtract(point->on_a, a->state.position, offset);
+    mmd_vec3_cross(a->state.angular_velocity, offset, angular);
+    mmd_vec3_add_scaled(angular, 1, velocity);
+    mmd_vec3_subtract(point->contact.point, b->state.position, offset);
+    mmd_vec3_cross(b->state.angular_velocity, offset, angular);
+    mmd_vec3_add_scaled(angular, -1, velocity);
+}
+
+static void setup_point(const mmd_contact_set_manifold *manifold,
+                        const mmd_contact_set_point *point, const mmd_body *bodies,
+                        double restitution, double time_step, mmd_constraint_row *contact,
+                        mmd_constraint_row *friction, mmd_delta_velocity *deltas)
+{
+    const mmd_body *a = &bodies[manifold->body_a], *b = &bodies[manifold->body_b];
+    const double *normal = point->contact.normal;
+    double velocity[3];
+    relative_velocity(point, a, b, velocity);
+    double normal_velocity = mmd_vec3_dot(velocity, normal);
+    double bounce =
+        point->lifetime > MAX_BOUNCING_LIFETIME ? 0 : fmax(0, -normal_velocity * restitution);
+
+    mmd_constraint_row_init(contact, manifold->body_a, manifold->body_b, 0, DBL_MAX);
+    set_jacobian(point, bodies, normal, bounce - point->contact.distance * CONTACT_ERP / time_step,
+                 contact);
+    contact->impulse = point->impulse * WARM_STARTING_FACTOR;
+    mmd_constraint_row_apply(contact, contact->impulse, deltas);
+
+    double tangent[3];
+    mmd_vec3_copy(velocity, tangent);
+    mmd_vec3_add_scaled(normal, -normal_velocity, tangent);
+    if (mmd_vec3_dot(tangent, tangent) > DBL_EPSILON)
+        mmd_vec3_normalize(tangent);
+    else
+        mmd_vec3_perpendicular(normal, tangent);
+    mmd_constraint_row_init(friction, manifold->body_a, manifold->body_b, 0, 0);
+    set_jacobian(point, bodies, tangent, 0, friction);
+}
+
+void mmd_contact_set_setup_rows(mmd_contact_set *set, const mmd_body *bodies, double time_step,
+                                mmd_delta_velocity *deltas)
+{
+    if (set->order_count == 0)
+        return;
+    mmd_constraint_row *contact = set->rows, *friction = set->rows + set->point_count;
+    for (size_t i = 0; i < set->order_count; i++) {
+        const mmd_contact_set_manifold *manifold = &set->manifolds[set->order[i].index];
+        double restitution =
+            set->restitutions[manifold->body_a] * set->restitutions[manifold->body_b];
+        for (size_t k = 0; k < manifold->count; k++)
+            setup_point(manifold, &manifold->points[k], bodies, restitution, time_step, contact++,
+                        friction++, deltas);
+    }
+}
+
+static double combined_friction(const mmd_contact_set *set, const mmd_constraint_row *row)
+{
+    double friction = set->frictions[row->body_a] * set->frictions[row->body_b];
+    return mmd_clamp(friction, 0, MAX_FRICTION);
+}
+
+void mmd_contact_set_solve(mmd_contact_set *set, mmd_delta_velocity *deltas)
+{
+    size_t count = set->point_count;
+    for (size_t i = 0; i < count; i++)
+        mmd_constraint_row_solve(&set->rows[i], deltas);
+    for (size_t i = 0; i < count; i++) {
+        mmd_constraint_row *friction = &set->rows[count + i];
+        double contact_impulse = set->rows[i].impulse;
+        if (!(contact_impulse > 0))
+            continue;
+        friction->upper_impulse = combined_friction(set, friction) * contact_impulse;
+        friction->lower_impulse = -friction->upper_impulse;
+        mmd_constraint_row_solve(friction, deltas);
+    }
+}
+
+void mmd_contact_set_store_impulses(mmd_contact_set *set)
+{
+    const mmd_constraint_row *row = set->rows;
+    for (size_t i = 0; i < set->order_count; i++) {
+        mmd_contact_set_manifold *manifold = &set->manifolds[set->order[i].index];
+        for (size_t k = 0; k < manifold->count; k++, row++)
+            manifold->points[k].impulse = row->impulse <= MAX_STORED_IMPULSE ? row->impulse : 0;
+    }
+}
+
+/* Saved states: the pairs with their orders, then the manifolds */
+
+size_t mmd_contact_set_save(const mmd_contact_set *set, void *bytes)
+{
+    char *out = bytes;
+    size_t pairs = mmd_broad_phase_save(&set->broad_phase, out);
+    if (out) {
+        out += pairs;
+        memcpy(out, &set->count, sizeof set->count);
+        if (set->count)
+            memcpy(out + sizeof set->count, set->manifolds, set->count * sizeof *set->manifolds);
+    }
+    return pairs + sizeof set->count + set->count * sizeof *set->manifolds;
+}
+
+void mmd_contact_set_restore(mmd_contact_set *set, const void *bytes)
+{
+    const char *in = bytes;
+    mmd_contact_set_clear(set);
+    in += mmd_broad_phase_restore(&set->broad_phase, in);
+    memcpy(&set->count, in, sizeof set->count);
+    if (set->count)
+        memcpy(set->manifolds, in + sizeof set->count, set->count * sizeof *set->manifolds);
+    for (size_t i = 0; i < set->count; i++)
+        set->point_count += set->manifolds[i].count;
+}
+
+static bool is_valid_manifold(const mmd_contact_set_manifold *manifold, size_t body_count)
+{
+    if (manifold->body_a >= body_count || manifold->body_b > body_count ||
+        manifold->body_a == manifold->body_b || manifold->count > MMD_COLLIDE_MAX_CONTACTS)
+        return false;
+    for (size_t i = 0; i < manifold->count; i++) {
+        const mmd_contact_set_point *point = &manifold->points[i];
+        const double *vectors[] = {point->local_a, point->local_b, point->on_a,
+                                   point->contact.point, point->contact.normal};
+        for (size_t k = 0; k < 15; k++)
+            if (isnan(vectors[k / 3][k % 3])) /* infinity is valid: shapes may be of any size */
+                return false;
+        if (isnan(point->contact.distance) || !isfinite(point->impulse))
+            return false;
+    }
+    return true;
+}
+
+bool mmd_contact_set_can_restore(const mmd_contact_set *set, const void *bytes, size_t size)
+{
+    const char *in = bytes;
+    size_t pairs, count;
+    if (!mmd_broad_phase_can_restore(&set->broad_phase, in, size, &pairs) ||
+        size - pairs < sizeof count)
+        return false;
+    in += pairs;
+    memcpy(&count, in, sizeof count);
+    in += sizeof count;
+    if (count > set->capacity ||
+        size != pairs + sizeof count + count * sizeof(mmd_contact_set_manifold))
+        return false;
+    for (size_t i = 0; i < count; i++, in += sizeof(mmd_contact_set_manifold)) {
+        mmd_contact_set_manifold manifold;
+        memcpy(&manifold, in, sizeof manifold);
+        if (!is_valid_manifold(&manifold, set->body_count))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_CONTACT_SET_H
+#define MMD_CONTACT_SET_H
+
+#include "core/physics/broad_phase.h"
+#include "core/physics/collide.h"
+#include "core/physics/constraint_row.h"
+#include "core/physics/islands.h"
+
+/* Persistent contact manifolds: the contact points of a pair of bodies, kept from step to step, as
+   the narrow phase finds one point of round shapes at a time, and as warm starting needs their
+   impulses. Bullet's btPersistentManifold. */
+
+typedef struct mmd_contact_set_point {
+    double local_a[3], local_b[3]; /* in the space of each body */
+    mmd_collide_contact contact;
+    double on_a[3];    /* in world space, as contact.point is on B */
+    double impulse;    /* along the normal, of the last step (m_appliedImpulse) */
+    uint32_t lifetime; /* steps */
+} mmd_contact_set_point;
+
+typedef struct mmd_contact_set_manifold {
+    size_t body_a, body_b; /* the ground is the body after the last one */
+    size_t count;
+    mmd_contact_set_point points[MMD_COLLIDE_MAX_CONTACTS];
+} mmd_contact_set_manifold;
+
+/* All contacts of a world: broad phase, narrow phase, manifolds and their constraint rows. The
+   ground is the body after the last one. */
+typedef struct mmd_contact_set {
+    size_t body_count, capacity;
+    bool ground;
+    double ground_height;
+    mmd_shape *shapes;
+    double *frictions, *restitutions; /* of the bodies and the ground */
+    mmd_broad_phase broad_phase;
+    mmd_contact_set_manifold *manifolds, *previous; /* with points: of this step, the one before */
+    size_t count, previous_count, order_count;
+    uint32_t *of_pairs,
+        *of_ground;           /* the manifold of each pair, and of each body with the ground */
+    mmd_islands_slot *order;  /* in which the manifolds are solved */
+    mmd_constraint_row *rows; /* `point_count` contact rows, then as many friction rows */
+    size_t point_count;
+} mmd_contact_set;
+
+typedef struct mmd_contact_set_desc {
+    size_t body_count, joint_count;
+    const mmd_rigid_body *sources;
+    const mmd_body *bodies;
+    const mmd_joint *excluding_joints; /* the bodies that these connect do not collide; or NULL */
+    bool ground;
+    double ground_height;
+} mmd_contact_set_desc;
+
+/* False if out of memory. */
+bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mmd_contact_set *set);
+
+/* Removes all contacts. */
+void mmd_contact_set_clear(mmd_contact_set *set);
+
+/* Collision detection for the current poses. */
+void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies);
+
+/* Sorts the manifolds by island, for setting up the rows. */
+void mmd_contact_set_sort(mmd_contact_set *set, const mmd_body *bodies, mmd_islands *islands);
+
+/* Sets up the rows and applies their warm starting impulses. */
+void mmd_contact_set_setup_rows(mmd_contact_set *set, const mmd_body *bodies, double time_step,
+                                mmd_delta_velocity *deltas);
+
+/* One solver iteration: contact rows, then friction rows. */
+void mmd_contact_set_solve(mmd_contact_set *set, mmd_delta_velocity *deltas);
+
+/* Stores the impulses in the manifolds, for the next step's warm starting. */
+void mmd_contact_set_store_impulses(mmd_contact_set *set);
+
+/* What later steps depend on; as mmd_world_save(), mmd_world_restore(), mmd_world_can_restore(). */
+size_t mmd_contact_set_save(const mmd_contact_set *set, void *bytes);
+void mmd_contact_set_restore(mmd_contact_set *set, const void *bytes);
+bool mmd_contact_set_can_restore(const mmd_contact_set *set, const void *bytes, size_t size);
+
+#endif

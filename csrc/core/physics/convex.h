@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_CONVEX_H
+#define MMD_CONVEX_H
+
+#include "core/physics/collide.h"
+
+/* Distance and penetration depth of two convex shapes A and B: btConvexConvexAlgorithm. GJK and EPA
+   share support points and simplices. Both work on the Minkowski difference A - B, the convex set
+   of all vectors from a point of B to a point of A: two shapes overlap if it contains the origin,
+   and are as far apart as it is from the origin. */
+
+/* A point of the Minkowski difference that is farthest in a direction. */
+typedef struct mmd_convex_support_point {
+    double point[3]; /* of A - B */
+    double on_a[3];  /* the point of A, from A's position */
+} mmd_convex_support_point;
+
+/* One to four support points: a point, segment, triangle or tetrahedron. */
+typedef struct mmd_convex_simplex {
+    size_t count;
+    mmd_convex_support_point vertices[4]; /* one after the last may be a candidate */
+    double barycentric[4];                /* coordinates of `closest` */
+    double closest[3], squared_distance;  /* its point that is closest to the origin */
+} mmd_convex_simplex;
+
+/* Whether shapes are shrunk by their collision margins. */
+typedef enum mmd_convex_margin {
+    MMD_CONVEX_WITHOUT_MARGIN,
+    MMD_CONVEX_WITH_MARGIN
+} mmd_convex_margin;
+
+/* `direction` need not have unit length, but must not be zero. */
+void mmd_convex_find_support_point(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
+                                   const double direction[3], mmd_convex_support_point *support);
+
+/* A simplex of the one support point in a direction. */
+void mmd_convex_simplex_init(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
+                             const double direction[3], mmd_convex_simplex *simplex);
+
+/* Six times the signed volume of four vertices. */
+double mmd_convex_simplex_volume(const mmd_convex_simplex *simplex);
+
+/* Adds the candidate vertex and reduces the simplex to the vertices, in their order, of the face
+   that contains the point closest to the origin. The candidate is one of them, as it lies farther
+   towards the origin than the others. Returns false, and changes nothing, unless that brings the
+   squared distance below `squared_distance`: rounding or NaN can prevent it. */
+bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance);
+
+typedef enum mmd_convex_gjk_result {
+    MMD_CONVEX_SEPARATED,
+    MMD_CONVEX_CONTACT,
+    MMD_CONVEX_OVERLAP
+} mmd_convex_gjk_result;
+
+/* Sets the contact for MMD_CONVEX_CONTACT only: an overlap by more than the margins is for
+   mmd_convex_epa; in convex_gjk.c, as all above. */
+mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
+                                     mmd_collide_contact *contact);
+
+/* Two shapes that overlap by more than their margins; returns the number of contacts. */
+size_t mmd_convex_epa(mmd_collider a, mmd_collider b, mmd_collide_contact *contact);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_JOINT_CONSTRAINT_H
+#define MMD_JOINT_CONSTRAINT_H
+
+#include "core/physics/constraint_row.h"
+
+enum { MMD_JOINT_CONSTRAINT_ROWS = 6 }; /* at most */
+
+/* One of the six degrees of freedom: translations of B's joint axes along those of A (units), then
+   Euler angles between them (rad). */
+typedef struct mmd_joint_constraint_dof {
+    double lower, upper;     /* free if lower > upper, locked if equal */
+    double spring_stiffness; /* 0: no spring */
+} mmd_joint_constraint_dof;
+
+/* The constraint frame of a joint in the space of one body: origin and axes (columns). */
+typedef struct mmd_joint_constraint_axes {
+    double position[3], basis[3][3];
+} mmd_joint_constraint_axes;
+
+/* The body that the joint stretch limit may move. A body is the child of one joint at most, the
+   first in order that can claim it. */
+typedef enum mmd_joint_constraint_child {
+    MMD_JOINT_CONSTRAINT_CHILD_NONE,
+    MMD_JOINT_CONSTRAINT_CHILD_A,
+    MMD_JOINT_CONSTRAINT_CHILD_B
+} mmd_joint_constraint_child;
+
+typedef struct mmd_joint_constraint {
+    size_t index; /* among the joints of the world's desc */
+    size_t body_a, body_b;
+    mmd_joint_constraint_child child;
+    mmd_joint_constraint_axes axes_a, axes_b; /* Bullet's m_frameInA, m_frameInB */
+    mmd_joint_constraint_dof linear[3], angular[3];
+} mmd_joint_constraint;
+
+/* `source` connects two of the bodies, which are at rest. */
+void mmd_joint_constraint_init(const mmd_joint *source, const mmd_body *bodies,
+                               mmd_joint_constraint *joint);
+
+/* Distance beyond the linear limits: units. */
+double mmd_joint_constraint_stretch(const mmd_joint_constraint *joint, const mmd_body *bodies);
+
+/* Distance beyond the angular limits, of the vector of Euler angles: radians. */
+double mmd_joint_constraint_bend(const mmd_joint_constraint *joint, const mmd_body *bodies);
+
+/* The joint stretch limit: if the stretch exceeds `max_stretch`, moves the child body, without
+   rotating it, back to that stretch. Returns whether it did. */
+bool mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, double max_stretch,
+                                        mmd_body *bodies);
+
+/* Sets up the rows of this step, at most MMD_JOINT_CONSTRAINT_ROWS; returns their number. */
+size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_body *bodies,
+                                 double time_step, size_t iterations, mmd_constraint_row *rows);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of a context that is the same for all window systems; egl/ and wgl/ have the rest. */
+#include "gl/gl_context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+mmd_gl_1_1 mmd_gl1;
+
+/* The driver returns NULL if its context was lost meanwhile; the next call reports that. */
+static const char *gl_string(GLenum name)
+{
+    const char *text = (const char *)mmd_gl1.GetString(name);
+    return text ? text : "unknown";
+}
+
+static bool load_gl(mmd_error *err)
+{
+#define LOAD_GL_1_1(result, name, arguments)                                                       \
+    mmd_gl1.name = (result(GLAPIENTRY *) arguments)mmd_gl_platform_proc("gl" #name);               \
+    if (!mmd_gl1.name)                                                                             \
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the driver has no gl" #name);
+    MMD_GL_1_1(LOAD_GL_1_1)
+#undef LOAD_GL_1_1
+    GLenum status = mmd_gl_glew_init();
+    if (status != GLEW_OK)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", (const char *)glewGetErrorString(status));
+    if (!GLEW_VERSION_3_3)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: 3.3 needed, the driver has %s (%s)",
+                        gl_string(GL_VERSION), gl_string(GL_RENDERER));
+    return true;
+}
+
+static void describe_device(mmd_gl_context *gl)
+{
+    const char *renderer = gl_string(GL_RENDERER);
+    static const char *const software[] = {"llvmpipe", "softpipe", "swrast", "SwiftShader",
+                                           "Software Rasterizer"};
+    for (size_t i = 0; i < sizeof software / sizeof *software; i++)
+        gl->software |= strstr(renderer, software[i]) != NULL;
+    snprintf(gl->device, sizeof gl->device, "%s (%s), OpenGL %s", renderer, gl_string(GL_VENDOR),
+             gl_string(GL_VERSION));
+}
+
+/* Without a surface nothing is drawn, not even into transform feedback, until a complete
+   framebuffer is bound. */
+static bool bind_framebuffer(mmd_error *err)
+{
+    GLuint framebuffer, renderbuffer;
+    glGenFramebuffers(1, &framebuffer);
+    glGenRenderbuffers(1, &renderbuffer);
+    glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
+    glBindRenderbuffer(GL_RENDERBUFFER, renderbuffer);
+    glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, 1, 1);
+    glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, renderbuffer);
+    mmd_gl1.Viewport(0, 0, 1, 1);
+    GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
+    if (status != GL_FRAMEBUFFER_COMPLETE)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: framebuffer status 0x%04x", status);
+    return mmd_gl_check("framebuffer", err);
+}
+
+bool mmd_gl_context_open(mmd_gl_context *gl, mmd_error *err)
+{
+    if (!mmd_gl_platform_open(gl, err))
+        return false;
+    if (load_gl(err) && (mmd_gl_check("start", NULL), bind_framebuffer(err))) {
+        describe_device(gl);
+        return true;
+    }
+    mmd_gl_context_close(gl);
+    return false;
+}
+
+void mmd_gl_context_close(mmd_gl_context *gl)
+{
+    mmd_gl_platform_close(gl);
+    mmd_arena_free(&gl->arena);
+    gl->skin_programs = NULL;
+    gl->render_programs = NULL;
+    gl->skin_buffers = NULL;
+    gl->skin_ring = NULL;
+}
+
+bool mmd_gl_check(const char *what, mmd_error *err)
+{
+    GLenum first = mmd_gl1.GetError();
+    if (first == GL_NO_ERROR)
+        return true;
+    /* A lost context may repeat its error forever. */
+    for (int i = 0; i < 16 && mmd_gl1.GetError() != GL_NO_ERROR; i++)
+        ;
+    const char *name = first == GL_INVALID_ENUM        ? "GL_INVALID_ENUM"
+                       : first == GL_INVALID_VALUE     ? "GL_INVALID_VALUE"
+                       : first == GL_INVALID_OPERATION ? "GL_INVALID_OPERATION"
+                       : first == GL_OUT_OF_MEMORY     ? "GL_OUT_OF_MEMORY"
+                       : first == GL_INVALID_FRAMEBUFFER_OPERATION
+                           ? "GL_INVALID_FRAMEBUFFER_OPERATION"
+                           : "error";
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s: %s (0x%04x)", what, name, first);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_GL_CONTEXT_H
+#define MMD_GL_CONTEXT_H
+
+#include "core/base/arena.h"
+#include "core/base/error.h"
+
+#define GLEW_STATIC
+#define GLEW_NO_GLU
+#include <GL/glew.h>
+
+#include <stdbool.h>
+
+/* A windowless OpenGL 3.3 core context, current on the thread that opened it. Functions of
+   OpenGL 1.2 and later are called by their names (GLEW). Those of 1.0 and 1.1, which GLEW would
+   take from libGL at link time, are members of mmd_gl1. */
+
+#define MMD_GL_1_1(X)                                                                              \
+    X(void, BindTexture, (GLenum target, GLuint texture))                                          \
+    X(void, BlendFunc, (GLenum source, GLenum target))                                             \
+    X(void, CullFace, (GLenum side))                                                               \
+    X(void, DeleteTextures, (GLsizei count, const GLuint *textures))                               \
+    X(void, DepthFunc, (GLenum comparison))                                                        \
+    X(void, Disable, (GLenum capability))                                                          \
+    X(void, DrawArrays, (GLenum mode, GLint first, GLsizei count))                                 \
+    X(void, DrawElements, (GLenum mode, GLsizei count, GLenum type, const void *offset))           \
+    X(void, Enable, (GLenum capability))                                                           \
+    X(void, Finish, (void))                                                                        \
+    X(void, Flush, (void))                                                                         \
+    X(void, GenTextures, (GLsizei count, GLuint * textures))                                       \
+    X(GLenum, GetError, (void))                                                                    \
+    X(void, GetIntegerv, (GLenum name, GLint * value))                                             \
+    X(const GLubyte *, GetString, (GLenum name))                                                   \
+    X(void, ReadBuffer, (GLenum source))                                                           \
+    X(void, ReadPixels,                                                                            \
+      (GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, void *pixels)) \
+    X(void, TexImage2D,                                                                            \
+      (GLenum target, GLint level, GLint internal_format, GLsizei width, GLsizei height,           \
+       GLint border, GLenum format, GLenum type, const void *pixels))                              \
+    X(void, TexParameteri, (GLenum target, GLenum name, GLint value))                              \
+    X(void, Viewport, (GLint x, GLint y, GLsizei width, GLsizei height))
+
+typedef struct mmd_gl_1_1 {
+#define MMD_GL_MEMBER(result, name, arguments) result(GLAPIENTRY *name) arguments;
+    MMD_GL_1_1(MMD_GL_MEMBER)
+#undef MMD_GL_MEMBER
+} mmd_gl_1_1;
+
+extern mmd_gl_1_1 mmd_gl1;
+
+typedef struct mmd_gl_context {
+    unsigned generation; /* unique among the contexts of this process */
+    bool software;
+    char device[192];
+    void *display, *context, *surface; /* of EGL or WGL */
+    /* Objects that live as long as the context, made at first use, from the arena. */
+    mmd_arena arena;
+    struct mmd_gl_skin_programs *skin_programs;     /* gl_program.c */
+    struct mmd_gl_render_programs *render_programs; /* gl_render_program.c */
+    struct mmd_gl_skin_buffers *skin_buffers;       /* gl_skin_pass.c */
+    struct mmd_gl_skin_ring *skin_ring;             /* gl_skin.c */
+} mmd_gl_context;
+
+/* Opens a context and makes it current on the calling thread; leaves nothing open if it fails. */
+bool mmd_gl_context_open(mmd_gl_context *context, mmd_error *err);
+
+/* Closes the context and frees everything that is kept with it. */
+void mmd_gl_context_close(mmd_gl_context *context);
+
+/* Implemented in egl/ and wgl/. Leaves nothing open if it fails. */
+bool mmd_gl_platform_open(mmd_gl_context *context, mmd_error *err);
+void mmd_gl_platform_close(mmd_gl_context *context);
+
+/* Address of an OpenGL function, while a context is current. */
+void (*mmd_gl_platform_proc(const char *name))(void);
+
+/* In glew.c: loads the functions that are called by their names, after those of mmd_gl1. */
+GLenum mmd_gl_glew_init(void);
+
+/* False if OpenGL has recorded errors since the last call, which it clears. `what` is named in the
+   error. */
+bool mmd_gl_check(const char *what, mmd_error *err);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Skins the frames of render jobs, on the CPU or on the device. */
+#include "gl/gl_render_skin.h"
+
+#include "core/base/error.h"
+#include "core/math/vec3.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The bounding box of the rest pose, and the bones that move vertices. */
+static void find_bounds(mmd_gl_render_skin *skin)
+{
+    const mmd_mesh *mesh = skin->job.mesh;
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        const mmd_mesh_vertex *vertex = &mesh->vertices[v];
+        for (int i = 0; i < 3; i++) {
+            double x = (double)vertex->position[i];
+            skin->rest[0][i] = v ? fmin(skin->rest[0][i], x) : x;
+            skin->rest[1][i] = v ? fmax(skin->rest[1][i], x) : x;
+        }
+        for (int i = 0; i < vertex->count; i++)
+            skin->bone_used[vertex->bones[i]] = true;
+    }
+}
+
+/* The vertex ranges tell which vertex of the mesh is next in the buffers. */
+static void find_order(mmd_gl_render_skin *skin)
+{
+    const mmd_gl_mesh *mesh = skin->pass.mesh;
+    uint32_t at = 0;
+    for (size_t b = 0; b < mesh->draw_range_count; b++) {
+        const mmd_gl_draw_range *range = &mesh->draw_ranges[b];
+        for (size_t i = range->first_range; i < range->first_range + range->range_count; i++)
+            for (uint32_t k = 0; k < mesh->ranges[i].length; k++)
+                skin->order[mesh->ranges[i].target + k] = at++;
+    }
+}
+
+static bool init_device(mmd_gl_render_skin *skin, mmd_gl_context *context, mmd_error *err)
+{
+    const mmd_mesh *mesh = skin->job.mesh;
+    size_t vertices = mesh->vertex_count;
+    skin->order = calloc(vertices + 1, sizeof *skin->order);
+    skin->bone_used = calloc(mesh->bone_count + 1, sizeof *skin->bone_used);
+    skin->pass =
+        (mmd_gl_skin_pass){.job = &skin->job,
+                           .context = context,
+                           .instance_frames = 1,
+                           .approximate = true,
+                           .bones = calloc(mesh->bone_count + 1, sizeof *skin->pass.bones),
+                           .weights = calloc(mesh->morph_count + 1, sizeof *skin->pass.weights)};
+    if (!skin->order || !skin->bone_used || !skin->pass.bones || !skin->pass.weights)
+        return mmd_fail_memory(err);
+    if (!mmd_gl_skin_pass_begin(&skin->pass, err))
+        return false;
+    find_order(skin);
+    find_bounds(skin);
+    glGenBuffers(1, &skin->positions_buffer);
+    glBindBuffer(GL_ARRAY_BUFFER, skin->positions_buffer);
+    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(vertices * 3 * sizeof(float)), NULL, GL_STREAM_COPY);
+    glGenVertexArrays(1, &skin->vertex_array);
+    glBindVertexArray(skin->vertex_array);
+    glVertexAttribPointer(0, 3, GL_FLOAT, GL_FALSE, 0, NULL);
+    glEnableVertexAttribArray(0);
+    return mmd_gl_check("memory for skinning", err);
+}
+
+bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, const mmd_skin_job *job, bool on_device,
+                             mmd_gl_context *context, mmd_error *err)
+{
+    size_t vertices = job->mesh->vertex_count;
+    bool has_normals = job->mesh->has_normals;
+    skin->job = *job;
+    skin->on_device = on_device;
+    skin->positions = malloc(3 * vertices * sizeof *skin->positions + 1);
+    skin->normals = has_normals ? malloc(3 * vertices * sizeof *skin->normals + 1) : NULL;
+    if (!skin->positions || (has_normals && !skin->normals))
+        return mmd_fail_memory(err);
+    skin->job.positions = skin->positions;
+    skin->job.normals = skin->normals;
+    return !on_device || init_device(skin, context, err);
+}
+
+void mmd_gl_render_skin_free(mmd_gl_render_skin *skin)
+{
+    mmd_skin_workspace_free(&skin->workspace);
+    if (skin->positions_buffer)
+        glDeleteBuffers(1, &skin->positions_buffer);
+    if (skin->vertex_array)
+        glDeleteVertexArrays(1, &skin->vertex_array);
+    free(skin->positions);
+    free(skin->normals);
+    free(skin->order);
+    free(skin->bone_used);
+    free(skin->pass.bones);
+    free(skin->pass.weights);
+}
+
+bool mmd_gl_render_skin_frame(mmd_gl_render_skin *skin, size_t frame, mmd_error *err)
+{
+    mmd_skin_job no_outputs = skin->job;
+    no_outputs.positions = no_outputs.normals = NULL;
+    mmd_skin_job job = mmd_skin_slice(&no_outputs, frame, 1);
+    job.positions = skin->positions;
+    job.normals = skin->normals;
+    return mmd_skin_frames(&job, 0, 1, NULL, &skin->workspace, err);
+}
+
+bool mmd_gl_render_skin_draw(mmd_gl_render_skin *skin, size_t frame, GLuint normals, mmd_error *err)
+{
+    const GLuint outputs[MMD_GL_SKIN_OUTPUTS] = {skin->positions_buffer, normals};
+    mmd_gl_skin_pass *pass = &skin->pass;
+    if (!mmd_gl_skin_pass_begin(pass, err))
+        return false;
+    mmd_gl_skin_pass_upload(pass, frame, 1);
+    return mmd_gl_skin_pass_draw(pass, 1, outputs, err);
+}
+
+/* How far vertex morphs move any vertex in a frame, at most. */
+static double morph_reach(const mmd_gl_render_skin *skin)
+{
+    const mmd_mesh *mesh = skin->job.mesh;
+    double reach = 0;
+    for (size_t m = 0; skin->pass.morphs_act && m < mesh->vertex_morph_count; m++) {
+        const mmd_mesh_vertex_morph *morph = &mesh->vertex_morphs[m];
+        double weight = fabs((double)skin->pass.weights[morph->morph]), largest = 0;
+        for (size_t i = 0; weight > 0 && i < 3 * morph->offset_count; i++)
+            largest = fmax(largest, fabs((double)morph->offsets[i]));
+        reach += weight * largest;
+    }
+    return reach;
+}
+
+/* A corner of the box of all morphed rest positions. */
+static void box_corner(const mmd_gl_render_skin *skin, int corner, double reach, double out[3])
+{
+    for (int i = 0; i < 3; i++) {
+        int side = corner >> i & 1;
+        out[i] = skin->rest[side][i] + (side ? reach : -reach);
+    }
+}
+
+bool mmd_gl_render_skin_depth(const mmd_gl_render_skin *skin, size_t frame,
+                              const mmd_render_view *view, double *depth, mmd_error *err)
+{
+    const mmd_skin_job *job = &skin->job;
+    const float *matrices =
+        job->matrices + (job->matrix_frames > 1 ? 16 * frame * job->bone_count : 0);
+    double reach = morph_reach(skin), size = 0, largest = 0;
+    *depth = -INFINITY;
+    for (size_t b = 0; b <= job->mesh->bone_count; b++) {
+        bool rests = b == job->mesh->bone_count; /* vertices without bones */
+        if (!rests && !skin->bone_used[b])
+            continue;
+        double first[3];
+        for (int corner = 0; corner < 8; corner++) {
+            double p[3], at[3], way[3];
+            box_corner(skin, corner, reach, p);
+            for (int i = 0; i < 3; i++) {
+                const float *row = matrices + 16 * b + 4 * i;
+                at[i] = rests ? p[i]
+                              : (double)row[0] * p[0] + (double)row[1] * p[1] +
+                                    (double)row[2] * p[2] + (double)row[3];
+                first[i] = corner ? first[i] : at[i];
+                way[i] = at[i] - view->position[i];
+                largest = fmax(largest, fabs(at[i]));
+                size = fmax(size, fabs(at[i] - first[i]));
+            }
+            *depth = fmax(*depth, mmd_vec3_dot(view->rotation[2], way));
+        }
+    }
+    *depth += size; /* dual quaternions and SDEF leave the hull of their bones' results */
+    if (largest + size <= (double)MMD_RENDER_MAX_COORDINATE)
+        return true;
+    return mmd_fail(err, MMD_E_ARGUMENT, "positions: frame %zu may be beyond the limit %g", frame,
+                    (double)MMD_RENDER_MAX_COORDINATE);
+}

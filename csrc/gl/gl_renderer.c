@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What the passes of all looks have in common: their uniforms, framebuffer and draw calls. */
+#include "gl/gl_renderer.h"
+
+#include <math.h>
+
+/* An edge of size 1 is one pixel wide in an image of this height. */
+static const double EDGE_IMAGE_HEIGHT = 512;
+
+void mmd_gl_renderer_use(const mmd_gl_renderer *r, const mmd_gl_render_program *program)
+{
+    float rotation[9];
+    for (int i = 0; i < 9; i++)
+        rotation[i] = (float)r->view.rotation[i / 3][i % 3];
+    glUseProgram(program->name);
+    glUniformMatrix3fv(program->view_rotation, 1, GL_TRUE, rotation);
+    glUniform2f(program->half_extent, (float)r->view.half_extent[0], (float)r->view.half_extent[1]);
+    glUniform1f(program->near_plane, (float)r->near_plane);
+    glUniform1f(program->depth_scale, r->depth_scale);
+}
+
+void mmd_gl_renderer_begin(const mmd_gl_renderer *r, const mmd_gl_render_program *program,
+                           const mmd_gl_framebuffer *to)
+{
+    const mmd_render_job *job = r->resources.job;
+    const double *to_light = r->view.to_light;
+    mmd_gl_renderer_use(r, program);
+    glUniform2f(program->pixel_size, 2 / (float)to->width, 2 / (float)to->height);
+    glUniform1i(program->has_normals, job->has_normals);
+    glUniform3f(program->to_light, (float)to_light[0], (float)to_light[1], (float)to_light[2]);
+    glBindFramebuffer(GL_FRAMEBUFFER, to->name);
+    mmd_gl1.Viewport(0, 0, to->width, to->height);
+}
+
+void mmd_gl_renderer_draw(size_t first, size_t count)
+{
+    mmd_gl1.DrawElements(GL_TRIANGLES, (GLsizei)(3 * count), GL_UNSIGNED_INT,
+                         (const void *)(uintptr_t)(3 * first * sizeof(int32_t)));
+}
+
+double mmd_gl_renderer_edge_unit(const mmd_gl_renderer *r)
+{
+    return 2 * r->view.half_extent[1] / EDGE_IMAGE_HEIGHT;
+}
+
+float mmd_gl_clamp01(float x)
+{
+    return fminf(fmaxf(x, 0), 1);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_GL_RENDERER_H
+#define MMD_GL_RENDERER_H
+
+#include "gl/gl_render_resources.h"
+#include "gl/gl_render_skin.h"
+
+/* The state of a render job while a frame is drawn, and what the looks have in common. */
+typedef struct mmd_gl_renderer {
+    mmd_gl_context *context;
+    const mmd_gl_render_programs *programs;
+    mmd_gl_render_resources resources;
+    mmd_gl_render_skin *skin; /* NULL: the job has positions */
+    size_t frame;
+    float *view_positions; /* (V,4) of the current frame, unless it is skinned on the device */
+    mmd_render_view view;
+    double near_plane;
+    float depth_scale;
+    bool visible;
+} mmd_gl_renderer;
+
+/* Activates a program and sets the uniforms that all passes share. */
+void mmd_gl_renderer_use(const mmd_gl_renderer *renderer, const mmd_gl_render_program *program);
+
+/* The same, and draws to a framebuffer from then on. */
+void mmd_gl_renderer_begin(const mmd_gl_renderer *renderer, const mmd_gl_render_program *program,
+                           const mmd_gl_framebuffer *to);
+
+/* Draws `count` triangles of the mesh. */
+void mmd_gl_renderer_draw(size_t first, size_t count);
+
+/* The width of an edge of size 1 at distance 1. */
+double mmd_gl_renderer_edge_unit(const mmd_gl_renderer *renderer);
+
+float mmd_gl_clamp01(float x);
+
+/* gl_look.c: draws the surfaces, edges and shadows of the frame in the look of MMD. */
+bool mmd_gl_look_draw(const mmd_gl_renderer *renderer, mmd_error *err);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Conversion of strings, numbers and frames from Python arguments. */
+#include "python/argument.h"
+
+#include "core/base/numbers.h"
+
+#include <math.h>
+#include <string.h>
+
+bool mmd_py_argument_str(PyObject *value, const char *name, const char **out)
+{
+    if (!PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a str, not %R", name,
+                     (PyObject *)Py_TYPE(value));
+        return false;
+    }
+    Py_ssize_t size = 0;
+    *out = PyUnicode_AsUTF8AndSize(value, &size);
+    if (*out && strlen(*out) != (size_t)size) {
+        PyErr_Format(PyExc_ValueError, "%s: %R contains a null character", name, value);
+        return false;
+    }
+    return *out != NULL;
+}
+
+bool mmd_py_argument_word(PyObject *value, const char *name, const char *const *words, int count,
+                          int *out)
+{
+    const char *word;
+    if (!mmd_py_argument_str(value, name, &word))
+        return false;
+    for (*out = 0; *out < count; (*out)++)
+        if (strcmp(word, words[*out]) == 0)
+            return true;
+    PyErr_Format(PyExc_ValueError, "%s: unknown \"%s\", expected \"%s\" or \"%s\"%s%s%s", name,
+                 word, words[0], words[1], count > 2 ? " or \"" : "", count > 2 ? words[2] : "",
+                 count > 2 ? "\"" : "");
+    return false;
+}
+
+bool mmd_py_argument_int(PyObject *value, const char *name, long min, long max, long *out)
+{
+    if (!PyIndex_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected an integer, not %R", name,
+                     (PyObject *)Py_TYPE(value));
+        return false;
+    }
+    PyObject *index = PyNumber_Index(value);
+    int overflow = 0;
+    long number = index ? PyLong_AsLongAndOverflow(index, &overflow) : -1;
+    Py_XDECREF(index);
+    if (PyErr_Occurred())
+        return false;
+    if (overflow || number < min || number > max) {
+        PyErr_Format(PyExc_ValueError, "%s: %S, expected %ld to %ld", name, value, min, max);
+        return false;
+    }
+    *out = number;
+    return true;
+}
+
+bool mmd_py_argument_double(PyObject *value, const char *name, double *number)
+{
+    *number = PyFloat_AsDouble(value);
+    if (!PyErr_Occurred())
+        return true;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_ValueError, "%s: %S is too large", name, value);
+    else if (PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: expected a number, not %R", name,
+                     (PyObject *)Py_TYPE(value));
+    return false;
+}
+
+bool mmd_py_argument_numbers(PyObject *value, const char *name, mmd_py_array_dtype dtype,
+                             size_t count, void *out)
+{
+    mmd_py_array numbers = {0};
+    bool ok = mmd_py_array_from(value, name, dtype, false, &numbers) &&
+              mmd_py_array_check_shape(&numbers, name, count > 1, &count, "");
+    if (ok)
+        memcpy(out, numbers.data,
+               count * (dtype == MMD_PY_FLOAT64 ? sizeof(double) : sizeof(float)));
+    mmd_py_array_clear(&numbers);
+    return ok;
+}
+
+bool mmd_py_argument_frames(PyObject *value, const char *name, mmd_py_array *frames)
+{
+    PyObject *number = value ? Py_NewRef(value) : PyFloat_FromDouble(0);
+    bool ok = number && mmd_py_array_from(number, name, MMD_PY_FLOAT64, false, frames);
+    Py_XDECREF(number);
+    if (ok && frames->rank > 1)
+        PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected a number or (F,)", name,
+                     frames->rank);
+    return ok && frames->rank <= 1;
+}
+
+bool mmd_py_argument_finite_frames(PyObject *value, mmd_py_array *frames)
+{
+    if (!mmd_py_argument_frames(value, "frames", frames))
+        return false;
+    mmd_error err = {0};
+    if (!mmd_numbers_check_frames(frames->data, frames->rank ? frames->shape[0] : 1, &err))
+        PyErr_SetString(PyExc_ValueError, err.text);
+    return err.code == MMD_E_NONE;
+}
+
+bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32_t *first)
+{
+    mmd_py_array frames = {0};
+    *first = 0;
+    if (argument == Py_None)
+        return true;
+    if (!mmd_py_argument_frames(argument, "frames", &frames))
+        return false;
+    const double *numbers = frames.data;
+    size_t given = frames.rank ? frames.shape[0] : 1;
+    bool valid = given && given == *count && numbers[0] >= 0 && numbers[0] == floor(numbers[0]) &&
+                 numbers[0] + (double)(given - 1) <= (double)UINT32_MAX;
+    for (size_t i = 1; valid && i < given; i++)
+        valid = numbers[i] == numbers[0] + (double)i;
+    if (valid)
+        *first = (uint32_t)numbers[0];
+    else
+        PyErr_Format(PyExc_ValueError,
+                     "frames: expected %zu whole numbers, each one more than the one before",
+                     *count);
+    mmd_py_array_clear(&frames);
+    return valid;
+}
+
+bool mmd_py_argument_check_positive(const char *name, double value)
+{
+    if (isfinite(value) && value > 0)
+        return true;
+    PyErr_Format(PyExc_ValueError, "%s: expected a positive number", name);
+    return false;
+}

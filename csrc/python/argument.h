@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_PY_ARGUMENT_H
+#define MMD_PY_ARGUMENT_H
+
+#include "python/array.h"
+
+/* Conversion of arguments. Functions return false with an exception that begins with `name`. */
+
+/* A str without null characters, borrowed from `value`. */
+bool mmd_py_argument_str(PyObject *value, const char *name, const char **out);
+
+/* One of two or three words, by its index. */
+bool mmd_py_argument_word(PyObject *value, const char *name, const char *const *words, int count,
+                          int *out);
+
+/* An integer, or an object with __index__, from `min` to `max`. */
+bool mmd_py_argument_int(PyObject *value, const char *name, long min, long max, long *out);
+
+/* A float, or an int within the range of double. */
+bool mmd_py_argument_double(PyObject *value, const char *name, double *out);
+
+/* Copies `count` float32 or float64 numbers to `out`: an array (count,), or a number if it is 1. */
+bool mmd_py_argument_numbers(PyObject *value, const char *name, mmd_py_array_dtype dtype,
+                             size_t count, void *out);
+
+/* Frames as float64: a number, or (F,). NULL: frame 0. */
+bool mmd_py_argument_frames(PyObject *value, const char *name, mmd_py_array *frames);
+
+/* The same, but none may be infinite or NaN. */
+bool mmd_py_argument_finite_frames(PyObject *value, mmd_py_array *frames);
+
+/* Frame numbers that follow each other, `count` of them; None: from 0 on. */
+bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32_t *first);
+
+/* Whether a number that has been parsed is positive and finite. */
+bool mmd_py_argument_check_positive(const char *name, double value);
+
+#endif

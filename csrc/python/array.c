@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* Conversion between numpy arrays and memory of the core. */
+#include "python/array.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <numpy/arrayobject.h>
+
+static const int numpy_types[] = {
+    [MMD_PY_FLOAT32] = NPY_FLOAT32, [MMD_PY_FLOAT64] = NPY_FLOAT64, [MMD_PY_INT32] = NPY_INT32,
+    [MMD_PY_UINT32] = NPY_UINT32,   [MMD_PY_UINT8] = NPY_UINT8,     [MMD_PY_BOOL] = NPY_BOOL};
+static const struct {
+    const char *name;
+    npy_int64 min, max;
+} integers[] = {[MMD_PY_INT32] = {"int32", INT32_MIN, INT32_MAX},
+                [MMD_PY_UINT32] = {"uint32", 0, UINT32_MAX},
+                [MMD_PY_UINT8] = {"uint8", 0, UINT8_MAX},
+                [MMD_PY_BOOL] = {"bool", 0, 1}};
+
+int mmd_py_array_init(void)
+{
+    return _import_array();
+}
+
+/* "(3, 4)", "(3,)", with letters for lengths that are MMD_PY_ANY. */
+static void shape_text(int rank, const size_t *shape, const char *letters, char *text, size_t size)
+{
+    size_t used = 0;
+    text[used++] = '(';
+    for (int i = 0; i < rank; i++) {
+        const char *comma = i ? ", " : "";
+        int more = shape[i] == MMD_PY_ANY
+                       ? snprintf(text + used, size - used, "%s%c", comma, letters[i])
+                       : snprintf(text + used, size - used, "%s%zu", comma, shape[i]);
+        used += (size_t)more;
+    }
+    snprintf(text + used, size - used, rank == 1 ? ",)" : ")");
+}
+
+static void set_bounds(PyArrayObject *array, mmd_py_array *out)
+{
+    int rank = PyArray_NDIM(array);
+    const char *memory_begin = PyArray_BYTES(array), *memory_end = memory_begin;
+    for (int i = 0; i < rank; i++) {
+        npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
+        if (reach < 0)
+            memory_begin += reach;
+        else
+            memory_end += reach;
+    }
+    out->memory_begin = memory_begin;
+    out->memory_end = PyArray_SIZE(array) ? memory_end + PyArray_ITEMSIZE(array) : memory_begin;
+}
+
+static void set_array(PyArrayObject *array, mmd_py_array *out)
+{
+    out->object = (PyObject *)array;
+    out->data = PyArray_DATA(array);
+    out->rank = PyArray_NDIM(array);
+    for (int i = 0; i < out->rank; i++)
+        out->shape[i] = (size_t)PyArray_DIM(array, i);
+}
+
+static bool check_rank(PyArrayObject *array, const char *name)
+{
+    if (PyArray_NDIM(array) <= MMD_PY_MAX_RANK)
+        return true;
+    PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected at most %d", name,
+                 PyArray_NDIM(array), MMD_PY_MAX_RANK);
+    return false;
+}
+
+PyObject *mmd_py_array_view(mmd_py_array_dtype dtype, const void *data, int rank,
+                            const size_t *shape, PyObject *owner)
+{
+    npy_intp dims[MMD_PY_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dims[i] = (npy_intp)shape[i];
+    PyObject *array = PyArray_SimpleNewFromData(rank, dims, numpy_types[dtype], (void *)data);
+    if (!array)
+        return NULL;
+    Py_INCREF(owner);
+    if (PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+    return array;
+}
+
+bool mmd_py_array_new(mmd_py_array_dtype dtype, int rank, const size_t *shape, mmd_py_array *out)
+{
+    npy_intp dims[MMD_PY_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dims[i] = (npy_intp)shape[i];
+    PyArrayObject *array = (PyArrayObject *)PyArray_SimpleNew(rank, dims, numpy_types[dtype]);
+    if (!array)
+        return false;
+    set_bounds(array, out);
+    set_array(array, out);
+    return true;
+}
+
+bool mmd_py_array_new_floats(int rank, const size_t *shape, mmd_py_array *out)
+{
+    return mmd_py_array_new(MMD_PY_FLOAT32, rank, shape, out);
+}
+
+/* The index of item `flat`: "[3, 1]". */
+static void index_text(PyArrayObject *array, npy_intp flat, char *text, size_t size)
+{
+    npy_intp index[MMD_PY_MAX_RANK] = {0};
+    int rank = PyArray_NDIM(array);
+    for (int i = rank - 1; i >= 0; i--) {
+        index[i] = flat % PyArray_DIM(array, i);
+        flat /= PyArray_DIM(array, i);
+    }
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < rank; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%zd%s", i ? ", " : "[",
+                                 (Py_ssize_t)index[i], i == rank - 1 ? "]" : "");
+}
+
+static bool fill_floats(PyArrayObject *from, const char *name, float *to)
+{
+    const double *numbers = PyArray_DATA(from);
+    npy_intp count = PyArray_SIZE(from);
+    for (npy_intp i = 0; i < count; i++) {
+        if (isfinite(numbers[i]) && fabs(numbers[i]) > (double)FLT_MAX) {
+            char index[128], number[32];
+            index_text(from, i, index, sizeof index);
+            snprintf(number, sizeof number, "%g", numbers[i]);
+            PyErr_Format(PyExc_ValueError, "%s%s: %s is too large for float32", name, index,
+                         number);
+            return false;
+        }
+        to[i] = (float)numbers[i];
+    }
+    return true;
+}
+
+static bool fill_integers(PyArrayObject *from, const char *name, mmd_py_array_dtype dtype,
+                          bool is_unsigned, void *to)
+{
+    const npy_int64 *numbers = PyArray_DATA(from);
+    npy_intp count = PyArray_SIZE(from);
+    for (npy_intp i = 0; i < count; i++) {
+        bool wrapped = is_unsigned && numbers[i] < 0;
+        if (wrapped || numbers[i] < integers[dtype].min || numbers[i] > integers[dtype].max) {
+            char index[128], number[32];
+            index_text(from, i, index, sizeof index);
+            if (wrapped)
+                snprintf(number, sizeof number, "%llu", (unsigned long long)numbers[i]);
+            else
+                snprintf(number, sizeof number, "%lld", (long long)numbers[i]);
+            PyErr_Format(PyExc_ValueError, "%s%s: %s is out of range for %s", name, index, number,
+                         integers[dtype].name);
+            return false;
+        }
+        if (dtype == MMD_PY_INT32)
+            ((int32_t *)to)[i] = (int32_t)numbers[i];
+        else if (dtype == MMD_PY_UINT32)
+            ((uint32_t *)to)[i] = (uint32_t)numbers[i];
+        else
+            ((uint8_t *)to)[i] = (uint8_t)numbers[i];
+    }
+    return true;
+}
+
+bool mmd_py_array_is_bool_scalar(PyObject *value)
+{
+    return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
+}
+
+static bool is_real(mmd_py_array_dtype dtype)
+{
+    return dtype == MMD_PY_FLOAT32 || dtype == MMD_PY_FLOAT64;
+}
+
+static bool check_kind(PyArrayObject *array, const char *name, mmd_py_array_dtype dtype)
+{
+    int type = PyArray_TYPE(array);
+    bool real = PyTypeNum_ISFLOAT(type), whole = PyTypeNum_ISINTEGER(type);
+    bool boolean = PyTypeNum_ISBOOL(type);
+    bool fits = is_real(dtype) ? real || whole || boolean
+                               : whole || (real && PyArray_SIZE(array) == 0) ||
+                                     (boolean && dtype == MMD_PY_BOOL);
+    if (fits)
+        return true;
+    PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name,
+                 (PyObject *)PyArray_DESCR(array), is_real(dtype) ? "numbers" : "integers");
+    return false;
+}
+
+/* Other numeric types are converted through the widest type of their kind, so that every value is
+   checked and numpy warns of nothing. */
+static PyArrayObject *convert(PyArrayObject *input, const char *name, mmd_py_array_dtype dtype)
+{
+    int wide = is_real(dtype) ? NPY_FLOAT64 : NPY_INT64;
+    PyArrayObject *from =
+        (PyArrayObject *)PyArray_FromAny((PyObject *)input, PyArray_DescrFromType(wide), 0, 0,
+                                         NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    if (!from || dtype == MMD_PY_FLOAT64)
+        return from;
+    PyArrayObject *to = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(from), PyArray_DIMS(from),
+                                                           numpy_types[dtype]);
+    if (to) {
+        bool is_unsigned = PyTypeNum_ISUNSIGNED(PyArray_TYPE(input));
+        bool filled = dtype == MMD_PY_FLOAT32
+                          ? fill_floats(from, name, PyArray_DATA(to))
+                          : fill_integers(from, name, dtype, is_unsigned, PyArray_DATA(to));
+        if (!filled)
+            Py_CLEAR(to);
+    }
+    Py_DECREF(from);
+    return to;
+}
+
+/* numpy's error for rows of different lengths does not name the argument. */
+static bool prefix_error(const char *name)
+{
+    if (PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_Format(PyExc_ValueError, "%s: %S", name, value);
+        Py_DECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+    }
+    return false;
+}
+
+bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype dtype, bool copy,
+                       mmd_py_array *out)
+{
+    /* As a base class array: a subclass is told of every copy and could modify ours. */
+    PyArrayObject *input =
+        (PyArrayObject *)PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    if (!input)
+        return prefix_error(name);
+    PyArrayObject *array = NULL;
+    if (check_rank(input, name) && check_kind(input, name, dtype)) {
+        set_bounds(input, out);
+        if (PyArray_TYPE(input) != numpy_types[dtype])
+            array = convert(input, name, dtype);
+        else
+            array = (PyArrayObject *)PyArray_FromAny(
+                (PyObject *)input, PyArray_DescrFromType(numpy_types[dtype]), 0, 0,
+                NPY_ARRAY_CARRAY_RO | (copy ? NPY_ARRAY_ENSURECOPY : 0), NULL);
+    }
+    Py_DECREF(input);
+    if (!array)
+        return false;
+    if (copy)
+        PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
+    set_array(array, out);
+    return true;
+}
+
+bool mmd_py_array_check_shape(const mmd_py_array *array, const char *name, int rank,
+                              const size_t *shape, const char *letters)
+{
+    bool same = array->rank == rank;
+    for (int i = 0; same && i < rank; i++)
+        same = shape[i] == MMD_PY_ANY || shape[i] == array->shape[i];
+    if (same)
+        return true;
+    char actual[128], expected[128];
+    shape_text(array->rank, array->shape, "", actual, sizeof actual);
+    shape_text(rank, shape, letters, expected, sizeof expected);
+    PyErr_Format(PyExc_ValueError, "%s: shape %s, expected %s", name, actual, expected);
+    return false;
+}
+
+bool mmd_py_array_from_frames(PyObject *argument, const char *name, mmd_py_array_dtype dtype,
+                              int rank, const size_t *shape, const char *letters, mmd_py_array *out,
+                              size_t *frames, bool *batched)
+{
+    if (!mmd_py_array_from(argument, name, dtype, false, out))
+        return false;
+    bool has_frames = out->rank == rank + 1;
+    if (!mmd_py_array_check_shape(out, name, rank + has_frames, shape + !has_frames,
+                                  letters + !has_frames))
+        return false;
+    *frames = has_frames ? out->shape[0] : 1;
+    *batched |= has_frames;
+    return true;
+}
+
+bool mmd_py_array_for_output(PyObject *argument, const char *name, int rank, const size_t *shape,
+                             mmd_py_array *out)
+{
+    if (!PyArray_Check(argument)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a numpy array, not %R", name,
+                     (PyObject *)Py_TYPE(argument));
+        return false;
+    }
+    PyArrayObject *array = (PyArrayObject *)argument;
+    if (!check_rank(array, name))
+        return false;
+    if (PyArray_TYPE(array) != NPY_FLOAT32 || PyArray_ISBYTESWAPPED(array)) {
+        PyErr_Format(PyExc_ValueError, "%s: dtype %S, expected float32", name,
+                     (PyObject *)PyArray_DESCR(array));
+        return false;
+    }
+    Py_INCREF(argument);
+    set_bounds(array, out);
+    set_array(array, out);
+    if (!mmd_py_array_check_shape(out, name, rank, shape, ""))
+        return false;
+    const char *fault = NULL;
+    if (!PyArray_IS_C_CONTIGUOUS(array))
+        fault = "not C-contiguous";
+    else if (!PyArray_ISALIGNED(array))
+        fault = "not aligned";
+    else if (!PyArray_ISWRITEABLE(array))
+        fault = "read-only";
+    if (fault)
+        PyErr_Format(PyExc_ValueError, "%s: %s", name, fault);
+    return !fault;
+}
+
+bool mmd_py_array_overlap(const mmd_py_array *a, const mmd_py_array *b)
+{
+    return a->object && b->object && a->memory_begin < a->memory_end &&
+           b->memory_begin < b->memory_end && a->memory_begin < b->memory_end &&
+           b->memory_begin < a->memory_end;
+}
+
+void mmd_py_array_clear(mmd_py_array *array)
+{
+    Py_CLEAR(array->object);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_PY_ARRAY_H
+#define MMD_PY_ARRAY_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Everything that needs numpy; no other file includes its headers. */
+
+enum { MMD_PY_MAX_RANK = 5 };
+
+typedef enum mmd_py_array_dtype {
+    MMD_PY_FLOAT32,
+    MMD_PY_FLOAT64,
+    MMD_PY_INT32,
+    MMD_PY_UINT32,
+    MMD_PY_UINT8,
+    MMD_PY_BOOL
+} mmd_py_array_dtype;
+
+/* An array for the core: C-contiguous, of our dtype. Zero means none. */
+typedef struct mmd_py_array {
+    PyObject *object; /* owns `data`; may be a converted copy */
+    void *data;
+    int rank;
+    size_t shape[MMD_PY_MAX_RANK];
+    /* Bounds of the argument's own memory, before conversion. */
+    const char *memory_begin, *memory_end;
+} mmd_py_array;
+
+/* -1 with an exception on failure. */
+int mmd_py_array_init(void);
+
+/* Whether a value is a bool of Python or numpy, not a number. */
+bool mmd_py_array_is_bool_scalar(PyObject *value);
+
+/* A read-only view of memory that `owner` keeps alive. */
+PyObject *mmd_py_array_view(mmd_py_array_dtype dtype, const void *data, int rank,
+                            const size_t *shape, PyObject *owner);
+
+/* A new array, uninitialised: of any dtype, or of float32. */
+bool mmd_py_array_new(mmd_py_array_dtype dtype, int rank, const size_t *shape, mmd_py_array *out);
+bool mmd_py_array_new_floats(int rank, const size_t *shape, mmd_py_array *out);
+
+/* Converts an argument, or fails with a TypeError or ValueError that begins with `name`. Integers
+   out of range and floats for integers are errors. With `copy` the result is always a new,
+   read-only array. */
+bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype dtype, bool copy,
+                       mmd_py_array *out);
+
+/* Fails with a ValueError ("positions: shape (4, 2), expected (V, 3)") unless the array has this
+   rank and shape. MMD_PY_ANY allows any length; `letters` names these lengths in the message. */
+#define MMD_PY_ANY SIZE_MAX
+bool mmd_py_array_check_shape(const mmd_py_array *array, const char *name, int rank,
+                              const size_t *shape, const char *letters);
+
+/* Converts an array of shape (...), or (F, ...) with an axis of frames. `shape` and `letters` begin
+   with F, `rank` does not count it. Sets the number of frames, which is 1 without that axis; sets
+   `batched` with it. */
+bool mmd_py_array_from_frames(PyObject *argument, const char *name, mmd_py_array_dtype dtype,
+                              int rank, const size_t *shape, const char *letters, mmd_py_array *out,
+                              size_t *frames, bool *batched);
+
+/* Accepts an array to write to: float32, C-contiguous, writable, of exactly this shape. */
+bool mmd_py_array_for_output(PyObject *argument, const char *name, int rank, const size_t *shape,
+                             mmd_py_array *out);
+
+/* Whether the memory of two arguments overlaps. */
+bool mmd_py_array_overlap(const mmd_py_array *a, const mmd_py_array *b);
+void mmd_py_array_clear(mmd_py_array *array);
+
+#endif

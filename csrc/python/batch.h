@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_PY_BATCH_H
+#define MMD_PY_BATCH_H
+
+#include "core/base/thread_pool.h"
+#include "python/state.h"
+
+/* How a call runs its frames: on `threads` threads, in chunks of at most `chunk` frames a thread.
+   Signals are checked after each chunk. */
+typedef struct mmd_py_batch {
+    size_t frame_count, chunk, threads;
+} mmd_py_batch;
+
+/* Plans a batch. `threads` is the Python argument: None, or an integer of at least 1; None uses as
+   many cores as have enough work to be worth starting a thread. NULL: one thread. `frame_cost` and
+   `chunk_cost` are in any unit (bones, vertices); a chunk of that cost takes about 10 ms. False
+   with an exception. */
+bool mmd_py_batch_plan(PyObject *threads, size_t frame_count, size_t frame_cost, size_t chunk_cost,
+                       mmd_py_batch *batch);
+
+/* Runs a batch without the GIL. Between chunks, when a signal handler may run Python code, no
+   thread is working and no frame is half done. False with an exception, of a handler or a task. */
+bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread_pool_task *run,
+                      void *call);
+
+#endif

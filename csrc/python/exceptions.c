@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* FormatError, BackendError, and the exceptions of errors of the core. */
+#include "python/exceptions.h"
+
+#include <string.h>
+
+/* Bytes of names that are no characters, which the core has as surrogates, become U+FFFD: three
+   bytes each. */
+PyObject *mmd_py_exceptions_str(const char *text)
+{
+    size_t size = strlen(text);
+    PyObject *bytes = PyBytes_FromStringAndSize(text, (Py_ssize_t)size), *shown = NULL;
+    if (bytes) {
+        uint8_t *copy = (uint8_t *)PyBytes_AsString(bytes);
+        for (size_t i = 0; i + 2 < size; i++)
+            if (copy[i] == 0xED && (copy[i + 1] & 0xFE) == 0xB2)
+                memcpy(copy + i, "\xEF\xBF\xBD", 3);
+        shown = PyUnicode_DecodeUTF8((const char *)copy, (Py_ssize_t)size, "replace");
+    }
+    Py_XDECREF(bytes);
+    return shown;
+}
+
+/* FormatError keeps offset and section in its instance dictionary, where pickle finds them: the
+   limited API hides the size of the base struct. `name` is the name of the attribute. */
+
+static PyObject *get_attribute(PyObject *self, void *name)
+{
+    PyObject *members = PyObject_GenericGetDict(self, NULL);
+    PyObject *value = members ? PyMapping_GetItemString(members, name) : NULL;
+    Py_XDECREF(members);
+    if (value || !PyErr_ExceptionMatches(PyExc_KeyError))
+        return value;
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+static int set_attribute(PyObject *self, PyObject *value, void *name)
+{
+    PyObject *members = PyObject_GenericGetDict(self, NULL);
+    if (!members)
+        return -1;
+    int status = value ? PyMapping_SetItemString(members, name, value)
+                       : PyMapping_DelItemString(members, name);
+    Py_DECREF(members);
+    return status;
+}
+
+static PyGetSetDef format_error_members[] = {
+    {"offset", get_attribute, set_attribute,
+     "Byte of the file at which reading failed, int or None.", "offset"},
+    {"section", get_attribute, set_attribute,
+     "Part of the file that could not be read, such as \"bones[12]\", str or None.", "section"},
+    {0}};
+
+static PyType_Slot format_error_slots[] = {
+    {Py_tp_doc, "A file that cannot be read. offset: the byte at which reading failed; section:\n"
+                "the part of the file, such as \"bones[12]\"."},
+    {Py_tp_getset, format_error_members},
+    {0, NULL}};
+
+static PyType_Spec format_error_spec = {.name = "mmdskin.FormatError",
+                                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                                        .slots = format_error_slots};
+
+bool mmd_py_exceptions_add(PyObject *module, mmd_py_state *state)
+{
+    state->format_error = PyType_FromModuleAndSpec(module, &format_error_spec, PyExc_ValueError);
+    if (!state->format_error ||
+        PyModule_AddObjectRef(module, "FormatError", state->format_error) < 0)
+        return false;
+    state->backend_error = PyErr_NewExceptionWithDoc(
+        "mmdskin.BackendError", "A backend that is not available; the message is the driver's.",
+        PyExc_RuntimeError, NULL);
+    return state->backend_error &&
+           PyModule_AddObjectRef(module, "BackendError", state->backend_error) == 0;
+}
+
+static PyObject *raise_format(mmd_py_state *state, const mmd_error *err)
+{
+    PyObject *what = mmd_py_exceptions_str(err->text);
+    PyObject *text = what ? PyUnicode_FromFormat("%s%s%U (byte %zu)", err->section,
+                                                 err->section[0] ? ": " : "", what, err->offset)
+                          : NULL;
+    Py_XDECREF(what);
+    PyObject *exception =
+        text ? PyObject_CallFunctionObjArgs(state->format_error, text, NULL) : NULL;
+    PyObject *offset = PyLong_FromSize_t(err->offset);
+    PyObject *section = PyUnicode_FromString(err->section);
+    if (exception && offset && section &&
+        PyObject_SetAttrString(exception, "offset", offset) == 0 &&
+        PyObject_SetAttrString(exception, "section", section) == 0)
+        PyErr_SetObject(state->format_error, exception);
+    Py_XDECREF(text);
+    Py_XDECREF(exception);
+    Py_XDECREF(offset);
+    Py_XDECREF(section);
+    return NULL;
+}
+
+PyObject *mmd_py_exceptions_raise(mmd_py_state *state, const mmd_error *err)
+{
+    switch (err->code) {
+    case MMD_E_FORMAT:
+        return raise_format(state, err);
+    case MMD_E_MEMORY:
+        return PyErr_NoMemory();
+    case MMD_E_INTERRUPTED:
+        return NULL; /* by the exception of a signal handler */
+    case MMD_E_BACKEND:
+    case MMD_E_ARGUMENT:
+    case MMD_E_NONE:
+        break;
+    }
+    PyObject *text = mmd_py_exceptions_str(err->text);
+    if (text)
+        PyErr_SetObject(err->code == MMD_E_BACKEND ? state->backend_error : PyExc_ValueError, text);
+    Py_XDECREF(text);
+    return NULL;
+}

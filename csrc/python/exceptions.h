@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_PY_EXCEPTIONS_H
+#define MMD_PY_EXCEPTIONS_H
+
+#include "python/state.h"
+
+/* Creates the exception types FormatError and BackendError. */
+bool mmd_py_exceptions_add(PyObject *module, mmd_py_state *state);
+
+/* Sets the exception for an error of the core. Returns NULL. */
+PyObject *mmd_py_exceptions_raise(mmd_py_state *state, const mmd_error *err);
+
+/* A str of a C string that need not be valid UTF-8: drivers use any encoding, and a long message
+   may be cut inside a character. */
+PyObject *mmd_py_exceptions_str(const char *text);
+
+#endif

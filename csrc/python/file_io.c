@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading files from paths and bytes-like objects, and writing them. */
+#include "core/base/file.h"
+#include "python/types.h"
+
+#include <errno.h>
+
+static PyObject *open_file(PyObject *path, const char *mode)
+{
+    PyObject *io = PyImport_ImportModule("io");
+    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, mode) : NULL;
+    Py_XDECREF(io);
+    return file;
+}
+
+/* Closes the file. Returns the result of the last call on it, or NULL if either failed. */
+static PyObject *close_file(PyObject *file, PyObject *result)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *closed = PyObject_CallMethod(file, "close", NULL);
+    Py_XDECREF(closed);
+    if (type)
+        PyErr_Restore(type, value, trace);
+    else if (!closed)
+        Py_CLEAR(result);
+    Py_DECREF(file);
+    return result;
+}
+
+PyObject *mmd_py_file_io_read(PyObject *source)
+{
+    if (PyBytes_Check(source))
+        return PyBytes_FromObject(source);
+    PyObject *view = PyMemoryView_FromObject(source);
+    if (view) {
+        PyObject *contents = PyBytes_FromObject(view);
+        Py_DECREF(view);
+        return contents;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+        return NULL;
+    PyErr_Clear();
+    PyObject *path = PyOS_FSPath(source);
+    if (!path) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_Format(PyExc_TypeError, "source: %R is neither a path nor bytes-like",
+                         (PyObject *)Py_TYPE(source));
+        return NULL;
+    }
+    PyObject *file = open_file(path, "rb");
+    PyObject *bytes = file ? PyObject_CallMethod(file, "read", NULL) : NULL;
+    if (file)
+        bytes = close_file(file, bytes);
+    Py_DECREF(path);
+    return bytes;
+}
+
+/* Whole or not at all: see core/base/file.h. */
+static bool write_path(PyObject *path, PyObject *bytes)
+{
+    PyObject *encoded;
+    if (!PyUnicode_FSConverter(path, &encoded))
+        return false;
+    const char *data = PyBytes_AsString(bytes), *name = PyBytes_AsString(encoded);
+    size_t size = (size_t)PyBytes_Size(bytes);
+    int failed;
+    Py_BEGIN_ALLOW_THREADS
+    failed = mmd_file_write(name, data, size);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(encoded);
+    if (failed) {
+        errno = failed;
+        if (failed == ENOMEM)
+            PyErr_NoMemory();
+        else
+            PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
+    }
+    return !failed;
+}
+
+bool mmd_py_file_io_write(PyObject *target, PyObject *bytes)
+{
+    if (PyObject_HasAttrString(target, "write")) {
+        PyObject *done = PyObject_CallMethod(target, "write", "O", bytes);
+        Py_XDECREF(done);
+        return done;
+    }
+    PyObject *path = PyOS_FSPath(target);
+    if (!path) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_Format(PyExc_TypeError, "path: %R is neither a path nor a file to write to",
+                         (PyObject *)Py_TYPE(target));
+        return false;
+    }
+    bool written = write_path(path, bytes);
+    Py_DECREF(path);
+    return written;
+}

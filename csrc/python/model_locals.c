@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Model.locals_of(): local values from skinning matrices. */
+#include "python/model_locals.h"
+
+#include "core/base/error.h"
+#include "core/base/numbers.h"
+#include "core/model/morph.h"
+#include "python/batch.h"
+#include "python/exceptions.h"
+
+#include <math.h>
+
+enum { CHUNK_BONES = 1 << 15 }; /* about 10 ms */
+
+typedef struct inverse_worker {
+    mmd_arena arena;
+    mmd_inverse_pose inverse;
+    mmd_inverse_pose_loss *losses;
+} inverse_worker;
+
+typedef struct inverse_call {
+    const mmd_py_model_locals_job *job;
+    inverse_worker workers[MMD_MAX_THREADS];
+} inverse_call;
+
+static bool invert_frames(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
+{
+    inverse_call *call = arg;
+    const mmd_py_model_locals_job *job = call->job;
+    inverse_worker *worker = &call->workers[index];
+    size_t bones = job->rig->bone_count, morphs = job->rig->morph_count;
+    if (!worker->losses) {
+        worker->losses = mmd_arena_alloc(&worker->arena, bones, sizeof *worker->losses);
+        if (!worker->losses || !mmd_inverse_pose_init(&worker->arena, job->rig, &worker->inverse)) {
+            worker->losses = NULL;
+            return mmd_fail_memory(err);
+        }
+    }
+    for (size_t f = first; f < first + count; f++) {
+        const float *weights = job->morph_weights;
+        if (weights && job->weight_frames > 1)
+            weights += f * morphs;
+        mmd_inverse_pose_run(&worker->inverse, job->matrices + 16 * f * bones, weights,
+                             job->place_goals, job->translations + 3 * f * bones,
+                             job->rotations + 4 * f * bones, worker->losses);
+    }
+    return true;
+}
+
+bool mmd_py_model_locals_run(mmd_py_state *state, PyObject *threads,
+                             const mmd_py_model_locals_job *job, mmd_inverse_pose_loss *losses)
+{
+    mmd_py_batch batch;
+    size_t bones = job->rig->bone_count;
+    inverse_call *call = PyMem_Calloc(1, sizeof *call);
+    if (!call) {
+        PyErr_NoMemory();
+        return false;
+    }
+    call->job = job;
+    bool done = mmd_py_batch_plan(threads, job->frame_count, bones, CHUNK_BONES, &batch) &&
+                mmd_py_batch_run(state, &batch, invert_frames, call);
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
+        inverse_worker *worker = &call->workers[i];
+        for (size_t b = 0; done && losses && worker->losses && b < bones; b++) {
+            losses[b].off_axis = fmaxf(losses[b].off_axis, worker->losses[b].off_axis);
+            losses[b].scale = fmaxf(losses[b].scale, worker->losses[b].scale);
+        }
+        mmd_arena_free(&worker->arena);
+    }
+    PyMem_Free(call);
+    return done;
+}
+
+static bool check_matrices(const float *matrices, size_t frame_count, size_t bones)
+{
+    size_t count = frame_count * bones * 16, bad = mmd_numbers_first_not_finite(matrices, count);
+    if (bad == count)
+        return true;
+    PyErr_Format(PyExc_ValueError, "pose: frame %zu, bone %zu: matrix is %s", bad / 16 / bones,
+                 bad / 16 % bones, mmd_numbers_not_finite_name((double)matrices[bad]));
+    return false;
+}
+
+bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_locals_pose *out)
+{
+    const mmd_model *data = mmd_py_model_data(model);
+    const size_t shape[] = {MMD_PY_ANY, data->bone_count, 4, 4};
+    const size_t weight_shape[] = {MMD_PY_ANY, data->morph_count};
+    PyObject *matrices = pose, *weights = Py_None;
+    if (PyTuple_Check(pose) && PyTuple_Size(pose) == 2) {
+        matrices = PyTuple_GetItem(pose, 0);
+        weights = PyTuple_GetItem(pose, 1);
+    }
+    out->weight_frames = 1;
+    if (!mmd_py_array_from_frames(matrices, "pose", MMD_PY_FLOAT32, 3, shape, "F", &out->matrices,
+                                  &out->frame_count, &out->batched) ||
+        !check_matrices(out->matrices.data, out->frame_count, data->bone_count))
+        return false;
+    if (weights == Py_None)
+        return true;
+    bool batched_weights = false;
+    mmd_error err = {0};
+    if (!mmd_py_array_from_frames(weights, "morph_weights", MMD_PY_FLOAT32, 1, weight_shape, "F",
+                                  &out->weights, &out->weight_frames, &batched_weights))
+        return false;
+    if (out->weight_frames != 1 && out->weight_frames != out->frame_count) {
+        PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, expected 1 or %zu",
+                     out->weight_frames, out->frame_count);
+        return false;
+    }
+    if (!mmd_morph_check(out->weights.data, out->weight_frames, data->morph_count, &err)) {
+        mmd_py_exceptions_raise(mmd_py_state_of(model), &err);
+        return false;
+    }
+    return true;
+}
+
+void mmd_py_model_locals_clear(mmd_py_model_locals_pose *pose)
+{
+    mmd_py_array_clear(&pose->matrices);
+    mmd_py_array_clear(&pose->weights);
+}
+
+PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *argument)
+{
+    mmd_py_state *state = mmd_py_state_of(self);
+    size_t bones = mmd_py_model_data(self)->bone_count;
+    mmd_py_model_locals_pose pose = {0};
+    mmd_py_array translations = {0}, rotations = {0};
+    PyObject *result = NULL;
+    if (mmd_py_model_locals_parse(self, argument, &pose)) {
+        const size_t vectors[] = {pose.frame_count, bones, 3};
+        const size_t quaternions[] = {pose.frame_count, bones, 4};
+        int rank = pose.batched ? 3 : 2;
+        if (mmd_py_array_new_floats(rank, vectors + !pose.batched, &translations) &&
+            mmd_py_array_new_floats(rank, quaternions + !pose.batched, &rotations)) {
+            mmd_py_model_locals_job job = {.rig = mmd_py_model_rig(self),
+                                           .frame_count = pose.frame_count,
+                                           .matrices = pose.matrices.data,
+                                           .morph_weights = pose.weights.data,
+                                           .weight_frames = pose.weight_frames,
+                                           .translations = translations.data,
+                                           .rotations = rotations.data};
+            if (mmd_py_model_locals_run(state, Py_None, &job, NULL))
+                result = PyTuple_Pack(2, translations.object, rotations.object);
+        }
+    }
+    mmd_py_array_clear(&translations);
+    mmd_py_array_clear(&rotations);
+    mmd_py_model_locals_clear(&pose);
+    return result;
+}
+
+const char mmd_py_model_locals_of_doc[] =
+    "locals_of($self, pose, /)\n--\n\n"
+    "The local values of a pose, the inverse of pose_from(ik=False): a tuple of translations\n"
+    "(B,3) or (F,B,3) in model units and unit quaternions x y z w (B,4) or (F,B,4), float32.\n\n"
+    "pose: a Pose, or skinning matrices (B,4,4) or (F,B,4,4). Bone morphs of its weights and\n"
+    "    appends are undone. Rotations of bones with a fixed axis are projected on it.\n"
+    "Scale and shear are lost: the rotation is that of the polar decomposition.\n\n"
+    "Raises ValueError for matrices that are not finite. Formula: core/fit/inverse_pose.c.";

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Model.uvs_at(), materials_at() and texture_factors_at(): morphs of texture coordinates and
+   materials. */
+#include "core/base/arena.h"
+#include "core/base/error.h"
+#include "core/model/morph.h"
+#include "python/argument.h"
+#include "python/batch.h"
+#include "python/exceptions.h"
+#include "python/record.h"
+#include "python/types.h"
+
+/* Leaves nothing to clear if it fails. */
+static bool parse_weights(PyObject *self, PyObject *argument, mmd_py_array *weights, size_t *frames,
+                          bool *batched)
+{
+    const mmd_model *model = mmd_py_model_data(self);
+    const size_t shape[] = {MMD_PY_ANY, model->morph_count};
+    mmd_error err = {0};
+    if (mmd_py_array_from_frames(argument, "morph_weights", MMD_PY_FLOAT32, 1, shape, "F", weights,
+                                 frames, batched)) {
+        if (mmd_morph_check(weights->data, *frames, model->morph_count, &err))
+            return true;
+        mmd_py_exceptions_raise(mmd_py_state_of(self), &err);
+    }
+    mmd_py_array_clear(weights);
+    return false;
+}
+
+/* The weights of all morphs of a frame, group morphs resolved. Free with PyMem_Free. */
+static float *final_weights(const mmd_model *model, const float *sliders)
+{
+    float *weights = PyMem_Calloc(model->morph_count + 1, sizeof *weights);
+    if (weights)
+        mmd_morph_weights(model->morphs, model->morph_count, sliders, weights);
+    if (!weights)
+        PyErr_NoMemory();
+    return weights;
+}
+
+enum { CHUNK_UVS = 1 << 22 };
+
+typedef struct uvs_call {
+    const mmd_model *model;
+    const float *sliders;
+    int channel;
+    size_t width;
+    float *uvs;
+} uvs_call;
+
+static bool run_uv_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    (void)worker;
+    const uvs_call *call = arg;
+    const mmd_model *model = call->model;
+    mmd_arena temporary = {0};
+    float *weights = mmd_arena_alloc(&temporary, model->morph_count, sizeof *weights);
+    for (size_t f = first; weights && f < first + count; f++) {
+        mmd_morph_weights(model->morphs, model->morph_count, call->sliders + f * model->morph_count,
+                          weights);
+        mmd_morph_uvs(model, weights, call->channel,
+                      call->uvs + f * model->vertex_count * call->width);
+    }
+    mmd_arena_free(&temporary);
+    return weights || mmd_fail_memory(err);
+}
+
+PyObject *mmd_py_model_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"morph_weights", "channel", NULL};
+    PyObject *weights_arg, *channel_arg = NULL;
+    long channel = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:uvs_at", names, &weights_arg,
+                                     &channel_arg) ||
+        (channel_arg && !mmd_py_argument_int(channel_arg, "channel", 0, 4, &channel)))
+        return NULL;
+    const mmd_model *model = mmd_py_model_data(self);
+    mmd_py_array weights = {0}, uvs = {0};
+    size_t frames = 1, width = channel == 0 ? 2 : 4;
+    bool batched = false;
+    bool ok = parse_weights(self, weights_arg, &weights, &frames, &batched);
+    const size_t shape[] = {frames, model->vertex_count, width};
+    ok = ok && mmd_py_array_new_floats(batched ? 3 : 2, shape + !batched, &uvs);
+    uvs_call call = {model, weights.data, (int)channel, width, uvs.data};
+    mmd_py_batch batch;
+    ok = ok && mmd_py_batch_plan(NULL, frames, model->vertex_count, CHUNK_UVS, &batch) &&
+         mmd_py_batch_run(mmd_py_state_of(self), &batch, run_uv_task, &call);
+    PyObject *result = ok ? Py_NewRef(uvs.object) : NULL;
+    mmd_py_array_clear(&weights);
+    mmd_py_array_clear(&uvs);
+    return result;
+}
+
+PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
+{
+    mmd_py_state *state = mmd_py_state_of(self);
+    const mmd_model *model = mmd_py_model_data(self);
+    mmd_py_array weights = {0};
+    size_t frames;
+    bool batched = false;
+    PyObject *result = NULL;
+    if (!parse_weights(self, weights_arg, &weights, &frames, &batched))
+        return NULL;
+    if (batched) {
+        PyErr_Format(PyExc_ValueError, "morph_weights: a batch of frames, expected (%zu,)",
+                     model->morph_count);
+        mmd_py_array_clear(&weights);
+        return NULL;
+    }
+    float *final = final_weights(model, weights.data);
+    mmd_material *materials = PyMem_Calloc(model->material_count + 1, sizeof *materials);
+    mmd_error err = {0};
+    if (!final || !materials)
+        PyErr_NoMemory();
+    else if (!mmd_morph_materials(model, final, materials, &err))
+        mmd_py_exceptions_raise(state, &err);
+    else
+        result = mmd_py_record_tuple(state, MMD_PY_RECORD_MATERIAL, materials,
+                                     model->material_count, NULL);
+    PyMem_Free(materials);
+    PyMem_Free(final);
+    mmd_py_array_clear(&weights);
+    return result;
+}
+
+enum { FACTOR_SHAPE = 2 * 3 * 4, CHUNK_FACTORS = 1 << 22 };
+
+typedef struct factors_call {
+    const mmd_model *model;
+    const float *sliders;
+    float *factors;
+} factors_call;
+
+static bool run_factor_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    (void)worker;
+    const factors_call *call = arg;
+    const mmd_model *model = call->model;
+    size_t stride = model->material_count * FACTOR_SHAPE;
+    mmd_arena temporary = {0};
+    float *weights = mmd_arena_alloc(&temporary, model->morph_count, sizeof *weights);
+    bool ok = weights || mmd_fail_memory(err);
+    for (size_t f = first; ok && f < first + count; f++) {
+        mmd_morph_weights(model->morphs, model->morph_count, call->sliders + f * model->morph_count,
+                          weights);
+        ok = mmd_morph_texture_factors(model, weights, call->factors + f * stride, err);
+    }
+    mmd_arena_free(&temporary);
+    return ok;
+}
+
+PyObject *mmd_py_model_texture_factors_at(PyObject *self, PyObject *weights_arg)
+{
+    const mmd_model *model = mmd_py_model_data(self);
+    mmd_py_array weights = {0}, factors = {0};
+    size_t frames = 1;
+    bool batched = false;
+    bool ok = parse_weights(self, weights_arg, &weights, &frames, &batched);
+    const size_t shape[] = {frames, model->material_count, 2, 3, 4};
+    ok = ok && mmd_py_array_new_floats(batched ? 5 : 4, shape + !batched, &factors);
+    factors_call call = {model, weights.data, factors.data};
+    mmd_py_batch batch;
+    ok = ok &&
+         mmd_py_batch_plan(NULL, frames, model->material_count * FACTOR_SHAPE, CHUNK_FACTORS,
+                           &batch) &&
+         mmd_py_batch_run(mmd_py_state_of(self), &batch, run_factor_task, &call);
+    PyObject *result = ok ? Py_NewRef(factors.object) : NULL;
+    mmd_py_array_clear(&weights);
+    mmd_py_array_clear(&factors);
+    return result;
+}
+
+const char mmd_py_model_uvs_at_doc[] =
+    "uvs_at($self, morph_weights, channel=0)\n--\n\n"
+    "Texture coordinates with UV morphs applied, float32. Channel 0 is the main UV, (V,2) or\n"
+    "(F,V,2); 1 to 4 are the additional UVs, (V,4) or (F,V,4), which start from zero if the\n"
+    "model lacks them.\n\n"
+    "morph_weights: (M,) or (F,M) slider values.\n"
+    "Raises ValueError for any other channel.";
+
+const char mmd_py_model_materials_at_doc[] =
+    "materials_at($self, morph_weights, /)\n--\n\n"
+    "The materials of the model with material morphs applied, a tuple of Material: multiplying\n"
+    "morphs are multiplied, adding morphs are added.\n\n"
+    "morph_weights: (M,) slider values.";
+
+const char mmd_py_model_texture_factors_at_doc[] =
+    "texture_factors_at($self, morph_weights, /)\n--\n\n"
+    "What material morphs make of textures: (M,2,3,4) or (F,M,2,3,4) float32. For each of the M\n"
+    "materials a factor (0) and a summand (1) for texture, sphere map and toon, as r g b a. With\n"
+    "factor m and summand a, a texture's color X becomes lerp(N, X * m.rgb + a.rgb, m.a + a.a),\n"
+    "where N is 1, or 0 for an added sphere map. Neutral factors are 1, neutral summands 0.\n\n"
+    "morph_weights: (M,) or (F,M) slider values of the M morphs.";

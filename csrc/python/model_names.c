@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/* Bones and morphs by name: Model.bone(), Model.morph(), Model.sliders(), and dicts of values. */
+#include "python/model_names.h"
+
+#include "core/base/numbers.h"
+#include "python/argument.h"
+#include "python/record.h"
+#include "python/types.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Indices by name */
+
+static const char *const kind_words[] = {
+    [MMD_PY_BONE_NAMES] = "bone", [MMD_PY_MORPH_NAMES] = "morph"};
+
+/* Adds the last item first, so that the first of equal names remains. */
+static bool add_names(mmd_arena *arena, mmd_py_model_name_index *index, const mmd_text *names,
+                      size_t stride, size_t count)
+{
+    for (size_t i = count; i-- > 0;) {
+        const mmd_text *name = (const mmd_text *)(const void *)((const char *)names + i * stride);
+        uint32_t at;
+        if (name->size == 0)
+            continue;
+        if (!mmd_string_table_add(arena, &index->names, (const uint8_t *)name->data, name->size,
+                                  &at))
+            return false;
+        index->items[at] = i;
+    }
+    return true;
+}
+
+/* Japanese names take precedence over English ones, so they are added last. */
+static bool build_index(const mmd_model *model, mmd_py_model_name_kind kind, mmd_arena *arena,
+                        mmd_py_model_name_index *index)
+{
+    const mmd_bone *bones = model->bones;
+    const mmd_morph *morphs = model->morphs;
+    size_t count = kind == MMD_PY_BONE_NAMES ? model->bone_count : model->morph_count;
+    *index =
+        (mmd_py_model_name_index){.items = mmd_arena_alloc(arena, 2 * count, sizeof *index->items)};
+    if (!index->items)
+        return false;
+    if (kind == MMD_PY_BONE_NAMES)
+        return add_names(arena, index, &bones->name_english, sizeof *bones, count) &&
+               add_names(arena, index, &bones->name, sizeof *bones, count);
+    return add_names(arena, index, &morphs->name_english, sizeof *morphs, count) &&
+           add_names(arena, index, &morphs->name, sizeof *morphs, count);
+}
+
+/* Built at first use. NULL with MemoryError. */
+static const mmd_py_model_name_index *get_index(PyObject *self, mmd_py_model_name_kind kind)
+{
+    mmd_arena *arena;
+    mmd_py_model_name_index *index = mmd_py_model_get_name_index(self, kind, &arena);
+    if (!index->items && !build_index(mmd_py_model_data(self), kind, arena, index)) {
+        index->items = NULL;
+        PyErr_NoMemory();
+        return NULL;
+    }
+    return index;
+}
+
+/* Folds width and case of letters, which people mix up when they type a name. */
+static PyObject *fold(PyObject *unicodedata, PyObject *name)
+{
+    PyObject *narrow = PyObject_CallMethod(unicodedata, "normalize", "sO", "NFKC", name);
+    PyObject *folded = narrow ? PyObject_CallMethod(narrow, "casefold", NULL) : NULL;
+    Py_XDECREF(narrow);
+    return folded;
+}
+
+/* {folded name: name} */
+static PyObject *folded_names(PyObject *unicodedata, const mmd_py_model_name_index *index)
+{
+    PyObject *names = PyDict_New();
+    for (size_t i = 0; names && i < index->names.count; i++) {
+        const mmd_string *string = &index->names.strings[i];
+        PyObject *name = mmd_py_record_str((mmd_text){(const char *)string->bytes, string->size});
+        PyObject *key = name ? fold(unicodedata, name) : NULL;
+        if (!key || PyDict_SetItem(names, key, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(key);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+/* Up to three similar names, best first, as `A", "B", "C`. */
+static PyObject *similar_names(const mmd_py_model_name_index *index, PyObject *name)
+{
+    PyObject *difflib = PyImport_ImportModule("difflib");
+    PyObject *unicodedata = difflib ? PyImport_ImportModule("unicodedata") : NULL;
+    PyObject *names = unicodedata ? folded_names(unicodedata, index) : NULL;
+    PyObject *folded_name = names ? fold(unicodedata, name) : NULL;
+    PyObject *found = folded_name ? PyObject_CallMethod(difflib, "get_close_matches", "OOid",
+                                                        folded_name, names, 3, 0.3)
+                                  : NULL;
+    for (Py_ssize_t i = 0; found && i < PyList_Size(found); i++) {
+        PyObject *whole = PyDict_GetItem(names, PyList_GetItem(found, i));
+        if (!whole || PyList_SetItem(found, i, Py_NewRef(whole)) < 0)
+            Py_CLEAR(found);
+    }
+    PyObject *comma = found ? PyUnicode_FromString("\", \"") : NULL;
+    PyObject *text = comma ? PyUnicode_Join(comma, found) : NULL;
+    Py_XDECREF(comma);
+    Py_XDECREF(found);
+    Py_XDECREF(folded_name);
+    Py_XDECREF(names);
+    Py_XDECREF(unicodedata);
+    Py_XDECREF(difflib);
+    return text;
+}
+
+static void raise_unknown(const mmd_py_model_name_index *index, mmd_py_model_name_kind kind,
+                          PyObject *name)
+{
+    PyObject *similar = similar_names(index, name);
+    if (similar && PyUnicode_GetLength(similar))
+        PyErr_Format(PyExc_KeyError, "no %s \"%U\"; nearest: \"%U\"", kind_words[kind], name,
+                     similar);
+    else if (similar)
+        PyErr_Format(PyExc_KeyError, "no %s \"%U\" and no similar name", kind_words[kind], name);
+    Py_XDECREF(similar);
+}
+
+/* False with KeyError, or with TypeError for a name that is not a str. */
+static bool find_item(PyObject *self, mmd_py_model_name_kind kind, PyObject *name, size_t *item)
+{
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a name (str), not %R", kind_words[kind],
+                     (PyObject *)Py_TYPE(name));
+        return false;
+    }
+    const mmd_py_model_name_index *index = get_index(self, kind);
+    Py_ssize_t size;
+    const char *bytes = index ? PyUnicode_AsUTF8AndSize(name, &size) : NULL;
+    uint32_t at;
+    if (bytes && mmd_string_table_find(&index->names, (const uint8_t *)bytes, (size_t)size, &at)) {
+        *item = index->items[at];
+        return true;
+    }
+    if (index && !bytes && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        PyErr_Clear(); /* a lone surrogate, which no name contains */
+    if (index && !PyErr_Occurred())
+        raise_unknown(index, kind, name);
+    return false;
+}
+
+static PyObject *find(PyObject *self, mmd_py_model_name_kind kind, PyObject *name)
+{
+    size_t item;
+    return find_item(self, kind, name, &item) ? PyLong_FromSize_t(item) : NULL;
+}
+
+PyObject *mmd_py_model_bone(PyObject *self, PyObject *name)
+{
+    return find(self, MMD_PY_BONE_NAMES, name);
+}
+
+PyObject *mmd_py_model_morph(PyObject *self, PyObject *name)
+{
+    return find(self, MMD_PY_MORPH_NAMES, name);
+}
+
+const char mmd_py_model_bone_doc[] =
+    "bone($self, name, /)\n--\n\n"
+    "The index of the bone with this name: the first whose Japanese name matches, otherwise the\n"
+    "first whose English name matches. Raises KeyError, which suggests similar names.";
+
+const char mmd_py_model_morph_doc[] =
+    "morph($self, name, /)\n--\n\n"
+    "The index of the morph with this name, matched as in bone().";
+
+/* Dicts of values by name */
+
+/* The items of a dict, resolved to indices of bones or morphs. */
+typedef struct named_items {
+    PyObject *pairs; /* list of (name, value) */
+    size_t count;
+    size_t *indices; /* (count,) */
+} named_items;
+
+static void clear_items(named_items *items)
+{
+    PyMem_Free(items->indices);
+    Py_CLEAR(items->pairs);
+}
+
+/* Refuses two names of the same item, such as its Japanese and its English one. */
+static bool resolve_items(PyObject *self, mmd_py_model_name_kind kind, size_t limit,
+                          named_items *items)
+{
+    PyObject **names = PyMem_Calloc(limit + 1, sizeof *names);
+    items->indices = PyMem_Calloc(items->count + 1, sizeof *items->indices);
+    bool ok = names && items->indices;
+    if (!ok)
+        PyErr_NoMemory();
+    for (size_t i = 0; ok && i < items->count; i++) {
+        PyObject *name = PyTuple_GetItem(PyList_GetItem(items->pairs, (Py_ssize_t)i), 0);
+        ok = find_item(self, kind, name, &items->indices[i]);
+        if (!ok)
+            break;
+        size_t at = items->indices[i];
+        ok = !names[at];
+        if (!ok)
+            PyErr_Format(PyExc_ValueError, "%U: is the same %s as %U", name, kind_words[kind],
+                         names[at]);
+        names[at] = name;
+    }
+    PyMem_Free(names);
+    return ok;
+}
+
+/* The items() of a mapping that is not a dict may return anything. */
+static bool check_pairs(const char *argument, named_items *items)
+{
+    items->count = (size_t)PyList_Size(items->pairs);
+    for (size_t i = 0; i < items->count; i++) {
+        PyObject *pair = PyList_GetItem(items->pairs, (Py_ssize_t)i);
+        if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+            PyErr_Format(PyExc_TypeError, "%s: expected items (name, value), not %R", argument,
+                         pair);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_items(PyObject *self, mmd_py_model_name_kind kind, size_t limit, PyObject *dict,
+                        const char *argument, named_items *items)
+{
+    PyObject *method = PyMapping_Check(dict) ? PyObject_GetAttrString(dict, "items") : NULL;
+    if (!method) {
+        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError))
+            PyErr_Format(PyExc_TypeError, "%s: expected a dict of names, not %R", argument,
+                         (PyObject *)Py_TYPE(dict));
+        return false;
+    }
+    Py_DECREF(method);
+    items->pairs = PyMapping_Items(dict);
+    return items->pairs && check_pairs(argument, items) && resolve_items(self, kind, limit, items);
+}
+
+static PyObject *value_of(const named_items *items, size_t i)
+{
+    return PyTuple_GetItem(PyList_GetItem(items->pairs, (Py_ssize_t)i), 1);
+}
+
+/* "NAME: WORD", the name cut to 60 bytes. */
+static bool label(const named_items *items, size_t i, const char *word, char *out, size_t size)
+{
+    PyObject *name = PyTuple_GetItem(PyList_GetItem(items->pairs, (Py_ssize_t)i), 0);
+    PyObject *bytes = PyUnicode_AsUTF8String(name);
+    if (bytes)
+        PyOS_snprintf(out, size, "%.60s%s%s", PyBytes_AsString(bytes), *word ? ": " : "", word);
+    Py_XDECREF(bytes);
+    return bytes != NULL;
+}
+
+PyObject *mmd_py_model_sliders(PyObject *self, PyObject *dict)
+{
+    size_t count = mmd_py_model_data(self)->morph_count;
+    named_items items = {0};
+    mmd_py_array sliders = {0};
+    bool ok = parse_items(self, MMD_PY_MORPH_NAMES, count, dict, "weights", &items) &&
+              mmd_py_array_new_floats(1, &count, &sliders);
+    if (ok)
+        memset(sliders.data, 0, count * sizeof(float));
+    for (size_t i = 0; ok && i < items.count; i++) {
+        char name[96];
+        float *weight = (float *)sliders.data + items.indices[i];
+        ok = label(&items, i, "", name, sizeof name) &&
+             mmd_py_argument_numbers(value_of(&items, i), name, MMD_PY_FLOAT32, 1, weight);
+        if (ok && !isfinite(*weight)) {
+            PyErr_Format(PyExc_ValueError, "%s is %s", name,
+                         mmd_numbers_not_finite_name((double)*weight));
+            ok = false;
+        }
+    }
+    PyObject *result = ok ? Py_NewRef(sliders.object) : NULL;
+    mmd_py_array_clear(&sliders);
+    clear_items(&items);
+    return result;
+}
+
+/* The value of one bone. Parts that are None have no array. */
+typedef enum part { TRANSLATION, ROTATION, PARTS } part;
+
+static const struct {
+    const char *name;
+    size_t width;
+    float rest[4];
+} parts[PARTS] = {[TRANSLATION] = {"translation", 3, {0}}, [ROTATION] = {"rotation", 4, {[3] = 1}}};
+
+typedef struct bone_value {
+    mmd_py_array of[PARTS];
+} bone_value;
+
+static void raise_value(const char *name, const mmd_py_array *array, size_t frame,
+                        const char *fault, const char *component)
+{
+    if (array->rank == 2)
+        PyErr_Format(PyExc_ValueError, "%s, frame %zu %s%s", name, frame, fault, component);
+    else
+        PyErr_Format(PyExc_ValueError, "%s %s%s", name, fault, component);
+}
+
+static bool check_value(const char *name, const mmd_py_array *array, part which)
+{
+    static const char *const components[] = {" in x", " in y", " in z", " in w"};
+    const float *numbers = array->data;
+    size_t width = parts[which].width, frames = array->rank == 2 ? array->shape[0] : 1;
+    size_t bad = mmd_numbers_first_not_finite(numbers, frames * width);
+    if (bad < frames * width) {
+        const char *fault = isnan(numbers[bad]) ? "is NaN" : "is infinite";
+        raise_value(name, array, bad / width, fault, components[bad % width]);
+        return false;
+    }
+    for (size_t f = 0; which == ROTATION && f < frames; f++) {
+        const float *q = numbers + 4 * f;
+        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) {
+            raise_value(name, array, f, "has zero length", "");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* `frames` is MMD_PY_ANY until a value has a frame axis. */
+static bool parse_part(const named_items *items, size_t i, PyObject *value, part which,
+                       size_t *frames, mmd_py_array *array)
+{
+    char name[96];
+    if (value == Py_None)
+        return true;
+    if (!label(items, i, parts[which].name, name, sizeof name) ||
+        !mmd_py_array_from(value, name, MMD_PY_FLOAT32, false, array))
+        return false;
+    bool has_frames = array->rank == 2;
+    bool any = *frames == 1 || (has_frames && array->shape[0] == 1);
+    const size_t shape[] = {any ? MMD_PY_ANY : *frames, parts[which].width};
+    if (!mmd_py_array_check_shape(array, name, has_frames ? 2 : 1, has_frames ? shape : shape + 1,
+                                  "F"))
+        return false;
+    if (has_frames && (*frames == MMD_PY_ANY || *frames == 1))
+        *frames = array->shape[0];
+    return check_value(name, array, which);
+}
+
+static bool parse_bone(const named_items *items, size_t i, size_t *frames, bone_value *value)
+{
+    PyObject *two = PySequence_Tuple(value_of(items, i));
+    bool ok = two && PyTuple_Size(two) == PARTS;
+    if (!ok && (two || PyErr_ExceptionMatches(PyExc_TypeError))) {
+        char name[96];
+        if (label(items, i, "", name, sizeof name))
+            PyErr_Format(PyExc_TypeError, "%s: expected (translation, rotation)", name);
+    }
+    for (int p = 0; ok && p < PARTS; p++)
+        ok = parse_part(items, i, PyTuple_GetItem(two, p), (part)p, frames, &value->of[p]);
+    Py_XDECREF(two);
+    return ok;
+}
+
+static void fill(const named_items *items, const bone_value *values, size_t bones, size_t frames,
+                 part which, float *out)
+{
+    size_t width = parts[which].width;
+    for (size_t row = 0; row < frames * bones; row++)
+        memcpy(out + row * width, parts[which].rest, width * sizeof *out);
+    for (size_t i = 0; i < items->count; i++) {
+        const mmd_py_array *array = &values[i].of[which];
+        size_t step = array->rank == 2 && array->shape[0] != 1 ? width : 0;
+        for (size_t f = 0; array->object && f < frames; f++)
+            memcpy(out + (f * bones + items->indices[i]) * width,
+                   (const float *)array->data + f * step, width * sizeof *out);
+    }
+}
+
+bool mmd_py_model_names_parse_bones(PyObject *self, PyObject *dict, mmd_py_array *translations,
+                                    mmd_py_array *rotations, size_t *frames, bool *batched)
+{
+    size_t bones = mmd_py_model_data(self)->bone_count, common = MMD_PY_ANY;
+    named_items items = {0};
+    bone_value *values = NULL;
+    bool ok = parse_items(self, MMD_PY_BONE_NAMES, bones, dict, "translations (without rotations)",
+                          &items);
+    if (ok && !(values = PyMem_Calloc(items.count + 1, sizeof *values))) {
+        PyErr_NoMemory();
+        ok = false;
+    }
+    for (size_t i = 0; ok && i < items.count; i++)
+        ok = parse_bone(&items, i, &common, &values[i]);
+    *batched = common != MMD_PY_ANY;
+    *frames = *batched ? common : 1;
+    const size_t vectors[] = {*frames, bones, 3}, quaternions[] = {*frames, bones, 4};
+    ok = ok && mmd_py_array_new_floats(3, vectors, translations) &&
+         mmd_py_array_new_floats(3, quaternions, rotations);
+    if (ok) {
+        fill(&items, values, bones, *frames, TRANSLATION, translations->data);
+        fill(&items, values, bones, *frames, ROTATION, rotations->data);
+    }
+    for (size_t i = 0; values && i < items.count; i++)
+        for (int p = 0; p < PARTS; p++)
+            mmd_py_array_clear(&values[i].of[p]);
+    PyMem_Free(values);
+    clear_items(&items);
+    return ok;
+}
+
+const char mmd_py_model_sliders_doc[] =
+    "sliders($self, weights, /)\n--\n\n"
+    "Morph weights (M,) float32 from a dict {name: weight}, zero for all others; for skin(),\n"
+    "pose_from() and uvs_at().\n\n"
+    "Raises KeyError like morph(), and ValueError for a weight that is not finite.";

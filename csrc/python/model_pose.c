@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Model.pose() and Model.pose_from(). */
+#include "core/pose/pose.h"
+#include "python/argument.h"
+#include "python/batch.h"
+#include "python/exceptions.h"
+#include "python/physics_record.h"
+#include "python/pose_io.h"
+#include "python/types.h"
+
+/* Bones of a chunk: about 10 ms, including IK. */
+enum { CHUNK_BONES = 1 << 15 };
+
+typedef struct pose_call {
+    mmd_py_poser_key key;
+    const mmd_pose_job *job;
+    mmd_py_poser_cached *posers[MMD_MAX_THREADS]; /* per thread */
+} pose_call;
+
+static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    const pose_call *call = arg;
+    mmd_py_poser_cached *cached = call->posers[worker];
+    if (!cached->poser)
+        cached->poser = mmd_poser_new(call->key.rig, call->key.motion, err);
+    if (!cached->poser)
+        return false;
+    mmd_pose_job slice = mmd_pose_slice(call->key.rig, call->job, first, count);
+    mmd_pose_run(cached->poser, &slice);
+    return true;
+}
+
+static bool run_batch(mmd_py_state *state, pose_call *call, const mmd_py_batch *batch)
+{
+    mmd_error err = {0};
+    size_t acquired = 0;
+    while (acquired < batch->threads &&
+           (call->posers[acquired] = mmd_py_poser_cache_acquire(&call->key, &err)) != NULL)
+        acquired++;
+    bool done = acquired == batch->threads;
+    if (!done)
+        mmd_py_exceptions_raise(state, &err);
+    done = done && mmd_py_batch_run(state, batch, run_task, call);
+    while (acquired-- > 0)
+        mmd_py_poser_cache_release(&call->key, call->posers[acquired]);
+    return done;
+}
+
+/* Runs a job that lacks only its outputs. `motion` may be None. */
+static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool batched,
+                     PyObject *threads)
+{
+    mmd_py_state *state = mmd_py_state_of(self);
+    mmd_py_pose_output output = {0};
+    bool by_motion = motion != Py_None;
+    pose_call call = {.key = {.rig = mmd_py_model_rig(self),
+                              .model_list = mmd_py_model_poser_list(self),
+                              .motion = by_motion ? mmd_py_motion_data(motion) : NULL,
+                              .motion_list = by_motion ? mmd_py_motion_poser_list(motion) : NULL},
+                      .job = job};
+    mmd_py_batch batch;
+    mmd_error err = {0};
+    PyObject *pose = NULL;
+    if (!mmd_pose_check(call.key.rig, job, &err)) {
+        mmd_py_exceptions_raise(state, &err);
+    } else if (mmd_py_batch_plan(threads, job->frame_count, mmd_py_model_data(self)->bone_count,
+                                 CHUNK_BONES, &batch) &&
+               mmd_py_pose_output_new(mmd_py_model_data(self), batched, job->frame_count,
+                                      &output)) {
+        job->out_matrices = output.matrices.data;
+        job->out_morph_weights = output.weights.data;
+        if (run_batch(state, &call, &batch))
+            pose = mmd_py_pose_output_record(state, &output);
+    }
+    mmd_py_pose_output_clear(&output);
+    return pose;
+}
+
+PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"motion", "frame", "ik", "threads", "physics", NULL};
+    PyObject *motion = Py_None, *frame = NULL, *threads = Py_None, *physics_arg = Py_None;
+    int ik = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$pOO:pose", names, &motion, &frame, &ik,
+                                     &threads, &physics_arg))
+        return NULL;
+    mmd_py_state *state = mmd_py_state_of(self);
+    mmd_simulation_settings physics;
+    int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics);
+    mmd_py_array frames = {0};
+    PyObject *pose = NULL;
+    if (simulates >= 0 && mmd_py_motion_check(state, motion) &&
+        mmd_py_argument_frames(frame, "frame", &frames)) {
+        mmd_pose_job job = {
+            .frame_count = frames.rank ? frames.shape[0] : 1, .ik = ik, .frames = frames.data};
+        pose = simulates ? mmd_py_simulation_run(self, motion, ik, &physics, &frames)
+                         : run(self, motion, &job, frames.rank == 1, threads);
+    }
+    mmd_py_array_clear(&frames);
+    return pose;
+}
+
+PyObject *mmd_py_model_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"translations", "rotations", "morph_weights", "ik", "threads", NULL};
+    mmd_py_pose_input input = {.rotations = Py_None, .weights = Py_None};
+    PyObject *threads = Py_None, *pose = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$OO:pose_from", names, &input.translations,
+                                     &input.rotations, &input.weights, &input.ik, &threads))
+        return NULL;
+    if (input.translations == Py_None)
+        PyErr_SetString(PyExc_TypeError, "translations: expected an array or a dict, not None");
+    else if (mmd_py_pose_input_parse(self, &input))
+        pose = run(self, Py_None, &input.job, input.batched, threads);
+    mmd_py_pose_input_clear(&input);
+    return pose;
+}
+
+const char mmd_py_model_pose_doc[] =
+    "pose($self, motion=None, frame=0.0, *, ik=True, threads=None, physics=None)\n--\n\n"
+    "The pose of a frame as MMD evaluates it: interpolated keys, bone morphs, append, IK.\n"
+    "Returns a Pose of skinning matrices and of the morph weights that the motion sets.\n\n"
+    "motion: a Motion, or None for the rest pose with IK.\n"
+    "frame: a number (30 frames per second, fractions allowed) for matrices (B,4,4) and weights\n"
+    "    (M,), or (F,) numbers in any order for (F,B,4,4) and (F,M). Before the first key of a\n"
+    "    track the first value applies, after the last key the last.\n"
+    "ik: whether to run IK; the motion may still switch solvers off.\n"
+    "threads: number of threads for a batch, at least 1; never more than frames, nor than 256.\n"
+    "    None: as many cores as are worth using. Results are the same.\n"
+    "physics: True or a Physics to simulate rigid bodies. Every call simulates all frames since\n"
+    "    the start of the run, on one thread; use a Simulation for consecutive frames.\n\n"
+    "Matrices are float32, row-major for column vectors, translations in model units. No frame\n"
+    "of a batch depends on another. Raises ValueError for a frame that is not finite. The rules\n"
+    "are those observed in MMD 9.32 (docs/mmd-behaviour.md); IK is solved in double precision.";
+
+const char mmd_py_model_pose_from_doc[] =
+    "pose_from($self, translations, rotations=None, morph_weights=None, *, ik=True, "
+    "threads=None)\n--\n\n"
+    "The pose of local values, evaluated like pose().\n\n"
+    "translations: (B,3) or (F,B,3), model units, relative to the rest position, in the space\n"
+    "    of the parent.\n"
+    "rotations: (B,4) or (F,B,4) quaternions x y z w of any length but zero. They are not\n"
+    "    projected onto fixed axes.\n"
+    "    Or, instead of both, a dict {name: (translation, rotation)} of the bones that move,\n"
+    "    with None for rest values. Names are matched as in bone().\n"
+    "morph_weights: (M,) or (F,M) slider values, None: all zero; see sliders(). Bone morphs are\n"
+    "    applied.\n"
+    "ik: whether to run IK, or (B,) or (F,B) booleans for the IK of each bone.\n"
+    "    A single frame of any of these serves all frames of the others.\n"
+    "threads: as in pose().\n\n"
+    "Returns a Pose. Raises ValueError for NaN, infinity and quaternions of zero length, and\n"
+    "KeyError for a name that the model lacks.";

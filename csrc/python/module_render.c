@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* The Python function render(): parses its arguments and runs the job. */
+#include "core/skin/mesh.h"
+#include "gl/gl_render.h"
+#include "gl/gl_skin.h"
+#include "python/argument.h"
+#include "python/batch.h"
+#include "python/exceptions.h"
+#include "python/render_look.h"
+#include "python/render_scene.h"
+#include "python/skin_pose.h"
+#include "python/types.h"
+
+#include <string.h>
+
+enum { IMAGE, DEPTH, NORMALS, TRIANGLES, OUTPUTS };
+
+static const struct {
+    const char *name;
+    mmd_py_array_dtype dtype;
+    size_t width; /* 0: no third axis */
+} outputs[OUTPUTS] = {[IMAGE] = {"image", MMD_PY_UINT8, 4},
+                      [DEPTH] = {"depth", MMD_PY_FLOAT32, 0},
+                      [NORMALS] = {"normals", MMD_PY_FLOAT32, 3},
+                      [TRIANGLES] = {"triangles", MMD_PY_INT32, 0}};
+
+/* Samples of a chunk: some tenths of a second on a CPU renderer. */
+enum { CHUNK_SAMPLES = 1 << 24 };
+
+typedef struct render_call {
+    mmd_py_state *state;
+    mmd_render_job job;
+    bool batched; /* results have a frame axis */
+    mmd_py_render_scene scene;
+    mmd_py_render_look look;
+    mmd_skin_job skin; /* instead of positions, if it has a mesh */
+    mmd_py_skin_pose pose;
+    bool on_device; /* skins there */
+    mmd_py_array positions, normals, uvs;
+    bool requested[OUTPUTS];
+    mmd_py_array arrays[OUTPUTS];
+} render_call;
+
+static bool parse_mesh(render_call *call, PyObject *mesh)
+{
+    const mmd_py_mesh_cache *cache = mmd_py_mesh_cache_from_argument(call->state, mesh);
+    if (!cache)
+        return false;
+    const mmd_mesh_extras *extras = &cache->extras;
+    if (!extras->triangles) {
+        PyErr_SetString(PyExc_ValueError, "mesh: no triangles; pass triangles= to Mesh()");
+        return false;
+    }
+    call->job.triangles = extras->triangles;
+    call->job.triangle_count = extras->triangle_count;
+    call->job.uv_frames = call->job.effects.additional_uv_frames = 1;
+    call->job.effects.light_color_frames = 1;
+    if (cache->model) {
+        call->job.vertex_count = cache->model->vertex_count;
+        call->job.uvs = cache->model->uvs;
+        call->job.edge_scales = cache->model->edge_scales;
+        call->job.effects.additional_uv_width = 4 * cache->model->additional_uv_count;
+        if (cache->model->additional_uv_count)
+            call->job.effects.additional_uvs = cache->model->additional_uvs;
+    } else {
+        call->job.vertex_count = atomic_load(&cache->base)->vertex_count;
+    }
+    return true;
+}
+
+/* (V, width) or (F, V, width). */
+static bool parse_vertices(render_call *call, PyObject *argument, const char *name, size_t width,
+                           mmd_py_array *array, size_t *frames)
+{
+    const size_t shape[] = {MMD_PY_ANY, call->job.vertex_count, width};
+    return mmd_py_array_from_frames(argument, name, MMD_PY_FLOAT32, 2, shape, "F", array, frames,
+                                    &call->batched);
+}
+
+static bool parse_skinned(render_call *call, PyObject *skinned)
+{
+    int is_skinned = PyObject_IsInstance(skinned, call->state->records[MMD_PY_RECORD_SKINNED]);
+    if (is_skinned < 0)
+        return false;
+    if (!is_skinned || PyTuple_Size(skinned) != 3) {
+        PyErr_Format(PyExc_TypeError, "skinned: expected a Skinned or a Pose, not %R",
+                     (PyObject *)Py_TYPE(skinned));
+        return false;
+    }
+    size_t frames = 0;
+    PyObject *normals = PyTuple_GetItem(skinned, 1);
+    if (!parse_vertices(call, PyTuple_GetItem(skinned, 0), "skinned.positions", 3, &call->positions,
+                        &call->job.position_frames))
+        return false;
+    call->job.positions = call->positions.data;
+    if (normals == Py_None)
+        return true;
+    if (!parse_vertices(call, normals, "skinned.normals", 3, &call->normals, &frames))
+        return false;
+    call->job.normals = call->normals.data;
+    call->job.has_normals = true;
+    if (frames == call->job.position_frames)
+        return true;
+    PyErr_Format(PyExc_ValueError, "skinned.normals: %zu frames, positions have %zu", frames,
+                 call->job.position_frames);
+    return false;
+}
+
+/* The result of skin(), or a Pose, which is skinned while drawing. */
+static bool parse_shape(render_call *call, PyObject *mesh, PyObject *skinned)
+{
+    int is_pose = PyObject_IsInstance(skinned, call->state->records[MMD_PY_RECORD_POSE]);
+    if (is_pose <= 0)
+        return is_pose == 0 && parse_skinned(call, skinned);
+    if (!mmd_py_skin_pose_parse(&call->pose, call->state, mesh, skinned, Py_None, &call->skin,
+                                &call->batched))
+        return false;
+    call->job.has_normals = call->skin.mesh->has_normals;
+    call->job.position_frames = call->skin.frame_count;
+    return true;
+}
+
+/* Raises a TypeError, unless an exception of another type is set. Returns false. */
+static bool refuse_type(const char *text)
+{
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_SetString(PyExc_TypeError, text);
+    return false;
+}
+
+static bool parse_size(render_call *call, PyObject *size)
+{
+    static const char text[] = "size: expected (width, height), two integers";
+    PyObject *two = PySequence_Tuple(size);
+    if (!two)
+        return refuse_type(text);
+    Py_ssize_t pixels[2] = {0, 0};
+    bool pair = PyTuple_Size(two) == 2;
+    for (int i = 0; pair && !PyErr_Occurred() && i < 2; i++)
+        pixels[i] = PyNumber_AsSsize_t(PyTuple_GetItem(two, i), NULL);
+    Py_DECREF(two);
+    if (PyErr_Occurred())
+        return refuse_type(text);
+    if (!pair) {
+        PyErr_SetString(PyExc_ValueError, text);
+        return false;
+    }
+    if (pixels[0] < 1 || pixels[1] < 1) {
+        PyErr_Format(PyExc_ValueError, "size: %zd x %zd, expected at least 1 x 1", pixels[0],
+                     pixels[1]);
+        return false;
+    }
+    call->job.width = (size_t)pixels[0];
+    call->job.height = (size_t)pixels[1];
+    return true;
+}
+
+static bool parse_requested(render_call *call, PyObject *want)
+{
+    PyObject *names = PyUnicode_Check(want) ? NULL : PySequence_Tuple(want);
+    if (!names)
+        return refuse_type("want: expected a sequence of names");
+    bool known = true;
+    for (Py_ssize_t i = 0; known && i < PyTuple_Size(names); i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        known = false;
+        for (int k = 0; PyUnicode_Check(name) && k < OUTPUTS; k++)
+            if (PyUnicode_CompareWithASCIIString(name, outputs[k].name) == 0)
+                known = call->requested[k] = true;
+        if (!known)
+            PyErr_Format(PyExc_ValueError,
+                         "want: %R is unknown, expected \"image\", \"depth\", \"normals\" or "
+                         "\"triangles\"",
+                         name);
+    }
+    Py_DECREF(names);
+    return known;
+}
+
+static bool parse_backend(render_call *call, PyObject *value)
+{
+    const char *name;
+    if (!mmd_py_argument_str(value, "backend", &name))
+        return false;
+    call->on_device = strcmp(name, "gl") == 0;
+    if (strcmp(name, "auto") == 0 || call->on_device)
+        return true;
+    PyErr_Format(PyExc_ValueError, "backend: \"%s\" cannot render, expected \"auto\" or \"gl\"",
+                 name);
+    return false;
+}
+
+static void count_frames(render_call *call)
+{
+    mmd_render_job *job = &call->job;
+    job->cameras = call->scene.cameras;
+    job->camera_frames = call->scene.camera_frames;
+    call->batched |= call->scene.cameras_batched;
+    const size_t counts[] = {job->position_frames,
+                             job->camera_frames,
+                             job->uv_frames,
+                             job->light_frames,
+                             job->effects.light_color_frames,
+                             job->effects.additional_uv_frames};
+    job->frame_count = 1;
+    for (size_t i = 0; job->frame_count == 1 && i < sizeof counts / sizeof *counts; i++)
+        job->frame_count = counts[i];
+}
+
+static bool make_outputs(render_call *call)
+{
+    const mmd_render_job *job = &call->job;
+    for (int i = 0; i < OUTPUTS; i++) {
+        size_t shape[4] = {job->frame_count, job->height, job->width, outputs[i].width};
+        int rank = call->batched + 2 + (outputs[i].width > 0);
+        if (call->requested[i] &&
+            !mmd_py_array_new(outputs[i].dtype, rank, shape + !call->batched, &call->arrays[i]))
+            return false;
+    }
+    call->job.image = call->arrays[IMAGE].data;
+    call->job.depth_buffer = call->arrays[DEPTH].data;
+    call->job.normal_buffer = call->arrays[NORMALS].data;
+    call->job.triangle_buffer = call->arrays[TRIANGLES].data;
+    return true;
+}
+
+static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    (void)worker;
+    const render_call *call = arg;
+    mmd_render_job slice = mmd_render_slice(&call->job, first, count);
+    if (!call->skin.mesh)
+        return mmd_gl_render(&slice, NULL, false, err);
+    mmd_skin_job skin = call->skin;
+    if (skin.frame_count > 1)
+        skin = mmd_skin_slice(&skin, first, count);
+    return mmd_gl_render(&slice, &skin, call->on_device, err);
+}
+
+/* On the device, unless that is a CPU. To frame a model and to fit a depth map, its vertices must
+   be known here. */
+static void choose_skinning(render_call *call)
+{
+    const mmd_render_job *job = &call->job;
+    char device[8];
+    bool software = true;
+    if (!call->on_device && call->skin.mesh) {
+        Py_BEGIN_ALLOW_THREADS
+        call->on_device = mmd_gl_skin_info(device, sizeof device, &software, NULL) && !software;
+        Py_END_ALLOW_THREADS
+    }
+    call->on_device &= job->cameras && !job->effects.self_shadow;
+}
+
+static PyObject *execute(render_call *call)
+{
+    const mmd_render_job *job = &call->job;
+    mmd_error err = {0};
+    bool valid;
+    Py_BEGIN_ALLOW_THREADS
+    valid = (!call->skin.mesh || mmd_skin_check(&call->skin, &err)) &&
+            mmd_render_check(job, &err) && mmd_render_check_vertices(job, &err) &&
+            mmd_gl_render_fits(job->width, job->height, job->samples, &err);
+    Py_END_ALLOW_THREADS
+    if (!valid)
+        return mmd_py_exceptions_raise(call->state, &err);
+    choose_skinning(call);
+    size_t samples = job->width * job->height * job->samples * job->samples;
+    mmd_py_batch batch;
+    if (!make_outputs(call) ||
+        !mmd_py_batch_plan(NULL, job->frame_count, samples, CHUNK_SAMPLES, &batch) ||
+        !mmd_py_batch_run(call->state, &batch, run_task, call))
+        return NULL;
+    PyObject *members[OUTPUTS];
+    for (int i = 0; i < OUTPUTS; i++)
+        members[i] = call->arrays[i].object ? call->arrays[i].object : Py_None;
+    return PyObject_CallFunctionObjArgs(call->state->records[MMD_PY_RECORD_RENDERED], members[0],
+                                        members[1], members[2], members[3], NULL);
+}
+
+/* The optional arguments. */
+typedef struct render_options {
+    PyObject *size, *camera, *background, *materials, *uvs, *textures, *want;
+    PyObject *samples, *backend;
+} render_options;
+
+static bool parse_surface(render_call *call, PyObject *mesh, const render_options *options)
+{
+    bool is_model = Py_TYPE(mesh) == call->state->model_type;
+    mmd_render_job *job = &call->job;
+    if (options->uvs != Py_None) {
+        if (!parse_vertices(call, options->uvs, "uvs", 2, &call->uvs, &job->uv_frames))
+            return false;
+        job->uvs = call->uvs.data;
+    }
+    size_t limit =
+        is_model ? mmd_py_model_data(mesh)->texture_count : MMD_PY_RENDER_SCENE_ANY_TEXTURE;
+    if (!mmd_py_render_scene_set_textures(&call->scene, options->textures, limit))
+        return false;
+    if (call->scene.texture_count && !job->uvs) {
+        PyErr_SetString(PyExc_ValueError, "textures: a Mesh has no texture coordinates; pass uvs=");
+        return false;
+    }
+    PyObject *materials = options->materials != Py_None ? Py_NewRef(options->materials)
+                          : is_model                    ? PyObject_GetAttrString(mesh, "materials")
+                                                        : Py_NewRef(Py_None);
+    bool ok = materials && mmd_py_render_scene_set_materials(&call->scene, call->state, materials,
+                                                             job->triangle_count);
+    Py_XDECREF(materials);
+    job->materials = call->scene.materials;
+    job->material_count = call->scene.material_count;
+    job->textures = call->scene.textures;
+    job->texture_count = call->scene.texture_count;
+    return ok;
+}
+
+static bool parse_options(render_call *call, const render_options *options)
+{
+    mmd_render_job *job = &call->job;
+    const float background[] = {1, 1, 1, 0};
+    memcpy(job->background, background, sizeof background);
+    job->width = job->height = 512;
+    call->requested[IMAGE] = !options->want;
+    long samples = 1;
+    if (options->samples &&
+        !mmd_py_argument_int(options->samples, "samples", 1, MMD_MAX_SAMPLES, &samples))
+        return false;
+    job->samples = (size_t)samples;
+    return (!options->backend || parse_backend(call, options->backend)) &&
+           (!options->size || parse_size(call, options->size)) &&
+           (!options->background || mmd_py_argument_numbers(options->background, "background",
+                                                            MMD_PY_FLOAT32, 4, job->background)) &&
+           (!options->want || parse_requested(call, options->want)) &&
+           mmd_py_render_scene_set_camera(&call->scene, call->state, options->camera);
+}
+
+PyObject *mmd_py_module_render(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"mesh",     "skinned", "size",           "camera",        "background",
+                            "light",    "edges",   "want",           "materials",     "uvs",
+                            "textures", "samples", "backend",        "look",          "light_color",
+                            "factors",  "toons",   "additional_uvs", "ground_shadow", "self_shadow",
+                            NULL};
+    PyObject *mesh, *skinned;
+    int edges = 0;
+    render_options options = {
+        .camera = Py_None, .materials = Py_None, .uvs = Py_None, .textures = Py_None};
+    render_call call = {.state = mmd_py_state_of_module(module)};
+    mmd_py_render_look *look = &call.look;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "OO|$OOOOpOOOOOOOOOOOOp:render", names, &mesh, &skinned, &options.size,
+            &options.camera, &options.background, &look->light, &edges, &options.want,
+            &options.materials, &options.uvs, &options.textures, &options.samples, &options.backend,
+            &look->look, &look->light_color, &look->factors, &look->toons, &look->additional_uvs,
+            &look->ground_shadow, &look->self_shadow))
+        return NULL;
+    call.job.edges = edges;
+    PyObject *result = NULL;
+    if (parse_mesh(&call, mesh) && parse_shape(&call, mesh, skinned) &&
+        parse_options(&call, &options) && parse_surface(&call, mesh, &options) &&
+        mmd_py_render_look_parse(look, &call.job, &call.batched)) {
+        count_frames(&call);
+        result = execute(&call);
+    }
+    mmd_py_render_scene_free(&call.scene);
+    mmd_py_render_look_clear(look);
+    mmd_py_skin_pose_clear(&call.pose);
+    mmd_py_array_clear(&call.positions);
+    mmd_py_array_clear(&call.normals);
+    mmd_py_array_clear(&call.uvs);
+    for (int i = 0; i < OUTPUTS; i++)
+        mmd_py_array_clear(&call.arrays[i]);
+    return result;
+}
+
+const char mmd_py_module_render_doc[] =
+    "render($module, mesh, skinned, *, size=(512, 512), camera=None, background=(1, 1, 1, 0),\n"
+    "       light=(-0.5, -1, 0.5), edges=False, want=[\"image\"], materials=None, uvs=None,\n"
+    "       textures=None, samples=1, backend=\"auto\", look=\"lambert\",\n"
+    "       light_color=None, factors=None, toons=None, additional_uvs=None,\n"
+    "       ground_shadow=None, self_shadow=False)\n--\n\n"
+    "Renders a picture by OpenGL, without a window. Returns a Rendered.\n\n"
+    "mesh: a Model, or a Mesh with triangles, which are clockwise seen from outside.\n"
+    "skinned: the result of skin() for this mesh, (V,3) or a batch (F,V,3). A batch renders a\n"
+    "    batch, and so do F cameras, lights or sets of uvs; a single one serves all frames. If\n"
+    "    normals are None, face normals are used. Or a Pose: the same picture, but vertices are\n"
+    "    skinned while it is drawn. A GPU skins them, and they are not read back, if a camera is\n"
+    "    given and self_shadow is off.\n"
+    "size: (width, height) in pixels. Pixels are square; row 0 is the top; a pixel shows what\n"
+    "    the ray through its center hits.\n"
+    "camera: a Camera, such as Motion.camera_at() returns. None: in front of the mesh, framing\n"
+    "    all of it, for each frame. Left-handed: looking along +z with y up, +x is right.\n"
+    "background: (4,) sRGB and alpha, 0 to 1.\n"
+    "light: (3,) or (F,3) direction in which the light shines; the default is MMD's.\n"
+    "edges: whether to draw the edges of materials that have the edge flag, as a hull expanded\n"
+    "    along the normals. An edge of size and scale 1 is one pixel wide in a picture 512\n"
+    "    pixels high, and scales with the height.\n"
+    "want: names of the members of Rendered to compute; the others are None. Edges appear in\n"
+    "    the image only.\n"
+    "materials: sequence of Material, such as Model.materials_at() returns. None: the Model's\n"
+    "    own, or a double-sided gray for a Mesh. They are drawn in order and blended over what\n"
+    "    is behind; fragments of alpha 0 are discarded.\n"
+    "uvs: (V,2) or (F,V,2), such as Model.uvs_at() returns. None: the Model's own; a Mesh\n"
+    "    has none.\n"
+    "textures: {index: (h,w,4) uint8 sRGB, straight alpha}, row 0 at v = 0, repeating. Indices\n"
+    "    are those in materials; for a Mesh without materials, any. Missing textures are\n"
+    "    white. They are uploaded in every call, and again after every 2^24 samples of a batch\n"
+    "    (a picture has width * height * samples**2): render small pictures as a batch.\n"
+    "samples: n by n samples per pixel of the image, 1 to 8, for antialiasing.\n"
+    "backend: \"auto\" or \"gl\"; llvmpipe is enough without a GPU. With \"gl\", llvmpipe skins a\n"
+    "    Pose, too, which takes it longer than the CPU kernels.\n"
+    "look: \"lambert\": the color of a surface is texture * min(1, ambient + diffuse *\n"
+    "    cos(angle of light and normal)), by its material; colors are converted to linear, lit,\n"
+    "    blended and averaged, and converted back to sRGB. \"mmd\": what MMD shows, by the rules\n"
+    "    of docs/look.md: toons, sphere maps, specular and edges, in sRGB numbers throughout.\n"
+    "The other arguments are for look=\"mmd\":\n"
+    "light_color: (3,) or (F,3) sRGB. None: MMD's default, (154, 154, 154) / 255.\n"
+    "factors: (M,2,3,4) of the M materials, such as Model.texture_factors_at() returns. None:\n"
+    "    neutral.\n"
+    "toons: (10,H,4) uint8, the ramps of materials with a shared toon, lit first. None: those\n"
+    "    of mmdskin.toons(). Sphere maps and other toons are in `textures`; a material without\n"
+    "    its file is drawn without it.\n"
+    "additional_uvs: (V,4) or (F,V,4), of which u and v place sub-textures, such as\n"
+    "    Model.uvs_at(weights, 1) returns. None: the Model's own, else zero.\n"
+    "ground_shadow: (4,) color and alpha of the shadow on the plane y = 0; True: opaque in the\n"
+    "    color of the light, as in MMD. None: no shadow.\n"
+    "self_shadow: whether materials cast shadows on each other, by a depth map that is twice as\n"
+    "    fine as the picture, up to 2048 x 2048. Single-sided surfaces cast them where the light\n"
+    "    sees their front.\n\n"
+    "Depth and triangles are exact. What is nearer than 1e-5 of the distance of the farthest "
+    "vertex is\n"
+    "clipped. Raises TypeError and ValueError, also for more pixels than the device supports,\n"
+    "and BackendError without OpenGL.";

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* The Python function skin(): parses its arguments and runs the job. */
+#include "core/base/error.h"
+#include "core/skin/skin.h"
+#include "gl/gl_skin.h"
+#include "python/argument.h"
+#include "python/batch.h"
+#include "python/exceptions.h"
+#include "python/skin_pose.h"
+#include "python/types.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
+
+static const char *const output_names[OUTPUTS] = {"out.positions", "out.normals", "out.tangents"};
+
+typedef enum backend_kind { BACKEND_AUTO, BACKEND_GL, BACKEND_CPU } backend_kind;
+
+/* Vertices of a chunk: about 10 ms on the CPU. */
+enum { CHUNK_VERTICES = 1 << 21 };
+
+typedef struct skin_call {
+    mmd_py_state *state;
+    mmd_py_mesh_cache *mesh_cache;
+    mmd_skin_job job;
+    bool batched; /* results have a frame axis */
+    mmd_py_skin_pose pose;
+    mmd_py_array outputs[OUTPUTS];
+    bool requested[OUTPUTS];
+    backend_kind backend;
+    const mmd_skin_kernel *kernel;  /* by "cpu:NAME"; NULL: the fastest */
+    PyObject *threads;              /* the argument */
+    mmd_skin_workspace *workspaces; /* per thread */
+    mmd_error gl_failure;           /* why "auto" fell back to the CPU, if it did */
+    mmd_py_state_auto_backend auto_backend;
+} skin_call;
+
+static bool parse_choice(const char *argument, PyObject *value, const char *const *names, int *out)
+{
+    const char *name = names[0];
+    if (value && !mmd_py_argument_str(value, argument, &name))
+        return false;
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], name) == 0) {
+            *out = i;
+            return true;
+        }
+    char known[160] = "";
+    for (size_t i = 0, at = 0; names[i] && at < sizeof known; i++)
+        at += (size_t)snprintf(known + at, sizeof known - at, "%s\"%s\"", i ? ", " : "", names[i]);
+    PyErr_Format(PyExc_ValueError, "%s: \"%s\" is unknown, expected %s", argument, name, known);
+    return false;
+}
+
+static bool parse_backend(skin_call *call, PyObject *value)
+{
+    const char *name = "auto";
+    if (value && !mmd_py_argument_str(value, "backend", &name))
+        return false;
+    if (strcmp(name, "auto") == 0) {
+        call->backend = BACKEND_AUTO;
+    } else if (strcmp(name, "gl") == 0) {
+        call->backend = BACKEND_GL;
+    } else if (strcmp(name, "cpu") == 0) {
+        call->backend = BACKEND_CPU;
+    } else if (strncmp(name, "cpu:", 4) == 0) {
+        call->backend = BACKEND_CPU;
+        mmd_error err = {0};
+        call->kernel = mmd_skin_kernel_find(name + 4, &err);
+        if (!call->kernel)
+            return mmd_py_exceptions_raise(call->state, &err);
+    } else {
+        PyErr_Format(PyExc_ValueError,
+                     "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_options(skin_call *call, PyObject *method, PyObject *blend,
+                          PyObject *correction_arg, PyObject *backend)
+{
+    static const char *const methods[] = {[MMD_METHOD_MMD] = "mmd",
+                                          [MMD_METHOD_LINEAR] = "linear",
+                                          [MMD_METHOD_DUAL_QUATERNION] = "dual_quaternion",
+                                          [MMD_METHOD_BULGE_FREE] = "bulge_free",
+                                          [MMD_METHOD_BULGE_COMPENSATED] = "bulge_compensated",
+                                          [MMD_METHOD_CENTERS_OF_ROTATION] = "centers_of_rotation",
+                                          NULL};
+    static const char *const blends[] = {"nlerp", "slerp", NULL};
+    int chosen_method, chosen_blend;
+    double correction = 1;
+    if (!parse_choice("method", method, methods, &chosen_method) ||
+        !parse_choice("sdef_blend", blend, blends, &chosen_blend) ||
+        (correction_arg && !mmd_py_argument_double(correction_arg, "correction", &correction)))
+        return false;
+    call->job.method = (mmd_method)chosen_method;
+    call->job.sdef_blend = (mmd_sdef_blend)chosen_blend;
+    call->job.correction = (float)correction;
+    bool corrected =
+        chosen_method == MMD_METHOD_BULGE_FREE || chosen_method == MMD_METHOD_BULGE_COMPENSATED;
+    if (correction != 1 && !corrected) {
+        char text[96];
+        snprintf(text, sizeof text, "correction: %g is not used by method \"%s\"", correction,
+                 methods[chosen_method]);
+        PyErr_SetString(PyExc_ValueError, text);
+        return false;
+    }
+    return parse_backend(call, backend);
+}
+
+static int output_shape(const skin_call *call, int output, size_t shape[3])
+{
+    int rank = 0;
+    if (call->batched)
+        shape[rank++] = call->job.frame_count;
+    shape[rank++] = call->job.mesh->vertex_count;
+    shape[rank++] = output == OUT_TANGENTS ? call->job.mesh->tangent_width : 3;
+    return rank;
+}
+
+static bool check_overlaps(const skin_call *call)
+{
+    const struct {
+        const mmd_py_array *array;
+        const char *name;
+    } others[] = {{&call->pose.matrices, "bone_matrices"},
+                  {&call->pose.weights, "morph_weights"},
+                  {&call->outputs[OUT_POSITIONS], output_names[OUT_POSITIONS]},
+                  {&call->outputs[OUT_NORMALS], output_names[OUT_NORMALS]}};
+    for (int i = 0; i < OUTPUTS; i++)
+        for (int k = 0; k < 2 + i; k++)
+            if (mmd_py_array_overlap(&call->outputs[i], others[k].array)) {
+                PyErr_Format(PyExc_ValueError, "%s: overlaps %s", output_names[i], others[k].name);
+                return false;
+            }
+    return true;
+}
+
+static bool parse_outputs(skin_call *call, PyObject *out)
+{
+    int is_skinned = PyObject_IsInstance(out, call->state->records[MMD_PY_RECORD_SKINNED]);
+    if (is_skinned < 0)
+        return false;
+    if (!is_skinned || PyTuple_Size(out) != OUTPUTS) {
+        PyErr_Format(PyExc_TypeError, "out: expected a Skinned, not %R", (PyObject *)Py_TYPE(out));
+        return false;
+    }
+    for (int i = 0; i < OUTPUTS; i++) {
+        PyObject *member = PyTuple_GetItem(out, i);
+        const char *name = output_names[i];
+        if ((member != Py_None) != call->requested[i]) {
+            PyErr_Format(PyExc_ValueError, "%s: %s", name,
+                         call->requested[i] ? "None, expected an array"
+                                            : "expected None, as it is not computed");
+            return false;
+        }
+        size_t shape[3];
+        int rank = output_shape(call, i, shape);
+        if (call->requested[i] &&
+            !mmd_py_array_for_output(member, name, rank, shape, &call->outputs[i]))
+            return false;
+    }
+    return check_overlaps(call);
+}
+
+static bool make_outputs(skin_call *call)
+{
+    for (int i = 0; i < OUTPUTS; i++) {
+        size_t shape[3];
+        int rank = output_shape(call, i, shape);
+        if (call->requested[i] && !mmd_py_array_new_floats(rank, shape, &call->outputs[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The mesh that the method needs, with tangents if requested. */
+static bool choose_mesh(skin_call *call)
+{
+    mmd_error err = {0};
+    const mmd_mesh *mesh = mmd_py_mesh_cache_get(call->mesh_cache, call->job.method,
+                                                 call->requested[OUT_TANGENTS], &err);
+    if (!mesh)
+        mmd_py_exceptions_raise(call->state, &err);
+    call->job.mesh = mesh;
+    return mesh != NULL;
+}
+
+/* Called without the GIL. */
+
+static bool run_gl(const mmd_skin_job *slice, size_t first, mmd_error *err)
+{
+    size_t done;
+    if (mmd_gl_skin(slice, &done, err))
+        return true;
+    mmd_error cause = *err;
+    if (first + done > 0)
+        mmd_fail(err, cause.code, "%.200s; frames before %zu are done", cause.text, first + done);
+    return false;
+}
+
+/* Decides what "auto" is, once. */
+static void choose_backend(skin_call *call)
+{
+    bool software = true;
+    char device[8];
+    if (call->backend != BACKEND_AUTO || call->auto_backend != MMD_PY_AUTO_UNDECIDED)
+        return;
+    bool hardware = mmd_gl_skin_info(device, sizeof device, &software, NULL) && !software;
+    call->auto_backend = hardware ? MMD_PY_AUTO_GL : MMD_PY_AUTO_CPU;
+}
+
+static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    skin_call *call = arg;
+    mmd_skin_job slice = mmd_skin_slice(&call->job, first, count);
+    if (call->backend == BACKEND_GL)
+        return run_gl(&slice, first, err);
+    if (call->backend == BACKEND_AUTO && call->auto_backend == MMD_PY_AUTO_GL) {
+        if (run_gl(&slice, first, &call->gl_failure))
+            return true;
+        /* Also for later calls: a device that failed is not used again. */
+        call->auto_backend = MMD_PY_AUTO_CPU;
+    }
+    return mmd_skin_frames(&call->job, first, count, call->kernel, &call->workspaces[worker], err);
+}
+
+static PyObject *skinned(skin_call *call)
+{
+    PyObject *members[OUTPUTS];
+    for (int i = 0; i < OUTPUTS; i++)
+        members[i] = call->outputs[i].object ? call->outputs[i].object : Py_None;
+    return PyObject_CallFunctionObjArgs(call->state->records[MMD_PY_RECORD_SKINNED], members[0],
+                                        members[1], members[2], NULL);
+}
+
+/* OpenGL runs on one thread, its own. */
+static bool plan_batch(const skin_call *call, mmd_py_batch *batch)
+{
+    size_t vertices = call->job.mesh->vertex_count;
+    if (!mmd_py_batch_plan(call->threads, vertices ? call->job.frame_count : 0, vertices,
+                           CHUNK_VERTICES, batch))
+        return false;
+    if (call->backend == BACKEND_GL ||
+        (call->backend == BACKEND_AUTO && call->auto_backend == MMD_PY_AUTO_GL))
+        batch->threads = 1;
+    return true;
+}
+
+static bool run_batch(skin_call *call, const mmd_py_batch *batch)
+{
+    mmd_skin_workspace workspaces[MMD_MAX_THREADS];
+    call->workspaces = workspaces;
+    for (size_t i = 0; i < batch->threads; i++)
+        workspaces[i] = (mmd_skin_workspace){0};
+    bool done = mmd_py_batch_run(call->state, batch, run_task, call);
+    for (size_t i = 0; i < batch->threads; i++)
+        mmd_skin_workspace_free(&workspaces[i]);
+    return done;
+}
+
+static PyObject *execute(skin_call *call, PyObject *out)
+{
+    mmd_skin_job *job = &call->job;
+    if (out == Py_None ? !make_outputs(call) : !parse_outputs(call, out))
+        return NULL;
+    job->positions = call->outputs[OUT_POSITIONS].data;
+    job->normals = call->outputs[OUT_NORMALS].data;
+    job->tangents = call->outputs[OUT_TANGENTS].data;
+    call->auto_backend = call->state->auto_backend;
+    mmd_error err = {0};
+    bool done;
+    Py_BEGIN_ALLOW_THREADS
+    done = mmd_skin_check(&call->job, &err);
+    if (done)
+        choose_backend(call);
+    Py_END_ALLOW_THREADS
+    if (!done)
+        return mmd_py_exceptions_raise(call->state, &err);
+    mmd_py_batch batch;
+    done = plan_batch(call, &batch) && run_batch(call, &batch);
+    call->state->auto_backend = call->auto_backend;
+    if (call->gl_failure.code != MMD_E_NONE)
+        call->state->gl_failure = call->gl_failure;
+    if (!done)
+        return NULL;
+    return out == Py_None ? skinned(call) : Py_NewRef(out);
+}
+
+PyObject *mmd_py_module_skin(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"mesh",       "bone_matrices", "morph_weights", "method",
+                            "sdef_blend", "correction",    "normals",       "tangents",
+                            "backend",    "out",           "threads",       NULL};
+    PyObject *mesh, *matrices, *weights = Py_None, *correction = NULL, *out = Py_None;
+    PyObject *method = NULL, *blend = NULL, *backend = NULL;
+    int normals = 1, tangents = 0;
+    skin_call call = {.state = mmd_py_state_of_module(module), .threads = Py_None};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$OOOppOOO:skin", names, &mesh, &matrices,
+                                     &weights, &method, &blend, &correction, &normals, &tangents,
+                                     &backend, &out, &call.threads))
+        return NULL;
+    PyObject *result = NULL;
+    call.mesh_cache = mmd_py_mesh_cache_from_argument(call.state, mesh);
+    if (call.mesh_cache && parse_options(&call, method, blend, correction, backend) &&
+        mmd_py_skin_pose_parse(&call.pose, call.state, mesh, matrices, weights, &call.job,
+                               &call.batched)) {
+        call.requested[OUT_POSITIONS] = true;
+        call.requested[OUT_NORMALS] = normals && call.job.mesh->has_normals;
+        call.requested[OUT_TANGENTS] = tangents;
+        result = choose_mesh(&call) ? execute(&call, out) : NULL;
+    }
+    mmd_py_skin_pose_clear(&call.pose);
+    for (int i = 0; i < OUTPUTS; i++)
+        mmd_py_array_clear(&call.outputs[i]);
+    return result;
+}
+
+const char mmd_py_module_skin_doc[] =
+    "skin($module, mesh, bone_matrices, morph_weights=None, *, method=\"mmd\",\n"
+    "     sdef_blend=\"nlerp\", correction=1.0, normals=True, tangents=False, backend=\"auto\", "
+    "out=None,\n"
+    "     threads=None)\n--\n\n"
+    "Applies morphs and skins a mesh as MMD does. Returns a Skinned.\n\n"
+    "mesh: a Model or a Mesh.\n"
+    "bone_matrices: skinning matrices (B,4,4) or (F,B,4,4) float32, row-major for column\n"
+    "    vectors, translations in model units; the last row is ignored. Or a Pose, which also\n"
+    "    provides the morph weights.\n"
+    "morph_weights: slider values (M,) or (F,M); None: all zero. Group and flip morphs are\n"
+    "    resolved here. A single frame of matrices or weights serves all frames of the other.\n"
+    "method: \"mmd\" (each vertex by its own deform type), \"linear\" or \"dual_quaternion\".\n"
+    "    Without the bulge of dual quaternions: \"bulge_free\" removes it,\n"
+    "    \"bulge_compensated\" reduces it and is fastest, \"centers_of_rotation\" reduces it\n"
+    "    and needs no skeleton. A Model has the data they need; a Mesh takes it as arguments.\n"
+    "sdef_blend: how SDEF interpolates two rotations, \"nlerp\" or \"slerp\".\n"
+    "correction: strength of \"bulge_free\" and \"bulge_compensated\", 0 to 1.\n"
+    "normals, tangents: whether to compute them. Normals are computed if the mesh has normals.\n"
+    "    Tangents of a Model are made from its UVs at first use: x y z is a unit vector along\n"
+    "    u, w is 1 or -1 so that w * cross(normal, tangent) points along v. ValueError for a\n"
+    "    model without UVs.\n"
+    "backend: \"cpu\", \"gl\" (OpenGL), or \"auto\": gl on a hardware renderer, otherwise cpu.\n"
+    "    \"cpu:scalar\", \"cpu:sse2\", \"cpu:avx2\", \"cpu:avx512\" and \"cpu:neon\" select a\n"
+    "    CPU kernel.\n"
+    "out: a Skinned to fill: writable C-contiguous float32 arrays, None for what is not\n"
+    "    computed. It is returned.\n"
+    "threads: number of CPU threads for a batch, at least 1; never more than frames, nor than\n"
+    "    256. None: as many cores as are worth using. OpenGL uses one. Results are the same.\n\n"
+    "Positions are (V,3) or (F,V,3) in model units; normals have that shape and unit length.\n"
+    "QDEF and \"dual_quaternion\" use the rotation and translation of a matrix and ignore its\n"
+    "scale.\n"
+    "Formulas: BDEF, SDEF (equation (4)) and QDEF by dragonmeteor's article on MMD\n"
+    "morphing and skinning, https://qiita.com/dragonmeteor/items/0211166d55bb2eb7c07c; normals\n"
+    "by the inverse transpose. bulge_free: Kim and Han 2014, doi 10.1002/cav.1604.\n"
+    "bulge_compensated: Sulema and Rudenko 2020, doi 10.31891/2307-5732-2020-281-1-12-19.\n"
+    "centers_of_rotation: Le and Hodgins 2016, ACM Transactions on Graphics 35(4).\n"
+    "docs/methods.md has them all.\n\n"
+    "Raises TypeError and ValueError, which name the item and its limit, and BackendError if\n"
+    "the requested backend is not available. `out` is unchanged then, unless an OpenGL device\n"
+    "fails during a batch: the message says which frames are done. Signals are handled between\n"
+    "frames; if a handler raises, as for Ctrl-C, `out` is partly written.";

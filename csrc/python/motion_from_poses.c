@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/* Motions made of poses: Motion.from_locals and Motion.from_poses. */
+#include "core/fit/motion_fit.h"
+
+#include "core/base/error.h"
+#include "core/pose/binding.h"
+#include "core/pose/sampling.h"
+#include "python/argument.h"
+#include "python/batch.h"
+#include "python/exceptions.h"
+#include "python/model_locals.h"
+#include "python/pose_io.h"
+#include "python/record.h"
+#include "python/types.h"
+
+#include <math.h>
+
+enum {
+    CHUNK_BONES = 1 << 15,    /* of posing: about 10 ms */
+    CHUNK_VERTICES = 1 << 20, /* of comparing */
+    CHUNK_SAMPLES = 1 << 9,   /* of fitting, frames of a bone */
+    MAX_PASSES = 8            /* of fitting and comparing */
+};
+
+typedef enum fit_source { SOURCE_LOCALS, SOURCE_POSES } fit_source;
+typedef enum ik_form { IK_AS_KEYED, IK_OFF, IK_BOTH } ik_form;
+
+/* The arguments that both functions share. */
+typedef struct fit_options {
+    PyObject *frames, *ik, *physics, *like, *threads;
+    double tolerance, physics_tolerance;
+    ik_form form;
+    bool key_physics;
+    uint32_t first_frame;
+} fit_options;
+
+/* One call: the arrays of all frames. */
+typedef struct fit_call {
+    PyObject *model;
+    mmd_py_state *state;
+    fit_options options;
+    size_t frame_count;
+    float *translations, *rotations, *morph_weights, *matrices; /* of `arena` or borrowed */
+    mmd_arena arena;
+    mmd_inverse_pose_loss *losses; /* (B,) */
+} fit_call;
+
+static bool parse_options(fit_call *call, fit_source source)
+{
+    static const char *const forms[] = {"as_keyed", "off", "both"};
+    static const char *const physics[] = {"leave", "keys"};
+    fit_options *options = &call->options;
+    int form = source == SOURCE_POSES ? IK_OFF : IK_AS_KEYED, keys = 0;
+    if ((options->ik && !mmd_py_argument_word(options->ik, "ik", forms, 3, &form)) ||
+        (options->physics && !mmd_py_argument_word(options->physics, "physics", physics, 2, &keys)))
+        return false;
+    options->form = (ik_form)form;
+    options->key_physics = keys;
+    if (source == SOURCE_POSES && form == IK_AS_KEYED) {
+        PyErr_SetString(PyExc_ValueError,
+                        "ik: \"as_keyed\" needs the values of IK bones, which matrices do not hold;"
+                        " use from_locals");
+        return false;
+    }
+    return mmd_py_argument_check_positive("tolerance", options->tolerance) &&
+           mmd_py_argument_check_positive("physics_tolerance", options->physics_tolerance) &&
+           mmd_py_motion_check(call->state, options->like);
+}
+
+static float *allocate(fit_call *call, size_t numbers)
+{
+    float *memory =
+        mmd_arena_alloc_uninitialized(&call->arena, call->frame_count, numbers * sizeof *memory);
+    if (!memory)
+        PyErr_NoMemory();
+    return memory;
+}
+
+/* (F,M): the weights, repeated where there is one frame of them, or zeros. */
+static float *expand_weights(fit_call *call, const float *weights, size_t weight_frames)
+{
+    size_t morphs = mmd_py_model_data(call->model)->morph_count;
+    float *out = allocate(call, morphs);
+    for (size_t f = 0; out && morphs && f < call->frame_count; f++) {
+        if (weights)
+            memcpy(out + f * morphs, weights + (weight_frames == 1 ? 0 : f) * morphs,
+                   morphs * sizeof *out);
+        else
+            memset(out + f * morphs, 0, morphs * sizeof *out);
+    }
+    return out;
+}
+
+static bool invert_call(fit_call *call)
+{
+    size_t bones = mmd_py_model_data(call->model)->bone_count;
+    call->translations = allocate(call, 3 * bones);
+    call->rotations = allocate(call, 4 * bones);
+    mmd_py_model_locals_job job = {.rig = mmd_py_model_rig(call->model),
+                                   .frame_count = call->frame_count,
+                                   .matrices = call->matrices,
+                                   .morph_weights = call->morph_weights,
+                                   .weight_frames = call->frame_count,
+                                   .place_goals = call->options.form == IK_BOTH,
+                                   .translations = call->translations,
+                                   .rotations = call->rotations};
+    return call->translations && call->rotations &&
+           mmd_py_model_locals_run(call->state, call->options.threads, &job, call->losses);
+}
+
+/* Posing */
+
+typedef struct pose_workers {
+    const mmd_rig *rig;
+    const mmd_pose_job *job;
+    mmd_poser *posers[MMD_MAX_THREADS];
+} pose_workers;
+
+static bool pose_frames(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
+{
+    pose_workers *workers = arg;
+    if (!workers->posers[index])
+        workers->posers[index] = mmd_poser_new(workers->rig, NULL, err);
+    if (!workers->posers[index])
+        return false;
+    mmd_pose_job part = mmd_pose_slice(workers->rig, workers->job, first, count);
+    mmd_pose_run(workers->posers[index], &part);
+    return true;
+}
+
+static bool pose_call(fit_call *call, mmd_pose_job *job)
+{
+    mmd_py_batch batch;
+    pose_workers *workers = PyMem_Calloc(1, sizeof *workers);
+    if (!workers) {
+        PyErr_NoMemory();
+        return false;
+    }
+    size_t bones = mmd_py_model_data(call->model)->bone_count;
+    workers->rig = mmd_py_model_rig(call->model);
+    workers->job = job;
+    job->out_matrices = call->matrices = allocate(call, 16 * bones);
+    job->out_morph_weights = call->morph_weights =
+        allocate(call, mmd_py_model_data(call->model)->morph_count);
+    bool done =
+        call->matrices && call->morph_weights &&
+        mmd_py_batch_plan(call->options.threads, call->frame_count, bones, CHUNK_BONES, &batch) &&
+        mmd_py_batch_run(call->state, &batch, pose_frames, workers);
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++)
+        mmd_poser_free(workers->posers[i]);
+    PyMem_Free(workers);
+    return done;
+}
+
+/* The IK switches of `like`, which the motion keeps, act on the pose that it is compared with. */
+static bool apply_switches(fit_call *call, mmd_pose_job *job)
+{
+    const fit_options *options = &call->options;
+    const mmd_rig *rig = mmd_py_model_rig(call->model);
+    size_t bones = rig->bone_count, cursor = 0;
+    mmd_error err = {0};
+    if (options->form != IK_AS_KEYED || options->like == Py_None)
+        return true;
+    const mmd_motion *like = mmd_py_motion_data(options->like);
+    const mmd_property_track *properties = &like->properties;
+    mmd_binding *binding = mmd_binding_new(rig, like, &err);
+    uint8_t *on = mmd_arena_alloc_uninitialized(&call->arena, call->frame_count, bones);
+    if (!binding || !on) {
+        mmd_binding_free(binding);
+        PyErr_NoMemory();
+        return false;
+    }
+    memset(on, 1, call->frame_count * bones);
+    for (size_t f = 0; properties->key_count && f < call->frame_count; f++) {
+        double frame = (double)options->first_frame + (double)f;
+        size_t at =
+            mmd_sampling_key_before(properties->frames, properties->key_count, frame, &cursor);
+        for (size_t s = 0; s < rig->solver_count; s++) {
+            int32_t column = binding->solver_property[s];
+            if (column >= 0)
+                on[f * bones + (size_t)rig->solvers[s].goal] =
+                    properties->ik_enabled[at * properties->ik_count + (size_t)column];
+        }
+    }
+    mmd_binding_free(binding);
+    job->ik_bones = on;
+    job->ik_frames = call->frame_count;
+    return true;
+}
+
+/* (F,B,width): values for all frames or for one, or at rest. */
+static float *expand_locals(fit_call *call, const float *values, size_t frames, size_t width)
+{
+    size_t bones = mmd_py_model_data(call->model)->bone_count, row = bones * width;
+    float *out = allocate(call, row);
+    for (size_t f = 0; out && row && f < call->frame_count; f++)
+        if (values)
+            memcpy(out + f * row, values + (frames == 1 ? 0 : f) * row, row * sizeof *out);
+        else
+            for (size_t i = 0; i < row; i++)
+                out[f * row + i] = width == 4 && i % 4 == 3;
+    return out;
+}
+
+/* Fitting */
+
+static bool run_fit(fit_call *call, mmd_motion_fit *fit)
+{
+    mmd_py_batch tracks, frames;
+    mmd_error err = {0};
+    PyObject *threads = call->options.threads;
+    size_t vertices = mmd_py_model_data(call->model)->vertex_count;
+    if (!mmd_py_batch_plan(threads, fit->track_count, call->frame_count, CHUNK_SAMPLES, &tracks) ||
+        !mmd_py_batch_plan(threads, call->frame_count, 2 * vertices, CHUNK_VERTICES, &frames))
+        return false;
+    for (int pass = 0; pass < MAX_PASSES; pass++) {
+        bool done = mmd_py_batch_run(call->state, &tracks, mmd_motion_fit_tracks, fit);
+        if (done) {
+            Py_BEGIN_ALLOW_THREADS
+            done = mmd_motion_fit_build(fit, &err);
+            Py_END_ALLOW_THREADS
+            if (!done)
+                mmd_py_exceptions_raise(call->state, &err);
+        }
+        if (!done || !mmd_py_batch_run(call->state, &frames, mmd_motion_fit_compare, fit))
+            return false;
+        if (!mmd_motion_fit_refine(fit, &err)) {
+            mmd_py_exceptions_raise(call->state, &err);
+            return false;
+        }
+        if (!fit->needs_refit)
+            break;
+    }
+    return true;
+}
+
+/* Appends (name of the bone, reason) to a list; takes the reason over. */
+static bool add_note(PyObject *notes, mmd_text name, PyObject *reason)
+{
+    PyObject *text = mmd_py_record_str(name);
+    PyObject *note = text && reason ? PyTuple_Pack(2, text, reason) : NULL;
+    bool added = note && PyList_Append(notes, note) == 0;
+    Py_XDECREF(text);
+    Py_XDECREF(reason);
+    Py_XDECREF(note);
+    return added;
+}
+
+/* A number in a printf format. */
+static PyObject *format_number(const char *format, double number)
+{
+    char text[96];
+    PyOS_snprintf(text, sizeof text, format, number);
+    return PyUnicode_FromString(text);
+}
+
+static bool note_bone(const fit_call *call, const mmd_motion_fit *fit, size_t bone, PyObject *notes)
+{
+    static const char *const reasons[] = {
+        [MMD_MOTION_FIT_SKIP_NO_MESH] = "left out: no vertex and no IK depends on it",
+        [MMD_MOTION_FIT_SKIP_PHYSICS] = "left out: a rigid body moves it",
+        [MMD_MOTION_FIT_SKIP_DUPLICATE] = "left out: an earlier bone has the same name",
+        [MMD_MOTION_FIT_SKIP_ROTATION] = "its rotation is left out: a rigid body turns it",
+    };
+    mmd_text name = mmd_py_model_data(call->model)->bones[bone].name;
+    uint8_t skipped = fit->skipped[bone];
+    if (skipped)
+        return add_note(notes, name, PyUnicode_FromString(reasons[skipped]));
+    double degrees = (double)call->losses[bone].off_axis * 57.29577951308232;
+    double scale = (double)call->losses[bone].scale;
+    return (degrees < 0.1 ||
+            add_note(notes, name,
+                     format_number("off its fixed axis by up to %.1f degrees", degrees))) &&
+           (scale == 0 ||
+            add_note(
+                notes, name,
+                format_number("scaled, sheared or mirrored by up to %.3f, which is lost", scale)));
+}
+
+static PyObject *make_report(const fit_call *call, const mmd_motion_fit *fit)
+{
+    PyObject *notes = PyList_New(0);
+    for (size_t i = 0; notes && i < mmd_py_model_data(call->model)->bone_count; i++)
+        if (!note_bone(call, fit, i, notes))
+            Py_CLEAR(notes);
+    PyObject *tuple = notes ? PyList_AsTuple(notes) : NULL;
+    Py_XDECREF(notes);
+    return tuple ? PyObject_CallFunction(call->state->records[MMD_PY_RECORD_FIT_REPORT], "ndN",
+                                         (Py_ssize_t)fit->key_count, fit->max_distance, tuple)
+                 : NULL;
+}
+
+static PyObject *fit_motion(fit_call *call)
+{
+    const fit_options *options = &call->options;
+    mmd_error err = {0};
+    PyObject *mesh_owner = call->model, *result = NULL;
+    mmd_py_mesh_cache *cache = mmd_py_mesh_cache_from_argument(call->state, mesh_owner);
+    const mmd_mesh *mesh = cache ? mmd_py_mesh_cache_base(cache, &err) : NULL;
+    mmd_motion_fit_job job = {
+        .rig = mmd_py_model_rig(call->model),
+        .mesh = mesh,
+        .frame_count = call->frame_count,
+        .first_frame = options->first_frame,
+        .translations = call->translations,
+        .rotations = call->rotations,
+        .morph_weights = call->morph_weights,
+        .matrices = call->matrices,
+        .ik = options->form == IK_OFF ? MMD_MOTION_FIT_IK_OFF : MMD_MOTION_FIT_IK_AS_KEYED,
+        .key_physics = options->key_physics,
+        .tolerance = options->tolerance,
+        .physics_tolerance = options->physics_tolerance,
+        .earlier = options->like == Py_None ? NULL : mmd_py_motion_data(options->like),
+        .keep_switches = options->form == IK_AS_KEYED,
+    };
+    mmd_motion_fit *fit = NULL;
+    if (mesh) {
+        Py_BEGIN_ALLOW_THREADS
+        fit = mmd_motion_fit_new(&job, &err);
+        Py_END_ALLOW_THREADS
+    }
+    if (cache && !fit)
+        mmd_py_exceptions_raise(call->state, &err);
+    if (fit && run_fit(call, fit)) {
+        PyObject *report = make_report(call, fit);
+        PyObject *motion =
+            report ? mmd_py_motion_new(call->state, mmd_motion_fit_release_motion(fit), NULL)
+                   : NULL;
+        result = motion ? PyTuple_Pack(2, motion, report) : NULL;
+        Py_XDECREF(motion);
+        Py_XDECREF(report);
+    }
+    mmd_motion_fit_free(fit);
+    return result;
+}
+
+static bool begin(fit_call *call, fit_source source)
+{
+    if (!mmd_py_model_check(call->state, call->model) || !parse_options(call, source))
+        return false;
+    call->losses = mmd_arena_alloc(&call->arena, mmd_py_model_data(call->model)->bone_count,
+                                   sizeof *call->losses);
+    if (!call->losses)
+        PyErr_NoMemory();
+    return call->losses != NULL;
+}
+
+static bool check_count(const fit_call *call)
+{
+    if (call->frame_count == 0)
+        PyErr_SetString(PyExc_ValueError, "pose: no frames");
+    return call->frame_count > 0;
+}
+
+static fit_call new_call(PyObject *type)
+{
+    return (fit_call){.state = PyType_GetModuleState((PyTypeObject *)type),
+                      .options = {.frames = Py_None,
+                                  .like = Py_None,
+                                  .threads = Py_None,
+                                  .tolerance = 0.02,
+                                  .physics_tolerance = 0.1}};
+}
+
+PyObject *mmd_py_motion_from_poses(PyObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"model", "pose",    "frames", "tolerance", "physics_tolerance",
+                            "ik",    "physics", "like",   "threads",   NULL};
+    fit_call call = new_call(type);
+    fit_options *options = &call.options;
+    PyObject *pose_argument, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OddOOOO:from_poses", names, &call.model,
+                                     &pose_argument, &options->frames, &options->tolerance,
+                                     &options->physics_tolerance, &options->ik, &options->physics,
+                                     &options->like, &options->threads))
+        return NULL;
+    mmd_py_model_locals_pose pose = {0};
+    if (begin(&call, SOURCE_POSES) && mmd_py_model_locals_parse(call.model, pose_argument, &pose)) {
+        call.frame_count = pose.frame_count;
+        call.matrices = pose.matrices.data;
+        if (check_count(&call) &&
+            mmd_py_argument_frame_range(options->frames, &call.frame_count,
+                                        &options->first_frame) &&
+            (call.morph_weights = expand_weights(&call, pose.weights.data, pose.weight_frames)) &&
+            invert_call(&call))
+            result = fit_motion(&call);
+    }
+    mmd_py_model_locals_clear(&pose);
+    mmd_arena_free(&call.arena);
+    return result;
+}
+
+PyObject *mmd_py_motion_from_locals(PyObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"model",   "translations", "rotations",         "morph_weights",
+                            "frames",  "tolerance",    "physics_tolerance", "ik",
+                            "physics", "like",         "threads",           NULL};
+    fit_call call = new_call(type);
+    fit_options *options = &call.options;
+    mmd_py_pose_input input = {.rotations = Py_None, .weights = Py_None};
+    PyObject *result = NULL;
+    mmd_error err = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OddOOOO:from_locals", names, &call.model,
+                                     &input.translations, &input.rotations, &input.weights,
+                                     &options->frames, &options->tolerance,
+                                     &options->physics_tolerance, &options->ik, &options->physics,
+                                     &options->like, &options->threads))
+        return NULL;
+    if (begin(&call, SOURCE_LOCALS) && mmd_py_pose_input_parse(call.model, &input)) {
+        mmd_pose_job *job = &input.job;
+        call.frame_count = job->frame_count;
+        job->ik = options->form == IK_AS_KEYED;
+        if (!mmd_pose_check(mmd_py_model_rig(call.model), job, &err)) {
+            mmd_py_exceptions_raise(call.state, &err);
+        } else if (check_count(&call) &&
+                   mmd_py_argument_frame_range(options->frames, &call.frame_count,
+                                               &options->first_frame) &&
+                   apply_switches(&call, job) && pose_call(&call, job)) {
+            bool ready =
+                options->form == IK_BOTH
+                    ? invert_call(&call)
+                    : (call.translations =
+                           expand_locals(&call, job->translations, job->translation_frames, 3)) &&
+                          (call.rotations =
+                               expand_locals(&call, job->rotations, job->rotation_frames, 4));
+            if (ready)
+                result = fit_motion(&call);
+        }
+    }
+    mmd_py_pose_input_clear(&input);
+    mmd_arena_free(&call.arena);
+    return result;
+}
+
+#define FIT_OPTIONS                                                                                \
+    "frames: the frame numbers, whole and consecutive; None: 0, 1, 2 and so on.\n"                 \
+    "tolerance: the largest distance of a vertex from where the poses put it, model units. "       \
+    "Bones\n"                                                                                      \
+    "    whose vertices are farther off are fitted again with less.\n"                             \
+    "physics_tolerance: the same for bones that rigid bodies move.\n"                              \
+    "physics: \"leave\": bones that rigid bodies move get no keys, MMD simulates them; "           \
+    "\"keys\":\n"                                                                                  \
+    "    they get keys that switch their physics off.\n"                                           \
+    "like: a Motion whose curves are kept where they still fit, and its visibility; with\n"        \
+    "    ik=\"as_keyed\" its IK switches, too.\n"                                                  \
+    "threads: as for pose(); the result does not depend on it.\n\n"                                \
+    "Returns (Motion, FitReport). Raises ValueError for numbers that are not finite.\n"            \
+    "Method: the longest segment with curves of whole numbers, core/fit/key_fit.c."
+
+const char mmd_py_motion_from_poses_doc[] =
+    "from_poses($type, model, pose, *, frames=None, tolerance=0.02, physics_tolerance=0.1,\n"
+    "           ik=\"off\", physics=\"leave\", like=None, threads=None)\n--\n\n"
+    "A Motion with few keys that puts the model where the poses have it.\n\n"
+    "pose: a Pose of every frame, or skinning matrices (F,B,4,4), float32.\n"
+    "ik: \"off\": legs and other IK links get keys, and a property key switches IK off; \"both\":\n"
+    "    IK bones are also put on their targets, so that the motion plays the same with IK on and\n"
+    "    off and can be edited by the IK bones.\n" FIT_OPTIONS;
+
+const char mmd_py_motion_from_locals_doc[] =
+    "from_locals($type, model, translations, rotations=None, morph_weights=None, *, frames=None,\n"
+    "            tolerance=0.02, physics_tolerance=0.1, ik=\"as_keyed\", physics=\"leave\",\n"
+    "            like=None, threads=None)\n--\n\n"
+    "A Motion with few keys of the local values of bones.\n\n"
+    "translations, rotations, morph_weights: as for Model.pose_from(), of every frame.\n"
+    "ik: \"as_keyed\": MMD solves IK from these values; \"off\": the values are what IK has "
+    "solved,\n"
+    "    and a property key switches IK off; \"both\": as for from_poses().\n" FIT_OPTIONS;

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* Motion.save(): VMD, and VPD for one frame. */
+#include "core/formats/motion_names.h"
+#include "core/formats/vpd.h"
+#include "core/pose/motion_frame.h"
+#include "python/argument.h"
+#include "python/exceptions.h"
+#include "python/types.h"
+
+#include <math.h>
+
+typedef struct save_call {
+    mmd_py_state *state;
+    PyObject *path, *part, *names, *frame, *model;
+    bool is_vpd, cut_names;
+    mmd_arena arena;
+} save_call;
+
+/* Whether a file's name ends in .vpd; -1 with an exception. */
+static int has_vpd_name(PyObject *path)
+{
+    bool is_file = PyObject_HasAttrString(path, "write");
+    PyObject *name = is_file ? PyObject_GetAttrString(path, "name") : PyOS_FSPath(path);
+    if (!name && !is_file && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "path: %R is neither a path nor a file to write to",
+                     (PyObject *)Py_TYPE(path));
+    if (!name && is_file)
+        PyErr_Clear();
+    if (!name || (!PyUnicode_Check(name) && !PyBytes_Check(name))) {
+        Py_XDECREF(name);
+        return is_file ? 0 : -1;
+    }
+    PyObject *lower = PyObject_CallMethod(name, "lower", NULL);
+    PyObject *ends =
+        lower ? PyObject_CallMethod(lower, "endswith", PyUnicode_Check(name) ? "s" : "y", ".vpd")
+              : NULL;
+    int result = ends ? PyObject_IsTrue(ends) : -1;
+    Py_XDECREF(ends);
+    Py_XDECREF(lower);
+    Py_DECREF(name);
+    return result;
+}
+
+/* Collects the names that do not fit. */
+typedef struct name_faults {
+    PyObject *list; /* of str; NULL after an exception */
+} name_faults;
+
+static void add_fault(void *arg, const char *path, mmd_text name,
+                      const mmd_motion_names_fault *fault)
+{
+    name_faults *faults = arg;
+    PyObject *shown = mmd_py_exceptions_str(name.data);
+    PyObject *text = shown ? PyUnicode_FromFormat("%s: \"%U\" %s", path, shown, fault->text) : NULL;
+    Py_XDECREF(shown);
+    if (faults->list && (!text || PyList_Append(faults->list, text) < 0))
+        Py_CLEAR(faults->list);
+    Py_XDECREF(text);
+}
+
+/* Leaves out what does nothing and has a name that no file holds; false with an exception that
+   lists all other such names. */
+static bool check_names(save_call *call, mmd_motion *tracks)
+{
+    name_faults faults = {PyList_New(0)};
+    size_t capacity = call->is_vpd ? MMD_NAME_ANY_SIZE : MMD_VMD_NAME_SIZE;
+    if (call->cut_names || !faults.list) {
+        Py_XDECREF(faults.list);
+        return faults.list || call->cut_names;
+    }
+    bool done = mmd_motion_names_fit(&call->arena, capacity, add_fault, &faults, tracks);
+    if (!done && faults.list)
+        PyErr_NoMemory();
+    Py_ssize_t count = faults.list ? PyList_Size(faults.list) : 0;
+    if (done && count) {
+        PyObject *separator = PyUnicode_FromString("; ");
+        PyObject *all = separator ? PyUnicode_Join(separator, faults.list) : NULL;
+        if (all)
+            PyErr_SetObject(PyExc_ValueError, all);
+        Py_XDECREF(all);
+        Py_XDECREF(separator);
+    }
+    done = done && faults.list && count == 0;
+    Py_XDECREF(faults.list);
+    return done;
+}
+
+static PyObject *write_vmd(const save_call *call, const mmd_motion *tracks)
+{
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mmd_vmd_size(tracks));
+    if (!bytes)
+        return NULL;
+    uint8_t *out = (uint8_t *)PyBytes_AsString(bytes);
+    mmd_error err = {0};
+    bool written;
+    Py_BEGIN_ALLOW_THREADS
+    written = mmd_vmd_write(tracks, call->cut_names, out, &err);
+    Py_END_ALLOW_THREADS
+    if (!written) {
+        mmd_py_exceptions_raise(call->state, &err);
+        Py_CLEAR(bytes);
+    }
+    return bytes;
+}
+
+/* The pose of one frame; the first one by default. */
+static bool sample_frame(save_call *call, const mmd_motion *motion, mmd_motion *pose)
+{
+    double frame = motion->first_frame;
+    if (call->frame != Py_None && !mmd_py_argument_double(call->frame, "frame", &frame))
+        return false;
+    if (!isfinite(frame)) {
+        PyErr_Format(PyExc_ValueError, "frame: %S is not finite", call->frame);
+        return false;
+    }
+    if (call->model != Py_None && !mmd_py_model_check(call->state, call->model))
+        return false;
+    const mmd_model *model = call->model == Py_None ? NULL : mmd_py_model_data(call->model);
+    if (!mmd_motion_frame(&call->arena, motion, model, frame, pose)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    return true;
+}
+
+static PyObject *write_vpd(save_call *call, const mmd_motion *pose)
+{
+    size_t size = 0;
+    mmd_error err = {0};
+    const uint8_t *bytes = mmd_vpd_write(&call->arena, pose, call->cut_names, &size, &err);
+    return bytes ? PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size)
+                 : mmd_py_exceptions_raise(call->state, &err);
+}
+
+/* The part of a motion that the file gets. */
+static bool select_part(const save_call *call, const mmd_motion *motion, mmd_motion *tracks)
+{
+    static const char *const parts[] = {"all", "model", "camera"};
+    int part = MMD_PART_ALL;
+    bool has_model =
+        motion->bone_track_count || motion->morph_track_count || motion->properties.key_count;
+    bool has_camera =
+        motion->camera.key_count || motion->light.key_count || motion->shadow.key_count;
+    if (call->part != Py_None && !mmd_py_argument_word(call->part, "part", parts, 3, &part))
+        return false;
+    if (call->part == Py_None && has_model && has_camera && !call->is_vpd) {
+        PyErr_SetString(PyExc_ValueError,
+                        "part: the motion has keys of a model and of a camera or light, which MMD "
+                        "loads from two files; expected \"model\" or \"camera\", or \"all\" for a "
+                        "file that other programs read");
+        return false;
+    }
+    if (call->is_vpd && part == MMD_PART_CAMERA) {
+        PyErr_SetString(PyExc_ValueError, "part: a VPD holds the pose of a model");
+        return false;
+    }
+    *tracks = mmd_motion_select(motion, (mmd_motion_part)part);
+    return true;
+}
+
+static bool parse(save_call *call, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"path", "part", "names", "frame", "model", NULL};
+    static const char *const treatments[] = {"error", "cut"};
+    int treatment = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:save", names, &call->path, &call->part,
+                                     &call->names, &call->frame, &call->model) ||
+        (call->names && !mmd_py_argument_word(call->names, "names", treatments, 2, &treatment)))
+        return false;
+    int is_vpd = has_vpd_name(call->path);
+    bool has_pose = call->frame != Py_None || call->model != Py_None;
+    call->cut_names = treatment == 1;
+    call->is_vpd = is_vpd > 0 || (has_pose && PyObject_HasAttrString(call->path, "write"));
+    if (is_vpd == 0 && has_pose && !call->is_vpd)
+        PyErr_SetString(PyExc_ValueError, "frame, model: only a VPD, whose name ends in .vpd, "
+                                          "holds the pose of one frame");
+    return is_vpd >= 0 && (call->is_vpd || !has_pose);
+}
+
+PyObject *mmd_py_motion_save(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    save_call call = {
+        .state = mmd_py_state_of(self), .part = Py_None, .frame = Py_None, .model = Py_None};
+    const mmd_motion *motion = mmd_py_motion_data(self);
+    mmd_motion tracks, pose;
+    PyObject *bytes = NULL;
+    if (parse(&call, args, kwargs) && select_part(&call, motion, &tracks)) {
+        if (!call.is_vpd)
+            bytes = check_names(&call, &tracks) ? write_vmd(&call, &tracks) : NULL;
+        else if (sample_frame(&call, &tracks, &pose) && check_names(&call, &pose))
+            bytes = write_vpd(&call, &pose);
+    }
+    mmd_arena_free(&call.arena);
+    bool written = bytes && mmd_py_file_io_write(call.path, bytes);
+    Py_XDECREF(bytes);
+    return written ? Py_NewRef(Py_None) : NULL;
+}
+
+const char mmd_py_motion_save_doc[] =
+    "save($self, path, *, part=None, names=\"error\", frame=None, model=None)\n--\n\n"
+    "Writes a VMD file that loads with the same tracks, or the pose of one frame as a VPD.\n\n"
+    "path: a path (str or os.PathLike), or a binary file open for writing. A name that ends in\n"
+    "    .vpd makes a VPD.\n"
+    "part: \"model\": bones, morphs and properties; \"camera\": camera, light and shadow, named\n"
+    "    \"\xE3\x82\xAB\xE3\x83\xA1\xE3\x83\xA9\xE3\x83\xBB\xE7\x85\xA7\xE6\x98\x8E\", the name by "
+    "which MMD knows them; \"all\": both. None: what the motion has,\n"
+    "    which must not be both, because MMD loads only one of them from a file.\n"
+    "names: what to do with names that take more than 15 bytes in cp932, which MMD does not find,\n"
+    "    and characters that cp932 lacks. \"error\": ValueError with all of them, except those of\n"
+    "    bones and morphs at rest and of IK that is always on, which are left out; \"cut\": cut "
+    "at\n"
+    "    byte 15, as MMD does, with \"?\" for the characters. Names of a VPD have any length.\n"
+    "frame: of a VPD: the frame whose pose it gets, a number; None: the first.\n"
+    "model: of a VPD: the Model whose bones and morphs it gets, in their order, and its name;\n"
+    "    None: all of the motion.\n\n"
+    "Bytes of names that are no characters are written as they were read. The motion's own name\n"
+    "is cut at 20 bytes, as MMD does.\n\n"
+    "Raises ValueError for names, names that are equal once cut, and view angles that are not\n"
+    "whole degrees, before anything is written; OSError for a file that cannot be written. A path\n"
+    "that exists keeps its old contents until the new ones are on the disk.";

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Conversion between Physics records and settings. */
+#include "python/physics_record.h"
+
+#include "python/argument.h"
+
+/* The fields of a Physics, as a tuple. */
+static PyObject *values_of(const mmd_simulation_settings *p)
+{
+    const mmd_world_settings *w = &p->world;
+    PyObject *ground = w->ground && w->ground_height != 0 ? PyFloat_FromDouble(w->ground_height)
+                                                          : PyBool_FromLong(w->ground);
+    PyObject *start = p->has_start ? PyFloat_FromDouble(p->start) : Py_NewRef(Py_None);
+    if (!ground || !start) {
+        Py_XDECREF(ground);
+        Py_XDECREF(start);
+        return NULL;
+    }
+    return Py_BuildValue("((ddd)diNOONid)", w->gravity[0], w->gravity[1], w->gravity[2], w->hz,
+                         w->iterations, ground, w->additional_damping ? Py_True : Py_False,
+                         w->joined_collide ? Py_True : Py_False, start, p->settle, p->teleport);
+}
+
+PyObject *mmd_py_physics_record_defaults(void)
+{
+    return values_of(&mmd_simulation_settings_default);
+}
+
+PyObject *mmd_py_physics_record_new(mmd_py_state *state, const mmd_simulation_settings *physics)
+{
+    PyObject *values = values_of(physics);
+    PyObject *object =
+        values ? PyObject_CallObject(state->records[MMD_PY_RECORD_PHYSICS], values) : NULL;
+    Py_XDECREF(values);
+    return object;
+}
+
+static bool parse_count(PyObject *value, const char *name, int min, int max, int *count)
+{
+    long number;
+    bool ok = mmd_py_argument_int(value, name, min, max, &number);
+    if (ok)
+        *count = (int)number;
+    return ok;
+}
+
+static bool parse_bool(PyObject *value, bool *out)
+{
+    int answer = PyObject_IsTrue(value);
+    *out = answer > 0;
+    return answer >= 0;
+}
+
+/* A bool, or the height of the ground. */
+bool mmd_py_physics_record_parse_ground(PyObject *value, const char *name,
+                                        mmd_world_settings *world)
+{
+    world->ground_height = 0;
+    if (mmd_py_array_is_bool_scalar(value))
+        return parse_bool(value, &world->ground);
+    world->ground = true;
+    return mmd_py_argument_double(value, name, &world->ground_height);
+}
+
+static bool parse_start(PyObject *value, mmd_simulation_settings *physics)
+{
+    physics->has_start = value != Py_None;
+    return !physics->has_start || mmd_py_argument_double(value, "Physics.start", &physics->start);
+}
+
+/* The core checks the range, too, but its type is int. */
+bool mmd_py_physics_record_parse_iterations(PyObject *value, const char *name, int *iterations)
+{
+    return parse_count(value, name, 1, MMD_WORLD_MAX_ITERATIONS, iterations);
+}
+
+static bool parse_fields(PyObject *record, mmd_simulation_settings *physics)
+{
+    PyObject *fields[9];
+    if (!PyArg_ParseTuple(record, "OOOOOOOOO:Physics", &fields[0], &fields[1], &fields[2],
+                          &fields[3], &fields[4], &fields[5], &fields[6], &fields[7], &fields[8]))
+        return false;
+    mmd_world_settings *world = &physics->world;
+    return mmd_py_argument_numbers(fields[0], "Physics.gravity", MMD_PY_FLOAT64, 3,
+                                   world->gravity) &&
+           mmd_py_argument_double(fields[1], "Physics.hz", &world->hz) &&
+           mmd_py_physics_record_parse_iterations(fields[2], "Physics.iterations",
+                                                  &world->iterations) &&
+           mmd_py_physics_record_parse_ground(fields[3], "Physics.ground", world) &&
+           parse_bool(fields[4], &world->additional_damping) &&
+           parse_bool(fields[5], &world->joined_collide) && parse_start(fields[6], physics) &&
+           parse_count(fields[7], "Physics.settle", 0, MMD_SIMULATION_MAX_SETTLE,
+                       &physics->settle) &&
+           mmd_py_argument_double(fields[8], "Physics.teleport", &physics->teleport);
+}
+
+int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,
+                                mmd_simulation_settings *physics)
+{
+    *physics = mmd_simulation_settings_default;
+    if (argument == Py_None || argument == Py_False)
+        return 0;
+    if (argument == Py_True)
+        return 1;
+    if ((PyObject *)Py_TYPE(argument) != state->records[MMD_PY_RECORD_PHYSICS]) {
+        PyErr_Format(PyExc_TypeError, "physics: expected None, a bool or a Physics, not %R",
+                     (PyObject *)Py_TYPE(argument));
+        return -1;
+    }
+    return parse_fields(argument, physics) ? 1 : -1;
+}

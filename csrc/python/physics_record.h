@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_PY_PHYSICS_RECORD_H
+#define MMD_PY_PHYSICS_RECORD_H
+
+#include "core/physics/simulation.h"
+#include "python/state.h"
+
+/* The default fields of Physics(), a tuple. */
+PyObject *mmd_py_physics_record_defaults(void);
+
+/* Parses an argument `physics`. Returns 0 for None and False, 1 for True and a Physics, -1 with an
+   exception. */
+int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,
+                                mmd_simulation_settings *physics);
+
+/* A new Physics of these settings. */
+PyObject *mmd_py_physics_record_new(mmd_py_state *state, const mmd_simulation_settings *physics);
+
+/* Also arguments of World. False with an exception that begins with `name`. */
+bool mmd_py_physics_record_parse_ground(PyObject *value, const char *name,
+                                        mmd_world_settings *world);
+bool mmd_py_physics_record_parse_iterations(PyObject *value, const char *name, int *iterations);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Creates the classes of records, and records from C structs. */
+#include "python/record.h"
+
+void mmd_py_record_tuple_set(PyObject **tuple, size_t index, PyObject *item)
+{
+    if (item)
+        PyTuple_SetItem(*tuple, (Py_ssize_t)index, item);
+    else
+        Py_CLEAR(*tuple);
+}
+
+PyObject *mmd_py_record_new(mmd_py_state *state, mmd_py_record_kind kind, const void *data,
+                            PyObject *owner)
+{
+    const mmd_py_record_type *type = &mmd_py_record_types[kind];
+    mmd_py_record_source source = {state, data, owner};
+    PyObject *values = PyTuple_New((Py_ssize_t)type->field_count);
+    for (size_t i = 0; values && i < type->field_count; i++)
+        mmd_py_record_tuple_set(&values, i, type->fields[i].get(&type->fields[i], &source));
+    PyObject *record = values ? PyObject_CallObject(state->records[kind], values) : NULL;
+    Py_XDECREF(values);
+    return record;
+}
+
+PyObject *mmd_py_record_tuple(mmd_py_state *state, mmd_py_record_kind kind, const void *data,
+                              size_t count, PyObject *owner)
+{
+    const char *item = data;
+    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; tuple && i < count; i++, item += mmd_py_record_types[kind].size)
+        mmd_py_record_tuple_set(&tuple, i, mmd_py_record_new(state, kind, item, owner));
+    return tuple;
+}
+
+PyObject *mmd_py_record_str(mmd_text text)
+{
+    return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.size, "surrogatepass");
+}
+
+PyObject *mmd_py_record_texts(const mmd_text *texts, size_t count)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; tuple && i < count; i++)
+        mmd_py_record_tuple_set(&tuple, i, mmd_py_record_str(texts[i]));
+    return tuple;
+}
+
+PyObject *mmd_py_record_cached_tuple_get(const mmd_py_record_cached_tuple *property,
+                                         const mmd_py_record_source *source, PyObject **slot)
+{
+    if (*slot)
+        return Py_NewRef(*slot);
+    const char *from = source->data;
+    const void *data = *(void *const *)(from + property->data_offset);
+    size_t count = *(const size_t *)(from + property->count_offset);
+    PyObject *created = property->texts ? mmd_py_record_texts(data, count)
+                                        : mmd_py_record_tuple(source->state, property->kind, data,
+                                                              count, source->owner);
+    if (!created)
+        return NULL;
+    /* Another thread may have filled the slot meanwhile: creating objects can release the GIL. */
+    if (*slot)
+        Py_DECREF(created);
+    else
+        *slot = created;
+    return Py_NewRef(*slot);
+}
+
+static PyObject *create_class(PyObject *namedtuple, const mmd_py_record_type *type)
+{
+    PyObject *fields = PyTuple_New((Py_ssize_t)type->field_count);
+    for (size_t i = 0; fields && i < type->field_count; i++)
+        mmd_py_record_tuple_set(&fields, i, PyUnicode_FromString(type->fields[i].name));
+    PyObject *arguments = fields ? Py_BuildValue("(sN)", type->name, fields) : NULL;
+    PyObject *defaults = type->defaults ? type->defaults() : Py_NewRef(Py_None);
+    PyObject *keywords =
+        defaults ? Py_BuildValue("{sssN}", "module", "mmdskin", "defaults", defaults) : NULL;
+    PyObject *class = arguments && keywords ? PyObject_Call(namedtuple, arguments, keywords) : NULL;
+    Py_XDECREF(arguments);
+    Py_XDECREF(keywords);
+    PyObject *doc = class ? PyUnicode_FromString(type->doc) : NULL;
+    if (class && (!doc || PyObject_SetAttrString(class, "__doc__", doc) < 0))
+        Py_CLEAR(class);
+    Py_XDECREF(doc);
+    return class;
+}
+
+bool mmd_py_record_add_classes(PyObject *module, mmd_py_state *state)
+{
+    PyObject *collections = PyImport_ImportModule("collections");
+    PyObject *namedtuple = collections ? PyObject_GetAttrString(collections, "namedtuple") : NULL;
+    bool ok = namedtuple != NULL;
+    for (int i = 0; ok && i < MMD_PY_RECORD_COUNT; i++) {
+        state->records[i] = create_class(namedtuple, &mmd_py_record_types[i]);
+        ok = state->records[i] &&
+             PyModule_AddObjectRef(module, mmd_py_record_types[i].name, state->records[i]) == 0;
+    }
+    Py_XDECREF(namedtuple);
+    Py_XDECREF(collections);
+    return ok;
+}
+
+PyObject *mmd_py_record_sequence(PyObject *argument, const char *path)
+{
+    PyObject *all = PySequence_Tuple(argument);
+    if (!all && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: expected a sequence, not %R", path,
+                     (PyObject *)Py_TYPE(argument));
+    return all;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Parses what skin() and render() skin a mesh by: bone matrices and morph weights, or a Pose. */
+#include "python/skin_pose.h"
+
+#include "python/exceptions.h"
+#include "python/types.h"
+
+static bool parse_mesh(mmd_py_state *state, PyObject *mesh, mmd_skin_job *job)
+{
+    mmd_error err = {0};
+    mmd_py_mesh_cache *cache = mmd_py_mesh_cache_from_argument(state, mesh);
+    if (!cache)
+        return false;
+    Py_BEGIN_ALLOW_THREADS
+    job->mesh = mmd_py_mesh_cache_base(cache, &err);
+    Py_END_ALLOW_THREADS
+    if (!job->mesh)
+        mmd_py_exceptions_raise(state, &err);
+    return job->mesh != NULL;
+}
+
+static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject *mesh,
+                           PyObject *matrices, mmd_skin_job *job, bool *batched)
+{
+    const size_t shape[] = {MMD_PY_ANY, MMD_PY_ANY, 4, 4};
+    if (!mmd_py_array_from_frames(matrices, "bone_matrices", MMD_PY_FLOAT32, 3, shape, "FB",
+                                  &pose->matrices, &job->matrix_frames, batched))
+        return false;
+    job->matrices = pose->matrices.data;
+    job->bone_count = pose->matrices.shape[pose->matrices.rank - 3];
+    if (Py_TYPE(mesh) != state->model_type)
+        return true;
+    size_t bones = mmd_py_model_data(mesh)->bone_count;
+    if (job->bone_count == bones)
+        return true;
+    PyErr_Format(PyExc_ValueError, "bone_matrices: %zu bones, the model has %zu", job->bone_count,
+                 bones);
+    return false;
+}
+
+static bool parse_weights(mmd_py_skin_pose *pose, PyObject *weights, mmd_skin_job *job,
+                          bool *batched)
+{
+    const size_t shape[] = {MMD_PY_ANY, job->mesh->morph_count};
+    job->morph_weight_frames = 1;
+    if (weights == Py_None)
+        return true;
+    if (!mmd_py_array_from_frames(weights, "morph_weights", MMD_PY_FLOAT32, 1, shape, "F",
+                                  &pose->weights, &job->morph_weight_frames, batched))
+        return false;
+    job->morph_weights = pose->weights.data;
+    return true;
+}
+
+bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject *mesh,
+                            PyObject *matrices, PyObject *weights, mmd_skin_job *job, bool *batched)
+{
+    int is_pose = PyObject_IsInstance(matrices, state->records[MMD_PY_RECORD_POSE]);
+    if (is_pose < 0 || !parse_mesh(state, mesh, job))
+        return false;
+    if (is_pose) {
+        if (PyTuple_Size(matrices) != 2) {
+            PyErr_SetString(PyExc_ValueError, "bone_matrices: expected a Pose of two members");
+            return false;
+        }
+        if (weights == Py_None)
+            weights = PyTuple_GetItem(matrices, 1);
+        matrices = PyTuple_GetItem(matrices, 0);
+    }
+    if (!parse_matrices(pose, state, mesh, matrices, job, batched) ||
+        !parse_weights(pose, weights, job, batched))
+        return false;
+    job->frame_count = job->matrix_frames == 1 ? job->morph_weight_frames : job->matrix_frames;
+    if (job->morph_weight_frames == 1 || job->morph_weight_frames == job->frame_count)
+        return true;
+    PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, bone_matrices has %zu",
+                 job->morph_weight_frames, job->matrix_frames);
+    return false;
+}
+
+void mmd_py_skin_pose_clear(mmd_py_skin_pose *pose)
+{
+    mmd_py_array_clear(&pose->matrices);
+    mmd_py_array_clear(&pose->weights);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* The Python type World: constructor, steps, state, pickling. */
+#include "core/physics/world.h"
+
+#include "python/argument.h"
+#include "python/exceptions.h"
+#include "python/field.h"
+#include "python/object_lock.h"
+#include "python/physics_record.h"
+#include "python/record.h"
+#include "python/types.h"
+
+typedef struct world_object {
+    PyObject_HEAD
+    mmd_world *world;
+    mmd_py_object_lock lock;
+} world_object;
+
+static bool acquire(world_object *self)
+{
+    return mmd_py_object_lock_acquire(&self->lock, "world");
+}
+
+static void release(world_object *self)
+{
+    mmd_py_object_lock_release(&self->lock);
+}
+
+static bool parse_order(PyObject *argument, mmd_py_array *array, mmd_world_desc *desc)
+{
+    if (!argument || argument == Py_None)
+        return true;
+    if (!mmd_py_array_from(argument, "joint_order", MMD_PY_INT32, true, array) ||
+        !mmd_py_array_check_shape(array, "joint_order", 1, (size_t[]){MMD_PY_ANY}, "n"))
+        return false;
+    desc->joint_order = array->data;
+    desc->joint_order_count = array->shape[0];
+    return true;
+}
+
+static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObject *order,
+                  mmd_world_desc *desc)
+{
+    mmd_py_array order_array = {0};
+    void *body_data =
+        mmd_py_field_parse_structs(MMD_PY_RECORD_RIGID_BODY, bodies, "bodies", &desc->body_count);
+    void *joint_data = body_data ? mmd_py_field_parse_structs(MMD_PY_RECORD_JOINT, joints, "joints",
+                                                              &desc->joint_count)
+                                 : NULL;
+    if (joint_data && parse_order(order, &order_array, desc)) {
+        mmd_error err = {0};
+        desc->bodies = body_data;
+        desc->joints = joint_data;
+        Py_BEGIN_ALLOW_THREADS
+        self->world = mmd_world_new(desc, &err);
+        Py_END_ALLOW_THREADS
+        if (!self->world)
+            mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
+    }
+    mmd_py_array_clear(&order_array);
+    PyMem_Free(joint_data);
+    PyMem_Free(body_data);
+    return self->world != NULL;
+}
+
+static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"bodies",         "joints",      "gravity",  "hz",
+                            "iterations",     "ground",      "contacts", "damping_extra",
+                            "joined_collide", "joint_order", NULL};
+    mmd_world_desc desc = {.settings = mmd_simulation_settings_default.world};
+    mmd_world_settings *settings = &desc.settings;
+    PyObject *bodies, *joints, *gravity = NULL, *hz = NULL, *iterations = NULL, *order = NULL;
+    PyObject *ground = NULL;
+    int contacts = 1, damping_extra = settings->additional_damping;
+    int joined_collide = settings->joined_collide;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOpppO:World", names, &bodies, &joints,
+                                     &gravity, &hz, &iterations, &ground, &contacts, &damping_extra,
+                                     &joined_collide, &order))
+        return NULL;
+    if ((gravity &&
+         !mmd_py_argument_numbers(gravity, "gravity", MMD_PY_FLOAT64, 3, settings->gravity)) ||
+        (hz && !mmd_py_argument_double(hz, "hz", &settings->hz)) ||
+        (ground && !mmd_py_physics_record_parse_ground(ground, "ground", settings)) ||
+        (iterations &&
+         !mmd_py_physics_record_parse_iterations(iterations, "iterations", &settings->iterations)))
+        return NULL;
+    settings->additional_damping = damping_extra;
+    settings->joined_collide = joined_collide;
+    desc.contacts = contacts;
+    world_object *self = (world_object *)mmd_py_object_new(type);
+    if (!self)
+        return NULL;
+    if (!mmd_py_object_lock_init(&self->lock) || !build(self, bodies, joints, order, &desc))
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void world_dealloc(PyObject *object)
+{
+    world_object *self = (world_object *)object;
+    mmd_world_free(self->world);
+    mmd_py_object_lock_free(&self->lock);
+    mmd_py_object_free(object);
+}
+
+static PyObject *world_repr(PyObject *self)
+{
+    const mmd_world *world = ((world_object *)self)->world;
+    return PyUnicode_FromFormat("<mmdskin.World: %zu bodies>", mmd_world_body_count(world));
+}
+
+static size_t state_rows(const mmd_world *world, double *state)
+{
+    if (state)
+        mmd_world_state(world, state);
+    return mmd_world_body_count(world);
+}
+
+/* A read-only array of the rows that `fill` writes. `fill` returns their number; with NULL it only
+   counts. */
+static PyObject *snapshot(world_object *self, size_t columns,
+                          size_t (*fill)(const mmd_world *world, double *numbers))
+{
+    if (!acquire(self))
+        return NULL;
+    size_t shape[] = {fill(self->world, NULL), columns};
+    PyObject *bytes =
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shape[0] * columns * sizeof(double)));
+    if (bytes)
+        fill(self->world, (double *)PyBytes_AsString(bytes));
+    release(self);
+    PyObject *array =
+        bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes) : NULL;
+    Py_XDECREF(bytes);
+    return array;
+}
+
+static PyObject *get_state(PyObject *self, void *unused)
+{
+    (void)unused;
+    return snapshot((world_object *)self, 13, state_rows);
+}
+
+static size_t strain_rows(const mmd_world *world, double *strain)
+{
+    if (strain)
+        mmd_world_strain(world, strain);
+    return mmd_world_joint_count(world);
+}
+
+static PyObject *get_strain(PyObject *self, void *unused)
+{
+    (void)unused;
+    return snapshot((world_object *)self, 2, strain_rows);
+}
+
+static PyObject *get_points(PyObject *self, void *unused)
+{
+    (void)unused;
+    return snapshot((world_object *)self, 10, mmd_world_contact_points);
+}
+
+static int set_state(PyObject *object, PyObject *value, void *unused)
+{
+    (void)unused;
+    world_object *self = (world_object *)object;
+    if (!value) {
+        PyErr_SetString(PyExc_AttributeError, "state cannot be deleted");
+        return -1;
+    }
+    const size_t shape[] = {mmd_world_body_count(self->world), 13};
+    mmd_py_array array = {0};
+    mmd_error err = {0};
+    bool set = mmd_py_array_from(value, "state", MMD_PY_FLOAT64, true, &array) &&
+               mmd_py_array_check_shape(&array, "state", 2, shape, "") && acquire(self);
+    if (set) {
+        set = mmd_world_set_state(self->world, array.data, &err);
+        release(self);
+        if (!set)
+            mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+    }
+    mmd_py_array_clear(&array);
+    return set ? 0 : -1;
+}
+
+static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"places", NULL};
+    world_object *self = (world_object *)object;
+    PyObject *places = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:step", names, &places))
+        return NULL;
+    mmd_py_array array = {0};
+    const size_t shape[] = {mmd_world_kinematic_count(self->world), 7};
+    bool done =
+        places == Py_None || (mmd_py_array_from(places, "places", MMD_PY_FLOAT64, true, &array) &&
+                              mmd_py_array_check_shape(&array, "places", 2, shape, ""));
+    if (done && (done = acquire(self))) {
+        mmd_error err = {0};
+        Py_BEGIN_ALLOW_THREADS
+        done = mmd_world_step(self->world, array.data, &err);
+        Py_END_ALLOW_THREADS
+        release(self);
+        if (!done)
+            mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+    }
+    mmd_py_array_clear(&array);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
+static const char step_doc[] =
+    "step($self, /, places=None)\n--\n\n"
+    "Advances the world by 1 / hz seconds.\n\n"
+    "places: (K,7) float64, target position and rotation x y z w of the K bodies of mode\n"
+    "    \"follow_bone\", in the order of bodies. They are there during the step, with the\n"
+    "    velocity that takes them from their last place. None: they do not move.\n\n"
+    "A body whose state would become infinite or NaN keeps its place, at rest. Raises\n"
+    "ValueError, which names the row of `places`.";
+
+static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"body", "impulse", "torque", NULL};
+    world_object *self = (world_object *)object;
+    Py_ssize_t body;
+    PyObject *impulse_arg, *torque_arg = NULL;
+    double impulse[3], torque[3] = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO|O:push", names, &body, &impulse_arg,
+                                     &torque_arg) ||
+        !mmd_py_argument_numbers(impulse_arg, "impulse", MMD_PY_FLOAT64, 3, impulse) ||
+        (torque_arg && !mmd_py_argument_numbers(torque_arg, "torque", MMD_PY_FLOAT64, 3, torque)) ||
+        !acquire(self))
+        return NULL;
+    mmd_error err = {0};
+    bool pushed = body >= 0 && mmd_world_push(self->world, (size_t)body, impulse, torque, &err);
+    release(self);
+    if (body < 0)
+        return PyErr_Format(PyExc_ValueError, "body: %zd is negative", body);
+    return pushed ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+}
+
+static const char push_doc[] =
+    "push($self, /, body, impulse, torque=(0, 0, 0))\n--\n\n"
+    "Changes the velocities of a body at once.\n\n"
+    "body: index of the body; one of mode \"follow_bone\", or without mass, does not move.\n"
+    "impulse: (3,) at its center, mass times units per second, along world axes.\n"
+    "torque: (3,) angular impulse, mass times square units per second, about world axes.\n\n"
+    "Raises ValueError, also for a velocity beyond 1e6; the world is unchanged then.";
+
+static PyMethodDef world_methods[] = {
+    {"push", (PyCFunction)(void (*)(void))push, METH_VARARGS | METH_KEYWORDS, push_doc},
+    {"step", (PyCFunction)(void (*)(void))step, METH_VARARGS | METH_KEYWORDS, step_doc},
+    {0}};
+
+static PyGetSetDef world_members[] = {
+    {"state", get_state, set_state,
+     "(N,13) float64, a row per body: position, rotation x y z w, linear velocity, angular\n"
+     "velocity, in the space of the file. A read-only copy. Assign an array to set it, which also\n"
+     "clears the contacts.",
+     NULL},
+    {"points", get_points, NULL,
+     "(P,10) float64, a row per contact point of the last step: bodies a and b (-1: the ground),\n"
+     "the point on b, the normal from b to a, the distance along it (negative: overlap), the\n"
+     "impulse.",
+     NULL},
+    {"strain", get_strain, NULL,
+     "(J,2) float64, a row per joint: how far it exceeds its limits, in model units along its "
+     "axes\n"
+     "and radians about them; 0 for joints that are not solved.",
+     NULL},
+    {0}};
+
+static const char world_doc[] =
+    "World(bodies, joints, *, gravity=(0, -98, 0), hz=60, iterations=10, ground=True,\n"
+    "      contacts=True, damping_extra=True, joined_collide=True, joint_order=None)\n--\n\n"
+    "Rigid bodies and joints, simulated by the equations of Bullet 2.75, the engine that MMD\n"
+    "credits. The same input gives the same bits in every run and on every system. All bodies\n"
+    "start at rest.\n\n"
+    "bodies, joints: RigidBody and Joint records, as in Model.rigid_bodies and Model.joints.\n"
+    "    Joints of every kind are solved as 6-DOF joints with limits; only \"spring_6dof\" has\n"
+    "    springs.\n"
+    "gravity: model units per second squared.\n"
+    "hz: steps per second, 1 to 100000.\n"
+    "iterations: solver iterations per step, 1 to 1000.\n"
+    "ground: whether the plane y = 0 is solid, or the height of that plane.\n"
+    "contacts: whether bodies collide, if each one's mask has the group of the other.\n"
+    "damping_extra: Bullet's additional damping, which brings slow bodies to rest.\n"
+    "joined_collide: whether bodies connected by a joint collide.\n"
+    "joint_order: (n,) int32, the joints to solve, in order; None: all, in Bullet's order.\n\n"
+    "Raises TypeError and ValueError; the message names the body or joint.";
+
+static PyType_Slot world_slots[] = {{Py_tp_doc, (void *)world_doc},
+                                    {Py_tp_new, world_new},
+                                    {Py_tp_dealloc, world_dealloc},
+                                    {Py_tp_repr, world_repr},
+                                    {Py_tp_methods, world_methods},
+                                    {Py_tp_getset, world_members},
+                                    {0, NULL}};
+
+PyType_Spec mmd_py_world_spec = {.name = "mmdskin.World",
+                                 .basicsize = sizeof(world_object),
+                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                                 .slots = world_slots};

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// The color of a pixel in the look of MMD (docs/look.md), of a shadow on the ground, or nothing but the depth for the depth
+// map of the light. Colors are the numbers of the files, never linear. All vectors are in view space.
+
+#if PASS == SHADOW_MAP
+
+void main()
+{
+}
+
+#elif PASS == GROUND_SHADOW
+
+uniform vec4 ground_color;
+layout(location = 0) out vec4 out_color; // premultiplied
+
+void main()
+{
+    out_color = vec4(ground_color.rgb * ground_color.a, ground_color.a);
+}
+
+#else
+
+in vec3 surface_position;
+in vec3 surface_normal;
+in vec2 surface_uv;
+in vec2 surface_additional_uv;
+
+uniform float depth_scale; // a power of two
+uniform vec4 diffuse;      // of the lit surface: ambient + light * diffuse
+uniform vec3 to_light;
+uniform sampler2D diffuse_texture;
+uniform sampler2D sphere_texture;
+uniform sampler2D toon_texture; // its first column, the upper row is lit
+uniform vec3 texture_factors[6]; // factor and summand of texture, sphere map and toon
+uniform vec4 specular; // times the color of the light; power
+uniform sampler2DShadow shadow_map;
+uniform mat4 shadow_matrix;  // to the depth map: 0 to 1
+uniform float shadow_offset; // along the normal, against shadows of a surface on itself; negative: receives none
+layout(location = 0) out vec4 out_color; // premultiplied
+
+const float MIN_ALPHA = 0.5 / 255.0;
+
+vec3 unit(vec3 v)
+{
+    float square = dot(v, v);
+    return square > 0.0 ? v * inversesqrt(square) : v;
+}
+
+vec3 toon_row(int row, int rows)
+{
+    return texelFetch(toon_texture, ivec2(0, clamp(row, 0, rows - 1)), 0).rgb;
+}
+
+// Linear between rows, as a texture at v = 1/2 - 1/2 cosine is filtered.
+vec3 toon(float cosine)
+{
+    int rows = textureSize(toon_texture, 0).y;
+    float y = (0.5 - 0.5 * cosine) * float(rows) - 0.5;
+    float row = floor(y);
+    return mix(toon_row(int(row), rows), toon_row(int(row) + 1, rows), y - row);
+}
+
+// How much of the light reaches the surface: 2 x 2 samples of the depth map, filtered.
+float visibility(vec3 n)
+{
+    vec3 at = (shadow_matrix * vec4(surface_position + n * shadow_offset, 1.0)).xyz;
+    // Floating-point maps are compared without clamping: what is behind everything in the map is lit where that is empty.
+    return shadow_offset < 0.0 ? 1.0 : texture(shadow_map, vec3(at.xy, min(at.z, 1.0)));
+}
+
+void main()
+{
+    vec4 color = diffuse;
+    vec3 n = unit(surface_normal);
+    if (n == vec3(0.0))
+        n = unit(cross(dFdx(surface_position), dFdy(surface_position))) * (gl_FrontFacing ? 1.0 : -1.0);
+
+#if TEXTURED
+    vec4 texel = texture(diffuse_texture, surface_uv);
+    color *= vec4(texel.rgb * texture_factors[0] + texture_factors[1], texel.a);
+#endif
+#if SPHERE == SUB_TEXTURE
+    vec4 sphere = texture(sphere_texture, surface_additional_uv);
+#elif SPHERE != NONE
+    vec4 sphere = texture(sphere_texture, vec2(0.5 + 0.5 * n.x, 0.5 - 0.5 * n.y));
+#endif
+#if SPHERE != NONE
+    sphere.rgb = sphere.rgb * texture_factors[2] + texture_factors[3];
+    color.a *= sphere.a;
+#if SPHERE == ADD
+    color.rgb += sphere.rgb;
+#else
+    color.rgb *= sphere.rgb;
+#endif
+#endif
+    if (color.a < MIN_ALPHA)
+        discard;
+
+    float lit = 1.0;
+#if SELF_SHADOW
+    float cosine = dot(n, to_light);
+    lit = min(clamp(3.0 * cosine, 0.0, 1.0), visibility(n));
+#if TOON
+    int rows = textureSize(toon_texture, 0).y;
+    color.rgb *= mix(toon_row(rows - 1, rows) * texture_factors[4] + texture_factors[5], vec3(1.0), lit);
+#endif
+#elif TOON
+    color.rgb *= toon(dot(n, to_light)) * texture_factors[4] + texture_factors[5];
+#endif
+#if SPECULAR
+    vec3 half_way = unit(to_light - unit(surface_position));
+    color.rgb += specular.rgb * (lit * pow(max(dot(n, half_way), 0.0), specular.a));
+#endif
+    gl_FragDepth = surface_position.z * depth_scale;
+    out_color = vec4(clamp(color.rgb, 0.0, 1.0) * color.a, color.a);
+}
+
+#endif

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Export MMD Motion of imported Original Keys: what did not change is the file's, byte for byte."""
+
+import os
+
+import bpy
+import case
+import imported
+import numpy as np
+import scene
+from cases_export_motion import ExportCase, addon
+from cases_motion_keys import IK, dance
+from files import motion_file
+
+
+def records(path):
+    """{(kind, name, frame): the key's bytes} of a file."""
+    with open(path, "rb") as file:
+        keys = motion_file.keys(file.read())
+    found = {
+        ("bone", k.name, k.frame): (*bits(k.translation), *bits(k.rotation), k.block)
+        for k in keys.bones
+    }
+    found.update({("morph", k.name, k.frame): bits([k.weight]) for k in keys.morphs})
+    found.update({("property", b"", k.frame): (k.visible, k.states) for k in keys.properties})
+    return found
+
+
+def differences(one, other):
+    """Keys that differ, and keys that only one of them has."""
+    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+
+
+def bits(values):
+    return tuple(np.array(values, np.float32).view(np.uint32).tolist())
+
+
+class OriginalCase(ExportCase):
+    def setUp(self):
+        super().setUp()
+        bpy.context.scene.frame_end = 60
+        self.keys = self.dance()
+        self.motion_path = self.write("踊り.vmd", motion_file.write_vmd(self.keys))
+        self.add_ik()
+
+    def dance(self):
+        keys = dance(self.scene.pmx)
+        states = [motion_file.PropertyKey(f, 1, [(IK, on)]) for f, on in ((0, 1), (9, 0), (20, 1))]
+        morphs = [k for k in keys.morphs if k.name in "あい"]
+        return keys._replace(morphs=morphs, properties=states)
+
+    def add_ik(self):
+        ik = self.armature.pose.bones["ひざ.R"].constraints.new("IK")
+        ik.target, ik.subtarget, ik.chain_count = self.armature, "足ＩＫ.R", 2
+
+    def imported(self, path=None, **options):
+        return super().imported(path, **{"mode": "ORIGINAL", **options})
+
+    def differences(self, path=None):
+        """Keys of the export that differ from a file's, and keys that only one of them has."""
+        self.exported()
+        return differences(records(path or self.motion_path), records(self.out))
+
+    def curve(self, path, index=0, block=None):
+        found = self.curves(block or self.armature)
+        return next(c for c in found if (c.data_path, c.array_index) == (path, index))
+
+
+class Original(OriginalCase):
+    def test_an_unchanged_import_is_written_key_for_key(self):
+        for fps in (30, 24, 60):
+            with self.subTest(fps=fps):
+                bpy.context.scene.render.fps = fps
+                self.imported(replace=True)
+                self.assertEqual(self.differences(), set())
+
+    def test_although_the_file_is_gone(self):
+        self.imported()
+        kept = records(self.motion_path)
+        os.remove(self.motion_path)
+        self.exported()
+        self.assertEqual(records(self.out), kept)
+
+    def test_no_frame_is_visited(self):
+        self.imported()
+        seen = []
+        bpy.app.handlers.frame_change_pre.append(lambda *_: seen.append(1))
+        self.addCleanup(bpy.app.handlers.frame_change_pre.clear)
+        self.exported()
+        self.assertEqual(seen, [])
+
+    def test_one_turned_key_changes_nothing_else(self):
+        self.imported()
+        for index in range(4):
+            point = self.curve('pose.bones["腕.L"].rotation_quaternion', index).keyframe_points[1]
+            point.co.y += 0.05
+        name = "左腕".encode("cp932")
+        allowed = {("bone", name, frame) for frame in range(14)}
+        found = self.differences()
+        self.assertIn(("bone", name, 4), found)
+        self.assertEqual(found - allowed, set())
+
+    def test_one_moved_key_changes_nothing_else(self):
+        self.imported()
+        channels = ("location", 3), ("rotation_quaternion", 4)
+        for channel, count in channels:
+            for index in range(count):
+                curve = self.curve(f'pose.bones["腕.L"].{channel}', index)
+                curve.keyframe_points[2].co.x += 2
+                curve.update()
+        name = "左腕".encode("cp932")
+        found = self.differences()
+        self.assertLessEqual({("bone", name, 13), ("bone", name, 15)}, found)
+        self.assertEqual(found - {("bone", name, frame) for frame in range(4, 31)}, set())
+
+    def test_a_removed_bone_track_is_gone_and_others_stay(self):
+        self.imported()
+        data = self.armature.animation_data
+        holder = addon().blender.actions.channels(self.armature)[0]
+        paths = set(addon().blender.actions.bone_paths("手首.L").values())
+        addon().blender.actions.drop(holder.fcurves, paths)
+        self.armature.pose.bones["手首.L"].matrix_basis.identity()
+        for channel in ("location", "rotation_quaternion"):
+            self.armature.pose.bones["手首.L"].property_unset(channel)
+        name = "左手首".encode("cp932")
+        self.assertEqual(self.differences(), {("bone", name, frame) for frame in (0, 4, 13, 30)})
+        self.assertIsNotNone(data)
+
+    def test_two_merged_files(self):
+        self.imported()
+        later = dance(self.scene.pmx, seed=9, frames=(7, 21))._replace(morphs=[])
+        later = later._replace(bones=[k for k in later.bones if k.name != "右腕"])
+        self.imported(self.write("later.vmd", motion_file.write_vmd(later)))
+        keys = [k for k in self.keys.bones if k.frame < 7 or k.name == "右腕"]
+        merged = self.keys._replace(bones=[*keys, *later.bones])
+        path = self.write("merged.vmd", motion_file.write_vmd(merged))
+        self.assertEqual(self.differences(path), set())
+
+    def test_bones_and_morphs_that_the_scene_lacks(self):
+        other = motion_file.BoneKey("知らない骨", 3, (1, 2, 3))
+        keys = self.keys._replace(
+            bones=[*self.keys.bones, other],
+            morphs=[*self.keys.morphs, motion_file.MorphKey("知らない", 2, 0.5)],
+        )
+        path = self.write("more.vmd", motion_file.write_vmd(keys))
+        self.imported(path)
+        self.assertEqual(self.differences(path), set())
+
+    def test_a_changed_morph_changes_nothing_else(self):
+        self.imported()
+        curve = self.curve('key_blocks["あ"].value', 0, self.mesh.data.shape_keys)
+        curve.keyframe_points[1].co.y = 0.25
+        key = "morph", "あ".encode("cp932"), int(curve.keyframe_points[1].co.x) - 1
+        self.assertEqual(self.differences(), {key})
+
+    def test_a_changed_ik_switch_changes_the_switches_only(self):
+        self.imported()
+        curve = self.curve('pose.bones["ひざ.R"].constraints["IK"].influence')
+        curve.keyframe_points[1].co.x += 3
+        self.assertEqual(self.differences(), {("property", b"", frame) for frame in (9, 12)})
+
+    def test_a_part_of_the_range(self):
+        self.imported()
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 5, 20
+        self.exported()
+        found, whole = records(self.out), records(self.motion_path)
+        self.assertLessEqual({number for _, _, number in found}, set(range(16)))
+        for (kind, name, number), key in whole.items():
+            if kind == "bone" and number == 13:
+                self.assertEqual(found[kind, name, 9], key)
+
+    def test_a_pose_without_keys_is_exported(self):
+        keys = self.keys._replace(bones=[k for k in self.keys.bones if k.name != "右腕"])
+        self.imported(self.write("less.vmd", motion_file.write_vmd(keys)))
+        self.armature.pose.bones["腕.R"].location.y = 0.08
+        name = "右腕".encode("cp932")
+        self.assertIn(("bone", name, 0), self.differences())
+        self.assertEqual(records(self.out)["bone", name, 0][:3], bits((0, 1, 0)))
+
+
+class Bytes(OriginalCase):
+    """Keys as other programs write them."""
+
+    def dance(self):
+        keys = super().dance()
+        r = np.random.default_rng(3)
+
+        def odd(key):
+            block = bytearray(key.block)
+            block[16:] = r.integers(0, 127, 48, np.uint8).tobytes()
+            q = np.array(key.rotation) * 1.001
+            return key._replace(block=bytes(block), rotation=tuple(q.tolist()))
+
+        return keys._replace(bones=[odd(k) for k in keys.bones])
+
+    def test_rotations_and_copies_of_curves_stay_as_they_were(self):
+        self.imported()
+        self.assertEqual(self.differences(), set())
+
+
+class RealModels(imported.Case):
+    """Published models and dances."""
+
+    def test_a_dance_is_written_key_for_key(self):
+        for name, motion in (
+            ("初音ミク.pmx", "wavefile_v2.vmd"),
+            ("巡音ルカ.pmx", "realize_motion.vmd"),
+        ):
+            with self.subTest(model=name):
+                scene.clear()
+                bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 250
+                model = self.load(case.shared_model(name))
+                path = str(case.shared_model(motion))
+                scene.select(model.armature)
+                bpy.ops.mmdskin.import_motion(filepath=path, mode="ORIGINAL")
+                out = os.path.join(self.folder, "out.vmd")
+                bpy.ops.mmdskin.export_motion(filepath=out)
+                self.assertEqual(differences(records(path), records(out)), set())

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pictures by Cycles show what `mmdskin.render(look="mmd")` draws, which has its own float64 twin.
+
+One sample at the center of each pixel; textures are magnified, so that mip maps do not matter.
+"""
+
+import math
+import os
+import sys
+
+import bpy
+import imported
+import numpy as np
+from cases_sliders import morph
+from files import pmx_file
+from imported import MmdTools
+
+SIZE = 96
+DISTANCE, FOV = 20.0, 30.0
+SCALE = 0.08
+HAS_NORMALS = bpy.app.version >= (4, 5)  # geometry nodes see the file's normals
+
+
+def ball(center, rings=24, sides=32):
+    """Positions, normals, UVs and triangles, clockwise as seen from outside."""
+    down, around = np.meshgrid(
+        np.linspace(0, np.pi, rings + 1), np.linspace(0, 2 * np.pi, sides + 1), indexing="ij"
+    )
+    normals = np.stack(
+        [np.sin(down) * np.sin(around), np.cos(down), -np.sin(down) * np.cos(around)], -1
+    ).reshape(-1, 3)
+    uvs = np.stack([around / (2 * np.pi), down / np.pi], -1).reshape(-1, 2)
+    row, column = np.meshgrid(np.arange(rings), np.arange(sides), indexing="ij")
+    a = (row * (sides + 1) + column).ravel()
+    b, c, d = a + 1, a + sides + 1, a + sides + 2
+    triangles = np.concatenate([np.stack([a, c, b], 1)[sides:], np.stack([b, c, d], 1)[:-sides]])
+    outwards = np.cross(
+        normals[triangles[:, 1]] - normals[triangles[:, 0]],
+        normals[triangles[:, 2]] - normals[triangles[:, 0]],
+    )
+    # The file's front faces are clockwise in its left-handed space: their cross product points out.
+    flip = (outwards * normals[triangles[:, 0]]).sum(1) < 0
+    triangles[flip] = triangles[flip][:, ::-1]
+    return normals + center, normals, uvs, triangles
+
+
+def model():
+    """Four balls: a toon with a highlight, an added and a multiplied sphere map, no toon and edge."""
+    centers = [(-1.5, 1.5, 0), (1.5, 1.5, 0), (-1.5, -1.5, 0), (1.5, -1.5, 0)]
+    parts = [ball(np.array(center)) for center in centers]
+    count = len(parts[0][0])
+    triangles = np.concatenate([part[3] + count * i for i, part in enumerate(parts)])
+    each = parts[0][3].size
+    total = count * len(parts)
+    common = {"index_count": each, "flags": 0x1E, "edge_size": 8.0, "edge_color": (0, 0, 0.2, 1)}
+    return pmx_file.PMX(
+        name="玉",
+        positions=np.concatenate([part[0] for part in parts]).astype(np.float32),
+        normals=np.concatenate([part[1] for part in parts]).astype(np.float32),
+        uvs=np.concatenate([part[2] for part in parts]).astype(np.float32),
+        additional_uvs=np.zeros((total, 0, 4), np.float32),
+        edge_scales=np.repeat(np.float32([1, 1, 1, 0]), count),
+        deform=np.zeros(total, np.uint8),
+        bone_indices=np.tile(np.int32([0, -1, -1, -1]), (total, 1)),
+        bone_weights=np.tile(np.float32([1, 0, 0, 0]), (total, 1)),
+        sdef=np.zeros((total, 3, 3), np.float32),
+        triangles=triangles.astype(np.int32),
+        bones=[pmx_file.Bone("センター")],
+        textures=["base.png", "sphere.png"],
+        materials=[
+            material("光", 0, specular=(0.5, 0.4, 0.3), specular_power=8.0, toon=2, **common),
+            material("加", 0, sphere_texture=1, sphere_mode=2, toon=0, **common),
+            material("乗", -1, sphere_texture=1, sphere_mode=1, toon=5, **common),
+            pmx_file.Material("無", diffuse=(0.9, 0.2, 0.1, 0.99), toon=-1, **common),
+        ],
+        morphs=[
+            morph("色", "material", [-1], [factors()]),
+            morph("足", "material", [0, 1], [added(), added()]),
+        ],
+    )
+
+
+def material(name, texture, **fields):
+    return pmx_file.Material(
+        name,
+        texture=texture,
+        diffuse=(0.7, 0.8, 0.6, 1.0),
+        ambient=(0.3, 0.2, 0.35),
+        shared_toon=True,
+        **fields,
+    )
+
+
+def factors():
+    """A material morph that multiplies."""
+    record = np.ones(29)
+    record[0] = 0
+    record[1:4], record[5:8], record[8] = (0.5, 0.8, 0.2), (0.1, 2, 1), 0.5
+    record[17:21], record[21:25], record[25:29] = (1, 0.2, 1, 1), (0.3, 1, 1, 1), (1, 1, 0.5, 1)
+    return record
+
+
+def added():
+    """A material morph that adds."""
+    record = np.zeros(29)
+    record[0] = 1
+    record[9:12], record[17:20], record[21:24] = (0.2, -0.1, 0), (0, 0.1, -0.3), (-0.2, 0.1, 0.3)
+    return record
+
+
+class Pictures(imported.Case):
+    def setUp(self):
+        super().setUp()
+        self.native = sys.modules["addon_package"].blender.native.load()
+        if not any(one.name == "gl" and one.available for one in self.native.backends()):
+            self.skipTest("mmdskin draws with OpenGL, which is not available here")
+        numbers = np.random.default_rng(5)
+        self.textures = {
+            number: self.texture(name, numbers) for number, name in enumerate(model().textures)
+        }
+        path = self.write(model())
+        self.model = self.native.load_model(path)
+        self.objects = self.load(path)
+        self.edges = [obj for obj in bpy.data.objects if obj.type == "VOLUME"]
+        set_view()
+
+    def texture(self, name, numbers):
+        """A smooth image in the model's folder; returns its pixels, the top row first."""
+        waves = numbers.uniform(0, 2 * np.pi, (2, 3))
+        v, u = np.mgrid[0:16, 0:16] / 16 * 2 * np.pi
+        pixels = np.full((16, 16, 4), 255, np.uint8)
+        tone = np.sin(u[..., None] + waves[0]) + np.cos(v[..., None] + waves[1])
+        pixels[..., :3] = 130 + 60 * tone
+        image = bpy.data.images.new(name, 16, 16)
+        image.pixels.foreach_set((pixels[::-1] / np.float32(255)).astype(np.float32).ravel())
+        image.filepath_raw, image.file_format = os.path.join(self.folder, name), "PNG"
+        image.save()
+        bpy.data.images.remove(image)
+        return pixels
+
+    def shot(self, edges):
+        """(SIZE, SIZE, 4) display numbers 0 to 255 of Blender's picture, the top row first."""
+        for hull in self.edges:
+            hull.hide_render = not edges
+        path = os.path.join(self.folder, "shot.png")
+        bpy.context.scene.render.filepath = path
+        bpy.ops.render.render(write_still=True)
+        image = bpy.data.images.load(path)
+        image.alpha_mode = "CHANNEL_PACKED"
+        pixels = np.array(image.pixels[:], np.float32).reshape(SIZE, SIZE, 4)[::-1]
+        bpy.data.images.remove(image)
+        return np.round(pixels * 255)
+
+    def expected(self, edges, weights=None):
+        """The picture and the triangle of each pixel, by mmdskin."""
+        options = {}
+        if weights is not None:
+            options = {
+                "materials": self.model.materials_at(weights),
+                "factors": self.model.texture_factors_at(weights),
+            }
+        drawn = self.native.render(
+            self.model,
+            self.native.skin(self.model, np.eye(4, dtype=np.float32)[None]),
+            size=(SIZE, SIZE),
+            camera=self.native.Camera((0, 0, -DISTANCE), (0, 0, 0), (0, 1, 0), FOV),
+            background=(0, 0, 0, 0),
+            look="mmd",
+            textures=self.textures,
+            edges=edges,
+            want=("image", "triangles"),
+            **options,
+        )
+        return np.float32(drawn.image).reshape(SIZE, SIZE, 4), drawn.triangles.reshape(SIZE, SIZE)
+
+    def share(self, shot, image, chosen, least, bar=2):
+        """At least this share of the chosen pixels are within `bar` of 255."""
+        off = np.abs(shot[..., :3] - image[..., :3]).max(-1)[chosen]
+        self.assertGreater(off.size, 200)
+        self.assertGreaterEqual((off <= bar).mean(), least, np.bincount(np.int32(off))[:20])
+
+    def test_surfaces(self):
+        image, triangles = self.expected(edges=False)
+        self.share(self.shot(edges=False), image, interior(triangles), 0.99)
+
+    def test_edges(self):
+        plain, _ = self.expected(edges=False)
+        image, triangles = self.expected(edges=True)
+        drawn = (plain != image).any(-1)
+        least = 0.99 if HAS_NORMALS else 0.94
+        shot = self.shot(edges=True)
+        self.share(shot, image, drawn, least)
+        # One ball's scale is 0: its hull must not hide the surface.
+        self.share(shot, image, interior(triangles), 0.99)
+
+    def test_sliders_of_material_morphs(self):
+        for value in (0.0, 0.5, 1.0):
+            weights = np.float32([value, 1 - value])
+            for name, weight in zip(("色", "足"), weights.tolist(), strict=True):
+                self.objects.armature[name] = weight
+            self.objects.armature.update_tag()
+            image, triangles = self.expected(False, weights)
+            with self.subTest(value=value):
+                self.share(self.shot(edges=False), image, interior(triangles), 0.99, bar=3)
+
+    def test_light(self):
+        light = sys.modules["addon_package"].scene.light
+        sun = light.of_scene(bpy.context.scene)
+        sun.location, sun.data.color = light.place((0.8, 0.3, 0.5)), (0.1, 0.25, 0.3)
+        self.addCleanup(light.remove_unused, bpy.context.scene)
+        drawn = self.native.render(
+            self.model,
+            self.native.skin(self.model, np.eye(4, dtype=np.float32)[None]),
+            size=(SIZE, SIZE),
+            camera=self.native.Camera((0, 0, -DISTANCE), (0, 0, 0), (0, 1, 0), FOV),
+            background=(0, 0, 0, 0),
+            look="mmd",
+            textures=self.textures,
+            light=(0.8, 0.3, 0.5),
+            light_color=(0.1, 0.25, 0.3),
+            want=("image", "triangles"),
+        )
+        image = np.float32(drawn.image).reshape(SIZE, SIZE, 4)
+        triangles = drawn.triangles.reshape(SIZE, SIZE)
+        self.share(self.shot(edges=False), image, interior(triangles), 0.99)
+        for obj in (sun, sun.parent):
+            bpy.data.objects.remove(obj)
+
+
+class OfMmdTools(imported.Case):
+    def test_its_materials_have_the_look_and_lose_it(self):
+        with MmdTools():
+            bpy.ops.mmd_tools.import_model(
+                filepath=self.write(model()), types={"MESH", "ARMATURE"}, log_level="ERROR"
+            )
+            mesh = next(
+                obj for obj in bpy.data.objects if obj.type == "MESH" and obj.data.materials
+            )
+            bpy.context.view_layer.objects.active = mesh
+            counts = [len(one.node_tree.nodes) for one in mesh.data.materials]
+            self.assertEqual(bpy.ops.mmdskin.look(action="ENABLE"), {"FINISHED"})
+            node = mesh.data.materials[0].node_tree.nodes["MMD Look Shading"]
+            bpy.context.view_layer.update()
+            self.assert_close(node.inputs["Diffuse"].default_value[:], (0.7, 0.8, 0.6), 1e-5)
+            self.assert_close(node.inputs["Power"].default_value, 8.0, 1e-5)
+            self.assertEqual(bpy.ops.mmdskin.look(action="DISABLE"), {"FINISHED"})
+            self.assertEqual(counts, [len(one.node_tree.nodes) for one in mesh.data.materials])
+
+
+def interior(triangles):
+    """Pixels whose neighbours show the same ball."""
+    owner = np.where(triangles >= 0, triangles // (len(model().triangles) // 4), -1)
+    around = [np.roll(owner, (y, x), (0, 1)) for y in (-1, 0, 1) for x in (-1, 0, 1)]
+    return (owner >= 0) & np.all([one == owner for one in around], axis=0)
+
+
+def set_view():
+    """A camera as MMD's, and exact settings for Cycles."""
+    scene = bpy.context.scene
+    camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    scene.collection.objects.link(camera)
+    scene.camera = camera
+    camera.data.sensor_fit, camera.data.angle = "VERTICAL", math.radians(FOV)
+    camera.location.y, camera.rotation_euler.x = -DISTANCE * SCALE, math.pi / 2
+    render = scene.render
+    render.resolution_x = render.resolution_y = SIZE
+    render.film_transparent, render.dither_intensity = True, 0
+    scene.view_settings.view_transform = "Standard"
+    render.engine = "CYCLES"
+    cycles = scene.cycles
+    cycles.samples, cycles.use_denoising = 1, False
+    cycles.pixel_filter_type, cycles.filter_width = "BOX", 0.01

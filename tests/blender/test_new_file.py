@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that the add-on writes: each step fails in turn, or the process dies there. The old file or
+the new one is there, whole, and nothing else once somebody has written again. Without Blender."""
+
+import errno
+import importlib.util
+import os
+import pathlib
+import sys
+from unittest import mock
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "addon/blender/new_file.py"
+STEPS = ("fsync", "link", "replace", "remove")
+OLD, NEW = b"old", b"new" * 1000
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("new_file", SOURCE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+new_file = load()
+
+
+def write(path, replaces):
+    """As caches (placed where nothing is) and exports (which replace) are written."""
+    new = new_file.NewFile(str(path))
+    try:
+        new.file.write(NEW)
+        new.finish()
+        if replaces:
+            new.replace()
+        else:
+            new.place(str(path))
+    finally:
+        new.close()
+
+
+def failing(number, failure):
+    """Patches of the calls in STEPS, of which the one after `number` others fails."""
+    left = [number]
+
+    def wrapped(function):
+        def step(*args):
+            left[0] -= 1
+            if left[0] < 0:
+                failure()
+            return function(*args)
+
+        return step
+
+    return {name: wrapped(getattr(os, name)) for name in STEPS}
+
+
+def full():
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("replaces", [True, False])
+@pytest.mark.parametrize("number", range(2))
+def test_a_failing_step_keeps_the_old_file(tmp_path, number, replaces):
+    path = tmp_path / "踊り.pc2"
+    if replaces:
+        path.write_bytes(OLD)
+    with mock.patch.multiple(os, **failing(number, full)), pytest.raises(OSError):
+        write(path, replaces)
+    assert [file.read_bytes() for file in tmp_path.glob("*.pc2")] == [OLD] * replaces
+    write(path, replaces)
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == NEW
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("replaces", [True, False])
+@pytest.mark.parametrize("number", range(5))
+def test_a_process_that_dies_keeps_the_old_file(tmp_path, number, replaces):
+    path = tmp_path / "踊り.pc2"
+    if replaces:
+        path.write_bytes(OLD)
+    child = os.fork()
+    if not child:
+        with mock.patch.multiple(os, **failing(number, lambda: os._exit(3))):
+            write(path, replaces)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == (3 if number < 3 + (not replaces) else 0)
+    found = path.read_bytes() if path.exists() else b""
+    assert found in ((OLD, NEW) if replaces else (b"", NEW))
+    write(path, True)
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == NEW
+
+
+def test_a_file_that_another_process_writes_stays(tmp_path):
+    path = tmp_path / "a.pc2"
+    busy = new_file.NewFile(str(path))
+    foreign = tmp_path / "a.pc2.mine-0.mmdskin-new"
+    foreign.write_bytes(OLD)
+    write(path, False)
+    assert os.path.exists(busy.beside) and foreign.exists()
+    busy.close()
+    assert sorted(tmp_path.iterdir()) == sorted([path, foreign])
+
+
+def test_what_is_there_is_not_placed_upon(tmp_path):
+    path = tmp_path / "a.pc2"
+    path.write_bytes(OLD)
+    with pytest.raises(FileExistsError):
+        write(path, False)
+    with mock.patch("os.link", side_effect=OSError), pytest.raises(FileExistsError):
+        write(path, False)
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == OLD
+
+
+def test_a_file_system_without_links(tmp_path):
+    path = tmp_path / "a.pc2"
+    with mock.patch("os.link", side_effect=OSError(errno.EPERM, "Operation not permitted")):
+        write(path, False)
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == NEW
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
+def test_links_stay_and_permissions_are_kept(tmp_path):
+    path, link = tmp_path / "a.glb", tmp_path / "link.glb"
+    path.write_bytes(OLD)
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write(link, True)
+    assert link.is_symlink() and path.read_bytes() == NEW
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_long_names(tmp_path):
+    path = tmp_path / ("踊" * 80 + ".pc2")
+    write(path, False)
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""What `Motion.save` writes, read by programs of others: pypmxvmd and mmd_tools' own reader."""
+
+import types
+import zipfile
+
+import mmdskin
+import numpy as np
+import pytest
+from files import locations
+
+ARCHIVE = locations.SHARED / "mmd_tools/mmd_tools-4.5.13.zip"
+HALF = np.radians(15)
+CURVES = np.arange(1, 33, dtype=np.uint8).reshape(2, 4, 4) * 3
+
+
+@pytest.fixture(scope="module")
+def motion():
+    """Two keys of everything; the bone turns about x, so that Euler angles are not ambiguous."""
+    turn = [[np.sin(HALF), 0, 0, np.cos(HALF)], [0, 0, 0, 1]]
+    bone = mmdskin.BoneTrack("左ひじ", [3, 9], [[1, 2, 3], [4, 5, 6]], turn, CURVES, [False, True])
+    camera = mmdskin.CameraTrack(
+        [5, 9],
+        [-30, -20],
+        [[1, 2, 3], [4, 5, 6]],
+        [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]],
+        np.arange(48, dtype=np.uint8).reshape(2, 6, 4),
+        [40, 41],
+        [True, False],
+    )
+    return mmdskin.Motion.from_tracks(
+        [bone],
+        [mmdskin.MorphTrack("まばたき", [4, 8], [0.25, 1])],
+        camera,
+        ([6], [[0.1, 0.2, 0.3]], [[1, -1, 0.5]]),
+        ([7], [2], [0.09]),
+        ([0, 8], [1, 0], ("左足ＩＫ", "右足ＩＫ"), [[0, 0], [1, 0]]),
+        name="モデル",
+    )
+
+
+@pytest.fixture(scope="module")
+def vmd(motion, tmp_path_factory):
+    path = tmp_path_factory.mktemp("vmd") / "a.vmd"
+    motion.save(path, part="all")
+    return path
+
+
+@pytest.fixture(scope="module")
+def vpd(motion, tmp_path_factory):
+    path = tmp_path_factory.mktemp("vpd") / "a.vpd"
+    motion.save(path, frame=3)
+    return path
+
+
+def file_order(curves):
+    """Camera curves x1 x2 y1 y2, as in the file."""
+    return np.asarray(curves)[..., [0, 2, 1, 3]].ravel().tolist()
+
+
+@pytest.fixture(scope="module")
+def pypmxvmd():
+    return pytest.importorskip("pypmxvmd")
+
+
+def test_pypmxvmd_reads_the_keys_of_a_model(pypmxvmd, motion, vmd):
+    found = pypmxvmd.load_vmd(str(vmd))
+    (bone,), (morph,) = motion.bones, motion.morphs
+    assert found.header.model_name == "モデル"
+    assert [
+        (k.bone_name, k.frame_number, list(k.position), list(k.interpolation), k.physics_disabled)
+        for k in found.bone_frames
+    ] == [
+        ("左ひじ", int(f), t.tolist(), c.ravel().tolist(), not p)
+        for f, t, c, p in zip(
+            bone.frames, bone.translations, bone.interpolation, bone.physics, strict=True
+        )
+    ]
+    assert np.allclose([k.rotation for k in found.bone_frames], [[30, 0, 0], [0, 0, 0]], atol=1e-5)
+    assert [(k.morph_name, k.frame_number, k.weight) for k in found.morph_frames] == [
+        ("まばたき", *key) for key in zip(morph.frames, morph.weights, strict=True)
+    ]
+    assert [k.to_list() for k in found.ik_frames] == [
+        [0, True, [["左足ＩＫ", False], ["右足ＩＫ", False]]],
+        [8, False, [["左足ＩＫ", True], ["右足ＩＫ", False]]],
+    ]
+
+
+def test_pypmxvmd_reads_the_keys_of_a_camera(pypmxvmd, motion, vmd):
+    found = pypmxvmd.load_vmd(str(vmd))
+    camera, light, shadow = motion.camera, motion.light, motion.shadow
+    for i, key in enumerate(found.camera_frames):
+        assert (key.frame_number, key.distance, key.fov) == (
+            camera.frames[i],
+            camera.distances[i],
+            camera.view_angles[i],
+        )
+        assert list(key.position) == camera.targets[i].tolist()
+        assert np.allclose(np.radians(key.rotation), camera.rotations[i])
+        assert list(key.interpolation) == file_order(camera.interpolation[i])
+        assert (
+            key.perspective != camera.perspective[i]
+        )  # it gives the byte, of which 0 is perspective
+    (key,) = found.light_frames
+    assert (key.frame_number, list(key.color), list(key.position)) == (
+        6,
+        light.colors[0].tolist(),
+        light.directions[0].tolist(),
+    )
+    (key,) = found.shadow_frames
+    assert (key.frame_number, key.shadow_mode, np.float32(key.distance)) == (7, 2, shadow.distances)
+
+
+def test_pypmxvmd_reads_a_pose(pypmxvmd, vpd):
+    found = pypmxvmd.load_vpd(str(vpd))
+    name, position, rotation = found.bone_poses[0].to_list()
+    assert (name, position) == ("左ひじ", [1, 2, 3])
+    assert np.allclose(rotation, [np.sin(HALF), 0, 0, np.cos(HALF)], atol=1e-6)
+
+
+def mmd_tools(kind):
+    """The module of mmd_tools that reads VMD or VPD; it needs no Blender."""
+    if not ARCHIVE.exists():
+        pytest.skip("mmd_tools is not at hand")
+    name = f"mmd_tools/core/{kind}/__init__.py"
+    module = types.ModuleType(kind)
+    with zipfile.ZipFile(ARCHIVE) as archive:
+        exec(compile(archive.read(name), name, "exec"), module.__dict__)
+    return module
+
+
+def test_mmd_tools_reads_the_keys_of_a_model(motion, vmd):
+    file = mmd_tools("vmd").File()
+    file.load(filepath=str(vmd))
+    (bone,), (morph,) = motion.bones, motion.morphs
+    assert file.header.model_name == "モデル"
+    keys = file.boneAnimation["左ひじ"]
+    assert [k.frame_number for k in keys] == bone.frames.tolist()
+    assert [list(k.location) for k in keys] == bone.translations.tolist()
+    assert [list(k.rotation) for k in keys] == bone.rotations.tolist()
+    rows = np.array([k.interp for k in keys]).reshape(-1, 4, 16)
+    assert rows[:, :, 0:16:4].tolist() == bone.interpolation.tolist()
+    assert [(k.frame_number, k.weight) for k in file.shapeKeyAnimation["まばたき"]] == [
+        *zip(morph.frames, morph.weights, strict=True)
+    ]
+    assert [(k.frame_number, k.visible, k.ik_states) for k in file.propertyAnimation] == [
+        (0, True, [("左足ＩＫ", False), ("右足ＩＫ", False)]),
+        (8, False, [("左足ＩＫ", True), ("右足ＩＫ", False)]),
+    ]
+
+
+def test_mmd_tools_reads_the_keys_of_a_camera(motion, vmd):
+    file = mmd_tools("vmd").File()
+    file.load(filepath=str(vmd))
+    camera, light, shadow = motion.camera, motion.light, motion.shadow
+    keys = file.cameraAnimation
+    assert [k.frame_number for k in keys] == camera.frames.tolist()
+    assert [k.distance for k in keys] == camera.distances.tolist()
+    assert [list(k.location) for k in keys] == camera.targets.tolist()
+    assert [list(k.rotation) for k in keys] == camera.rotations.tolist()
+    assert [k.angle for k in keys] == camera.view_angles.tolist()
+    assert [k.persp for k in keys] == camera.perspective.tolist()
+    assert [list(k.interp) for k in keys] == [file_order(c) for c in camera.interpolation]
+    (key,) = file.lightAnimation
+    assert [list(key.color), list(key.direction)] == [
+        *light.colors.tolist(),
+        *light.directions.tolist(),
+    ]
+    (key,) = file.selfShadowAnimation
+    assert (key.frame_number, key.mode) == (7, 2)
+    assert key.distance == pytest.approx(10000 - 100000 * float(shadow.distances[0]))
+
+
+def test_mmd_tools_reads_a_pose(motion, vpd):
+    file = mmd_tools("vpd").File()
+    file.load(filepath=str(vpd))
+    (bone,) = file.bones
+    assert (bone.bone_name, list(bone.location)) == ("左ひじ", [1, 2, 3])
+    assert np.allclose(bone.rotation, [np.sin(HALF), 0, 0, np.cos(HALF)], atol=1e-6)
+    assert [(m.morph_name, m.weight) for m in file.morphs] == [("まばたき", 0.25)]

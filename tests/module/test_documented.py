@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Every public name has a docstring and a signature, and the stub has the same parameters."""
+
+import ast
+import inspect
+
+import mmdskin
+import pytest
+from conftest import ROOT
+
+
+def public_names():
+    return [name for name in vars(mmdskin) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", public_names())
+def test_every_public_name_has_a_docstring(name):
+    assert getattr(mmdskin, name).__doc__
+
+
+@pytest.mark.parametrize("name", ["FormatError", "Model", "Motion", "World"])
+def test_every_attribute_of_our_classes_has_a_docstring(name):
+    members = {k: v for k, v in vars(getattr(mmdskin, name)).items() if not k.startswith("_")}
+    assert members
+    assert [member for member, value in members.items() if not value.__doc__] == []
+
+
+def test_the_documented_names_exist():
+    names = (
+        "load_model skin Mesh Model Skinned Pose Backend backends shutdown FormatError BackendError"
+    )
+    assert set(names.split()) <= set(public_names())
+
+
+def test_every_overload_in_the_stub_has_the_parameters_of_its_function():
+    stubs = ast.parse((ROOT / "csrc" / "mmdskin.pyi").read_text(encoding="utf-8"))
+    model = next(node for node in stubs.body if getattr(node, "name", "") == "Model")
+    overloads = [
+        node
+        for node in model.body
+        if getattr(node, "decorator_list", ()) and ast.unparse(node.decorator_list[0]) == "overload"
+    ]
+    assert overloads
+    for node in overloads:
+        parameters = inspect.signature(getattr(mmdskin.Model, node.name)).parameters
+        assert [arg.arg for arg in node.args.args + node.args.kwonlyargs] == list(parameters)
+
+
+def test_every_function_and_class_has_a_signature():
+    """For help() and editors; a default that Python cannot parse would hide the signature."""
+    classes = [mmdskin.Model, mmdskin.Motion, mmdskin.Mesh, mmdskin.World, mmdskin.Simulation]
+    functions = [mmdskin.skin, mmdskin.render, mmdskin.load_model, mmdskin.backends]
+    methods = [
+        method
+        for cls in classes
+        for name, method in inspect.getmembers(cls, callable)
+        if not name.startswith("_")
+    ]
+    assert mmdskin.Simulation.step in methods
+    for one in (*classes, *functions, *methods):
+        inspect.signature(one)

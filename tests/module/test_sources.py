@@ -1,0 +1,120 @@
+"""The C sources: names that tell their file, and rooms that use only rooms below them."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2] / "csrc"
+FILES = sorted(
+    path
+    for path in ROOT.rglob("*.[ch]")
+    if "platforms" not in path.parts and path.name not in {"mmdskin.h", "glew.c"}
+)
+
+# Rooms of the core and the rooms that each may include (docs/architecture.md).
+ROOMS = {
+    "base": set(),
+    "math": {"base"},
+    "model": {"base", "math"},
+    "formats": {"base", "math", "model"},
+    "pose": {"base", "math", "model"},
+    "skin": {"base", "math", "model"},
+    "render": {"base", "math", "model"},
+    "physics": {"base", "math", "model", "pose"},
+    "fit": {"base", "math", "model", "formats", "pose", "skin"},
+}
+CORE = set(ROOMS)
+ROOMS["gl"] = CORE
+ROOMS["python"] = CORE | {"gl"}
+
+# Names that do not begin with the first word of their file.
+OTHER_NAMES = {
+    "error": {"fail"},  # a verb: return mmd_fail(err, ...)
+    "threads": {"mutex", "condition"},  # as C11's threads.h
+    "scalar": {"clamp", "unwrap"},
+    "vec3": {"double2", "simd"},  # the same vectors in registers
+    "quat": {"slerp"},
+    # What the types use of each other, each in a file of its own.
+    "types": {"model", "mesh", "motion", "simulation", "object", "file", "module"},
+    "state": {"record"},  # the state lists the classes of records
+    "render": {"look", "ground"},  # what a job chooses
+    "constraint_row": {"delta"},  # the velocities that rows change
+}
+# Functions that are defined apart from the others of their type or format.
+OTHER_FILES = {
+    "load": {"model", "motion"},  # by the format of a file
+    "light": {"shadow"},
+    "module": {"object", "state"},  # of all types, by what only the module knows
+    "motion_tracks": {"field"},  # the setters of fields, which parse tracks
+}
+EXCEPTIONS = [*OTHER_NAMES.items(), *OTHER_FILES.items()]
+
+
+def room(path):
+    parts = path.relative_to(ROOT).parts
+    return parts[1] if parts[0] == "core" else parts[0]
+
+
+def top_level(text):
+    """The text outside of braces, comments and preprocessor lines."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.M)
+    text = re.sub(r"'[^'\n]'", "0", re.sub(r'"(?:\\.|[^"\\])*"', '""', text))
+    depth, kept = 0, []
+    for part in re.split(r"([{}])", text):
+        depth -= part == "}"
+        if depth == 0:
+            kept.append(part)
+        depth += part == "{"
+    return "".join(kept)
+
+
+def defined_names(path):
+    """Types and functions that a file declares for others: `mmd_` and what follows."""
+    text = top_level(path.read_text("utf-8"))
+    names = set(
+        re.findall(r"\b(mmd_\w+)\s*(?:\[\w*\])?;", "".join(re.findall(r"typedef[^;]*;", text)))
+    )
+    text = re.sub(r"typedef[^;]*;", "", text)
+    text = re.sub(r"^(?:static (?!inline)|enum|struct\b[^(]*;).*$", "", text, flags=re.M)
+    return names | set(re.findall(r"\b(mmd_\w+)\((?!\*)", text))
+
+
+def word(name, prefix):
+    return name.removeprefix(prefix).split("_")[0]
+
+
+def same(a, b):
+    """Whether two words are one, apart from plural and from what a person makes of it: poser."""
+    return a == b or a.removesuffix("s") == b.removesuffix("s") or a == b + "r"
+
+
+def test_names_begin_with_the_first_word_of_their_file():
+    wrong, unused = [], {(stem, other) for stem, others in EXCEPTIONS for other in others}
+    for path in FILES:
+        prefix = {"python": "mmd_py_", "gl": "mmd_gl_"}.get(room(path), "mmd_")
+        first = word(path.stem.removeprefix("gl_"), "")
+        own = OTHER_NAMES.get(path.stem, set()) | OTHER_FILES.get(path.stem, set())
+        for name in defined_names(path):
+            if room(path) == "gl" and name.startswith(prefix):
+                continue
+            found = word(name, prefix)
+            unused.discard((path.stem, found))
+            if not (name.startswith(prefix) and (same(found, first) or found in own)):
+                wrong.append(f"{path.relative_to(ROOT)}: {name}")
+    assert not wrong, "\n".join(sorted(wrong))
+    assert not unused
+
+
+def test_no_two_files_share_a_name():
+    stems = [(path.stem, path.suffix) for path in FILES]
+    assert len(stems) == len(set(stems))
+
+
+def test_rooms_include_only_rooms_below_them():
+    wrong = []
+    for path in FILES:
+        for included in re.findall(r'#include "(core/\w+|gl|python)/', path.read_text("utf-8")):
+            other = included.removeprefix("core/")
+            if other != room(path) and other not in ROOMS[room(path)]:
+                wrong.append(f"{path.relative_to(ROOT)} includes {included}")
+    assert not wrong, "\n".join(sorted(wrong))
