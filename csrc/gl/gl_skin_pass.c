@@ -129,7 +129,7 @@ static void draw_vertices(const mmd_gl_skin_pass *r, const mmd_gl_draw_range *ra
     glUniform1f(program->correction, job->correction);
     const size_t widths[MMD_GL_SKIN_OUTPUTS] = {3, job->normals ? 3 : job->mesh->tangent_width,
                                                 job->mesh->tangent_width};
-    GLuint outputs = 1 + (job->normals != NULL) + (job->tangents != NULL);
+    GLuint outputs = 1u + (job->normals ? 1u : 0u) + (job->tangents ? 1u : 0u);
     for (GLuint i = 0; i < outputs; i++) {
         size_t bytes = stored_frames * widths[i] * sizeof(float);
         glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, buffers[i],

@@ -75,6 +75,7 @@ def starve_python(work, at_least, look=tuple):
 def allocated():
     """Blocks allocated by Python, and bytes by everything else."""
     gc.collect()
+    sys._clear_type_cache()  # holds names of attributes, one per address of such a string
     return sys.getallocatedblocks(), malloc_info().used
 
 

@@ -19,7 +19,7 @@ import tomllib
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WHEELS = sorted(ROOT.glob(f"dist/mmdskin-{PROJECT['version']}-*.whl"))
-GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
+GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-aarch64.so.1"}
 STABLE = {
     item.symbol.name
     for table in (abi3info.FUNCTIONS, abi3info.DATAS)
