@@ -54,14 +54,15 @@ class DatablocksBefore:
         self._before = {kind: set(map(identity, getattr(bpy.data, kind))) for kind in _KINDS}
 
     def put_back(self) -> None:
-        bpy.data.batch_remove(
-            [
-                block
-                for kind, before in self._before.items()
-                for block in getattr(bpy.data, kind)
-                if identity(block) not in before
-            ]
-        )
+        created = [
+            block
+            for kind, before in self._before.items()
+            for block in getattr(bpy.data, kind)
+            if identity(block) not in before
+        ]
+        # Blender 3.4 does not remove these with their meshes.
+        keys = [block.shape_keys for block in created if isinstance(block, bpy.types.Mesh)]
+        bpy.data.batch_remove([*created, *(key for key in keys if key)])
 
     def forget(self) -> None:
         pass
