@@ -84,8 +84,12 @@ class Original(OriginalCase):
     def test_no_frame_is_visited(self):
         self.imported()
         seen = []
-        bpy.app.handlers.frame_change_pre.append(lambda *_: seen.append(1))
-        self.addCleanup(bpy.app.handlers.frame_change_pre.clear)
+
+        def look(*_):
+            seen.append(1)
+
+        bpy.app.handlers.frame_change_pre.append(look)
+        self.addCleanup(bpy.app.handlers.frame_change_pre.remove, look)
         self.exported()
         self.assertEqual(seen, [])
 

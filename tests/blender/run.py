@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import addon_profile  # noqa: E402
+import bpy  # noqa: E402
 
 
 class _Result(unittest.TextTestResult):
@@ -27,10 +28,13 @@ class _Result(unittest.TextTestResult):
     def startTest(self, test):
         super().startTest(test)
         self.seconds[test.id()] = -time.monotonic()
+        self._handlers = handlers()
 
     def stopTest(self, test):
         super().stopTest(test)
         self.seconds[test.id()] += time.monotonic()
+        if handlers() != self._handlers:  # later tests would fail
+            self._note(test, "failed", "handlers are not as they were before this test")
 
     def _note(self, test, outcome, text=""):
         """One outcome per test: a failure of any subtest counts, then a skip."""
@@ -59,6 +63,13 @@ class _Result(unittest.TextTestResult):
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
         self._note(test, "skipped", reason)
+
+
+def handlers():
+    """Event and name of every handler."""
+    kinds = {event: getattr(bpy.app.handlers, event) for event in dir(bpy.app.handlers)}
+    found = ((event, kind) for event, kind in kinds.items() if isinstance(kind, list))
+    return {(event, f"{handler.__module__}.{handler.__qualname__}") for event, kind in found for handler in kind}
 
 
 def main(arguments):
