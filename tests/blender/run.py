@@ -69,7 +69,11 @@ def handlers():
     """Event and name of every handler."""
     kinds = {event: getattr(bpy.app.handlers, event) for event in dir(bpy.app.handlers)}
     found = ((event, kind) for event, kind in kinds.items() if isinstance(kind, list))
-    return {(event, f"{handler.__module__}.{handler.__qualname__}") for event, kind in found for handler in kind}
+    return {
+        (event, f"{handler.__module__}.{handler.__qualname__}")
+        for event, kind in found
+        for handler in kind
+    }
 
 
 def main(arguments):
