@@ -287,7 +287,7 @@ def test_two_morphs_of_one_name_share_the_first_ones_track():
     assert [t.name for t in motion.morphs] == ["m"]
 
 
-@pytest.mark.parametrize("rest", [(0, 0, 0, -1), (-0.0, 0, -0.0, 5)], ids=str)
+@pytest.mark.parametrize("rest", [(0, 0, 0, -1), (-0.0, 0, -0.0, 5), (-7e-34, 0, 0, 1)], ids=str)
 def test_every_quaternion_of_the_rest_pose_is_no_key(rest):
     model = dances.puppet(["a"], 1)
     motion, report = mmdskin.Motion.from_locals(

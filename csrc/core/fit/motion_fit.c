@@ -13,6 +13,7 @@
 
 static const double MORPH_TOLERANCE = 0.002; /* of a weight */
 static const float MIN_TRANSLATION = 1e-4f;  /* of a bone that is only turned: rounding */
+static const float REST = 1e-9f; /* of a bone at rest: noise of the program that posed it */
 static const float at_rest[4] = {0, 0, 0, 1};
 enum { BONE_CHANNELS = 4 };
 
@@ -26,6 +27,11 @@ static const float *translations_of(const mmd_motion_fit_job *job, size_t frame,
     return job->translations + 3 * (frame * job->rig->bone_count + bone);
 }
 
+static bool is_zero(const float *values)
+{
+    return fabsf(values[0]) < REST && fabsf(values[1]) < REST && fabsf(values[2]) < REST;
+}
+
 /* Whether a bone is ever away from rest, and whether it changes. */
 static void classify_bone(const mmd_motion_fit_job *job, size_t bone, bool *posed, bool *moving)
 {
@@ -33,8 +39,7 @@ static void classify_bone(const mmd_motion_fit_job *job, size_t bone, bool *pose
     *posed = *moving = false;
     for (size_t f = 0; f < job->frame_count; f++) {
         const float *t = translations_of(job, f, bone), *q = rotations_of(job, f, bone);
-        *posed =
-            *posed || t[0] != 0 || t[1] != 0 || t[2] != 0 || q[0] != 0 || q[1] != 0 || q[2] != 0;
+        *posed = *posed || !is_zero(t) || !is_zero(q);
         *moving = *moving || memcmp(t, t0, 3 * sizeof *t) || memcmp(q, q0, 4 * sizeof *q);
     }
 }
