@@ -178,7 +178,7 @@ class Physics(NamedTuple):
     damping_extra: bool = True
     joined_collide: bool = True
     start: float | None = None
-    settle: int = 60
+    settle: int = 300
     teleport: float = 0.0
 
 class BoneTrack(NamedTuple):

@@ -182,7 +182,7 @@ def physics_properties(**more: Any) -> dict[str, Any]:
             name="Settling Steps",
             description="Simulation steps in the start pose before the motion starts, to let hair and"
             " clothes settle",
-            default=60,
+            default=300,
             min=0,
             max=100_000,
             soft_max=600,

@@ -20,7 +20,7 @@ PROPERTIES = (
 
 class Settings(NamedTuple):
     ground: bool = True
-    settle: int = 60  # steps in the first pose
+    settle: int = 300  # steps in the first pose
     hz: int = 60  # steps per second
     start: int = 0  # frame of the motion
 

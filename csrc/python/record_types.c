@@ -318,7 +318,9 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
          "damping_extra: Bullet's additional damping, which brings slow bodies to rest\n"
          "joined_collide: whether bodies connected by a joint collide\n"
          "start: first frame of the run; None: the first frame of the motion\n"
-         "settle: number of steps to simulate in the start pose before the run\n"
+         "settle: number of steps to simulate in the start pose before the run; it begins earlier "
+         "if\n"
+         "    all bodies are at rest\n"
          "teleport: bodies restart at their bones after a jump of more units per frame; 0: never",
          0, FIELDS_WITH(physics_fields, mmd_py_physics_record_defaults)},
     [MMD_PY_RECORD_BONE] = {"Bone",

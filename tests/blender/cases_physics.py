@@ -190,7 +190,7 @@ class Imports(Hair, ClearCase):
         )
         bpy.ops.mmdskin.clear_motion()
         self.assertEqual(
-            (self.armature.mmdskin.physics, self.armature.mmdskin.physics_settle), (False, 60)
+            (self.armature.mmdskin.physics, self.armature.mmdskin.physics_settle), (False, 300)
         )
 
     def test_hair_hangs_in_a_pose(self):

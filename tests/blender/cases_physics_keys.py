@@ -92,7 +92,7 @@ class Live(Keyed):
         self.simulate()
         self.settings.physics_settle = 3
         self.assert_plain("files or settings have changed")
-        self.settings.physics_settle = 60
+        self.settings.physics_settle = 300
         self.assert_shows((11,))
         bpy.context.scene.render.fps = 24
         self.shown(11)

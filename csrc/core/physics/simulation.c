@@ -24,7 +24,7 @@ const mmd_simulation_settings mmd_simulation_settings_default = {
               .ground = true,
               .additional_damping = true,
               .joined_collide = true},
-    .settle = 60,
+    .settle = 300,
 };
 
 /* What mmd_world_check() does not check. */
@@ -53,6 +53,7 @@ static bool allocate(mmd_simulation *simulation)
     simulation->previous_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
     simulation->interpolated_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
     simulation->rest_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
+    simulation->still_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
     simulation->physics_off_in_world =
         mmd_arena_alloc(arena, bodies, sizeof *simulation->physics_off_in_world);
     simulation->physics_off = mmd_arena_alloc(arena, bodies, sizeof *simulation->physics_off);
@@ -63,9 +64,9 @@ static bool allocate(mmd_simulation *simulation)
         mmd_arena_alloc(arena, rig->morph_count, sizeof *simulation->morph_weights);
     simulation->saved_bones = mmd_arena_alloc(arena, bones, sizeof *simulation->saved_bones);
     return simulation->poses && simulation->previous_poses && simulation->interpolated_poses &&
-           simulation->rest_poses && simulation->physics_off_in_world && simulation->physics_off &&
-           simulation->islands && simulation->in_range && simulation->restarting &&
-           simulation->morph_weights && simulation->saved_bones &&
+           simulation->rest_poses && simulation->still_poses && simulation->physics_off_in_world &&
+           simulation->physics_off && simulation->islands && simulation->in_range &&
+           simulation->restarting && simulation->morph_weights && simulation->saved_bones &&
            mmd_bone_bodies_init(arena, rig, mmd_world_bodies(simulation->world), motion,
                                 &simulation->bone_bodies) &&
            mmd_pose_input_init(arena, bones, rig->morph_count, &simulation->input) &&
@@ -122,7 +123,7 @@ void mmd_simulation_free(mmd_simulation *simulation)
     if (simulation) {
         mmd_world_free(simulation->world);
         mmd_poser_free(simulation->poser);
-        mmd_simulation_run_free_checkpoints(simulation);
+        mmd_checkpoints_free(&simulation->checkpoints);
     }
     mmd_arena_free_owner(simulation);
 }
@@ -175,8 +176,7 @@ bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps
     /* A frame between two steps needs the poses of both. */
     double first =
         mmd_simulation_run_frame_of_step(simulation, target) == frame ? target : target - 1;
-    const mmd_simulation_checkpoint *checkpoint =
-        mmd_simulation_run_find_checkpoint(simulation, first);
+    const mmd_checkpoint *checkpoint = mmd_checkpoints_find(&simulation->checkpoints, first);
     bool can_continue =
         simulation->started &&
         (simulation->step <= first || (simulation->step == target && simulation->has_previous));
@@ -340,7 +340,7 @@ bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t s
         return mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this simulation");
     simulation->uses_input = head.uses_input && !mmd_poser_binding(simulation->poser);
     mmd_simulation_run_restore(simulation, head.step, in + sizeof head + input_size);
-    simulation->started = head.started;
+    simulation->started = head.started && head.step >= 0; /* settling is made again */
     simulation->bones_valid = false;
     simulation->frame = head.frame;
     simulation->input_start_step = simulation->input_end_step = head.step;

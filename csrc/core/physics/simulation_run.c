@@ -8,7 +8,8 @@
    3. Kinematic bodies move to their bones; impulse morphs act; the world advances by one step.
    4. Bodies that became unstable restart at their bones, with their islands. The joint stretch
       limit moves bodies back that are too far from their joints.
-   5. The body poses are kept for posing, and at intervals the world as a checkpoint. */
+   5. The body poses are kept for posing, and at intervals the world as a checkpoint. Settling ends
+      early when all bodies are at rest. */
 #include "core/physics/simulation_run.h"
 
 #include "core/math/mat3.h"
@@ -269,67 +270,36 @@ static void limit_stretch(mmd_simulation *simulation, double frame)
         mmd_notes_add_joint(&simulation->notes, MMD_NOTES_STRETCHED, joint, frame, stretch);
 }
 
-/* Checkpoints, at multiples of an interval, which doubles when they become too many */
+/* Settling */
 
-/* Ten seconds at 60 steps per second, which take about a tenth of a second to simulate. */
-enum { FIRST_INTERVAL = 600, MAX_BYTES = 1 << 26 };
+/* Bodies are at rest if none leaves a pose by more than this (units, radians) in a half second:
+   long enough for the turning point of a strand. */
+#define REST_DISTANCE 0.002
+#define REST_SECONDS 0.5
 
-/* Doubles the interval, which removes every other checkpoint. */
-static void thin_out(mmd_simulation_checkpoints *checkpoints)
+static bool is_near(const mmd_body_pose *a, const mmd_body_pose *b)
 {
-    size_t kept = 0;
-    checkpoints->interval *= 2;
-    for (size_t i = 0; i < checkpoints->count; i++) {
-        mmd_simulation_checkpoint *checkpoint = &checkpoints->list[i];
-        if (fmod(checkpoint->step, checkpoints->interval) == 0) {
-            checkpoints->list[kept++] = *checkpoint;
-        } else {
-            checkpoints->bytes -= checkpoint->size;
-            mmd_arena_free(&checkpoint->arena);
+    double minus = 0, plus = 0; /* q and -q are the same rotation */
+    for (int i = 0; i < 4; i++) {
+        minus += (a->rotation[i] - b->rotation[i]) * (a->rotation[i] - b->rotation[i]);
+        plus += (a->rotation[i] + b->rotation[i]) * (a->rotation[i] + b->rotation[i]);
+    }
+    return mmd_vec3_squared_distance(a->position, b->position) < REST_DISTANCE * REST_DISTANCE &&
+           4 * fmin(minus, plus) < REST_DISTANCE * REST_DISTANCE;
+}
+
+/* Whether the bodies have been at rest for REST_SECONDS, so that further steps would change
+   nothing. Otherwise remembers the poses that they have left. */
+static bool has_settled(mmd_simulation *simulation)
+{
+    size_t count = simulation->bone_bodies.body_count;
+    for (size_t i = 0; i < count; i++)
+        if (!is_near(&simulation->poses[i], &simulation->still_poses[i])) {
+            mmd_simulation_run_copy_poses(simulation, simulation->still_poses);
+            simulation->still_step = simulation->step;
+            return false;
         }
-    }
-    checkpoints->count = kept;
-}
-
-/* Saves the world if the step is due and memory suffices. */
-static void update_checkpoints(mmd_simulation_checkpoints *checkpoints, const mmd_world *world,
-                               double step)
-{
-    if (checkpoints->interval == 0)
-        checkpoints->interval = FIRST_INTERVAL;
-    if (checkpoints->count == MMD_SIMULATION_CHECKPOINTS || checkpoints->bytes > MAX_BYTES)
-        thin_out(checkpoints);
-    bool is_new = checkpoints->count == 0 || checkpoints->list[checkpoints->count - 1].step < step;
-    if (step < 0 || fmod(step, checkpoints->interval) != 0 || !is_new)
-        return;
-    mmd_simulation_checkpoint *checkpoint = &checkpoints->list[checkpoints->count];
-    *checkpoint = (mmd_simulation_checkpoint){.step = step, .size = mmd_world_save(world, NULL)};
-    checkpoint->world = mmd_arena_alloc(&checkpoint->arena, checkpoint->size, 1);
-    if (!checkpoint->world) {
-        mmd_arena_free(&checkpoint->arena);
-        return;
-    }
-    mmd_world_save(world, checkpoint->world);
-    checkpoints->bytes += checkpoint->size;
-    checkpoints->count++;
-}
-
-const mmd_simulation_checkpoint *mmd_simulation_run_find_checkpoint(
-    const mmd_simulation *simulation, double step)
-{
-    const mmd_simulation_checkpoints *checkpoints = &simulation->checkpoints;
-    const mmd_simulation_checkpoint *found = NULL;
-    for (size_t i = 0; i < checkpoints->count && checkpoints->list[i].step <= step; i++)
-        found = &checkpoints->list[i];
-    return found;
-}
-
-void mmd_simulation_run_free_checkpoints(mmd_simulation *simulation)
-{
-    mmd_simulation_checkpoints *checkpoints = &simulation->checkpoints;
-    for (size_t i = 0; i < checkpoints->count; i++)
-        mmd_arena_free(&checkpoints->list[i].arena);
-    *checkpoints = (mmd_simulation_checkpoints){0};
+    return (simulation->step - simulation->still_step) * simulation->time_step >= REST_SECONDS;
 }
 
 /* Steps */
@@ -343,7 +313,8 @@ void mmd_simulation_run_start(mmd_simulation *simulation)
     restart_bodies(simulation, simulation->interpolated_poses, NULL);
     apply_switches(simulation, simulation->start);
     mmd_simulation_run_copy_poses(simulation, simulation->poses);
-    simulation->step = -simulation->settings.settle;
+    mmd_simulation_run_copy_poses(simulation, simulation->still_poses);
+    simulation->step = simulation->still_step = -simulation->settings.settle;
     simulation->input_carried = 0;
     simulation->started = true;
     simulation->has_previous = false;
@@ -364,9 +335,9 @@ static double next_frame(mmd_simulation *simulation)
         simulation->frame =
             simulation->input_start_frame +
             fraction * (simulation->input_end_frame - simulation->input_start_frame);
+        simulation->bones_valid = false;
     }
     simulation->input_carried = 0;
-    simulation->bones_valid = false;
     return simulation->frame;
 }
 
@@ -389,8 +360,10 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
     restart_escaped(simulation, poses, frame);
     limit_stretch(simulation, frame);
     mmd_simulation_run_copy_poses(simulation, poses);
+    if (simulation->step < 0 && has_settled(simulation))
+        simulation->step = 0;
     if (!simulation->uses_input)
-        update_checkpoints(&simulation->checkpoints, simulation->world, simulation->step);
+        mmd_checkpoints_update(&simulation->checkpoints, simulation->world, simulation->step);
 }
 
 void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world)

@@ -3,6 +3,7 @@
 #define MMD_SIMULATION_RUN_H
 
 #include "core/physics/bone_bodies.h"
+#include "core/physics/checkpoints.h"
 #include "core/physics/notes.h"
 #include "core/physics/pose_input.h"
 #include "core/physics/simulation.h"
@@ -11,24 +12,6 @@
 /* The steps of a simulation, for simulation.c. */
 
 enum { MMD_SIMULATION_FRAMES_PER_SECOND = 30 };
-
-enum { MMD_SIMULATION_CHECKPOINTS = 64 };
-
-/* The state of a world after a step of a run. */
-typedef struct mmd_simulation_checkpoint {
-    mmd_arena arena;
-    double step;
-    size_t size;
-    void *world; /* of mmd_world_save() */
-} mmd_simulation_checkpoint;
-
-/* Saved states of a run, so that seeking backwards need not run from the start. There are never
-   many: the longer the run, the larger the interval. All zero is empty. */
-typedef struct mmd_simulation_checkpoints {
-    mmd_simulation_checkpoint list[MMD_SIMULATION_CHECKPOINTS]; /* `count`, by ascending step */
-    size_t count, bytes;
-    double interval; /* steps; 0 until the first checkpoint */
-} mmd_simulation_checkpoints;
 
 struct mmd_simulation {
     mmd_arena arena;
@@ -39,7 +22,7 @@ struct mmd_simulation {
     mmd_world *world;
     mmd_poser *poser;
     mmd_bone_bodies bone_bodies;
-    mmd_simulation_checkpoints checkpoints;
+    mmd_checkpoints checkpoints;
     mmd_notes notes;
     size_t *islands; /* bodies with the same index restart together */
 
@@ -49,6 +32,8 @@ struct mmd_simulation {
     double step, frame;
     double time_step; /* seconds */
     mmd_body_pose *poses, *previous_poses, *interpolated_poses, *rest_poses;
+    mmd_body_pose *still_poses; /* those that no body has left since still_step, while settling */
+    double still_step;
     bool *physics_off_in_world; /* bodies whose physics is off in the world at present */
     bool *physics_off;          /* those at the frame that was read last */
 
@@ -89,10 +74,5 @@ void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_po
 void mmd_simulation_run_start(mmd_simulation *simulation);
 void mmd_simulation_run_step(mmd_simulation *simulation);
 void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world);
-
-/* The last checkpoint at or before a step, or NULL. */
-const mmd_simulation_checkpoint *mmd_simulation_run_find_checkpoint(
-    const mmd_simulation *simulation, double step);
-void mmd_simulation_run_free_checkpoints(mmd_simulation *simulation);
 
 #endif
