@@ -4,12 +4,17 @@
 
 #include "python/argument.h"
 
+PyObject *mmd_py_physics_record_ground(const mmd_world_settings *world)
+{
+    return world->ground && world->ground_height != 0 ? PyFloat_FromDouble(world->ground_height)
+                                                      : PyBool_FromLong(world->ground);
+}
+
 /* The fields of a Physics, as a tuple. */
 static PyObject *values_of(const mmd_simulation_settings *p)
 {
     const mmd_world_settings *w = &p->world;
-    PyObject *ground = w->ground && w->ground_height != 0 ? PyFloat_FromDouble(w->ground_height)
-                                                          : PyBool_FromLong(w->ground);
+    PyObject *ground = mmd_py_physics_record_ground(w);
     PyObject *start = p->has_start ? PyFloat_FromDouble(p->start) : Py_NewRef(Py_None);
     if (!ground || !start) {
         Py_XDECREF(ground);

@@ -16,6 +16,9 @@ int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,
 /* A new Physics of these settings. */
 PyObject *mmd_py_physics_record_new(mmd_py_state *state, const mmd_simulation_settings *physics);
 
+/* The ground of settings as an argument: a bool or a height. */
+PyObject *mmd_py_physics_record_ground(const mmd_world_settings *world);
+
 /* Also arguments of World. False with an exception that begins with `name`. */
 bool mmd_py_physics_record_parse_ground(PyObject *value, const char *name,
                                         mmd_world_settings *world);

@@ -379,7 +379,7 @@ static PyGetSetDef simulation_members[] = {
     {"notes", get_notes, NULL,
      "Tuple of str: warnings about the model's bodies and joints, and about the run so far:\n"
      "bodies whose state became infinite or NaN, joints whose stretch was limited to 3 units, or\n"
-     "reached 10.",
+     "reached 10, pairs of bodies beyond those that a world has room for.",
      NULL},
     {"strain", get_strain, NULL,
      "(J,2) float64: how far each joint exceeds its limits after the last step, in model units\n"

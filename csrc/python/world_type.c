@@ -12,6 +12,8 @@
 
 typedef struct world_object {
     PyObject_HEAD
+    mmd_world_desc desc;                 /* copies of the arguments, for pickling */
+    void *bodies, *joints, *joint_order; /* of desc; owned */
     mmd_world *world;
     mmd_py_object_lock lock;
 } world_object;
@@ -26,40 +28,50 @@ static void release(world_object *self)
     mmd_py_object_lock_release(&self->lock);
 }
 
-static bool parse_order(PyObject *argument, mmd_py_array *array, mmd_world_desc *desc)
+static bool copy_order(world_object *self, const mmd_py_array *array)
 {
-    if (!argument || argument == Py_None)
-        return true;
-    if (!mmd_py_array_from(argument, "joint_order", MMD_PY_INT32, true, array) ||
-        !mmd_py_array_check_shape(array, "joint_order", 1, (size_t[]){MMD_PY_ANY}, "n"))
+    size_t count = array->shape[0];
+    self->joint_order = PyMem_Calloc(count + 1, sizeof(int32_t));
+    if (!self->joint_order) {
+        PyErr_NoMemory();
         return false;
-    desc->joint_order = array->data;
-    desc->joint_order_count = array->shape[0];
+    }
+    if (count)
+        memcpy(self->joint_order, array->data, count * sizeof(int32_t));
+    self->desc.joint_order = self->joint_order;
+    self->desc.joint_order_count = count;
     return true;
 }
 
-static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObject *order,
-                  mmd_world_desc *desc)
+static bool parse_order(world_object *self, PyObject *argument)
 {
-    mmd_py_array order_array = {0};
-    void *body_data =
+    if (!argument || argument == Py_None)
+        return true;
+    mmd_py_array array = {0};
+    bool parsed = mmd_py_array_from(argument, "joint_order", MMD_PY_INT32, true, &array) &&
+                  mmd_py_array_check_shape(&array, "joint_order", 1, (size_t[]){MMD_PY_ANY}, "n") &&
+                  copy_order(self, &array);
+    mmd_py_array_clear(&array);
+    return parsed;
+}
+
+static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObject *order)
+{
+    mmd_world_desc *desc = &self->desc;
+    desc->bodies = self->bodies =
         mmd_py_field_parse_structs(MMD_PY_RECORD_RIGID_BODY, bodies, "bodies", &desc->body_count);
-    void *joint_data = body_data ? mmd_py_field_parse_structs(MMD_PY_RECORD_JOINT, joints, "joints",
-                                                              &desc->joint_count)
-                                 : NULL;
-    if (joint_data && parse_order(order, &order_array, desc)) {
-        mmd_error err = {0};
-        desc->bodies = body_data;
-        desc->joints = joint_data;
-        Py_BEGIN_ALLOW_THREADS
-        self->world = mmd_world_new(desc, &err);
-        Py_END_ALLOW_THREADS
-        if (!self->world)
-            mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
-    }
-    mmd_py_array_clear(&order_array);
-    PyMem_Free(joint_data);
-    PyMem_Free(body_data);
+    if (!self->bodies)
+        return false;
+    desc->joints = self->joints =
+        mmd_py_field_parse_structs(MMD_PY_RECORD_JOINT, joints, "joints", &desc->joint_count);
+    if (!self->joints || !parse_order(self, order))
+        return false;
+    mmd_error err = {0};
+    Py_BEGIN_ALLOW_THREADS
+    self->world = mmd_world_new(desc, &err);
+    Py_END_ALLOW_THREADS
+    if (!self->world)
+        mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
     return self->world != NULL;
 }
 
@@ -91,7 +103,8 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     world_object *self = (world_object *)mmd_py_object_new(type);
     if (!self)
         return NULL;
-    if (!mmd_py_object_lock_init(&self->lock) || !build(self, bodies, joints, order, &desc))
+    self->desc = desc;
+    if (!mmd_py_object_lock_init(&self->lock) || !build(self, bodies, joints, order))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -100,6 +113,9 @@ static void world_dealloc(PyObject *object)
 {
     world_object *self = (world_object *)object;
     mmd_world_free(self->world);
+    PyMem_Free(self->joint_order);
+    PyMem_Free(self->joints);
+    PyMem_Free(self->bodies);
     mmd_py_object_lock_free(&self->lock);
     mmd_py_object_free(object);
 }
@@ -247,7 +263,78 @@ static const char push_doc[] =
     "torque: (3,) angular impulse, mass times square units per second, about world axes.\n\n"
     "Raises ValueError, also for a velocity beyond 1e6; the world is unchanged then.";
 
+/* Pickling: the arguments, then the state */
+
+static PyObject *order_argument(const mmd_world_desc *desc)
+{
+    if (!desc->joint_order)
+        Py_RETURN_NONE;
+    PyObject *order = PyTuple_New((Py_ssize_t)desc->joint_order_count);
+    for (size_t i = 0; order && i < desc->joint_order_count; i++)
+        mmd_py_record_tuple_set(&order, i, PyLong_FromLong(desc->joint_order[i]));
+    return order;
+}
+
+static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const mmd_world_desc *desc = &((world_object *)object)->desc;
+    const mmd_world_settings *settings = &desc->settings;
+    mmd_py_state *state = mmd_py_state_of(object);
+    PyObject *bodies = mmd_py_record_tuple(state, MMD_PY_RECORD_RIGID_BODY, desc->bodies,
+                                           desc->body_count, object);
+    PyObject *joints =
+        mmd_py_record_tuple(state, MMD_PY_RECORD_JOINT, desc->joints, desc->joint_count, object);
+    PyObject *order = order_argument(desc), *ground = mmd_py_physics_record_ground(settings);
+    if (bodies && joints && order && ground)
+        return Py_BuildValue("((NN){s(ddd)sdsisNsOsOsOsN})", bodies, joints, "gravity",
+                             settings->gravity[0], settings->gravity[1], settings->gravity[2], "hz",
+                             settings->hz, "iterations", settings->iterations, "ground", ground,
+                             "contacts", desc->contacts ? Py_True : Py_False, "damping_extra",
+                             settings->additional_damping ? Py_True : Py_False, "joined_collide",
+                             settings->joined_collide ? Py_True : Py_False, "joint_order", order);
+    Py_XDECREF(bodies);
+    Py_XDECREF(joints);
+    Py_XDECREF(order);
+    Py_XDECREF(ground);
+    return NULL;
+}
+
+static PyObject *saved_state(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    world_object *self = (world_object *)object;
+    if (!acquire(self))
+        return NULL;
+    PyObject *state =
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mmd_world_save(self->world, NULL));
+    if (state)
+        mmd_world_save(self->world, PyBytes_AsString(state));
+    release(self);
+    return state;
+}
+
+static PyObject *restore_state(PyObject *object, PyObject *state)
+{
+    world_object *self = (world_object *)object;
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0 || !acquire(self))
+        return NULL;
+    bool valid = mmd_world_can_restore(self->world, bytes, (size_t)size);
+    if (valid)
+        mmd_world_restore(self->world, bytes);
+    release(self);
+    if (valid)
+        Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ValueError, "state: not valid for this world");
+    return NULL;
+}
+
 static PyMethodDef world_methods[] = {
+    {"__getstate__", saved_state, METH_NOARGS, "For pickling: bodies and contacts."},
+    {"__setstate__", restore_state, METH_O, "For pickling."},
+    {"__getnewargs_ex__", getnewargs_ex, METH_NOARGS, "For pickling: the arguments."},
     {"push", (PyCFunction)(void (*)(void))push, METH_VARARGS | METH_KEYWORDS, push_doc},
     {"step", (PyCFunction)(void (*)(void))step, METH_VARARGS | METH_KEYWORDS, step_doc},
     {0}};
@@ -287,7 +374,8 @@ static const char world_doc[] =
     "damping_extra: Bullet's additional damping, which brings slow bodies to rest.\n"
     "joined_collide: whether bodies connected by a joint collide.\n"
     "joint_order: (n,) int32, the joints to solve, in order; None: all, in Bullet's order.\n\n"
-    "Raises TypeError and ValueError; the message names the body or joint.";
+    "A pickled or copied World includes its contacts and continues in the same way. Raises\n"
+    "TypeError and ValueError; the message names the body or joint.";
 
 static PyType_Slot world_slots[] = {{Py_tp_doc, (void *)world_doc},
                                     {Py_tp_new, world_new},

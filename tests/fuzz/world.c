@@ -6,6 +6,7 @@
 #include "target.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -18,6 +19,21 @@ enum {
     TRANSFORM = 7,
     STATE = 13
 };
+
+/* A saved world is valid, and saves as the same bytes once it is restored. */
+static void save_and_restore(mmd_world *world)
+{
+    size_t size = mmd_world_save(world, NULL);
+    char *bytes = malloc(2 * size);
+    if (!bytes)
+        return;
+    PROMISE(mmd_world_save(world, bytes) == size);
+    PROMISE(mmd_world_can_restore(world, bytes, size));
+    mmd_world_restore(world, bytes);
+    PROMISE(mmd_world_save(world, bytes + size) == size);
+    PROMISE(memcmp(bytes, bytes + size, size) == 0);
+    free(bytes);
+}
 
 static void exercise(mmd_world *world, script *s)
 {
@@ -44,6 +60,7 @@ static void exercise(mmd_world *world, script *s)
         for (size_t i = 0; i < contacts * 10; i++)
             PROMISE(!isnan(points[i]));
     }
+    save_and_restore(world);
     PROMISE(mmd_world_set_state(world, state, NULL));
 }
 

@@ -86,6 +86,7 @@ def create_and_refuse_worlds():
     bodies = [rigs.body(position=(i, 0, 0)) for i in range(20)]
     joints = [rigs.joint(i, i + 1) for i in range(19)]
     world = mmdskin.World(bodies, joints, joint_order=range(19))
+    world = pickle.loads(pickle.dumps(world))
     world.step()
     world.state = world.state
     repr(world.points)

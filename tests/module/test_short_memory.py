@@ -190,6 +190,10 @@ def test_a_world(preloaded, testcapi):
         def assign():
             world.state = state
 
+        def save():
+            world.__setstate__(world.__getstate__())
+            world.__getnewargs_ex__()
+
         starve(make, 4)
         check_no_leak(lambda: starve_python(make, 20))
         world, twin = make(), make()
@@ -197,7 +201,7 @@ def test_a_world(preloaded, testcapi):
             step()
         assert len(world.points)
         state = world.state.tolist()
-        for work, at_least in ((read, 2), (step, 1), (assign, 1)):
+        for work, at_least in ((read, 2), (step, 1), (assign, 1), (save, 20)):
             check_no_leak(lambda: starve_python(work, at_least, look))
         assign()
         twin.state = state

@@ -57,10 +57,28 @@ def test_strain_is_how_far_joints_are_beyond_their_limits():
     simulation.pose(60)
     # the joint that is solved last wins: Bullet's sort exchanges two joints of one island
     assert np.allclose(simulation.strain, [(0, 0), (16, 0)], rtol=0, atol=1e-5)
-    # checked every 30 steps; noted beyond 10 units
-    (note,) = simulation.notes
-    assert note.startswith('joint 1 "j21" was 16.')
-    assert note.endswith(" units beyond its limits at frame 30")
+    # they move apart by 16 / 30 units a frame, and are noted beyond 10
+    held, pulled = simulation.notes
+    assert " was held at 3 units beyond its limits at frame " in held
+    assert pulled.startswith('joint 1 "j21" was 10.')
+    assert pulled.endswith(" units beyond its limits at frame 19")
+
+
+def test_notes_tell_of_pairs_that_do_not_collide():
+    """30 balls at one place are 435 pairs and touch the ground; there is room for 8 a body, 64 more,
+    and one with the ground for each."""
+    file = chains.chain_file((PHYSICS,) * 29)
+    file.joints = []
+    for body in file.rigid_bodies:
+        body.position, body.mask, body.mode = (0, 0, 0), 0xFFFF, PHYSICS
+    settings = mmdskin.Physics(settle=0, start=3)
+    simulation = mmdskin.Simulation(chains.load(file), None, settings)
+    assert not simulation.notes
+    simulation.pose(3.5)
+    pairs = 30 + 435 - (30 * 8 + 64 + 30)
+    assert simulation.notes == (
+        f"{pairs} pairs of close bodies, of too many, did not collide at frame 3.5",
+    )
 
 
 def largest_strains(simulation, last):
@@ -86,4 +104,4 @@ def test_bodies_follow_when_their_bone_jumps(chain):
     assert abs(strains.max() - 3) < 1e-9
     assert strains[:20].max() < 0.5 and strains[240:].max() < 0.5
     (note,) = simulation.notes
-    assert " was held at 3 units beyond its limits at frame 15" in note
+    assert " was held at 3 units beyond its limits at frame 10.5" in note

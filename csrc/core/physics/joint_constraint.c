@@ -239,17 +239,17 @@ double mmd_joint_constraint_stretch(const mmd_joint_constraint *joint, const mmd
     return linear_excess(joint, bodies, basis_a, excess);
 }
 
-bool mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, double max_stretch,
-                                        mmd_body *bodies)
+double mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, double max_stretch,
+                                          mmd_body *bodies, bool *limited)
 {
     double basis_a[3][3], excess[3], excess_world[3];
-    if (joint->child == MMD_JOINT_CONSTRAINT_CHILD_NONE)
-        return false;
+    double stretch = linear_excess(joint, bodies, basis_a, excess);
+    if (joint->child == MMD_JOINT_CONSTRAINT_CHILD_NONE || !(stretch > max_stretch))
+        return stretch;
     bool child_is_b = joint->child == MMD_JOINT_CONSTRAINT_CHILD_B;
     mmd_body *child = &bodies[child_is_b ? joint->body_b : joint->body_a];
-    double stretch = linear_excess(joint, bodies, basis_a, excess);
-    if (!(stretch > max_stretch) || child->inverse_mass == 0)
-        return false;
+    if (child->inverse_mass == 0)
+        return stretch;
     double position[3];
     mmd_vec3_copy(child->state.position, position);
     mmd_mat3_transform(basis_a, excess, excess_world);
@@ -257,9 +257,10 @@ bool mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, doubl
                         position);
     for (int i = 0; i < 3; i++)
         if (!(fabs(position[i]) <= MMD_BODY_LIMIT))
-            return false;
+            return stretch;
     mmd_vec3_copy(position, child->state.position);
-    return true;
+    *limited = true;
+    return stretch;
 }
 
 double mmd_joint_constraint_bend(const mmd_joint_constraint *joint, const mmd_body *bodies)

@@ -45,9 +45,9 @@ double mmd_joint_constraint_stretch(const mmd_joint_constraint *joint, const mmd
 double mmd_joint_constraint_bend(const mmd_joint_constraint *joint, const mmd_body *bodies);
 
 /* The joint stretch limit: if the stretch exceeds `max_stretch`, moves the child body, without
-   rotating it, back to that stretch. Returns whether it did. */
-bool mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, double max_stretch,
-                                        mmd_body *bodies);
+   rotating it, back to that stretch, and sets `limited`. Returns the stretch before. */
+double mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, double max_stretch,
+                                          mmd_body *bodies, bool *limited);
 
 /* Sets up the rows of this step, at most MMD_JOINT_CONSTRAINT_ROWS; returns their number. */
 size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_body *bodies,

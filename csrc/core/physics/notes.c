@@ -9,7 +9,7 @@ static void add(mmd_notes *notes, mmd_notes_kind kind, size_t bit_index, mmd_not
     mmd_notes_entry *note = &notes->notes[kind];
     if (notes->noted[bit_index] & 1u << kind)
         return;
-    notes->noted[bit_index] |= (uint8_t)(1u << kind);
+    notes->noted[bit_index] |= (uint16_t)(1u << kind);
     added.count = note->count + 1;
     if (note->count == 0)
         *note = added;
@@ -28,10 +28,18 @@ void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, do
         (mmd_notes_entry){.index = joint, .frame = frame, .distance = distance});
 }
 
+void mmd_notes_add_dropped_pairs(mmd_notes *notes, size_t pairs, double frame)
+{
+    mmd_notes_entry *note = &notes->notes[MMD_NOTES_DROPPED_PAIRS];
+    if (pairs > 0 && note->count == 0)
+        *note = (mmd_notes_entry){.count = pairs, .frame = frame};
+}
+
 bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes)
 {
     *notes = (mmd_notes){.model = model};
-    notes->noted = mmd_arena_alloc(arena, model->rigid_body_count + model->joint_count, 1);
+    notes->noted =
+        mmd_arena_alloc(arena, model->rigid_body_count + model->joint_count, sizeof *notes->noted);
     if (!notes->noted)
         return false;
     for (size_t i = 0; i < model->rigid_body_count; i++)
@@ -97,6 +105,11 @@ bool mmd_notes_text(const mmd_notes *notes, size_t index, char *text, size_t siz
     if (kind == MMD_NOTES_COUNT)
         return false;
     const mmd_notes_entry *note = &notes->notes[kind];
+    if (kind == MMD_NOTES_DROPPED_PAIRS) {
+        snprintf(text, size, "%zu pairs of close bodies, of too many, did not collide at frame %g",
+                 note->count, note->frame);
+        return true;
+    }
     bool joint = is_of_joint(kind);
     const mmd_text *name =
         joint ? &model->joints[note->index].name : &model->rigid_bodies[note->index].name;

@@ -5,7 +5,8 @@
 #include "core/base/arena.h"
 
 /* What a user should know about a model's physics. Each kind is reported once, with the first body
-   or joint and the number of others; the order is that of Simulation.notes. */
+   or joint (dropped pairs: the first frame) and the number of others; the order is that of
+   Simulation.notes. */
 typedef enum mmd_notes_kind {
     MMD_NOTES_JOINT_KIND,      /* a joint of PMX 2.1, solved by its limits alone */
     MMD_NOTES_NOT_CONNECTED,   /* a joint that does not connect two bodies */
@@ -15,6 +16,7 @@ typedef enum mmd_notes_kind {
     MMD_NOTES_STRETCH_LIMITED, /* the joint stretch limit moved a body back */
     MMD_NOTES_STRETCHED,       /* a joint was far beyond its limits */
     MMD_NOTES_TELEPORTED,      /* all bodies restarted after a sudden move */
+    MMD_NOTES_DROPPED_PAIRS,   /* more neighbors than a world has room for */
     MMD_NOTES_COUNT
 } mmd_notes_kind;
 
@@ -27,7 +29,7 @@ typedef struct mmd_notes_entry {
 typedef struct mmd_notes {
     const mmd_model *model;
     mmd_notes_entry notes[MMD_NOTES_COUNT];
-    uint8_t *noted; /* of bodies, then joints: bits of kinds, so that each counts once */
+    uint16_t *noted; /* of bodies, then joints: bits of kinds, so that each counts once */
 } mmd_notes;
 
 /* Notes what the model alone shows. False if out of memory. */
@@ -36,6 +38,8 @@ bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes);
 void mmd_notes_add_body(mmd_notes *notes, mmd_notes_kind kind, size_t body, double frame);
 void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, double frame,
                          double distance);
+/* Nothing if there are none. */
+void mmd_notes_add_dropped_pairs(mmd_notes *notes, size_t pairs, double frame);
 
 /* The text of the note at an index; false beyond the last one. */
 bool mmd_notes_text(const mmd_notes *notes, size_t index, char *text, size_t size);

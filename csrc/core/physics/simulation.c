@@ -307,7 +307,7 @@ typedef struct saved {
     double step, frame, carried;
 } saved;
 
-static const uint64_t saved_layout = 0x100000000u * sizeof(saved) + 4;
+static const uint64_t saved_layout = 0x100000000u * sizeof(saved) + 5;
 
 size_t mmd_simulation_save(const mmd_simulation *simulation, void *bytes)
 {

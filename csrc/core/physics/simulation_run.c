@@ -17,8 +17,7 @@
 #include <math.h>
 
 enum {
-    IMPULSES_PER_SECOND = 60, /* rate at which impulse morphs act at full weight */
-    STEPS_PER_REPORT = 30     /* between two looks at stretched joints */
+    IMPULSES_PER_SECOND = 60 /* rate at which impulse morphs act at full weight */
 };
 
 /* The joint stretch limit: units beyond its limits at which a joint moves its child body back, so
@@ -255,17 +254,17 @@ static void restart_escaped(mmd_simulation *simulation, const mmd_body_pose *pos
     memset(restarting, 0, simulation->bone_bodies.body_count * sizeof *restarting);
 }
 
-/* Applies the joint stretch limit, and notes joints that are stretched for long. */
+/* Applies the joint stretch limit, and notes where it acts and what it cannot hold. */
 static void limit_stretch(mmd_simulation *simulation, double frame)
 {
     size_t joint;
-    bool limited = mmd_world_limit_stretch(simulation->world, MAX_STRETCH, &joint);
-    if (fmod(simulation->step, STEPS_PER_REPORT) != 0)
-        return;
-    if (limited)
+    double stretch;
+    if (mmd_world_limit_stretch(simulation->world, MAX_STRETCH, &stretch, &joint))
         mmd_notes_add_joint(&simulation->notes, MMD_NOTES_STRETCH_LIMITED, joint, frame,
                             MAX_STRETCH);
-    double stretch = mmd_world_max_stretch(simulation->world, &joint);
+    if (stretch <= MAX_STRETCH)
+        return;
+    stretch = mmd_world_max_stretch(simulation->world, &joint);
     if (stretch > NOTED_STRETCH)
         mmd_notes_add_joint(&simulation->notes, MMD_NOTES_STRETCHED, joint, frame, stretch);
 }
@@ -359,6 +358,8 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
     mmd_world_advance(simulation->world);
     restart_escaped(simulation, poses, frame);
     limit_stretch(simulation, frame);
+    mmd_notes_add_dropped_pairs(&simulation->notes, mmd_world_dropped_pairs(simulation->world),
+                                frame);
     mmd_simulation_run_copy_poses(simulation, poses);
     if (simulation->step < 0 && has_settled(simulation))
         simulation->step = 0;

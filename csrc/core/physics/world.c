@@ -291,16 +291,25 @@ double mmd_world_max_stretch(const mmd_world *world, size_t *joint)
     return max_stretch;
 }
 
-bool mmd_world_limit_stretch(mmd_world *world, double max_stretch, size_t *joint)
+bool mmd_world_limit_stretch(mmd_world *world, double max_stretch, double *largest, size_t *joint)
 {
     bool any = false;
-    for (size_t i = 0; i < world->joint_count; i++)
-        if (mmd_joint_constraint_limit_stretch(&world->joints[i], max_stretch, world->bodies) &&
-            !any) {
-            any = true;
+    *largest = 0;
+    for (size_t i = 0; i < world->joint_count; i++) {
+        bool limited = false;
+        double stretch = mmd_joint_constraint_limit_stretch(&world->joints[i], max_stretch,
+                                                            world->bodies, &limited);
+        *largest = fmax(*largest, stretch);
+        if (limited && !any)
             *joint = world->joints[i].index;
-        }
+        any = any || limited;
+    }
     return any;
+}
+
+size_t mmd_world_dropped_pairs(const mmd_world *world)
+{
+    return world->contact_set.broad_phase.dropped_count;
 }
 
 mmd_body *mmd_world_bodies(mmd_world *world)
@@ -313,18 +322,26 @@ void mmd_world_clear_contacts(mmd_world *world)
     mmd_contact_set_clear(&world->contact_set);
 }
 
+/* The bytes begin with this; the states of the bodies and the contacts follow. */
+static const uint64_t saved_layout = 0x100000000u * sizeof(mmd_body_state) + 1;
+
 size_t mmd_world_save(const mmd_world *world, void *bytes)
 {
     size_t states = world->body_count * sizeof(mmd_body_state);
     char *out = bytes;
+    if (out) {
+        memcpy(out, &saved_layout, sizeof saved_layout);
+        out += sizeof saved_layout;
+    }
     for (size_t i = 0; out && i < world->body_count; i++)
         memcpy(out + i * sizeof(mmd_body_state), &world->bodies[i].state, sizeof(mmd_body_state));
-    return states + mmd_contact_set_save(&world->contact_set, out ? out + states : NULL);
+    return sizeof saved_layout + states +
+           mmd_contact_set_save(&world->contact_set, out ? out + states : NULL);
 }
 
 void mmd_world_restore(mmd_world *world, const void *bytes)
 {
-    const char *in = bytes;
+    const char *in = (const char *)bytes + sizeof saved_layout;
     for (size_t i = 0; i < world->body_count; i++, in += sizeof(mmd_body_state)) {
         memcpy(&world->bodies[i].state, in, sizeof(mmd_body_state));
         mmd_body_update_basis(&world->bodies[i]);
@@ -347,15 +364,20 @@ bool mmd_world_can_restore(const mmd_world *world, const void *bytes, size_t siz
 {
     const char *in = bytes;
     size_t states = world->body_count * sizeof(mmd_body_state);
-    if (size < states)
+    uint64_t layout;
+    if (size < sizeof layout + states)
         return false;
+    memcpy(&layout, in, sizeof layout);
+    if (layout != saved_layout)
+        return false;
+    in += sizeof layout;
     for (size_t i = 0; i < world->body_count; i++, in += sizeof(mmd_body_state)) {
         mmd_body_state state;
         memcpy(&state, in, sizeof state);
         if (!is_valid_state(&state))
             return false;
     }
-    return mmd_contact_set_can_restore(&world->contact_set, in, size - states);
+    return mmd_contact_set_can_restore(&world->contact_set, in, size - sizeof layout - states);
 }
 
 /* A step */

@@ -78,8 +78,11 @@ mmd_body *mmd_world_bodies(mmd_world *world);
 void mmd_world_advance(mmd_world *world);
 
 /* Moves the child bodies of joints that are stretched by more than `max_stretch` units. Returns
-   whether there were any; `joint` is the first. */
-bool mmd_world_limit_stretch(mmd_world *world, double max_stretch, size_t *joint);
+   whether there were any; `joint` is the first. `largest` is the largest stretch before. */
+bool mmd_world_limit_stretch(mmd_world *world, double max_stretch, double *largest, size_t *joint);
+
+/* The pairs of neighboring bodies that the last step left out, as there were too many. */
+size_t mmd_world_dropped_pairs(const mmd_world *world);
 
 void mmd_world_clear_contacts(mmd_world *world);
 
