@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 
 FLOAT, VECTOR, COLOR = "NodeSocketFloat", "NodeSocketVector", "NodeSocketColor"
+BOOLEAN, INTEGER = "NodeSocketBool", "NodeSocketInt"
 SHADER, GEOMETRY, OBJECT = "NodeSocketShader", "NodeSocketGeometry", "NodeSocketObject"
 _COLUMNS = 12  # of nodes, as they are placed
 _SCALARS = ("DOT_PRODUCT", "LENGTH")  # operations on vectors that give a number

@@ -10,20 +10,21 @@ from typing import Any
 import bpy
 
 from ..blender import blender_versions
-from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value, enabled
+from ..blender.node_builder import BOOLEAN, GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
 from ..scene import mmd_tools
 from . import followers
 from .shading import HULL
 
 SIZE, EDGED = "mmd_edge", "mmd_edged"  # attributes of points (edge size) and faces (1: has an edge)
 SCALE = mmd_tools.EDGE_SCALE  # of points: the file's factor of the size, a vertex group
+WELDED = "mmd_welded"  # of points, before 4.5: the first point at the same place
+POINTS, CUTS = "Points", "Cuts"  # inputs before 4.5: how many points `WELDED` is for; see `_cut`
 _NAME = "MMD Edge"
 _MARK = "mmdskin_edge"  # ID property of the group: the name of the scene whose camera it follows
 _ANY = ""  # that of the evaluated scene, which drivers of older versions cannot name
 _HEIGHT = 512  # pixels of a picture in which an edge of size 1 is one pixel wide
 # Without a camera: the width in the picture of MMD's, which is 45 units away.
 _USUAL_WIDTH = 45 * 0.08 * 2 * 0.2679 / _HEIGHT
-_WELD = 1e-5  # distance
 _INSIDE = 5e-5  # how far a hull without width is inside the surface
 _CAMERA = "mmd_camera_"  # names of the nodes with the camera's values
 _FORWARD, _POSITION, _SLOPE, _WIDTH = "forward", "position", "slope", "width"
@@ -80,20 +81,44 @@ def _build(builder: NodeBuilder) -> None:
     builder.put(info.inputs["Object"], source)
     geometry = info.outputs["Geometry"]
     offset = builder.vector("SCALE", _normal(builder, geometry), _width(builder))
-    cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
-    without = builder.number("LESS_THAN", builder.attribute(EDGED), 0.5)
     move, flip = builder.node("GeometryNodeSetPosition"), builder.node("GeometryNodeFlipFaces")
     mark = builder.node("GeometryNodeStoreNamedAttribute", data_type="FLOAT", domain="POINT")
     mark.inputs["Name"].default_value = HULL
     builder.put(enabled(mark.inputs, "Value"), 1.0)
-    builder.put(cut.inputs["Geometry"], geometry)
-    builder.put(cut.inputs["Selection"], without)
-    builder.put(move.inputs["Geometry"], cut.outputs[0])
+    builder.put(move.inputs["Geometry"], _cut(builder, geometry))
+    if not blender_versions.HAS_FREE_NORMALS:
+        # Faces without edges that are not cut collapse to one point.
+        kept = builder.number("GREATER_THAN", builder.attribute(SIZE), 0.0)
+        here = builder.node("GeometryNodeInputPosition").outputs[0]
+        builder.put(move.inputs["Position"], builder.vector("SCALE", here, kept))
+        offset = builder.vector("SCALE", offset, kept)
     builder.put(move.inputs["Offset"], offset)
     builder.put(flip.inputs[0], move.outputs[0])
     builder.put(mark.inputs["Geometry"], flip.outputs[0])
     builder.output("Geometry", GEOMETRY, mark.outputs[0])
     _rest(builder.group)
+
+
+def _cut(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.NodeSocket:
+    """The geometry without the faces that have no edge.
+
+    Blender 3.4 copies each vertex group for this, which takes most of the time. So before 4.5, only
+    the input CUTS asks for it: where faces with and without edges share points.
+    """
+    cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
+    builder.put(cut.inputs["Geometry"], geometry)
+    without = builder.number("LESS_THAN", builder.attribute(EDGED), 0.5)
+    builder.put(cut.inputs["Selection"], without)
+    if blender_versions.HAS_FREE_NORMALS:
+        return cut.outputs[0]
+    switch = builder.node("GeometryNodeSwitch", input_type="GEOMETRY")
+    for name, value in (
+        ("Switch", builder.input(CUTS, BOOLEAN)),
+        ("False", geometry),
+        ("True", cut.outputs[0]),
+    ):
+        builder.put(enabled(switch.inputs, name), value)
+    return enabled(switch.outputs)
 
 
 def _width(builder: NodeBuilder) -> Value:
@@ -135,17 +160,17 @@ def _normal(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.N
             builder.put(enabled(node.inputs), normal)
             normal = enabled(node.outputs)
     else:
-        # Seams of UV maps must not open: take normals from a mesh without them.
-        weld = builder.node("GeometryNodeMergeByDistance")
-        builder.put(weld.inputs["Geometry"], geometry)
-        weld.inputs["Distance"].default_value = _WELD
-        near = builder.node("GeometryNodeSampleNearest", domain="POINT")
-        builder.put(near.inputs[0], weld.outputs[0])
-        pick = builder.node("GeometryNodeSampleIndex", domain="POINT", data_type="FLOAT_VECTOR")
-        builder.put(pick.inputs[0], weld.outputs[0])
-        builder.put(enabled(pick.inputs, "Value"), normal)
-        builder.put(pick.inputs["Index"], near.outputs[0])
-        normal = enabled(pick.outputs)
+        # Seams of UV maps must not open: their points share the sum of their normals.
+        total = builder.node("GeometryNodeAccumulateField", data_type="FLOAT_VECTOR")
+        builder.put(enabled(total.inputs), normal)
+        same = builder.attribute(WELDED, "INT")
+        builder.put(next(one for one in total.inputs if one.name.startswith("Group")), same)
+        size = builder.node("GeometryNodeAttributeDomainSize", component="MESH")
+        builder.put(size.inputs[0], geometry)
+        # A modifier may have made other points.
+        count = size.outputs["Point Count"]
+        known = builder.number("COMPARE", count, builder.input(POINTS, INTEGER), 0.5)
+        normal = builder.mixed(normal, enabled(total.outputs, "Total"), known)
     return builder.vector("NORMALIZE", normal)
 
 

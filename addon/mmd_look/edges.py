@@ -10,13 +10,17 @@ from ..blender import blender_versions
 from ..scene import material_values
 from . import edge_nodes, followers
 
+_WELD = 1e-5  # points that are closer count as one
+
 
 def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     """Add the edges of a mesh object, or update their sizes; none if no material has an edge."""
     _store_sizes(obj)
-    exists = followers.find(obj, followers.EDGES) is not None
-    if not exists and edge_nodes.SIZE in obj.data.attributes:
-        followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene))
+    hull = followers.find(obj, followers.EDGES)
+    if hull is None and edge_nodes.SIZE in obj.data.attributes:
+        hull = followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene))
+    if hull is not None and not blender_versions.HAS_FREE_NORMALS:
+        _set_inputs(hull, obj.data)
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -42,6 +46,24 @@ def show_only_in_renders(hull: bpy.types.Object, on: bool) -> None:
         modifier.show_viewport = not on
 
 
+def _set_inputs(hull: bpy.types.Object, mesh: Any) -> None:
+    modifier = followers.modifier_of(hull)
+    blender_versions.set_modifier_input(modifier, edge_nodes.POINTS, len(mesh.vertices))
+    blender_versions.set_modifier_input(modifier, edge_nodes.CUTS, _shares_points(mesh))
+    hull.update_tag()
+
+
+def _shares_points(mesh: Any) -> bool:
+    """Whether faces with and without edges share points."""
+    if edge_nodes.EDGED not in mesh.attributes:
+        return False
+    edged = np.empty(len(mesh.polygons), np.float32)
+    mesh.attributes[edge_nodes.EDGED].data.foreach_get("value", edged)
+    corners, counts = _corners(mesh)
+    of_corners = np.repeat(edged > 0, counts)
+    return bool(np.intersect1d(corners[of_corners], corners[~of_corners]).size)
+
+
 def _store_sizes(obj: bpy.types.Object) -> None:
     """Store each point's edge size and each face's having one; nothing if none has."""
     mesh = obj.data
@@ -50,11 +72,7 @@ def _store_sizes(obj: bpy.types.Object) -> None:
     sizes = [one.edge_size.value if one and one.has_edge else 0.0 for one in values]
     if not any(sizes) or not len(mesh.polygons):
         return
-    corners = np.empty(len(mesh.loops), np.int32)
-    collection, name = blender_versions.corner_vertices(mesh)
-    collection.foreach_get(name, corners)
-    counts = np.empty(len(mesh.polygons), np.int32)
-    mesh.polygons.foreach_get("loop_total", counts)
+    corners, counts = _corners(mesh)
     of_faces = per_face(mesh, sizes)
     of_points = np.zeros(len(mesh.vertices), np.float32)
     np.maximum.at(of_points, corners, np.repeat(of_faces, counts))
@@ -62,6 +80,27 @@ def _store_sizes(obj: bpy.types.Object) -> None:
     put(mesh, edge_nodes.EDGED, "FACE", (of_faces > 0).astype(np.float32))
     if edge_nodes.SCALE not in obj.vertex_groups:
         put(mesh, edge_nodes.SCALE, "POINT", np.ones(len(of_points), np.float32))
+    if not blender_versions.HAS_FREE_NORMALS:
+        put(mesh, edge_nodes.WELDED, "POINT", _welded(mesh), "INT")
+
+
+def _welded(mesh: Any) -> np.ndarray:
+    """(V,) int32: for each point, the first one at the same place."""
+    places = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", places)
+    cells = np.round(places.reshape(-1, 3) / _WELD)
+    _, first, group = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    return first[group.ravel()].astype(np.int32)
+
+
+def _corners(mesh: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(L,) int32 point of each corner, and (F,) int32 number of corners of each face."""
+    corners = np.empty(len(mesh.loops), np.int32)
+    collection, name = blender_versions.corner_vertices(mesh)
+    collection.foreach_get(name, corners)
+    counts = np.empty(len(mesh.polygons), np.int32)
+    mesh.polygons.foreach_get("loop_total", counts)
+    return corners, counts
 
 
 def per_face(mesh: Any, values: list[float]) -> np.ndarray:
@@ -71,12 +110,12 @@ def per_face(mesh: Any, values: list[float]) -> np.ndarray:
     return np.array(values, np.float32)[np.clip(numbers, 0, len(values) - 1)]
 
 
-def put(mesh: Any, name: str, domain: str, values: np.ndarray) -> None:
-    attribute = mesh.attributes.new(name, "FLOAT", domain)  # type: ignore[arg-type]
+def put(mesh: Any, name: str, domain: str, values: np.ndarray, kind: str = "FLOAT") -> None:
+    attribute = mesh.attributes.new(name, kind, domain)
     attribute.data.foreach_set("value", values)
 
 
 def _clear_sizes(mesh: Any) -> None:
-    for name in (edge_nodes.SIZE, edge_nodes.EDGED, edge_nodes.SCALE):
+    for name in (edge_nodes.SIZE, edge_nodes.EDGED, edge_nodes.SCALE, edge_nodes.WELDED):
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])

@@ -7,6 +7,7 @@ import sys
 import bpy
 import case
 import fingerprint
+import followed
 import imported
 import numpy as np
 import scene
@@ -38,8 +39,11 @@ class Case(imported.Case):
         for kind in (bpy.data.volumes, bpy.data.lights, bpy.data.cameras):
             bpy.data.batch_remove(list(kind))
         sys.modules["addon_package"].scene.light.remove_unused(bpy.context.scene)
-        self.model = self.load(self.write(looked_model()), look=False)
+        self.model = self.load(self.write(self.pmx()), look=False)
         self.materials = list(self.model.mesh.data.materials)
+
+    def pmx(self):
+        return looked_model()
 
     def switch(self, action):
         self.assertEqual(bpy.ops.mmdskin.look(action=action), {"FINISHED"})
@@ -186,7 +190,7 @@ class Numbers(Case):
 
 
 class Followers(Case):
-    """Edges and ground shadow follow the evaluated mesh, in the pose."""
+    """Edges and ground shadow of a posed model; `cases_look_edges` has more of edges."""
 
     def setUp(self):
         super().setUp()
@@ -196,40 +200,15 @@ class Followers(Case):
         bpy.context.view_layer.update()
 
     def shown(self):
-        """(V, 3) of the mesh, and of the faces that each follower shows, by kind."""
-        bpy.context.view_layer.update()
-        graph = bpy.context.evaluated_depsgraph_get()
-        found = {}
-        for one in graph.object_instances:
-            if one.is_instance and one.parent.type == "VOLUME":
-                mesh = one.object.data
-                kind = "ground" if "ground" in one.parent.name else "edges"
-                found[kind] = imported.read(mesh.vertices, "co", 3), len(mesh.polygons)
-        mesh = self.model.mesh.evaluated_get(graph).data
-        return imported.read(mesh.vertices, "co", 3), found
-
-    def assert_follows(self):
-        points, found = self.shown()
-        hull, faces = found["edges"]
-        self.assertEqual(faces, self.materials[0]["mmd_index_count"] // 3)
-        # Without a camera, an edge is as wide as 45 units away from MMD's.
-        width = 45 * 0.08 * 2 * np.tan(np.radians(15)) / 512
-        away = np.linalg.norm(hull[:, None] - points[None], axis=2).min(1)
-        self.assert_close(away, np.full(len(hull), width), 1e-4)
-
-    def test_edges_follow_a_pose(self):
-        self.assert_follows()
-
-    def test_edges_follow_mmd_skinning(self):
-        before, _ = self.shown()
-        self.model.armature.mmdskin.preview = True
-        self.assertGreater(np.abs(self.shown()[0] - before).max(), 1e-3)
-        self.assert_follows()
-        self.model.armature.mmdskin.preview = False
+        return followed.shown(self.model.mesh)
 
     def test_edges_in_renders_only(self):
         self.model.armature.mmdskin.edges_in_renders_only = True
         self.assertNotIn("edges", self.shown()[1])
+
+    def test_faces_without_an_edge_that_share_points_are_cut(self):
+        _, found = self.shown()
+        self.assertEqual(found["edges"][1], self.materials[0]["mmd_index_count"] // 3)
 
     def test_the_ground_shadow_lies_on_the_ground(self):
         self.model.armature.mmdskin.ground_shadow = True

@@ -47,36 +47,46 @@ def ball(center, rings=24, sides=32):
 def model():
     """Four balls: a toon with a highlight, an added and a multiplied sphere map, no toon and edge."""
     centers = [(-1.5, 1.5, 0), (1.5, 1.5, 0), (-1.5, -1.5, 0), (1.5, -1.5, 0)]
+    each = ball(np.zeros(3))[3].size
+    common = {"index_count": each, "flags": 0x1E, "edge_size": 8.0, "edge_color": (0, 0, 0.2, 1)}
+    records = [
+        material("光", 0, specular=(0.5, 0.4, 0.3), specular_power=8.0, toon=2, **common),
+        material("加", 0, sphere_texture=1, sphere_mode=2, toon=0, **common),
+        material("乗", -1, sphere_texture=1, sphere_mode=1, toon=5, **common),
+        pmx_file.Material("無", diffuse=(0.9, 0.2, 0.1, 0.99), toon=-1, **common),
+    ]
+    pmx = balls(centers, records)
+    pmx.edge_scales[-len(pmx.positions) // 4 :] = 0
+    pmx.textures = ["base.png", "sphere.png"]
+    pmx.morphs = [
+        morph("色", "material", [-1], [factors()]),
+        morph("足", "material", [0, 1], [added(), added()]),
+    ]
+    return pmx
+
+
+def balls(centers, materials):
+    """A model of balls around these centers, each of a material."""
     parts = [ball(np.array(center)) for center in centers]
     count = len(parts[0][0])
-    triangles = np.concatenate([part[3] + count * i for i, part in enumerate(parts)])
-    each = parts[0][3].size
     total = count * len(parts)
-    common = {"index_count": each, "flags": 0x1E, "edge_size": 8.0, "edge_color": (0, 0, 0.2, 1)}
+    triangles = np.concatenate([part[3] + count * i for i, part in enumerate(parts)])
     return pmx_file.PMX(
         name="玉",
         positions=np.concatenate([part[0] for part in parts]).astype(np.float32),
         normals=np.concatenate([part[1] for part in parts]).astype(np.float32),
         uvs=np.concatenate([part[2] for part in parts]).astype(np.float32),
         additional_uvs=np.zeros((total, 0, 4), np.float32),
-        edge_scales=np.repeat(np.float32([1, 1, 1, 0]), count),
+        edge_scales=np.ones(total, np.float32),
         deform=np.zeros(total, np.uint8),
         bone_indices=np.tile(np.int32([0, -1, -1, -1]), (total, 1)),
         bone_weights=np.tile(np.float32([1, 0, 0, 0]), (total, 1)),
         sdef=np.zeros((total, 3, 3), np.float32),
         triangles=triangles.astype(np.int32),
         bones=[pmx_file.Bone("センター")],
-        textures=["base.png", "sphere.png"],
-        materials=[
-            material("光", 0, specular=(0.5, 0.4, 0.3), specular_power=8.0, toon=2, **common),
-            material("加", 0, sphere_texture=1, sphere_mode=2, toon=0, **common),
-            material("乗", -1, sphere_texture=1, sphere_mode=1, toon=5, **common),
-            pmx_file.Material("無", diffuse=(0.9, 0.2, 0.1, 0.99), toon=-1, **common),
-        ],
-        morphs=[
-            morph("色", "material", [-1], [factors()]),
-            morph("足", "material", [0, 1], [added(), added()]),
-        ],
+        materials=materials,
+        textures=[],
+        morphs=[],
     )
 
 
