@@ -283,10 +283,12 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
     mmd_py_state *state = mmd_py_state_of(object);
     PyObject *bodies = mmd_py_record_tuple(state, MMD_PY_RECORD_RIGID_BODY, desc->bodies,
                                            desc->body_count, object);
-    PyObject *joints =
-        mmd_py_record_tuple(state, MMD_PY_RECORD_JOINT, desc->joints, desc->joint_count, object);
-    PyObject *order = order_argument(desc), *ground = mmd_py_physics_record_ground(settings);
-    if (bodies && joints && order && ground)
+    PyObject *joints = bodies ? mmd_py_record_tuple(state, MMD_PY_RECORD_JOINT, desc->joints,
+                                                    desc->joint_count, object)
+                              : NULL;
+    PyObject *order = joints ? order_argument(desc) : NULL;
+    PyObject *ground = order ? mmd_py_physics_record_ground(settings) : NULL;
+    if (ground)
         return Py_BuildValue("((NN){s(ddd)sdsisNsOsOsOsN})", bodies, joints, "gravity",
                              settings->gravity[0], settings->gravity[1], settings->gravity[2], "hz",
                              settings->hz, "iterations", settings->iterations, "ground", ground,
