@@ -180,6 +180,8 @@ class Physics(NamedTuple):
     start: float | None = None
     settle: int = 300
     teleport: float = 0.0
+    gravity_noise: float = 0.0
+    gravity_seed: int = 0
 
 class BoneTrack(NamedTuple):
     name: str

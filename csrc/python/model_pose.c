@@ -86,8 +86,8 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     mmd_py_state *state = mmd_py_state_of(self);
     mmd_simulation_settings physics;
-    int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics);
-    mmd_py_array frames = {0};
+    mmd_py_array frames = {0}, gravity = {0};
+    int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
     PyObject *pose = NULL;
     if (simulates >= 0 && mmd_py_motion_check(state, motion) &&
         mmd_py_argument_frames(frame, "frame", &frames)) {
@@ -96,6 +96,7 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
         pose = simulates ? mmd_py_simulation_run(self, motion, ik, &physics, &frames)
                          : run(self, motion, &job, frames.rank == 1, threads);
     }
+    mmd_py_array_clear(&gravity);
     mmd_py_array_clear(&frames);
     return pose;
 }

@@ -4,10 +4,27 @@
 
 #include "python/argument.h"
 
+#include <limits.h>
+#include <string.h>
+
 PyObject *mmd_py_physics_record_ground(const mmd_world_settings *world)
 {
     return world->ground && world->ground_height != 0 ? PyFloat_FromDouble(world->ground_height)
                                                       : PyBool_FromLong(world->ground);
+}
+
+static PyObject *gravity_of(const mmd_simulation_settings *p)
+{
+    const double *g = p->world.gravity;
+    if (!p->gravity.rows)
+        return Py_BuildValue("(ddd)", g[0], g[1], g[2]);
+    const size_t shape[] = {p->gravity.row_count, 3};
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)p->gravity.rows,
+                                                (Py_ssize_t)(3 * shape[0] * sizeof(double)));
+    PyObject *array =
+        bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes) : NULL;
+    Py_XDECREF(bytes);
+    return array;
 }
 
 /* The fields of a Physics, as a tuple. */
@@ -16,14 +33,16 @@ static PyObject *values_of(const mmd_simulation_settings *p)
     const mmd_world_settings *w = &p->world;
     PyObject *ground = mmd_py_physics_record_ground(w);
     PyObject *start = p->has_start ? PyFloat_FromDouble(p->start) : Py_NewRef(Py_None);
-    if (!ground || !start) {
+    PyObject *gravity = ground && start ? gravity_of(p) : NULL;
+    if (!gravity) {
         Py_XDECREF(ground);
         Py_XDECREF(start);
         return NULL;
     }
-    return Py_BuildValue("((ddd)diNOONid)", w->gravity[0], w->gravity[1], w->gravity[2], w->hz,
-                         w->iterations, ground, w->additional_damping ? Py_True : Py_False,
-                         w->joined_collide ? Py_True : Py_False, start, p->settle, p->teleport);
+    return Py_BuildValue("(NdiNOONiddk)", gravity, w->hz, w->iterations, ground,
+                         w->additional_damping ? Py_True : Py_False,
+                         w->joined_collide ? Py_True : Py_False, start, p->settle, p->teleport,
+                         p->gravity.noise, (unsigned long)p->gravity.seed);
 }
 
 PyObject *mmd_py_physics_record_defaults(void)
@@ -73,21 +92,47 @@ static bool parse_start(PyObject *value, mmd_simulation_settings *physics)
     return !physics->has_start || mmd_py_argument_double(value, "Physics.start", &physics->start);
 }
 
+/* (3,), or (F,3), whose rows stay in `rows`. */
+static bool parse_gravity(PyObject *value, mmd_simulation_settings *physics, mmd_py_array *rows)
+{
+    const size_t shape[] = {MMD_PY_ANY, 3};
+    size_t count;
+    bool batched = false;
+    if (!mmd_py_array_from_frames(value, "Physics.gravity", MMD_PY_FLOAT64, 1, shape, "F", rows,
+                                  &count, &batched))
+        return false;
+    if (batched && count == 0) {
+        PyErr_SetString(PyExc_ValueError, "Physics.gravity: no rows, expected (3,) or (F,3)");
+        return false;
+    }
+    if (batched) {
+        physics->gravity.rows = rows->data;
+        physics->gravity.row_count = count;
+    } else {
+        memcpy(physics->world.gravity, rows->data, sizeof physics->world.gravity);
+    }
+    return true;
+}
+
 /* The core checks the range, too, but its type is int. */
 bool mmd_py_physics_record_parse_iterations(PyObject *value, const char *name, int *iterations)
 {
     return parse_count(value, name, 1, MMD_WORLD_MAX_ITERATIONS, iterations);
 }
 
-static bool parse_fields(PyObject *record, mmd_simulation_settings *physics)
+static bool parse_fields(PyObject *record, mmd_simulation_settings *physics, mmd_py_array *rows)
 {
-    PyObject *fields[9];
-    if (!PyArg_ParseTuple(record, "OOOOOOOOO:Physics", &fields[0], &fields[1], &fields[2],
-                          &fields[3], &fields[4], &fields[5], &fields[6], &fields[7], &fields[8]))
+    PyObject *fields[11];
+    if (!PyArg_ParseTuple(record, "OOOOOOOOOOO:Physics", &fields[0], &fields[1], &fields[2],
+                          &fields[3], &fields[4], &fields[5], &fields[6], &fields[7], &fields[8],
+                          &fields[9], &fields[10]))
         return false;
     mmd_world_settings *world = &physics->world;
-    return mmd_py_argument_numbers(fields[0], "Physics.gravity", MMD_PY_FLOAT64, 3,
-                                   world->gravity) &&
+    int seed;
+    if (!parse_count(fields[10], "Physics.gravity_seed", 0, INT_MAX, &seed))
+        return false;
+    physics->gravity.seed = (uint32_t)seed;
+    return parse_gravity(fields[0], physics, rows) &&
            mmd_py_argument_double(fields[1], "Physics.hz", &world->hz) &&
            mmd_py_physics_record_parse_iterations(fields[2], "Physics.iterations",
                                                   &world->iterations) &&
@@ -96,11 +141,12 @@ static bool parse_fields(PyObject *record, mmd_simulation_settings *physics)
            parse_bool(fields[5], &world->joined_collide) && parse_start(fields[6], physics) &&
            parse_count(fields[7], "Physics.settle", 0, MMD_SIMULATION_MAX_SETTLE,
                        &physics->settle) &&
-           mmd_py_argument_double(fields[8], "Physics.teleport", &physics->teleport);
+           mmd_py_argument_double(fields[8], "Physics.teleport", &physics->teleport) &&
+           mmd_py_argument_double(fields[9], "Physics.gravity_noise", &physics->gravity.noise);
 }
 
 int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,
-                                mmd_simulation_settings *physics)
+                                mmd_simulation_settings *physics, mmd_py_array *rows)
 {
     *physics = mmd_simulation_settings_default;
     if (argument == Py_None || argument == Py_False)
@@ -112,5 +158,5 @@ int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,
                      (PyObject *)Py_TYPE(argument));
         return -1;
     }
-    return parse_fields(argument, physics) ? 1 : -1;
+    return parse_fields(argument, physics, rows) ? 1 : -1;
 }

@@ -3,15 +3,17 @@
 #define MMD_PY_PHYSICS_RECORD_H
 
 #include "core/physics/simulation.h"
+#include "python/array.h"
 #include "python/state.h"
 
 /* The default fields of Physics(), a tuple. */
 PyObject *mmd_py_physics_record_defaults(void);
 
 /* Parses an argument `physics`. Returns 0 for None and False, 1 for True and a Physics, -1 with an
-   exception. */
+   exception. `rows`, none before, keeps the rows of a gravity that changes; clear it, also after
+   failure, when `physics` is no longer used. */
 int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,
-                                mmd_simulation_settings *physics);
+                                mmd_simulation_settings *physics, mmd_py_array *rows);
 
 /* A new Physics of these settings. */
 PyObject *mmd_py_physics_record_new(mmd_py_state *state, const mmd_simulation_settings *physics);

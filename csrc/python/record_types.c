@@ -84,7 +84,8 @@ static const mmd_py_record_field physics_fields[] = {
     VALUE("iterations"),    VALUE("ground"),
     VALUE("damping_extra"), VALUE("joined_collide"),
     VALUE("start"),         VALUE("settle"),
-    VALUE("teleport"),
+    VALUE("teleport"),      VALUE("gravity_noise"),
+    VALUE("gravity_seed"),
 };
 
 static const mmd_py_record_field bone_fields[] = {
@@ -311,7 +312,9 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
     [MMD_PY_RECORD_PHYSICS] =
         {"Physics",
          "Settings of a simulation. MMD's own are not public; defaults follow similar programs.\n"
-         "gravity: (x, y, z), model units per second squared\n"
+         "gravity: (3,), model units per second squared, or (F,3), a row for each frame from 0 "
+         "on;\n"
+         "    linear between frames, the last row applies afterwards\n"
          "hz: steps per second, 1 to 100000. More steps make joints stiffer\n"
          "iterations: solver iterations per step, 1 to 1000\n"
          "ground: whether the plane y = 0 is solid, or the height of that plane\n"
@@ -321,7 +324,9 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
          "settle: number of steps to simulate in the start pose before the run; it begins earlier "
          "if\n"
          "    all bodies are at rest\n"
-         "teleport: bodies restart at their bones after a jump of more units per frame; 0: never",
+         "teleport: bodies restart at their bones after a jump of more units per frame; 0: never\n"
+         "gravity_noise: largest random number added to each axis of gravity in each frame\n"
+         "gravity_seed: of these random numbers, 0 to 2147483647",
          0, FIELDS_WITH(physics_fields, mmd_py_physics_record_defaults)},
     [MMD_PY_RECORD_BONE] = {"Bone",
                             "A bone of a model.\n"

@@ -144,36 +144,42 @@ static void release(simulation_object *self)
     mmd_py_object_lock_release(&self->lock);
 }
 
-static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *new_object(PyTypeObject *type, PyObject *model, PyObject *motion, bool ik,
+                            const mmd_simulation_settings *physics)
 {
-    static char *names[] = {"model", "motion", "physics", "ik", NULL};
-    mmd_py_state *state = PyType_GetModuleState(type);
-    PyObject *model, *motion = Py_None, *physics_arg = Py_True;
-    int ik = 1;
-    mmd_simulation_settings physics;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$p:Simulation", names, &model, &motion,
-                                     &physics_arg, &ik) ||
-        !mmd_py_model_check(state, model))
-        return NULL;
-    int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics);
-    if (simulates < 0 || !mmd_py_motion_check(state, motion))
-        return NULL;
-    if (!simulates) {
-        PyErr_SetString(PyExc_TypeError, "physics: expected True or a Physics");
-        return NULL;
-    }
     simulation_object *self = (simulation_object *)mmd_py_object_new(type);
     if (!self)
         return NULL;
     self->model = Py_NewRef(model);
     self->motion = Py_NewRef(motion);
     self->ik = ik;
-    self->physics = mmd_py_physics_record_new(state, &physics);
+    self->physics = mmd_py_physics_record_new(PyType_GetModuleState(type), physics);
     if (self->physics && mmd_py_object_lock_init(&self->lock))
-        self->simulation = create(model, motion, ik, &physics);
+        self->simulation = create(model, motion, ik, physics);
     if (!self->simulation)
         Py_CLEAR(self);
     return (PyObject *)self;
+}
+
+static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"model", "motion", "physics", "ik", NULL};
+    mmd_py_state *state = PyType_GetModuleState(type);
+    PyObject *model, *motion = Py_None, *physics_arg = Py_True, *self = NULL;
+    int ik = 1;
+    mmd_simulation_settings physics;
+    mmd_py_array gravity = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$p:Simulation", names, &model, &motion,
+                                     &physics_arg, &ik) ||
+        !mmd_py_model_check(state, model))
+        return NULL;
+    int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
+    if (simulates == 0)
+        PyErr_SetString(PyExc_TypeError, "physics: expected True or a Physics");
+    else if (simulates > 0 && mmd_py_motion_check(state, motion))
+        self = new_object(type, model, motion, ik, &physics);
+    mmd_py_array_clear(&gravity);
+    return self;
 }
 
 static void simulation_dealloc(PyObject *object)

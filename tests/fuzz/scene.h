@@ -97,6 +97,7 @@ static inline mmd_motion *take_motion(script *s)
 static inline mmd_simulation_settings take_physics(script *s)
 {
     static const double rates[] = {60, 60, 30, 100};
+    static const double gravity[][3] = {{0, -98, 0}, {50, 0, 0}, {1e6, -1e6, 1e6}, {0, 0, 0}};
     uint8_t bits = take(s);
     mmd_simulation_settings physics = mmd_simulation_settings_default;
     physics.world.hz = rates[take(s) % 4];
@@ -104,6 +105,9 @@ static inline mmd_simulation_settings take_physics(script *s)
     physics.world.ground = bits & 2;
     physics.world.ground_height = take_coordinate(s);
     physics.teleport = bits & 4 ? 3 : 0;
+    physics.gravity.noise = bits & 64 ? 50 : 0;
+    physics.gravity.rows = bits & 128 ? gravity[0] : NULL;
+    physics.gravity.row_count = sizeof gravity / sizeof *gravity;
     physics.world.additional_damping = bits & 8;
     physics.world.joined_collide = bits & 16;
     physics.has_start = bits & 32;

@@ -105,7 +105,8 @@ def create_and_refuse_worlds():
 
 def create_and_refuse_simulations():
     model = chains.load(chains.chain_file())
-    simulation = mmdskin.Simulation(model, chains.swing())
+    gravity = mmdskin.Physics([(0, -98, 0), (9, 0, 0)])
+    simulation = mmdskin.Simulation(model, chains.swing(), gravity)
     simulation.pose([3, 1])
     pickle.loads(pickle.dumps(simulation))
     repr((simulation.notes, simulation.strain, simulation.frame, simulation.physics))

@@ -244,10 +244,10 @@ def test_a_simulation(preloaded, testcapi):
         """
         model, motion = chains.load(chains.chain_file()), chains.swing(40)
         moved = np.full((len(model.bones), 3), 0.5), np.full((len(model.bones), 4), 1.0)
-        physics = [True] * len(model.bones)
+        physics, gravity = [True] * len(model.bones), [(0, -98, 0)] * 3
 
         def make():
-            return mmdskin.Simulation(model, motion)
+            return mmdskin.Simulation(model, motion, mmdskin.Physics(gravity))
 
         def look():
             return played.__getstate__(), stepped.__getstate__()

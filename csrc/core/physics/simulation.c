@@ -30,6 +30,8 @@ const mmd_simulation_settings mmd_simulation_settings_default = {
 /* What mmd_world_check() does not check. */
 static bool check_settings(const mmd_simulation_settings *settings, mmd_error *err)
 {
+    if (!mmd_gravity_check(&settings->gravity, err))
+        return false;
     if (settings->has_start && !(fabs(settings->start) <= UINT32_MAX))
         return mmd_fail(err, MMD_E_ARGUMENT, "start: %g, expected a frame", settings->start);
     if (settings->settle < 0 || settings->settle > MMD_SIMULATION_MAX_SETTLE)
@@ -73,6 +75,18 @@ static bool allocate(mmd_simulation *simulation)
            mmd_notes_init(arena, rig->model, &simulation->notes);
 }
 
+static bool copy_gravity(mmd_simulation *simulation)
+{
+    mmd_gravity *gravity = &simulation->settings.gravity;
+    if (!gravity->rows)
+        return true;
+    double *rows = mmd_arena_alloc(&simulation->arena, 3 * gravity->row_count, sizeof *rows);
+    if (rows)
+        memcpy(rows, gravity->rows, 3 * gravity->row_count * sizeof *rows);
+    gravity->rows = rows;
+    return rows != NULL;
+}
+
 static bool build(mmd_simulation *simulation, const mmd_motion *motion, mmd_error *err)
 {
     const mmd_model *model = simulation->rig->model;
@@ -83,6 +97,8 @@ static bool build(mmd_simulation *simulation, const mmd_motion *motion, mmd_erro
                            .joints = model->joints,
                            .contacts = true,
                            .settings = settings->world};
+    if (!copy_gravity(simulation))
+        return mmd_fail_memory(err);
     if (!check_settings(settings, err))
         return false;
     simulation->world = mmd_world_new(&desc, err);

@@ -2,12 +2,14 @@
 #ifndef MMD_SIMULATION_H
 #define MMD_SIMULATION_H
 
+#include "core/physics/gravity.h"
 #include "core/physics/world.h"
 
 /* Settings of a simulation. Those that MMD uses are not published: docs/physics.md. */
 typedef struct mmd_simulation_settings {
     mmd_world_settings world;
-    bool has_start; /* the simulation starts at `start`; else at the motion's first frame */
+    mmd_gravity gravity; /* over that of `world` */
+    bool has_start;      /* the simulation starts at `start`; else at the motion's first frame */
     double start;
     int settle;      /* steps during which the start pose is kept */
     double teleport; /* units per frame beyond which a move restarts all bodies; 0: never */
@@ -27,8 +29,8 @@ extern const mmd_simulation_settings mmd_simulation_settings_default;
    all earlier ones. To be used by one thread at a time. */
 typedef struct mmd_simulation mmd_simulation;
 
-/* `motion` NULL: the model at rest. Rig and motion must outlive the simulation. Fails with
-   MMD_E_ARGUMENT, which names the setting, body or joint, or with MMD_E_MEMORY. */
+/* `motion` NULL: the model at rest. Rig and motion must outlive the simulation; it copies gravity.
+   Fails with MMD_E_ARGUMENT, which names the setting, body or joint, or with MMD_E_MEMORY. */
 mmd_simulation *mmd_simulation_new(const mmd_rig *rig, const mmd_motion *motion, bool ik,
                                    const mmd_simulation_settings *settings, mmd_error *err);
 void mmd_simulation_free(mmd_simulation *simulation);

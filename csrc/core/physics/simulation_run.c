@@ -5,7 +5,8 @@
       bones give to bodies (kinematic transforms).
    2. Physics switches make bodies kinematic or dynamic. A jump of the whole model restarts all
       bodies (the setting `teleport`).
-   3. Kinematic bodies move to their bones; impulse morphs act; the world advances by one step.
+   3. Kinematic bodies move to their bones; impulse morphs act; the world advances by one step, in
+      the gravity of the frame.
    4. Bodies that became unstable restart at their bones, with their islands. The joint stretch
       limit moves bodies back that are too far from their joints.
    5. The body poses are kept for posing, and at intervals the world as a checkpoint. Settling ends
@@ -355,6 +356,10 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
     }
     move_kinematic_bodies(simulation, poses);
     apply_impulse_morphs(simulation);
+    double gravity[3];
+    mmd_gravity_at(&simulation->settings.gravity, simulation->settings.world.gravity, frame,
+                   gravity);
+    mmd_world_set_gravity(simulation->world, gravity);
     mmd_world_advance(simulation->world);
     restart_escaped(simulation, poses, frame);
     limit_stretch(simulation, frame);

@@ -317,6 +317,11 @@ mmd_body *mmd_world_bodies(mmd_world *world)
     return world->bodies;
 }
 
+void mmd_world_set_gravity(mmd_world *world, const double gravity[3])
+{
+    mmd_vec3_copy(gravity, world->gravity);
+}
+
 void mmd_world_clear_contacts(mmd_world *world)
 {
     mmd_contact_set_clear(&world->contact_set);

@@ -73,8 +73,9 @@ void mmd_world_strain(const mmd_world *world, double *strain);
 double mmd_world_max_stretch(const mmd_world *world, size_t *joint);
 
 /* Unchecked access for a simulation: the bodies, to be read or set (to finite values) between
-   steps; and a step that leaves kinematic bodies where they are. */
+   steps; gravity; and a step that leaves kinematic bodies where they are. */
 mmd_body *mmd_world_bodies(mmd_world *world);
+void mmd_world_set_gravity(mmd_world *world, const double gravity[3]);
 void mmd_world_advance(mmd_world *world);
 
 /* Moves the child bodies of joints that are stretched by more than `max_stretch` units. Returns

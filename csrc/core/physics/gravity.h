@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_GRAVITY_H
+#define MMD_GRAVITY_H
+
+#include "mmdskin.h"
+
+/* Gravity that changes during a run, as MMD's gravity has keys and noise. */
+typedef struct mmd_gravity {
+    const double *rows; /* (row_count,3) of the frames 0, 1, ...; NULL: the world's gravity */
+    size_t row_count;
+    double noise;  /* units per second squared, along each axis */
+    uint32_t seed; /* of the noise */
+} mmd_gravity;
+
+/* Fails with MMD_E_ARGUMENT, which names the row, if a number exceeds 1e6 or is not finite. */
+bool mmd_gravity_check(const mmd_gravity *gravity, mmd_error *err);
+
+/* The gravity at a frame: linear between rows, the first row before and the last one after them, or
+   `constant`. Plus noise: random numbers of each frame, also linear in between, so that they depend
+   on seed and frame, not on the length of steps. */
+void mmd_gravity_at(const mmd_gravity *gravity, const double constant[3], double frame,
+                    double result[3]);
+
+#endif
