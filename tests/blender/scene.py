@@ -4,6 +4,7 @@
 import math
 import random
 import re
+import sys
 
 import bpy
 import numpy as np
@@ -198,6 +199,8 @@ def clear():
         bpy.data.node_groups,
     ):
         bpy.data.batch_remove(list(collection))
+    if "addon_package" in sys.modules:  # Blender up to 4.1 identifies new meshes as removed ones
+        sys.modules["addon_package"].preview.tick.forget()
     bpy.context.scene.frame_set(1)
 
 
