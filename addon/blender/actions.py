@@ -12,7 +12,7 @@ import bpy
 from . import fcurves
 
 Block = (
-    bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera
+    bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera | bpy.types.Light
 )  # what the add-on animates
 
 _LAYERED = bpy.app.version >= (4, 4)

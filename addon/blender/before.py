@@ -86,7 +86,7 @@ class SceneBefore:
 
 
 class ObjectBefore:
-    """A mesh or armature object with its shape keys, modifiers, poses, drivers, actions and properties."""
+    """A mesh, armature or light object: its shape keys, modifiers, poses, animation and properties."""
 
     def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
         self._obj, mesh = obj, obj.data
@@ -106,6 +106,7 @@ class ObjectBefore:
                 _Attributes(mesh),
             )
             self._keys = _Keys(obj, used)
+        self._light = _Light(obj, used) if obj.type == "LIGHT" else None
 
     def put_back(self) -> None:
         obj = self._obj
@@ -122,6 +123,8 @@ class ObjectBefore:
         self._modifiers.put_back(obj)
         self._animation.put_back(obj)
         _set(obj, self._values)
+        if self._light:
+            self._light.put_back(obj)
         if self._settings:
             self._settings.put_back(obj.mmdskin)
         obj.update_tag()
@@ -134,6 +137,8 @@ class ObjectBefore:
             animations.append(self._of_mesh[2])
         if self._keys and self._keys.animation:
             animations.append(self._keys.animation)
+        if self._light:
+            animations.append(self._light.animation)
         for animation in animations:
             animation.forget()
         self._modifiers.forget()
@@ -254,6 +259,22 @@ class _Bone:
         self._properties.put_back(bone)
         for name, values in self._constraints:
             _set(bone.constraints[name], values)
+
+
+class _Light:
+    """The place and the color of a light."""
+
+    def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
+        data: Any = obj.data
+        self._place, self._color = _values(obj, ("location",)), _values(data, ("color",))
+        self._properties = _Properties(data, used)
+        self.animation = AnimationBefore(data, used)
+
+    def put_back(self, obj: bpy.types.Object) -> None:
+        self._properties.put_back(obj.data)
+        self.animation.put_back(obj.data)
+        _set(obj, self._place)
+        _set(obj.data, self._color)
 
 
 class _Keys:

@@ -11,7 +11,7 @@ from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
 from ..operators.model_operator import ModelOperator
 from ..scene import saved_state, scene_model
-from . import camera, moved_model, record
+from . import camera, light, moved_model, record
 
 
 class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
@@ -28,7 +28,9 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
     def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         if self.all_models:
             return super().models(context)
-        return [] if _camera_of(context) else [moved_model.active_model(context)]
+        if _camera_of(context) or _is_light(context):
+            return []
+        return [moved_model.active_model(context)]
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         scene = context.scene
@@ -36,22 +38,29 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             with editing(self.models(context), moved_model.check_clearing) as edit:
                 models = [model for model, _ in edit.checked]
                 cameras = self._cameras(context, models)
-                edit.save(record.changed_objects(models), bpy.data.scenes)
+                sun = self._light(context, models)
+                lights = [] if sun is None else [sun]
+                edit.save([*record.changed_objects(models), *lights], bpy.data.scenes)
                 kept_cameras = camera.clear(edit, scene, cameras)
                 count, kept = record.clear(edit, models)
+                if sun is not None:
+                    kept += light.clear(edit, scene, sun)
                 record.restore_range()
         except UserError as error:
             return cancelled(self, error)
         for name in kept_cameras:
             self.report({"WARNING"}, tr("The camera '{name}' was edited and is kept", name=name))
-        if cameras and not count:
-            self.report({"INFO"}, tr("Cleared the imported camera"))
+        for name in kept:
+            self.report({"WARNING"}, tr("Edited keyframes were kept in action '{name}'", name=name))
+        if (cameras or lights) and not count:
+            if cameras:
+                self.report({"INFO"}, tr("Cleared the imported camera"))
+            else:
+                self.report({"INFO"}, tr("Cleared the imported light"))
             return {"FINISHED"}
         if not count:
             self.report({"WARNING"}, tr("This model has no imported motion to clear"))
             return {"CANCELLED"}
-        for name in kept:
-            self.report({"WARNING"}, tr("Edited keyframes were kept in action '{name}'", name=name))
         self.report(
             {"INFO"},
             tr_count(
@@ -67,12 +76,32 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
         active = _camera_of(context)
         if active:
             return [active]
-        files = {path for model in models for path in record.files_of(model)}
+        files = _files_of(models)
         return [
             target
             for target in camera.imported(context.scene)
             if self.all_models or camera.CameraState.read(target).path in files
         ]
+
+    def _light(
+        self, context: bpy.types.Context, models: list[scene_model.SceneModel]
+    ) -> bpy.types.Object | None:
+        """The light: if it is active, or if a file of the models' motions has keyed it."""
+        sun = light.imported(context.scene)
+        if sun is None or self.all_models or _is_light(context):
+            return sun
+        keyed = {path for path, *_ in record.MotionState.read(sun).files}
+        return sun if keyed & _files_of(models) else None
+
+
+def _files_of(models: list[scene_model.SceneModel]) -> set[str]:
+    return {path for model in models for path in record.files_of(model)}
+
+
+def _is_light(context: bpy.types.Context) -> bool:
+    """Whether the active object is the light, with an imported motion."""
+    sun = light.imported(context.scene)
+    return sun is not None and context.active_object == sun
 
 
 def _camera_of(context: bpy.types.Context) -> bpy.types.Object | None:

@@ -2,17 +2,19 @@
 """The light and self-shadow of a VMD as keyframes of the scene's MMD light (`scene.light`).
 
 MMD interpolates color and direction linearly, and so do the keyframes. Self-shadow keys are kept
-for a later export.
+for a later export. As for a model, keyframes are written into copies of the light's actions.
 """
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
 
 from ..blender import actions, fcurves
-from ..scene import light
-from . import bezier
+from ..operators.editing import Edit
+from ..scene import light, saved_state
+from . import bezier, record
 
 if TYPE_CHECKING:
     import mmdskin
@@ -26,9 +28,53 @@ def add(
     shadow: "mmdskin.ShadowTrack",
     frames: np.ndarray,
     shadow_frames: np.ndarray,
+    file: tuple[str, float, float],
 ) -> bpy.types.Object:
-    """Key the scene's light at these scene frames; earlier keyframes before the first stay."""
+    """Key the scene's light at these scene frames; earlier keyframes before the first stay.
+
+    `file` has the path, the start and the speed.
+    """
     sun = light.ensure(scene)
+    with contextlib.ExitStack() as stack:
+        noted = [stack.enter_context(record.recording(block)) for block in _blocks(sun)]
+        for one, name in zip(noted, ("location", "color"), strict=True):
+            one.own_action()
+            one.note_value(name)
+            one.state.files = [known for known in one.state.files if known[0] != file[0]]
+            one.state.files.append(list(file))
+        for name in (light.SHADOW_MODE, light.SHADOW_DISTANCE):
+            noted[0].note_slider(name)
+        _write(sun, track, shadow, frames, shadow_frames)
+    return sun
+
+
+def imported(scene: bpy.types.Scene) -> bpy.types.Object | None:
+    """The scene's light if a motion was imported onto it."""
+    sun = light.of_scene(scene)
+    return sun if sun is not None and saved_state.MOTION in sun else None
+
+
+def clear(edit: Edit, scene: bpy.types.Scene, sun: bpy.types.Object) -> list[str]:
+    """Undo all imports onto the scene's light; returns the names of actions that are kept."""
+    blocks = [block for block in _blocks(sun) if saved_state.MOTION in block]
+    kept = [record.Record(block).restore(edit) for block in blocks]
+    if not any(saved_state.LOOK in material for material in bpy.data.materials):
+        edit.at_last(lambda: light.remove_untouched(scene))
+    return [name for name in kept if name]
+
+
+def _blocks(sun: Any) -> list[Any]:
+    """What keyframes animate: direction and self-shadow, and color."""
+    return [sun, sun.data]
+
+
+def _write(
+    sun: bpy.types.Object,
+    track: "mmdskin.LightTrack",
+    shadow: "mmdskin.ShadowTrack",
+    frames: np.ndarray,
+    shadow_frames: np.ndarray,
+) -> None:
     places = np.array([light.place(direction) for direction in track.directions.tolist()])
     for index in range(3 if len(frames) else 0):
         _key(sun, "location", index, frames, places[:, index], track.frames)
@@ -40,7 +86,6 @@ def add(
         modes = shadow.modes.astype(np.float64)
         curve = _curve(sun, f'["{light.SHADOW_MODE}"]', 0)
         fcurves.write(curve, shadow_frames, modes, bezier.steps(shadow_frames, modes))
-    return sun
 
 
 def _key(

@@ -149,13 +149,15 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 models.append(self._model(context))
             with editing(models, lambda model: self._open(model.armature, context.scene)) as edit:
                 edit.on_failure(scene_light.disconnect_lost, context.scene)
-                edit.save(record.changed_objects(models), bpy.data.scenes)
+                sun = scene_light.of_scene(context.scene)
+                lights = [sun] if lit and sun is not None else []
+                edit.save([*record.changed_objects(models), *lights], bpy.data.scenes)
                 record.forget_old_range()
                 for model, source in edit.checked:
                     self._move(MotionImport(self, model, context.scene, edit), source)
                 if camera_keys is not None:
                     self._add_camera(context, camera_keys, edit)
-                if lit:  # last, since an existing light is not kept for a failure
+                if lit:
                     self._key_light(context)
             return {"FINISHED"}
         except UserError as error:
@@ -211,7 +213,9 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         frames, shadow_frames = (
             self.frame_start + track.frames / speed for track in (motion.light, motion.shadow)
         )
-        light.add(scene, motion.light, motion.shadow, frames, shadow_frames)
+        path = os.path.abspath(bpy.path.abspath(self.filepath))
+        file = (path, self.frame_start, speed)
+        light.add(scene, motion.light, motion.shadow, frames, shadow_frames, file)
         if self.extend_range:
             last = max(0.0, *frames[-1:], *shadow_frames[-1:])
             record.extend_range(scene, last_frame(scene, last))

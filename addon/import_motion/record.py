@@ -43,7 +43,8 @@ class MotionState(saved_state.SavedState):
     slots: list = field(default_factory=list)  # arguments of `actions.assign`
     bones: dict[str, list] = field(default_factory=dict)  # name: channels, as in _CHANNELS
     keys: dict[str, list] = field(default_factory=dict)  # name: members, as in _MEMBERS
-    # custom property of the armature: value
+    values: dict[str, list] = field(default_factory=dict)  # property of the datablock: its value
+    # custom property of the datablock: value
     sliders: dict[str, float] = field(default_factory=dict)
     constraints: list = field(default_factory=list)  # bone and name of each muted constraint
     # bone, name and influence of each constraint that was keyed
@@ -85,7 +86,7 @@ def recording(block: Block) -> Iterator["Record"]:
 
 
 class Record:
-    """The record of a model's armature object, or of a mesh's shape keys."""
+    """The record of a model's armature object, of a mesh's shape keys, or of a light."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -131,6 +132,9 @@ class Record:
 
     def note_key(self, key: bpy.types.ShapeKey) -> None:
         self.state.keys.setdefault(key.name, [_plain(key, name) for name in _MEMBERS])
+
+    def note_value(self, name: str) -> None:
+        self.state.values.setdefault(name, list(getattr(self.block, name)))
 
     def note_slider(self, name: str) -> None:
         self.state.sliders.setdefault(name, self.block[name])
@@ -208,6 +212,8 @@ class Record:
         for name, values in state.keys.items():
             # Set the value last: the other two are its limits.
             _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
+        for name, value in state.values.items():
+            setattr(block, name, value)
         for name, value in state.sliders.items():
             if name in block:
                 block[name] = value
@@ -256,7 +262,7 @@ class Record:
     def _holds_more(self) -> bool:
         """Whether the user has added keyframes to the written action."""
         known = {actions.value_path(name) for name in self.state.keys}
-        known.update(map(sliders.path, self.state.sliders))
+        known.update(self.state.values, map(sliders.path, self.state.sliders))
         for name in self.state.bones:
             known.update(actions.bone_paths(name).values())
         for name, constraint, _ in self.state.influences:

@@ -62,6 +62,7 @@ _KINDS = (
     "objects",
     "meshes",
     "armatures",
+    "lights",
     "actions",
     "node_groups",
     "materials",
