@@ -105,13 +105,13 @@ mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, mmd_error *err)
     mmd_arena arena = {0};
     size_t n = job->frame_count;
     mmd_key_fit_scratch scratch;
-    const mmd_curve_grid_tables *tables = mmd_curve_grid_tables_new(&arena);
+    mmd_curve_fit_tables tables;
     double *columns = mmd_arena_alloc(&arena, n, COLUMNS * sizeof *columns);
     uint32_t *frames = mmd_arena_alloc(&arena, n, sizeof *frames);
     uint8_t *curves = mmd_arena_alloc(&arena, n, 4 * CHANNELS);
     mmd_motion tracks = {.name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1}}, *motion = NULL;
-    if (!tables || !columns || !frames || !curves ||
-        !mmd_key_fit_scratch_init(&arena, tables, n, &scratch)) {
+    if (!mmd_curve_fit_tables_init(&arena, &tables) || !columns || !frames || !curves ||
+        !mmd_key_fit_scratch_init(&arena, &tables, n, &scratch)) {
         mmd_fail_memory(err);
     } else if (read_cameras(job, columns, err)) {
         double units = job->tolerance, angle = job->angle_tolerance;

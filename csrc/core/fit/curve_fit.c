@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for a curve in four stages, each for what the one before has not solved:
+/* The search for a curve in five stages, each for what the one before has not solved:
 
    1. Coarse: all pairs x1, x2 of a grid, y1 and y2 by least squares, judged by the largest
       violation of the tube. For curves of more than COARSE frames on samples of the tube.
    2. Refinement: Levenberg-Marquardt from the best pairs, then the integers x1, x2 around.
    3. Integers: for each integer y1 near the optimum the tube leaves an interval of y2.
-   4. The neighbourhood of small violations, and curves with one handle as MMD leaves it. */
+   4. The neighbourhood of small violations, and curves with one handle as MMD leaves it.
+   5. Of few frames, instead of stage 4: all curves. */
 #include "core/fit/curve_fit.h"
 
+#include "core/fit/curve_descent.h"
 #include "core/math/scalar.h"
 #include "core/pose/sampling.h"
 
@@ -25,7 +27,14 @@ static const float RETRY_VIOLATION = 0.004f;
 static const double TRY_VIOLATION = 0.003, NEAR_VIOLATION = 0.002, CLOSE_VIOLATION = 0.001;
 static const double FAR_VIOLATION = 0.01;
 
-bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *tables,
+bool mmd_curve_fit_tables_init(mmd_arena *arena, mmd_curve_fit_tables *tables)
+{
+    tables->grid = mmd_curve_grid_tables_new(arena);
+    tables->few = mmd_curve_short_tables_new(arena);
+    return tables->grid && tables->few;
+}
+
+bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *tables,
                                 size_t max_frames, mmd_curve_fit_scratch *scratch)
 {
     size_t n = max_frames + 1;
@@ -136,94 +145,6 @@ static bool in_range(int value)
     return value >= 0 && value <= 127;
 }
 
-/* Solves the damped normal equations (N + damping diag N) step = gradient by Cholesky's method;
-   `m` is overwritten. */
-static void solve_damped(double m[4][4], const double gradient[4], double damping, double step[4])
-{
-    for (int i = 0; i < 4; i++) {
-        m[i][i] += damping * (m[i][i] + 1e-6);
-        for (int k = 0; k <= i; k++) {
-            double sum = m[i][k];
-            for (int j = 0; j < k; j++)
-                sum -= m[i][j] * m[k][j];
-            m[i][k] = i == k ? sqrt(fmax(sum, 1e-12)) : sum / m[k][k];
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        step[i] = gradient[i];
-        for (int k = 0; k < i; k++)
-            step[i] -= m[i][k] * step[k];
-        step[i] /= m[i][i];
-    }
-    for (int i = 3; i >= 0; i--) {
-        for (int k = i + 1; k < 4; k++)
-            step[i] -= m[k][i] * step[k];
-        step[i] /= m[i][i];
-    }
-}
-
-/* The sum of squares of the control points p = x1 y1 x2 y2, and the normal equations around them.
-   At a fixed x the parameter t moves by dt = -(b1 dx1 + b2 dx2) / x'(t). */
-static double linearize(const search *s, const double p[4], double m[4][4], double gradient[4])
-{
-    double total = 0, x[MMD_CURVE_LANES], t[MMD_CURVE_LANES];
-    memset(m, 0, 16 * sizeof(double));
-    memset(gradient, 0, 4 * sizeof(double));
-    for (size_t k = 0; k + 1 < s->n; k++) {
-        if (k % MMD_CURVE_LANES == 0) {
-            for (size_t lane = 0; lane < MMD_CURVE_LANES; lane++)
-                x[lane] = (double)(k + lane + 1) / (double)s->n;
-            mmd_curve_smooth_parameters(p[0], p[2], x, t);
-        }
-        double at = t[k % MMD_CURVE_LANES], u = 1 - at;
-        double b1 = 3 * u * u * at, b2 = 3 * u * at * at, slope[2];
-        for (int i = 0; i < 2; i++)
-            slope[i] =
-                3 * u * u * p[i] + 6 * u * at * (p[2 + i] - p[i]) + 3 * at * at * (1 - p[2 + i]);
-        double steepness = -slope[1] / fmax(slope[0], 1e-6);
-        double row[4] = {b1 * steepness, b1, b2 * steepness, b2};
-        double residual = b1 * p[1] + b2 * p[3] + at * at * at - (double)s->scratch->center[k];
-        total += residual * residual;
-        for (int i = 0; i < 4; i++) {
-            gradient[i] += row[i] * residual;
-            for (int j = 0; j <= i; j++)
-                m[i][j] += row[i] * row[j];
-        }
-    }
-    return total;
-}
-
-/* Levenberg-Marquardt over all four numbers, from a pair of the grid. The valley of good pairs is
-   narrow and oblique: a search along x1 and x2 does not get through. */
-static void descend(const search *s, candidate *pair)
-{
-    double p[4] = {pair->x1 / 127.0, pair->y1, pair->x2 / 127.0, pair->y2};
-    double best[4] = {p[0], p[1], p[2], p[3]};
-    double m[4][4], gradient[4], kept_m[4][4] = {{0}}, kept_gradient[4] = {0}, step[4];
-    double damping = 1e-3, least = INFINITY;
-    for (int round = 0; round < 12; round++) {
-        double total = linearize(s, p, m, gradient);
-        if (total < least) {
-            bool close = least - total < 1e-4 * total;
-            memcpy(best, p, sizeof best);
-            memcpy(kept_m, m, sizeof m);
-            memcpy(kept_gradient, gradient, sizeof gradient);
-            least = total;
-            damping /= 5;
-            if (close)
-                break;
-        } else {
-            damping *= 8;
-        }
-        memcpy(m, kept_m, sizeof m);
-        solve_damped(m, kept_gradient, damping, step);
-        for (int i = 0; i < 4; i++)
-            p[i] = mmd_clamp(best[i] - step[i], 0, 1);
-    }
-    pair->x1 = (int)lround(127 * best[0]);
-    pair->x2 = (int)lround(127 * best[2]);
-}
-
 /* Stage 2: the integers around the optimum, the nearest first. */
 static bool refine(const search *s, candidate *pair)
 {
@@ -231,7 +152,10 @@ static bool refine(const search *s, candidate *pair)
         {0, 0},  {1, 0},  {-1, 0},  {0, 1},  {0, -1}, {1, 1},  {-1, -1}, {1, -1},  {-1, 1},
         {2, 0},  {-2, 0}, {0, 2},   {0, -2}, {2, 1},  {2, -1}, {-2, 1},  {-2, -1}, {1, 2},
         {-1, 2}, {1, -2}, {-1, -2}, {2, 2},  {2, -2}, {-2, 2}, {-2, -2}};
-    descend(s, pair);
+    double p[4] = {pair->x1 / 127.0, pair->y1, pair->x2 / 127.0, pair->y2};
+    mmd_curve_descend(s->n, s->scratch->center, p);
+    pair->x1 = (int)lround(127 * p[0]);
+    pair->x2 = (int)lround(127 * p[2]);
     candidate best = {.violation = INFINITY};
     for (int i = 0; i < 25; i++) {
         candidate next = {.x1 = pair->x1 + around[i][0], .x2 = pair->x2 + around[i][1]};
@@ -309,7 +233,7 @@ bool mmd_curve_fit_exists(mmd_curve_fit_scratch *scratch, size_t n, const double
     if (kind != TUBE_OF_CURVE)
         return kind == TUBE_OF_LINE;
     clamp_tube(scratch, n, lower, upper);
-    return mmd_curve_grid_has(scratch->tables, n, scratch->center, scratch->half_width,
+    return mmd_curve_grid_has(scratch->tables->grid, n, scratch->center, scratch->half_width,
                               scratch->grid_violation, &scratch->last_chunk);
 }
 
@@ -317,18 +241,20 @@ bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower
                    const double *upper, uint8_t curve[4])
 {
     static const uint8_t line[4] = {20, 20, 107, 107};
-    float violation[MMD_CURVE_CHUNKS * MMD_CURVE_LANES];
+    float violation[MMD_CURVE_CHUNKS * MMD_CURVE_LANES], limit = 2 * scratch->grid_violation;
     tube_kind kind = classify(n, lower, upper);
     if (kind == TUBE_OF_LINE)
         memcpy(curve, line, sizeof line);
     if (kind != TUBE_OF_CURVE)
         return kind == TUBE_OF_LINE;
     clamp_tube(scratch, n, lower, upper);
-    float least =
-        mmd_curve_grid_search(scratch->tables, n, scratch->center, scratch->half_width, violation);
-    if (least > 2 * scratch->grid_violation)
+    float least = mmd_curve_grid_search(scratch->tables->grid, n, scratch->center,
+                                        scratch->half_width, limit, violation);
+    if (least > limit)
         return false;
     search s = {scratch, n, lower, upper, curve};
+    bool few = n >= MMD_CURVE_SHORT_MIN && n <= MMD_CURVE_SHORT_MAX;
+    double closest = INFINITY;
     for (int i = 0; i < BEST_PAIRS; i++) {
         size_t best = 0;
         for (size_t pair = 1; pair < MMD_CURVE_PAIRS; pair++)
@@ -338,14 +264,16 @@ bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower
                           .x2 = mmd_curve_grid_values[best % MMD_CURVE_GRID]};
         if (try_pair(&s, &pair, TRY_VIOLATION, 8) || refine(&s, &pair))
             return true;
-        if (n > NEIGHBOURHOOD)
+        closest = fmin(closest, pair.violation);
+        if (n > NEIGHBOURHOOD || few)
             continue;
         if (pair.violation < CLOSE_VIOLATION && search_neighbourhood(&s, &pair))
             return true;
         if (i == 0 && least < RETRY_VIOLATION && search_one_handle(&s))
             return true;
     }
-    return false;
+    return few && closest < CLOSE_VIOLATION &&
+           mmd_curve_short_search(scratch->tables->few, n, lower, upper, curve);
 }
 
 bool mmd_curve_fit_is_within(const uint8_t curve[4], size_t n, const double *lower,

@@ -3,6 +3,7 @@
 #define MMD_CURVE_FIT_H
 
 #include "core/fit/curve_grid.h"
+#include "core/fit/curve_short.h"
 
 /* Fits one of MMD's interpolation curves into a tube.
 
@@ -17,9 +18,18 @@
 
 enum { MMD_CURVE_MAX_FRAMES = 16384 }; /* n of one curve */
 
+/* For any number of threads. */
+typedef struct mmd_curve_fit_tables {
+    const mmd_curve_grid_tables *grid;
+    const mmd_curve_short_tables *few; /* frames */
+} mmd_curve_fit_tables;
+
+/* False when memory is short. */
+bool mmd_curve_fit_tables_init(mmd_arena *arena, mmd_curve_fit_tables *tables);
+
 /* Memory of one thread for curves of up to `max_frames` frames. */
 typedef struct mmd_curve_fit_scratch {
-    const mmd_curve_grid_tables *tables;
+    const mmd_curve_fit_tables *tables;
     float *center, *half_width; /* of the tube, clamped to 0..1 */
     mmd_curve_basis *basis;     /* of the pair x1, x2 under test */
     float grid_violation;       /* by which the coarse grid may violate a tube that a curve fits */
@@ -30,7 +40,7 @@ typedef struct mmd_curve_fit_scratch {
    the MMD_CURVE_GRID_VIOLATION that it gets here; the search then takes longer. */
 #define MMD_CURVE_GRID_VIOLATION 0.015f
 #define MMD_CURVE_STEEP_GRID_VIOLATION 0.03f
-bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *tables,
+bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *tables,
                                 size_t max_frames, mmd_curve_fit_scratch *scratch);
 
 /* Whether a curve with real control points stays in the tube, up to grid_violation. Unlike

@@ -2,14 +2,8 @@
 /* The basis and the least squares of interpolation curves, and the search over a grid of them. */
 #include "core/fit/curve_grid.h"
 
+#include "core/fit/curve_lanes.h"
 #include "core/math/scalar.h"
-#include "core/skin/skin_kernel.h"
-
-/* The loops over lanes are compiled twice. AVX2 without FMA gives the same bits as SSE2. */
-#define LOOPS static inline __attribute__((always_inline))
-#ifdef MMD_SKIN_X86
-#define AVX2 __attribute__((target("avx2")))
-#endif
 
 /* 20 and 107 are MMD's straight line: most hand-made curves leave one handle there. */
 const uint8_t mmd_curve_grid_values[MMD_CURVE_GRID] = {0,  8,  16, 20, 24,  32,  40,  48,  56, 64,
@@ -38,54 +32,15 @@ struct mmd_curve_grid_tables {
     coarse_table of_frames[COARSE + 2]; /* the last one is of longer curves */
 };
 
-LOOPS void bisect_parameters(double x1, double x2, const double *x, int bisections, double *t)
-{
-    double half = 0.5;
-    for (size_t lane = 0; lane < LANES; lane++)
-        t[lane] = 0.5;
-    for (int i = 0; i < bisections; i++) {
-        half /= 2;
-        for (size_t lane = 0; lane < LANES; lane++) {
-            double at = t[lane], s = 1 - at;
-            double residual = 3 * s * s * at * x1 + 3 * s * at * at * x2 + at * at * at - x[lane];
-            t[lane] = at + (residual < 0 ? half : residual > 0 ? -half : 0);
-        }
-    }
-}
-
-/* Newton's method, kept within the interval that the bisections have left. */
-LOOPS void smooth_parameters(double x1, double x2, const double *x, double *t)
-{
-    enum { BISECTIONS = 5, STEPS = 3 };
-    const double left = 1.0 / (1 << (BISECTIONS + 1));
-    double middle[LANES];
-    bisect_parameters(x1, x2, x, BISECTIONS, middle);
-    for (size_t lane = 0; lane < LANES; lane++)
-        t[lane] = middle[lane];
-    for (int i = 0; i < STEPS; i++)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            double at = t[lane], s = 1 - at;
-            double residual = 3 * s * s * at * x1 + 3 * s * at * at * x2 + at * at * at - x[lane];
-            double slope = 3 * s * s * x1 + 6 * s * at * (x2 - x1) + 3 * at * at * (1 - x2);
-            double next = at - residual / (slope > 1e-6 ? slope : 1e-6);
-            next = next < middle[lane] - left ? middle[lane] - left : next;
-            t[lane] = next > middle[lane] + left ? middle[lane] + left : next;
-        }
-}
-
 #ifdef MMD_SKIN_X86
-AVX2 static void bisect_parameters_avx2(double x1, double x2, const double *x, double *t)
+MMD_CURVE_AVX2 static void bisect_parameters_avx2(double x1, const double *x2, const double *x,
+                                                  double *t)
 {
-    bisect_parameters(x1, x2, x, MMD_CURVE_BISECTIONS, t);
-}
-
-AVX2 static void smooth_parameters_avx2(double x1, double x2, const double *x, double *t)
-{
-    smooth_parameters(x1, x2, x, t);
+    mmd_curve_lanes_bisect(x1, x2, x, MMD_CURVE_BISECTIONS, t);
 }
 #endif
 
-void mmd_curve_parameters(double x1, double x2, const double *x, double *t)
+void mmd_curve_parameters(double x1, const double *x2, const double *x, double *t)
 {
 #ifdef MMD_SKIN_X86
     if (mmd_skin_kernel_has_avx2()) {
@@ -93,28 +48,18 @@ void mmd_curve_parameters(double x1, double x2, const double *x, double *t)
         return;
     }
 #endif
-    bisect_parameters(x1, x2, x, MMD_CURVE_BISECTIONS, t);
-}
-
-void mmd_curve_smooth_parameters(double x1, double x2, const double *x, double *t)
-{
-#ifdef MMD_SKIN_X86
-    if (mmd_skin_kernel_has_avx2()) {
-        smooth_parameters_avx2(x1, x2, x, t);
-        return;
-    }
-#endif
-    smooth_parameters(x1, x2, x, t);
+    mmd_curve_lanes_bisect(x1, x2, x, MMD_CURVE_BISECTIONS, t);
 }
 
 void mmd_curve_basis_evaluate(int x1, int x2, size_t n, mmd_curve_basis *out)
 {
-    double x[LANES], t[LANES];
+    double x[LANES], t[LANES], same[LANES];
+    mmd_curve_lanes_fill(x2 / 127.0, same);
     for (size_t first = 0; first + 1 < n; first += LANES) {
         size_t count = n - 1 - first < LANES ? n - 1 - first : LANES;
         for (size_t lane = 0; lane < LANES; lane++)
             x[lane] = (double)(first + lane + 1) / (double)n;
-        mmd_curve_parameters(x1 / 127.0, x2 / 127.0, x, t);
+        mmd_curve_parameters(x1 / 127.0, same, x, t);
         for (size_t lane = 0; lane < count; lane++) {
             double at = t[lane], s = 1 - at;
             out[first + lane] = (mmd_curve_basis){3 * s * s * at, 3 * s * at * at, at * at * at};
@@ -172,7 +117,7 @@ const mmd_curve_grid_tables *mmd_curve_grid_tables_new(mmd_arena *arena)
     return tables;
 }
 
-LOOPS float least_of(const float lanes[LANES])
+MMD_CURVE_LOOPS float least_of(const float lanes[LANES])
 {
     float least = lanes[0];
     for (size_t lane = 1; lane < LANES; lane++)
@@ -180,10 +125,35 @@ LOOPS float least_of(const float lanes[LANES])
     return least;
 }
 
+MMD_CURVE_LOOPS float clamp_unit(float y)
+{
+    y = y > 0 ? y : 0;
+    return y < 1 ? y : 1;
+}
+
+/* mmd_curve_normal_clamp() of a whole chunk. */
+MMD_CURVE_LOOPS void clamp_lanes(const coarse_chunk *chunk, const float *p, const float *q,
+                                 float *y1, float *y2)
+{
+    for (size_t lane = 0; lane < LANES; lane++) {
+        float a = chunk->a[lane], b = chunk->b[lane], c = chunk->c[lane];
+        float fixed1 = clamp_unit(y1[lane]), fixed2 = clamp_unit(y2[lane]);
+        float free1 = clamp_unit((p[lane] - b * fixed2) / a);
+        float free2 = clamp_unit((q[lane] - b * fixed1) / c);
+        float cost1 = a * fixed1 * fixed1 + 2 * b * fixed1 * free2 + c * free2 * free2 -
+                      2 * p[lane] * fixed1 - 2 * q[lane] * free2;
+        float cost2 = a * free1 * free1 + 2 * b * free1 * fixed2 + c * fixed2 * fixed2 -
+                      2 * p[lane] * free1 - 2 * q[lane] * fixed2;
+        bool inside = fixed1 == y1[lane] && fixed2 == y2[lane], first = cost1 < cost2;
+        y1[lane] = inside || first ? fixed1 : free1;
+        y2[lane] = !inside && first ? free2 : fixed2;
+    }
+}
+
 /* The violations of the pairs of one chunk, or numbers above `limit` where all are. */
-LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
-                           const float *center, const float *half_width, float limit,
-                           float violation[LANES])
+MMD_CURVE_LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
+                                     const float *center, const float *half_width, float limit,
+                                     float violation[LANES])
 {
     float p[LANES] = {0}, q[LANES] = {0}, y1[LANES], y2[LANES], outside = 0;
     for (size_t k = 0; k < table->count; k++)
@@ -200,12 +170,8 @@ LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
         outside = distance1 > outside ? distance1 : outside;
         violation[lane] = -1;
     }
-    for (size_t lane = 0; outside > 0.5f && lane < LANES; lane++) {
-        mmd_curve_normal m = {chunk->a[lane], chunk->b[lane], chunk->c[lane]};
-        double free1 = y1[lane], free2 = y2[lane];
-        mmd_curve_normal_clamp(&m, p[lane], q[lane], &free1, &free2);
-        y1[lane] = (float)free1, y2[lane] = (float)free2;
-    }
+    if (outside > 0.5f)
+        clamp_lanes(chunk, p, q, y1, y2);
     for (size_t k = 0; k < table->count; k++) {
         for (size_t lane = 0; lane < LANES; lane++) {
             float residual = chunk->basis1[k][lane] * y1[lane] + chunk->basis2[k][lane] * y2[lane] +
@@ -219,9 +185,10 @@ LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
 }
 
 #ifdef MMD_SKIN_X86
-AVX2 static void find_violations_avx2(const coarse_table *table, const coarse_chunk *chunk,
-                                      const float *center, const float *half_width, float limit,
-                                      float violation[LANES])
+MMD_CURVE_AVX2 static void find_violations_avx2(const coarse_table *table,
+                                                const coarse_chunk *chunk, const float *center,
+                                                const float *half_width, float limit,
+                                                float violation[LANES])
 {
     find_violations(table, chunk, center, half_width, limit, violation);
 }
@@ -271,7 +238,7 @@ static void coarse_tube_init(const mmd_curve_grid_tables *tables, size_t n, cons
 }
 
 float mmd_curve_grid_search(const mmd_curve_grid_tables *tables, size_t n, const float *center,
-                            const float *half_width,
+                            const float *half_width, float limit,
                             float violation[MMD_CURVE_CHUNKS * MMD_CURVE_LANES])
 {
     coarse_tube tube;
@@ -280,7 +247,7 @@ float mmd_curve_grid_search(const mmd_curve_grid_tables *tables, size_t n, const
     for (size_t chunk = 0; chunk < CHUNKS; chunk++) {
         float *of_chunk = violation + chunk * LANES;
         violations_of_chunk(tube.table, &tube.table->chunks[chunk], tube.center, tube.half_width,
-                            INFINITY, of_chunk);
+                            limit, of_chunk);
         least = fminf(least, least_of(of_chunk));
     }
     return least;

@@ -26,13 +26,9 @@ typedef struct mmd_curve_basis {
 } mmd_curve_basis;
 
 /* mmd_sampling_bezier()'s search for t, for MMD_CURVE_LANES numbers x side by side: the
-   bisections of one number depend on each other, and those of several keep the processor busy. x1,
-   x2 in 0..1.
- */
-void mmd_curve_parameters(double x1, double x2, const double *x, double *t);
-
-/* The same without MMD's error, so that derivatives mean something. */
-void mmd_curve_smooth_parameters(double x1, double x2, const double *x, double *t);
+   bisections of one number depend on each other, and those of several keep the processor busy. x2
+   has one value for each number x; x1, x2 in 0..1. */
+void mmd_curve_parameters(double x1, const double *x2, const double *x, double *t);
 
 /* The basis of a pair x1, x2 in 127ths at k / n, 0 < k < n. */
 void mmd_curve_basis_evaluate(int x1, int x2, size_t n, mmd_curve_basis *out);
@@ -70,10 +66,11 @@ typedef struct mmd_curve_grid_tables mmd_curve_grid_tables;
 const mmd_curve_grid_tables *mmd_curve_grid_tables_new(mmd_arena *arena);
 
 /* For each pair of the grid, by how much its best curve violates a tube with these centers and half
-   widths (n - 1,), as a fraction of the whole progress. Long tubes are compared at samples only.
-   Returns the least violation and writes those of all pairs. */
+   widths (n - 1,), as a fraction of the whole progress, or a number above `limit` where it is
+   above. Long tubes are compared at samples only. Returns the least violation and writes those of
+   all pairs. */
 float mmd_curve_grid_search(const mmd_curve_grid_tables *tables, size_t n, const float *center,
-                            const float *half_width,
+                            const float *half_width, float limit,
                             float violation[MMD_CURVE_CHUNKS * MMD_CURVE_LANES]);
 
 /* Whether any of these violations is at most `limit`. Starts at the chunk `last_chunk` and sets it

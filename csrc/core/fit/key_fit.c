@@ -21,7 +21,7 @@ static const double MIN_HALF_ANGLE = 5e-8; /* float32 quaternions resolve no les
 /* Half of an angle, as quaternions have it: beyond it rounding would choose the direction. */
 static const double MAX_HALF_ANGLE = 1.57;
 
-bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *tables,
+bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *tables,
                               size_t frame_count, mmd_key_fit_scratch *scratch)
 {
     size_t most = frame_count < MMD_CURVE_MAX_FRAMES ? frame_count : MMD_CURVE_MAX_FRAMES;

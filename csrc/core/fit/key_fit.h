@@ -44,7 +44,7 @@ typedef struct mmd_key_fit_scratch {
 } mmd_key_fit_scratch;
 
 /* False when memory is short. */
-bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *tables,
+bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *tables,
                               size_t frame_count, mmd_key_fit_scratch *scratch);
 
 /* Writes the frames of the keys, ascending from 0, and the curves (channel_count, 4) that lead to

@@ -155,14 +155,14 @@ static bool set_up(mmd_motion_fit *fit, mmd_error *err)
     bool *posed = mmd_arena_alloc(&temporary, n, sizeof *posed);
     bool *moving = mmd_arena_alloc(&temporary, n, sizeof *moving);
     const int32_t *order = mmd_rig_dependency_order(&temporary, rig);
-    fit->tables = mmd_curve_grid_tables_new(&fit->arena);
     fit->skipped = mmd_arena_alloc(&fit->arena, n, sizeof *fit->skipped);
     fit->simulated = mmd_arena_alloc(&fit->arena, n, sizeof *fit->simulated);
     fit->turned = mmd_arena_alloc(&fit->arena, n, sizeof *fit->turned);
     fit->follows_simulated = mmd_arena_alloc(&fit->arena, n, sizeof *fit->follows_simulated);
     fit->tracks = mmd_arena_alloc(&fit->arena, n + rig->morph_count, sizeof *fit->tracks);
-    bool done = posed && moving && order && fit->tables && fit->skipped && fit->simulated &&
-                fit->turned && fit->follows_simulated && fit->tracks;
+    bool done = mmd_curve_fit_tables_init(&fit->arena, &fit->tables) && posed && moving && order &&
+                fit->skipped && fit->simulated && fit->turned && fit->follows_simulated &&
+                fit->tracks;
     if (done)
         find_simulated(fit);
     for (size_t i = 0; done && i < n; i++)
@@ -216,7 +216,7 @@ static bool prepare_worker(const mmd_motion_fit *fit, mmd_motion_fit_worker *wor
     worker->segments =
         mmd_arena_alloc_uninitialized(&worker->arena, frames, sizeof *worker->segments);
     return worker->columns && worker->frames && worker->curves && worker->segments &&
-           mmd_key_fit_scratch_init(&worker->arena, fit->tables, frames, &worker->scratch);
+           mmd_key_fit_scratch_init(&worker->arena, &fit->tables, frames, &worker->scratch);
 }
 
 /* Samples of a bone as columns of their own; quaternions of unit length and continuous sign. */

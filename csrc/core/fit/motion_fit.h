@@ -65,13 +65,13 @@ typedef struct mmd_motion_fit_worker {
     mmd_poser *poser;
     mmd_skin_workspace skin;
     float *matrices, *morph_weights, *expected, *actual;
-    float *max_distances; /* (V,) of each vertex, over the frames */
+    float *max_squares; /* (V,) squared distance of each vertex, largest of the frames */
 } mmd_motion_fit_worker;
 
 typedef struct mmd_motion_fit {
     mmd_arena arena;
     mmd_motion_fit_job job;
-    const mmd_curve_grid_tables *tables;
+    mmd_curve_fit_tables tables;
     mmd_mesh_tolerance tolerance;
     uint8_t *skipped; /* (B,) mmd_motion_fit_skip of bones that have a pose other than at rest */
     bool *simulated;  /* (B,) a rigid body moves it */

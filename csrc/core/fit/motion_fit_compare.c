@@ -8,14 +8,14 @@ static bool prepare(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker, mm
 {
     const mmd_rig *rig = fit->job.rig;
     size_t vertices = fit->job.mesh->vertex_count;
-    if (!worker->max_distances) {
+    if (!worker->max_squares) {
         worker->matrices = mmd_arena_alloc(&worker->arena, rig->bone_count, 16 * sizeof(float));
         worker->morph_weights = mmd_arena_alloc(&worker->arena, rig->morph_count, sizeof(float));
         worker->expected = mmd_arena_alloc(&worker->arena, vertices, 3 * sizeof(float));
         worker->actual = mmd_arena_alloc(&worker->arena, vertices, 3 * sizeof(float));
-        worker->max_distances = mmd_arena_alloc(&worker->arena, vertices, sizeof(float));
+        worker->max_squares = mmd_arena_alloc(&worker->arena, vertices, sizeof(float));
         if (!worker->matrices || !worker->morph_weights || !worker->expected || !worker->actual ||
-            !worker->max_distances)
+            !worker->max_squares)
             return mmd_fail_memory(err);
     }
     if (!worker->poser)
@@ -39,6 +39,17 @@ static bool skin(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker, const
     return mmd_skin_frames(&job, 0, 1, NULL, &worker->skin, err);
 }
 
+/* Raises squared distances where those of a frame are larger. */
+static void raise_distances(const float *expected, const float *actual, size_t count, float *most)
+{
+    for (size_t v = 0; v < count; v++) {
+        const float *a = expected + 3 * v, *b = actual + 3 * v;
+        float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+        float squared = x * x + y * y + z * z;
+        most[v] = squared > most[v] ? squared : most[v];
+    }
+}
+
 bool mmd_motion_fit_compare(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
 {
     mmd_motion_fit *fit = arg;
@@ -59,12 +70,8 @@ bool mmd_motion_fit_compare(void *arg, size_t index, size_t first, size_t count,
                   worker->expected, err) ||
             !skin(fit, worker, worker->matrices, worker->morph_weights, worker->actual, err))
             return false;
-        for (size_t v = 0; v < job->mesh->vertex_count; v++) {
-            const float *a = worker->expected + 3 * v, *b = worker->actual + 3 * v;
-            float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
-            worker->max_distances[v] =
-                fmaxf(worker->max_distances[v], sqrtf(x * x + y * y + z * z));
-        }
+        raise_distances(worker->expected, worker->actual, job->mesh->vertex_count,
+                        worker->max_squares);
     }
     return true;
 }
@@ -106,30 +113,30 @@ static void mark_chains(const mmd_rig *rig, const int32_t *order, bool *marked)
     mark_sources(rig, order, marked);
 }
 
-/* Merges the workers' largest distances into the first worker's array, and frees their posers,
-   which are bound to the motion just compared. */
-static const float *merge_max_distances(mmd_motion_fit *fit)
+/* Merges the workers' largest squared distances into the first worker's array, and frees their
+   posers, which are bound to the motion just compared. */
+static const float *merge_max_squares(mmd_motion_fit *fit)
 {
     float *all = NULL;
     for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
         mmd_motion_fit_worker *worker = &fit->workers[i];
         mmd_poser_free(worker->poser);
         worker->poser = NULL;
-        if (worker->max_distances && !all) {
-            all = worker->max_distances;
-        } else if (worker->max_distances) {
+        if (worker->max_squares && !all) {
+            all = worker->max_squares;
+        } else if (worker->max_squares) {
             for (size_t v = 0; v < fit->job.mesh->vertex_count; v++)
-                all[v] = fmaxf(all[v], worker->max_distances[v]);
+                all[v] = fmaxf(all[v], worker->max_squares[v]);
         }
     }
     return all;
 }
 
-static void clear_max_distances(mmd_motion_fit *fit)
+static void clear_max_squares(mmd_motion_fit *fit)
 {
     for (size_t i = 0; i < MMD_MAX_THREADS; i++)
-        if (fit->workers[i].max_distances)
-            memset(fit->workers[i].max_distances, 0, fit->job.mesh->vertex_count * sizeof(float));
+        if (fit->workers[i].max_squares)
+            memset(fit->workers[i].max_squares, 0, fit->job.mesh->vertex_count * sizeof(float));
 }
 
 bool mmd_motion_fit_refine(mmd_motion_fit *fit, mmd_error *err)
@@ -138,15 +145,15 @@ bool mmd_motion_fit_refine(mmd_motion_fit *fit, mmd_error *err)
     mmd_arena temporary = {0};
     bool *marked = mmd_arena_alloc(&temporary, rig->bone_count, sizeof *marked);
     const int32_t *order = mmd_rig_dependency_order(&temporary, rig);
-    const float *distances = merge_max_distances(fit);
+    const float *squares = merge_max_squares(fit);
     fit->max_distance = 0;
     fit->needs_refit = false;
     bool done = marked && order;
-    for (size_t v = 0; done && distances && v < fit->job.mesh->vertex_count; v++) {
-        double allowed = mmd_motion_fit_allowed(fit, v);
-        if (!mark_bones(fit, v, (double)distances[v] > allowed ? marked : NULL))
+    for (size_t v = 0; done && squares && v < fit->job.mesh->vertex_count; v++) {
+        double allowed = mmd_motion_fit_allowed(fit, v), distance = sqrt((double)squares[v]);
+        if (!mark_bones(fit, v, distance > allowed ? marked : NULL))
             continue;
-        fit->max_distance = fmax(fit->max_distance, (double)distances[v]);
+        fit->max_distance = fmax(fit->max_distance, distance);
     }
     if (done)
         mark_chains(rig, order, marked);
@@ -158,7 +165,7 @@ bool mmd_motion_fit_refine(mmd_motion_fit *fit, mmd_error *err)
             fit->needs_refit = true;
         }
     }
-    clear_max_distances(fit);
+    clear_max_squares(fit);
     mmd_arena_free(&temporary);
     return done || mmd_fail_memory(err);
 }
