@@ -212,8 +212,8 @@ class Record:
         for name, values in state.keys.items():
             # Set the value last: the other two are its limits.
             _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
-        for name, value in state.values.items():
-            setattr(block, name, value)
+        for name, numbers in state.values.items():
+            setattr(block, name, numbers)
         for name, value in state.sliders.items():
             if name in block:
                 block[name] = value
