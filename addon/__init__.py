@@ -23,6 +23,7 @@ for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
     globals().pop(_name.rpartition(".")[2], None)
 
 from . import (  # noqa: E402
+    attach,
     bake,
     export,
     export_motion,
@@ -58,6 +59,7 @@ _parts = (
     mmd_look,
     physics,
     preview,
+    attach,
     panels,
     menus,
 )

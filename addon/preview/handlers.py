@@ -10,7 +10,7 @@ from ..blender.blender_versions import identity
 from . import nodes, switch, tick
 
 # As a module (bpy), Blender 4.2 crashes and 4.5 hangs at exit if drivers ever had a function.
-_ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
+ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
 
 
 @persistent
@@ -18,7 +18,7 @@ def revive(*_: object) -> None:
     """Make the drivers of a loaded file work: they look up their function when compiled."""
     nodes.rebuild_damaged()
     meshes = switch.live_meshes()
-    if meshes or not _ONLY_WHERE_LIVE:
+    if meshes or not ONLY_WHERE_LIVE:
         tick.install()
     else:
         tick.uninstall()
@@ -57,11 +57,7 @@ _HANDLERS = (
     ("redo_post", _forget),
     # With a window, frames also change on the render thread, where editing is not allowed.
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _catch_up),
-    *(
-        (name, _welcome)
-        for name in ("depsgraph_update_pre", "frame_change_pre")
-        if _ONLY_WHERE_LIVE
-    ),
+    *((name, _welcome) for name in ("depsgraph_update_pre", "frame_change_pre") if ONLY_WHERE_LIVE),
 )
 
 
@@ -70,7 +66,7 @@ def register() -> None:
         handlers = getattr(bpy.app.handlers, name)
         if function not in handlers:
             handlers.append(function)
-    if not _ONLY_WHERE_LIVE:
+    if not ONLY_WHERE_LIVE:
         tick.install()  # any file may contain live meshes
     # The file cannot be read while an add-on is being enabled.
     bpy.app.timers.register(revive, first_interval=0)

@@ -18,6 +18,8 @@ class MMDSKIN_MT_model(bpy.types.Menu):
             "look",
             "standard_colors",
             "simulate",
+            "attach",
+            "detach",
             "bake",
             "clear_bake",
             "export",

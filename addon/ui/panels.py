@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
+from ..attach import anchors
+from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach
 from ..bake import operators, record
 from ..blender import native, registration, translations
 from ..blender.blender_versions import identity
@@ -113,6 +115,8 @@ def _without_model(
         row.scale_y = 1.3
         row.operator("mmdskin.import_model", icon="IMPORT")
     _wrapped(layout, str(error), context.region.width)
+    if context.active_object is not None and anchors.constraints_of(context.active_object):
+        layout.operator(MMDSKIN_OT_detach.bl_idname, icon="X")
     for obj in (obj for model in stranded for obj in model.meshes):
         if saved_state.PREVIEW in obj:
             operator = layout.operator(MMDSKIN_OT_preview.bl_idname, icon="HIDE_OFF", depress=True)
@@ -171,6 +175,24 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         row.operator_menu_enum(MMDSKIN_OT_export.bl_idname, "format", icon="EXPORT")
         if any(record.is_baked(obj) for obj in model.meshes):
             layout.label(text=label("Baked"), icon="CHECKMARK", translate=False)
+
+
+class MMDSKIN_PT_attach(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_attach"
+    bl_label = "Attached Objects"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.operator(MMDSKIN_OT_attach.bl_idname, icon="CONSTRAINT_BONE")
+        own = anchors.find(_shown(context).model.armature)
+        column = layout.column(align=True)
+        for obj, constraint in anchors.attachments(own) if own is not None else ():
+            row = column.row()
+            row.label(
+                text=f"{obj.name}: {constraint.subtarget}", icon="OBJECT_DATA", translate=False
+            )
+            row.operator(MMDSKIN_OT_detach.bl_idname, text="", icon="X").object = obj.name
 
 
 class MMDSKIN_PT_morphs(_Below, bpy.types.Panel):
@@ -392,6 +414,7 @@ def _is_wide(letter: str) -> bool:
 _classes = (
     MMDSKIN_PT_skin,
     MMDSKIN_PT_bake,
+    MMDSKIN_PT_attach,
     MMDSKIN_PT_look,
     MMDSKIN_PT_morphs,
     MMDSKIN_PT_eyes,

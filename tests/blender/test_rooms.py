@@ -18,6 +18,7 @@ FEATURES = {
     "rename": set(),
     "physics": set(),
     "preview": {"physics"},
+    "attach": {"physics", "preview"},
     "restore": {"preview"},
     "import_motion": {"physics", "preview"},
     "bake": {"physics", "preview"},

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Attach to Bone: objects follow bones of the pose that a model shows, whatever its source.
+
+A hidden armature, the anchors, has one bone for each bone with attachments. Objects follow it by
+Child Of constraints, so they keep their offset, and users can animate the influence. Each of its bones
+copies the transforms of the model's bone: that is what shows without the add-on, for linked models and
+on an error. If the model shows another pose, a driver on a bone above all others writes it to the
+evaluated copy before Blender evaluates them, and turns these constraints off.
+
+Users call `operators`; `anchors` adds and removes bones and constraints, the driver calls `tick`, and
+`handlers` keep the driver working.
+"""
+
+from . import handlers, operators
+
+_parts = (operators, handlers)
+
+
+def register() -> None:
+    for part in _parts:
+        part.register()
+
+
+def unregister() -> None:
+    for part in reversed(_parts):
+        part.unregister()

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The driver of anchors: what it waits for, and whether the model shows its pose source."""
+
+from typing import Any
+
+import bpy
+
+from ..blender.user_error import UserError
+from ..pose import ik_source, pose_source
+from ..preview import switch
+from ..scene import saved_state
+from . import anchors, tick
+
+_BY_SOURCE = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
+_BY_ARMATURE = "0.0"
+_MESH = "mesh"  # how names of variables for mesh objects begin
+_PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose source
+_known: dict[str, tuple] = {}  # name of anchors: the state for which the driver was made
+
+
+def fit(own: bpy.types.Object, meshes: tuple | None = None) -> None:
+    """Make the driver depend on what the pose that is shown depends on.
+
+    `meshes`: the mesh objects of the model; without, as before.
+    """
+    if meshes is None:
+        meshes = tuple(_meshes(own))
+    root, armature = own.pose.bones[anchors.ROOT], own.parent
+    root.driver_remove(anchors.SWITCH)
+    driver = root.driver_add(anchors.SWITCH).driver
+    driver.type, driver.use_self = "SCRIPTED", True
+    _add_transform(driver, "armature", armature)
+    for number, obj in enumerate(meshes):
+        _add_transform(driver, f"{_MESH}{number}", obj)
+    settings = _shown(armature, meshes)
+    driver.expression = _BY_ARMATURE
+    if settings is not None:
+        driver.expression = _BY_SOURCE
+        _add_property(driver, "bones", "ARMATURE", own.data, "show_axes")
+        if isinstance(settings, ik_source.Settings):
+            _wait_for_armature(driver, armature, settings, meshes)
+    tick.forget(own)
+    _known[own.name] = (_state(own), settings)
+    own.update_tag()
+
+
+def is_fit(own: bpy.types.Object) -> bool:
+    return _known.get(own.name) == (_state(own), _shown(own.parent, tuple(_meshes(own))))
+
+
+def forget() -> None:
+    _known.clear()
+
+
+def curve_of(own: bpy.types.Object) -> bpy.types.FCurve | None:
+    animation = own.animation_data
+    path = f'pose.bones["{anchors.ROOT}"].{anchors.SWITCH}'
+    return animation.drivers.find(path) if animation else None
+
+
+def _shown(armature: bpy.types.Object, meshes: tuple) -> pose_source.Settings | None:
+    """The Settings of the pose that the model shows, None for that of the armature."""
+    if not any(obj is not None and (switch.is_live(obj) or _is_played(obj)) for obj in meshes):
+        return None
+    return pose_source.settings_of(armature, bpy.context.scene)
+
+
+def _is_played(obj: bpy.types.Object) -> bool:
+    """Whether the mesh plays a bake of the pose source."""
+    if saved_state.BAKE not in obj:
+        return False
+    try:
+        return saved_state.load(obj, saved_state.BAKE).get("target") in _PLAYED
+    except UserError:
+        return False
+
+
+def _state(own: bpy.types.Object) -> tuple:
+    return own.parent.name, anchors.followed(own)
+
+
+def _meshes(own: bpy.types.Object) -> list[Any]:
+    curve = curve_of(own)
+    variables: Any = curve.driver.variables if curve else ()
+    return [one.targets[0].id for one in variables if one.name.startswith(_MESH)]
+
+
+def _wait_for_armature(
+    driver: bpy.types.Driver,
+    armature: bpy.types.Object,
+    settings: ik_source.Settings,
+    meshes: tuple,
+) -> None:
+    try:
+        awaited = ik_source.Solver(armature, settings).waits_for
+    except UserError:  # which the panel shows
+        return
+    for number, name in enumerate(awaited):
+        _add_transform(driver, f"b{number}", armature, name)
+    for number, obj in enumerate(meshes):
+        if obj.data.shape_keys:
+            name = f"{tick.KEYS}{number}"
+            _add_property(driver, name, "KEY", obj.data.shape_keys, "eval_time")
+
+
+def _add_transform(
+    driver: bpy.types.Driver, name: str, target: bpy.types.Object, bone: str = ""
+) -> None:
+    variable = driver.variables.new()
+    variable.name, variable.type = name, "TRANSFORMS"
+    place = variable.targets[0]
+    place.id, place.bone_target = target, bone
+    place.transform_type, place.transform_space = "LOC_X", "WORLD_SPACE"
+
+
+def _add_property(
+    driver: bpy.types.Driver, name: str, kind: Any, target: bpy.types.ID, path: str
+) -> None:
+    variable = driver.variables.new()
+    variable.name, variable.type = name, "SINGLE_PROP"
+    place: Any = variable.targets[0]
+    place.id_type, place.id, place.data_path = kind, target, path

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Handlers that keep attachments following: what a model shows may change at any time."""
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..preview.handlers import ONLY_WHERE_LIVE
+from . import anchors, driver, tick
+
+
+@persistent
+def revive(*_: object) -> None:
+    """Make the drivers of a loaded file work: they look up their function when compiled."""
+    found = anchors.every()
+    if found or not ONLY_WHERE_LIVE:
+        tick.install()
+    else:
+        tick.uninstall()
+    for own in found:
+        curve = driver.curve_of(own)
+        if curve is not None and not own.library:
+            curve.driver.expression = curve.driver.expression
+            own.update_tag()
+
+
+@persistent
+def _follow(*_: object) -> None:
+    """Another pose may be shown: the drivers must depend on it."""
+    for own in anchors.every():
+        if own.library or own.override_library:
+            continue
+        if own.parent is None or not any(own.parent.name in s.objects for s in bpy.data.scenes):
+            anchors.remove(own)
+        elif not driver.is_fit(own):
+            tick.install()
+            driver.fit(own)
+
+
+@persistent
+def _forget(*_: object) -> None:
+    tick.forget()
+    driver.forget()
+
+
+_HANDLERS = [
+    ("load_pre", _forget),
+    ("load_post", revive),
+    ("undo_post", _forget),
+    ("redo_post", _forget),
+    ("depsgraph_update_post", _follow),
+]
+if bpy.app.background:  # where a script may render before anything is updated
+    _HANDLERS += [("render_init", _follow), ("frame_change_post", _follow)]
+
+
+def register() -> None:
+    for name, function in _HANDLERS:
+        handlers = getattr(bpy.app.handlers, name)
+        if function not in handlers:
+            handlers.append(function)
+    if not ONLY_WHERE_LIVE:
+        tick.install()  # any file may contain attachments
+    # The file cannot be read while an add-on is being enabled.
+    bpy.app.timers.register(revive, first_interval=0)
+
+
+def unregister() -> None:
+    if bpy.app.timers.is_registered(revive):
+        bpy.app.timers.unregister(revive)
+    for name, function in _HANDLERS:
+        handlers = getattr(bpy.app.handlers, name)
+        if function in handlers:
+            handlers.remove(function)
+    if tick.uninstall():
+        for own in anchors.every():
+            own.update_tag()
+    _forget()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operators Attach to Bone and Detach from Bone."""
+
+from typing import Any
+
+import bpy
+from bpy.props import StringProperty
+from mathutils import Matrix
+
+from ..blender import registration
+from ..blender.translations import tr, tr_count
+from ..blender.user_error import UserError, cancelled
+from ..operators.editing import editing
+from ..scene import scene_model
+from . import anchors, driver, tick
+
+
+class _Attaching:
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if context.mode not in {"OBJECT", "POSE"}:
+            cls.poll_message_set(tr("Switch to Object Mode first"))
+            return False
+        return True
+
+
+class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
+    """Let the selected objects, or a new empty, follow a bone of the pose that the model shows"""
+
+    bl_idname = "mmdskin.attach"
+    bl_label = "Attach to Bone"
+
+    bone: StringProperty(
+        name="Bone",
+        description="Bone to follow; if empty, the active bone",
+        options={"SKIP_SAVE"},
+    )
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        try:
+            armature = scene_model.model_of(context.active_object, context.view_layer).armature
+        except UserError as error:
+            return cancelled(self, error)
+        self.bone = self.bone or _active_bone(armature)
+        return context.window_manager.invoke_props_dialog(self)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        armature = scene_model.model_of(context.active_object, context.view_layer).armature
+        self.layout.prop_search(self, "bone", armature.data, "bones")
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            model = scene_model.model_of(context.active_object, context.view_layer)
+            bone = self._bone(model.armature)
+            objects = [obj for obj in context.selected_objects if not anchors.is_own(obj, model)]
+            with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
+                tick.install()
+                own, is_new = anchors.ensure(context, model.armature, bone)
+                edit.on_failure(_take_back, context, own.name)
+                if is_new or driver.curve_of(own) is None:
+                    driver.fit(own, model.meshes)
+                else:
+                    driver.fit(own)
+                for obj in objects:
+                    constraint = anchors.attach(context, obj, own, bone)
+                    edit.on_failure(obj.constraints.remove, constraint)
+                if not objects:
+                    _attach_empty(context, own, bone)
+        except UserError as error:
+            return cancelled(self, error)
+        text = tr_count(
+            "Attached 1 object to '{bone}'",
+            "Attached {count} objects to '{bone}'",
+            max(len(objects), 1),
+            bone=bone,
+        )
+        self.report({"INFO"}, text)
+        return {"FINISHED"}
+
+    def _bone(self, armature: bpy.types.Object) -> str:
+        name = self.bone or _active_bone(armature)
+        if not name:
+            raise UserError("No bone is chosen: choose a bone of '{name}'", name=armature.name)
+        if name not in armature.data.bones:
+            raise UserError(
+                "'{name}' has no bone '{bone}': choose another", name=armature.name, bone=name
+            )
+        return name
+
+
+class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
+    """Let objects that were attached to bones be where they were before"""
+
+    bl_idname = "mmdskin.detach"
+    bl_label = "Detach from Bone"
+
+    object: StringProperty(
+        name="Object",
+        description="Object to detach; if empty, the selected ones",
+        options={"SKIP_SAVE"},
+    )
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        named: Any = bpy.data.objects.get(self.object)
+        objects = [named] if named is not None else context.selected_objects
+        try:
+            with editing([o for o in objects if anchors.constraints_of(o)], _check_local) as edit:
+                followed: dict[bpy.types.Object, None] = {}
+                for obj, _ in edit.checked:
+                    for constraint in anchors.constraints_of(obj):
+                        followed[constraint.target] = None
+                        obj.constraints.remove(constraint)
+                for own in followed:
+                    if not own.library and not own.override_library:
+                        anchors.drop_unused(context, own)
+        except UserError as error:
+            return cancelled(self, error)
+        if not edit.checked:
+            return cancelled(self, UserError("No selected object is attached to a bone"))
+        self.report(
+            {"INFO"},
+            tr_count("Detached 1 object", "Detached {count} objects", len(edit.checked)),
+        )
+        return {"FINISHED"}
+
+
+def _active_bone(armature: bpy.types.Object) -> str:
+    bone = armature.data.bones.active
+    return bone.name if bone is not None else ""
+
+
+def _check(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    _check_local(obj)
+    if armature in scene_model.ancestors(obj):
+        raise UserError(
+            "'{name}' is a child of '{armature}' and would move twice: clear its parent first",
+            name=obj.name,
+            armature=armature.name,
+        )
+
+
+def _check_local(obj: bpy.types.Object) -> None:
+    if obj.library:
+        raise UserError(
+            "'{name}' is linked from another file: append it or make it local first",
+            name=obj.name,
+        )
+
+
+def _attach_empty(context: bpy.types.Context, own: bpy.types.Object, bone: str) -> None:
+    """Attach a new empty at the bone as it is shown, in the collections of the anchors."""
+    empty = bpy.data.objects.new(bone, None)
+    for collection in own.users_collection:
+        collection.objects.link(empty)
+    empty.empty_display_size = max(own.parent.data.bones[bone].length, 1e-3)
+    anchors.attach(context, empty, own, bone)  # before: what nothing depends on is not evaluated
+    location, rotation, _ = anchors.place_of(context, own, bone).decompose()
+    empty.matrix_basis = Matrix.LocRotScale(location, rotation, None)
+
+
+def _take_back(context: bpy.types.Context, name: str) -> None:
+    own: Any = bpy.data.objects.get(name)
+    if own is not None:
+        anchors.drop_unused(context, own)
+
+
+register, unregister = registration.functions(MMDSKIN_OT_attach, MMDSKIN_OT_detach)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Attach to Bone: objects follow bones of the pose that the mesh shows, whatever its source.
+
+The judge is the mesh itself: a vertex of one bone (BDEF1) moves rigidly with it.
+"""
+
+import bpy
+import numpy as np
+import scene
+from cases_motion import MotionCase, dance
+from files import motion_file
+from mathutils import Vector
+
+FRAMES = (0, 12, 7.5, 3)  # forwards, between frames and backwards
+BAR = 1e-4 * scene.SCALE  # 1e-4 model units
+BONES = ("腕.R", "ひざ.R")
+
+
+class Attached(MotionCase):
+    def setUp(self):
+        super().setUp()
+        pmx = self.scene.pmx
+        keys = dance(pmx)
+        keys.morphs.clear()  # vertices follow their bone only
+        self.motion_path = self.write("踊り.vmd", motion_file.write_vmd(keys))
+        self.single = {
+            name: next(
+                i
+                for i in range(len(pmx.positions))
+                if pmx.deform[i] == 0
+                and pmx.bone_indices[i, 0] == self.scene.bone_names.index(name)
+            )
+            for name in BONES
+        }
+        self.settings = self.armature.mmdskin
+        self.settings.model_path = self.model_path
+
+    def play_motion(self):
+        self.settings.motion_path, self.settings.motion_start = self.motion_path, 0
+        self.settings.source = "MOTION"
+        self.settings.preview = True
+        bpy.context.scene.frame_set(0)
+
+    def vertex(self, bone):
+        shown = scene.evaluated_positions(self.mesh)[self.single[bone]]
+        return self.mesh.matrix_world @ Vector(shown)
+
+    def attach(self, bone, *objects):
+        scene.select(self.mesh)
+        for obj in objects:
+            obj.select_set(True)
+        self.assertEqual(bpy.ops.mmdskin.attach(bone=bone), {"FINISHED"})
+
+    def prop(self, bone):
+        """An empty at the vertex as shown, attached to its bone."""
+        obj = bpy.data.objects.new("prop", None)
+        bpy.context.scene.collection.objects.link(obj)
+        obj.location = self.vertex(bone)
+        obj.rotation_euler = (0.3, 0.2, 0.1)
+        bpy.context.view_layer.update()
+        before = obj.matrix_world.copy()
+        self.attach(bone, obj)
+        bpy.context.view_layer.update()
+        self.assert_close(np.array(place(obj)), np.array(before), BAR)  # the offset is kept
+        return obj
+
+    def assert_follows(self, objects, frames=FRAMES):
+        seen = []
+        for frame in frames:
+            bpy.context.scene.frame_set(int(frame), subframe=frame % 1)
+            for bone, obj in objects.items():
+                expected = np.array(self.vertex(bone))
+                self.assert_close(np.array(place(obj).translation), expected, BAR)
+                seen.append(expected)
+        moved = np.ptp(np.array(seen).reshape(len(frames), len(objects), 3), axis=0).max(axis=1)
+        self.assertGreater(moved.min(), 100 * BAR)
+
+
+def place(obj):
+    return obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world
+
+
+class Follows(Attached):
+    def test_a_motion_file(self):
+        self.play_motion()
+        self.assert_follows({bone: self.prop(bone) for bone in BONES})
+
+    def test_mmds_ik(self):
+        self.settings.source = "IK"
+        self.settings.preview = True
+        goal = self.armature.pose.bones["足ＩＫ.R"]
+        arm = self.armature.pose.bones["腕.R"]
+        for frame, height in ((0, 0.0), (12, 0.25)):
+            goal.location.z = goal.location.y = height
+            goal.keyframe_insert("location", frame=frame)
+            arm.rotation_mode, arm.rotation_euler = "XYZ", (height, 2 * height, 0)
+            arm.keyframe_insert("rotation_euler", frame=frame)
+        bpy.context.scene.frame_set(0)
+        self.assert_follows({bone: self.prop(bone) for bone in BONES})
+
+    def test_the_armature(self):
+        arm = self.armature.pose.bones["腕.R"]
+        arm.rotation_mode = "XYZ"
+        for frame in (0, 12):
+            arm.rotation_euler = (0.1 * frame, 0.05 * frame, 0)
+            arm.keyframe_insert("rotation_euler", frame=frame)
+        self.assert_follows({"腕.R": self.prop("腕.R")})
+
+
+class Changes(Attached):
+    """What is shown changes after attaching."""
+
+    def test_the_pose_source(self):
+        prop = self.prop("腕.R")
+        self.play_motion()
+        self.assert_follows({"腕.R": prop})
+        self.settings.preview = False
+        self.armature.pose.bones["腕.R"].location.y = 0.1
+        bpy.context.view_layer.update()
+        self.assert_close(np.array(place(prop).translation), np.array(self.vertex("腕.R")), BAR)
+
+    def test_the_model_moves(self):
+        self.play_motion()
+        prop = self.prop("腕.R")
+        self.scene.root.location = (1, 2, 3)
+        self.scene.root.rotation_euler = (0.1, 0.2, 0.3)
+        self.assert_follows({"腕.R": prop})
+
+    def test_bones_are_renamed(self):
+        self.play_motion()
+        prop = self.prop("腕.R")
+        self.armature.pose.bones["腕.R"]["mmd_name_j"] = "右腕"
+        self.armature.pose.bones["腕.R"].name = "Arm"
+        self.scene.bone_names[self.scene.bone_names.index("腕.R")] = "Arm"
+        bpy.context.view_layer.update()
+        self.assert_follows({"腕.R": prop})
+
+    def test_a_bake(self):
+        self.play_motion()
+        prop = self.prop("腕.R")
+        scene.select(self.mesh)
+        done = bpy.ops.mmdskin.bake(
+            target="MESH_CACHE",
+            range="CUSTOM",
+            frame_start=0,
+            frame_end=12,
+            folder=self.folder.name,
+        )
+        self.assertEqual(done, {"FINISHED"})
+        self.assert_follows({"腕.R": prop}, frames=(0, 12, 3))
+
+    def test_saved_and_loaded(self):
+        self.play_motion()
+        self.prop("腕.R")
+        path = self.folder.name + "/saved.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        bpy.ops.wm.open_mainfile(filepath=path)
+        self.mesh = bpy.data.objects["model_mesh"]
+        self.assert_follows({"腕.R": bpy.data.objects["prop"]})
+
+    def test_appended(self):
+        self.play_motion()
+        self.prop("腕.R")
+        path = self.folder.name + "/saved.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        with bpy.data.libraries.load(path) as (of_file, loaded):
+            loaded.objects = list(of_file.objects)
+        for obj in loaded.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        self.mesh = bpy.data.objects["model_mesh"]
+        self.assert_follows({"腕.R": bpy.data.objects["prop"]})
+
+    def test_linked_as_the_linked_mesh(self):
+        arm = self.armature.pose.bones["腕.R"]
+        for frame in (0, 12):
+            arm.location.y = 0.05 * frame
+            arm.keyframe_insert("location", frame=frame)
+        self.play_motion()
+        self.prop("腕.R")
+        path = self.folder.name + "/saved.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        with bpy.data.libraries.load(path, link=True) as (of_file, loaded):
+            loaded.objects = list(of_file.objects)
+        for obj in loaded.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        self.mesh = bpy.data.objects["model_mesh"]
+        places = []
+        for frame in (0, 12):
+            bpy.context.scene.frame_set(frame)
+            shift = place(bpy.data.objects["prop"]).translation - Vector(self.vertex("腕.R"))
+            places.append(np.array(shift))
+        # The mesh shows linear deformation: the arm rotates with neither.
+        self.assert_close(places[1], places[0], BAR)
+
+
+class Detach(Attached):
+    def test_puts_back(self):
+        self.play_motion()
+        before = {data.name for data in bpy.data.armatures}
+        obj = bpy.data.objects.new("prop", None)
+        bpy.context.scene.collection.objects.link(obj)
+        obj.location = (1, 2, 3)
+        bpy.context.view_layer.update()
+        matrix = np.array(obj.matrix_world)
+        self.attach("腕.R", obj)
+        bpy.context.scene.frame_set(12)
+        self.assertGreater(np.abs(np.array(place(obj)) - matrix).max(), 0.01)
+        scene.select(obj)
+        self.assertEqual(bpy.ops.mmdskin.detach(), {"FINISHED"})
+        bpy.context.view_layer.update()
+        self.assert_close(np.array(place(obj)), matrix, 0)
+        self.assertEqual({data.name for data in bpy.data.armatures}, before)
+
+    def test_others_on_the_bone_stay(self):
+        self.play_motion()
+        props = [self.prop("腕.R"), self.prop("腕.R"), self.prop("ひざ.R")]
+        for gone in (props[0], props[2]):
+            scene.select(gone)
+            bpy.ops.mmdskin.detach()
+        self.assert_follows({"腕.R": props[1]})
+        bones = next(o for o in bpy.data.objects if o.name.endswith("anchors")).pose.bones
+        self.assertEqual(bones.keys(), ["MMD Skin", "腕.R"])
+
+
+class Operator(Attached):
+    def test_makes_an_empty_at_the_bone(self):
+        self.play_motion()
+        bpy.context.scene.frame_set(3)
+        self.attach("腕.R")
+        empty = bpy.data.objects["腕.R"]
+        model, motion = self.loaded()
+        number = self.scene.bone_names.index("腕.R")
+        frame = 3 * 30 / bpy.context.scene.render.fps
+        matrix = model.pose(motion, [frame]).bone_matrices[0, number]
+        head = matrix[:3, :3] @ model.bones[number].position + matrix[:3, 3]
+        expected = scene.in_blender(np.array([head]))[0]
+        self.assert_close(np.array(place(empty).translation), expected, BAR)
+
+    def test_keeps_mode_and_selection(self):
+        prop = bpy.data.objects.new("prop", None)
+        bpy.context.scene.collection.objects.link(prop)
+        scene.select(self.armature)
+        bpy.ops.object.mode_set(mode="POSE")
+        prop.select_set(True)
+        self.armature.data.bones.active = self.armature.data.bones["腕.R"]
+        self.assertEqual(bpy.ops.mmdskin.attach(), {"FINISHED"})
+        self.assertEqual((self.armature.mode, bpy.context.active_object), ("POSE", self.armature))
+        self.assertEqual(set(bpy.context.selected_objects), {self.armature, prop})
+        self.assertEqual([c.target.parent for c in prop.constraints], [self.armature])
+
+    def test_refuses_and_changes_nothing(self):
+        child = bpy.data.objects.new("child", None)
+        bpy.context.scene.collection.objects.link(child)
+        child.parent = self.armature
+        scene.select(self.mesh)
+        child.select_set(True)
+        before = set(bpy.data.objects)
+        for options, words in (({"bone": "腕.R"}, "is a child of"), ({"bone": "x"}, "has no bone")):
+            with self.assertRaisesRegex(RuntimeError, words):
+                bpy.ops.mmdskin.attach(**options)
+        self.assertEqual(set(bpy.data.objects), before)
+        self.assertEqual(len(child.constraints), 0)
