@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import bpy
 
 from ..blender import blender_versions
+from . import stored
 
 DOUBLE_SIDED, GROUND_SHADOW, CASTS, RECEIVES, EDGED = 1, 2, 4, 8, 16  # flags in the file
 OPAQUE = 0.98  # an alpha from which on a material without transparent texture counts as opaque
@@ -67,35 +68,40 @@ def read(material: bpy.types.Material | None) -> MaterialValues | None:
         # A material that mmd_tools did not import has none of its nodes.
         tree = material.node_tree
         return _of_mmd_tools(group.get, group) if tree and "mmd_shader" in tree.nodes else None
-    stored = blender_versions.stored_group(material, _MMD_TOOLS)
-    return _of_mmd_tools(stored.get, None) if len(stored) else None
+    disabled = blender_versions.stored_group(material, _MMD_TOOLS)
+    return _of_mmd_tools(disabled.get, None) if len(disabled) else None
 
 
 def _imported(material: bpy.types.Material) -> MaterialValues:
-    def numbers(name: str, count: int) -> list[Number]:
-        return [Number(material[name][i], f'["{name}"][{i}]') for i in range(count)]
+    def numbers(name: str, default: tuple[float, ...]) -> list[Number]:
+        values = stored.numbers(material, name, default)
+        return [Number(value, f'["{name}"][{i}]') for i, value in enumerate(values)]
 
-    toon = material.get("mmd_toon", "")
+    def number(name: str, default: float) -> Number:
+        found = material.get(name)
+        return Number(found if isinstance(found, (int, float)) else default, f'["{name}"]')
+
+    shared = stored.value(material, "mmd_shared_toon", False)
     return MaterialValues(
-        diffuse=numbers("mmd_diffuse", 4),
-        ambient=numbers("mmd_ambient", 3),
-        specular=numbers("mmd_specular", 3),
-        power=Number(material["mmd_specular_power"], '["mmd_specular_power"]'),
-        edge_color=numbers("mmd_edge_color", 4),
-        edge_size=Number(material["mmd_edge_size"], '["mmd_edge_size"]'),
-        flags=material["mmd_flags"],
-        sphere_mode=material.get("mmd_sphere_mode", NO_SPHERE),
-        texture=material.get("mmd_texture", ""),
-        sphere_texture=material.get("mmd_sphere_texture", ""),
-        toon=int(toon) if material.get("mmd_shared_toon") else toon,
+        diffuse=numbers("mmd_diffuse", (1.0, 1.0, 1.0, 1.0)),
+        ambient=numbers("mmd_ambient", (0.0, 0.0, 0.0)),
+        specular=numbers("mmd_specular", (0.0, 0.0, 0.0)),
+        power=number("mmd_specular_power", 0.0),
+        edge_color=numbers("mmd_edge_color", (0.0, 0.0, 0.0, 1.0)),
+        edge_size=number("mmd_edge_size", 0.0),
+        flags=stored.number(material, "mmd_flags", 0),
+        sphere_mode=stored.value(material, "mmd_sphere_mode", NO_SPHERE),
+        texture=stored.text(material, "mmd_texture"),
+        sphere_texture=stored.text(material, "mmd_sphere_texture"),
+        toon=stored.number(material, "mmd_toon") if shared else stored.text(material, "mmd_toon"),
     )
 
 
-def _of_mmd_tools(stored: Any, group: Any) -> MaterialValues:
+def _of_mmd_tools(get: Any, group: Any) -> MaterialValues:
     """From mmd_tools' property group, or what it stored while it is disabled."""
 
     def one(name: str, default: Any) -> Any:
-        return getattr(group, name) if group is not None else stored(name, default)
+        return getattr(group, name) if group is not None else get(name, default)
 
     def numbers(name: str, default: tuple) -> list[Number]:
         path = f"{_MMD_TOOLS}.{name}" if group is not None else ""

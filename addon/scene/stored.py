@@ -4,6 +4,7 @@
 Anything may have damaged them, so a value of another type reads as the default.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,14 @@ def number(owner: Any, name: str, default: int = -1) -> int:
     found = owner.get(name) if hasattr(owner, "get") else None
     whole = isinstance(found, (int, float)) and abs(found) < _NUMBER and found == int(found)
     return int(found) if whole else default
+
+
+def numbers(owner: Any, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
+    """As many finite numbers as the default has."""
+    found = owner.get(name) if hasattr(owner, "get") else None
+    values = tuple(found) if _is_list(found) and not isinstance(found, str) else ()
+    sound = all(isinstance(one, (int, float)) and math.isfinite(one) for one in values)
+    return values if sound and len(values) == len(default) else default
 
 
 def groups(owner: Any, name: str) -> Iterator[Any]:

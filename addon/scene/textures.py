@@ -9,6 +9,8 @@ from typing import Any
 import bpy
 from bpy_extras import image_utils
 
+from ..blender import input_files
+
 
 class TextureFolder:
     """Loads each texture of a model's folder once, at its first use."""
@@ -36,6 +38,13 @@ class TextureFolder:
     def _load(self, path: str) -> bpy.types.Image | None:
         if leaves_folder(path):
             self.outside.append(path)
+            return None
+        try:
+            input_files.check(bpy.path.resolve_ncase(os.path.join(self._folder, path)))
+        except FileNotFoundError:
+            pass  # a placeholder
+        except OSError:
+            self.unreadable.append(path)
             return None
         image: Any = image_utils.load_image(
             path, self._folder, place_holder=True, check_existing=True

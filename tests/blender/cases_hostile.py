@@ -179,3 +179,35 @@ class Textures(cases_names.Case):
         (line,) = [line for line in said if "outside the model's folder" in line]
         self.assertIn("2 textures", line)
         self.assertFalse([i.filepath for i in bpy.data.images if "secret" in i.filepath])
+
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "Windows has no such pipes")
+    def test_a_pipe_is_not_opened(self):
+        folder = case.folder(self)
+        os.mkfifo(os.path.join(folder, "skin.png"))
+        textures = addon().scene.textures.TextureFolder(folder)
+        self.assertIsNone(textures.image("Skin.png"))
+        self.assertEqual(textures.unreadable, ["Skin.png"])
+
+
+class Materials(cases_names.Case):
+    def test_damaged_values_read_as_defaults(self):
+        self.pmx.materials = [pmx_file.Material("肌", index_count=3)]
+        self.load_model()
+        material, read = self.mesh.data.materials[0], addon().scene.material_values.read
+        names = [name for name in list(material.keys()) if name.startswith("mmd_")]
+        self.assertGreater(len(names), 15)
+        for name in names:
+            for value in VALUES:
+                with self.subTest(name=name, value=str(value)[:20]):
+                    before = material[name]
+                    before = before.to_list() if hasattr(before, "to_list") else before
+                    material[name] = value
+                    values = read(material)
+                    self.assertEqual(
+                        [len(values.diffuse), len(values.ambient), len(values.edge_color)],
+                        [4, 3, 4],
+                    )
+                    self.assertIsInstance(values.flags, int)
+                    self.assertIsInstance(values.has_edge, bool)
+                    del material[name]
+                    material[name] = before
