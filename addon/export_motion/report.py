@@ -36,10 +36,16 @@ def _scaled(names: str) -> str:
     return tr("Their scale, shear or mirroring is lost: {names}", names=names)
 
 
+def _only_moved(names: str) -> str:
+    return tr("Without rotations, because MMD simulates them: {names}", names=names)
+
+
+_NAMED = "its name "  # of tracks that the export lists itself
 _REASONS: dict[str, Callable[[str], str]] = {  # how the native module begins a note
     "left out: no vertex": _unseen,
     "left out: a rigid body": _simulated,
     "left out: an earlier bone": _doubled,
+    "its rotation is left out": _only_moved,
     "off its fixed axis": _turned,
     "scaled, sheared": _scaled,
 }
@@ -99,6 +105,8 @@ def write_text(results: Sequence[Result]) -> None:
 def _lines(result: Result) -> list[str]:
     groups: dict[str, list[str]] = {}
     for bone, reason in result.notes:
+        if reason.startswith(_NAMED):
+            continue
         start = next((start for start in _REASONS if reason.startswith(start)), reason)
         groups.setdefault(start, []).append(bone)
     return [

@@ -8,6 +8,7 @@
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/fit_report.h"
 #include "python/model_locals.h"
 #include "python/pose_io.h"
 #include "python/record.h"
@@ -234,62 +235,6 @@ static bool run_fit(fit_call *call, mmd_motion_fit *fit)
     return true;
 }
 
-/* Appends (name of the bone, reason) to a list; takes the reason over. */
-static bool add_note(PyObject *notes, mmd_text name, PyObject *reason)
-{
-    PyObject *text = mmd_py_record_str(name);
-    PyObject *note = text && reason ? PyTuple_Pack(2, text, reason) : NULL;
-    bool added = note && PyList_Append(notes, note) == 0;
-    Py_XDECREF(text);
-    Py_XDECREF(reason);
-    Py_XDECREF(note);
-    return added;
-}
-
-/* A number in a printf format. */
-static PyObject *format_number(const char *format, double number)
-{
-    char text[96];
-    PyOS_snprintf(text, sizeof text, format, number);
-    return PyUnicode_FromString(text);
-}
-
-static bool note_bone(const fit_call *call, const mmd_motion_fit *fit, size_t bone, PyObject *notes)
-{
-    static const char *const reasons[] = {
-        [MMD_MOTION_FIT_SKIP_NO_MESH] = "left out: no vertex and no IK depends on it",
-        [MMD_MOTION_FIT_SKIP_PHYSICS] = "left out: a rigid body moves it",
-        [MMD_MOTION_FIT_SKIP_DUPLICATE] = "left out: an earlier bone has the same name",
-        [MMD_MOTION_FIT_SKIP_ROTATION] = "its rotation is left out: a rigid body turns it",
-    };
-    mmd_text name = mmd_py_model_data(call->model)->bones[bone].name;
-    uint8_t skipped = fit->skipped[bone];
-    if (skipped)
-        return add_note(notes, name, PyUnicode_FromString(reasons[skipped]));
-    double degrees = (double)call->losses[bone].off_axis * 57.29577951308232;
-    double scale = (double)call->losses[bone].scale;
-    return (degrees < 0.1 ||
-            add_note(notes, name,
-                     format_number("off its fixed axis by up to %.1f degrees", degrees))) &&
-           (scale == 0 ||
-            add_note(
-                notes, name,
-                format_number("scaled, sheared or mirrored by up to %.3f, which is lost", scale)));
-}
-
-static PyObject *make_report(const fit_call *call, const mmd_motion_fit *fit)
-{
-    PyObject *notes = PyList_New(0);
-    for (size_t i = 0; notes && i < mmd_py_model_data(call->model)->bone_count; i++)
-        if (!note_bone(call, fit, i, notes))
-            Py_CLEAR(notes);
-    PyObject *tuple = notes ? PyList_AsTuple(notes) : NULL;
-    Py_XDECREF(notes);
-    return tuple ? PyObject_CallFunction(call->state->records[MMD_PY_RECORD_FIT_REPORT], "ndN",
-                                         (Py_ssize_t)fit->key_count, fit->max_distance, tuple)
-                 : NULL;
-}
-
 static PyObject *fit_motion(fit_call *call)
 {
     const fit_options *options = &call->options;
@@ -322,7 +267,7 @@ static PyObject *fit_motion(fit_call *call)
     if (cache && !fit)
         mmd_py_exceptions_raise(call->state, &err);
     if (fit && run_fit(call, fit)) {
-        PyObject *report = make_report(call, fit);
+        PyObject *report = mmd_py_fit_report(call->state, fit, call->losses);
         PyObject *motion =
             report ? mmd_py_motion_new(call->state, mmd_motion_fit_release_motion(fit), NULL)
                    : NULL;

@@ -456,6 +456,6 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
         {"FitReport",
          "How well a motion was fitted: the number of its keys; worst, the largest distance of a\n"
          "vertex from where it should be (model units; vertices that MMD's physics moves are not\n"
-         "compared); notes, a tuple of (bone name, what was left out or lost).",
+         "compared); notes, a tuple of (name of a bone or morph, what was left out or lost).",
          0, FIELDS(fit_report_fields)},
 };

@@ -208,6 +208,7 @@ class Refused(ExportCase):
         motion = self.exported(names="CUT")
         cut = motion.bones[0].name.encode("cp932", "surrogateescape")
         self.assertEqual(cut, long.encode("cp932")[:15])
+        self.assertEqual(bpy.data.texts["MMD Motion Export"].as_string().count(long), 1)
 
     def test_an_empty_range(self):
         self.animate()

@@ -303,6 +303,33 @@ def test_a_mirrored_bone_is_reported():
     assert report.notes == (("a", "scaled, sheared or mirrored by up to 2.000, which is lost"),)
 
 
+def test_names_that_mmd_does_not_find_are_reported():
+    long, emoji = "とても長い名前のボーン", "\U0001f600"
+    file = dances.puppet_file(["a", long, emoji, "とても長い静かなボーン"], 1)
+    file.morphs = [rigs.morph(long, "vertex", (0, 1, 0, 0))]
+    model = mmdskin.load_model(pmx.write(file))
+    moves, turns = np.zeros((3, 4, 3)), np.tile([0, 0, 0, 1.0], (3, 4, 1))
+    moves[:, :3, 1] = 1
+    _, report = mmdskin.Motion.from_locals(model, moves, turns, np.ones((3, 1)))
+    too_long = "its name takes 22 bytes, but a VMD stores only 15: MMD does not find it"
+    missing = "its name contains U+1F600, which cp932 cannot encode: MMD does not find it"
+    assert report.notes == ((long, too_long), (emoji, missing))
+
+
+def test_an_ik_switch_that_mmd_does_not_find_is_reported_once():
+    name = "とても長い名前のＩＫ"
+    file = dances.puppet_file(["link", "end", name], 1)
+    file.bones[1].parent, file.bones[1].position = 0, (0, -4, 0)
+    file.bones[2].ik = rigs.ik(1, [0])
+    model = mmdskin.load_model(pmx.write(file))
+    pose = model.pose_from({name: ([0, 1, 0], None)})  # the bone has a track, too
+    motion, report = mmdskin.Motion.from_poses(model, pose.bone_matrices[None], ik="off")
+    assert name in {t.name for t in motion.bones} & set(motion.properties.ik_names)
+    assert report.notes == (
+        (name, "its name takes 20 bytes, but a VMD stores only 15: MMD does not find it"),
+    )
+
+
 def test_a_fixed_axis_that_the_pose_leaves_is_reported():
     model = dances.puppet(["a"], 1)
     bent = rigs.model_of(rigs.bone("a", fixed_axis=(0, 0, 1)))
