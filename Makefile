@@ -97,11 +97,6 @@ build/packages-%: tests/check/setup.sh
 	bash tests/check/setup.sh $*
 	@touch $@
 
-# One apt-get at a time.
-build/packages-check build/packages-demo build/packages-windows: | build/packages-build
-build/blender-3.4: | build/packages-demo
-$(addprefix build/blender-,$(filter-out 3.4,$(BLENDERS))): | build/blender-3.4
-
 build/blender-%: tests/blender/setup.sh
 	@mkdir -p build
 	bash $< $*

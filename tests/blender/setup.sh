@@ -10,12 +10,16 @@ cache=${MMDSKIN_CACHE:-$HOME/.cache/mmdskin}
 packages=(blender python3-numpy python3-venv xvfb xdotool imagemagick libgl1-mesa-dri libegl1
     python3-gi gir1.2-gtk-3.0)
 
-install_packages() {
+# In a subshell, which holds the lock.
+install_packages() (
     if ! command -v dpkg-query >/dev/null; then
         echo "This is not Debian or Ubuntu. Please install the equivalents of: ${packages[*]}" >&2
         return
     fi
     local missing=() root=() package
+    mkdir -p build
+    exec 8>build/packages.lock # one apt-get at a time
+    flock 8
     for package in "${packages[@]}"; do
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
             missing+=("$package")
@@ -32,7 +36,7 @@ install_packages() {
     "${root[@]}" apt-get update -qq
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
-}
+)
 
 # find_python 3.13: prints the path of one that runs. pyenv's shims may belong to disabled versions.
 find_python() {

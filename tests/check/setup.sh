@@ -32,6 +32,10 @@ if ! command -v dpkg-query >/dev/null; then
     exit 0
 fi
 
+# Targets of one make may be here at the same time; dpkg would fail.
+mkdir -p build
+exec 9>build/packages.lock
+flock 9
 missing=()
 for package in "${packages[@]}"; do
     status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
