@@ -10,7 +10,7 @@ import numpy as np
 from ..blender import native
 from ..blender.user_error import UserError
 from ..scene import scene_model
-from . import original_morphs, originals, properties, vmd_records
+from . import original_morphs, originals, properties, retimed, vmd_records
 from .fit import Fitted, with_tracks
 from .original_tracks import OriginalKeys
 from .samples import Samples
@@ -40,10 +40,12 @@ class AsKeyed:
         self._properties: mmdskin.PropertyTrack | None = None
         if found is not None and found.motion is not None:
             morphs = found.motion.motion.morphs
-            if originals.values_kept(found, model) and _is_whole(found.motion, morphs, timing):
-                self._file_morphs = _within(found.motion, morphs, timing)
+            if originals.values_kept(found, model) and retimed.is_whole(
+                found.motion, morphs, timing
+            ):
+                self._file_morphs = retimed.within(found.motion, morphs, timing)
             if not animates_visibility and originals.switches_kept(found, model.armature):
-                self._properties = _property_keys(found.motion, timing)
+                self._properties = retimed.property_keys(found.motion, timing)
 
     @property
     def needs_frames(self) -> bool:
@@ -90,18 +92,10 @@ class AsKeyed:
         motion = native.load().Motion.from_tracks(
             bones=[*bones.values(), *self._other_tracks()],
             morphs=self._morph_tracks(morphs) if self._options.morphs else (),
-            properties=self._chosen(track) if self._has_properties else None,
+            properties=properties.chosen(track, self._options) if self._has_properties else None,
             name=self._name(),
         )
         return Fitted(motion, worst, notes)
-
-    def _chosen(self, track: Any) -> Any:
-        """The property keys without what is not to be exported."""
-        if not self._options.switches:
-            track = track._replace(ik_enabled=np.ones_like(track.ik_enabled))
-        if not self._options.visibility:
-            track = track._replace(visible=np.ones_like(track.visible))
-        return track
 
     def restored(self, saved: bytes) -> bytes:
         """A saved motion with the bytes of the files in unchanged keys."""
@@ -144,18 +138,13 @@ class AsKeyed:
                 rotations[known] = bone.track.rotations[keys.of_file[known]]
                 curves[kept] = bone.track.interpolation[keys.of_file[kept]]
             physics = bone.physics
-            if self._options.physics == "KEYS" and self._is_simulated(number):
+            if self._options.physics == "KEYS" and retimed.is_simulated(self._pmx, number):
                 physics = np.zeros(count, bool)
             name = self._pmx.bones[number].name
             found[name] = native.load().BoneTrack(
                 name, keys.numbers, translations, rotations, curves, physics
             )
         return found
-
-    def _is_simulated(self, number: int) -> bool:
-        return any(
-            body.bone == number and body.mode != "follow_bone" for body in self._pmx.rigid_bodies
-        )
 
     def _fit(self, like: "mmdskin.Motion", samples: Samples) -> tuple:
         options, timing = self._options, self._timing
@@ -201,7 +190,7 @@ class AsKeyed:
         if whole is None:
             return []
         others = [track for track in whole.motion.bones if track.name not in self._scene_bones]
-        return _within(whole, others, self._timing)
+        return retimed.within(whole, others, self._timing)
 
     def _morph_tracks(self, fitted: Any) -> list[Any]:
         if self._file_morphs is not None:
@@ -210,7 +199,7 @@ class AsKeyed:
         whole = self._found.motion if self._found is not None else None
         known = {morph.name for morph in self._pmx.morphs}
         others = [t for t in whole.motion.morphs if t.name not in known] if whole else []
-        return [*tracks.values(), *(_within(whole, others, self._timing) if whole else ())]
+        return [*tracks.values(), *(retimed.within(whole, others, self._timing) if whole else ())]
 
 
 def _merged(
@@ -242,40 +231,3 @@ def _merged(
     joined = [np.concatenate(column) for column in columns]
     order = np.argsort(joined[0], kind="stable")
     return type(track)(track.name, *(column[order] for column in joined))
-
-
-def _within(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
-    """Tracks of a file with the frames of the export, and only the keys within its range."""
-    found = []
-    for track in tracks:
-        if not len(track.frames):
-            continue
-        numbers = np.rint(timing.of_times(whole.scene_frames(track.frames))).astype(np.int64)
-        if hasattr(track, "weights"):
-            found.append(original_morphs.clipped(track, numbers, timing))
-            continue
-        inside = (numbers >= timing.number) & (numbers < timing.number + timing.length)
-        columns = [None if column is None else column[inside] for column in track[2:]]
-        if inside.any():
-            found.append(type(track)(track.name, numbers[inside], *columns))
-    return found
-
-
-def _property_keys(whole: Any, timing: Timing) -> Any:
-    """The property keys of a file within the export; the state before it is a key at its start."""
-    track = whole.motion.properties
-    numbers = np.rint(timing.of_times(whole.scene_frames(track.frames))).astype(np.int64)
-    inside = (numbers >= timing.number) & (numbers < timing.number + timing.length)
-    before = np.flatnonzero(numbers < timing.number)
-    if len(before) and timing.number not in numbers:
-        inside[before[-1]] = True
-        numbers[before[-1]] = timing.number
-    return type(track)(
-        numbers[inside], track.visible[inside], track.ik_names, track.ik_enabled[inside]
-    )
-
-
-def _is_whole(whole: Any, tracks: Any, timing: Timing) -> bool:
-    """Whether all keys are on frames of the export."""
-    times = [whole.scene_frames(track.frames) for track in tracks]
-    return not times or timing.numbers_of(np.concatenate(times)) is not None

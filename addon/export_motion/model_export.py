@@ -8,10 +8,11 @@ import bpy
 from ..blender import actions
 from ..blender.translations import tr, tr_count
 from ..import_motion import record
-from ..pose import ik_source, motion_source, pose_source
+from ..pose import motion_source, pose_source
 from ..scene import rig_constraints, scene_model
 from . import fit, names
 from .as_keyed import AsKeyed
+from .motion_file_keys import MotionFileKeys
 from .report import Result
 from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler
 from .timing import Timing
@@ -32,10 +33,16 @@ class ModelExport:
         self._timing, self._options = timing, options
         self._form = form_of(model, scene, options)
         self._sampler = Sampler(model, scene, self._form != AS_KEYED, options)
-        self._as_keyed: AsKeyed | None = None
+        self._as_keyed: AsKeyed | MotionFileKeys | None = None
         if self._form == AS_KEYED:
             animates = self._sampler.animates_visibility
-            self._as_keyed = AsKeyed(model, self._sampler.solver, timing, animates, options)
+            settings = pose_source.settings_of(model.armature, scene)
+            if isinstance(settings, motion_source.Settings):
+                if options.model_path:
+                    settings = settings._replace(model_path=options.model_path)
+                self._as_keyed = MotionFileKeys(model.armature, settings, timing, animates, options)
+            else:
+                self._as_keyed = AsKeyed(model, self._sampler.solver, timing, animates, options)
         self.needs_frames = self._as_keyed is None or self._as_keyed.needs_frames
 
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
@@ -74,9 +81,9 @@ def form_of(model: scene_model.SceneModel, scene: bpy.types.Scene, options: Any)
     if options.bones != AUTO:
         return options.bones
     settings = pose_source.settings_of(model.armature, scene)
-    if options.physics == "KEYS" or isinstance(settings, motion_source.Settings):
+    if options.physics == "KEYS":
         return SOLVED_BOTH
-    if isinstance(settings, ik_source.Settings):
+    if settings is not None:  # MMD's IK or a motion file
         return AS_KEYED
     state = record.Record(model.armature).state
     plays_original = bool(state.files) and state.form == record.ORIGINAL

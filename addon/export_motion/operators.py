@@ -25,7 +25,7 @@ FORMS = [
     (
         samples.AUTO,
         "Automatic",
-        "As Keyed for MMD's IK and for imported Original Keys, else Solved, IK On",
+        "As Keyed for MMD's IK, motion files and imported Original Keys, else Solved, IK On",
     ),
     (
         samples.AS_KEYED,

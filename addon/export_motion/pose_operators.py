@@ -17,6 +17,7 @@ from ..blender.user_error import UserError, cancelled
 from ..import_motion import moved_model
 from ..operators import properties
 from ..operators.options_dialog import OptionsDialog
+from ..pose import motion_source, pose_source
 from . import files, fit, samples
 from .model_export import form_of
 from .operators import FORMS, suggested_path
@@ -92,6 +93,10 @@ class MMDSKIN_OT_export_pose(_Model, OptionsDialog, ExportHelper, bpy.types.Oper
             model_path=self.model_path,
         )
         form = form_of(model, scene, options)
+        settings = pose_source.settings_of(model.armature, scene)
+        is_simulated = isinstance(settings, motion_source.Settings) and settings.physics
+        if self.bones == samples.AUTO and is_simulated:
+            form = samples.SOLVED_BOTH  # with hair as it is shown
         options.physics = "KEYS"  # hair as it is shown
         sampler = samples.Sampler(model, scene, form != samples.AS_KEYED, options)
         sampler.read(context.evaluated_depsgraph_get())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keys of a model's visibility and IK switches."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,3 +24,12 @@ def track(
     values = np.column_stack([visible, states])
     changes = np.flatnonzero(np.append(True, (values[1:] != values[:-1]).any(axis=1)))
     return native.load().PropertyTrack(numbers[changes], visible[changes], names, states[changes])
+
+
+def chosen(track: Any, options: Any) -> Any:
+    """The property keys without what is not to be exported."""
+    if not options.switches:
+        track = track._replace(ik_enabled=np.ones_like(track.ik_enabled))
+    if not options.visibility:
+        track = track._replace(visible=np.ones_like(track.visible))
+    return track

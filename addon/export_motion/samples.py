@@ -29,6 +29,16 @@ class Samples(NamedTuple):
     visible: np.ndarray  # (F,) bool
 
 
+def local_values(
+    motion: motion_source.Motion, times: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Local values (F, B, 3) and (F, B, 4) of bones and values (F, M) of sliders, of a motion file at
+    animation times."""
+    pmx = motion.rig.pmx
+    pose = pmx.pose(motion.motion, motion.motion_frames(times), ik=False)
+    return (*pmx.locals_of(pose), pose.morph_weights)
+
+
 class Sampler:
     """Reads one model at the scene's current frame."""
 
@@ -47,6 +57,10 @@ class Sampler:
         self._poses: _Poses | None = None
         if solved:
             self._poses = _poses_of(armature, settings, self.solver, options)
+        self._motion: motion_source.Motion | None = None
+        if isinstance(settings, motion_source.Settings):
+            settings = settings._replace(model_path=path)
+            self._motion = motion_source.load(armature, settings)
         self._keys = _ShapeKeys(model, self.rig.pmx)
         self._visible = visibility.Visibility(model)
         self._name = model.name
@@ -68,9 +82,11 @@ class Sampler:
         weights = self._keys.weights(keys, local.weights)
         frame = playhead.time(depsgraph.scene)
         pose: tuple[np.ndarray, ...]
-        if self._poses is None:
-            pose = local.translations.astype(np.float32), local.rotations.astype(np.float32)
-        else:
+        pose = local.translations.astype(np.float32), local.rotations.astype(np.float32)
+        if self._motion is not None:
+            translations, rotations, values = local_values(self._motion, frame)
+            pose, weights = (translations[0], rotations[0]), values[0]
+        if self._poses is not None:
             pose = (self._poses.matrices(armature, keys, local, frame),)
         visible = self._visible.value(depsgraph)
         self._frames.append(depsgraph.scene.frame_current)
