@@ -121,7 +121,7 @@ build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/pac
 
 include csrc/platforms/wheels.mk
 
-ADDON_SOURCES := $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py addon/*/*/*.py addon/*/*.po))
+ADDON_SOURCES := $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py addon/*/*/*.py addon/*/*.po addon/*/*.txt))
 
 build/addon: $(ADDON_SOURCES) $(WHEELS)
 	$(BIN)/python addon/package.py --split --output dist $(if $(WEBSITE),--website $(WEBSITE)) \

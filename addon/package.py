@@ -61,7 +61,7 @@ def build(
 
 
 def _sources(version: str, wheels: list[pathlib.Path], website: str | None) -> dict[str, bytes]:
-    sources = sorted([*HERE.rglob("*.py"), *HERE.rglob("*.po")])
+    sources = sorted(path for kind in ("py", "po", "txt") for path in HERE.rglob(f"*.{kind}"))
     names = [path.relative_to(HERE).as_posix() for path in sources if path.name != "package.py"]
     texts = {
         name: (HERE / name).read_text("utf-8")

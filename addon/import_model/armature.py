@@ -35,11 +35,13 @@ def add_bones(
     bone_names: list[str],
     scale: float,
     constrained: bool,
+    mirrored: bool = False,
 ) -> None:
     """Fill the armature object `obj`, which is in the view layer.
 
     `constrained` bones point where Blender's constraints need it: the first link of a chain to the
-    effector, bones with a fixed axis along it.
+    effector, bones with a fixed axis along it. `mirrored`: bones on the right are mirror images of
+    those on the left, as Paste Flipped needs it; mmd_tools' are not.
     """
     if not records:
         return
@@ -47,6 +49,8 @@ def add_bones(
     bpy.ops.object.mode_set(mode="EDIT")
     try:
         tips = _edit_bones(obj.data.edit_bones, records, bone_names, scale, constrained)
+        for name, record in zip(bone_names, records, strict=True):
+            _roll(obj.data.edit_bones[name], record, mirrored and "右" in record.name)
     finally:
         bpy.ops.object.mode_set(mode="OBJECT")
     for number, (name, record) in enumerate(zip(bone_names, records, strict=True)):
@@ -85,8 +89,6 @@ def _edit_bones(
             tips.add(number)
         elif constrained and record.fixed_axis:
             _turn(bone, Vector(record.fixed_axis).xzy)
-    for bone, record in zip(bones, records, strict=True):
-        _roll(bone, record)
     return tips
 
 
@@ -132,9 +134,10 @@ def _point_ik_links(
             following = bone
 
 
-def _roll(bone: bpy.types.EditBone, record: "mmdskin.Bone") -> None:
+def _roll(bone: bpy.types.EditBone, record: "mmdskin.Bone", mirrored: bool) -> None:
     if record.local_axes:
-        _align(bone, *(Vector(axis).normalized().xzy for axis in record.local_axes))
+        x, z = (Vector(axis).normalized().xzy for axis in record.local_axes)
+        _align(bone, x, z, mirrored)
     elif record.name in _ARMS or any(finger in record.name for finger in _FINGERS):
         # Without local axes, MMD gives arms and fingers an x along the bone and a z to the front.
         head, tail, length = bone.head, bone.tail, bone.length
@@ -142,13 +145,18 @@ def _roll(bone: bpy.types.EditBone, record: "mmdskin.Bone") -> None:
         offset = length * math.sin(angle), length * math.cos(angle)
         above = Vector((tail.x - offset[0], tail.y, tail.z + offset[1]))
         along = (tail - head).normalized()
-        _align(bone, along, along.cross((above - head).normalized()))  # type: ignore[arg-type]
+        _align(bone, along, along.cross((above - head).normalized()), mirrored)  # type: ignore[arg-type]
 
 
-def _align(bone: bpy.types.EditBone, x: Vector, z: Vector) -> None:
-    """Roll the bone until two of its axes are closest to MMD's axes."""
+def _align(bone: bpy.types.EditBone, x: Vector, z: Vector, mirrored: bool) -> None:
+    """Roll the bone until two of its axes are closest to MMD's axes.
+
+    `mirrored`: to the mirror image of those axes. MMD's have the same handedness on both sides, but
+    Blender's Paste Flipped needs a rest pose that is the mirror image of the other side's.
+    """
     y = z.cross(x).normalized()
-    axes = (x, y, x.cross(y).normalized())
+    third = x.cross(y).normalized()
+    axes = (x, -y, third) if mirrored else (x, y, third)
     along = [bone.vector.dot(axis) for axis in axes]
     best = max(range(3), key=lambda i: abs(along[i]))
     bone.align_roll(axes[(best - 1) % 3 if along[best] < 0 else (best + 1) % 3])

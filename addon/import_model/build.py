@@ -80,7 +80,9 @@ def _build(
     bone_names = names.bones(pmx.bones, options.english)
     if "ARMATURE" in options.parts:
         constrained = options.constraints
-        armature.add_bones(context, rig, pmx.bones, bone_names, options.scale, constrained)
+        armature.add_bones(
+            context, rig, pmx.bones, bone_names, options.scale, constrained, options.english
+        )
         bone_shapes.add(rig, pmx.bones, bone_names)
         if constrained:
             _constrain(rig, pmx, bone_names, report)

@@ -16,7 +16,7 @@ from . import renaming
 
 
 class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
-    """Rename bones, shape keys and materials to the Japanese or English names of the file"""
+    """Rename bones, shape keys and materials to their Japanese or English names"""
 
     bl_idname = "mmdskin.switch_names"
     bl_label = "Switch Names"
@@ -38,12 +38,14 @@ class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
-            count = 0
+            count = unknown = 0
             with editing(self.models(context), renaming.check) as edit:
                 for model, _ in edit.checked:
                     renamed = renaming.rename(model, self._english(model))
                     edit.on_failure(renaming.put_back, renamed)
                     count += renamed.total
+                    if names.language_of(model.armature) == "ENGLISH":
+                        unknown += renaming.without_english(model)
         except UserError as error:
             return cancelled(self, error)
         self.report(
@@ -54,6 +56,13 @@ class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
                 count,
             ),
         )
+        if unknown:
+            text = tr_count(
+                "1 keeps its Japanese name, since no English one is known",
+                "{count} keep their Japanese names, since no English ones are known",
+                unknown,
+            )
+            self.report({"INFO"}, text)
         return {"FINISHED"}
 
     def _english(self, model: scene_model.SceneModel) -> bool:

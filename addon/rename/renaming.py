@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rename bones, shape keys and materials to the file's Japanese or English names.
+"""Rename bones, shape keys and materials to their Japanese or English names.
 
 Only items with a name from the file are renamed. Blender updates vertex groups, constraints,
 drivers and the curves of playing actions; this module updates names stored by the add-on.
@@ -14,7 +14,7 @@ import bpy
 
 from ..blender import actions
 from ..blender.user_error import UserError
-from ..scene import mmd_tools, names, saved_state, scene_model, stored
+from ..scene import english_names, mmd_tools, names, saved_state, scene_model, stored
 
 _ELEMENT = re.compile(r'[\w.]+\["(?:[^"\\]|\\.)*"\]')  # a data path up to a bone or shape key
 
@@ -82,6 +82,27 @@ def rename(model: scene_model.SceneModel, english: bool) -> Renamed:
     return renamed
 
 
+def without_english(model: scene_model.SceneModel) -> int:
+    """The number of bones, morphs and materials that keep their Japanese name."""
+    root = scene_model.bearer(model.armature, mmd_tools.NAME)
+    slots = (slot.material for obj in model.meshes for slot in obj.material_slots)
+    items: list[tuple[str, names.Named]] = [
+        (english_names.BONES, _named(bone))
+        for bone in model.armature.pose.bones
+        if mmd_tools.NUMBER in bone
+    ]
+    items += [(english_names.MORPHS, _of_morph(m)) for m in stored.groups(root, mmd_tools.MORPHS)]
+    items += [
+        (english_names.MATERIALS, _named(material))
+        for material in dict.fromkeys(slots)
+        if material is not None and mmd_tools.NAME in material
+    ]
+    return sum(
+        not record.name.isascii() and names.chosen(record, True, kind) == record.name
+        for kind, record in items
+    )
+
+
 def put_back(renamed: Renamed) -> None:
     """Undo `rename`."""
     model = renamed.model
@@ -111,6 +132,10 @@ def _named(thing: bpy.types.PoseBone | bpy.types.Material) -> names.Named:
     return names.Named(stored.text(thing, mmd_tools.NAME), stored.text(thing, "mmd_name_e"))
 
 
+def _of_morph(morph: Any) -> names.Named:
+    return names.Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
+
+
 def _changes_of_bones(armature: bpy.types.Object, english: bool) -> dict[str, str]:
     bones = sorted(
         (bone for bone in armature.pose.bones if mmd_tools.NUMBER in bone),
@@ -137,10 +162,7 @@ def _rename_bones(model: scene_model.SceneModel, wanted: dict[str, str]) -> dict
 
 def _changes_of_keys(root: bpy.types.Object, english: bool) -> dict[str, str]:
     morphs = list(stored.groups(root, mmd_tools.MORPHS))
-    records = [
-        names.Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
-        for morph in morphs
-    ]
+    records = [_of_morph(morph) for morph in morphs]
     keys = [stored.text(morph, "key") for morph in morphs]
     return _changes(keys, lambda e: names.morphs(records, mmd_tools.RESERVED_KEYS, e), english)
 

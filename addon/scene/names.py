@@ -2,7 +2,8 @@
 """The file's names adapted to Blender: short enough, unique, with Blender's side suffixes.
 
 Full names are in custom properties (`mmd_name_j`, `mmd_name_e`); see the table in
-`import_model/__init__.py`. Items without an English name keep their Japanese one.
+`import_model/__init__.py`. Items without an English name get the one in `english_names`, or keep their
+Japanese one.
 """
 
 import re
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from . import scene_model
+from . import english_names, scene_model
 
 LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
 BONE_MORPH = "mmd_bone_morph"  # prefix of the names of bone morph constraints
@@ -20,7 +21,7 @@ UV_MORPHS = "MMD UV Morphs"  # the modifier that moves UVs by sliders
 LANGUAGE = "mmd_names"  # of the root: the language of the names, an item of LANGUAGES
 LANGUAGES = [
     ("JAPANESE", "Japanese", "Names shown in MMD"),
-    ("ENGLISH", "English", "English names from the file, where available"),
+    ("ENGLISH", "English", "English names from the file, else the usual ones, where known"),
 ]
 _NUMBER = re.compile(r"\.\d+$")
 
@@ -60,7 +61,9 @@ def with_side(name: str) -> str:
 def bones(records: Iterable[Any], english: bool = False) -> list[str]:
     """A name for each bone; duplicates are numbered before the side suffix, as in mmd_tools."""
     taken: set[str] = set()
-    numbered = [unique(_chosen(record, english) or "Bone", taken) for record in records]
+    numbered = [
+        unique(chosen(record, english, english_names.BONES) or "Bone", taken) for record in records
+    ]
     taken = set()
     return [unique(with_side(name), taken) for name in numbered]
 
@@ -68,12 +71,15 @@ def bones(records: Iterable[Any], english: bool = False) -> list[str]:
 def morphs(records: Iterable[Any], reserved: Iterable[str], english: bool = False) -> list[str]:
     """A name for each morph of the file, of any kind; none is in `reserved`."""
     taken = set(reserved)
-    return [unique(_chosen(record, english) or "Morph", taken) for record in records]
+    return [
+        unique(chosen(record, english, english_names.MORPHS) or "Morph", taken)
+        for record in records
+    ]
 
 
 def material(record: Any, english: bool = False) -> str:
     """A name for a material, which Blender numbers if it is taken."""
-    return cut(_chosen(record, english)) or "Material"
+    return cut(chosen(record, english, english_names.MATERIALS)) or "Material"
 
 
 def without_number(name: str) -> str:
@@ -81,8 +87,11 @@ def without_number(name: str) -> str:
     return _NUMBER.sub("", name)
 
 
-def _chosen(record: Any, english: bool) -> str:
-    return (record.name_english.strip() if english else "") or record.name
+def chosen(record: Any, english: bool, kind: str) -> str:
+    """The full name of a record, a kind of item in `english_names`."""
+    if not english:
+        return record.name
+    return record.name_english.strip() or english_names.find(kind, record.name) or record.name
 
 
 def language(english: bool) -> str:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from . import mmd_tools, scene_model, stored
-from .names import language_of
+from . import english_names, mmd_tools, scene_model, stored
+from .names import Named, chosen, language_of
 
 SLIDER = "slider"  # in an entry of the root's list of morphs: the name of its custom property
 PANELS = {1: "EYEBROW", 2: "EYE", 3: "MOUTH", 4: "OTHER"}
@@ -38,9 +38,8 @@ def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
             Slider(keys[key], "value", key) for keys in dict.fromkeys(blocks) if key and key in keys
         ]
         if name and name in model.armature:
-            label = (english and stored.text(morph, "name_english").strip()) or (
-                stored.text(morph, "name")
-            )
+            record = Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
+            label = chosen(record, english, english_names.MORPHS)
             sliders.append(Slider(model.armature, path(name), label))
         found[PANELS.get(stored.number(morph, "panel"), "OTHER")] += sliders
     return found

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Japanese and English names: at import and by the operator, and that all references follow."""
 
+import sys
+
 import bpy
 import case
 import fingerprint
@@ -10,9 +12,10 @@ import scene
 from cases_motion import dance, rig
 from cases_sliders import morph
 from files import motion_file, pmx_file
+from mathutils import Quaternion
 
 ENGLISH = ["center", "arm_L", "", "wrist_L", "arm_R", "leg", "leg", "ankle", "leg IK"]
-SHOWN = ["center", "arm_L", "ひじ.L", "wrist_L", "arm_R", "leg", "leg.001", "ankle", "leg IK"]
+SHOWN = ["center", "arm_L", "elbow.L", "wrist_L", "arm_R", "leg", "leg.001", "ankle", "leg IK"]
 
 
 class Case(imported.Case):
@@ -52,7 +55,7 @@ class AtImport(Case):
     def test_english(self):
         self.load_model(names="ENGLISH")
         self.assertEqual(self.bones(), SHOWN)
-        self.assertEqual(self.keys(), ["a", "sum", "い", "a.001", "中のまとめ"])
+        self.assertEqual(self.keys(), ["a", "sum", "i", "a.001", "中のまとめ"])
         self.assertEqual([m.name for m in self.mesh.data.materials], ["skin"])
         groups = {group.name for group in self.mesh.vertex_groups}
         self.assertLessEqual(set(SHOWN), groups)
@@ -214,8 +217,8 @@ class Switch(Case):
             listed = self.model.root.mmd_root.vertex_morphs
             before = [item.name for item in listed]
             self.switch()
-            self.assertEqual([item.name for item in listed], ["a", "い", "a.001"])
-            self.assertEqual(self.keys(), ["a", "sum", "い", "a.001", "中のまとめ"])
+            self.assertEqual([item.name for item in listed], ["a", "i", "a.001"])
+            self.assertEqual(self.keys(), ["a", "sum", "i", "a.001", "中のまとめ"])
             self.switch()
             self.assertEqual([item.name for item in listed], before)
 
@@ -266,3 +269,103 @@ class Motions(Case):
         self.switch()
         bpy.context.scene.frame_set(1)
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+
+class Table(Case):
+    """Names that the community uses where the file has no English ones."""
+
+    def find(self, kind, name):
+        return sys.modules["addon_package"].scene.english_names.find(kind, name)
+
+    def test_sides_and_digits(self):
+        for name, english in (
+            ("左腕", "arm.L"),
+            ("右足ＩＫ", "leg IK.R"),
+            ("右親指１", "thumb 1.R"),
+            ("上半身2", "upper body 2"),
+            ("左髪１先", "hair 1 tip.L"),
+            ("スカート左前", "front skirt.L"),
+            ("誰も知らない", ""),
+            ("左右", ""),
+        ):
+            self.assertEqual(self.find("bones", name), english)
+
+    def test_morphs_that_name_one_side(self):
+        for name, english in (
+            ("ウィンク", "wink.L"),
+            ("ｳｨﾝｸ２右", "wink 2.R"),
+            ("左ウィンク", "wink.L"),
+        ):
+            self.assertEqual(self.find("morphs", name), english)
+
+    def test_blender_finds_the_other_side(self):
+        for bone in self.pmx.bones:
+            bone.name_english = ""
+        self.load_model(names="ENGLISH")
+        self.assertEqual(self.bones()[1:5], ["arm.L", "elbow.L", "wrist.L", "arm.R"])
+
+    def test_what_stays_japanese_is_reported(self):
+        self.pmx.bones[2].name = "誰も知らない"
+        self.load_model()
+        scene.select(self.mesh)
+        with case.reports() as said:
+            bpy.ops.mmdskin.switch_names()
+        # The bone and 中のまとめ.
+        self.assertTrue(any("2 keep their Japanese names" in line for line in said), said)
+
+    def test_a_table_with_an_invalid_line_is_refused(self):
+        read = sys.modules["addon_package"].scene.english_names.read
+        for text, line in (
+            ("a = b", "a = b"),
+            ("[bones]\na", "a"),
+            ("[bones]\nａ = b\na = c", "a = c"),
+        ):
+            with self.assertRaisesRegex(ValueError, line):
+                read(text)
+
+
+class PasteFlipped(Case):
+    def test_mirrors_a_pose(self):
+        """The mirror image of the left arm's rotation, about the plane x = 0."""
+        for bone in self.pmx.bones:
+            bone.name_english = ""
+        sides = [pmx_file.Bone("右ひじ", position=(-4, 10, 0), parent=4)]
+        self.pmx.bones[4] = pmx_file.Bone("右腕", position=(0, 10, 0), parent=0)
+        self.pmx.bones[1].tail_offset, self.pmx.bones[4].tail_offset = (4, 0.3, 0), (-4, 0.3, 0)
+        self.pmx.bones[2].tail_offset, sides[0].tail_offset = (4, -1, 1), (-4, -1, 1)
+        self.pmx.bones += sides
+        self.model = self.load(self.write(self.pmx), names="ENGLISH")
+        self.armature, self.mesh = self.model.armature, self.model.mesh
+        left = self.bones()[1:3]
+        right = [self.bones()[4], self.bones()[-1]]
+        scene.select(self.armature)
+        bpy.ops.object.mode_set(mode="POSE")
+        bones = self.armature.pose.bones
+        for name, turn, place in zip(
+            left,
+            ((0.9, 0.2, 0.3, -0.4), (0.8, -0.5, 0.1, 0.3)),
+            ((0.1, 0.2, 0.05), (0, 0, 0)),
+            strict=True,
+        ):
+            bones[name].rotation_mode = "QUATERNION"
+            bones[name].rotation_quaternion = Quaternion(turn).normalized()
+            bones[name].location = place
+        bpy.context.view_layer.update()
+        before = [
+            np.array(bones[name].matrix @ bones[name].bone.matrix_local.inverted()) for name in left
+        ]
+        bpy.ops.pose.select_all(action="DESELECT")
+        for name in left:
+            pose_bone = bones[name]
+            (pose_bone if hasattr(pose_bone, "select") else pose_bone.bone).select = True
+        bpy.ops.pose.copy()
+        bpy.ops.pose.paste(flipped=True)
+        bpy.context.view_layer.update()
+        after = [
+            np.array(bones[name].matrix @ bones[name].bone.matrix_local.inverted())
+            for name in right
+        ]
+        mirror = np.diag([-1.0, 1, 1, 1])
+        for one, other in zip(before, after, strict=True):
+            self.assert_close(other, mirror @ one @ mirror, 1e-4)
+        bpy.ops.object.mode_set(mode="OBJECT")
