@@ -69,12 +69,14 @@ def _bent(
     assert samples.matrices is not None
     found = []
     for bone in pmx.bones:
-        chain = [bone.ik.target, *(link.bone for link in bone.ik.links)] if bone.ik else []
+        if not bone.ik:
+            continue
+        chain = [bone.ik.target, *(link.bone for link in bone.ik.links)]
         pivots = np.array([[*pmx.bones[i].position, 1] for i in chain], np.float32)
         places = [
             np.einsum("fkij,kj->fki", matrices[:, chain], pivots)
             for matrices in (posed, samples.matrices)
         ]
-        if chain and np.linalg.norm(places[0] - places[1], axis=-1).max() > options.tolerance:
+        if np.linalg.norm(places[0] - places[1], axis=-1).max() > options.tolerance:
             found.append(bone.name)
     return tuple(dict.fromkeys(found))

@@ -171,6 +171,22 @@ class Ours(WalkCase):
                 bpy.ops.mmdskin.import_motion(filepath=self.out, model_path=self.path, mode=mode)
                 self.assert_alike(self.shown(), expected, bar)
 
+    def test_a_knee_bent_beyond_its_limits(self):
+        knee = self.bone("左ひざ")
+        knee.constraints["IK"].mute = True
+        knee.rotation_mode = "XYZ"
+        for frame, angle in ((1, 0), (10, 0.8), (20, -0.8), (28, 0)):
+            across = knee.bone.matrix_local.to_3x3().inverted() @ Vector((angle, 0, 0))
+            knee.rotation_euler = across
+            knee.keyframe_insert("rotation_euler", frame=frame)
+        expected = self.shown()
+        self.exported()
+        motion = self.native.load_motion(self.out)
+        # IK bones move to where the legs end.
+        legs = [v for v in range(expected.shape[1]) if v // 4 not in (7, 13)]
+        for options in ({}, {"ik": False}):
+            self.assert_alike(self.posed(motion, **options)[:, legs], expected[:, legs])
+
     def test_as_keyed_has_the_ten_keys_of_each_bone(self):
         self.walk()
         expected = self.shown()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Export MMD Motion of simulated hair: with Physics › Keys it plays alike with and without physics."""
+
+import os
+
+import bpy
+import numpy as np
+import scene
+from files import motion_file
+from keyed_physics import HAIR, Keyed, addon
+
+BAR = 0.1  # units
+
+
+class Simulated(Keyed):
+    def setUp(self):
+        super().setUp()
+        self.out = os.path.join(self.folder, "書出.vmd")
+        bpy.context.scene.use_preview_range = False
+
+    def exported(self, **options):
+        scene.select(self.armature)
+        options = {"filepath": self.out, "model_path": self.path, **options}
+        self.assertEqual(bpy.ops.mmdskin.export_motion(**options), {"FINISHED"})
+        return {track.name: track for track in motion_file.read(self.out).bones}
+
+    def posed(self, **options):
+        """(F, V, 3) of all frames by the exported file, in its units."""
+        mmdskin = addon().blender.native.load()
+        model, motion = mmdskin.load_model(self.path), mmdskin.load_motion(self.out)
+        pose = model.pose(motion, np.arange(16.0), **options)
+        return mmdskin.skin(model, pose, normals=False).positions
+
+    def assert_plays_with_and_without_physics(self):
+        simulated, plain = (
+            np.array([scene.in_file(self.expected(f, on)) for f in range(16)]) for on in (1, 0)
+        )
+        self.assertGreater(np.linalg.norm(simulated - plain, axis=-1).max(), 3 * BAR)
+        for options in ({"physics": None}, {"physics": True}):
+            with self.subTest(**options):
+                miss = np.linalg.norm(self.posed(**options) - simulated, axis=-1)
+                self.assertLessEqual(miss.max(), BAR)
+
+    def test_keys_of_simulated_hair(self):
+        self.simulate()
+        tracks = self.exported(physics="KEYS")
+        for name in HAIR:
+            self.assertFalse(tracks[name].physics.any())
+        self.assert_plays_with_and_without_physics()
+
+    def test_keys_of_hair_that_a_motion_file_moves(self):
+        self.settings.source, self.settings.motion_path = "MOTION", self.motion_path
+        self.settings.motion_start = 0
+        self.simulate()
+        self.exported(physics="KEYS")
+        self.assert_plays_with_and_without_physics()
+
+    def test_left_to_mmd(self):
+        self.simulate()
+        tracks = self.exported()
+        self.assertTrue(tracks)
+        self.assertFalse(tracks.keys() & set(HAIR))
