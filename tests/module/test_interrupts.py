@@ -124,7 +124,8 @@ def test_ctrl_c_stops_a_simulation_and_leaves_it_usable(chain, on_ctrl_c):
 
 def test_ctrl_c_stops_settling_which_can_continue(chain, on_ctrl_c):
     on_ctrl_c(signal.default_int_handler)
-    arguments = chain, chains.swing(), mmdskin.Physics(settle=SETTLE)
+    # the bodies rest no earlier than after half a second: 25,000 steps
+    arguments = chain, chains.swing(), mmdskin.Physics(hz=50_000, settle=SETTLE)
     simulations = (mmdskin.Simulation(*arguments) for _ in range(ATTEMPTS))
     stopped = next(one for one in simulations if is_stopped(partial(one.pose, 0)))
     assert chains.same(stopped.pose(0), mmdskin.Simulation(*arguments).pose(0))
