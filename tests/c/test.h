@@ -67,5 +67,6 @@ void kernel_tests(void);
 void memory_tests(void);
 void simulation_tests(void);
 void world_tests(void);
+void same_bits_tests(void);
 
 #endif

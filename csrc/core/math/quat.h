@@ -2,6 +2,7 @@
 #ifndef MMD_QUAT_H
 #define MMD_QUAT_H
 
+#include "core/math/portable_math.h"
 #include "core/math/vec3.h"
 
 /* Quaternions x y z w in double. */
@@ -78,8 +79,9 @@ static inline void mmd_quat_normalize(double q[4])
 /* The axis must be of unit length; the angle is in radians. */
 static inline void mmd_quat_from_axis_angle(const double axis[3], double angle, double out[4])
 {
-    double s = sin(angle / 2);
-    out[0] = axis[0] * s, out[1] = axis[1] * s, out[2] = axis[2] * s, out[3] = cos(angle / 2);
+    double s;
+    mmd_portable_sin_cos(angle / 2, &s, &out[3]);
+    out[0] = axis[0] * s, out[1] = axis[1] * s, out[2] = axis[2] * s;
 }
 
 /* Spherical linear interpolation (Shoemake 1985) along the shorter arc between two unit
@@ -105,8 +107,8 @@ static inline void mmd_slerp_init(const double a[4], const double b[4], mmd_sler
         out->from[i] = a[i];
         out->to[i] = sign * b[i];
     }
-    out->angle = 2 * atan2(sqrt(chord), sqrt(sum));
-    out->scale = out->angle > 1e-6 ? 1 / sin(out->angle) : 0;
+    out->angle = 2 * mmd_portable_atan2(sqrt(chord), sqrt(sum));
+    out->scale = out->angle > 1e-6 ? 1 / mmd_portable_sin(out->angle) : 0;
 }
 
 /* A t outside 0 to 1 extrapolates along the same great circle. */
@@ -114,8 +116,8 @@ static inline void mmd_slerp_at(const mmd_slerp *slerp, double t, double out[4])
 {
     double weight_from = 1 - t, weight_to = t;
     if (slerp->scale != 0) {
-        weight_from = sin((1 - t) * slerp->angle) * slerp->scale;
-        weight_to = sin(t * slerp->angle) * slerp->scale;
+        weight_from = mmd_portable_sin((1 - t) * slerp->angle) * slerp->scale;
+        weight_to = mmd_portable_sin(t * slerp->angle) * slerp->scale;
     }
     for (int i = 0; i < 4; i++)
         out[i] = weight_from * slerp->from[i] + weight_to * slerp->to[i];

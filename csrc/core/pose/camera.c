@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The camera of a motion: docs/mmd-behaviour.md#camera-light-shadow. */
+#include "core/math/portable_math.h"
 #include "core/pose/sampling.h"
 
 #include <math.h>
@@ -53,8 +54,10 @@ static camera_key sample(const mmd_camera_track *track, double frame)
 /* Rows 2 and 3 of the view rotation Rz(z) Rx(x) Ry(y): up and forward. Row 1 is right. */
 static void view_axes(const double rotation[3], double up[3], double forward[3])
 {
-    double sx = sin(rotation[0]), cx = cos(rotation[0]), sy = sin(rotation[1]),
-           cy = cos(rotation[1]), sz = sin(rotation[2]), cz = cos(rotation[2]);
+    double sx, cx, sy, cy, sz, cz;
+    mmd_portable_sin_cos(rotation[0], &sx, &cx);
+    mmd_portable_sin_cos(rotation[1], &sy, &cy);
+    mmd_portable_sin_cos(rotation[2], &sz, &cz);
     up[0] = sz * cy + cz * sx * sy;
     up[1] = cz * cx;
     up[2] = sz * sy - cz * sx * cy;

@@ -17,6 +17,7 @@
 #include "core/pose/ik.h"
 
 #include "core/math/mat3.h"
+#include "core/math/portable_math.h"
 #include "core/math/scalar.h"
 
 /* At 90 degrees of the middle Euler angle the other two are undetermined (gimbal lock): it is
@@ -247,7 +248,8 @@ static inline bool find_fixed_axis_rotation(const mmd_pose_state *pose, const mm
     double sine = sqrt(to->square);
     if (!(sine > 0))
         return false;
-    double angle = atan2(sine, to->dot) * mmd_simd_vec3_dot(mmd_simd_vec3_load(axis), n) / sine;
+    double angle =
+        mmd_portable_atan2(sine, to->dot) * mmd_simd_vec3_dot(mmd_simd_vec3_load(axis), n) / sine;
     mmd_quat_from_axis_angle(axis, mmd_clamp(angle, -link->step_limit, link->step_limit), rotation);
     return true;
 }

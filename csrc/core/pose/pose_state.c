@@ -4,6 +4,7 @@
 
 #include "core/base/numbers.h"
 #include "core/math/mat3.h"
+#include "core/math/portable_math.h"
 
 #include <float.h>
 
@@ -76,16 +77,17 @@ static void scale_rotation(const double a[4], double ratio, double out[4])
     bool flip = 4 * w * w >= 1 ? w < 0 : v[largest] < 0;
     if (flip)
         w = -w;
-    double half_angle = acos(fmin(fmax(w, -1), 1)) - (w < 0 ? MMD_ROUNDED_PI : 0);
+    double half_angle = mmd_portable_acos(w) - (w < 0 ? MMD_ROUNDED_PI : 0);
     double length = mmd_vec3_length(v);
     if (half_angle == 0 || length < 1.2e-7) {
         mmd_quat_identity(out);
         return;
     }
-    double s = sin(half_angle * ratio) / (flip ? -length : length);
+    double sine;
+    mmd_portable_sin_cos(half_angle * ratio, &sine, &out[3]);
+    double s = sine / (flip ? -length : length);
     for (int i = 0; i < 3; i++)
         out[i] = v[i] * s;
-    out[3] = cos(half_angle * ratio);
 }
 
 void mmd_pose_state_append(mmd_pose_state *pose, int32_t index)

@@ -8,6 +8,7 @@
    they are updated in every step. */
 #include "core/pose/rig_solvers.h"
 
+#include "core/math/portable_math.h"
 #include "core/math/scalar.h"
 
 #include <math.h>
@@ -26,12 +27,14 @@ static const double right_angle = 1.570796; /* as MMD compares limits with it */
 
 static mmd_rig_half_angle half_angle(double angle)
 {
-    return (mmd_rig_half_angle){sin(angle / 2), cos(angle / 2)};
+    mmd_rig_half_angle half;
+    mmd_portable_sin_cos(angle / 2, &half.sine, &half.cosine);
+    return half;
 }
 
 static double half_sine(double angle)
 {
-    return angle <= -MMD_PI ? -HUGE_VAL : angle >= MMD_PI ? HUGE_VAL : sin(angle / 2);
+    return angle <= -MMD_PI ? -HUGE_VAL : angle >= MMD_PI ? HUGE_VAL : mmd_portable_sin(angle / 2);
 }
 
 static mmd_rig_bound bound(double angle, double other)
@@ -74,7 +77,9 @@ static void copy_link(const mmd_ik_link *link, mmd_rig_link *out)
 static void limit_step(mmd_rig_link *link, double unit_angle, size_t k)
 {
     link->step_limit = unit_angle > 0 ? fmin(unit_angle, 4 * MMD_PI) * (double)(k + 1) : HUGE_VAL;
-    link->step_limit_cosine = link->step_limit < MMD_PI ? cos(link->step_limit) : -2;
+    link->step_limit_cosine = -2;
+    if (link->step_limit < MMD_PI)
+        link->step_limit_cosine = half_angle(2 * link->step_limit).cosine;
     link->half_step_limit = half_angle(fmin(link->step_limit, MMD_PI));
 }
 
