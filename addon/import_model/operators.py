@@ -11,9 +11,10 @@ from ..blender import input_files, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..operators.importing import Importer, scale_property
-from ..scene import names
+from ..preview import switch
+from ..scene import names, scene_model
 from . import build
-from .options import Options
+from .options import Options, Report
 
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
 
@@ -25,7 +26,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     bl_label = "Import MMD Model"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    preferred = shown = ("scale", "types", "names", "constraints", "look", "pack_textures")
+    preferred = shown = ("scale", "types", "names", "constraints", "look", "live", "pack_textures")
 
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
@@ -59,6 +60,11 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         name="MMD Look",
         description="Show toon shading, sphere maps, edges and MMD's light in renders",
         default=True,
+    )
+    live: BoolProperty(
+        name="MMD Skinning",
+        description="Show MMD's deformation in the viewport and in renders",
+        default=False,  # for scripts: the preference is on
     )
     names: EnumProperty(
         name="Names",
@@ -99,7 +105,9 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         failures = []
         for path in paths:
             try:
-                _, report = build.import_file(context, path, options)
+                root, report = build.import_file(context, path, options)
+                if self.live and {"MESH", "ARMATURE"} <= options.parts:
+                    self._turn_on(context, root, report)
             except UserError as error:
                 failures.append(str(error))
                 continue
@@ -115,6 +123,13 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
             tr_count("Imported 1 model", "Imported {count} models", imported),
         )
         return {"FINISHED"}
+
+    def _turn_on(self, context: bpy.types.Context, root: bpy.types.Object, report: Report) -> None:
+        context.view_layer.update()  # lists the new objects
+        try:
+            switch.enable(scene_model.model_of(root, context.view_layer))
+        except UserError as error:
+            report.warn(str(error))
 
     def _parts(self) -> frozenset[str]:
         return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))

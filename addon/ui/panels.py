@@ -29,6 +29,7 @@ from ..preview import switch, tick
 from ..preview.operators import MMDSKIN_OT_preview
 from ..rename.operators import MMDSKIN_OT_switch_names
 from ..scene import mesh_source, saved_state, scene_model, sliders
+from . import status
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _WIDE = 300  # pixels of a sidebar in which all values fit beside their names
@@ -94,6 +95,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
             _without_model(layout, context, shown.error)
             return
         layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
+        _wrapped(layout, status.of_model(model), context.region.width)
         row = layout.row()
         row.scale_y = 1.3
         live = any(switch.is_live(obj) for obj in model.meshes)
@@ -414,13 +416,13 @@ def _is_wide(letter: str) -> bool:
 _classes = (
     MMDSKIN_PT_skin,
     MMDSKIN_PT_bake,
-    MMDSKIN_PT_attach,
     MMDSKIN_PT_look,
     MMDSKIN_PT_morphs,
     MMDSKIN_PT_eyes,
     MMDSKIN_PT_mouth,
     MMDSKIN_PT_brows,
     MMDSKIN_PT_others,
+    MMDSKIN_PT_attach,
     MMDSKIN_PT_files,
     MMDSKIN_PT_details,
 )

@@ -34,6 +34,14 @@ _Options = declaring(
         preference(operator, option): _declared(operator, option)
         for operator in _IMPORTERS
         for option in operator.preferred
+    }
+    | {
+        # On for people, off for scripts, as in the versions before this option.
+        preference(MMDSKIN_OT_import_model, "live"): BoolProperty(
+            name="MMD Skinning",
+            description="Show MMD's deformation in the viewport and in renders",
+            default=True,
+        )
     },
 )
 

@@ -105,6 +105,9 @@ class Preferences(Dialog):
                 prop = rna.properties[option]
                 is_flag = prop.type == "ENUM" and prop.is_enum_flag
                 default = prop.default_flag if is_flag else prop.default
+                if name == "import_model_live":  # on for people, off for scripts
+                    self.assertIs(default, False)
+                    default = True
                 self.assertEqual(getattr(preferences(), name), default, name)
                 checked += 1
         self.assertGreater(checked, 7)

@@ -124,8 +124,7 @@ def drop(blender, path, name, has_come, choose=lambda: None):
 
 
 def show_live(blender):
-    blender.click(".mmdskin.preview")
-    blender.wait_state(preview=True)
+    blender.wait_state(preview=True)  # since the import
     blender.scrub()
     assert blender.state()["frame"] > 100
     blender.choose(".mmdskin.source", "m")

@@ -31,8 +31,7 @@ def import_model(blender, folder):
 
 
 def show_live(blender):
-    blender.click(".mmdskin.preview")
-    blender.wait_state(preview=True)
+    blender.wait_state(preview=True)  # since the import
     panel(blender, "live")
 
 

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One sentence about a model: what is shown, where it comes from, and what to do next."""
+
+import os
+
+import bpy
+
+from ..bake import record
+from ..blender import actions
+from ..blender.translations import tr
+from ..pose import ik_source
+from ..preview import switch
+from ..scene import scene_model
+
+
+def of_model(model: scene_model.SceneModel) -> str:
+    if any(record.is_baked(obj) for obj in model.meshes):
+        return tr("Shows the bake. Export it, or use Clear Bake to change the pose")
+    if not any(switch.is_live(obj) for obj in model.meshes):
+        return tr("Shows Blender's deformation. Turn MMD Skinning on to see MMD's")
+    settings = model.armature.mmdskin
+    if settings.source == "MOTION":
+        file = os.path.basename(settings.motion_path.replace("\\", "/"))
+        if not file:
+            return tr("Shows the rest pose. Choose a motion file")
+        return tr("Shows '{file}', live. Play it, or bake or export it", file=file)
+    if settings.source == ik_source.SOURCE:
+        return tr("Shows the armature's keyframes with MMD's IK. Pose, bake or export it")
+    if _is_animated(model.armature):
+        return tr("Shows the armature's animation. Play it, or bake or export it")
+    return tr("Shows the armature's pose. Pose its bones, or import a motion")
+
+
+def _is_animated(armature: bpy.types.Object) -> bool:
+    data = armature.animation_data
+    return data is not None and (
+        actions.assigned(armature)[0] is not None or len(data.nla_tracks) > 0
+    )
