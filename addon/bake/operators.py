@@ -13,7 +13,7 @@ from ..operators import modal_job, properties
 from ..operators.model_operator import ModelOperator
 from ..pose import deformation, motion_source, physics_settings, pose_source
 from ..scene import scene_model
-from . import job, record
+from . import job, memory, record
 from .frames import Options
 
 # A remembered value would override the model's setting.
@@ -93,6 +93,11 @@ class MMDSKIN_OT_bake(
         poses = [pose_source.settings_of(model.armature, context.scene, chosen) for model in models]
         deformations = [deformation.method_of(model.armature, chosen) for model in models]
         options = self._options(context.scene, chosen.get(deformation.NORMALS))
+        if options.target == "SHAPE_KEYS":
+            meshes = [obj for model in models for obj in model.meshes]
+            too_big = memory.warning(meshes, len(options.frames))
+            if too_big:
+                self.report({"WARNING"}, too_big)
         return job.Job(context, models, poses, deformations, options)
 
     def _options(self, scene: bpy.types.Scene, normals: bool | None) -> Options:
@@ -149,6 +154,21 @@ class MMDSKIN_OT_bake(
         return {"FINISHED"}
 
 
+class MMDSKIN_OT_use_mesh_cache(ModelOperator, bpy.types.Operator):
+    """Bake into a mesh cache, a file that does not need memory for each frame"""
+
+    bl_idname = "mmdskin.use_mesh_cache"
+    bl_label = "Use Mesh Cache"
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            for model in self.models(context):
+                model.armature.mmdskin.target = "MESH_CACHE"
+        except UserError as error:
+            return cancelled(self, error)
+        return {"FINISHED"}
+
+
 class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
     """Remove everything the bake added and restore the model; cache files are kept"""
 
@@ -180,4 +200,6 @@ def _meshes(count: int) -> str:
     return tr_count("1 mesh", "{count} meshes", count)
 
 
-register, unregister = registration.functions(MMDSKIN_OT_bake, MMDSKIN_OT_clear_bake)
+register, unregister = registration.functions(
+    MMDSKIN_OT_bake, MMDSKIN_OT_use_mesh_cache, MMDSKIN_OT_clear_bake
+)

@@ -21,11 +21,13 @@ class MMDSKIN_MT_model(bpy.types.Menu):
             "attach",
             "detach",
             "bake",
+            "use_mesh_cache",
             "clear_bake",
             "export",
             "clear_motion",
             "restore_deform_data",
             "switch_names",
+            "report",
         ):
             self.layout.operator(f"mmdskin.{name}")
 

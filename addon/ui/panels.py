@@ -11,7 +11,7 @@ import numpy as np
 
 from ..attach import anchors
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach
-from ..bake import operators, record
+from ..bake import memory, operators, record
 from ..blender import native, registration, translations
 from ..blender.blender_versions import identity
 from ..blender.translations import label, name_of, tr, tr_count
@@ -169,6 +169,7 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         settings = model.armature.mmdskin
         shown = properties.shown_of_target(settings) + properties.shown_of_range(settings)
         _settings(layout, settings, shown, context.region.width)
+        _warn_of_size(layout, model, context)
         column = layout.column(align=True)
         _button(column, operators.MMDSKIN_OT_bake, model, "SHAPEKEY_DATA")
         _button(column, operators.MMDSKIN_OT_clear_bake, model, "LOOP_BACK")
@@ -177,6 +178,19 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         row.operator_menu_enum(MMDSKIN_OT_export.bl_idname, "format", icon="EXPORT")
         if any(record.is_baked(obj) for obj in model.meshes):
             layout.label(text=label("Baked"), icon="CHECKMARK", translate=False)
+
+
+def _warn_of_size(
+    layout: bpy.types.UILayout, model: scene_model.SceneModel, context: bpy.types.Context
+) -> None:
+    """Before shape keys need more memory than there is, offer a mesh cache."""
+    settings = model.armature.mmdskin
+    if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":
+        return
+    too_big = memory.warning(model.meshes, memory.frames_of(settings, context.scene))
+    if too_big:
+        _wrapped(layout, too_big, context.region.width, alert=True)
+        layout.operator(operators.MMDSKIN_OT_use_mesh_cache.bl_idname)
 
 
 class MMDSKIN_PT_attach(_Below, bpy.types.Panel):

@@ -15,6 +15,7 @@ from ..import_model.operators import MMDSKIN_OT_import_model
 from ..import_motion.operators import MMDSKIN_OT_import_motion
 from ..operators.importing import preference
 from ..operators.properties import declaring
+from .report import MMDSKIN_OT_report
 
 _IMPORTERS = (MMDSKIN_OT_import_model, MMDSKIN_OT_import_motion)
 
@@ -64,6 +65,7 @@ class MMDSKIN_AP_preferences(_Options, bpy.types.AddonPreferences):
                 name = preference(operator, option)
                 box.column().prop(self, name, text=name_of(self, name), translate=False)
         self.layout.prop(self, "details", text=name_of(self, "details"), translate=False)
+        self.layout.operator(MMDSKIN_OT_report.bl_idname, icon="COPYDOWN")
 
 
 register, unregister = registration.functions(MMDSKIN_AP_preferences)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the shape keys of a bake fit into memory."""
+
+import ctypes
+import os
+import pathlib
+from collections.abc import Iterable
+
+import bpy
+
+from ..blender.translations import tr
+
+_BYTES = 12  # of a position
+_COPIES = 3  # the baked positions, the keys, and the copy that Blender evaluates
+_GIGABYTE = 1e9
+
+
+class _MemoryStatus(ctypes.Structure):
+    """MEMORYSTATUSEX of Windows."""
+
+    _fields_ = (
+        ("length", ctypes.c_uint32),
+        ("load", ctypes.c_uint32),
+        ("total", ctypes.c_uint64),
+        ("available", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("a", "b", "c", "d", "e")),
+    )
+
+
+def warning(meshes: Iterable[bpy.types.Object], frames: int) -> str:
+    """What to tell before a bake into shape keys, "" if they fit into memory."""
+    size = _BYTES * frames * sum(len(obj.data.vertices) for obj in meshes)
+    free = available()
+    if free is None or _COPIES * size <= free:
+        return ""
+    return tr(
+        "{frames} shape keys need {size:.1f} GB, {peak:.1f} GB with Blender's copies, and"
+        " {free:.1f} GB are free: bake into a mesh cache",
+        frames=frames,
+        size=size / _GIGABYTE,
+        peak=_COPIES * size / _GIGABYTE,
+        free=free / _GIGABYTE,
+    )
+
+
+def frames_of(settings: bpy.types.PropertyGroup, scene: bpy.types.Scene) -> int:
+    """The number of frames that a model's settings choose."""
+    if settings.range == "CURRENT":
+        return 1
+    first, last = scene.frame_start, scene.frame_end
+    if settings.range == "CUSTOM":
+        first, last = settings.frame_start, settings.frame_end
+    return len(range(first, last + 1, settings.step))
+
+
+def available() -> int | None:
+    """Free memory in bytes, None if unknown."""
+    if os.name == "nt":
+        status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+        done = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
+        return status.available if done else None
+    try:
+        for line in pathlib.Path("/proc/meminfo").read_text("ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+        return None
+    except OSError:  # macOS: does not tell what is free
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Report: what a bug report needs, copied to the clipboard. No names and contents of files."""
+
+import platform
+import sys
+from typing import Any
+
+import bpy
+
+from ..blender import native, registration
+from ..blender.translations import tr
+from ..blender.user_error import UserError
+from ..preview import switch, tick
+from ..scene import mesh_source, scene_model
+
+
+class MMDSKIN_OT_report(bpy.types.Operator):
+    """Copy versions, system, backends and statistics of the models to the clipboard, for a bug report"""
+
+    bl_idname = "mmdskin.report"
+    bl_label = "Copy Report"
+    bl_options = {"REGISTER"}
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        context.window_manager.clipboard = text(context)
+        self.report({"INFO"}, tr("Copied the report to the clipboard"))
+        return {"FINISHED"}
+
+
+def text(context: bpy.types.Context) -> str:
+    """The report, in English."""
+    lines = [
+        f"Blender {bpy.app.version_string}, Python {sys.version.split()[0]}",
+        f"{platform.system()} {platform.release()}, {platform.machine()}",
+        *_of_module(),
+    ]
+    try:
+        models = scene_model.all_models(context.view_layer)
+    except UserError:
+        models = []
+    for number, model in enumerate(models, 1):
+        lines += [f"Model {number}:", *(f"  {line}" for line in _of_model(model))]
+    return "\n".join(lines) + "\n"
+
+
+def _of_module() -> list[str]:
+    try:
+        module = native.load()
+    except UserError as error:
+        return [f"mmdskin: {error}"]
+    backends = [
+        f"  {one.name}: {one.device if one.available else 'not available'}"
+        for one in module.backends()
+    ]
+    return [f"mmdskin {module.__version__}", *backends]
+
+
+def _of_model(model: scene_model.SceneModel) -> list[str]:
+    armature = model.armature
+    settings = armature.mmdskin
+    live, physics = (_on(one) for one in (switch.is_on(armature), settings.physics))
+    lines = [
+        f"{len(armature.data.bones)} bones, {len(model.meshes)} meshes",
+        f"MMD Skinning {live}, source {settings.source}, physics {physics}",
+        f"deformation {settings.deformation}",
+    ]
+    for obj in model.meshes:
+        keys = obj.data.shape_keys
+        count = len(keys.key_blocks) if keys else 0
+        lines.append(
+            f"{len(obj.data.vertices)} vertices, {count} shape keys; {_types(obj, armature)}"
+        )
+    cost = tick.cost_of(model)
+    if cost is not None:
+        lines.append(f"last evaluation {cost:.2f} ms")
+    return lines
+
+
+def _on(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _types(obj: bpy.types.Object, armature: bpy.types.Object) -> str:
+    """Vertices of each deform type."""
+    try:
+        deform = mesh_source.read(obj, armature).deform.tolist()
+    except UserError:
+        return "no deform data"
+    named = enumerate(mesh_source.DEFORM_NAMES)
+    return ", ".join(f"{name} {deform.count(number)}" for number, name in named)
+
+
+register, unregister = registration.functions(MMDSKIN_OT_report)
