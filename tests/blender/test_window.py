@@ -19,7 +19,7 @@ from test_blender import BUILD, addon_zip  # noqa: F401
 VERSIONS = os.environ.get("MMDSKIN_WINDOWS", "").split()
 VIEW = (400, 400)  # a place in the 3D view of the factory settings
 AS_DROPPED = (318, 483)  # a menu of the dialog that a motion brings there
-AS_IMPORTED = (1083, 192)  # the same menu in the file browser
+AS_IMPORTED = (1083, 214)  # the same menu in the file browser
 SKIRT = [name for name, *_ in model.MATERIALS].index("スカート")
 MORPHS = 59  # from Clear Bake down to the panel, which is closed
 
