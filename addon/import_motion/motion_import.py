@@ -40,9 +40,8 @@ class MotionImport:
                 "Cannot merge motions with physics at this frame rate: turn Replace on, or"
                 " set the frame rate to 30 fps"
             )
-        settings = physics_settings.Settings(
-            self.options.physics_ground, self.options.physics_settle, self.options.physics_hz, start
-        )
+        own = self.model.armature.mmdskin
+        settings = physics_settings.of_import(own, self.options, start)
         return simulation.with_physics(source, settings)
 
     def by_bodies(self, source: motion_source.Motion) -> set[str]:

@@ -12,6 +12,7 @@ from bpy.props import (
     BoolProperty,
     EnumProperty,
     FloatProperty,
+    FloatVectorProperty,
     IntProperty,
     StringProperty,
 )
@@ -201,6 +202,50 @@ def physics_properties(**more: Any) -> dict[str, Any]:
             description="Motion frame at which the physics starts",
             default=0,
             **FRAMES,
+            **more,
+        ),
+    }
+
+
+def more_physics_properties(**more: Any) -> dict[str, Any]:
+    """Annotations of further physics settings; `more` is passed to each property."""
+    return {
+        "physics_ground_height": FloatProperty(
+            name="Ground Height",
+            description="Height of the ground above the model's origin, in MMD's units",
+            soft_min=-20,
+            soft_max=20,
+            min=-1e6,
+            max=1e6,
+            **more,
+        ),
+        "physics_gravity": FloatVectorProperty(
+            name="Gravity",
+            description="Acceleration along the armature's axes, in MMD's units per second squared;"
+            " MMD's 9.8 is 98 downward",
+            default=(0, 0, -98),
+            soft_min=-300,
+            soft_max=300,
+            min=-1e6,
+            max=1e6,
+            subtype="XYZ",
+            **more,
+        ),
+        "physics_iterations": IntProperty(
+            name="Solver Iterations",
+            description="Iterations per simulation step; more make joints stiffer. 10 is usual",
+            default=10,
+            min=1,
+            max=1000,
+            soft_max=50,
+            **more,
+        ),
+        "physics_teleport": FloatProperty(
+            name="Restart at Jumps",
+            description="Distance in MMD's units: when the whole model moves farther in a frame, hair"
+            " and clothes restart at rest. 0 is off",
+            min=0,
+            soft_max=100,
             **more,
         ),
     }

@@ -12,6 +12,7 @@ from ..operators.properties import (
     bake_properties,
     declaring,
     deformation_properties,
+    more_physics_properties,
     motion_properties,
     normals_properties,
     physics_properties,
@@ -65,10 +66,18 @@ _Deformation = declaring(
 _Normals = declaring("_Normals", normals_properties(update=_normals_changed, **_SETTING))
 _Motion = declaring("_Motion", motion_properties(update=_motion_changed, **_SETTING))
 _Physics = declaring("_Physics", physics_properties(update=_motion_changed, **_SETTING))
+_More = declaring("_More", more_physics_properties(update=_motion_changed, **_SETTING))
 _Bake = declaring("_Bake", bake_properties(**_SETTING))
 
 
-class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Physics, _Bake, bpy.types.PropertyGroup):
+class MMDSKIN_PG_model(
+    _Deformation, _Normals, _Motion, _Physics, _More, _Bake, bpy.types.PropertyGroup
+):
+    physics_more: BoolProperty(
+        name="More Physics Settings",
+        description="Show gravity and other settings that few models need",
+        **_SETTING,
+    )
     physics_cache: StringProperty(
         name="Simulation",
         description="File written by Simulate and played by MMD Skinning",

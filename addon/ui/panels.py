@@ -24,7 +24,7 @@ from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operators import properties
 from ..physics import cache
 from ..physics.operators import MMDSKIN_OT_simulate
-from ..pose import ik_source
+from ..pose import ik_source, physics_settings
 from ..preview import switch, tick
 from ..preview.operators import MMDSKIN_OT_preview
 from ..rename.operators import MMDSKIN_OT_switch_names
@@ -351,6 +351,7 @@ def _pose_source(
     shown = properties.shown_of_pose(settings, scene)
     _settings(layout, settings, shown, width)
     if "physics" in shown and settings.physics:
+        _more_physics(layout, settings, width)
         _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
         trouble = MMDSKIN_OT_simulate.unavailable(model)
         if not trouble and switch.is_on(armature):
@@ -363,6 +364,23 @@ def _pose_source(
             " Original Keys"
         )
         _wrapped(layout, text, width)
+
+
+def _more_physics(
+    layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, width: int
+) -> None:
+    row = layout.row()
+    row.alignment = "LEFT"
+    row.prop(
+        settings,
+        "physics_more",
+        text=name_of(settings, "physics_more"),
+        translate=False,
+        icon="DOWNARROW_HLT" if settings.physics_more else "RIGHTARROW",
+        emboss=False,
+    )
+    if settings.physics_more:
+        _settings(layout, settings, list(physics_settings.MORE), width)
 
 
 def _summary(obj: bpy.types.Object, armature: bpy.types.Object) -> _Summary:

@@ -113,6 +113,15 @@ class Bakes(Hair, MotionCase):
         bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=0, frame_end=9)
         self.assert_shows(range(10), settle=11)
 
+    def test_further_settings_of_the_model(self):
+        """Gravity is along Blender's axes: y backward, z up."""
+        settings = self.armature.mmdskin
+        settings.physics_gravity, settings.physics_iterations = (30, 50, -60), 3
+        settings.physics_ground_height, settings.physics_teleport = 2.5, 0.5
+        self.bake()
+        module = {"iterations": 3, "ground": 2.5, "teleport": 0.5}
+        self.assert_shows(range(17), gravity=(30, -60, 50), **module)
+
     def test_a_bake_that_is_dropped_leaves_everything(self):
         before = fingerprint.of_file()
         motion = addon().pose.motion_source.Settings(
@@ -168,6 +177,12 @@ class Imports(Hair, ClearCase):
         self.imported(physics=True, physics_hz=120, physics_settle=3, physics_ground=False)
         bpy.context.scene.frame_set(9)
         self.assert_stands(8, hz=120, settle=3, ground=False)
+
+    def test_further_settings_are_those_of_the_model(self):
+        self.armature.mmdskin.physics_gravity = (30, 50, -60)
+        self.imported(physics=True, physics_settle=3)
+        bpy.context.scene.frame_set(9)
+        self.assert_stands(8, settle=3, gravity=(30, -60, 50))
 
     def test_tracks_rest_where_physics_is_keyed(self):
         self.imported()
