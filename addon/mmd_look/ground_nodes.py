@@ -15,19 +15,19 @@ from . import followers, shading
 
 CASTS = "mmd_ground"  # attribute of faces: 1 on those with a ground shadow
 NAME = "MMD Ground Shadow"  # of the group and the material
-_MARK = "mmdskin_ground"  # ID property of both; of the group, the name of its scene
-_ANY = ""  # that of the evaluated scene, which drivers of older versions cannot name
+_MARK = "mmdskin_ground"  # ID property of both
 _LIFT = 0.001  # above the ground, so that both do not fight for the same depth
 
 
 def group(scene: bpy.types.Scene) -> Any:
     """The nodes for a scene, built at the first use: they follow its light."""
-    found = next((one for one in _groups() if one[_MARK] in (_ANY, scene.name)), None)
+    sun = light.of_scene(scene)
+    found = next((one for one in _groups() if _light_of(one) == sun), None)
     if found is None:
         builder = NodeBuilder(NAME, "GeometryNodeTree")
         found = builder.group
-        found[_MARK] = _ANY if blender_versions.HAS_CONTEXT_VARIABLES else scene.name
-        _build(builder, scene)
+        found[_MARK] = True
+        _build(builder, sun)
     return found
 
 
@@ -47,13 +47,20 @@ def _groups() -> list:
     return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
 
 
-def _build(builder: NodeBuilder, scene: bpy.types.Scene) -> None:
+def _light_of(group: Any) -> bpy.types.Object | None:
+    """The Sun that nodes follow."""
+    for curve in group.animation_data.drivers if group.animation_data else ():
+        return curve.driver.variables[0].targets[0].id
+    return None
+
+
+def _build(builder: NodeBuilder, sun: bpy.types.Object | None) -> None:
     blender_versions.mark_as_modifier(builder.group)
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
     info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")
     builder.put(info.inputs["Object"], source)
-    towards = _light(builder, scene)
+    towards = _light(builder, sun)
     split = builder.node("ShaderNodeSeparateXYZ")
     builder.put(split.inputs[0], towards)
     height = split.outputs[2]
@@ -81,18 +88,21 @@ def _projected(builder: NodeBuilder, towards: Value, height: Value) -> Value:
     return builder.vector("SUBTRACT", position, builder.vector("SCALE", towards, lengths))
 
 
-def _light(builder: NodeBuilder, scene: bpy.types.Scene) -> bpy.types.NodeSocket:
-    """The direction to the light, by drivers."""
+def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> bpy.types.NodeSocket:
+    """The direction to the light, by drivers.
+
+    They read the Sun, not the scene's properties, which an appended model does not bring.
+    """
     node = builder.node("ShaderNodeCombineXYZ")
     for index, socket in enumerate(node.inputs):
         socket.default_value = light.DEFAULT_DIRECTION[index]
+        if sun is None:
+            continue
         driver = socket.driver_add("default_value").driver
         variable = driver.variables.new()
-        variable.name = "x"
-        path = f'["{light.DIRECTION}"][{index}]'
-        fallback = light.DEFAULT_DIRECTION[index]
-        blender_versions.follow_scene(variable, scene, path, fallback)
-        driver.expression = "x"
+        variable.name, target = "x", variable.targets[0]
+        target.id, target.data_path = sun, f"location[{index}]"
+        driver.expression = f"x/{light.LENGTHS}"
     return node.outputs[0]
 
 

@@ -15,7 +15,7 @@ from cases_sliders import morph
 from files import pmx_file
 from imported import MmdTools
 
-SIZE = 96
+SIZE, TEXELS = 256, 32
 DISTANCE, FOV = 20.0, 30.0
 SCALE = 0.08
 HAS_NORMALS = bpy.app.version >= (4, 5)  # geometry nodes see the file's normals
@@ -61,6 +61,13 @@ def model():
     pmx.morphs = [
         morph("色", "material", [-1], [factors()]),
         morph("足", "material", [0, 1], [added(), added()]),
+        morph("組", "group", [0, 1], [0.5, -0.4]),
+        morph(
+            "動",
+            "uv",
+            range(len(pmx.positions) // 2),
+            [(0.3, 0.2, 0, 0)] * (len(pmx.positions) // 2),
+        ),
     ]
     return pmx
 
@@ -137,11 +144,11 @@ class Pictures(imported.Case):
     def texture(self, name, numbers):
         """A smooth image in the model's folder; returns its pixels, the top row first."""
         waves = numbers.uniform(0, 2 * np.pi, (2, 3))
-        v, u = np.mgrid[0:16, 0:16] / 16 * 2 * np.pi
-        pixels = np.full((16, 16, 4), 255, np.uint8)
+        v, u = np.mgrid[0:TEXELS, 0:TEXELS] / TEXELS * 2 * np.pi
+        pixels = np.full((TEXELS, TEXELS, 4), 255, np.uint8)
         tone = np.sin(u[..., None] + waves[0]) + np.cos(v[..., None] + waves[1])
         pixels[..., :3] = 130 + 60 * tone
-        image = bpy.data.images.new(name, 16, 16)
+        image = bpy.data.images.new(name, TEXELS, TEXELS)
         image.pixels.foreach_set((pixels[::-1] / np.float32(255)).astype(np.float32).ravel())
         image.filepath_raw, image.file_format = os.path.join(self.folder, name), "PNG"
         image.save()
@@ -168,6 +175,7 @@ class Pictures(imported.Case):
             options = {
                 "materials": self.model.materials_at(weights),
                 "factors": self.model.texture_factors_at(weights),
+                "uvs": self.model.uvs_at(weights),
             }
         drawn = self.native.render(
             self.model,
@@ -203,15 +211,47 @@ class Pictures(imported.Case):
         # One ball's scale is 0: its hull must not hide the surface.
         self.share(shot, image, interior(triangles), 0.99)
 
-    def test_sliders_of_material_morphs(self):
+    def test_eevee(self):
+        engines = bpy.types.RenderSettings.bl_rna.properties["engine"].enum_items.keys()
+        if bpy.app.version < (4, 2):
+            self.skipTest("EEVEE needs a window here")
+        scene = bpy.context.scene
+        scene.render.engine = next(name for name in engines if "EEVEE" in name)
+        scene.render.filter_size, scene.eevee.taa_render_samples = 0.01, 1
+        plain, _ = self.expected(edges=False)
+        image, triangles = self.expected(edges=True)
+        shot = self.shot(edges=True)
+        self.share(shot, image, interior(triangles), 0.95)
+        if HAS_NORMALS:
+            self.share(shot, image, (plain != image).any(-1), 0.99)
+
+    def test_sliders_of_materials(self):
         for value in (0.0, 0.5, 1.0):
-            weights = np.float32([value, 1 - value])
-            for name, weight in zip(("色", "足"), weights.tolist(), strict=True):
-                self.objects.armature[name] = weight
-            self.objects.armature.update_tag()
-            image, triangles = self.expected(False, weights)
-            with self.subTest(value=value):
-                self.share(self.shot(edges=False), image, interior(triangles), 0.99, bar=3)
+            self.assert_slides(色=value, 足=1 - value)
+
+    def test_slider_of_a_group(self):
+        for value in (0.5, 1.0):
+            self.assert_slides(組=value, 色=0.25)
+
+    def test_slider_of_uvs(self):
+        if bpy.app.version < (3, 5):
+            self.skipTest("UV morphs need Blender 3.5")
+        for value in (0.5, 1.0):
+            self.assert_slides(動=value)
+
+    def assert_slides(self, **values):
+        """The picture with these values of sliders is mmdskin's."""
+        weights = np.float32([values.get(one.name, 0) for one in self.model.morphs])
+        for one, weight in zip(self.model.morphs, weights.tolist(), strict=True):
+            if one.name in self.objects.armature:
+                self.objects.armature[one.name] = weight
+        self.objects.armature.update_tag()
+        image, triangles = self.expected(False, weights)
+        with self.subTest(values=values):
+            self.share(self.shot(edges=False), image, interior(triangles), 0.99, bar=3)
+            # The sliders do change the picture.
+            rest, _ = self.expected(False)
+            self.assertGreater(np.abs(image - rest).max(), 10)
 
     def test_light(self):
         light = sys.modules["addon_package"].scene.light

@@ -11,6 +11,7 @@ import numpy as np
 
 # Not content: where things lie, how often they are used, what was computed.
 _LEFT_OUT = {
+    "is_runtime_data",
     "rna_type",
     "original",
     "users",
