@@ -3,6 +3,7 @@
 
 import math
 import os
+import sys
 
 import bpy
 import numpy as np
@@ -122,6 +123,28 @@ class Camera(ExportCameraCase):
         position = pose_twin.camera_at(track, 10, 60)[0]
         self.assertLessEqual(np.abs(position * SCALE - (5, 1, 0)).max(), 0.01)
         self.assertEqual(at, len(track.frames) - 1)
+
+    def test_cuts_between_the_frames_of_the_file_are_on_the_next_one(self):
+        bpy.context.scene.render.fps = 60
+        first, second = self.flight(), self.camera("other")
+        second.location, second.rotation_euler = (5, 0, 1), (1.5, 0, 1.5)
+        second.keyframe_insert("location", frame=1)
+        second.location.y = 3
+        second.keyframe_insert("location", frame=22)
+        holder = sys.modules["addon_package"].blender.actions.channels(second)[0]
+        for point in (p for c in holder.fcurves for p in c.keyframe_points):
+            point.interpolation = "CONSTANT"
+        for frame, camera in ((1, first), (12, second)):  # frames 5.5 and 10.5 of the file
+            bpy.context.scene.timeline_markers.new("cut", frame=frame).camera = camera
+        track = self.exported()
+        self.assertLessEqual({5, 6, 10, 11}, set(track.frames.tolist()))
+        # MMD holds a view until the next frame: no picture at 60 fps is between two shots.
+        for number, place in ((6, (5, 1, 0)), (10.5, (5, 1, 0)), (11, (5, 1, 3))):
+            with self.subTest(frame=number):
+                position = pose_twin.camera_at(track, number, 60)[0]
+                self.assertLessEqual(np.abs(position * SCALE - place).max(), 0.01)
+        before, held = (pose_twin.camera_at(track, number, 60)[0] for number in (5, 5.5))
+        self.assertEqual(before.tolist(), held.tolist())
 
     def test_an_orthographic_camera(self):
         camera = self.flight()
