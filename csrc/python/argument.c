@@ -123,9 +123,11 @@ bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32
     if (valid)
         *first = (uint32_t)numbers[0];
     else
-        PyErr_Format(PyExc_ValueError,
-                     "frames: expected %zu whole numbers, each one more than the one before",
-                     *count);
+        PyErr_Format(
+            PyExc_ValueError,
+            "frames: expected %zu whole numbers up to 4294967295, each one more than the one"
+            " before",
+            *count);
     mmd_py_array_clear(&frames);
     return valid;
 }

@@ -9,6 +9,7 @@ models and motions are dropped as from a file manager; before, they come by File
 import copy
 import os
 
+import mmdskin
 import numpy as np
 import pytest
 import window
@@ -40,6 +41,7 @@ def test_an_artists_session(addon_zip, version, tmp_path):  # noqa: F811
         import_model(blender, write_model(tmp_path))
         import_motion(blender, dance.write_dance(tmp_path))
         show_live(blender)
+        export_motion(blender, tmp_path / "written.vmd")
         pose_foot(blender)
         look_at_armature(blender)
         move_sliders(blender)
@@ -205,9 +207,22 @@ def bake(blender):
     blender.press("Escape")
 
 
+def export_motion(blender, path):
+    """File > Export, the last entry but one: the keys are those of the imported file."""
+    blender.open_entry("e", 2, "motion-menu")
+    blender.choose_file(path, "motion-file")
+    blender.wait(path.exists, "the motion is there")
+    blender.fresh(20)
+    blender.picture("motion-exported")
+    written, read = mmdskin.load_motion(path), mmdskin.load_motion(path.with_name("dancer.vmd"))
+    assert {t.name: t.frames.tolist() for t in written.bones} == {
+        t.name: t.frames.tolist() for t in read.bones
+    }
+
+
 def export(blender, path):
-    """File > Export, the last entry; the format follows the typed extension."""
-    blender.open_entry("e", 1, "export-menu")
+    """File > Export, the last entry but two; the format follows the typed extension."""
+    blender.open_entry("e", 3, "export-menu")
     blender.choose_file(path, "export-file")
     blender.wait(path.exists, "the file is there")
     blender.fresh(20)

@@ -349,6 +349,7 @@ def test_a_fixed_axis_that_the_pose_leaves_is_reported():
         ({"frames": [0, 1, 3]}, "frames: expected 3 whole numbers"),
         ({"frames": [0.5, 1.5, 2.5]}, "frames: expected 3 whole numbers"),
         ({"frames": [-1, 0, 1]}, "frames: expected 3 whole numbers"),
+        ({"frames": 2**32 - 2 + np.arange(3)}, "expected 3 whole numbers up to 4294967295"),
         ({"threads": 0}, "threads"),
     ],
 )
