@@ -4,6 +4,7 @@
 Pictures and files go to build/demo.
 """
 
+import os
 import shutil
 import statistics
 import subprocess
@@ -150,6 +151,20 @@ def blender(path):
     return f"Blender's renders failed: {done.stderr.strip()}" if done.returncode else None
 
 
+def look(model_path, motion_path):
+    """The dancer with MMD Look beside our picture of her. Returns why not, or None on success."""
+    script = ROOT / "tests" / "blender" / "look_beside.py"
+    command = [sys.executable, script, model_path, DEMO / "look.png"]
+    done = subprocess.run(
+        [*command, "--motion", motion_path, "--frame", "130"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=600,
+    )
+    return f"No picture of the look: {done.stderr.strip()}" if done.returncode else None
+
+
 def main():
     DEMO.mkdir(parents=True, exist_ok=True)
     path = sample.write_sample(DEMO)
@@ -164,10 +179,11 @@ def main():
     motion = mmdskin.load_motion(sample_motion.write_motion(DEMO))
     dance_table(model, motion)
     front_page.write_pictures(DEMO)
-    contact_sheet(character.write_character(DEMO), dance.write_dance(DEMO))
-    complaint = blender(path)
-    if complaint:
-        print(complaint)
+    dancer = character.write_character(DEMO), dance.write_dance(DEMO)
+    contact_sheet(*dancer)
+    for complaint in (look(*dancer), blender(path)):
+        if complaint:
+            print(complaint)
     print("Look at:")
     for file in sorted(DEMO.iterdir()):
         if file.suffix in (".gif", ".png", ".pmx", ".vmd", ".npz"):
