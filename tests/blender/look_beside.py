@@ -97,7 +97,7 @@ def put_side_by_side(shots, options):
         left = place * (width + GAP)
         page.paste(picture.on_background(image), (left, BAND))
         pen.text((left + width / 2, BAND / 2), LABELS[name], (40, 44, 52), picture.font(18), "mm")
-    page.save(options.output, optimize=True)
+    page.quantize(256).save(options.output, optimize=True)
 
 
 def in_blender(options, camera, folder):
