@@ -12,7 +12,7 @@ from ..blender.user_error import UserError
 from ..operators import properties
 from ..operators.editing import Edit
 from ..physics import simulation
-from ..pose import ik_source, motion_source, physics_settings
+from ..pose import gravity_keys, ik_source, motion_source, physics_settings
 from ..scene import model_file, scene_model
 from . import record
 
@@ -41,7 +41,8 @@ class MotionImport:
                 " set the frame rate to 30 fps"
             )
         own = self.model.armature.mmdskin
-        settings = physics_settings.of_import(own, self.options, start)
+        timing = gravity_keys.Timing(source.start, 1 / source.speed, self.scene.frame_end)
+        settings = physics_settings.of_import(own, self.options, start, timing)
         return simulation.with_physics(source, settings)
 
     def by_bodies(self, source: motion_source.Motion) -> set[str]:

@@ -229,7 +229,7 @@ def more_physics_properties(**more: Any) -> dict[str, Any]:
             min=-1e6,
             max=1e6,
             subtype="XYZ",
-            **more,
+            **more | {"options": {"ANIMATABLE"}},
         ),
         "physics_iterations": IntProperty(
             name="Solver Iterations",

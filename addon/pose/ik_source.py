@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
+from ..blender import playhead
 from ..scene import mmd_tools, model_file, names, rig_constraints, setting_paths, sliders
-from . import file_pose, physics_settings, quaternions
+from . import file_pose, gravity_keys, physics_settings, quaternions
 
 SOURCE = "IK"  # the item of the setting
 
@@ -48,11 +49,13 @@ def settings_of(
     if overrides.get("source", own.source) != SOURCE:
         return None
     path = setting_paths.absolute(armature, "model_path", overrides)
-    physics = physics_settings.settings_of(own, overrides)
-    if physics is None:
-        return Settings(path)
     # The simulation always starts with the scene's frame range.
     fps = scene.render.fps / scene.render.fps_base
+    rate = fps / 30 / playhead.stretch(scene)
+    timing = gravity_keys.Timing(scene.frame_start, rate, scene.frame_end)
+    physics = physics_settings.settings_of(own, overrides, timing)
+    if physics is None:
+        return Settings(path)
     return Settings(path, physics._replace(start=0), fps)
 
 

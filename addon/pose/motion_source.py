@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..blender.user_error import UserError
 from ..scene import model_file, setting_paths
-from . import file_pose, physics_settings
+from . import file_pose, gravity_keys, physics_settings
 
 if TYPE_CHECKING:
     import mmdskin
@@ -44,14 +44,17 @@ def settings_of(
     values = {name: overrides.get(name, getattr(own, name)) for name in PROPERTIES}
     if values["source"] != "MOTION":
         return None
-    return Settings(
+    settings = Settings(
         setting_paths.absolute(armature, "model_path", overrides),
         setting_paths.absolute(armature, "motion_path", overrides),
         values["motion_start"],
         values["motion_real_time"],
         scene.render.fps / scene.render.fps_base,
-        physics_settings.settings_of(own, overrides),
     )
+    has_rate = settings.real_time and settings.fps > 0
+    rate = settings.fps / _FRAMES_PER_SECOND if has_rate else 1.0
+    timing = gravity_keys.Timing(settings.start, rate, scene.frame_end)
+    return settings._replace(physics=physics_settings.settings_of(own, overrides, timing))
 
 
 def load(armature: bpy.types.Object, settings: Settings) -> "Motion":

@@ -3,7 +3,10 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ..blender import native
+from . import gravity_keys
 
 if TYPE_CHECKING:
     import mmdskin
@@ -33,14 +36,16 @@ class Settings(NamedTuple):
     hz: int = 60  # steps per second
     start: int = 0  # frame of the motion
     ground_height: float = 0.0  # in file units
-    gravity: tuple[float, float, float] = (0.0, 0.0, -98.0)  # the same, along Blender's axes
+    # The same, along Blender's axes.
+    gravity: tuple[float, ...] | gravity_keys.Rows = (0.0, 0.0, -98.0)
     iterations: int = 10
     teleport: float = 0.0
 
     def record(self) -> "mmdskin.Physics":
-        x, y, z = self.gravity
+        keyed = isinstance(self.gravity, gravity_keys.Rows)
+        gravity = self.gravity.array() if keyed else np.array(self.gravity)
         return native.load().Physics(
-            gravity=(x, z, y),
+            gravity=gravity[..., [0, 2, 1]],
             hz=self.hz,
             iterations=self.iterations,
             ground=self.ground and (self.ground_height or True),
@@ -55,19 +60,22 @@ def moved_bones(pmx: "mmdskin.Model") -> set[int]:
     return {body.bone for body in pmx.rigid_bodies if body.mode != "follow_bone"} - {-1}
 
 
-def settings_of(owner: Any, overrides: dict[str, Any] | None = None) -> Settings | None:
+def settings_of(
+    owner: Any, overrides: dict[str, Any], timing: gravity_keys.Timing
+) -> Settings | None:
     """The Settings of a model, None without physics; `overrides`, by name, replace them."""
-    overrides = overrides or {}
     switch, *fields = (overrides.get(name, getattr(owner, name)) for name in PROPERTIES)
-    return Settings(*fields)._replace(**_more_of(owner)) if switch else None
+    return Settings(*fields)._replace(**_more_of(owner, timing)) if switch else None
 
 
-def of_import(owner: Any, options: Any, start: int) -> Settings:
+def of_import(owner: Any, options: Any, start: int, timing: gravity_keys.Timing) -> Settings:
     """The Settings of an operator's options, and of a model that the operator has no options for."""
     ground, settle, hz = (getattr(options, name) for name in PROPERTIES[1:-1])
-    return Settings(ground, settle, hz, start, **_more_of(owner))
+    return Settings(ground, settle, hz, start, **_more_of(owner, timing))
 
 
-def _more_of(owner: Any) -> dict[str, Any]:
+def _more_of(owner: Any, timing: gravity_keys.Timing) -> dict[str, Any]:
     values = {name.removeprefix("physics_"): getattr(owner, name) for name in MORE}
-    return values | {"gravity": tuple(values["gravity"])}
+    now = tuple(values["gravity"])
+    rows = gravity_keys.rows_of(owner.id_data, now, timing)
+    return values | {"gravity": now if rows is None else rows}

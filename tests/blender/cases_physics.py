@@ -53,6 +53,11 @@ def with_hair():
     return pmx
 
 
+def keyed_gravity(armature):
+    curves = addon().blender.actions.played(armature.animation_data)[0]
+    return [curve for curve in curves if curve.data_path == "mmdskin.physics_gravity"]
+
+
 class Hair:
     """The model of these cases instead of that of the motion cases."""
 
@@ -121,6 +126,21 @@ class Bakes(Hair, MotionCase):
         self.bake()
         module = {"iterations": 3, "ground": 2.5, "teleport": 0.5}
         self.assert_shows(range(17), gravity=(30, -60, 50), **module)
+
+    def test_keyframes_of_gravity(self):
+        """Two axes are keyed, the third is not."""
+        settings = self.armature.mmdskin
+        settings.physics_gravity = (0, 40, 0)
+        for frame, x, z in ((2, 0, -98), (12, 90, -20)):
+            settings.physics_gravity[0], settings.physics_gravity[2] = x, z
+            for axis in (0, 2):
+                settings.keyframe_insert("physics_gravity", index=axis, frame=frame)
+        for curve in keyed_gravity(self.armature):
+            for point in curve.keyframe_points:
+                point.interpolation = "LINEAR"
+        self.bake()
+        x, z = (np.interp(range(17), (2, 12), ends) for ends in ((0, 90), (-98, -20)))
+        self.assert_shows(range(17), gravity=np.stack([x, z, 0 * x + 40], axis=1))
 
     def test_a_bake_that_is_dropped_leaves_everything(self):
         before = fingerprint.of_file()

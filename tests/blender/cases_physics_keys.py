@@ -33,6 +33,24 @@ class Live(Keyed):
         self.simulate()
         self.assert_shows(**settings)
 
+    def test_keyframes_of_gravity(self):
+        """From the start of the scene's range, at 30 frames per second."""
+        for frame, x in ((0, 0), (10, 90)):
+            self.settings.physics_gravity = x, 0, -98
+            at = frame * self.fps / 30
+            self.settings.keyframe_insert("physics_gravity", index=0, frame=at)
+        curves = addon().blender.actions.played(self.armature.animation_data)[0]
+        curve = curves.find("mmdskin.physics_gravity", index=0)
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+        self.simulate()
+        x = np.interp(range(16), (0, 10), (0, 90))
+        self.assert_shows(gravity=np.stack([x, 0 * x - 98, 0 * x], axis=1))
+        self.assertGreater(np.abs(self.expected(11) - self.shown(11)).max(), 0.02)
+        curve.keyframe_points[1].co.y += 5
+        curve.update()
+        self.assert_told("files or settings have changed")
+
     def test_any_frame_in_any_order_and_between(self):
         self.simulate()
         self.assert_shows((15, 2, 9, 0))
