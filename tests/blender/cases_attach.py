@@ -9,6 +9,7 @@ import numpy as np
 import scene
 from cases_motion import MotionCase, dance
 from files import motion_file
+from keyed_physics import HAIR, Keyed
 from mathutils import Vector
 
 FRAMES = (0, 12, 7.5, 3)  # forwards, between frames and backwards
@@ -262,3 +263,29 @@ class Operator(Attached):
                 bpy.ops.mmdskin.attach(**options)
         self.assertEqual(set(bpy.data.objects), before)
         self.assertEqual(len(child.constraints), 0)
+
+
+class Physics(Keyed):
+    """Hair that a simulation moves; its last vertices follow only one bone each."""
+
+    def test_simulated_bones(self):
+        self.settings.preview = True
+        self.simulate()
+        self.shown(0)
+        attached = {}
+        for vertex, bone in zip((-2, -1), HAIR, strict=True):
+            scene.select(self.mesh)
+            attached[vertex] = bpy.data.objects.new(bone, None)
+            bpy.context.scene.collection.objects.link(attached[vertex])
+            attached[vertex].location = self.vertex(vertex)
+            attached[vertex].select_set(True)
+            bpy.ops.mmdskin.attach(bone=bone)
+        for frame in (11, 4.5, 15, 0):
+            self.shown(frame)
+            for vertex, obj in attached.items():
+                self.assert_close(np.array(place(obj).translation), self.vertex(vertex), BAR)
+        self.assertGreater(np.abs(self.expected(11) - self.expected(11, physics=False)).max(), BAR)
+
+    def vertex(self, number):
+        point = Vector(scene.evaluated_positions(self.mesh)[number])
+        return np.array(self.mesh.matrix_world @ point)
