@@ -4,6 +4,7 @@
 import mmdskin
 import numpy as np
 import pytest
+from files import motion_file
 from render.scene import CAMERA, PLAIN, ball, draw, material, mesh_of, squares
 
 pytestmark = pytest.mark.usefixtures("gl")
@@ -287,6 +288,36 @@ def test_light_may_differ_per_frame():
         np.testing.assert_array_equal(seen[frame], alone)
     close(seen[0, 4, 4], [200 / 255, 0, 0, 1])
     close(seen[1, 4, 4], [0, 0.5 * 100 / 255, 100 / 255, 1])
+
+
+def test_light_keys_of_a_vmd_light_the_picture():
+    """From the file to the pixels: the toon is read where the interpolated direction says."""
+    keys = [
+        motion_file.LightKey(0, (0.2, 0.4, 1), (0, -0.6, 0.8)),
+        motion_file.LightKey(10, (0.8, 0.4, 0), (0, 0.6, 0.8)),
+        motion_file.LightKey(11, (1, 1, 1), (0, 0, -1)),
+    ]
+    motion = mmdskin.load_motion(motion_file.write_vmd(motion_file.Keys(light=keys)))
+    frames = np.array([0, 2.5, 5, 10, 10.5, 11])
+    color, direction = motion.light_at(frames)
+    # Row v of the ramp has the number v: it is read between the centers of its rows.
+    ramps = np.full((10, 256, 4), 255, np.uint8)
+    ramps[..., :3] = np.arange(256)[None, :, None]
+    surface = PLAIN._replace(diffuse=(1, 1, 1, 1), ambient=(0, 0, 0), toon=0, shared_toon=True)
+    seen = look(
+        *squares((0, 0, 0)),
+        light=direction,
+        light_color=color,
+        materials=[surface],
+        toons=ramps,
+    ).image
+    at = np.minimum(frames, 10)[:, None] / 10
+    colors = np.where(frames[:, None] < 11, (0.2, 0.4, 1) + at * (0.6, 0, -1), 1)
+    ways = np.where(frames[:, None] < 11, (0, -0.6, 0.8) + at * (0, 1.2, 0), (0, 0, -1))
+    towards = -ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    # The square's normal is (0, 0, -1).
+    shade = np.clip((0.5 + 0.5 * towards[:, 2]) * 256 - 0.5, 0, 255) / 255
+    close(seen[:, 4, 4, :3], colors * shade[:, None])
 
 
 def test_lambert_takes_a_light_per_frame_too():
