@@ -32,6 +32,10 @@ def add_helpers(obj: bpy.types.Object, pmx: "mmdskin.Model") -> None:
     order = np.argsort(scales, kind="stable")
     for start, end in _runs(scales[order]):
         edge.add(order[start:end].tolist(), scales[order[start]], "REPLACE")
+    if count and pmx.edge_scales.max() > 1:
+        mesh: Any = obj.data
+        excess = mesh.attributes.new(mmd_tools.EDGE_EXCESS, "FLOAT", "POINT")
+        excess.data.foreach_set("value", np.maximum(pmx.edge_scales, 1).astype(np.float32))
     numbers = obj.vertex_groups.new(name=mmd_tools.VERTEX_ORDER)
     weights = (np.arange(count) / max(count, 1)).tolist()
     add: Any = numbers.add

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from ..blender import blender_versions
-from ..scene import material_values
+from ..scene import material_values, mmd_tools
 from . import edge_nodes, followers
 
 _WELD = 1e-5  # points that are closer count as one
@@ -76,6 +76,10 @@ def _store_sizes(obj: bpy.types.Object) -> None:
     of_faces = per_face(mesh, sizes)
     of_points = np.zeros(len(mesh.vertices), np.float32)
     np.maximum.at(of_points, corners, np.repeat(of_faces, counts))
+    if mmd_tools.EDGE_EXCESS in mesh.attributes:
+        excess = np.empty_like(of_points)
+        mesh.attributes[mmd_tools.EDGE_EXCESS].data.foreach_get("value", excess)
+        of_points *= excess
     put(mesh, edge_nodes.SIZE, "POINT", of_points)
     put(mesh, edge_nodes.EDGED, "FACE", (of_faces > 0).astype(np.float32))
     if edge_nodes.SCALE not in obj.vertex_groups:

@@ -22,6 +22,8 @@ USUAL_SCALE = 0.08  # Blender units per file unit
 FOLDER = "import_folder"  # custom property of the root: the folder of the file
 # Vertex groups: index / count of each vertex in the file, and its edge scale.
 VERTEX_ORDER, EDGE_SCALE = "mmd_vertex_order", "mmd_edge_scale"
+# Attribute of our import: the edge scale over its weight in the group, which ends at 1.
+EDGE_EXCESS = "mmd_edge_excess"
 # Absolute shape keys with the SDEF points. C is the vertex itself if it is not SDEF.
 SDEF_KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
 # The key that its SDEF driver writes, and the vertex group that the driver moves.
