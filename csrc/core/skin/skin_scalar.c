@@ -15,7 +15,7 @@
    bulge_offset          bulge-compensated: offset direction of two bones             shader, twin
    correct_bulge         bulge-free: back to the rest distance from the bone          all
    slerp_weights         the factors of slerp for two weights; nlerp: the weights     all
-   quaternion_matrix     rotation matrix of a quaternion (cglm here; shaders: rotate) SIMD, twin
+   quaternion_matrix     rotation matrix of a quaternion (shaders: rotate)                SIMD, twin
    linear_normal         normal by the cofactor matrix of a linear blend              all
    precise_normal        the same in double, where float is not enough                C
    orthogonal_tangent    the transformed tangent, made orthogonal to the normal       all
@@ -31,6 +31,8 @@
    skinning matrices, q_i unit quaternions of A_i, d_i dual parts; lengths in model units. */
 #include "core/skin/skin_scalar.h"
 
+#include "core/math/portable_math.h"
+
 #define CGLM_ALL_UNALIGNED
 #include <cglm/cglm.h>
 
@@ -45,6 +47,45 @@ typedef struct transform {
     vec3 center, target;
     bool is_rotation, corrects_bulge;
 } transform;
+
+/* Quaternions, x y z w. cglm computes with them in the vectors of each processor, whose sums are
+   rounded in different orders. */
+
+static float quaternion_norm2(const float q[4])
+{
+    return q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+}
+
+static void quaternion_matrix(const float q[4], mat3 out)
+{
+    float norm2 = quaternion_norm2(q), scale = norm2 > 0 ? 2 / norm2 : 0;
+    float x = q[0], y = q[1], z = q[2], w = q[3];
+    const mat3 columns = {
+        {1 - scale * (y * y + z * z), scale * (x * y + w * z), scale * (x * z - w * y)},
+        {scale * (x * y - w * z), 1 - scale * (x * x + z * z), scale * (y * z + w * x)},
+        {scale * (x * z + w * y), scale * (y * z - w * x), 1 - scale * (x * x + y * y)}};
+    memcpy(out, columns, sizeof columns);
+}
+
+/* a times the conjugate of b. */
+static void quaternion_difference(const float a[4], const float b[4], versor out)
+{
+    out[0] = b[3] * a[0] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1];
+    out[1] = b[3] * a[1] - a[3] * b[1] + a[0] * b[2] - a[2] * b[0];
+    out[2] = b[3] * a[2] - a[3] * b[2] - a[0] * b[1] + a[1] * b[0];
+    out[3] = a[3] * b[3] + a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* Rotates a vector by a unit quaternion. */
+static void rotate(const float q[4], const float v[3], vec3 out)
+{
+    vec3 axis = {q[0], q[1], q[2]}, twice, cross;
+    glm_vec3_cross(axis, (float *)v, twice);
+    glm_vec3_scale(twice, 2, twice);
+    glm_vec3_cross(axis, twice, cross);
+    for (int i = 0; i < 3; i++)
+        out[i] = v[i] + q[3] * twice[i] + cross[i];
+}
 
 static void bone_matrix(const mmd_skin_bone *bone, mat3 out)
 {
@@ -79,14 +120,15 @@ double mmd_skin_scalar_slerp_angle(const float a[4], const float b[4])
     double chord = 0;
     for (int i = 0; i < 4; i++)
         chord += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
-    double angle = 2 * asin(fmin(sqrt(chord) / 2, 1));
+    double angle = 2 * mmd_portable_asin(sqrt(chord) / 2);
     return angle < 1e-5 ? 0 : angle; /* below, sin(w a) / sin(a) = w within 1e-10 */
 }
 
 static void slerp_weights(double angle, const float *weights, float out[2])
 {
     for (int i = 0; i < 2; i++)
-        out[i] = angle > 0 ? (float)(sin(weights[i] * angle) / sin(angle)) : weights[i];
+        out[i] = angle > 0 ? (float)(mmd_portable_sin(weights[i] * angle) / mmd_portable_sin(angle))
+                           : weights[i];
 }
 
 /* Equation (4) of the article, p' = w0 M0 C0 + w1 M1 C1 + R (p - C), written as
@@ -106,8 +148,7 @@ static void blend_sdef(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones
                   vertex->weights, blend_weights);
     for (int i = 0; i < 4; i++)
         q[i] = blend_weights[0] * q0[i] + blend_weights[1] * q1[i];
-    glm_quat_normalize(q);
-    glm_quat_mat3(q, out->linear);
+    quaternion_matrix(q, out->linear);
 
     vec3 c1, c00, c01;
     transform_point(bone1, vertex->c, c1);
@@ -137,13 +178,13 @@ static bool blend_qdef(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones
             dual[k] += weight * bone->dual[k];
         }
     }
-    float square = glm_vec4_norm2(real);
+    float square = quaternion_norm2(real);
     if (!(square >= MMD_MIN_QUATERNION))
         return false;
     float length = sqrtf(square);
     glm_vec4_scale(real, 1 / length, real);
     glm_vec4_scale(dual, 1 / length, dual);
-    glm_quat_mat3(real, out->linear);
+    quaternion_matrix(real, out->linear);
     /* 2 vec(dual conj(real)); the scalar part, the component of dual along real, drops out. */
     vec3 cross;
     glm_vec3_cross(real, dual, cross);
@@ -171,11 +212,10 @@ static bool blend_center(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bon
 void mmd_skin_scalar_transform_segment(const float c[3], const float c0[3],
                                        const mmd_skin_bone *bone, float head[3], float segment[3])
 {
-    versor q;
-    memcpy(q, bone->rotation, sizeof q);
-    glm_vec3_sub((float *)c0, (float *)c, segment);
-    glm_quat_rotatev(q, segment, segment);
-    glm_quat_rotatev(q, (float *)c, head);
+    vec3 rest;
+    glm_vec3_sub((float *)c0, (float *)c, rest);
+    rotate(bone->rotation, rest, segment);
+    rotate(bone->rotation, c, head);
     for (int i = 0; i < 3; i++)
         head[i] += bone->rows[i][3];
 }
@@ -211,26 +251,13 @@ static void correct_bulge(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bo
         p[i] = nearest[i] + scale * (p[i] - nearest[i]);
 }
 
-/* By a unit quaternion, which cglm would normalize first. */
-static void rotate(const float q[4], const float v[3], vec3 out)
-{
-    vec3 axis = {q[0], q[1], q[2]}, twice, cross;
-    glm_vec3_cross(axis, (float *)v, twice);
-    glm_vec3_scale(twice, 2, twice);
-    glm_vec3_cross(axis, twice, cross);
-    for (int i = 0; i < 3; i++)
-        out[i] = v[i] + q[3] * twice[i] + cross[i];
-}
-
 void mmd_skin_scalar_bulge_offset(const float u0[3], const float u1[3], const float q0[4],
                                   const float q1[4], float out[3])
 {
-    versor a, b, relative;
+    versor relative;
     vec3 d0, d1, bisector;
     const float zero[3] = {0};
-    memcpy(a, q0, sizeof a);
-    glm_quat_conjugate((float *)q1, b);
-    glm_quat_mul(a, b, relative);
+    quaternion_difference(q0, q1, relative);
     rotate(q0, u0, d0);
     rotate(q1, u1, d1);
     glm_vec3_add(d0, d1, bisector);
