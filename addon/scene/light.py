@@ -23,7 +23,7 @@ DEFAULT_COLOR = (154 / 255,) * 3
 DEFAULT_SHADOW = (0, 8875.0)  # mode and distance without keys
 # The Sun's distance to the origin, in lengths of MMD's vector; a power of two, so that directions in
 # float32 come back as they were.
-LENGTHS = 4.0
+LENGTHS = 2.0
 _NAME = "MMD Light"
 _MARK = "mmdskin_light"  # custom property of the Sun
 _ENERGY = 3.0  # lights what is not MMD's
