@@ -12,7 +12,9 @@ from files import motion_file as mf
 from files import pmx_file as pmx
 from formats.test_motion import NAMES
 
-POSES = [pytest.param(path, id=path.name) for path in locations.at_hand("vpd")]
+POSES = [pytest.param(path, id=path.name) for path in locations.published("vpd")]
+if not POSES:  # our own has several keys of a bone, which are saved as one
+    POSES = [pytest.param(None, marks=pytest.mark.skip(locations.not_shipped("test.vpd")))]
 TURN = np.float32([[0, 0.6, 0, 0.8]])
 
 

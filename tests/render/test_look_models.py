@@ -13,9 +13,9 @@ FRAME = 400
 
 
 def stand_ins(model):
-    """Random textures of few pixels: magnified everywhere, so that no mip map is seen."""
+    """Random textures of so few pixels that they are magnified, as the twin knows no mip maps."""
     r = np.random.default_rng(0)
-    pixels = r.integers(90, 256, (len(model.textures), 8, 8, 4), np.uint8)
+    pixels = r.integers(90, 256, (len(model.textures), 4, 4, 4), np.uint8)
     pixels[..., 3] = 255
     return dict(enumerate(pixels))
 
@@ -52,7 +52,7 @@ def test_pictures_of_models_equal_the_twin(gl, path, view, size):
     off = np.abs(found.image - np.round(plain * 255)).max(-1)[look_twin.interior(owners)]
     assert len(off) > 20000
     assert np.mean(off <= 1) >= 0.995
-    assert np.mean(off <= 2) >= 0.998
+    assert np.mean(off <= 2) >= 0.999
     assert np.mean(owners_of(model, found.triangles) == owners) >= 0.9995
     with_edges = mmdskin.render(model, skinned, **draw, edges=True).image
     assert np.mean(np.abs(with_edges - np.round(edged * 255)).max(-1) <= 2) >= 0.995
