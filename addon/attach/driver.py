@@ -5,6 +5,7 @@ from typing import Any
 
 import bpy
 
+from ..blender import playhead
 from ..blender.user_error import UserError
 from ..pose import ik_source, pose_source
 from ..preview import switch
@@ -23,6 +24,7 @@ def fit(own: bpy.types.Object, meshes: tuple | None = None) -> None:
 
     `meshes`: the mesh objects of the model; without, as before.
     """
+    playhead.keep_values(bpy.context.scene)
     if meshes is None:
         meshes = tuple(_meshes(own))
     root, armature = own.pose.bones[anchors.ROOT], own.parent

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import bpy
 
+from ..blender import playhead
 from ..blender.user_error import UserError
 from ..scene import light, material_values, scene_model, setting_paths, textures
 from . import edges, followers, ground, materials, shading
@@ -39,6 +40,7 @@ def enable(
     scene: bpy.types.Scene, model: scene_model.SceneModel, folder: textures.TextureFolder
 ) -> None:
     """Turn the look of a model on; what is already on stays. The folder notes missing files."""
+    playhead.keep_values(scene)
     for material in _materials(model.meshes):
         values = material_values.read(material)
         if values is not None and not materials.is_on(material):
@@ -50,6 +52,7 @@ def enable(
 
 def disable(model: scene_model.SceneModel) -> None:
     """Turn the look of a model off, and restore every datablock."""
+    playhead.keep_values(bpy.context.scene)
     for material in _materials(model.meshes):
         if materials.is_on(material):
             materials.take_off(material)
@@ -80,6 +83,7 @@ def has_ground_shadow(armature: bpy.types.Object) -> bool:
 
 def show_ground_shadow(armature: bpy.types.Object, on: bool) -> None:
     """Add or remove the ground shadows of a model that has the look."""
+    playhead.keep_values(bpy.context.scene)
     for obj in bpy.context.view_layer.objects:
         if obj.type == "MESH" and scene_model.armature_modifiers(obj, armature):
             if on and is_on(scene_model.SceneModel(obj.name, armature, (obj,))):

@@ -22,7 +22,7 @@ VIEW = (400, 400)  # a place in the 3D view of the factory settings
 AS_DROPPED = (318, 483)  # a menu of the dialog that a motion brings there
 AS_IMPORTED = (1083, 214)  # the same menu in the file browser
 SKIRT = [name for name, *_ in model.MATERIALS].index("スカート")
-MORPHS = 59  # from Clear Bake down to the panel, which is closed
+MORPHS = 265  # from Clear Bake down to the panel, which is closed
 
 
 @pytest.mark.parametrize("version", VERSIONS or [None])
@@ -44,6 +44,7 @@ def test_an_artists_session(addon_zip, version, tmp_path):  # noqa: F811
         export_motion(blender, tmp_path / "written.vmd")
         pose_foot(blender)
         look_at_armature(blender)
+        show_ground_shadow(blender)
         move_sliders(blender)
         bake(blender)
         export(blender, tmp_path / "dancer.fbx")
@@ -167,6 +168,14 @@ def look_at_armature(blender):
     assert np.allclose(blender.fresh(10)["foot"], foot, atol=1e-4)
 
 
+def show_ground_shadow(blender):
+    """Nor does another object with drivers."""
+    foot = blender.state()["foot"]
+    blender.click(".mmdskin.ground_shadow")
+    assert np.allclose(blender.fresh(20)["foot"], foot, atol=1e-4)
+    blender.click(".mmdskin.ground_shadow")
+
+
 def on_square(state):
     """On the right edge of the IK bone's shape."""
     x, y = state["grip"]
@@ -174,6 +183,7 @@ def on_square(state):
 
 
 def move_sliders(blender):
+    blender.scroll(30)
     x, y = blender.find("mmdskin.clear_bake")
     blender.click_at(x - 60, y + MORPHS)
     blender.scroll(6)
