@@ -126,6 +126,8 @@ def _walk(struct, path, lines, depth):
             value = getattr(struct, name)
         except (AttributeError, RuntimeError, TypeError):
             continue
+        except UnicodeDecodeError:  # seen once in Blender 4.2: a name that it has not initialized
+            continue
         here = f"{path}.{name}"
         if prop.type == "COLLECTION":
             _collection(value, here, lines, depth)
