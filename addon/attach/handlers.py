@@ -4,6 +4,7 @@
 import bpy
 from bpy.app.handlers import persistent
 
+from ..blender import registration
 from ..preview.handlers import ONLY_WHERE_LIVE
 from . import anchors, driver, tick
 
@@ -54,10 +55,7 @@ if bpy.app.background:  # where a script may render before anything is updated
 
 
 def register() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function not in handlers:
-            handlers.append(function)
+    registration.add_handlers(_HANDLERS)
     if not ONLY_WHERE_LIVE:
         tick.install()  # any file may contain attachments
     # The file cannot be read while an add-on is being enabled.
@@ -67,10 +65,7 @@ def register() -> None:
 def unregister() -> None:
     if bpy.app.timers.is_registered(revive):
         bpy.app.timers.unregister(revive)
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function in handlers:
-            handlers.remove(function)
+    registration.remove_handlers(_HANDLERS)
     if tick.uninstall():
         for own in anchors.every():
             own.update_tag()

@@ -15,7 +15,7 @@ import shutil
 import bpy
 from bpy.app.handlers import persistent
 
-from . import new_file
+from . import new_file, registration
 from .user_error import UserError
 
 _FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
@@ -153,14 +153,8 @@ _HANDLERS = (("save_post", _after_saving), ("load_post", _after_loading))
 
 
 def register() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function not in handlers:
-            handlers.append(function)
+    registration.add_handlers(_HANDLERS)
 
 
 def unregister() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function in handlers:
-            handlers.remove(function)
+    registration.remove_handlers(_HANDLERS)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The `register` and `unregister` functions of a module."""
+"""The `register` and `unregister` functions of a module, and its handlers."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import bpy
@@ -38,6 +38,24 @@ def functions(
             bpy.utils.unregister_class(cls)
 
     return register, unregister
+
+
+def add_handlers(handlers: Iterable[tuple[str, Callable]]) -> None:
+    """Add functions to the lists of `bpy.app.handlers` that are named with them.
+
+    Lists that this Blender lacks are left out, and functions that are there already.
+    """
+    for event, function in handlers:
+        listed = getattr(bpy.app.handlers, event, None)
+        if listed is not None and function not in listed:
+            listed.append(function)
+
+
+def remove_handlers(handlers: Iterable[tuple[str, Callable]]) -> None:
+    for event, function in handlers:
+        listed = getattr(bpy.app.handlers, event, None)
+        if listed is not None and function in listed:
+            listed.remove(function)
 
 
 def _name_in_context(cls: type) -> None:

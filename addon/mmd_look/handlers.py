@@ -4,6 +4,7 @@
 import bpy
 from bpy.app.handlers import persistent
 
+from ..blender import registration
 from . import edge_nodes, edges, followers, ground
 
 
@@ -34,14 +35,8 @@ if bpy.app.background:  # where a script may render before anything is updated
 
 
 def register() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function not in handlers:
-            handlers.append(function)
+    registration.add_handlers(_HANDLERS)
 
 
 def unregister() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function in handlers:
-            handlers.remove(function)
+    registration.remove_handlers(_HANDLERS)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import bpy
 from bpy.app.handlers import persistent
 
+from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 
@@ -142,12 +143,13 @@ def _stop(*_: object) -> None:
             workspace.status_text_set(None)
 
 
+_HANDLERS = [("load_pre", _stop)]
+
+
 def register() -> None:
-    if _stop not in bpy.app.handlers.load_pre:
-        bpy.app.handlers.load_pre.append(_stop)
+    registration.add_handlers(_HANDLERS)
 
 
 def unregister() -> None:
     _stop()
-    if _stop in bpy.app.handlers.load_pre:
-        bpy.app.handlers.load_pre.remove(_stop)
+    registration.remove_handlers(_HANDLERS)

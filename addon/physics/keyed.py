@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ..blender import actions, blender_versions, fcurves, native, playhead
+from ..blender import actions, blender_versions, fcurves, native, playhead, registration
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose import physics_settings, skinner
@@ -436,15 +436,9 @@ _HANDLERS = (
 
 
 def register() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function not in handlers:
-            handlers.append(function)
+    registration.add_handlers(_HANDLERS)
 
 
 def unregister() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function in handlers:
-            handlers.remove(function)
+    registration.remove_handlers(_HANDLERS)
     _forget()

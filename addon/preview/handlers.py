@@ -6,6 +6,7 @@ cached by address, and a disabled add-on must release everything.
 import bpy
 from bpy.app.handlers import persistent
 
+from ..blender import registration
 from ..blender.blender_versions import identity
 from . import nodes, switch, tick
 
@@ -62,10 +63,7 @@ _HANDLERS = (
 
 
 def register() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function not in handlers:
-            handlers.append(function)
+    registration.add_handlers(_HANDLERS)
     if not ONLY_WHERE_LIVE:
         tick.install()  # any file may contain live meshes
     # The file cannot be read while an add-on is being enabled.
@@ -75,10 +73,7 @@ def register() -> None:
 def unregister() -> None:
     if bpy.app.timers.is_registered(revive):
         bpy.app.timers.unregister(revive)
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if function in handlers:
-            handlers.remove(function)
+    registration.remove_handlers(_HANDLERS)
     if tick.uninstall():
         # Otherwise the last frame would stay on screen.
         for mesh in switch.live_meshes():

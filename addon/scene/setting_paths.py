@@ -13,7 +13,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import cache_files, input_files
+from ..blender import cache_files, input_files, registration
 
 _NAMES = "model_path", "motion_path", "physics_cache"
 _folder = ""  # the folder that paths of this file are relative to, while it is saved
@@ -105,14 +105,8 @@ _HANDLERS = (
 
 
 def register() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name, None)
-        if handlers is not None and function not in handlers:
-            handlers.append(function)
+    registration.add_handlers(_HANDLERS)
 
 
 def unregister() -> None:
-    for name, function in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name, None)
-        if handlers is not None and function in handlers:
-            handlers.remove(function)
+    registration.remove_handlers(_HANDLERS)
