@@ -220,7 +220,7 @@ check-format: .venv/ready build/packages-check
 	@clang-format --dry-run -Werror $(C_FILES)
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
-	@$(BIN)/mypy --no-error-summary csrc/mmdskin.pyi
+	@$(BIN)/mypy --no-error-summary csrc/mmdskin
 	@$(BIN)/mypy --no-error-summary --config-file tests/check/mypy.ini addon
 
 check-compile: $(call objects,gcc,$(SOURCES)) $(call objects,clang,$(SOURCES)) \
@@ -314,7 +314,7 @@ $(FUZZERS:%=build/coverage/%): build/coverage/%: $(call objects,coverage,$(CORE)
 build/coverage/module: $(MODULE_SOURCES) build/installed
 	@echo clang, coverage $@
 	@CC=clang LDSHARED="clang -shared" CFLAGS="$(COVER_FLAGS)" LDFLAGS="$(COVER_FLAGS)" \
-		$(BIN)/python setup.py --quiet build_ext --build-lib $@ --build-temp build/coverage/temp
+		$(BIN)/python setup.py --quiet build --build-lib $@ --build-temp build/coverage/temp
 	@touch $@
 
 include tests/platforms/check.mk

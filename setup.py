@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds the one extension module; everything declarative is in pyproject.toml.
+"""Builds the package and its one extension module; everything declarative is in pyproject.toml.
 
 MMDSKIN_PLATFORM names another platform to build for (csrc/platforms/cross.py); MMDSKIN_WERROR=1
 makes warnings errors.
@@ -13,7 +13,6 @@ from pathlib import Path
 
 from setuptools import Command, Extension, setup
 from setuptools.command.build_ext import build_ext
-from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 sys.path.insert(0, "csrc/platforms")
@@ -77,7 +76,9 @@ class EmbedShaders(Command):
 
 class BuildModule(build_ext):
     def get_ext_filename(self, fullname):
-        return PLATFORM.system.module if PLATFORM else super().get_ext_filename(fullname)
+        if not PLATFORM:
+            return super().get_ext_filename(fullname)
+        return os.path.join(*fullname.split(".")[:-1], PLATFORM.system.module)
 
     def get_libraries(self, ext):
         """On Windows setuptools adds the library of this very Python, which no wheel may need."""
@@ -94,23 +95,6 @@ class BuildModule(build_ext):
             else:
                 extension.include_dirs.append(numpy.get_include())
         super().build_extensions()
-
-
-class BuildStubs(build_py):
-    """A flat module has no folder for its .pyi; type checkers look for a package mmdskin-stubs."""
-
-    def stub(self):
-        return os.path.join(self.build_lib, "mmdskin-stubs", "__init__.pyi")
-
-    def run(self):
-        self.mkpath(os.path.dirname(self.stub()))
-        self.copy_file("csrc/mmdskin.pyi", self.stub())
-
-    def get_outputs(self, include_bytecode=True):
-        return [self.stub()]
-
-    def get_source_files(self):
-        return ["csrc/mmdskin.pyi"]
 
 
 class CarryThirdParty(sdist):
@@ -139,7 +123,7 @@ def options():
 
 WERROR = ["-Werror"] if os.environ.get("MMDSKIN_WERROR") == "1" else []
 mmdskin = Extension(
-    "mmdskin",
+    "mmdskin._mmdskin",
     sources=files("csrc/core/*/*.c", "csrc/python/*.c", *GL_SOURCES),
     depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/platforms/*.*", "shaders/*"),
     extra_compile_args=[
@@ -156,11 +140,11 @@ mmdskin = Extension(
 
 setup(
     ext_modules=[mmdskin],
-    packages=["mmdskin-stubs"],
-    package_dir={"mmdskin-stubs": "csrc"},
+    packages=["mmdskin"],
+    package_dir={"mmdskin": "csrc/mmdskin"},
+    package_data={"mmdskin": ["*.pyi", "py.typed"]},
     cmdclass={
         "build_ext": BuildModule,
-        "build_py": BuildStubs,
         "embed_shaders": EmbedShaders,
         "sdist": CarryThirdParty,
     },

@@ -73,7 +73,8 @@ def _is_extension() -> bool:
 
 def _is_installed() -> bool:
     importlib.invalidate_caches()
-    return importlib.util.find_spec("mmdskin") is not None
+    spec = importlib.util.find_spec("mmdskin")
+    return spec is not None and any(map(_has_module, spec.submodule_search_locations or ()))
 
 
 def _import() -> Any:
@@ -143,7 +144,7 @@ def _unpacked() -> str | None:
             crc = zlib.crc32(file.read())
         base = _user_folder()
         folder = os.path.join(base, f"{REQUIRED}-{crc:08x}")
-        if os.path.isdir(folder) and not _has_module(folder):
+        if os.path.isdir(folder) and not _has_module(os.path.join(folder, "mmdskin")):
             shutil.rmtree(folder)  # incomplete, for example because of antivirus software
         if not os.path.isdir(folder):
             # Rename when complete: another Blender may be unpacking the same wheel.
@@ -170,5 +171,7 @@ def _user_folder() -> str:
     return bpy.utils.user_resource("DATAFILES", path="mmdskin", create=True)
 
 
-def _has_module(folder: str) -> bool:
-    return any(name.startswith("mmdskin.") for name in os.listdir(folder))
+def _has_module(package: str) -> bool:
+    """Whether the folder of the package still has its native file."""
+    names = os.listdir(package) if os.path.isdir(package) else ()
+    return any(name.startswith("_mmdskin.") for name in names)

@@ -39,14 +39,14 @@ class Platform(NamedTuple):
 
 
 LINUX = System(
-    module="mmdskin.abi3.so",
+    module="_mmdskin.abi3.so",
     gl="egl",
     compile=["-fPIC"],
     link=["-s"],
     numpy={},
 )
 WINDOWS = System(
-    module="mmdskin.pyd",
+    module="_mmdskin.pyd",
     gl="wgl",
     compile=[],
     link=["-s", "-lgdi32", "-luser32"],
@@ -61,10 +61,10 @@ WINDOWS = System(
 )
 # What is left unresolved is Python's. Stripping would break the signature of the linker.
 MACOS = System(
-    module="mmdskin.abi3.so",
+    module="_mmdskin.abi3.so",
     gl="none",
     compile=[],
-    link=["-Wl,-undefined,dynamic_lookup", "-Wl,-install_name,@rpath/mmdskin.abi3.so"],
+    link=["-Wl,-undefined,dynamic_lookup", "-Wl,-install_name,@rpath/_mmdskin.abi3.so"],
     numpy={"HAVE_ENDIAN_H": None},
 )
 MACOS_ARM = MACOS._replace(

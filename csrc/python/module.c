@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The module, as Python would write it:
+/* The native module mmdskin._mmdskin, as Python would write it; the package exports its names:
 
     class FormatError(ValueError): offset, section    # exceptions.c
     class BackendError(RuntimeError)
@@ -147,6 +147,20 @@ static PyMethodDef methods[] = {
     {"shutdown", shutdown, METH_NOARGS, shutdown_doc},
     {0}};
 
+/* Functions are found under the package's name, as classes are: in pickles and in help(). */
+static bool name_package(PyObject *module)
+{
+    PyObject *package = PyUnicode_FromString("mmdskin");
+    bool named = package != NULL;
+    for (PyMethodDef *method = methods; named && method->ml_name; method++) {
+        PyObject *function = PyObject_GetAttrString(module, method->ml_name);
+        named = function && PyObject_SetAttrString(function, "__module__", package) == 0;
+        Py_XDECREF(function);
+    }
+    Py_XDECREF(package);
+    return named;
+}
+
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 {
     PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
@@ -158,7 +172,7 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 static int module_exec(PyObject *module)
 {
     mmd_py_state *state = mmd_py_state_of_module(module);
-    if (mmd_py_array_init() < 0 || !hook_exit())
+    if (mmd_py_array_init() < 0 || !hook_exit() || !name_package(module))
         return -1;
     if (!mmd_py_exceptions_add(module, state) || !mmd_py_record_add_classes(module, state))
         return -1;
@@ -211,16 +225,10 @@ static void module_free(void *module)
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
 
 static const char module_doc[] =
-    "Deforms the meshes of MMD models exactly as MMD does.\n\n"
-    "    model = mmdskin.load_model(\"miku.pmx\")\n"
-    "    motion = mmdskin.load_motion(\"dance.vmd\")\n"
-    "    out = mmdskin.skin(model, model.pose(motion, frame=120))\n"
-    "    out.positions, out.normals\n\n"
-    "Reads PMX 2.0 and 2.1, PMD, VMD and VPD. Computes BDEF1, BDEF2, BDEF4, SDEF and QDEF on\n"
-    "the CPU, or by OpenGL without a window. OpenGL is not loaded until it is requested.";
+    "The native part of the package mmdskin, which exports all its names.";
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
-                                        .m_name = "mmdskin",
+                                        .m_name = "mmdskin._mmdskin",
                                         .m_doc = module_doc,
                                         .m_size = sizeof(mmd_py_state),
                                         .m_methods = methods,
@@ -229,9 +237,9 @@ static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
                                         .m_clear = module_clear,
                                         .m_free = module_free};
 
-PyMODINIT_FUNC PyInit_mmdskin(void);
+PyMODINIT_FUNC PyInit__mmdskin(void);
 
-PyMODINIT_FUNC PyInit_mmdskin(void)
+PyMODINIT_FUNC PyInit__mmdskin(void)
 {
     return PyModuleDef_Init(&definition);
 }

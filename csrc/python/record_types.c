@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The classes of records and their fields, in order. A test compares them with mmdskin.pyi. */
+/* The classes of records and their fields, in order. A test compares them with the stub. */
 #include "python/field.h"
 #include "python/physics_record.h"
 

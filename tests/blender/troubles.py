@@ -43,7 +43,7 @@ def bake():
 
 def module_file():
     """The native module that is loaded."""
-    return pathlib.Path(sys.modules["mmdskin"].__file__)
+    return pathlib.Path(sys.modules["mmdskin._mmdskin"].__file__)
 
 
 def version():
@@ -74,8 +74,8 @@ def after_a_thorough_scanner(zips):
     for wheel in folder.glob("*.whl"):
         wheel.unlink()
     for path in sys.path:
-        pathlib.Path(path, "mmdskin.pyd").unlink(missing_ok=True)
-        pathlib.Path(path, "mmdskin.abi3.so").unlink(missing_ok=True)
+        for file in pathlib.Path(path, "mmdskin").glob("_mmdskin.*"):
+            file.unlink()
     make_scene()
     said = refusal()
     assert "perhaps removed by antivirus software: install the add-on's zip again" in said, said
@@ -90,7 +90,7 @@ def update_while_loaded(zips):
     try:
         addon_profile.install(zips.new)
     except RuntimeError as error:  # Windows does not let Blender write over it
-        assert "Permission denied" in str(error) and "mmdskin.pyd" in str(error), error
+        assert "Permission denied" in str(error) and "_mmdskin.pyd" in str(error), error
         assert sys.platform == "win32"
         enable()
     assert_restart_is_asked_for(zips)

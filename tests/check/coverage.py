@@ -45,7 +45,7 @@ def run_all(folder, targets):
 
 def counts_of_core(folder, targets):
     """{file: {kind: (how many ran, how many it has)}} for lines and branches."""
-    merged, module = folder / "all.profdata", next((folder / "module").glob("*.so"))
+    merged, module = folder / "all.profdata", next((folder / "module").glob("*/*.so"))
     counts = folder.glob("*.profraw")
     subprocess.run(["llvm-profdata", "merge", "-sparse", *counts, "-o", merged], check=True)
     objects = [f"-object={program}" for program in (*(folder / t for t in targets), module)]

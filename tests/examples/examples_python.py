@@ -20,8 +20,8 @@ def environment(folder):
     """Environment variables for mmdskin, and for engines to write below `folder`."""
     modules = Path(folder, "modules")
     modules.mkdir()
-    extension = Path(mmdskin.__file__)
-    (modules / extension.name).symlink_to(extension)
+    package = Path(mmdskin.__file__).parent
+    (modules / package.name).symlink_to(package)
     return {
         **os.environ,
         "PYTHONPATH": str(modules),

@@ -33,7 +33,7 @@ def test_the_documented_names_exist():
 
 
 def test_every_overload_in_the_stub_has_the_parameters_of_its_function():
-    stubs = ast.parse((ROOT / "csrc" / "mmdskin.pyi").read_text(encoding="utf-8"))
+    stubs = ast.parse((ROOT / "csrc/mmdskin/__init__.pyi").read_text(encoding="utf-8"))
     model = next(node for node in stubs.body if getattr(node, "name", "") == "Model")
     overloads = [
         node

@@ -30,7 +30,7 @@ def fresh(script, **environment):
 
 def test_import_loads_no_module_but_numpy():
     """Besides numpy, only itself and the built-in atexit."""
-    assert set(fresh(MODULES).split()) <= {"mmdskin", "atexit"}
+    assert set(fresh(MODULES).split()) <= {"mmdskin", "mmdskin._mmdskin", "atexit"}
 
 
 def test_import_loads_no_graphics_library():
@@ -52,9 +52,9 @@ def test_import_prints_nothing():
     assert fresh("import mmdskin") == ""
 
 
-def test_the_module_is_one_file_of_native_code():
-    path = fresh("import mmdskin; print(mmdskin.__file__)").strip()
-    assert path.endswith(("mmdskin.abi3.so", "mmdskin.pyd"))
+def test_the_package_has_one_file_of_native_code():
+    path = fresh("import mmdskin; print(mmdskin._mmdskin.__file__)").strip()
+    assert path.endswith(("_mmdskin.abi3.so", "_mmdskin.pyd"))
 
 
 def test_the_module_can_be_imported_again():

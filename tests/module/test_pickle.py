@@ -98,3 +98,11 @@ def test_damaged_pickles_are_refused(model):
     reduced = model.__reduce_ex__(4)
     with pytest.raises(mmdskin.FormatError):
         reduced[0](*[part[:1000] if isinstance(part, bytes) else part for part in reduced[1]])
+
+
+@pytest.mark.parametrize("name", ["load_model", "load_motion", "skin", "render", "backends"])
+def test_pickled_functions_are_those_of_the_package(name):
+    """As in 0.1, when the package was one module: old pickles can be read, and new ones there."""
+    pickled = pickle.dumps(getattr(mmdskin, name), 0)
+    assert pickled.startswith(f"cmmdskin\n{name}\n".encode())
+    assert pickle.loads(f"cmmdskin\n{name}\n.".encode()) is getattr(mmdskin, name)

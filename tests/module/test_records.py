@@ -10,7 +10,7 @@ import mmdskin
 import pytest
 from sample import model as sample
 
-STUB = Path(__file__).parents[2] / "csrc/mmdskin.pyi"
+STUB = Path(__file__).parents[2] / "csrc/mmdskin/__init__.pyi"
 
 
 def stub_records() -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,8 @@
-"""The C sources: names that tell their file, and rooms that use only rooms below them."""
+"""The sources: names that tell their file, and rooms that use only rooms below them."""
 
+import ast
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "csrc"
@@ -118,3 +120,19 @@ def test_rooms_include_only_rooms_below_them():
             if other != room(path) and other not in ROOMS[room(path)]:
                 wrong.append(f"{path.relative_to(ROOT)} includes {included}")
     assert not wrong, "\n".join(sorted(wrong))
+
+
+def imported(path):
+    """The modules that a Python file imports."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def test_the_package_needs_the_standard_library_and_numpy_only():
+    allowed = {"mmdskin", "numpy", *sys.stdlib_module_names}
+    files = sorted((ROOT / "mmdskin").rglob("*.py"))
+    used = {name.split(".")[0] for path in files for name in imported(path)}
+    assert used and used <= allowed

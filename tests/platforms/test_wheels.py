@@ -67,8 +67,8 @@ def wheel(request):
 @pytest.fixture(scope="module")
 def module(wheel):
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = [name for name in archive.namelist() if name.startswith("mmdskin.")]
-        return Module(name, archive.read(name))
+        (name,) = [name for name in archive.namelist() if "/_mmdskin." in name]
+        return Module(name.rpartition("/")[2], archive.read(name))
 
 
 def tag(wheel):
@@ -94,11 +94,12 @@ def test_it_supports_every_python_from_3_10_on(wheel):
     assert f"Tag: cp310-abi3-{tag(wheel)}\n" in read(wheel, "dist-info/WHEEL")
 
 
-def test_it_contains_the_module_its_types_and_nothing_else(wheel):
+def test_it_contains_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     outside = {name for name in names if ".dist-info/" not in name}
-    module = "mmdskin.pyd" if tag(wheel).startswith("win") else "mmdskin.abi3.so"
-    assert outside == {module, "mmdskin-stubs/__init__.pyi"}
+    module = "_mmdskin.pyd" if tag(wheel).startswith("win") else "_mmdskin.abi3.so"
+    package = {path.name for path in (ROOT / "csrc/mmdskin").iterdir() if path.is_file()}
+    assert outside == {f"mmdskin/{name}" for name in (module, *package)}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_numpy_is_the_only_requirement(wheel):
 
 
 def test_the_module_exports_its_init_function_only(module):
-    assert module.exports == {"PyInit_mmdskin"}
+    assert module.exports == {"PyInit__mmdskin"}
 
 
 def test_the_module_imports_no_name_of_a_graphics_library(module):

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+"""Deforms the meshes of MMD models exactly as MMD does.
+
+    model = mmdskin.load_model("miku.pmx")
+    motion = mmdskin.load_motion("dance.vmd")
+    out = mmdskin.skin(model, model.pose(motion, frame=120))
+    out.positions, out.normals
+
+Reads PMX 2.0 and 2.1, PMD, VMD and VPD. Computes BDEF1, BDEF2, BDEF4, SDEF and QDEF on
+the CPU, or by OpenGL without a window. OpenGL is not loaded until it is requested.
+"""
+
+from mmdskin._mmdskin import *  # noqa: F403
+from mmdskin._mmdskin import __version__  # noqa: F401
