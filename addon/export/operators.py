@@ -89,7 +89,7 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
             form, shown = self._format(), self._shown(context)
             form.check(shown)
             with stage.set_for(context, shown):
-                written.write(path, lambda target: form.export(target, shown))
+                written.write(path, lambda target: form.export(target, shown), form.size(shown))
         except UserError as error:
             return cancelled(self, error)
         for obj, names in content.left_out(shown) if form.keys else ():

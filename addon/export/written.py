@@ -7,6 +7,7 @@ Exporters may end without an error on a full disk. So the file itself must say t
 import errno
 import json
 import os
+import shutil
 import struct
 import zipfile
 from collections.abc import Callable
@@ -18,11 +19,13 @@ from ..blender.user_error import UserError
 _FBX_END = bytes.fromhex("f85a8c6adef5d97eece90ce3758f290b")
 
 
-def write(path: str, export: Callable[[str], set[str]]) -> None:
-    """Call `export` with the path of a new file, and put what it writes at `path`."""
+def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
+    """Call `export` with the path of a new file, and put what it writes at `path`. UserError, too,
+    if the disk has no room for `size` bytes."""
     new, reason = None, tr("Blender's exporter failed")
     try:
         _check_replaceable(path)
+        _check_room(path, size)
         new = new_file.NewFile(path)
         target = _target(new)
         try:
@@ -124,6 +127,14 @@ def _check_replaceable(path: str) -> None:
         code = errno.EACCES
     if code:
         raise OSError(code, os.strerror(code))
+
+
+def _check_room(path: str, size: int) -> None:
+    free = shutil.disk_usage(os.path.dirname(path)).free if size else 0
+    if free < size:
+        sizes = {"size": size / 1e9, "free": free / 1e9}
+        reason = tr("it may need {size:.2f} GB, and the disk has {free:.2f} GB left", **sizes)
+        raise _not_written(path, reason)
 
 
 def _not_written(path: str, reason: str) -> UserError:

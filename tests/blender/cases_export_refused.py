@@ -85,7 +85,7 @@ class Refused(Exported):
     @limits_files
     def test_a_full_disk_keeps_the_file_that_was_there(self):
         self.bake("SHAPE_KEYS", False)
-        for ending in (".glb", ".gltf", ".fbx"):  # Blender itself ends in the libraries of others
+        for ending in (".glb", ".gltf", ".fbx"):  # test_blender.py tests the others, which log much
             with self.subTest(ending):
                 path = self.folder / f"x{ending}"
                 bpy.ops.mmdskin.export(filepath=str(path))
@@ -93,6 +93,18 @@ class Refused(Exported):
                 with full_disk():
                     self.assert_refused(f"'x{ending}' cannot be written: ", f"x{ending}")
                 self.assertEqual(self.contents(), before)
+
+    def test_alembic_asks_for_room_on_the_disk_first(self):
+        if "alembic_export" not in dir(bpy.ops.wm):
+            self.skipTest("this Blender has no Alembic")
+        self.bake("SHAPE_KEYS", False)
+        # A position per vertex and a normal per corner of one frame, in float32.
+        size = 12 * (len(self.mesh.data.vertices) + len(self.mesh.data.loops))
+        room = unittest.mock.Mock(free=size - 1)
+        with unittest.mock.patch("shutil.disk_usage", return_value=room):
+            self.assert_refused("and the disk has 0.00 GB left", "x.abc")
+            room.free = size
+            bpy.ops.mmdskin.export(filepath=str(self.folder / "x.abc"))
 
     def contents(self):
         return {file.name: file.read_bytes() for file in self.folder.iterdir()}

@@ -175,6 +175,47 @@ def test_script_of_the_readme(addon_zip, version, tmp_path):
     assert list(tmp_path.glob("*.pc2"))
 
 
+FULL_DISK = """
+import resource
+import bpy
+bpy.ops.mmdskin.import_model(filepath="dancer.pmx", live=True)
+bpy.context.scene.frame_end = 1
+for name in ("x.usda", "x.usdc", "x.abc"):
+    bpy.ops.mmdskin.export(filepath=name)
+print("all are written", flush=True)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+bpy.context.scene.frame_end = 2
+for name in ("x.usda", "x.usdc", "x.abc"):
+    try:
+        bpy.ops.mmdskin.export(filepath=name)
+    except RuntimeError as error:
+        print(error, flush=True)
+"""
+
+
+@pytest.mark.parametrize("version", EXTENSIONS[-1:])
+def test_usd_and_alembic_files_survive_a_full_disk(addon_zip, version, tmp_path):
+    model.write_character(tmp_path)
+    (tmp_path / "example.py").write_text(FULL_DISK, "utf-8")
+    done = subprocess.run(
+        [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"],
+        cwd=tmp_path,
+        env=addon_profile.environment(tmp_path / "profile"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=600,
+    )
+    assert "all are written" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "'x.usda' cannot be written" in done.stdout
+    assert "'x.usdc' cannot be written" in done.stdout
+    assert "the script has ended" not in done.stdout  # Alembic's library ends Blender
+    for name, start in (("x.usda", b"#usda"), ("x.usdc", b"PXR-USDC"), ("x.abc", b"Ogawa\xff")):
+        written = (tmp_path / name).read_bytes()  # what the first export wrote, whole
+        assert written.startswith(start)
+        assert len(written) > 300_000
+
+
 def test_the_zip_is_the_same_every_time(addon_zip, tmp_path):
     with zipfile.ZipFile(addon_zip) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".whl"))
