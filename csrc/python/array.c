@@ -234,12 +234,23 @@ static bool prefix_error(const char *name)
     return false;
 }
 
+/* An argument as a base class array: a subclass is told of every copy and could modify ours. A
+   rotation, such as scipy's, gives its quaternions x y z w. */
+static PyArrayObject *base_array(PyObject *argument)
+{
+    PyObject *quaternions = NULL;
+    if (!PyArray_Check(argument) && PyObject_HasAttrString(argument, "as_quat") &&
+        !(argument = quaternions = PyObject_CallMethod(argument, "as_quat", NULL)))
+        return NULL;
+    PyObject *array = PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    Py_XDECREF(quaternions);
+    return (PyArrayObject *)array;
+}
+
 bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype dtype, bool copy,
                        mmd_py_array *out)
 {
-    /* As a base class array: a subclass is told of every copy and could modify ours. */
-    PyArrayObject *input =
-        (PyArrayObject *)PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    PyArrayObject *input = base_array(argument);
     if (!input)
         return prefix_error(name);
     PyArrayObject *array = NULL;

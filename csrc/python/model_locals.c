@@ -3,9 +3,9 @@
 #include "python/model_locals.h"
 
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 #include "core/model/morph.h"
 #include "python/batch.h"
+#include "python/bone_matrices.h"
 #include "python/exceptions.h"
 
 #include <math.h>
@@ -72,20 +72,9 @@ bool mmd_py_model_locals_run(mmd_py_state *state, PyObject *threads,
     return done;
 }
 
-static bool check_matrices(const float *matrices, size_t frame_count, size_t bones)
-{
-    size_t count = frame_count * bones * 16, bad = mmd_numbers_first_not_finite(matrices, count);
-    if (bad == count)
-        return true;
-    PyErr_Format(PyExc_ValueError, "pose: frame %zu, bone %zu: matrix is %s", bad / 16 / bones,
-                 bad / 16 % bones, mmd_numbers_not_finite_name((double)matrices[bad]));
-    return false;
-}
-
 bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_locals_pose *out)
 {
     const mmd_model *data = mmd_py_model_data(model);
-    const size_t shape[] = {MMD_PY_ANY, data->bone_count, 4, 4};
     const size_t weight_shape[] = {MMD_PY_ANY, data->morph_count};
     PyObject *matrices = pose, *weights = Py_None;
     if (PyTuple_Check(pose) && PyTuple_Size(pose) == 2) {
@@ -93,9 +82,9 @@ bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_loc
         weights = PyTuple_GetItem(pose, 1);
     }
     out->weight_frames = 1;
-    if (!mmd_py_array_from_frames(matrices, "pose", MMD_PY_FLOAT32, 3, shape, "F", &out->matrices,
-                                  &out->frame_count, &out->batched) ||
-        !check_matrices(out->matrices.data, out->frame_count, data->bone_count))
+    if (!mmd_py_bone_matrices_from(matrices, "pose", data->bone_count, &out->matrices,
+                                   &out->frame_count, &out->batched) ||
+        !mmd_py_bone_matrices_check_finite(&out->matrices, "pose"))
         return false;
     if (weights == Py_None)
         return true;
@@ -156,7 +145,8 @@ const char mmd_py_model_locals_of_doc[] =
     "locals_of($self, pose, /)\n--\n\n"
     "The local values of a pose, the inverse of pose_from(ik=False): a tuple of translations\n"
     "(B,3) or (F,B,3) in model units and unit quaternions x y z w (B,4) or (F,B,4), float32.\n\n"
-    "pose: a Pose, or skinning matrices (B,4,4) or (F,B,4,4). Bone morphs of its weights and\n"
-    "    appends are undone. Rotations of bones with a fixed axis are projected on it.\n"
+    "pose: a Pose, or skinning matrices in any form that skin() takes. Bone morphs of its\n"
+    "    weights and appends are undone. Rotations of bones with a fixed axis are projected on\n"
+    "    it.\n"
     "Scale and shear are lost: the rotation is that of the polar decomposition.\n\n"
     "Raises ValueError for matrices that are not finite. Formula: core/fit/inverse_pose.c.";

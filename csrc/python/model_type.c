@@ -5,6 +5,7 @@
 #include "python/array.h"
 #include "python/exceptions.h"
 #include "python/model_locals.h"
+#include "python/model_transforms.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -230,6 +231,10 @@ static PyMethodDef model_methods[] = {
     {"pose", WITH_KEYWORDS(mmd_py_model_pose), mmd_py_model_pose_doc},
     {"locals_of", mmd_py_model_locals_of, METH_O, mmd_py_model_locals_of_doc},
     {"pose_from", WITH_KEYWORDS(mmd_py_model_pose_from), mmd_py_model_pose_from_doc},
+    {"joint_positions", mmd_py_model_joint_positions, METH_O, mmd_py_model_joint_positions_doc},
+    {"transforms", WITH_KEYWORDS(mmd_py_model_transforms), mmd_py_model_transforms_doc},
+    {"skinning_matrices", WITH_KEYWORDS(mmd_py_model_skinning_matrices),
+     mmd_py_model_skinning_matrices_doc},
     {"uvs_at", WITH_KEYWORDS(mmd_py_model_uvs_at), mmd_py_model_uvs_at_doc},
     {"materials_at", mmd_py_model_materials_at, METH_O, mmd_py_model_materials_at_doc},
     {"texture_factors_at", mmd_py_model_texture_factors_at, METH_O,

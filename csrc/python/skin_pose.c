@@ -2,6 +2,7 @@
 /* Parses what skin() and render() skin a mesh by: bone matrices and morph weights, or a Pose. */
 #include "python/skin_pose.h"
 
+#include "python/bone_matrices.h"
 #include "python/exceptions.h"
 #include "python/types.h"
 
@@ -22,12 +23,11 @@ static bool parse_mesh(mmd_py_state *state, PyObject *mesh, mmd_skin_job *job)
 static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject *mesh,
                            PyObject *matrices, mmd_skin_job *job, bool *batched)
 {
-    const size_t shape[] = {MMD_PY_ANY, MMD_PY_ANY, 4, 4};
-    if (!mmd_py_array_from_frames(matrices, "bone_matrices", MMD_PY_FLOAT32, 3, shape, "FB",
-                                  &pose->matrices, &job->matrix_frames, batched))
+    if (!mmd_py_bone_matrices_from(matrices, "bone_matrices", MMD_PY_ANY, &pose->matrices,
+                                   &job->matrix_frames, batched))
         return false;
     job->matrices = pose->matrices.data;
-    job->bone_count = pose->matrices.shape[pose->matrices.rank - 3];
+    job->bone_count = mmd_py_bone_matrices_count(&pose->matrices);
     if (Py_TYPE(mesh) != state->model_type)
         return true;
     size_t bones = mmd_py_model_data(mesh)->bone_count;

@@ -187,6 +187,8 @@ def refused_calls():
         "pose_from weights": lambda: model().pose_from(np.zeros((bones, 3)), morph_weights=nan),
         "pose_from dict": lambda: model().pose_from({"x": ((0, 0, 0), None)}),
         "locals_of": lambda: model().locals_of(pose.bone_matrices[:, 1:]),
+        "transforms": lambda: model().transforms(pose.bone_matrices * 0, "local"),
+        "skinning_matrices": lambda: model().skinning_matrices(np.zeros((2, bones, 7))),
         "uvs_at": lambda: model().uvs_at(nan),
         "uvs_at shape": lambda: model().uvs_at([0.0] * (morphs + 1)),
         "uvs_at channel": lambda: model().uvs_at([0.0] * morphs, 9),

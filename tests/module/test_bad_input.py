@@ -141,7 +141,8 @@ def test_a_mesh_of_another_type_is_a_type_error(not_a_mesh):
 
 
 @pytest.mark.parametrize(
-    "shape", [(), (4, 4), (1, 3, 4), (1, 4, 3), (1, 1, 1, 4, 4), (0, 4, 4), (0,)]
+    "shape",
+    [(), (4, 4), (3, 4), (1, 3, 3), (7,), (1, 8), (1, 4, 3), (1, 1, 1, 4, 4), (0, 4, 4), (0,)],
 )
 def test_matrices_of_the_wrong_shape_are_refused(shape, kernel):
     with pytest.raises(ValueError):

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Model.joint_positions(), transforms() and skinning_matrices(): where bones are. */
+#include "python/model_transforms.h"
+
+#include "core/base/error.h"
+#include "core/pose/bone_spaces.h"
+#include "python/argument.h"
+#include "python/batch.h"
+#include "python/bone_matrices.h"
+#include "python/exceptions.h"
+#include "python/model_locals.h"
+#include "python/types.h"
+
+enum { CHUNK_BONES = 1 << 18 }; /* about 10 ms */
+
+typedef enum conversion { JOINT_POSITIONS, TRANSFORMS, SKINNING_MATRICES } conversion;
+
+typedef struct transforms_call {
+    const mmd_model *model;
+    conversion kind;
+    mmd_bone_space space;
+    const float *from;
+    float *to;
+    size_t *order;                   /* SKINNING_MATRICES: parents first */
+    double *worlds[MMD_MAX_THREADS]; /* and memory of each thread */
+} transforms_call;
+
+static bool convert_frame(const transforms_call *call, size_t worker, size_t frame, mmd_error *err)
+{
+    size_t bones = call->model->bone_count, bad;
+    const float *from = call->from + 16 * bones * frame;
+    if (call->kind == JOINT_POSITIONS) {
+        mmd_bone_spaces_joint_positions(call->model, from, call->to + 3 * bones * frame);
+        return true;
+    }
+    float *to = call->to + 16 * bones * frame;
+    if (call->kind == SKINNING_MATRICES) {
+        mmd_bone_spaces_to_skinning(call->model, call->space, call->order, from,
+                                    call->worlds[worker], to);
+        return true;
+    }
+    if (mmd_bone_spaces_from_skinning(call->model, call->space, from, to, &bad))
+        return true;
+    return mmd_fail(err, MMD_E_ARGUMENT, "pose: frame %zu, bone %zu: matrix has no inverse", frame,
+                    bad);
+}
+
+static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    transforms_call *call = arg;
+    size_t bones = call->model->bone_count;
+    if (call->kind == SKINNING_MATRICES && !call->worlds[worker] &&
+        !(call->worlds[worker] = PyMem_RawCalloc(12 * bones + 1, sizeof(double))))
+        return mmd_fail_memory(err);
+    for (size_t f = first; f < first + count; f++)
+        if (!convert_frame(call, worker, f, err))
+            return false;
+    return true;
+}
+
+static bool run_frames(mmd_py_state *state, transforms_call *call, size_t frame_count)
+{
+    mmd_py_batch batch;
+    size_t bones = call->model->bone_count;
+    bool done = true;
+    if (call->kind == SKINNING_MATRICES) {
+        call->order = PyMem_RawCalloc(bones + 1, sizeof *call->order);
+        done = call->order && mmd_bone_spaces_order(call->model, call->order);
+        if (!done)
+            PyErr_NoMemory();
+    }
+    done = done &&
+           mmd_py_batch_plan(Py_None, bones ? frame_count : 0, bones, CHUNK_BONES, &batch) &&
+           mmd_py_batch_run(state, &batch, run_task, call);
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++)
+        PyMem_RawFree(call->worlds[i]);
+    PyMem_RawFree(call->order);
+    return done;
+}
+
+/* The array that a conversion gives. */
+static PyObject *convert(PyObject *model, conversion kind, int space, const mmd_py_array *matrices,
+                         size_t frame_count, bool batched)
+{
+    const mmd_model *data = mmd_py_model_data(model);
+    const size_t positions[] = {frame_count, data->bone_count, 3};
+    const size_t transforms[] = {frame_count, data->bone_count, 4, 4};
+    const size_t *shape = kind == JOINT_POSITIONS ? positions : transforms;
+    int rank = kind == JOINT_POSITIONS ? 3 : 4;
+    mmd_py_array out = {0};
+    transforms_call call = {
+        .model = data, .kind = kind, .space = (mmd_bone_space)space, .from = matrices->data};
+    if (!mmd_py_array_new_floats(rank - !batched, shape + !batched, &out))
+        return NULL;
+    call.to = out.data;
+    if (!run_frames(mmd_py_state_of(model), &call, frame_count))
+        mmd_py_array_clear(&out);
+    return out.object;
+}
+
+static PyObject *convert_pose(PyObject *model, PyObject *argument, conversion kind, int space)
+{
+    mmd_py_model_locals_pose pose = {0};
+    PyObject *result = NULL;
+    if (mmd_py_model_locals_parse(model, argument, &pose))
+        result = convert(model, kind, space, &pose.matrices, pose.frame_count, pose.batched);
+    mmd_py_model_locals_clear(&pose);
+    return result;
+}
+
+static bool parse_space(PyObject *args, PyObject *kwargs, const char *format, PyObject **argument,
+                        int *space)
+{
+    static char *names[] = {"", "space", NULL};
+    static const char *const words[] = {[MMD_BONE_WORLD] = "world", [MMD_BONE_LOCAL] = "local"};
+    PyObject *word = NULL;
+    *space = MMD_BONE_WORLD;
+    return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, argument, &word) &&
+           (!word || mmd_py_argument_word(word, "space", words, 2, space));
+}
+
+PyObject *mmd_py_model_joint_positions(PyObject *model, PyObject *pose)
+{
+    return convert_pose(model, pose, JOINT_POSITIONS, MMD_BONE_WORLD);
+}
+
+PyObject *mmd_py_model_transforms(PyObject *model, PyObject *args, PyObject *kwargs)
+{
+    PyObject *pose;
+    int space;
+    if (!parse_space(args, kwargs, "O|O:transforms", &pose, &space))
+        return NULL;
+    return convert_pose(model, pose, TRANSFORMS, space);
+}
+
+PyObject *mmd_py_model_skinning_matrices(PyObject *model, PyObject *args, PyObject *kwargs)
+{
+    PyObject *transforms, *result = NULL;
+    int space;
+    mmd_py_array matrices = {0};
+    size_t frames;
+    bool batched = false;
+    if (!parse_space(args, kwargs, "O|O:skinning_matrices", &transforms, &space))
+        return NULL;
+    if (mmd_py_bone_matrices_from(transforms, "transforms", mmd_py_model_data(model)->bone_count,
+                                  &matrices, &frames, &batched) &&
+        mmd_py_bone_matrices_check_finite(&matrices, "transforms"))
+        result = convert(model, SKINNING_MATRICES, space, &matrices, frames, batched);
+    mmd_py_array_clear(&matrices);
+    return result;
+}
+
+const char mmd_py_model_joint_positions_doc[] =
+    "joint_positions($self, pose, /)\n--\n\n"
+    "Where the bones are: (B,3) or (F,B,3) float32 in model units.\n\n"
+    "pose: a Pose, or skinning matrices in any form that skin() takes.\n"
+    "Raises ValueError for matrices that are not finite. Formula: skinning matrix times rest\n"
+    "position.";
+
+const char mmd_py_model_transforms_doc[] =
+    "transforms($self, pose, /, space=\"world\")\n--\n\n"
+    "The transforms of the bones, (B,4,4) or (F,B,4,4) float32, row-major for column vectors,\n"
+    "as other programs keep them. At rest a bone is unrotated, at Bone.position.\n\n"
+    "pose: a Pose, or skinning matrices in any form that skin() takes.\n"
+    "space: \"world\": in the space of the model; \"local\": in the space of the parent, as in\n"
+    "    glTF. Unlike locals_of(), which gives what a motion's keys hold, these include appends\n"
+    "    and the offset from the parent, and keep scale and shear.\n\n"
+    "Raises ValueError for matrices that are not finite, and in local space for a parent whose\n"
+    "matrix has no inverse. Formulas: core/pose/bone_spaces.h.";
+
+const char mmd_py_model_skinning_matrices_doc[] =
+    "skinning_matrices($self, transforms, /, space=\"world\")\n--\n\n"
+    "The inverse of transforms(): skinning matrices (B,4,4) or (F,B,4,4) float32, for skin(),\n"
+    "Pose and Motion.from_poses().\n\n"
+    "transforms: (B,4,4) or (F,B,4,4), or without the last row (...,B,3,4), or positions and\n"
+    "    quaternions x y z w of any length but zero (...,B,7).\n"
+    "space: \"world\" or \"local\", as in transforms().\n\n"
+    "Raises ValueError for numbers that are not finite and quaternions of length zero.";
