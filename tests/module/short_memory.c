@@ -16,7 +16,7 @@ void *__libc_realloc(void *memory, size_t size);
 static int fails(void *caller)
 {
     Dl_info info;
-    if (allocations_left < 0 || !dladdr(caller, &info) || !strstr(info.dli_fname, "/mmdskin."))
+    if (allocations_left < 0 || !dladdr(caller, &info) || !strstr(info.dli_fname, "/_mmdskin."))
         return 0;
     return allocations_left-- == 0;
 }
