@@ -28,6 +28,8 @@ def run(counts, *command, **environment):
 
 
 def run_all(folder, targets):
+    for counts in folder.glob("*.profraw"):
+        counts.unlink()
     run(folder / "tests.profraw", folder / "tests")
     for target in targets:
         inputs = (
@@ -40,14 +42,16 @@ def run_all(folder, targets):
         run(folder / f"{target}.profraw", folder / target, "-runs=0", *found)
     rooms = [room for room in ROOMS if Path(room).is_dir()]
     pytest = (sys.executable, "-m", "pytest", "-q", *rooms)
-    run(folder / "module-%m.profraw", *pytest, PYTHONPATH=str(folder / "module"))
+    # A file per process: tests kill some, and those leave half a file.
+    run(folder / "module-%p.profraw", *pytest, PYTHONPATH=str(folder / "module"))
 
 
 def counts_of_core(folder, targets):
     """{file: {kind: (how many ran, how many it has)}} for lines and branches."""
     merged, module = folder / "all.profdata", next((folder / "module").glob("*/*.so"))
     counts = folder.glob("*.profraw")
-    subprocess.run(["llvm-profdata", "merge", "-sparse", *counts, "-o", merged], check=True)
+    merge = ["llvm-profdata", "merge", "-sparse", "-failure-mode=all"]
+    subprocess.run([*merge, *counts, "-o", merged], check=True)
     objects = [f"-object={program}" for program in (*(folder / t for t in targets), module)]
     command = ["llvm-cov", "export", "-summary-only", f"-instr-profile={merged}"]
     export = json.loads(subprocess.check_output([*command, folder / "tests", *objects]))

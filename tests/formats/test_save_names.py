@@ -120,10 +120,24 @@ def test_bytes_of_names_that_are_no_characters_are_written_as_they_were_read():
     assert [track.name for track in again.morphs] == [track.name for track in motion.morphs]
 
 
+@pytest.mark.parametrize(
+    "name, code",
+    [
+        ("\udca1", "U+DCA1"),  # is read as ｡
+        ("\udc83A", "U+DC83"),  # as ア
+        ("\udc83\udca0", "U+DC83"),  # as Β
+        ("\udcee絜", "U+DCEE"),  # as ＇ and the second byte of 絜
+    ],
+)
+def test_bytes_that_would_be_read_as_other_characters_are_refused(name, code):
+    with pytest.raises(ValueError, match=f"contains {code.replace('+', '.')}, which cp932"):
+        saved(named(bones=["a", name]))
+
+
 def test_a_cut_character_is_shown_as_a_replacement_in_messages():
     raw = "十五バイトの名前".encode("cp932")[:15].decode("cp932", "surrogateescape")
-    with pytest.raises(ValueError, match='"十五バイトの名\ufffdx" takes 16 bytes'):
-        saved(named(bones=[raw + "x"]))
+    with pytest.raises(ValueError, match='"十五バイトの名\ufffd " takes 16 bytes'):
+        saved(named(bones=[raw + " "]))
     with pytest.raises(ValueError, match='duplicate name "十五バイトの名\ufffd"'):
         named(bones=[raw, raw])
     assert "\\udc91" in repr(named(name=raw))

@@ -178,24 +178,38 @@ static uint8_t next_escaped(const uint8_t *bytes, size_t size, size_t *at)
     return (uint8_t)(bytes[*at - 2] << 6 | (bytes[*at - 1] & 0x3F));
 }
 
+/* Whether an escaped byte would be read as the character that it forms, alone or with what follows. */
+static bool forms_character(uint8_t escaped, unsigned next_code)
+{
+    unsigned next = next_code > 0xFF ? next_code >> 8 : next_code;
+    return !is_lead(escaped) || cp932_pair(escaped, (uint8_t)next) != REPLACEMENT;
+}
+
 size_t mmd_text_encode_cp932(const uint16_t *table, mmd_text text, uint8_t *out, size_t capacity,
                              uint32_t *missing)
 {
     const uint8_t *bytes = (const uint8_t *)text.data;
     size_t size = 0;
+    uint8_t last_escaped = 0;
     *missing = 0;
     for (size_t at = 0; at < text.size;) {
-        unsigned code = next_escaped(bytes, text.size, &at);
+        uint8_t escaped = next_escaped(bytes, text.size, &at);
+        unsigned code = escaped;
         if (code == 0) {
             uint32_t c = next_utf8(bytes, text.size, &at);
             code = c < 0x10000 ? table[c] : 0;
             if (code == 0)
                 *missing = *missing ? *missing : c, code = '?';
         }
+        if (last_escaped && forms_character(last_escaped, code))
+            *missing = *missing ? *missing : ESCAPED + last_escaped;
+        last_escaped = escaped;
         if (code > 0xFF && size++ < capacity)
             out[size - 1] = (uint8_t)(code >> 8);
         if (size++ < capacity)
             out[size - 1] = (uint8_t)code;
     }
+    if (last_escaped && forms_character(last_escaped, 0))
+        *missing = *missing ? *missing : ESCAPED + last_escaped;
     return size;
 }

@@ -28,7 +28,8 @@ const uint16_t *mmd_text_cp932_table(mmd_arena *arena);
 
 /* Encodes into `capacity` bytes and cuts there, inside a character if need be, as MMD does. Returns
    the bytes that the whole text takes. Surrogates of MMD_CP932_NAMES become the bytes that they
-   stand for; a character that cp932 lacks becomes "?", and `missing` is the first of them, or 0. */
+   stand for; a character that cp932 lacks becomes "?". `missing` is the first character that would
+   not be read again: one that cp932 lacks, or a surrogate whose byte forms a character; else 0. */
 size_t mmd_text_encode_cp932(const uint16_t *table, mmd_text text, uint8_t *out, size_t capacity,
                              uint32_t *missing);
 
