@@ -132,6 +132,8 @@ def test_bytes_of_names_that_are_no_characters_are_written_as_they_were_read():
 def test_bytes_that_would_be_read_as_other_characters_are_refused(name, code):
     with pytest.raises(ValueError, match=f"contains {code.replace('+', '.')}, which cp932"):
         saved(named(bones=["a", name]))
+    cut = mf.keys(saved(named(bones=["a", name]), names="cut"))
+    assert cut.bones[1].name.startswith(b"?")
 
 
 def test_a_cut_character_is_shown_as_a_replacement_in_messages():

@@ -178,10 +178,10 @@ static uint8_t next_escaped(const uint8_t *bytes, size_t size, size_t *at)
     return (uint8_t)(bytes[*at - 2] << 6 | (bytes[*at - 1] & 0x3F));
 }
 
-/* Whether an escaped byte would be read as the character that it forms, alone or with what follows. */
-static bool forms_character(uint8_t escaped, unsigned next_code)
+/* Whether an escaped byte would be read as a character, alone or with the code after it. */
+static bool forms_character(uint8_t escaped, unsigned after)
 {
-    unsigned next = next_code > 0xFF ? next_code >> 8 : next_code;
+    unsigned next = after > 0xFF ? after >> 8 : after;
     return !is_lead(escaped) || cp932_pair(escaped, (uint8_t)next) != REPLACEMENT;
 }
 
@@ -192,24 +192,27 @@ size_t mmd_text_encode_cp932(const uint16_t *table, mmd_text text, uint8_t *out,
     size_t size = 0;
     uint8_t last_escaped = 0;
     *missing = 0;
-    for (size_t at = 0; at < text.size;) {
+    for (size_t at = 0; at < text.size || last_escaped;) {
+        bool at_end = at == text.size;
         uint8_t escaped = next_escaped(bytes, text.size, &at);
         unsigned code = escaped;
-        if (code == 0) {
-            uint32_t c = next_utf8(bytes, text.size, &at);
+        uint32_t c = 0;
+        if (!escaped && !at_end) {
+            c = next_utf8(bytes, text.size, &at);
             code = c < 0x10000 ? table[c] : 0;
-            if (code == 0)
-                *missing = *missing ? *missing : c, code = '?';
         }
-        if (last_escaped && forms_character(last_escaped, code))
+        if (last_escaped && forms_character(last_escaped, code)) {
             *missing = *missing ? *missing : ESCAPED + last_escaped;
+            if (size <= capacity)
+                out[size - 1] = '?';
+        }
         last_escaped = escaped;
+        if (!code && !at_end)
+            *missing = *missing ? *missing : c, code = '?';
         if (code > 0xFF && size++ < capacity)
             out[size - 1] = (uint8_t)(code >> 8);
-        if (size++ < capacity)
+        if (code && size++ < capacity)
             out[size - 1] = (uint8_t)code;
     }
-    if (last_escaped && forms_character(last_escaped, 0))
-        *missing = *missing ? *missing : ESCAPED + last_escaped;
     return size;
 }
