@@ -10,5 +10,17 @@ Reads PMX 2.0 and 2.1, PMD, VMD and VPD. Computes BDEF1, BDEF2, BDEF4, SDEF and 
 the CPU, or by OpenGL without a window. OpenGL is not loaded until it is requested.
 """
 
+from mmdskin import _mmdskin
 from mmdskin._mmdskin import *  # noqa: F403
 from mmdskin._mmdskin import __version__  # noqa: F401
+
+
+def _repr_png_(self: _mmdskin.Rendered) -> bytes | None:
+    """For notebooks: the image, unless there is none or a batch."""
+    from mmdskin.notebook import png
+
+    image = self.image
+    return None if image is None or image.ndim != 3 else png(image)
+
+
+_mmdskin.Rendered._repr_png_ = _repr_png_

@@ -3,17 +3,35 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import BinaryIO, Literal, NamedTuple, final, overload
+from typing import BinaryIO, Generic, Literal, NamedTuple, SupportsIndex, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import TypeVar
 
 __version__: str
 
 _Vector = tuple[float, float, float]
 _Color = tuple[float, float, float, float]
 _Target = str | os.PathLike[str] | os.PathLike[bytes] | BinaryIO
-_Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes]
+_Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes] | BinaryIO
+_Floats = NDArray[np.float32]
+_Method = Literal[
+    "mmd",
+    "linear",
+    "dual_quaternion",
+    "bulge_free",
+    "bulge_compensated",
+    "centers_of_rotation",
+]
+
+# What records hold where it depends on what was requested.
+_Record = TypeVar("_Record", covariant=True)
+_Default = TypeVar("_Default")
+_Normals = TypeVar("_Normals", covariant=True, default=_Floats | None)
+_Tangents = TypeVar("_Tangents", covariant=True, default=_Floats | None)
+_Image = TypeVar("_Image", covariant=True, default=NDArray[np.uint8] | None)
+_Numbers = TypeVar("_Numbers", covariant=True, default=ArrayLike)
 
 # Arguments of Motion.from_tracks: the tracks below, or plain tuples of the same values.
 _Optional = ArrayLike | None
@@ -141,26 +159,27 @@ class Joint(NamedTuple):
     translation_spring: _Vector
     rotation_spring: _Vector
 
-class Skinned(NamedTuple):
-    positions: NDArray[np.float32]
-    normals: NDArray[np.float32] | None
-    tangents: NDArray[np.float32] | None
+class Skinned(NamedTuple, Generic[_Normals, _Tangents]):
+    positions: _Floats
+    normals: _Normals
+    tangents: _Tangents
 
 class Pose(NamedTuple):
     bone_matrices: NDArray[np.float32]
     morph_weights: NDArray[np.float32] | None
 
-class Rendered(NamedTuple):
-    image: NDArray[np.uint8] | None
+class Rendered(NamedTuple, Generic[_Image]):
+    image: _Image
     depth: NDArray[np.float32] | None
     normals: NDArray[np.float32] | None
     triangles: NDArray[np.int32] | None
+    def _repr_png_(self) -> bytes | None: ...
 
-class Camera(NamedTuple):
-    position: ArrayLike
-    target: ArrayLike
-    up: ArrayLike
-    fov: ArrayLike
+class Camera(NamedTuple, Generic[_Numbers]):
+    position: _Numbers
+    target: _Numbers
+    up: _Numbers
+    fov: _Numbers
 
 class Light(NamedTuple):
     color: NDArray[np.float32]
@@ -239,6 +258,20 @@ class Backend(NamedTuple):
     reason: str | None
 
 @final
+class Named(tuple[_Record, ...]):
+    @overload
+    def __getitem__(self, key: SupportsIndex | str, /) -> _Record: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> tuple[_Record, ...]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    @overload
+    def get(self, name: str, default: None = None, /) -> _Record | None: ...
+    @overload
+    def get(self, name: str, default: _Default, /) -> _Record | _Default: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+@final
 class Model:
     @property
     def name(self) -> str: ...
@@ -275,19 +308,21 @@ class Model:
     @property
     def centers_of_rotation(self) -> NDArray[np.float32]: ...
     @property
-    def bones(self) -> tuple[Bone, ...]: ...
+    def bounds(self) -> NDArray[np.float32]: ...
     @property
-    def morphs(self) -> tuple[Morph, ...]: ...
+    def bones(self) -> Named[Bone]: ...
     @property
-    def materials(self) -> tuple[Material, ...]: ...
+    def morphs(self) -> Named[Morph]: ...
+    @property
+    def materials(self) -> Named[Material]: ...
     @property
     def textures(self) -> tuple[str, ...]: ...
     @property
-    def display_frames(self) -> tuple[DisplayFrame, ...]: ...
+    def display_frames(self) -> Named[DisplayFrame]: ...
     @property
-    def rigid_bodies(self) -> tuple[RigidBody, ...]: ...
+    def rigid_bodies(self) -> Named[RigidBody]: ...
     @property
-    def joints(self) -> tuple[Joint, ...]: ...
+    def joints(self) -> Named[Joint]: ...
     def bone(self, name: str, /) -> int: ...
     def morph(self, name: str, /) -> int: ...
     def sliders(self, weights: Mapping[str, float], /) -> NDArray[np.float32]: ...
@@ -333,6 +368,9 @@ class Model:
     def uvs_at(self, morph_weights: ArrayLike, channel: int = 0) -> NDArray[np.float32]: ...
     def materials_at(self, morph_weights: ArrayLike, /) -> tuple[Material, ...]: ...
     def texture_factors_at(self, morph_weights: ArrayLike, /) -> NDArray[np.float32]: ...
+    def _repr_html_(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
 @final
@@ -393,9 +431,11 @@ class Motion:
     @property
     def frame_range(self) -> tuple[int, int]: ...
     @property
-    def bones(self) -> tuple[BoneTrack, ...]: ...
+    def duration(self) -> float: ...
     @property
-    def morphs(self) -> tuple[MorphTrack, ...]: ...
+    def bones(self) -> Named[BoneTrack]: ...
+    @property
+    def morphs(self) -> Named[MorphTrack]: ...
     @property
     def camera(self) -> CameraTrack: ...
     @property
@@ -404,7 +444,7 @@ class Motion:
     def shadow(self) -> ShadowTrack: ...
     @property
     def properties(self) -> PropertyTrack: ...
-    def camera_at(self, frames: ArrayLike, /) -> Camera: ...
+    def camera_at(self, frames: ArrayLike, /) -> Camera[_Floats]: ...
     def light_at(self, frames: ArrayLike, /) -> Light: ...
     def shadow_at(self, frames: ArrayLike, /) -> Shadow: ...
     def unmatched(self, model: Model, /) -> Unmatched: ...
@@ -417,6 +457,9 @@ class Motion:
         frame: float | None = None,
         model: Model | None = None,
     ) -> None: ...
+    def _repr_html_(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
 @final
@@ -513,19 +556,88 @@ class Simulation:
 
 def load_model(source: _Source, /) -> Model: ...
 def load_motion(source: _Source, /) -> Motion: ...
+@overload
+def skin(
+    mesh: Model,
+    bone_matrices: ArrayLike | Pose,
+    morph_weights: ArrayLike | None = None,
+    *,
+    method: _Method = "mmd",
+    sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    correction: float = 1.0,
+    normals: Literal[True] = True,
+    tangents: Literal[False] = False,
+    backend: str = "auto",
+    out: Skinned | None = None,
+    threads: int | None = None,
+) -> Skinned[_Floats, None]: ...
+@overload
+def skin(
+    mesh: Model,
+    bone_matrices: ArrayLike | Pose,
+    morph_weights: ArrayLike | None = None,
+    *,
+    method: _Method = "mmd",
+    sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    correction: float = 1.0,
+    normals: Literal[True] = True,
+    tangents: Literal[True],
+    backend: str = "auto",
+    out: Skinned | None = None,
+    threads: int | None = None,
+) -> Skinned[_Floats, _Floats]: ...
+@overload
 def skin(
     mesh: Model | Mesh,
     bone_matrices: ArrayLike | Pose,
     morph_weights: ArrayLike | None = None,
     *,
-    method: Literal[
-        "mmd",
-        "linear",
-        "dual_quaternion",
-        "bulge_free",
-        "bulge_compensated",
-        "centers_of_rotation",
-    ] = "mmd",
+    method: _Method = "mmd",
+    sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    correction: float = 1.0,
+    normals: Literal[False],
+    tangents: Literal[False] = False,
+    backend: str = "auto",
+    out: Skinned | None = None,
+    threads: int | None = None,
+) -> Skinned[None, None]: ...
+@overload
+def skin(
+    mesh: Model | Mesh,
+    bone_matrices: ArrayLike | Pose,
+    morph_weights: ArrayLike | None = None,
+    *,
+    method: _Method = "mmd",
+    sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    correction: float = 1.0,
+    normals: Literal[False],
+    tangents: Literal[True],
+    backend: str = "auto",
+    out: Skinned | None = None,
+    threads: int | None = None,
+) -> Skinned[None, _Floats]: ...
+@overload
+def skin(
+    mesh: Model | Mesh,
+    bone_matrices: ArrayLike | Pose,
+    morph_weights: ArrayLike | None = None,
+    *,
+    method: _Method = "mmd",
+    sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    correction: float = 1.0,
+    normals: bool = True,
+    tangents: Literal[True],
+    backend: str = "auto",
+    out: Skinned | None = None,
+    threads: int | None = None,
+) -> Skinned[_Floats | None, _Floats]: ...
+@overload
+def skin(
+    mesh: Model | Mesh,
+    bone_matrices: ArrayLike | Pose,
+    morph_weights: ArrayLike | None = None,
+    *,
+    method: _Method = "mmd",
     sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
     correction: float = 1.0,
     normals: bool = True,
@@ -534,6 +646,7 @@ def skin(
     out: Skinned | None = None,
     threads: int | None = None,
 ) -> Skinned: ...
+@overload
 def render(
     mesh: Model | Mesh,
     skinned: Skinned | Pose,
@@ -543,7 +656,30 @@ def render(
     background: ArrayLike = (1, 1, 1, 0),
     light: ArrayLike = (-0.5, -1, 0.5),
     edges: bool = False,
-    want: Sequence[Literal["image", "depth", "normals", "triangles"]] = ...,
+    materials: Sequence[Material] | None = None,
+    uvs: ArrayLike | None = None,
+    textures: dict[int, NDArray[np.uint8]] | None = None,
+    samples: int = 1,
+    backend: Literal["auto", "gl"] = "auto",
+    look: Literal["lambert", "mmd"] = "lambert",
+    light_color: ArrayLike | None = None,
+    factors: ArrayLike | None = None,
+    toons: ArrayLike | None = None,
+    additional_uvs: ArrayLike | None = None,
+    ground_shadow: ArrayLike | bool | None = None,
+    self_shadow: bool = False,
+) -> Rendered[NDArray[np.uint8]]: ...
+@overload
+def render(
+    mesh: Model | Mesh,
+    skinned: Skinned | Pose,
+    *,
+    size: tuple[int, int] = (512, 512),
+    camera: Camera | None = None,
+    background: ArrayLike = (1, 1, 1, 0),
+    light: ArrayLike = (-0.5, -1, 0.5),
+    edges: bool = False,
+    want: Sequence[Literal["image", "depth", "normals", "triangles"]],
     materials: Sequence[Material] | None = None,
     uvs: ArrayLike | None = None,
     textures: dict[int, NDArray[np.uint8]] | None = None,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading files from paths and bytes-like objects, and writing them. */
+/* Reading files from paths, open files and bytes-like objects, and writing them. */
 #include "core/base/file.h"
 #include "python/types.h"
 
@@ -28,10 +28,25 @@ static PyObject *close_file(PyObject *file, PyObject *result)
     return result;
 }
 
+/* What an open file still has. */
+static PyObject *read_file(PyObject *file)
+{
+    PyObject *contents = PyObject_CallMethod(file, "read", NULL);
+    PyObject *bytes = NULL;
+    if (contents && PyUnicode_Check(contents))
+        PyErr_SetString(PyExc_TypeError, "source: a file opened as text, expected mode \"rb\"");
+    else if (contents)
+        bytes = PyBytes_FromObject(contents);
+    Py_XDECREF(contents);
+    return bytes;
+}
+
 PyObject *mmd_py_file_io_read(PyObject *source)
 {
     if (PyBytes_Check(source))
         return PyBytes_FromObject(source);
+    if (PyObject_HasAttrString(source, "read"))
+        return read_file(source);
     PyObject *view = PyMemoryView_FromObject(source);
     if (view) {
         PyObject *contents = PyBytes_FromObject(view);
@@ -44,12 +59,13 @@ PyObject *mmd_py_file_io_read(PyObject *source)
     PyObject *path = PyOS_FSPath(source);
     if (!path) {
         if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "source: %R is neither a path nor bytes-like",
+            PyErr_Format(PyExc_TypeError,
+                         "source: %R is neither a path, bytes-like nor a file to read from",
                          (PyObject *)Py_TYPE(source));
         return NULL;
     }
     PyObject *file = open_file(path, "rb");
-    PyObject *bytes = file ? PyObject_CallMethod(file, "read", NULL) : NULL;
+    PyObject *bytes = file ? read_file(file) : NULL;
     if (file)
         bytes = close_file(file, bytes);
     Py_DECREF(path);

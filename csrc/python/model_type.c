@@ -9,6 +9,7 @@
 #include "python/record.h"
 #include "python/types.h"
 
+#include <math.h>
 #include <stddef.h>
 
 enum { BONES, MORPHS, MATERIALS, TEXTURES, DISPLAY_FRAMES, RIGID_BODIES, JOINTS, TUPLES };
@@ -76,7 +77,8 @@ const char mmd_py_model_load_doc[] =
     "load_model($module, source, /)\n--\n\n"
     "Loads a PMX 2.0, PMX 2.1 or PMD file, detected by content. PMD is converted to PMX's\n"
     "structure.\n\n"
-    "source: a path (str or os.PathLike) or the contents of a file (bytes-like).\n"
+    "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
+    "    file (bytes-like).\n"
     "Invalid data is cleaned: indices out of range become -1, numbers that are not finite\n"
     "become 0, triangles and morph offsets that refer to missing elements are dropped.\n\n"
     "Raises FormatError if the contents cannot be read, OSError if the file cannot be opened,\n"
@@ -212,6 +214,26 @@ static PyObject *model_repr(PyObject *self)
     return text;
 }
 
+/* Models of equal files are equal. */
+static PyObject *model_compare(PyObject *self, PyObject *other, int operation)
+{
+    if (Py_TYPE(other) != Py_TYPE(self) || (operation != Py_EQ && operation != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    return PyObject_RichCompare(((model_object *)self)->bytes, ((model_object *)other)->bytes,
+                                operation);
+}
+
+static Py_hash_t model_hash(PyObject *self)
+{
+    return PyObject_Hash(((model_object *)self)->bytes);
+}
+
+static PyObject *model_html(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return mmd_py_object_html(self, "model_html");
+}
+
 static PyObject *model_reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -239,6 +261,7 @@ static PyMethodDef model_methods[] = {
     {"materials_at", mmd_py_model_materials_at, METH_O, mmd_py_model_materials_at_doc},
     {"texture_factors_at", mmd_py_model_texture_factors_at, METH_O,
      mmd_py_model_texture_factors_at_doc},
+    {"_repr_html_", model_html, METH_NOARGS, "For notebooks: a table of what the model has."},
     {"__reduce__", model_reduce, METH_NOARGS, "Pickles as the bytes of the file."},
     {0}};
 
@@ -330,6 +353,24 @@ static PyObject *get_segments(PyObject *self, void *unused)
     return mmd_py_array_view(MMD_PY_FLOAT32, extras->segments, 3, shape, self);
 }
 
+static PyObject *get_bounds(PyObject *self, void *unused)
+{
+    (void)unused;
+    const mmd_model *model = ((model_object *)self)->model;
+    const size_t shape[] = {2, 3};
+    mmd_py_array bounds = {0};
+    if (!mmd_py_array_new_floats(2, shape, &bounds))
+        return NULL;
+    float *low = bounds.data, *high = low + 3;
+    for (size_t i = 0; i < 3; i++)
+        low[i] = high[i] = model->vertex_count ? model->positions[i] : 0;
+    for (size_t i = 3; i < 3 * model->vertex_count; i++) {
+        low[i % 3] = fminf(low[i % 3], model->positions[i]);
+        high[i % 3] = fmaxf(high[i % 3], model->positions[i]);
+    }
+    return bounds.object;
+}
+
 static PyObject *get_centers(PyObject *self, void *unused)
 {
     (void)unused;
@@ -367,25 +408,31 @@ static PyGetSetDef model_members[] = {
      "and tail are equal if there is none.",
      NULL},
     {"centers_of_rotation", get_centers, NULL, mmd_py_mesh_cache_centers_doc, NULL},
-    TUPLE(bones, BONES, "Tuple of Bone."),
-    TUPLE(morphs, MORPHS, "Tuple of Morph."),
-    TUPLE(materials, MATERIALS, "Tuple of Material."),
+    {"bounds", get_bounds, NULL,
+     "(2,3) float32: the smallest and the largest x, y, z of the rest positions, model units;\n"
+     "zero without vertices.",
+     NULL},
+    TUPLE(bones, BONES, "Named tuple of Bone: also model.bones[\"センター\"]."),
+    TUPLE(morphs, MORPHS, "Named tuple of Morph."),
+    TUPLE(materials, MATERIALS, "Named tuple of Material."),
     TUPLE(textures, TEXTURES, "Tuple of str: relative paths, as in the file."),
-    TUPLE(display_frames, DISPLAY_FRAMES, "Tuple of DisplayFrame."),
-    TUPLE(rigid_bodies, RIGID_BODIES, "Tuple of RigidBody."),
-    TUPLE(joints, JOINTS, "Tuple of Joint."),
+    TUPLE(display_frames, DISPLAY_FRAMES, "Named tuple of DisplayFrame."),
+    TUPLE(rigid_bodies, RIGID_BODIES, "Named tuple of RigidBody."),
+    TUPLE(joints, JOINTS, "Named tuple of Joint."),
     {0}};
 
 static const char model_doc[] =
     "An MMD model, as load_model() returns it: immutable, picklable (as the bytes of the file)\n"
     "and safe to share between threads. Coordinates are those of the file: left-handed, +Y up,\n"
     "about 12.5 units per metre. Arrays are read-only views, not copies; a view keeps the data\n"
-    "alive.";
+    "alive. Models of equal files are equal.";
 
 static PyType_Slot model_slots[] = {{Py_tp_doc, (void *)model_doc},
                                     {Py_tp_dealloc, model_dealloc},
                                     {Py_tp_traverse, model_traverse},
                                     {Py_tp_repr, model_repr},
+                                    {Py_tp_richcompare, model_compare},
+                                    {Py_tp_hash, model_hash},
                                     {Py_tp_methods, model_methods},
                                     {Py_tp_getset, model_members},
                                     {0, NULL}};

@@ -47,6 +47,14 @@ void mmd_py_object_free(PyObject *self)
     Py_DECREF(type);
 }
 
+PyObject *mmd_py_object_html(PyObject *self, const char *function)
+{
+    PyObject *notebook = PyImport_ImportModule("mmdskin.notebook");
+    PyObject *html = notebook ? PyObject_CallMethod(notebook, function, "O", self) : NULL;
+    Py_XDECREF(notebook);
+    return html;
+}
+
 static const char backends_doc[] =
     "backends($module, /)\n--\n\n"
     "The skinning backends: a tuple of Backend(name, available, device, reason) for \"gl\" and\n"
@@ -161,9 +169,10 @@ static bool name_package(PyObject *module)
     return named;
 }
 
-static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
+/* `base`: a class, NULL for object. */
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base)
 {
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, (PyObject *)base);
     if (type && PyModule_AddType(module, type) < 0)
         Py_CLEAR(type);
     return type;
@@ -176,13 +185,14 @@ static int module_exec(PyObject *module)
         return -1;
     if (!mmd_py_exceptions_add(module, state) || !mmd_py_record_add_classes(module, state))
         return -1;
-    state->model_type = add_type(module, &mmd_py_model_spec);
-    state->mesh_type = add_type(module, &mmd_py_mesh_spec);
-    state->motion_type = add_type(module, &mmd_py_motion_spec);
-    state->world_type = add_type(module, &mmd_py_world_spec);
-    state->simulation_type = add_type(module, &mmd_py_simulation_spec);
+    state->model_type = add_type(module, &mmd_py_model_spec, NULL);
+    state->mesh_type = add_type(module, &mmd_py_mesh_spec, NULL);
+    state->motion_type = add_type(module, &mmd_py_motion_spec, NULL);
+    state->world_type = add_type(module, &mmd_py_world_spec, NULL);
+    state->simulation_type = add_type(module, &mmd_py_simulation_spec, NULL);
+    state->named_type = add_type(module, &mmd_py_named_spec, &PyTuple_Type);
     if (!state->model_type || !state->mesh_type || !state->motion_type || !state->world_type ||
-        !state->simulation_type)
+        !state->simulation_type || !state->named_type)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", mmd_version());
 }
@@ -195,6 +205,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->motion_type);
     Py_VISIT(state->world_type);
     Py_VISIT(state->simulation_type);
+    Py_VISIT(state->named_type);
     Py_VISIT(state->format_error);
     Py_VISIT(state->backend_error);
     for (int i = 0; i < MMD_PY_RECORD_COUNT; i++)
@@ -210,6 +221,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->motion_type);
     Py_CLEAR(state->world_type);
     Py_CLEAR(state->simulation_type);
+    Py_CLEAR(state->named_type);
     Py_CLEAR(state->format_error);
     Py_CLEAR(state->backend_error);
     for (int i = 0; i < MMD_PY_RECORD_COUNT; i++)

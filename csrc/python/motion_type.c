@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python type Motion: load_motion(), pickling, properties. */
+#include "core/model/motion.h"
 #include "core/pose/binding.h"
 #include "python/exceptions.h"
 #include "python/record.h"
@@ -46,7 +47,8 @@ mmd_py_poser_list *mmd_py_motion_poser_list(PyObject *motion)
 const char mmd_py_motion_load_doc[] =
     "load_motion($module, source, /)\n--\n\n"
     "Loads a VMD motion, or a VPD pose as a motion with one frame, 0. Detected by content.\n\n"
-    "source: a path (str or os.PathLike) or the contents of a file (bytes-like).\n"
+    "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
+    "    file (bytes-like).\n"
     "Keys are sorted by frame; of equal frames the last in the file is kept. Rotations are\n"
     "normalized. Bytes of names that are no characters, as in names that MMD has cut, become\n"
     "surrogates, as by Python's \"surrogateescape\".\n\n"
@@ -128,6 +130,34 @@ static PyObject *motion_repr(PyObject *self)
     return text;
 }
 
+static PyObject *motion_compare(PyObject *self, PyObject *other, int operation)
+{
+    if (Py_TYPE(other) != Py_TYPE(self) || (operation != Py_EQ && operation != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    bool equal = self == other || mmd_motion_equal(((motion_object *)self)->motion,
+                                                   ((motion_object *)other)->motion);
+    return PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
+/* By what is quick to read, and seldom the same in different motions. */
+static Py_hash_t motion_hash(PyObject *self)
+{
+    const mmd_motion *motion = ((motion_object *)self)->motion;
+    PyObject *key =
+        Py_BuildValue("(NIInnn)", mmd_py_record_str(motion->name), (unsigned)motion->first_frame,
+                      (unsigned)motion->last_frame, (Py_ssize_t)motion->bone_track_count,
+                      (Py_ssize_t)motion->morph_track_count, (Py_ssize_t)motion->camera.key_count);
+    Py_hash_t hash = key ? PyObject_Hash(key) : -1;
+    Py_XDECREF(key);
+    return hash;
+}
+
+static PyObject *motion_html(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return mmd_py_object_html(self, "motion_html");
+}
+
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -160,6 +190,13 @@ static PyObject *get_name(PyObject *self, void *unused)
 {
     (void)unused;
     return mmd_py_record_str(((motion_object *)self)->motion->name);
+}
+
+static PyObject *get_duration(PyObject *self, void *unused)
+{
+    (void)unused;
+    const mmd_motion *motion = ((motion_object *)self)->motion;
+    return PyFloat_FromDouble((motion->last_frame - motion->first_frame) / 30.0);
 }
 
 static PyObject *get_frame_range(PyObject *self, void *unused)
@@ -263,6 +300,7 @@ static PyMethodDef motion_methods[] = {
     {"save", (PyCFunction)(void (*)(void))mmd_py_motion_save, METH_VARARGS | METH_KEYWORDS,
      mmd_py_motion_save_doc},
     {"unmatched", unmatched, METH_O, unmatched_doc},
+    {"_repr_html_", motion_html, METH_NOARGS, "For notebooks: a table of what the motion has."},
     {"__reduce__", motion_reduce, METH_NOARGS, "Pickles as the bytes of the file, or as tracks."},
     {0}};
 
@@ -270,8 +308,10 @@ static PyGetSetDef motion_members[] = {
     {"name", get_name, NULL, "Name of the model that the motion was made for, str.", NULL},
     {"frame_range", get_frame_range, NULL,
      "(first, last) frame of all tracks, (0, 0) without keys; 30 frames per second.", NULL},
-    {"bones", get_tuple, NULL, "Tuple of BoneTrack.", (void *)(size_t)BONES},
-    {"morphs", get_tuple, NULL, "Tuple of MorphTrack.", (void *)(size_t)MORPHS},
+    {"duration", get_duration, NULL, "Seconds from the first to the last frame, float.", NULL},
+    {"bones", get_tuple, NULL, "Named tuple of BoneTrack: also motion.bones[\"センター\"].",
+     (void *)(size_t)BONES},
+    {"morphs", get_tuple, NULL, "Named tuple of MorphTrack.", (void *)(size_t)MORPHS},
     {"camera", get_track, NULL, "CameraTrack.", (void *)&camera},
     {"light", get_track, NULL, "LightTrack.", (void *)&light},
     {"shadow", get_track, NULL, "ShadowTrack.", (void *)&shadow},
@@ -282,12 +322,14 @@ static PyGetSetDef motion_members[] = {
 static const char motion_doc[] =
     "A motion, as load_motion() and from_tracks() return it: immutable, picklable and safe to\n"
     "share between threads. Arrays are read-only views, not copies; a view keeps the data\n"
-    "alive.";
+    "alive. Motions are equal if all their tracks are.";
 
 static PyType_Slot motion_slots[] = {{Py_tp_doc, (void *)motion_doc},
                                      {Py_tp_dealloc, motion_dealloc},
                                      {Py_tp_traverse, motion_traverse},
                                      {Py_tp_repr, motion_repr},
+                                     {Py_tp_richcompare, motion_compare},
+                                     {Py_tp_hash, motion_hash},
                                      {Py_tp_methods, motion_methods},
                                      {Py_tp_getset, motion_members},
                                      {0, NULL}};

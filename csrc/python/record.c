@@ -46,6 +46,14 @@ PyObject *mmd_py_record_texts(const mmd_text *texts, size_t count)
     return tuple;
 }
 
+/* A Named of a tuple, which it takes. */
+static PyObject *find_by_name(mmd_py_state *state, PyObject *tuple)
+{
+    PyObject *named = PyObject_CallFunctionObjArgs((PyObject *)state->named_type, tuple, NULL);
+    Py_DECREF(tuple);
+    return named;
+}
+
 PyObject *mmd_py_record_cached_tuple_get(const mmd_py_record_cached_tuple *property,
                                          const mmd_py_record_source *source, PyObject **slot)
 {
@@ -57,6 +65,8 @@ PyObject *mmd_py_record_cached_tuple_get(const mmd_py_record_cached_tuple *prope
     PyObject *created = property->texts ? mmd_py_record_texts(data, count)
                                         : mmd_py_record_tuple(source->state, property->kind, data,
                                                               count, source->owner);
+    if (created && !property->texts)
+        created = find_by_name(source->state, created);
     if (!created)
         return NULL;
     /* Another thread may have filled the slot meanwhile: creating objects can release the GIL. */

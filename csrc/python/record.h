@@ -67,7 +67,7 @@ PyObject *mmd_py_record_texts(const mmd_text *texts, size_t count);
 
 /* A property whose tuple is created at first use and cached by the object. */
 typedef struct mmd_py_record_cached_tuple {
-    bool texts; /* of str; false: of records of `kind` */
+    bool texts; /* of str; false: a Named of records of `kind` */
     mmd_py_record_kind kind;
     size_t data_offset, count_offset; /* of the members in the source's struct */
 } mmd_py_record_cached_tuple;

@@ -6,6 +6,7 @@
 #include "python/object_lock.h"
 #include "python/physics_record.h"
 #include "python/pose_io.h"
+#include "python/record.h"
 #include "python/types.h"
 
 #include <stddef.h>
@@ -408,6 +409,21 @@ static PyObject *reset(PyObject *object, PyObject *unused)
 static const char reset_doc[] = "reset($self, /)\n--\n\n"
                                 "Returns to before the start of the run.";
 
+static PyObject *simulation_repr(PyObject *object)
+{
+    simulation_object *self = (simulation_object *)object;
+    const mmd_model *model = mmd_py_model_data(self->model);
+    PyObject *name = mmd_py_record_str(model->name), *frame = name ? get_frame(object, NULL) : NULL;
+    PyObject *text =
+        frame ? PyUnicode_FromFormat("<mmdskin.Simulation %R: frame %S, %zu rigid bodies, %zu "
+                                     "joints>",
+                                     name, frame, model->rigid_body_count, model->joint_count)
+              : NULL;
+    Py_XDECREF(name);
+    Py_XDECREF(frame);
+    return text;
+}
+
 static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 {
     (void)unused;
@@ -465,10 +481,13 @@ static const char simulation_doc[] =
     "run in parallel. Raises ValueError for invalid settings, bodies and joints; the message\n"
     "names them.";
 
-static PyType_Slot simulation_slots[] = {
-    {Py_tp_doc, (void *)simulation_doc}, {Py_tp_new, simulation_new},
-    {Py_tp_dealloc, simulation_dealloc}, {Py_tp_methods, simulation_methods},
-    {Py_tp_getset, simulation_members},  {0, NULL}};
+static PyType_Slot simulation_slots[] = {{Py_tp_doc, (void *)simulation_doc},
+                                         {Py_tp_new, simulation_new},
+                                         {Py_tp_dealloc, simulation_dealloc},
+                                         {Py_tp_methods, simulation_methods},
+                                         {Py_tp_getset, simulation_members},
+                                         {Py_tp_repr, simulation_repr},
+                                         {0, NULL}};
 
 PyType_Spec mmd_py_simulation_spec = {.name = "mmdskin.Simulation",
                                       .basicsize = sizeof(simulation_object),

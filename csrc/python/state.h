@@ -47,6 +47,7 @@ typedef enum mmd_py_state_auto_backend {
 /* The state of one module object: each interpreter has its own. */
 typedef struct mmd_py_state {
     PyTypeObject *model_type, *mesh_type, *motion_type, *world_type, *simulation_type;
+    PyTypeObject *named_type;
     PyObject *format_error, *backend_error;
     PyObject *records[MMD_PY_RECORD_COUNT];
     mmd_py_state_auto_backend auto_backend;

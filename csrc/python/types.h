@@ -13,14 +13,17 @@
    and so on; long methods are in files of their own, model_pose.c or motion_tracks.c. */
 
 extern PyType_Spec mmd_py_model_spec, mmd_py_mesh_spec, mmd_py_motion_spec, mmd_py_world_spec;
-extern PyType_Spec mmd_py_simulation_spec;
+extern PyType_Spec mmd_py_simulation_spec, mmd_py_named_spec;
 
 /* Allocates a zeroed object of one of these types; frees one whose references are cleared. */
 PyObject *mmd_py_object_new(PyTypeObject *type);
 void mmd_py_object_free(PyObject *self);
 
-/* Reads a path or a bytes-like object to bytes. */
+/* Reads a path, an open file or a bytes-like object to bytes. */
 PyObject *mmd_py_file_io_read(PyObject *source);
+
+/* HTML for notebooks, by a function of the package's module `notebook`. */
+PyObject *mmd_py_object_html(PyObject *self, const char *function);
 
 /* Writes bytes to a path, whole or not at all, or to an object with a write method. */
 bool mmd_py_file_io_write(PyObject *target, PyObject *bytes);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The Python type Named: a tuple of records that finds them by name, too. */
+#include "python/types.h"
+
+/* Whether the record's name is `name`; -1 with an exception. */
+static int has_name(PyObject *record, PyObject *name)
+{
+    PyObject *own = PyObject_GetAttrString(record, "name");
+    int same = own ? PyObject_RichCompareBool(own, name, Py_EQ) : -1;
+    Py_XDECREF(own);
+    return same;
+}
+
+/* The first record of a name, borrowed; NULL without one, or with an exception. */
+static PyObject *find(PyObject *self, PyObject *name)
+{
+    Py_ssize_t count = PyTuple_Size(self);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *record = PyTuple_GetItem(self, i);
+        int same = has_name(record, name);
+        if (same != 0)
+            return same > 0 ? record : NULL;
+    }
+    return NULL;
+}
+
+static PyObject *subscript(PyObject *self, PyObject *key)
+{
+    if (!PyUnicode_Check(key)) {
+        binaryfunc of_tuple = (binaryfunc)PyType_GetSlot(&PyTuple_Type, Py_mp_subscript);
+        return of_tuple(self, key);
+    }
+    PyObject *record = find(self, key);
+    if (!record && !PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, key);
+    return Py_XNewRef(record);
+}
+
+static int contains(PyObject *self, PyObject *value)
+{
+    if (!PyUnicode_Check(value)) {
+        objobjproc of_tuple = (objobjproc)PyType_GetSlot(&PyTuple_Type, Py_sq_contains);
+        return of_tuple(self, value);
+    }
+    PyObject *record = find(self, value);
+    return PyErr_Occurred() ? -1 : record != NULL;
+}
+
+static PyObject *get(PyObject *self, PyObject *args)
+{
+    PyObject *name, *fallback = Py_None;
+    if (!PyArg_ParseTuple(args, "U|O:get", &name, &fallback))
+        return NULL;
+    PyObject *record = find(self, name);
+    if (PyErr_Occurred())
+        return NULL;
+    return Py_NewRef(record ? record : fallback);
+}
+
+static PyObject *get_names(PyObject *self, void *unused)
+{
+    (void)unused;
+    Py_ssize_t count = PyTuple_Size(self);
+    PyObject *names = PyTuple_New(count);
+    for (Py_ssize_t i = 0; names && i < count; i++) {
+        PyObject *name = PyObject_GetAttrString(PyTuple_GetItem(self, i), "name");
+        if (name)
+            PyTuple_SetItem(names, i, name);
+        else
+            Py_CLEAR(names);
+    }
+    return names;
+}
+
+/* As in tuple, but objects of heap types also own their type. */
+static int named_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    traverseproc of_tuple = (traverseproc)PyType_GetSlot(&PyTuple_Type, Py_tp_traverse);
+    return of_tuple(self, visit, arg);
+}
+
+static PyMethodDef named_methods[] = {{"get", get, METH_VARARGS,
+                                       "get($self, name, default=None, /)\n--\n\n"
+                                       "The first record of this name, or `default`."},
+                                      {0}};
+
+static PyGetSetDef named_members[] = {
+    {"names", get_names, NULL, "Tuple of str: the names of the records, in order.", NULL}, {0}};
+
+static const char named_doc[] =
+    "Named(iterable=(), /)\n--\n\n"
+    "A tuple of records that also finds them by name: bones[\"センター\"] is the first bone of\n"
+    "this name (KeyError without one), and \"センター\" in bones says whether there is one. Names\n"
+    "must match exactly.";
+
+static PyType_Slot named_slots[] = {{Py_tp_doc, (void *)named_doc},
+                                    {Py_tp_traverse, named_traverse},
+                                    {Py_mp_subscript, subscript},
+                                    {Py_sq_contains, contains},
+                                    {Py_tp_methods, named_methods},
+                                    {Py_tp_getset, named_members},
+                                    {0, NULL}};
+
+PyType_Spec mmd_py_named_spec = {.name = "mmdskin.Named",
+                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                          Py_TPFLAGS_IMMUTABLETYPE,
+                                 .slots = named_slots};

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Models and motions as objects: names, equality, open files, bounds, what notebooks show."""
+
+import copy
+import io
+import pickle
+
+import mmdskin
+import numpy as np
+import pytest
+from files import pmx_file as pmx
+from files.small import rigid_file
+from PIL import Image
+from sample import model as sample
+from sample import motion as sample_motion
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mmdskin.load_model(sample.build_sample())
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return mmdskin.load_motion(sample_motion.build_motion())
+
+
+def track(name, *frames):
+    return name, frames, None, None, None
+
+
+# Names
+
+
+def test_tracks_and_records_are_found_by_name(model, motion):
+    first = motion.bones[0]
+    assert motion.bones[first.name] is first
+    assert model.bones["センター"] is model.bones[0]
+    assert model.materials[model.materials[2].name] is model.materials[2]
+    assert "センター" in model.bones and "中心" not in model.bones
+    assert model.bones.names == tuple(bone.name for bone in model.bones)
+
+
+def test_a_name_that_is_missing_is_a_key_error(motion):
+    with pytest.raises(KeyError, match="なし"):
+        motion.bones["なし"]
+    assert motion.bones.get("なし") is None
+    assert motion.morphs.get("なし", 5) == 5
+
+
+def test_of_equal_names_the_first_is_found():
+    file = rigid_file(1)
+    file.bones = [pmx.Bone("a"), pmx.Bone("a", position=(1, 0, 0))]
+    bones = mmdskin.load_model(pmx.write(file)).bones
+    assert bones["a"] is bones[0] is bones.get("a")
+
+
+def test_records_are_a_tuple_in_all_else(motion):
+    bones = motion.bones
+    assert isinstance(bones, tuple) and bones == tuple(bones)
+    assert type(bones[1:3]) is tuple and bones[-1] is tuple(bones)[-1]
+    assert [each.name for each in bones] == list(bones.names)
+    assert bones[0] in tuple(bones)
+    with pytest.raises(IndexError):
+        bones[len(bones)]
+    with pytest.raises(TypeError):
+        bones[1.5]
+
+
+@pytest.mark.parametrize("again", [copy.copy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_records_copy_with_their_names(model, again):
+    bones = again(model.bones)
+    assert type(bones) is mmdskin.Named and bones["センター"] == model.bones[0]
+
+
+def test_records_of_something_without_names_are_an_error():
+    with pytest.raises(AttributeError, match="name"):
+        mmdskin.Named([1, 2])["x"]
+    with pytest.raises(AttributeError, match="name"):
+        _ = mmdskin.Named([1]).names
+
+
+# Equality
+
+
+def test_models_of_equal_files_are_equal(model):
+    again = mmdskin.load_model(io.BytesIO(sample.build_sample()))
+    assert again == model and hash(again) == hash(model)
+    assert {model: "it"}[pickle.loads(pickle.dumps(model))] == "it"
+    assert model != mmdskin.load_model(pmx.write(rigid_file(1)))
+    assert model != "model" and model != 3
+
+
+def motions():
+    """Motions that differ in one thing."""
+    make = mmdskin.Motion.from_tracks
+    key = ([3], [-9], [[0, 0, 0]], [[0, 0, 0]], None, [30], None)
+    other = ([3], [-9], [[0, 0, 0]], [[0, 0, 1]], None, [30], None)
+    turned = ("a", [1, 2], None, [[0, 0, 0, 1], [0, 0, 1, 0]], None)
+    return [
+        make(),
+        make(name="b"),
+        make([track("a", 1, 2)]),
+        make([track("b", 1, 2)]),
+        make([track("a", 1, 3)]),
+        make([turned]),
+        make([(*track("a", 1, 2), [True, False])]),
+        make([track("a", 1, 2), track("b", 1, 2)]),
+        make([track("b", 1, 2), track("a", 1, 2)]),
+        make(morphs=[("a", [1], [0.5])]),
+        make(morphs=[("a", [1], [0.25])]),
+        make(camera=key),
+        make(camera=other),
+        make(light=([3], [[1, 1, 1]], [[0, 0, 1]])),
+        make(light=([3], [[1, 1, 1]], [[0, 1, 1]])),
+        make(shadow=([3], [1], [2])),
+        make(shadow=([3], [2], [2])),
+        make(properties=([3], None, ["a"], [[True]])),
+        make(properties=([3], None, ["a"], [[False]])),
+        make(properties=([3], None, ["b"], [[True]])),
+        make(properties=([3], [False], ["a"], [[True]])),
+    ]
+
+
+def test_motions_are_equal_only_if_all_tracks_are():
+    for i, one in enumerate(motions()):
+        for k, other in enumerate(motions()):
+            assert (one == other) == (i == k), (i, k)
+            assert (one != other) == (i != k)
+        assert hash(one) == hash(motions()[i])
+    assert motions()[0] != 0
+
+
+def test_a_saved_motion_is_equal_when_loaded(motion):
+    file = io.BytesIO()
+    motion.save(file)
+    assert mmdskin.load_motion(file.getvalue()) == motion
+
+
+# Files
+
+
+@pytest.mark.parametrize("load, build", [("load_model", sample.build_sample),
+                                         ("load_motion", sample_motion.build_motion)])  # fmt: skip
+def test_open_files_are_read(load, build, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(build())
+    with path.open("rb") as file:
+        assert getattr(mmdskin, load)(file) == getattr(mmdskin, load)(path)
+
+
+def test_a_file_that_is_no_file_of_bytes_is_an_error(tmp_path):
+    with pytest.raises(TypeError, match='source: a file opened as text, expected mode "rb"'):
+        mmdskin.load_model(io.StringIO("PMX"))
+    with pytest.raises(ValueError, match="closed"):
+        file = io.BytesIO()
+        file.close()
+        mmdskin.load_motion(file)
+
+
+# Values
+
+
+def test_bounds_are_the_smallest_and_largest_coordinates():
+    file = rigid_file(3)
+    file.positions[:] = [(1, -2, 3), (0, 5, -7), (-4, 0, 0)]
+    bounds = mmdskin.load_model(pmx.write(file)).bounds
+    np.testing.assert_array_equal(bounds, [(-4, -2, -7), (1, 5, 3)])
+    assert not mmdskin.load_model(pmx.write(rigid_file(0))).bounds.any()
+
+
+def test_duration_is_in_seconds():
+    assert mmdskin.Motion.from_tracks([track("a", 15, 60)]).duration == 1.5
+    assert mmdskin.Motion.from_tracks().duration == 0
+
+
+# Notebooks
+
+
+def test_a_picture_is_shown_as_png():
+    image = np.random.default_rng(1).integers(0, 256, (5, 7, 4), np.uint8)
+    picture = mmdskin.Rendered(image, None, None, None)
+    with Image.open(io.BytesIO(picture._repr_png_())) as shown:
+        assert shown.mode == "RGBA"
+        np.testing.assert_array_equal(np.asarray(shown), image)
+
+
+@pytest.mark.parametrize("image", [None, np.zeros((2, 3, 4, 4), np.uint8)])
+def test_batches_and_results_without_image_are_shown_as_text(image):
+    assert mmdskin.Rendered(image, None, None, None)._repr_png_() is None
+
+
+def test_models_and_motions_are_shown_as_tables(model, motion):
+    assert "<th>vertices</th><td>9,513</td>" in model._repr_html_()
+    assert "<th>frames</th><td>0 to 152, 5.1 s</td>" in motion._repr_html_()
+    named = mmdskin.Motion.from_tracks(name="<b>&")
+    assert "Motion &lt;b&gt;&amp;" in named._repr_html_()
+
+
+def test_a_simulation_says_where_it_is(model, motion):
+    simulation = mmdskin.Simulation(model, motion)
+    simulation.pose(1.5)
+    assert (
+        repr(simulation) == "<mmdskin.Simulation '見本の腕': frame 1.5, 2 rigid bodies, 1 joints>"
+    )
