@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar
 
+from mmdskin.frame_loop import frames as frames
+
 __version__: str
 
 _Vector = tuple[float, float, float]

@@ -345,6 +345,26 @@ def dance_rows(model, motion, rounds=7):
     yield f"dance, memory after {rounds} against 1", growth, "MB more", "<=", 1
 
 
+def loop_rows(model, motion):
+    """mmdskin.frames beside the loop that one would write: 32 frames at a time, into one `out`."""
+    numbers = np.arange(DANCE)
+
+    def by_hand():
+        out = None
+        for part in np.array_split(numbers, np.arange(32, DANCE, 32)):
+            if out is not None and len(part) < len(out.positions):
+                out = mmdskin.Skinned(out.positions[: len(part)], out.normals[: len(part)], None)
+            out = mmdskin.skin(model, model.pose(motion, part), out=out)
+
+    def loop():
+        for _ in mmdskin.frames(model, motion, numbers):
+            pass
+
+    t = best({"by hand": by_hand, "loop": loop}, 25)
+    yield f"frames(), {DANCE} frames", t["loop"] / DANCE * 1e6, "us/frame", None, None
+    yield "  against a loop written by hand", t["loop"] / t["by hand"], "x", "<=", 1.05
+
+
 def dataset_rows():
     """docs/examples/dataset_dask.py, in the Python that tests/examples/setup.sh has installed."""
     python = examples_python.command()
@@ -460,6 +480,7 @@ def main():
         physics_rows(model, motion),
         thread_rows(),
         dance_rows(model, motion),
+        loop_rows(model, motion),
         dataset_rows(),
         import_rows(),
         blender_rows(),

@@ -29,8 +29,9 @@ def fresh(script, **environment):
 
 
 def test_import_loads_no_module_but_numpy():
-    """Besides numpy, only itself and the built-in atexit."""
-    assert set(fresh(MODULES).split()) <= {"mmdskin", "mmdskin._mmdskin", "atexit"}
+    """Besides numpy, only itself and what costs no time."""
+    found = {name for name in fresh(MODULES).split() if name.split(".")[0] != "mmdskin"}
+    assert found <= {"atexit", "__future__"}
 
 
 def test_import_loads_no_graphics_library():

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""mmdskin.frames: a dance as a loop, in the memory of a few frames."""
+
+import signal
+import threading
+
+import mmdskin
+import numpy as np
+import pytest
+from sample import model as sample
+from sample import motion as sample_motion
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mmdskin.load_model(sample.build_sample())
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return mmdskin.load_motion(sample_motion.build_motion())
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    before = threading.active_count()
+    yield
+    assert threading.active_count() == before
+
+
+def gather(loop):
+    """All frame numbers, positions and normals, and the length of each chunk."""
+    parts = [(numbers, out.positions.copy(), out.normals.copy()) for numbers, out in loop]
+    return (*map(np.concatenate, zip(*parts, strict=True)), [len(part[0]) for part in parts])
+
+
+@pytest.mark.parametrize("physics", [None, True, mmdskin.Physics(hz=120)])
+@pytest.mark.parametrize("chunk, lengths", [(None, [8, 3]), (4, [4, 4, 3]), (11, [11]), (99, [11])])
+def test_the_loop_gives_what_one_batch_gives(model, motion, chunk, lengths, physics, monkeypatch):
+    monkeypatch.setattr("mmdskin.frame_loop.CHUNK_BYTES", 1)
+    numbers = [5, 0.5, 3, 90, 91, 92, 7, 7, 150, 0, 1]
+    found = gather(mmdskin.frames(model, motion, numbers, chunk=chunk, physics=physics))
+    wanted = mmdskin.skin(model, model.pose(motion, numbers, physics=physics))
+    np.testing.assert_array_equal(found[0], numbers)
+    np.testing.assert_array_equal(found[1], wanted.positions)
+    np.testing.assert_array_equal(found[2], wanted.normals)
+    assert found[3] == lengths
+
+
+def test_by_default_all_frames_come_in_order(model, motion):
+    found = gather(mmdskin.frames(model, motion))
+    np.testing.assert_array_equal(found[0], np.arange(153))
+    still = mmdskin.Motion.from_tracks([("x", [3, 5], None, None, None)])
+    np.testing.assert_array_equal(gather(mmdskin.frames(model, still))[0], [3, 4, 5])
+    np.testing.assert_array_equal(gather(mmdskin.frames(model, None))[0], [0])
+
+
+def test_options_are_those_of_pose_and_skin(model, motion):
+    options = {"method": "dual_quaternion", "normals": False, "tangents": True, "backend": "cpu"}
+    (numbers, out), = mmdskin.frames(model, motion, [9, 30], ik=False, threads=1, **options)  # fmt: skip
+    wanted = mmdskin.skin(model, model.pose(motion, numbers, ik=False), **options)
+    np.testing.assert_array_equal(out.positions, wanted.positions)
+    np.testing.assert_array_equal(out.tangents, wanted.tangents)
+    assert out.normals is None
+
+
+def test_every_turn_fills_the_same_memory(model, motion):
+    places = {out.positions.ctypes.data for _, out in mmdskin.frames(model, motion, chunk=10)}
+    assert len(places) == 1
+
+
+def test_no_frames_are_no_turns(model, motion):
+    assert list(mmdskin.frames(model, motion, [])) == []
+
+
+@pytest.mark.parametrize("physics", [None, True])
+def test_a_loop_ends_by_break(model, motion, physics):
+    for numbers, _ in mmdskin.frames(model, motion, chunk=2, physics=physics):
+        if numbers[0] >= 4:
+            break
+    assert numbers.tolist() == [4, 5]
+
+
+def test_a_loop_ends_by_ctrl_c(model, motion):
+    turns = 0
+    with pytest.raises(KeyboardInterrupt):
+        for _ in mmdskin.frames(model, motion, chunk=2):
+            turns += 1
+            if turns == 3:
+                signal.raise_signal(signal.SIGINT)
+    assert turns == 3
+
+
+def test_an_error_while_posing_ahead_ends_the_loop(model, motion):
+    loop = mmdskin.frames(model, motion, [0, 1, 2, np.nan], chunk=2)
+    assert next(loop)[0].tolist() == [0, 1]
+    with pytest.raises(ValueError, match="frame"):
+        next(loop)
+
+
+def test_wrong_arguments_are_errors_at_once(model, motion):
+    for arguments, options, error in (
+        ((motion, motion), {}, "model: expected a Model"),
+        ((model, model), {}, "motion: expected a Motion or None"),
+        ((model, motion, 3), {}, r"frames: shape \(\), expected \(F,\)"),
+        ((model, motion, [0]), {"chunk": 0}, "chunk: 0, expected at least 1"),
+        ((model, motion, [0]), {"out": None}, "unexpected keyword argument 'out'"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=error):
+            mmdskin.frames(*arguments, **options)
