@@ -33,7 +33,10 @@ _Default = TypeVar("_Default")
 _Normals = TypeVar("_Normals", covariant=True, default=_Floats | None)
 _Tangents = TypeVar("_Tangents", covariant=True, default=_Floats | None)
 _Image = TypeVar("_Image", covariant=True, default=NDArray[np.uint8] | None)
-_Numbers = TypeVar("_Numbers", covariant=True, default=ArrayLike)
+_Position = TypeVar("_Position", covariant=True, default=ArrayLike)
+_Point = TypeVar("_Point", covariant=True, default=ArrayLike)
+_Up = TypeVar("_Up", covariant=True, default=ArrayLike)
+_Fov = TypeVar("_Fov", covariant=True, default=ArrayLike)
 
 # Arguments of Motion.from_tracks: the tracks below, or plain tuples of the same values.
 _Optional = ArrayLike | None
@@ -177,11 +180,11 @@ class Rendered(NamedTuple, Generic[_Image]):
     triangles: NDArray[np.int32] | None
     def _repr_png_(self) -> bytes | None: ...
 
-class Camera(NamedTuple, Generic[_Numbers]):
-    position: _Numbers
-    target: _Numbers
-    up: _Numbers
-    fov: _Numbers
+class Camera(NamedTuple, Generic[_Position, _Point, _Up, _Fov]):
+    position: _Position
+    target: _Point
+    up: _Up
+    fov: _Fov
 
 class Light(NamedTuple):
     color: NDArray[np.float32]
@@ -446,7 +449,7 @@ class Motion:
     def shadow(self) -> ShadowTrack: ...
     @property
     def properties(self) -> PropertyTrack: ...
-    def camera_at(self, frames: ArrayLike, /) -> Camera[_Floats]: ...
+    def camera_at(self, frames: ArrayLike, /) -> Camera[_Floats, _Floats, _Floats, _Floats]: ...
     def light_at(self, frames: ArrayLike, /) -> Light: ...
     def shadow_at(self, frames: ArrayLike, /) -> Shadow: ...
     def unmatched(self, model: Model, /) -> Unmatched: ...

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,9 +14,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Numbers = NDArray[np.float64]
-    Pose = Callable[[Numbers], mmdskin.Pose]
-    Chunks = Iterator[tuple[Numbers, mmdskin.Skinned]]
+    _Numbers = NDArray[np.float64]
+    _Pose = Callable[[_Numbers], mmdskin.Pose]
+    _Skin = Callable[[mmdskin.Pose, mmdskin.Skinned | None], mmdskin.Skinned]
+    _Method = Literal[
+        "mmd",
+        "linear",
+        "dual_quaternion",
+        "bulge_free",
+        "bulge_compensated",
+        "centers_of_rotation",
+    ]
+    _Chunks = Iterator[tuple[_Numbers, mmdskin.Skinned]]
 
 CHUNK_BYTES = 1 << 24  # of positions and normals: about what the caches of a few cores hold
 
@@ -29,14 +38,14 @@ def frames(
     chunk: int | None = None,
     physics: mmdskin.Physics | bool | None = None,
     ik: bool = True,
-    method: Any = "mmd",
+    method: _Method = "mmd",
     sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
     correction: float = 1.0,
     normals: bool = True,
     tangents: bool = False,
     backend: str = "auto",
     threads: int | None = None,
-) -> Chunks:
+) -> _Chunks:
     """The frames of a dance, skinned, some at a time, in the memory of a few.
 
         for numbers, out in mmdskin.frames(model, motion):
@@ -68,30 +77,32 @@ def frames(
         chunk = max(8, CHUNK_BYTES // (24 * max(1, len(model.positions))))
     if chunk < 1:
         raise ValueError(f"chunk: {chunk}, expected at least 1")
-    options = {
-        "method": method,
-        "sdef_blend": sdef_blend,
-        "correction": correction,
-        "normals": normals,
-        "tangents": tangents,
-        "backend": backend,
-        "threads": threads,
-    }
-    pose: Pose
+    pose: _Pose
     if physics is None or physics is False:
         pose = lambda some: model.pose(motion, some, ik=ik, threads=threads)  # noqa: E731
     else:
         pose = mmdskin.Simulation(model, motion, physics, ik=ik).pose
+
+    def skin(posed: mmdskin.Pose, out: mmdskin.Skinned | None) -> mmdskin.Skinned:
+        return mmdskin.skin(
+            model,
+            posed,
+            method=method,
+            sdef_blend=sdef_blend,
+            correction=correction,
+            normals=normals,
+            tangents=tangents,
+            backend=backend,
+            out=out,
+            threads=threads,
+        )
+
     parts = [numbers[first : first + chunk] for first in range(0, len(numbers), chunk)]
-    return _skin_parts(model, parts, pose, options)
+    return _run(parts, pose, skin)
 
 
-def _skin_parts(
-    model: mmdskin.Model,
-    parts: list[Numbers],
-    pose: Pose,
-    options: dict[str, Any],
-) -> Chunks:
+def _run(parts: list[_Numbers], pose: _Pose, skin: _Skin) -> _Chunks:
+    """The loop over checked arguments."""
     from concurrent.futures import ThreadPoolExecutor  # slow to import
 
     if not parts:
@@ -105,7 +116,7 @@ def _skin_parts(
             ahead = [thread.submit(pose, some) for some in following]
             if out is not None and len(part) < len(out.positions):
                 out = _first(out, len(part))
-            out = mmdskin.skin(model, posed, out=out, **options)
+            out = skin(posed, out)
             yield part, out
             if ahead:
                 posed = ahead[0].result()
