@@ -29,7 +29,7 @@ C_TESTS := $(filter-out $(EXAMPLE) $(SHARING),$(wildcard tests/c/*.c))
 FUZZERS := mesh model motion pair picture rig simulation state tracks world
 C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard tests/c/*.[ch] tests/fuzz/*.[ch])
 
-.PHONY: build demo test bench coverage wheel wheels addon addon-dev library install format check \
+.PHONY: build demo test bench coverage docs wheel wheels addon addon-dev library install format check \
 	check-windows check-arm check-window check-pythons check-same check-clone check-sdist sdist fuzz fuzz-nightly \
 	fuzz-keep clean help
 .DELETE_ON_ERROR:
@@ -48,6 +48,14 @@ bench: build addon build/examples ## Measure speed: a table and build/bench.json
 
 addon: build/addon ## Build the Blender add-on: dist/mmdskin-<version>.zip and one zip per system
 	@ls dist/mmdskin-$(VERSION)*.zip
+
+docs: build/installed build/site/ready ## Build the documentation as a site, build/site/html; WEBSITE=https://... links to the repository
+	WEBSITE=$(WEBSITE) $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site docs build/site/html
+
+build/site/ready: docs/site/requirements.txt .venv/ready
+	@mkdir -p $(@D)
+	$(BIN)/pip install --quiet --requirement $<
+	@touch $@
 
 addon-dev: build/wheel ## Link the add-on into a Blender for development: BLENDER_FOLDER=~/.config/blender/4.5
 	$(BIN)/python tests/blender/link_addon.py build/wheels/own/*.whl $(BLENDER_FOLDER)

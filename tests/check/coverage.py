@@ -14,7 +14,7 @@ from pathlib import Path
 FLOORS = {"lines": 95, "branches": 88.0}  # percent
 ROOT = Path(__file__).resolve().parent.parent.parent
 FUZZ = Path("build/fuzz")
-ROOMS = [f"tests/{room}" for room in ("formats", "physics", "pose", "render", "skin")]
+ROOMS = [f"tests/{room}" for room in ("fit", "formats", "physics", "pose", "render", "skin")]
 
 
 def run(counts, *command, **environment):
