@@ -91,7 +91,12 @@ def attribute(name, annotation, owner):
     text = text_of(getattr(owner, name, None))
     if text[:1] and text[0].startswith("Alias for field"):
         text = []
-    return [f".. py:attribute:: {name}", f"   :type: {ast.unparse(annotation)}", "", *indented(text)]
+    return [
+        f".. py:attribute:: {name}",
+        f"   :type: {ast.unparse(annotation)}",
+        "",
+        *indented(text),
+    ]
 
 
 def function(kind, name, nodes, value):
