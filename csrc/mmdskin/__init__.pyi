@@ -2,14 +2,12 @@
 """Type stubs of mmdskin; the docstrings are in the module."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO, Generic, Literal, NamedTuple, SupportsIndex, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar
-
-from mmdskin.frame_loop import frames as frames
 
 __version__: str
 
@@ -651,6 +649,40 @@ def skin(
     out: Skinned | None = None,
     threads: int | None = None,
 ) -> Skinned: ...
+@overload
+def frames(
+    model: Model,
+    motion: Motion | None,
+    frames: ArrayLike | None = None,
+    *,
+    chunk: int | None = None,
+    physics: Physics | bool | None = None,
+    ik: bool = True,
+    method: _Method = "mmd",
+    sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    correction: float = 1.0,
+    normals: Literal[True] = True,
+    tangents: Literal[False] = False,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> Iterator[tuple[NDArray[np.float64], Skinned[_Floats, None]]]: ...
+@overload
+def frames(
+    model: Model,
+    motion: Motion | None,
+    frames: ArrayLike | None = None,
+    *,
+    chunk: int | None = None,
+    physics: Physics | bool | None = None,
+    ik: bool = True,
+    method: _Method = "mmd",
+    sdef_blend: Literal["nlerp", "slerp"] = "nlerp",
+    correction: float = 1.0,
+    normals: bool = True,
+    tangents: bool = False,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> Iterator[tuple[NDArray[np.float64], Skinned]]: ...
 @overload
 def render(
     mesh: Model | Mesh,

@@ -19,8 +19,11 @@ import numpy as np
 import pytest
 from files import locations, motion_file, small
 from files import pmx_file as pmx
+from module import docs_examples
 from sample import model as sample
 from sample import motion as sample_motion
+from sample.character import dance
+from sample.character import model as character
 
 PROBE = Path(__file__).with_name("probe.py")
 ENGINES = ["dataset_dask", "dataset_ray"]
@@ -41,7 +44,8 @@ def run():
         command = [python, script, *arguments]
         if start is subprocess.Popen:
             return start(command, env=environment, **options)
-        done = start(command, env=environment, capture_output=True, text=True, timeout=300)
+        options |= {"env": environment, "capture_output": True, "text": True}
+        done = start(command, timeout=300, **options)
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -73,6 +77,18 @@ def serial(run, data, tmp_path_factory):
     store = tmp_path_factory.mktemp("serial") / "踊り.zarr"
     run(script("dataset_chunks"), *data, store, *OPTIONS, status=1)
     return store
+
+
+def test_the_example_of_the_docs_reads_a_group(run, tmp_path):
+    models, motions = tmp_path / "models", tmp_path / "motions"
+    for folder, write in ((models, character.write_character), (motions, dance.write_dance)):
+        folder.mkdir()
+        write(folder)
+    run(script("dataset_chunks"), models, motions, tmp_path / "dances.zarr")
+    (example,) = docs_examples.of_page("docs/scale.md")
+    (tmp_path / "read.py").write_text(example + "print(positions.shape)\n", encoding="utf-8")
+    vertices = len(mmdskin.load_model(models / "dancer.pmx").positions)
+    assert run(tmp_path / "read.py", cwd=tmp_path).split("\n")[-2] == f"(100, {vertices}, 3)"
 
 
 def script(engine):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of the README, its translations, docs/methods.md and docs/fitting.md run as printed."""
+"""The examples of the README, its translations and docs/*.md run as printed."""
 
 import re
 import subprocess
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import gl_reason
 from files import pmx_file as pmx
+from module import docs_examples
 from PIL import Image
 from sample.character import dance, model
 
@@ -37,24 +38,17 @@ BUTTONS = (
 )
 
 
-def examples(text):
-    return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+# tests/blender runs those that import bpy, tests/examples those that import zarr
+EXAMPLES = {
+    name: example
+    for name, example in docs_examples.everywhere().items()
+    if not re.search("import (bpy|zarr)", example)
+}
 
 
-METHODS, FITTING = (
-    examples((ROOT / "docs" / page).read_text(encoding="utf-8"))
-    for page in ("methods.md", "fitting.md")
-)
-# test_blender.py runs those that import bpy
-EXAMPLES = [
-    example
-    for example in examples(PAGES["README.md"]) + METHODS + FITTING
-    if "import bpy" not in example
-]
-
-
-def test_readme_and_methods_have_examples():
-    assert METHODS and len(EXAMPLES) > len(METHODS)
+def test_the_pages_have_examples():
+    pages = {name.split()[0] for name in EXAMPLES}
+    assert pages >= {"README.md", "docs/methods.md", "docs/fitting.md", "docs/physics.md"}
 
 
 def difference(path, other):
@@ -68,19 +62,19 @@ def difference(path, other):
     return abs(shown[0] - shown[1]).mean()
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_example_runs_as_a_script(number, tmp_path):
-    if ".render(" in EXAMPLES[number] and gl_reason():
+@pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
+def test_example_runs_as_a_script(example, tmp_path):
+    if ".render(" in example and gl_reason():
         pytest.skip(f"no OpenGL here: {gl_reason()}")
     model.write_character(tmp_path)
     dance.write_dance(tmp_path)
     script = tmp_path / "example.py"
-    script.write_text(EXAMPLES[number], encoding="utf-8")
+    script.write_text(example, encoding="utf-8")
     result = subprocess.run(
         [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
     )
     assert result.returncode == 0, result.stderr
-    promised = re.findall(r"print\(.*# (\d+)%, (\d+)%", EXAMPLES[number])
+    promised = re.findall(r"print\(.*# (\d+)%, (\d+)%", example)
     printed = re.findall(r"(\d+)%", result.stdout)
     assert printed == [share for shares in promised for share in shares]
     for picture in tmp_path.glob("*.png"):  # shown below the example
@@ -89,8 +83,8 @@ def test_example_runs_as_a_script(number, tmp_path):
 
 @pytest.mark.parametrize("page", LANGUAGES)
 def test_translations_show_examples_of_the_readme(page):
-    assert examples(PAGES[page])
-    assert set(examples(PAGES[page])) <= set(examples(PAGES["README.md"]))
+    found = set(docs_examples.of_text(PAGES[page]))
+    assert found and found <= set(docs_examples.of_page("README.md"))
 
 
 @pytest.mark.parametrize("page", LANGUAGES)
