@@ -13,6 +13,7 @@ the CPU, or by OpenGL without a window. OpenGL is not loaded until it is request
 from mmdskin import _mmdskin
 from mmdskin._mmdskin import *  # noqa: F403
 from mmdskin._mmdskin import __version__  # noqa: F401
+from mmdskin.conversion import convert  # noqa: F401
 from mmdskin.frame_loop import frames  # noqa: F401
 
 

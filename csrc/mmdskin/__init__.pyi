@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import BinaryIO, Generic, Literal, NamedTuple, SupportsIndex, final, overload
+from typing import Any, BinaryIO, Generic, Literal, NamedTuple, SupportsIndex, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ _Color = tuple[float, float, float, float]
 _Target = str | os.PathLike[str] | os.PathLike[bytes] | BinaryIO
 _Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes] | BinaryIO
 _Floats = NDArray[np.float32]
+_World = Literal["mmd", "blender", "gltf", "opengl", "smpl"]
 _Method = Literal[
     "mmd",
     "linear",
@@ -730,6 +731,32 @@ def render(
     ground_shadow: ArrayLike | bool | None = None,
     self_shadow: bool = False,
 ) -> Rendered: ...
+@overload
+def convert(
+    values: Skinned[_Normals, _Tangents],
+    kind: None = None,
+    *,
+    to: _World = "mmd",
+    source: _World = "mmd",
+) -> Skinned[_Normals, _Tangents]: ...
+@overload
+def convert(
+    values: Pose, kind: None = None, *, to: _World = "mmd", source: _World = "mmd"
+) -> Pose: ...
+@overload
+def convert(
+    values: Camera, kind: None = None, *, to: _World = "mmd", source: _World = "mmd"
+) -> Camera: ...
+@overload
+def convert(
+    values: ArrayLike,
+    kind: Literal[
+        "positions", "normals", "tangents", "triangles", "uvs", "quaternions", "matrices"
+    ],
+    *,
+    to: _World = "mmd",
+    source: _World = "mmd",
+) -> NDArray[Any]: ...
 def toons() -> NDArray[np.uint8]: ...
 def backends() -> tuple[Backend, ...]: ...
 def shutdown() -> None: ...

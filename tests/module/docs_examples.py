@@ -16,7 +16,7 @@ def of_page(page):
 
 
 def everywhere():
-    """{name: example} of all pages, such as "docs/physics.md 2"."""
+    """{name: example} of all pages; a name is the page and the number of the example on it."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     names = (path.relative_to(ROOT).as_posix() for path in pages if ".ja." not in path.name)
     return {

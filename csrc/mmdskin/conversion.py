@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""convert(): between MMD's coordinates and those of other programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import mmdskin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    _Array = NDArray[Any]
+
+UNITS_PER_METRE = 12.5  # a character of 20 units is 1.6 m tall
+
+
+class _World(NamedTuple):
+    """How a program's axes, units and layouts differ from MMD's. Its axes come from MMD's by one
+    reflection, which is its own inverse."""
+
+    axes: tuple[int, int, int] = (0, 1, 2)  # which of MMD's axes each axis is
+    signs: tuple[int, int, int] = (1, 1, 1)
+    mirrored: bool = True  # right-handed: triangles are counter-clockwise, rotations turn back
+    units: float = UNITS_PER_METRE  # MMD's per unit
+    v_up: bool = False
+    w_first: bool = False  # quaternions w x y z
+
+
+_WORLDS = {
+    "mmd": _World(mirrored=False, units=1),
+    "blender": _World((0, 2, 1), v_up=True, w_first=True),
+    "gltf": _World(signs=(1, 1, -1)),
+    "opengl": _World(signs=(1, 1, -1), units=1, v_up=True),
+    "smpl": _World(signs=(1, 1, -1), v_up=True),
+}
+
+
+def _reals(values: ArrayLike) -> _Array:
+    array = np.asarray(values)
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def _reflect(array: _Array, world: _World) -> _Array:
+    reflected: _Array = array[..., world.axes] * np.asarray(world.signs, array.dtype)
+    return reflected
+
+
+def _scale(array: _Array, world: _World, back: bool) -> _Array:
+    """Lengths in the other unit: in double, so that the way back ends at the same float32."""
+    if world.units == 1:
+        return array
+    if back:
+        return np.asarray(array * np.float64(world.units), np.float32)
+    return np.asarray(array / np.float64(world.units))
+
+
+def _positions(values: ArrayLike, world: _World, back: bool) -> _Array:
+    return _scale(_reflect(_reals(values), world), world, back)
+
+
+def _normals(values: ArrayLike, world: _World, back: bool) -> _Array:
+    return _reflect(_reals(values), world)
+
+
+def _tangents(values: ArrayLike, world: _World, back: bool) -> _Array:
+    """w stays: MMD's points along v, downwards in the image, the others' upwards; and a reflection
+    turns the cross product."""
+    array = _reals(values)
+    return np.concatenate([_reflect(array[..., :3], world), array[..., 3:]], -1)
+
+
+def _triangles(values: ArrayLike, world: _World, back: bool) -> _Array:
+    array = np.asarray(values)
+    return array[..., [0, 2, 1]] if world.mirrored else array.copy()
+
+
+def _uvs(values: ArrayLike, world: _World, back: bool) -> _Array:
+    array = _reals(values)
+    if not world.v_up:
+        return array.copy()
+    out = array.astype(np.float64)  # as lengths: see _scale
+    out[..., 1] = 1 - out[..., 1]
+    return out.astype(np.float32) if back else out
+
+
+def _quaternions(values: ArrayLike, world: _World, back: bool) -> _Array:
+    array = _reals(values)
+    if back and world.w_first:
+        array = array[..., [1, 2, 3, 0]]
+    axis = _reflect(array[..., :3], world) * array.dtype.type(-1 if world.mirrored else 1)
+    array = np.concatenate([axis, array[..., 3:]], -1)
+    return array if back or not world.w_first else array[..., [3, 0, 1, 2]]
+
+
+def _matrices(values: ArrayLike, world: _World, back: bool) -> _Array:
+    array = _reals(values)
+    signs = np.asarray(world.signs, array.dtype)
+    axes = np.asarray(world.axes)
+    out = array.copy() if world.units == 1 or back else array.astype(np.float64)
+    out[..., :3, :3] = array[..., axes[:, None], axes] * signs[:, None] * signs
+    out[..., :3, 3] = _positions(array[..., :3, 3], world, back)
+    return out.astype(np.float32) if back and world.units != 1 else out
+
+
+_KINDS: dict[str, tuple[Callable[[Any, _World, bool], _Array], list[tuple[int, ...]]]] = {
+    # name: function, lengths of the last axes
+    "positions": (_positions, [(3,)]),
+    "normals": (_normals, [(3,)]),
+    "tangents": (_tangents, [(3,), (4,)]),
+    "triangles": (_triangles, [(3,)]),
+    "uvs": (_uvs, [(2,)]),
+    "quaternions": (_quaternions, [(4,)]),
+    "matrices": (_matrices, [(4, 4), (3, 4)]),
+}
+
+
+def _one_way(values: Any, kind: str, world: _World, back: bool) -> _Array:
+    function, shapes = _KINDS[kind]
+    shape = np.shape(values)
+    if not any(shape[-len(last) :] == last for last in shapes):
+        wanted = " or ".join(f"(…, {', '.join(map(str, last))})" for last in shapes)
+        raise ValueError(f"{kind}: shape {shape}, expected {wanted}")
+    return function(values, world, back)
+
+
+def _record(record: Any, kinds: dict[str, str], source: str, to: str) -> Any:
+    changed = {
+        name: convert(getattr(record, name), kind, source=source, to=to)
+        for name, kind in kinds.items()
+        if getattr(record, name) is not None
+    }
+    return record._replace(**changed)
+
+
+def convert(values: Any, kind: str | None = None, *, to: str = "mmd", source: str = "mmd") -> Any:
+    """Values in the coordinates of another program, or from these to MMD's.
+
+        mesh = mmdskin.convert(out.positions, "positions", to="blender")
+        pose = mmdskin.convert(pose, to="gltf")
+
+    values: an array, or a Skinned, a Pose or a Camera, of which each member is converted.
+    kind: what an array holds: "positions" (…,3), "normals" (…,3), "tangents" (…,3) or (…,4),
+        "triangles" (…,3), "uvs" (…,2), "quaternions" (…,4), x y z w, in Blender w x y z, or
+        "matrices" (…,4,4) or (…,3,4): skinning matrices, or world or local transforms.
+    to, source: "mmd", "blender" (+Z up, metres), "gltf" (+Y up, right-handed, metres), "smpl" (the
+        same axes and units) or "opengl" (the same axes in MMD's units).
+
+    Returns new arrays. Numbers that are not only reordered, which are positions and matrices in
+    metres, and uvs, are float64, and back in MMD's coordinates float32: values come back exactly.
+    Other arrays keep their type. Raises
+    ValueError for names that are unknown, for an array without kind, and for wrong shapes.
+    """
+    for name, world in (("to", to), ("source", source)):
+        if world not in _WORLDS:
+            raise ValueError(f'{name}: unknown "{world}", expected one of {", ".join(_WORLDS)}')
+    records: dict[type[Any], dict[str, str]] = {
+        mmdskin.Skinned: {"positions": "positions", "normals": "normals", "tangents": "tangents"},
+        mmdskin.Pose: {"bone_matrices": "matrices"},
+        mmdskin.Camera: {"position": "positions", "target": "positions", "up": "normals"},
+    }
+    for record, kinds in records.items():
+        if isinstance(values, record):
+            if kind is not None:
+                raise ValueError(f"kind: expected None for a {record.__name__}")
+            return _record(values, kinds, source, to)
+    if kind not in _KINDS:
+        raise ValueError(f'kind: unknown "{kind}", expected one of {", ".join(_KINDS)}')
+    if source != "mmd":
+        values = _one_way(values, kind, _WORLDS[source], back=True)
+    return _one_way(values, kind, _WORLDS[to], back=False)
