@@ -55,11 +55,12 @@ vec3 morph_positions(int frame)
     return p;
 }
 
-void skin(int frame, out vec3 p, out vec3 n, out vec3 t)
+void skin(int frame, out vec3 p, out vec3 n, out vec4 signed_t)
 {
+    vec3 t = tangent.xyz;
     p = morph_positions(frame);
     n = normal;
-    t = tangent.xyz;
+    is_mirrored = false;
 
 #if INFLUENCES > 0
     ivec4 bone = bone_indices * BONE_TEXELS + frame * bone_stride;
@@ -102,23 +103,25 @@ void skin(int frame, out vec3 p, out vec3 n, out vec3 t)
     if (needs_precise_normal)
         n = t = vec3(IMPRECISE);
 #endif
+    signed_t = vec4(t, is_mirrored ? -tangent.w : tangent.w);
 }
 
 void main()
 {
-    vec3 p[FRAMES], n[FRAMES], t[FRAMES];
+    vec3 p[FRAMES], n[FRAMES];
+    vec4 signed_t[FRAMES];
     for (int i = 0; i < FRAMES; i++)
-        skin(min(gl_InstanceID * FRAMES + i, last_frame), p[i], n[i], t[i]);
+        skin(min(gl_InstanceID * FRAMES + i, last_frame), p[i], n[i], signed_t[i]);
     out_position = FRAMES_VEC3(PACK(p));
 #if NORMALS
     out_normal = FRAMES_VEC3(PACK(n));
 #endif
 #if TANGENTS == 3
+    vec3 t[FRAMES];
+    for (int i = 0; i < FRAMES; i++)
+        t[i] = signed_t[i].xyz;
     out_tangent = FRAMES_VEC3(PACK(t));
 #elif TANGENTS == 4
-    vec4 signed_t[FRAMES];
-    for (int i = 0; i < FRAMES; i++)
-        signed_t[i] = vec4(t[i], tangent.w);
     out_tangent = FRAMES_VEC4(PACK(signed_t));
 #endif
 }

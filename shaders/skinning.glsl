@@ -61,6 +61,9 @@ vec3 normalized_or(vec3 v, vec3 otherwise)
 // Set if float is not precise enough for the normal: main() then marks it and the tangent, and the CPU computes them.
 bool needs_precise_normal = false;
 
+// Set if the matrix of the vertex turns a right hand into a left one.
+bool is_mirrored = false;
+
 // By the cofactor matrix, with the sign of the determinant. The matrix is scaled to about 1 first, as the fourth powers of
 // very small or large numbers are no floats.
 vec3 linear_normal(transform m, vec3 n)
@@ -72,7 +75,8 @@ vec3 linear_normal(transform m, vec3 n)
     vec3 v = vec3(dot(bc, n), dot(cross(c, a), n), dot(cross(a, b), n));
     float square = dot(v, v), size = dot(a, a) + dot(b, b) + dot(c, c);
     needs_precise_normal = !(square >= max(MIN_NORMAL * size * size, FLT_MIN) && square <= FLT_MAX);
-    return normalized_or(dot(a, bc) < 0.0 ? -v : v, n);
+    is_mirrored = dot(a, bc) < 0.0;
+    return normalized_or(is_mirrored ? -v : v, n);
 }
 
 // Makes t orthogonal to the normal. A tangent parallel to the normal would leave only rounding.

@@ -301,7 +301,9 @@ def orthogonal_tangent(linear, rest, normals):
     orthogonal = moved - normals * (normals * moved).sum(1, keepdims=True)
     # parallel to the normal up to rounding counts as zero
     orthogonal[np.linalg.norm(orthogonal, axis=1) <= 1e-12 * np.linalg.norm(moved, axis=1)] = 0
-    return np.concatenate([normalized_or(orthogonal, t), rest[:, 3:]], 1)
+    mirrored = np.linalg.det(linear) < 0
+    signs = np.where(mirrored[:, None], -rest[:, 3:], rest[:, 3:])
+    return np.concatenate([normalized_or(orthogonal, t), signs], 1)
 
 
 def uv_tangents(positions, normals, uvs, triangles):

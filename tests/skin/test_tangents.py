@@ -52,6 +52,32 @@ def test_tangents_rotate_with_the_bone(backend):
     assert np.allclose(found, (0, 1, 0, 1), **CLOSE)
 
 
+@pytest.mark.parametrize("width", [3, 4])
+@pytest.mark.parametrize("deform", ["linear", "mmd", "dual_quaternion", "centers_of_rotation"])
+def test_a_mirrored_matrix_turns_the_bitangent(deform, width, backend):
+    """Mirrored along y: u still grows along +x, v along +y, the normal is -z. By hand: -z times +x
+    is -y, so w is -1. Mirrored along x: u grows along -x, v along -y; -z times -x is +y. Turned
+    by 180 degrees: u grows along -x, v along +y."""
+    frames = np.stack([np.eye(4, dtype="f4")] * 5)[:, None].repeat(2, 1)
+    frames[1, :, 1, 1], frames[2, :, 0, 0] = -1, -1
+    frames[3, :, 0, 0] = frames[3, :, 1, 1] = -1
+    count = 40
+    mesh = mmdskin.Mesh(
+        np.tile(CORNERS, (count // 4, 1)),
+        np.tile([0, 1], (count, 1)),
+        np.tile([0.25, 0.75], (count, 1)),
+        normals=np.tile([0.0, 0, -1], (count, 1)),
+        tangents=np.tile([1.0, 0, 0, 1][:width], (count, 1)),
+        deform=np.repeat([1, 3, 4, 3], count // 4),
+        sdef=np.zeros((count, 3, 3)),
+        centers=np.zeros((count, 3)),
+    )
+    out = mmdskin.skin(mesh, frames, method=deform, tangents=True, backend=backend)
+    wanted = np.array([[1, 0, 0, 1], [1, 0, 0, -1], [-1, 0, 0, -1], [-1, 0, 0, 1], [1, 0, 0, 1]])
+    assert np.allclose(out.tangents, wanted[:, None, :width], atol=2e-6)
+    assert np.allclose(out.normals, [0, 0, -1], atol=2e-6)
+
+
 def test_triangles_are_weighted_by_their_angle_at_the_vertex():
     """At the origin a triangle of 90 degrees whose u goes along x, and one of 45 whose u goes along
     -y: the sum is 2 x - y."""

@@ -19,6 +19,7 @@
    linear_normal         normal by the cofactor matrix of a linear blend              all
    precise_normal        the same in double, where float is not enough                C
    orthogonal_tangent    the transformed tangent, made orthogonal to the normal       all
+   is_mirrored           whether the bitangent, by its sign w, turns                  all
    normalized_or         unit vector, or another one where there is none              all
 
    Sources: linear blends and (4) as in dragonmeteor's article on MMD's morphing and skinning
@@ -399,6 +400,14 @@ static void orthogonal_tangent(const mmd_mesh_vertex *vertex, transform *by, flo
     mmd_skin_scalar_normalized_or(orthogonal, vertex->tangent, out);
 }
 
+/* Whether a transform turns a right hand into a left one. */
+static bool is_mirrored(transform *by)
+{
+    vec3 cofactor;
+    glm_vec3_cross(by->linear[1], by->linear[2], cofactor);
+    return !by->is_rotation && glm_vec3_dot(by->linear[0], cofactor) < 0;
+}
+
 static void morph_positions(const mmd_skin_input *input)
 {
     const mmd_mesh *mesh = input->mesh;
@@ -431,7 +440,7 @@ static void store_directions(const mmd_skin_input *input, size_t v, transform *b
     float *tangent = input->tangents + input->mesh->tangent_width * v;
     orthogonal_tangent(vertex, by, normal, tangent);
     if (input->mesh->tangent_width == 4)
-        tangent[3] = vertex->tangent[3];
+        tangent[3] = is_mirrored(by) ? -vertex->tangent[3] : vertex->tangent[3];
 }
 
 static void store_position(const mmd_skin_input *input, size_t v, transform *by)

@@ -104,6 +104,18 @@ INLINE simd_float3 orthogonal_tangent(const simd_float m[12], simd_float3 rest, 
     return normalized_or(orthogonal, rest);
 }
 
+/* The signs of bitangents, which mirrored matrices turn. */
+INLINE void store_signs(const mmd_skin_input *input, const lane_group *b, const simd_float m[12])
+{
+    simd_float3 x = {m[0], m[4], m[8]}, y = {m[1], m[5], m[9]}, z = {m[2], m[6], m[10]};
+    simd_mask mirrored = dot3(z, cross3(x, y)) < SPLAT(0);
+    for (uint32_t i = 0; i < WIDTH && b->first + i < b->block->lane_count; i++) {
+        uint32_t v = b->block->vertex[b->first + i];
+        float sign = input->mesh->vertices[v].tangent[3];
+        input->tangents[4 * v + 3] = mirrored[i] ? -sign : sign;
+    }
+}
+
 /* m transforms tangents; the normal is of unit length already. */
 INLINE void store_outputs(const mmd_skin_input *input, const lane_group *b, outputs level,
                           simd_float3 position, const simd_float m[12], simd_float3 normal)
@@ -118,10 +130,7 @@ INLINE void store_outputs(const mmd_skin_input *input, const lane_group *b, outp
     size_t width = input->mesh->tangent_width;
     store3(input->tangents, b, orthogonal_tangent(m, load3(b->tangent), normal), width);
     if (width == 4)
-        for (uint32_t i = b->first; i < b->first + WIDTH && i < b->block->lane_count; i++) {
-            uint32_t v = b->block->vertex[i];
-            input->tangents[4 * v + 3] = input->mesh->vertices[v].tangent[3];
-        }
+        store_signs(input, b, m);
 }
 
 INLINE void slerp_weights(float angle, const float *weights, float *out0, float *out1)
