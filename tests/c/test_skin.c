@@ -224,7 +224,7 @@ static void mirroring_keeps_normals_outside(void)
 {
     one_case c = diagonal_directions();
     check_linear(V(-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1), &c, V(-1, 2, 3),
-                 V(-0.6f, 0.8f, 0), V(-0.8f, -0.6f, 0, -1));
+                 V(-0.6f, 0.8f, 0), V(-0.8f, -0.6f, 0, 1));
 }
 
 static void the_last_row_is_not_used(void)
@@ -275,7 +275,7 @@ static void almost_singular_mirroring_keeps_normals_outside(void)
 {
     one_case c = diagonal_directions();
     check_linear(V(-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0.001f, 0, 0, 0, 0, 1), &c, V(-1, 2, 0.003f),
-                 V(-0.6f, 0.8f, 0), V(-0.8f, -0.6f, 0, -1));
+                 V(-0.6f, 0.8f, 0), V(-0.8f, -0.6f, 0, 1));
 }
 
 static void zero_directions_stay_zero(void)

@@ -202,7 +202,7 @@ size_t mmd_text_encode_cp932(const uint16_t *table, mmd_text text, uint8_t *out,
             code = c < 0x10000 ? table[c] : 0;
         }
         if (last_escaped && forms_character(last_escaped, code)) {
-            *missing = *missing ? *missing : ESCAPED + last_escaped;
+            *missing = *missing ? *missing : (uint32_t)(ESCAPED + last_escaped);
             if (size <= capacity)
                 out[size - 1] = '?';
         }
