@@ -1,83 +1,41 @@
 # SPDX-License-Identifier: MIT
-"""Skinned dances as a data set in Zarr: its contents, and how each part is computed.
+"""Dances as a data set in Zarr: its contents, and how each part is computed.
 
     python dataset_chunks.py models/ motions/ dances.zarr --frames 0:300 --dtype float16
+    python dataset_chunks.py models/ motions/ dances.zarr --pairs pairs.csv --physics --arrays joints
 
-combines every model with every motion, on one core; dataset_dask.py and dataset_ray.py run the same
-tasks on many cores. Run it again after an interruption, or with more files: it keeps what exists.
-A pair of files is one group, dances.zarr/<model file>/<motion file>:
-
-    positions, normals    (frame, vertex, axis), in chunks of frames; NaN where missing
-    triangles, uvs        of the model
-    written               1 for each chunk of frames whose positions and normals are written
-    attributes            names, SHA-256 of both files, frames; if they change, the group is rebuilt
+combines every model with every motion, or the pairs of a list, on one core; dataset_dask.py and
+dataset_ray.py run the same tasks on many cores. Run it again after an interruption, or with more
+files: it keeps what exists. A pair of files is one group, dances.zarr/<model file>/<motion file>,
+which dataset_group.py describes. dances.parquet lists all pairs: files and hashes, frames, names that
+did not match, the comments of models, where authors put their terms of use, and errors.
 """
 
 import argparse
+import csv
 import hashlib
 import os
 import sys
-import threading
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
+import dataset_group
+import dataset_manifest
 import mmdskin
 import numpy as np
-import zarr
+from dataset_group import File, Pair, Part, Settings, load
 from tqdm import tqdm
 
-LOADERS = {
-    ".pmx": mmdskin.load_model,
-    ".pmd": mmdskin.load_model,
-    ".vmd": mmdskin.load_motion,
-    ".vpd": mmdskin.load_motion,
-}
-PART_CHUNKS = 16  # per task at most: half a second, 1 % of it in Dask's scheduler
-zarr.config.set(
-    {"array.write_empty_chunks": True}
-)  # otherwise it first compares all values with NaN
-
-
-class Settings(NamedTuple):
-    store: str
-    dtype: str
-    frames: slice
-    chunk_mb: float
-
-
-class File(NamedTuple):
-    path: Path
-    name: str  # relative to the given folder
-    sha256: str = ""
-    frames: range = range(0)  # chosen frames of a motion
-
-    def __str__(self):
-        return self.name
-
-
-class Pair(NamedTuple):
-    model: File
-    motion: File
-
-    def __str__(self):
-        return f"{self.model}/{self.motion}"
-
-
-class Part(NamedTuple):
-    """Some chunks of a pair, by index."""
-
-    pair: Pair
-    chunks: list[int]
-
-    def __str__(self):
-        return f"{self.pair}, chunks {self.chunks}"
+PART_BLOCKS = 16  # per task at most: half a second, 1 % of it in Dask's scheduler
 
 
 class Plan(NamedTuple):
     parts: list[Part]
     frames_there: int
     warning: str
+    record: dict  # the pair's row in the manifest
 
 
 # The tasks that workers run: examine each file, plan each pair, make each part of a pair.
@@ -86,7 +44,7 @@ class Plan(NamedTuple):
 def examine(file, settings):
     """Return the file with its hash and frames, or raise an error that says what is wrong."""
     data = file.path.read_bytes()
-    found = LOADERS[file.path.suffix.lower()](data)
+    found = dataset_group.LOADERS[file.path.suffix.lower()](data)
     file = file._replace(sha256=hashlib.sha256(data).hexdigest())
     if isinstance(found, mmdskin.Motion):
         file = file._replace(frames=range(found.frame_range[1] + 1)[settings.frames])
@@ -98,118 +56,39 @@ def examine(file, settings):
 def plan(pair, settings):
     """Create the group of a pair if necessary, and return what is missing."""
     model, motion = load(pair.model), load(pair.motion)
-    unmatched = motion.unmatched(model)
+    attributes = dataset_group.attributes(pair, settings, model, motion)
+    group = dataset_group.opened(pair, settings, model, attributes)
+    written, length = group["written"][:], dataset_group.block_length(group)
     frames = pair.motion.frames
-    attributes = {
-        "model": pair.model.name,
-        "model_name": model.name,
-        "model_sha256": pair.model.sha256,
-        "motion": pair.motion.name,
-        "motion_name": motion.name,
-        "motion_sha256": pair.motion.sha256,
-        "unmatched_bones": list(unmatched.bones),
-        "unmatched_morphs": list(unmatched.morphs),
-        "frames": [frames.start, frames.stop, frames.step],
-        "frames_per_second": 30,
-        "dtype": settings.dtype,
-        "mmdskin": mmdskin.__version__,
-    }
-    group = zarr.open_group(settings.store, path=str(pair), mode="a")
-    if dict(group.attrs) != attributes:
-        group = create_group(pair, settings, model)
-        group.attrs.put(attributes)  # last: a group without attributes is rebuilt
-    written, length = group["written"][:], chunk_length(group)
     there = sum(len(frames[i * length : (i + 1) * length]) for i in np.flatnonzero(written))
     missing = np.flatnonzero(written == 0).tolist()
+    # A simulation runs from the start: one task for all.
+    parts = [Part(pair, missing)] if settings.physics and missing else divide(pair, missing)
     tracks = len(motion.bones) + len(motion.morphs)
-    unrelated = tracks == len(unmatched.bones) + len(unmatched.morphs)
+    unmatched = len(attributes["unmatched_bones"]) + len(attributes["unmatched_morphs"])
+    unrelated = tracks == unmatched
     return Plan(
-        divide(pair, missing),
+        parts,
         there,
         "the motion names no bone or morph of the model" if unrelated else "",
+        {**attributes, "terms": dataset_manifest.terms(pair.model.path, model)},
     )
 
 
-def divide(pair, chunks):
+def divide(pair, blocks):
     """Long parts first, which keep an engine's overhead small, then shorter ones, so that all
     workers finish together."""
     parts = []
-    while chunks:
-        count = min(PART_CHUNKS, max(2, len(chunks) // 4))
-        parts.append(Part(pair, chunks[:count]))
-        chunks = chunks[count:]
+    while blocks:
+        count = min(PART_BLOCKS, max(2, len(blocks) // 4))
+        parts.append(Part(pair, blocks[:count]))
+        blocks = blocks[count:]
     return parts
 
 
 def make(part, settings):
-    """Compute the chunks of a part, and return their number of frames."""
-    model, motion = load(part.pair.model), load(part.pair.motion)
-    group = zarr.open_group(settings.store, path=str(part.pair), mode="r+")
-    frames = part.pair.motion.frames
-    return sum(make_chunk(group, model, motion, frames, number) for number in part.chunks)
-
-
-def make_chunk(group, model, motion, frames, number):
-    """Pose and skin the frames of one chunk, and return their number."""
-    length = chunk_length(group)
-    span = slice(number * length, (number + 1) * length)
-    pose = model.pose(motion, np.asarray(frames[span]), threads=1)  # a worker has one core
-    out = mmdskin.Skinned(*room(len(pose.bone_matrices), len(model.positions)), None)
-    mmdskin.skin(model, pose, backend="cpu", out=out, threads=1)  # OpenGL rounds differently
-    for name in ("positions", "normals"):
-        array = group[name]
-        array[span] = getattr(out, name).astype(array.dtype, copy=False)
-    group["written"][number] = 1  # each write is atomic, and this is the last one
-    return len(frames[span])
-
-
-# Shared by the tasks
-
-kept = threading.local()
-
-
-def room(frames, vertices):
-    """Two output arrays. Each thread reuses them: fresh memory costs more than skinning."""
-    shape = (2, frames, vertices, 3)
-    if getattr(kept, "arrays", None) is None or kept.arrays.shape != shape:
-        kept.arrays = None  # frees the old arrays first
-        kept.arrays = np.empty(shape, np.float32)
-    return kept.arrays
-
-
-@lru_cache(maxsize=4)
-def load(file):
-    data = file.path.read_bytes()
-    if hashlib.sha256(data).hexdigest() != file.sha256:
-        raise ValueError(f"{file} was changed after this run started")
-    return LOADERS[file.path.suffix.lower()](data)
-
-
-def chunk_length(group):
-    """Frames per chunk."""
-    return group["positions"].chunks[0]
-
-
-def create_group(pair, settings, model):
-    """An empty group, uncompressed: compression would take several times as long as skinning."""
-    frames, vertices = len(pair.motion.frames), len(model.positions)
-    frame_bytes = 24 * vertices + 64 * len(model.bones)  # input and output of skin() in memory
-    length = min(frames, max(1, int(settings.chunk_mb * 1e6 / frame_bytes)))
-    group = zarr.create_group(settings.store, path=str(pair), overwrite=True)
-    for name in ("positions", "normals"):
-        group.create_array(
-            name,
-            shape=(frames, vertices, 3),
-            chunks=(length, vertices, 3),
-            dtype=settings.dtype,
-            compressors=None,
-            fill_value=np.nan,
-            dimension_names=("frame", "vertex", "axis"),
-        )
-    group.create_array("triangles", data=model.triangles)
-    group.create_array("uvs", data=model.uvs)
-    group.create_array("written", shape=(-(-frames // length),), chunks=(1,), dtype="uint8")
-    return group
+    """Compute the blocks of a part, and return their number of frames."""
+    return dataset_group.make(part, settings)
 
 
 # Shared by the engines
@@ -227,29 +106,53 @@ def one_by_one(function, items, settings):
 
 def build(options, engine):
     """Compute everything that is missing; print a line per failure and return their number."""
-    settings = Settings(options.store, options.dtype, options.frames, options.chunk_mb)
-    failures = []
+    settings = Settings(
+        options.store,
+        options.dtype,
+        options.frames,
+        options.chunk_mb,
+        options.shard_mb,
+        tuple(name for name in dataset_group.ARRAYS if name in options.arrays),
+        options.physics,
+        options.compress,
+    )
+    rows, failures = {}, []
 
     def results(function, items):
         for item, result, error in engine(function, items, settings):
             if error is None:
                 yield item, result
-            else:
-                failures.append(f"{item}: {type(error).__name__}: {error}")
+                continue
+            text = f"{type(error).__name__}: {error}"
+            failures.append(f"{item}: {text}")
+            row_of(getattr(item, "pair", item))["error"] = text
 
-    def files(folder, *suffixes):
-        paths = (path for path in folder.rglob("*") if path.suffix.lower() in suffixes)
-        listed = (File(path, path.relative_to(folder).as_posix()) for path in paths)
-        return sorted(file for _, file in results(examine, listed))
+    def row_of(item):
+        """The row of a pair, or of a file that cannot be read."""
+        if isinstance(item, File):
+            kind = "model" if item.path.suffix.lower() in MODELS else "motion"
+            return rows.setdefault(str(item), {kind: str(item)})
+        return rows.setdefault(str(item), {"model": str(item.model), "motion": str(item.motion)})
 
-    models = files(options.models, ".pmx", ".pmd")
-    motions = files(options.motions, ".vmd", ".vpd")
-    pairs = (Pair(model, motion) for model in models for motion in motions)
-    frames = len(models) * sum(len(motion.frames) for motion in motions)
+    def examined(files):
+        return {file.name: file for file in sorted(file for _, file in results(examine, files))}
+
+    listed = read_pairs(options.pairs) if options.pairs else None
+    models = examined(files(options.models, MODELS, listed and {model for model, _ in listed}))
+    motions = examined(files(options.motions, MOTIONS, listed and {motion for _, motion in listed}))
+    if listed is None:
+        listed = [(model, motion) for model in models for motion in motions]
+    pairs = [
+        Pair(models[model], motions[motion])
+        for model, motion in listed
+        if model in models and motion in motions
+    ]
+    frames = sum(len(pair.motion.frames) for pair in pairs)
     with tqdm(total=frames, unit=" frames", disable=options.quiet) as progress:
 
         def parts():
             for pair, found in results(plan, pairs):
+                row_of(pair).update(found.record)
                 progress.update(found.frames_there)
                 if found.warning:
                     tqdm.write(f"{pair}: {found.warning}", file=sys.stderr)
@@ -257,10 +160,31 @@ def build(options, engine):
 
         for _, count in results(make, parts()):
             progress.update(count)
+    dataset_manifest.write(dataset_manifest.place(settings.store), [rows[k] for k in sorted(rows)])
     for failure in failures:
         print(failure, file=sys.stderr)
     print(f"{len(models)} models, {len(motions)} motions, {len(failures)} failures")
     return len(failures)
+
+
+MODELS, MOTIONS = (".pmx", ".pmd"), (".vmd", ".vpd")
+
+
+def files(folder, suffixes, names):
+    """The files of a folder and the folders in it, or those with these names."""
+    if names is not None:
+        return [File(folder / name, name) for name in sorted(names)]
+    paths = (path for path in folder.rglob("*") if path.suffix.lower() in suffixes)
+    return [File(path, path.relative_to(folder).as_posix()) for path in paths]
+
+
+def read_pairs(path):
+    """[(model, motion)] of a CSV file: names relative to the folders, in columns of these names."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        if not {"model", "motion"} <= {*(reader.fieldnames or ())}:
+            sys.exit(f"{path}: the first line must name the columns model and motion")
+        return [*dict.fromkeys((row["model"], row["motion"]) for row in reader)]
 
 
 def parser(description):
@@ -269,36 +193,39 @@ def parser(description):
     def some_frames(text):
         return slice(*(int(number) if number else None for number in text.split(":")))
 
-    def folder(text):
+    def existing(text):
         return Path(text).resolve(strict=True)
 
     def store(text):
+        if text.startswith("file://"):
+            text = url2pathname(urlsplit(text).path)
         return text if "://" in text else os.path.abspath(text)
 
     arguments = argparse.ArgumentParser(description=description)
-    arguments.add_argument(
-        "models", type=folder, help="folder with .pmx and .pmd files, searched recursively"
+    add = arguments.add_argument
+    add("models", type=existing, help="folder with .pmx and .pmd files, searched recursively")
+    add("motions", type=existing, help="folder with .vmd and .vpd files, searched recursively")
+    add("store", type=store, help="Zarr store: a folder or any URL that fsspec opens")
+    add("--pairs", type=existing, help="CSV file with columns model and motion; default: all pairs")
+    add("--physics", action="store_true", help="simulate hair and clothes")
+    add(
+        "--arrays",
+        nargs="+",
+        choices=dataset_group.ARRAYS,
+        default=dataset_group.ARRAYS[:2],
+        help="what to store",
     )
-    arguments.add_argument(
-        "motions", type=folder, help="folder with .vmd and .vpd files, searched recursively"
-    )
-    arguments.add_argument(
-        "store", type=store, help="Zarr store: a folder or any URL that fsspec opens"
-    )
-    arguments.add_argument("--dtype", choices=("float32", "float16"), default="float32")
-    arguments.add_argument(
+    add("--dtype", choices=("float32", "float16"), default="float32", help="of vertices")
+    add(
         "--frames",
         type=some_frames,
         default=slice(None),
         help="a slice as in Python: start:stop or :stop:step",
     )
-    arguments.add_argument(
-        "--chunk-mb",
-        type=float,
-        default=32,
-        help="size of a chunk's positions and normals, as float32",
-    )
-    arguments.add_argument("--quiet", action="store_true", help="no progress bar")
+    add("--chunk-mb", type=float, default=32, help="size of a chunk, as float32")
+    add("--shard-mb", type=float, default=0, help="size of a file of several chunks; 0: one each")
+    add("--compress", choices=[*dataset_group.COMPRESSORS], default="none")
+    add("--quiet", action="store_true", help="no progress bar")
     return arguments
 
 

@@ -10,11 +10,17 @@ from itertools import islice
 
 import dask
 import dataset_chunks
+import dataset_group
+import dataset_manifest
 from distributed import Client, as_completed
 
 # How often Dask monitors itself. By default that takes a tenth of the workers' time, and more of the
 # scheduler's time than the tasks. Use the same settings in the configuration of your own cluster.
+# A task that kills its worker fails at the third death. A worker holds one task at a time: otherwise
+# those that wait for it fail, too.
 WATCH = {
+    "distributed.scheduler.allowed-failures": 2,
+    "distributed.scheduler.worker-saturation": 1.0,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.profile.enabled": False,
@@ -26,7 +32,8 @@ def on(client):
 
     def engine(function, items, settings):
         items, doing = iter(items), {}
-        done = as_completed(loop=client.loop, with_results=True, raise_errors=False)
+        # Not with_results: if a worker dies with the result of a task that then fails, it never comes.
+        done = as_completed(loop=client.loop)
 
         def submit(count):
             for item in islice(items, count):
@@ -35,8 +42,11 @@ def on(client):
                 done.add(future)
 
         submit(2 * sum(client.nthreads().values()))
-        for future, result in done:
-            error = future.exception() if future.status == "error" else None
+        for future in done:
+            try:
+                result, error = future.result(), None
+            except Exception as raised:
+                result, error = None, raised
             yield doing.pop(future), result, error
             submit(1)
 
@@ -61,7 +71,8 @@ def main():
             return dataset_chunks.build(options, on(client))
     with Client(options.scheduler) as client:
         client.wait_for_workers(1)
-        client.upload_file(dataset_chunks.__file__)
+        for module in (dataset_group, dataset_manifest, dataset_chunks):
+            client.upload_file(module.__file__)
         return dataset_chunks.build(options, on(client))
 
 

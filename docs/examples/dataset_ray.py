@@ -16,7 +16,8 @@ import ray
 def engine(function, items, settings):
     """An engine with two tasks per core in flight. Ray reassigns the tasks of a worker that died."""
     items, doing = iter(items), {}
-    remote, most = ray.remote(function), 2 * int(ray.cluster_resources()["CPU"])
+    remote = ray.remote(max_retries=2)(function)  # if it kills its worker
+    most = 2 * int(ray.cluster_resources()["CPU"])
     while True:
         for item in islice(items, most - len(doing)):
             doing[remote.remote(item, settings)] = item

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An example with an instrumented task: probe.py die|measure|change dataset_dask <arguments>"""
+"""An example with an instrumented task: probe.py die|kill|measure|change dataset_dask <arguments>"""
 
 import importlib
 import os
@@ -18,7 +18,7 @@ make, examine = dataset_chunks.make, dataset_chunks.examine
 def die(part, settings):
     """Kill the process once, after the positions of a second chunk are written and before its normals."""
     flag = Path(settings.store + ".died")
-    if 1 in part.chunks and not flag.exists():
+    if 1 in part.blocks and not flag.exists():
         flag.touch()
         write = zarr.Array.__setitem__
 
@@ -28,6 +28,13 @@ def die(part, settings):
             write(array, where, values)
 
         zarr.Array.__setitem__ = write_until_normals
+    return make(part, settings)
+
+
+def kill(part, settings):
+    """Kill the process at every part of a model that is named kill."""
+    if part.pair.model.name == "kill.pmx":
+        os.kill(os.getpid(), signal.SIGKILL)
     return make(part, settings)
 
 
@@ -54,5 +61,5 @@ if __name__ == "__main__":
     if probe == "change":
         dataset_chunks.examine = change
     else:
-        dataset_chunks.make = {"die": die, "measure": measure}[probe]
+        dataset_chunks.make = {"die": die, "kill": kill, "measure": measure}[probe]
     sys.exit(1 if importlib.import_module(example).main() else 0)

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""The group of a model and a motion in dances.zarr, and how its blocks of frames are computed.
+
+    positions, normals    (frame, vertex, axis), --dtype
+    bone_matrices         (frame, bone, row, column), float32: skinning matrices
+    joints                (frame, bone, axis), float32: where the bones are
+    morph_weights         (frame, morph), float32
+    frame                 the number of each frame
+    triangles, uvs        of the model
+    written               1 for each block of frames whose arrays are written
+    attributes            names, SHA-256 of both files, settings; if they change, the group is rebuilt
+
+--arrays chooses among the first five; NaN where missing. A block is a chunk, or a shard of several.
+Dimensions have names, so that xarray.open_zarr reads a group.
+"""
+
+import hashlib
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import mmdskin
+import numpy as np
+import zarr
+from zarr.codecs import BloscCodec, ZstdCodec
+
+LOADERS = {
+    ".pmx": mmdskin.load_model,
+    ".pmd": mmdskin.load_model,
+    ".vmd": mmdskin.load_motion,
+    ".vpd": mmdskin.load_motion,
+}
+ARRAYS = ("positions", "normals", "bone_matrices", "joints", "morph_weights")
+COMPRESSORS = {
+    "none": None,
+    "lz4": BloscCodec(cname="lz4", shuffle="bitshuffle"),
+    "zstd": ZstdCodec(level=3),
+}
+zarr.config.set(
+    {"array.write_empty_chunks": True}
+)  # otherwise it first compares all values with NaN
+
+
+class Settings(NamedTuple):
+    store: str
+    dtype: str = "float32"
+    frames: slice = slice(None)
+    chunk_mb: float = 32
+    shard_mb: float = 0
+    arrays: tuple[str, ...] = ARRAYS[:2]
+    physics: bool = False
+    compress: str = "none"
+
+
+class File(NamedTuple):
+    path: Path
+    name: str  # relative to the given folder
+    sha256: str = ""
+    frames: range = range(0)  # chosen frames of a motion
+
+    def __str__(self):
+        return self.name
+
+
+class Pair(NamedTuple):
+    model: File
+    motion: File
+
+    def __str__(self):
+        return f"{self.model}/{self.motion}"
+
+
+class Part(NamedTuple):
+    """Some blocks of a pair, by index."""
+
+    pair: Pair
+    blocks: list[int]
+
+    def __str__(self):
+        return f"{self.pair}, blocks {self.blocks}"
+
+
+@lru_cache(maxsize=4)
+def load(file):
+    data = file.path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != file.sha256:
+        raise ValueError(f"{file} was changed after this run started")
+    return LOADERS[file.path.suffix.lower()](data)
+
+
+# The group
+
+
+def attributes(pair, settings, model, motion):
+    unmatched, frames = motion.unmatched(model), pair.motion.frames
+    return {
+        "model": pair.model.name,
+        "model_name": model.name,
+        "model_sha256": pair.model.sha256,
+        "motion": pair.motion.name,
+        "motion_name": motion.name,
+        "motion_sha256": pair.motion.sha256,
+        "unmatched_bones": list(unmatched.bones),
+        "unmatched_morphs": list(unmatched.morphs),
+        "frames": [frames.start, frames.stop, frames.step],
+        "frames_per_second": 30,
+        "dtype": settings.dtype,
+        "arrays": list(settings.arrays),
+        "physics": settings.physics,
+        "compress": settings.compress,
+        "mmdskin": mmdskin.__version__,
+    }
+
+
+def opened(pair, settings, model, attributes):
+    """The group of a pair with these attributes, made anew if there is another or none."""
+    group = zarr.open_group(settings.store, path=str(pair), mode="a")
+    if dict(group.attrs) != attributes:
+        group = create(pair, settings, model)
+        group.attrs.put(attributes)  # last: a group without attributes is rebuilt
+    return group
+
+
+def create(pair, settings, model):
+    """An empty group."""
+    frames = len(pair.motion.frames)
+    chunk, block = lengths(frames, settings, model)
+    group = zarr.create_group(settings.store, path=str(pair), overwrite=True)
+    for name, (shape, dimensions, dtype) in described(model, settings.dtype).items():
+        if name in settings.arrays:
+            group.create_array(
+                name,
+                shape=(frames, *shape),
+                chunks=(chunk, *shape),
+                shards=(block, *shape) if settings.shard_mb else None,
+                dtype=dtype,
+                compressors=COMPRESSORS[settings.compress],
+                fill_value=np.nan,
+                dimension_names=("frame", *dimensions),
+            )
+    numbers = np.asarray(pair.motion.frames, np.int32)
+    group.create_array("frame", data=numbers, dimension_names=("frame",))
+    group.create_array("triangles", data=model.triangles, dimension_names=("triangle", "corner"))
+    group.create_array("uvs", data=model.uvs, dimension_names=("vertex", "uv"))
+    blocks = -(-frames // block)
+    group.create_array(
+        "written", shape=(blocks,), chunks=(1,), dtype="uint8", dimension_names=("block",)
+    )
+    return group
+
+
+def described(model, dtype):
+    """{name: (shape and dimensions of a frame, data type)} of the arrays that have frames."""
+    vertices, bones = len(model.positions), len(model.bones)
+    return {
+        "positions": ((vertices, 3), ("vertex", "axis"), dtype),
+        "normals": ((vertices, 3), ("vertex", "axis"), dtype),
+        "bone_matrices": ((bones, 4, 4), ("bone", "row", "column"), "float32"),
+        "joints": ((bones, 3), ("bone", "axis"), "float32"),
+        "morph_weights": ((len(model.morphs),), ("morph",), "float32"),
+    }
+
+
+def lengths(frames, settings, model):
+    """How many frames a chunk has, and a block."""
+    vertices = len(model.positions) if is_skinned(settings) else 0
+    frame_bytes = 24 * vertices + 64 * len(model.bones)  # input and output of skin() in memory
+    chunk = min(frames, max(1, int(settings.chunk_mb * 1e6 / frame_bytes)))
+    chunks = max(1, int(settings.shard_mb * 1e6 / (frame_bytes * chunk)))
+    return chunk, chunk * min(chunks, -(-frames // chunk))
+
+
+def block_length(group):
+    """Frames per block."""
+    array = next(group[name] for name in ARRAYS if name in group)
+    return (array.shards or array.chunks)[0]
+
+
+def is_skinned(settings):
+    return "positions" in settings.arrays or "normals" in settings.arrays
+
+
+# Its frames
+
+
+def make(part, settings):
+    """Compute the blocks of a part, and return their number of frames."""
+    model, motion = load(part.pair.model), load(part.pair.motion)
+    group = zarr.open_group(settings.store, path=str(part.pair), mode="r+")
+    if settings.physics:
+        pose = mmdskin.Simulation(model, motion).pose
+    else:  # a worker has one core
+
+        def pose(frames):
+            return model.pose(motion, frames, threads=1)
+
+    return sum(make_block(group, model, pose, settings, number) for number in part.blocks)
+
+
+def make_block(group, model, pose_of, settings, number):
+    """Pose and skin the frames of one block, and return their number."""
+    length = block_length(group)
+    span = slice(number * length, (number + 1) * length)
+    pose = pose_of(group["frame"][span])
+    values = {"bone_matrices": pose.bone_matrices, "morph_weights": pose.morph_weights}
+    if "joints" in settings.arrays:
+        values["joints"] = model.joint_positions(pose)
+    if is_skinned(settings):
+        positions, normals = room(len(pose.bone_matrices), len(model.positions))
+        if "normals" not in settings.arrays:
+            normals = None
+        out = mmdskin.Skinned(positions, normals, None)
+        has_normals = normals is not None
+        # OpenGL rounds differently.
+        mmdskin.skin(model, pose, normals=has_normals, backend="cpu", out=out, threads=1)
+        values.update(positions=positions, normals=normals)
+    for name in settings.arrays:
+        array = group[name]
+        array[span] = values[name].astype(array.dtype, copy=False)
+    group["written"][number] = 1  # each write is atomic, and this is the last one
+    return len(pose.bone_matrices)
+
+
+kept = threading.local()
+
+
+def room(frames, vertices):
+    """Two output arrays. Each thread reuses them: fresh memory costs more than skinning."""
+    shape = (2, frames, vertices, 3)
+    if getattr(kept, "arrays", None) is None or kept.arrays.shape != shape:
+        kept.arrays = None  # frees the old arrays first
+        kept.arrays = np.empty(shape, np.float32)
+    return kept.arrays
