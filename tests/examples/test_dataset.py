@@ -79,16 +79,17 @@ def serial(run, data, tmp_path_factory):
     return store
 
 
-def test_the_example_of_the_docs_reads_a_group(run, tmp_path):
+def test_the_examples_of_the_docs_read_a_group(run, tmp_path):
     models, motions = tmp_path / "models", tmp_path / "motions"
     for folder, write in ((models, character.write_character), (motions, dance.write_dance)):
         folder.mkdir()
         write(folder)
     run(script("dataset_chunks"), models, motions, tmp_path / "dances.zarr")
-    (example,) = docs_examples.of_page("docs/scale.md")
-    (tmp_path / "read.py").write_text(example + "print(positions.shape)\n", encoding="utf-8")
+    by_zarr, by_xarray = docs_examples.of_page("docs/scale.md")
+    same = "print(positions.shape, (positions[0] == first.values).all())\n"
+    (tmp_path / "read.py").write_text(by_zarr + by_xarray + same, encoding="utf-8")
     vertices = len(mmdskin.load_model(models / "dancer.pmx").positions)
-    assert run(tmp_path / "read.py", cwd=tmp_path).split("\n")[-2] == f"(100, {vertices}, 3)"
+    assert run(tmp_path / "read.py", cwd=tmp_path).split("\n")[-2] == f"(100, {vertices}, 3) True"
 
 
 def script(engine):
