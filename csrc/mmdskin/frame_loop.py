@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,12 +12,13 @@ import numpy as np
 import mmdskin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     _Numbers = NDArray[np.float64]
     _Pose = Callable[[_Numbers], mmdskin.Pose]
+    _Poses = Generator[mmdskin.Pose, None, None]
     _Skin = Callable[[mmdskin.Pose, mmdskin.Skinned | None], mmdskin.Skinned]
     _Method = Literal[
         "mmd",
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
     ]
     _Chunks = Iterator[tuple[_Numbers, mmdskin.Skinned]]
 
-CHUNK_BYTES = 1 << 24  # of positions and normals: about what the caches of a few cores hold
+# Frames per core: as many as its cache holds, positions and normals, but enough to share.
+CACHE_BYTES, MIN_FRAMES = 1 << 21, 4
 
 
 def frames(
@@ -52,11 +56,12 @@ def frames(
             ...  # numbers (n,), out.positions (n,V,3)
 
     Yields the frame numbers (n,) float64, and a Skinned of (n,V,3). The next turn of the loop fills
-    the same arrays again: copy what you keep. Another thread poses the next frames meanwhile; it
-    has ended when the loop has, also after `break` or an exception.
+    the same arrays again: copy what you keep. With physics, which takes one core, another thread
+    simulates the next frames meanwhile; it has ended when the loop has, also after `break` or an
+    exception.
 
     frames: (F,) numbers in any order; None: all of the motion's frame_range.
-    chunk: the largest n; None: as many as fit into 16 MB, but 8.
+    chunk: the largest n; None: as many as are fast, 2 MB or four frames per core.
     physics: True or a Physics, as in Model.pose(); one Simulation runs through all frames.
     ik: as in Model.pose(). The other options are those of skin().
 
@@ -74,14 +79,10 @@ def frames(
     if numbers.ndim != 1:
         raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
     if chunk is None:
-        chunk = max(8, CHUNK_BYTES // (24 * max(1, len(model.positions))))
+        fitting = CACHE_BYTES // (24 * max(1, len(model.positions)))
+        chunk = max(MIN_FRAMES, fitting) * (threads or os.cpu_count() or 1)
     if chunk < 1:
         raise ValueError(f"chunk: {chunk}, expected at least 1")
-    pose: _Pose
-    if physics is None or physics is False:
-        pose = lambda some: model.pose(motion, some, ik=ik, threads=threads)  # noqa: E731
-    else:
-        pose = mmdskin.Simulation(model, motion, physics, ik=ik).pose
 
     def skin(posed: mmdskin.Pose, out: mmdskin.Skinned | None) -> mmdskin.Skinned:
         return mmdskin.skin(
@@ -98,28 +99,82 @@ def frames(
         )
 
     parts = [numbers[first : first + chunk] for first in range(0, len(numbers), chunk)]
-    return _run(parts, pose, skin)
+    poses: _Poses
+    if physics is None or physics is False:  # model.pose() uses all cores by itself
+        poses = (model.pose(motion, part, ik=ik, threads=threads) for part in parts)
+    else:
+        poses = _pose_ahead(parts, mmdskin.Simulation(model, motion, physics, ik=ik).pose)
+    return _run(parts, poses, skin)
 
 
-def _run(parts: list[_Numbers], pose: _Pose, skin: _Skin) -> _Chunks:
-    """The loop over checked arguments."""
-    from concurrent.futures import ThreadPoolExecutor  # slow to import
+class _Thread:
+    """Poses on another thread. Queues cost a fifth of concurrent.futures, once per chunk."""
 
+    def __init__(self, pose: _Pose) -> None:
+        from queue import SimpleQueue  # these take a moment to import
+        from threading import Thread
+
+        self._pose = pose
+        self._wanted: SimpleQueue[_Numbers | None] = SimpleQueue()
+        self._posed: SimpleQueue[mmdskin.Pose | BaseException] = SimpleQueue()
+        # A program may end in the middle of a loop: Python waits for other threads before atexit.
+        self._thread = Thread(target=self._work, name="mmdskin-pose", daemon=True)
+
+    def __enter__(self) -> _Thread:
+        atexit.register(self._stop)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop()
+        atexit.unregister(self._stop)
+
+    def _stop(self) -> None:
+        self._wanted.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (numbers := self._wanted.get()) is not None:
+            try:
+                self._posed.put(self._pose(numbers))
+            except BaseException as error:
+                self._posed.put(error)
+
+    def begin(self, numbers: _Numbers) -> None:
+        self._wanted.put(numbers)
+
+    def result(self) -> mmdskin.Pose:
+        posed = self._posed.get()
+        if isinstance(posed, BaseException):
+            raise posed
+        return posed
+
+
+def _pose_ahead(parts: list[_Numbers], pose: _Pose) -> _Poses:
+    """The poses of all parts; the next one is computed while the caller uses one."""
     if not parts:
         return
-    out: mmdskin.Skinned | None = None
-    # The first poses on this thread, which Ctrl-C interrupts: physics simulates up to them.
+    # The first on this thread, which Ctrl-C interrupts: physics simulates up to it.
     posed = pose(parts[0])
-    with ThreadPoolExecutor(1, "mmdskin-pose") as thread:
-        for number, part in enumerate(parts):
-            following = parts[number + 1 : number + 2]
-            ahead = [thread.submit(pose, some) for some in following]
+    with _Thread(pose) as thread:
+        for following in parts[1:]:
+            thread.begin(following)
+            yield posed
+            posed = thread.result()
+        yield posed
+
+
+def _run(parts: list[_Numbers], poses: _Poses, skin: _Skin) -> _Chunks:
+    """The loop over checked arguments."""
+    out: mmdskin.Skinned | None = None
+    try:
+        for part, posed in zip(parts, poses, strict=True):
             if out is not None and len(part) < len(out.positions):
                 out = _first(out, len(part))
             out = skin(posed, out)
             yield part, out
-            if ahead:
-                posed = ahead[0].result()
+    finally:
+        poses.close()
 
 
 def _first(out: mmdskin.Skinned, count: int) -> mmdskin.Skinned:

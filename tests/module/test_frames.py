@@ -2,6 +2,8 @@
 """mmdskin.frames: a dance as a loop, in the memory of a few frames."""
 
 import signal
+import subprocess
+import sys
 import threading
 
 import mmdskin
@@ -37,7 +39,8 @@ def gather(loop):
 @pytest.mark.parametrize("physics", [None, True, mmdskin.Physics(hz=120)])
 @pytest.mark.parametrize("chunk, lengths", [(None, [8, 3]), (4, [4, 4, 3]), (11, [11]), (99, [11])])
 def test_the_loop_gives_what_one_batch_gives(model, motion, chunk, lengths, physics, monkeypatch):
-    monkeypatch.setattr("mmdskin.frame_loop.CHUNK_BYTES", 1)
+    monkeypatch.setattr("mmdskin.frame_loop.CACHE_BYTES", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
     numbers = [5, 0.5, 3, 90, 91, 92, 7, 7, 150, 0, 1]
     found = gather(mmdskin.frames(model, motion, numbers, chunk=chunk, physics=physics))
     wanted = mmdskin.skin(model, model.pose(motion, numbers, physics=physics))
@@ -81,18 +84,32 @@ def test_a_loop_ends_by_break(model, motion, physics):
     assert numbers.tolist() == [4, 5]
 
 
-def test_a_loop_ends_by_ctrl_c(model, motion):
+@pytest.mark.parametrize("physics", [None, True])
+def test_a_loop_ends_by_ctrl_c(model, motion, physics):
     turns = 0
     with pytest.raises(KeyboardInterrupt):
-        for _ in mmdskin.frames(model, motion, chunk=2):
+        for _ in mmdskin.frames(model, motion, chunk=2, physics=physics):
             turns += 1
             if turns == 3:
                 signal.raise_signal(signal.SIGINT)
     assert turns == 3
 
 
-def test_an_error_while_posing_ahead_ends_the_loop(model, motion):
-    loop = mmdskin.frames(model, motion, [0, 1, 2, np.nan], chunk=2)
+def test_a_program_may_end_in_the_middle_of_a_loop(tmp_path):
+    sample.write_sample(tmp_path)
+    script = f"""
+import mmdskin
+loop = mmdskin.frames(mmdskin.load_model({str(next(tmp_path.glob("*.pmx")))!r}), None, [0] * 50, physics=True)
+print(len(next(loop)[0]))
+"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "") and int(done.stdout) > 0
+
+
+@pytest.mark.parametrize("physics", [None, True])
+def test_an_error_while_posing_ends_the_loop(model, motion, physics):
+    loop = mmdskin.frames(model, motion, [0, 1, 2, np.nan], chunk=2, physics=physics)
     assert next(loop)[0].tolist() == [0, 1]
     with pytest.raises(ValueError, match="frame"):
         next(loop)
