@@ -72,10 +72,6 @@ static PyObject *backends(PyObject *module, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
     available = mmd_gl_skin_info(device, sizeof device, &software, &err);
     Py_END_ALLOW_THREADS
-    if (available && state->gl_failure.code != MMD_E_NONE) {
-        available = false;
-        err = state->gl_failure;
-    }
     PyObject *type = state->records[MMD_PY_RECORD_BACKEND];
     PyObject *text = mmd_py_exceptions_str(available ? device : err.text);
     PyObject *gl = NULL;
@@ -99,13 +95,11 @@ static const char shutdown_doc[] =
 
 static PyObject *shutdown(PyObject *module, PyObject *unused)
 {
+    (void)module;
     (void)unused;
     Py_BEGIN_ALLOW_THREADS
     mmd_gl_thread_shutdown();
     Py_END_ALLOW_THREADS
-    mmd_py_state *state = mmd_py_state_of_module(module);
-    state->auto_backend = MMD_PY_AUTO_UNDECIDED;
-    state->gl_failure = (mmd_error){0};
     Py_RETURN_NONE;
 }
 

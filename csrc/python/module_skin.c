@@ -16,8 +16,6 @@ enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
 
 static const char *const output_names[OUTPUTS] = {"out.positions", "out.normals", "out.tangents"};
 
-typedef enum backend_kind { BACKEND_AUTO, BACKEND_GL, BACKEND_CPU } backend_kind;
-
 /* Vertices of a chunk: about 10 ms on the CPU. */
 enum { CHUNK_VERTICES = 1 << 21 };
 
@@ -29,12 +27,10 @@ typedef struct skin_call {
     mmd_py_skin_pose pose;
     mmd_py_array outputs[OUTPUTS];
     bool requested[OUTPUTS];
-    backend_kind backend;
+    bool on_gl;
     const mmd_skin_kernel *kernel;  /* by "cpu:NAME"; NULL: the fastest */
     PyObject *threads;              /* the argument */
     mmd_skin_workspace *workspaces; /* per thread */
-    mmd_error gl_failure;           /* why "auto" fell back to the CPU, if it did */
-    mmd_py_state_auto_backend auto_backend;
 } skin_call;
 
 static bool parse_choice(const char *argument, PyObject *value, const char *const *names, int *out)
@@ -59,24 +55,18 @@ static bool parse_backend(skin_call *call, PyObject *value)
     const char *name = "auto";
     if (value && !mmd_py_argument_str(value, "backend", &name))
         return false;
-    if (strcmp(name, "auto") == 0) {
-        call->backend = BACKEND_AUTO;
-    } else if (strcmp(name, "gl") == 0) {
-        call->backend = BACKEND_GL;
-    } else if (strcmp(name, "cpu") == 0) {
-        call->backend = BACKEND_CPU;
-    } else if (strncmp(name, "cpu:", 4) == 0) {
-        call->backend = BACKEND_CPU;
+    call->on_gl = strcmp(name, "gl") == 0;
+    /* "auto" is the CPU: results end in the host's memory, and the way there alone takes longer. */
+    if (call->on_gl || strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0)
+        return true;
+    if (strncmp(name, "cpu:", 4) == 0) {
         mmd_error err = {0};
         call->kernel = mmd_skin_kernel_find(name + 4, &err);
-        if (!call->kernel)
-            return mmd_py_exceptions_raise(call->state, &err);
-    } else {
-        PyErr_Format(PyExc_ValueError,
-                     "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
-        return false;
+        return call->kernel || mmd_py_exceptions_raise(call->state, &err);
     }
-    return true;
+    PyErr_Format(PyExc_ValueError,
+                 "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
+    return false;
 }
 
 static bool parse_options(skin_call *call, PyObject *method, PyObject *blend,
@@ -202,29 +192,12 @@ static bool run_gl(const mmd_skin_job *slice, size_t first, mmd_error *err)
     return false;
 }
 
-/* Decides what "auto" is, once. */
-static void choose_backend(skin_call *call)
-{
-    bool software = true;
-    char device[8];
-    if (call->backend != BACKEND_AUTO || call->auto_backend != MMD_PY_AUTO_UNDECIDED)
-        return;
-    bool hardware = mmd_gl_skin_info(device, sizeof device, &software, NULL) && !software;
-    call->auto_backend = hardware ? MMD_PY_AUTO_GL : MMD_PY_AUTO_CPU;
-}
-
 static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
     skin_call *call = arg;
     mmd_skin_job slice = mmd_skin_slice(&call->job, first, count);
-    if (call->backend == BACKEND_GL)
+    if (call->on_gl)
         return run_gl(&slice, first, err);
-    if (call->backend == BACKEND_AUTO && call->auto_backend == MMD_PY_AUTO_GL) {
-        if (run_gl(&slice, first, &call->gl_failure))
-            return true;
-        /* Also for later calls: a device that failed is not used again. */
-        call->auto_backend = MMD_PY_AUTO_CPU;
-    }
     return mmd_skin_frames(&call->job, first, count, call->kernel, &call->workspaces[worker], err);
 }
 
@@ -244,8 +217,7 @@ static bool plan_batch(const skin_call *call, mmd_py_batch *batch)
     if (!mmd_py_batch_plan(call->threads, vertices ? call->job.frame_count : 0, vertices,
                            CHUNK_VERTICES, batch))
         return false;
-    if (call->backend == BACKEND_GL ||
-        (call->backend == BACKEND_AUTO && call->auto_backend == MMD_PY_AUTO_GL))
+    if (call->on_gl)
         batch->threads = 1;
     return true;
 }
@@ -270,21 +242,15 @@ static PyObject *execute(skin_call *call, PyObject *out)
     job->positions = call->outputs[OUT_POSITIONS].data;
     job->normals = call->outputs[OUT_NORMALS].data;
     job->tangents = call->outputs[OUT_TANGENTS].data;
-    call->auto_backend = call->state->auto_backend;
     mmd_error err = {0};
     bool done;
     Py_BEGIN_ALLOW_THREADS
     done = mmd_skin_check(&call->job, &err);
-    if (done)
-        choose_backend(call);
     Py_END_ALLOW_THREADS
     if (!done)
         return mmd_py_exceptions_raise(call->state, &err);
     mmd_py_batch batch;
     done = plan_batch(call, &batch) && run_batch(call, &batch);
-    call->state->auto_backend = call->auto_backend;
-    if (call->gl_failure.code != MMD_E_NONE)
-        call->state->gl_failure = call->gl_failure;
     if (!done)
         return NULL;
     return out == Py_None ? skinned(call) : Py_NewRef(out);
@@ -342,7 +308,9 @@ const char mmd_py_module_skin_doc[] =
     "    Tangents of a Model are made from its UVs at first use: x y z is a unit vector along\n"
     "    u, w is 1 or -1 so that w * cross(normal, tangent) points along v, also where matrices\n"
     "    mirror. ValueError for a model without UVs.\n"
-    "backend: \"cpu\", \"gl\" (OpenGL), or \"auto\": gl on a hardware renderer, otherwise cpu.\n"
+    "backend: \"cpu\", \"gl\" (OpenGL), or \"auto\", which is cpu: results are arrays in the "
+    "host's\n"
+    "    memory, and to bring them there takes longer than skinning.\n"
     "    \"cpu:scalar\", \"cpu:sse2\", \"cpu:avx2\", \"cpu:avx512\" and \"cpu:neon\" select a\n"
     "    CPU kernel.\n"
     "out: a Skinned to fill: writable C-contiguous float32 arrays, None for what is not\n"

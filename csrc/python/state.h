@@ -37,21 +37,12 @@ typedef enum mmd_py_record_kind {
     MMD_PY_RECORD_COUNT
 } mmd_py_record_kind;
 
-/* The backend that "auto" stands for, decided by the first call. */
-typedef enum mmd_py_state_auto_backend {
-    MMD_PY_AUTO_UNDECIDED,
-    MMD_PY_AUTO_GL,
-    MMD_PY_AUTO_CPU
-} mmd_py_state_auto_backend;
-
 /* The state of one module object: each interpreter has its own. */
 typedef struct mmd_py_state {
     PyTypeObject *model_type, *mesh_type, *motion_type, *world_type, *simulation_type;
     PyTypeObject *named_type;
     PyObject *format_error, *backend_error;
     PyObject *records[MMD_PY_RECORD_COUNT];
-    mmd_py_state_auto_backend auto_backend;
-    mmd_error gl_failure; /* why "auto" fell back from OpenGL to the CPU, if it did */
 } mmd_py_state;
 
 /* The state by an object of one of our types (which have no subclasses), or by the module. */
