@@ -38,11 +38,11 @@ BUTTONS = (
 )
 
 
-# tests/blender runs those that import bpy, tests/examples those that import zarr
+# tests/blender runs those that import bpy, tests/examples those that import zarr or xarray
 EXAMPLES = {
     name: example
     for name, example in docs_examples.everywhere().items()
-    if not re.search("import (bpy|zarr)", example)
+    if not re.search("import (bpy|xarray|zarr)", example)
 }
 
 
