@@ -21,8 +21,8 @@ typedef struct transforms_call {
     mmd_bone_space space;
     const float *from;
     float *to;
-    size_t *order;                   /* SKINNING_MATRICES: parents first */
-    double *worlds[MMD_MAX_THREADS]; /* and memory of each thread */
+    size_t *order;  /* SKINNING_MATRICES: parents first */
+    double *worlds; /* and 12 numbers per bone for each thread */
 } transforms_call;
 
 static bool convert_frame(const transforms_call *call, size_t worker, size_t frame, mmd_error *err)
@@ -36,7 +36,7 @@ static bool convert_frame(const transforms_call *call, size_t worker, size_t fra
     float *to = call->to + 16 * bones * frame;
     if (call->kind == SKINNING_MATRICES) {
         mmd_bone_spaces_to_skinning(call->model, call->space, call->order, from,
-                                    call->worlds[worker], to);
+                                    call->worlds + 12 * bones * worker, to);
         return true;
     }
     if (mmd_bone_spaces_from_skinning(call->model, call->space, from, to, &bad))
@@ -47,34 +47,35 @@ static bool convert_frame(const transforms_call *call, size_t worker, size_t fra
 
 static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    transforms_call *call = arg;
-    size_t bones = call->model->bone_count;
-    if (call->kind == SKINNING_MATRICES && !call->worlds[worker] &&
-        !(call->worlds[worker] = PyMem_RawCalloc(12 * bones + 1, sizeof(double))))
-        return mmd_fail_memory(err);
+    const transforms_call *call = arg;
     for (size_t f = first; f < first + count; f++)
         if (!convert_frame(call, worker, f, err))
             return false;
     return true;
 }
 
+/* Memory for SKINNING_MATRICES. */
+static bool allocate(transforms_call *call, size_t threads)
+{
+    size_t bones = call->model->bone_count;
+    if (call->kind != SKINNING_MATRICES)
+        return true;
+    call->order = PyMem_Calloc(bones + 1, sizeof *call->order);
+    call->worlds = PyMem_Calloc(12 * bones * threads + 1, sizeof *call->worlds);
+    if (call->order && call->worlds && mmd_bone_spaces_order(call->model, call->order))
+        return true;
+    PyErr_NoMemory();
+    return false;
+}
+
 static bool run_frames(mmd_py_state *state, transforms_call *call, size_t frame_count)
 {
     mmd_py_batch batch;
     size_t bones = call->model->bone_count;
-    bool done = true;
-    if (call->kind == SKINNING_MATRICES) {
-        call->order = PyMem_RawCalloc(bones + 1, sizeof *call->order);
-        done = call->order && mmd_bone_spaces_order(call->model, call->order);
-        if (!done)
-            PyErr_NoMemory();
-    }
-    done = done &&
-           mmd_py_batch_plan(Py_None, bones ? frame_count : 0, bones, CHUNK_BONES, &batch) &&
-           mmd_py_batch_run(state, &batch, run_task, call);
-    for (size_t i = 0; i < MMD_MAX_THREADS; i++)
-        PyMem_RawFree(call->worlds[i]);
-    PyMem_RawFree(call->order);
+    bool done = mmd_py_batch_plan(Py_None, bones ? frame_count : 0, bones, CHUNK_BONES, &batch) &&
+                allocate(call, batch.threads) && mmd_py_batch_run(state, &batch, run_task, call);
+    PyMem_Free(call->worlds);
+    PyMem_Free(call->order);
     return done;
 }
 
