@@ -425,7 +425,9 @@ static const char model_doc[] =
     "An MMD model, as load_model() returns it: immutable, picklable (as the bytes of the file)\n"
     "and safe to share between threads. Coordinates are those of the file: left-handed, +Y up,\n"
     "about 12.5 units per metre. Arrays are read-only views, not copies; a view keeps the data\n"
-    "alive. Models of equal files are equal.";
+    "alive. Models of equal files are equal.\n\n"
+    "VTK ignores that an array is read-only, and DLPack before version 1 cannot say so: give them\n"
+    "a copy, as by numpy_to_vtk(model.positions, deep=True) and model.positions.copy().";
 
 static PyType_Slot model_slots[] = {{Py_tp_doc, (void *)model_doc},
                                     {Py_tp_dealloc, model_dealloc},

@@ -226,6 +226,7 @@ def test_functions_of_models_and_motions(preloaded, testcapi):
             (lambda: model.sliders({model.morphs[0].name: 0.5}), 5),
             (lambda: model.pose_from(places, morph_weights=morphs), 10),
             (lambda: model.locals_of(pose), 3),
+            (lambda: load()[0].bones["センター"], 20),
             (lambda: model.skinning_matrices(model.transforms(pose, "local"), "local"), 4),
             (lambda: model.uvs_at(morphs), 1),
             (lambda: model.materials_at(morphs), 10),

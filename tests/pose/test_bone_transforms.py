@@ -146,6 +146,30 @@ def test_poses_take_every_form_of_bone_matrices(arm, form):
         np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
+@pytest.mark.parametrize("form", FORMS[1:], ids=["3x4", "7"])
+def test_fits_take_every_form_of_bone_matrices(arm, form):
+    """The hand follows the elbow rigidly, so that all bones have one matrix."""
+    frames, wanted = (np.stack([np.stack([each] * 3)] * 4) for each in (form, FORMS[0]))
+    found = mmdskin.Motion.from_poses(arm, frames)
+    assert found[0] == mmdskin.Motion.from_poses(arm, wanted)[0]
+    assert found[1].worst < 1e-5
+
+
+@pytest.mark.parametrize("form", FORMS[1:], ids=["3x4", "7"])
+def test_pictures_take_every_form_of_bone_matrices(gl, form):
+    file = rigid_file(3)
+    file.positions[:] = [(0, 0, 0), (0, 9, 0), (9, 0, 0)]
+    file.triangles = np.int32([[0, 1, 2]])
+    file.materials = [pmx.Material("card", index_count=3)]
+    model = mmdskin.load_model(pmx.write(file))
+    found, wanted = (
+        mmdskin.render(model, mmdskin.Pose(each[None], None), size=(40, 40)).image
+        for each in (form, FORMS[0])
+    )
+    assert wanted[..., 3].any()
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_a_quaternion_of_length_zero_is_an_error():
     model = mmdskin.load_model(pmx.write(rigid_file(1)))
     message = "bone_matrices: frame 1, bone 0: quaternion has length zero"
