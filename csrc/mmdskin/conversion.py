@@ -55,8 +55,8 @@ def _scale(array: _Array, world: _World, back: bool) -> _Array:
     if world.units == 1:
         return array
     if back:
-        return np.asarray(array * np.float64(world.units), np.float32)
-    return np.asarray(array / np.float64(world.units))
+        return np.multiply(array, world.units, dtype=np.float64).astype(np.float32)
+    return np.divide(array, world.units, dtype=np.float64)
 
 
 def _positions(values: ArrayLike, world: _World, back: bool) -> _Array:
