@@ -26,17 +26,26 @@
        lambda' = clamp(lambda + rhs - J dV K^-1, lower, upper)
        dV     += M^-1 J^T (lambda' - lambda) */
 
-/* Linear and angular parts share SIMD registers: component 0 is linear, component 1 angular. */
+/* What one body contributes to a row. Linear and angular parts share SIMD registers: component 0 is
+   linear, component 1 angular. */
+typedef struct mmd_constraint_row_side {
+    mmd_double2 jacobian[3]; /* A: n and r_a, B: -n and r_b */
+    mmd_double2
+        inverse_mass_jacobian[3]; /* n and I^-1 r; mmd_delta_velocity has the inverse mass */
+} mmd_constraint_row_side;
+
+/* Half of a model's rows connect a dynamic body to one of infinite mass, whose delta velocity stays
+   zero. Such a row has one side, the first, and the solver reads nothing beyond it. */
 typedef struct mmd_constraint_row {
-    mmd_double2 jacobian_a[3], jacobian_b[3]; /* b: n and r_b; the sign of n is applied later */
-    /* n and I^-1 r; mmd_delta_velocity multiplies n by the inverse mass. */
-    mmd_double2 inverse_mass_jacobian_a[3], inverse_mass_jacobian_b[3];
+    uint32_t bodies[2]; /* of the sides */
     uint32_t body_a, body_b;
     uint32_t level; /* see mmd_constraint_row_schedule */
+    bool two_sided;
     double effective_mass;
     double rhs;
     double lower_impulse, upper_impulse;
     double impulse; /* lambda */
+    mmd_constraint_row_side sides[2];
 } mmd_constraint_row;
 
 /* What the solver has added to a body's velocities so far (btSolverBody). */
@@ -57,45 +66,46 @@ void mmd_constraint_row_set_jacobian(mmd_constraint_row *row, const mmd_body *bo
 
 /* Level scheduling: sets the order (count,) in which rows are solved. Rows that move the same body
    keep their relative order, so that the result has the same bits; independent rows come between
-   them, so that the CPU works on several at once. `levels` (body_count,) and `starts` (count + 2,)
-   are scratch memory. */
+   them, those with one side first, so that the CPU works on several at once and predicts its
+   branches. `levels` (body_count,) and `starts` (2 count + 3,) are scratch memory. */
 void mmd_constraint_row_schedule(mmd_constraint_row *rows, size_t count, const mmd_body *bodies,
                                  size_t body_count, uint32_t *levels, uint32_t *starts,
                                  uint32_t *order);
 
-/* Bodies of infinite mass are skipped: 0 times an impulse that has overflowed is NaN. */
-static inline void mmd_delta_velocity_apply(const mmd_double2 inverse_mass_jacobian[3],
-                                            double impulse, double sign, mmd_delta_velocity *delta)
+static inline void mmd_delta_velocity_apply(const mmd_constraint_row_side *side, double impulse,
+                                            mmd_delta_velocity *delta)
 {
-    if (delta->inverse_mass == 0)
-        return;
-    mmd_double2 scale = {sign * impulse * delta->inverse_mass, impulse};
+    mmd_double2 scale = {impulse * delta->inverse_mass, impulse};
     for (int i = 0; i < 3; i++)
-        delta->velocity[i] += inverse_mass_jacobian[i] * scale;
+        delta->velocity[i] += side->inverse_mass_jacobian[i] * scale;
 }
 
 /* dV += M^-1 J^T impulse */
 static inline void mmd_constraint_row_apply(const mmd_constraint_row *row, double impulse,
                                             mmd_delta_velocity *deltas)
 {
-    mmd_delta_velocity_apply(row->inverse_mass_jacobian_a, impulse, 1, &deltas[row->body_a]);
-    mmd_delta_velocity_apply(row->inverse_mass_jacobian_b, impulse, -1, &deltas[row->body_b]);
+    mmd_delta_velocity_apply(&row->sides[0], impulse, &deltas[row->bodies[0]]);
+    if (row->two_sided)
+        mmd_delta_velocity_apply(&row->sides[1], impulse, &deltas[row->bodies[1]]);
 }
 
-static inline mmd_double2 mmd_delta_velocity_dot(const mmd_double2 jacobian[3],
+static inline mmd_double2 mmd_delta_velocity_dot(const mmd_constraint_row_side *side,
                                                  const mmd_delta_velocity *delta)
 {
-    return jacobian[0] * delta->velocity[0] + jacobian[1] * delta->velocity[1] +
-           jacobian[2] * delta->velocity[2];
+    return side->jacobian[0] * delta->velocity[0] + side->jacobian[1] * delta->velocity[1] +
+           side->jacobian[2] * delta->velocity[2];
 }
 
 /* One solver iteration of one row. It runs six thousand times a frame: a mispredicted branch costs
    more than applying an impulse of 0. */
 static inline void mmd_constraint_row_solve(mmd_constraint_row *row, mmd_delta_velocity *deltas)
 {
-    mmd_double2 a = mmd_delta_velocity_dot(row->jacobian_a, &deltas[row->body_a]);
-    mmd_double2 b = mmd_delta_velocity_dot(row->jacobian_b, &deltas[row->body_b]);
-    double relative_velocity = a[1] + b[1] + (a[0] - b[0]);
+    mmd_double2 a = mmd_delta_velocity_dot(&row->sides[0], &deltas[row->bodies[0]]);
+    double relative_velocity = a[1] + a[0];
+    if (row->two_sided) {
+        mmd_double2 b = mmd_delta_velocity_dot(&row->sides[1], &deltas[row->bodies[1]]);
+        relative_velocity = a[1] + b[1] + (a[0] + b[0]);
+    }
     double sum = row->impulse + row->rhs - relative_velocity * row->effective_mass;
     if (isnan(sum)) /* a body's velocity has overflowed; the end of this step stops it */
         return;

@@ -29,22 +29,23 @@
 enum { MAX_ITERATIONS = 1000 };
 
 /* The support point of one shape, from its own position. `length` is that of the direction. */
-static void support_of(mmd_collider collider, mmd_convex_margin margin, const double direction[3],
-                       double length, double point[3])
+static inline void support_of(mmd_collider collider, mmd_convex_margin margin,
+                              const double direction[3], double length, double point[3])
 {
     const mmd_shape *shape = collider.shape;
-    mmd_vec3_copy((const double[3]){0}, point);
+    double sum[3] = {0};
     for (int i = 0; i < 3; i++) {
         if (shape->core[i] == 0) /* the core of a sphere is a point, that of a capsule a segment */
             continue;
         double axis[3];
         mmd_mat3_column(collider.body->basis, i, axis);
         bool positive = mmd_vec3_dot(axis, direction) >= 0;
-        mmd_vec3_add_scaled(axis, positive ? shape->core[i] : -shape->core[i], point);
+        mmd_vec3_add_scaled(axis, positive ? shape->core[i] : -shape->core[i], sum);
     }
     double radius = shape->radius - (margin == MMD_CONVEX_WITH_MARGIN ? 0 : shape->margin);
     if (radius > 0)
-        mmd_vec3_add_scaled(direction, radius / length, point);
+        mmd_vec3_add_scaled(direction, radius / length, sum);
+    mmd_vec3_copy(sum, point);
 }
 
 void mmd_convex_find_support_point(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
@@ -126,18 +127,28 @@ static void project_origin(const mmd_convex_simplex *simplex, simplex_feature *f
     }
 }
 
-static void find_closest_point(const mmd_convex_simplex *simplex, simplex_feature *feature)
+/* Replaces `best` if the feature's point is closer. Copies number by number: a struct is copied by
+   vectors, which stall if its numbers have just been written one by one. */
+static void keep_closer_point(const mmd_convex_simplex *simplex, const simplex_feature *feature,
+                              simplex_feature *best)
 {
-    double sum = 0;
+    double sum = 0, barycentric[4], closest[3] = {0};
     for (size_t i = 0; i < feature->count; i++)
         sum += feature->barycentric[i];
-    mmd_vec3_copy((const double[3]){0}, feature->closest);
     for (size_t i = 0; i < feature->count; i++) {
-        feature->barycentric[i] /= sum;
-        mmd_vec3_add_scaled(simplex->vertices[feature->vertices[i]].point, feature->barycentric[i],
-                            feature->closest);
+        barycentric[i] = feature->barycentric[i] / sum;
+        mmd_vec3_add_scaled(simplex->vertices[feature->vertices[i]].point, barycentric[i], closest);
     }
-    feature->squared_distance = mmd_vec3_dot(feature->closest, feature->closest);
+    double squared_distance = mmd_vec3_dot(closest, closest);
+    if (!(squared_distance < best->squared_distance))
+        return;
+    best->count = feature->count;
+    best->squared_distance = squared_distance;
+    mmd_vec3_copy(closest, best->closest);
+    for (size_t i = 0; i < feature->count; i++) {
+        best->vertices[i] = feature->vertices[i];
+        best->barycentric[i] = barycentric[i];
+    }
 }
 
 /* Replaces `best` by the feature if its closest point lies inside it and is closer; otherwise tries
@@ -150,20 +161,25 @@ static void find_closest_feature(const mmd_convex_simplex *simplex, simplex_feat
     while (positive < candidate->count && candidate->barycentric[positive] > 0)
         positive++;
     if (positive == candidate->count) {
-        find_closest_point(simplex, candidate);
-        if (candidate->squared_distance < best->squared_distance)
-            *best = *candidate;
+        keep_closer_point(simplex, candidate, best);
         return;
     }
     for (size_t i = positive; i + 1 < candidate->count; i++) {
         if (candidate->barycentric[i] > 0)
             continue;
-        simplex_feature reduced = {.count = 0};
+        simplex_feature reduced;
+        reduced.count = 0;
         for (size_t k = 0; k < candidate->count; k++)
             if (k != i)
                 reduced.vertices[reduced.count++] = candidate->vertices[k];
         find_closest_feature(simplex, &reduced, best);
     }
+}
+
+static void copy_support_point(const mmd_convex_support_point *from, mmd_convex_support_point *to)
+{
+    mmd_vec3_copy(from->point, to->point);
+    mmd_vec3_copy(from->on_a, to->on_a);
 }
 
 bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance)
@@ -176,7 +192,7 @@ bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance
     simplex->count = best.count;
     for (size_t i = 0; i < best.count; i++) {
         if (best.vertices[i] != i)
-            simplex->vertices[i] = simplex->vertices[best.vertices[i]];
+            copy_support_point(&simplex->vertices[best.vertices[i]], &simplex->vertices[i]);
         simplex->barycentric[i] = best.barycentric[i];
     }
     mmd_vec3_copy(best.closest, simplex->closest);

@@ -138,7 +138,7 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
     world->rows = mmd_arena_alloc(&world->arena, rows, sizeof *world->rows);
     world->row_order = mmd_arena_alloc(&world->arena, rows, sizeof *world->row_order);
     world->levels = mmd_arena_alloc(&world->arena, world->body_count, sizeof *world->levels);
-    world->starts = mmd_arena_alloc(&world->arena, rows + 2, sizeof *world->starts);
+    world->starts = mmd_arena_alloc(&world->arena, 2 * rows + 3, sizeof *world->starts);
     return (world->rows && world->row_order && world->levels && world->starts) ||
            mmd_fail_memory(err);
 }
