@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Contacts of a world: manifolds (btPersistentManifold), and the rows that
-   btSequentialImpulseConstraintSolver of Bullet 2.75 makes of them (convertContact,
+/* Contacts of a world: the narrow phase for each pair, and the rows that
+   btSequentialImpulseConstraintSolver of Bullet 2.75 makes of the contact points (convertContact,
    solveGroupCacheFriendlyIterations).
-
-   A manifold keeps up to four contact points of a pair of bodies from step to step, as
-   btManifoldResult::addContactPoint, getCacheEntry, sortCachedPoints and refreshContactPoints do:
-
-   1. A new contact replaces the old point that is closer to it than the breaking threshold
-      (units, measured on A), and inherits its impulse and lifetime. A fifth point replaces the one
-      without which the others span the largest area; the deepest point stays.
-   2. Every point moves with its bodies: distance = (p_a - p_b) . n (units). It is dropped if that
-      exceeds the threshold, or if p_a and p_b drift apart across the normal by more than it.
 
    A point with normal n (from B to A), distance d (units, negative: overlap) and relative velocity
    v = v_a(p) - v_b(p) (units/s) gets two constraint rows, without split impulse:
@@ -26,7 +17,6 @@
    with none. Points older than two steps do not bounce. */
 #include "core/physics/contact_set.h"
 
-#include "core/math/mat3.h"
 #include "core/math/scalar.h"
 
 #include <float.h>
@@ -89,128 +79,6 @@ void mmd_contact_set_clear(mmd_contact_set *set)
     mmd_broad_phase_clear(&set->broad_phase);
 }
 
-/* Manifolds */
-
-static void to_local(const double point[3], const mmd_body *body, double local[3])
-{
-    double offset[3];
-    mmd_vec3_subtract(point, body->state.position, offset);
-    mmd_mat3_transform_transposed(body->basis, offset, local);
-}
-
-static void to_world(const double local[3], const mmd_body *body, double point[3])
-{
-    mmd_mat3_transform(body->basis, local, point);
-    mmd_vec3_add_scaled(body->state.position, 1, point);
-}
-
-/* The index of the old point that a new one replaces: the nearest one closer than the threshold, or
-   `count` (getCacheEntry). */
-static size_t find_cached(const mmd_contact_set_manifold *manifold,
-                          const mmd_contact_set_point *point, double breaking_threshold)
-{
-    double least = breaking_threshold * breaking_threshold;
-    size_t found = manifold->count;
-    for (size_t i = 0; i < manifold->count; i++) {
-        double squared = mmd_vec3_squared_distance(manifold->points[i].local_a, point->local_a);
-        if (squared < least) {
-            least = squared;
-            found = i;
-        }
-    }
-    return found;
-}
-
-/* Four times the squared area of a quadrilateral with the diagonals ab and cd. */
-static double squared_area(const double a[3], const double b[3], const double c[3],
-                           const double d[3])
-{
-    double ab[3], cd[3], cross[3];
-    mmd_vec3_subtract(a, b, ab);
-    mmd_vec3_subtract(c, d, cd);
-    mmd_vec3_cross(ab, cd, cross);
-    return mmd_vec3_dot(cross, cross);
-}
-
-/* Which of four points a fifth replaces, so that the area stays large; never the deepest
-   (sortCachedPoints). */
-static size_t find_replaced(const mmd_contact_set_manifold *manifold,
-                            const mmd_contact_set_point *point)
-{
-    const mmd_contact_set_point *p = manifold->points;
-    size_t deepest = MMD_COLLIDE_MAX_CONTACTS, replaced = 0;
-    double least = point->contact.distance, largest = -DBL_MAX;
-    for (size_t i = 0; i < MMD_COLLIDE_MAX_CONTACTS; i++)
-        if (p[i].contact.distance < least) {
-            least = p[i].contact.distance;
-            deepest = i;
-        }
-    static const size_t remaining[MMD_COLLIDE_MAX_CONTACTS][3] = {
-        {1, 3, 2}, {0, 3, 2}, {0, 3, 1}, {0, 2, 1}};
-    for (size_t i = 0; i < MMD_COLLIDE_MAX_CONTACTS; i++) {
-        const size_t *r = remaining[i];
-        double area = i == deepest ? 0
-                                   : squared_area(point->local_a, p[r[0]].local_a, p[r[1]].local_a,
-                                                  p[r[2]].local_a);
-        if (area > largest) {
-            largest = area;
-            replaced = i;
-        }
-    }
-    return replaced;
-}
-
-static void add_point(mmd_contact_set_manifold *manifold, const mmd_body *bodies,
-                      double breaking_threshold, const mmd_collide_contact *contact)
-{
-    mmd_contact_set_point point = {.contact = *contact};
-    mmd_vec3_copy(contact->point, point.on_a);
-    mmd_vec3_add_scaled(contact->normal, contact->distance, point.on_a);
-    to_local(point.on_a, &bodies[manifold->body_a], point.local_a);
-    to_local(contact->point, &bodies[manifold->body_b], point.local_b);
-    size_t index = find_cached(manifold, &point, breaking_threshold);
-    if (index < manifold->count) {
-        point.impulse = manifold->points[index].impulse;
-        point.lifetime = manifold->points[index].lifetime;
-    } else if (manifold->count == MMD_COLLIDE_MAX_CONTACTS) {
-        index = find_replaced(manifold, &point);
-    } else {
-        manifold->count++;
-    }
-    manifold->points[index] = point;
-}
-
-/* Moves a point with its bodies; false if they have separated there. */
-static bool refresh_point(mmd_contact_set_point *point, const mmd_body *a, const mmd_body *b,
-                          double breaking_threshold)
-{
-    mmd_collide_contact *contact = &point->contact;
-    double difference[3];
-    to_world(point->local_a, a, point->on_a);
-    to_world(point->local_b, b, contact->point);
-    mmd_vec3_subtract(point->on_a, contact->point, difference);
-    contact->distance = mmd_vec3_dot(difference, contact->normal);
-    if (contact->distance > breaking_threshold)
-        return false;
-    point->lifetime++;
-    mmd_vec3_add_scaled(contact->normal, -contact->distance, difference); /* tangential part */
-    return mmd_vec3_dot(difference, difference) <= breaking_threshold * breaking_threshold;
-}
-
-/* Adds or replaces the contacts of this step, then updates all points for the current poses and
-   removes those that have separated by more than `breaking_threshold`. */
-static void update_manifold(mmd_contact_set_manifold *manifold, const mmd_body *bodies,
-                            double breaking_threshold, const mmd_collide_contact *contacts,
-                            size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        add_point(manifold, bodies, breaking_threshold, &contacts[i]);
-    for (size_t i = manifold->count; i-- > 0;)
-        if (!refresh_point(&manifold->points[i], &bodies[manifold->body_a],
-                           &bodies[manifold->body_b], breaking_threshold))
-            manifold->points[i] = manifold->points[--manifold->count];
-}
-
 /* Collision detection */
 
 static double breaking_threshold_of(const mmd_contact_set *set, size_t a, size_t b)
@@ -220,8 +88,8 @@ static double breaking_threshold_of(const mmd_contact_set *set, size_t a, size_t
 }
 
 /* Whether a manifold comes before that of a and b in the list: those with the ground come first. */
-static bool comes_before(const mmd_contact_set *set, const mmd_contact_set_manifold *manifold,
-                         size_t a, size_t b)
+static bool comes_before(const mmd_contact_set *set, const mmd_contact_manifold *manifold, size_t a,
+                         size_t b)
 {
     bool ground = manifold->body_b == set->body_count, other = b == set->body_count;
     if (ground != other)
@@ -240,8 +108,8 @@ static uint32_t detect_pair(mmd_contact_set *set, const mmd_body *bodies, size_t
         set->broad_phase.dropped_count++;
         return NONE;
     }
-    mmd_contact_set_manifold *manifold = &set->manifolds[set->count];
-    const mmd_contact_set_manifold *old = &set->previous[*next];
+    mmd_contact_manifold *manifold = &set->manifolds[set->count];
+    const mmd_contact_manifold *old = &set->previous[*next];
     bool known = *next < set->previous_count && old->body_a == a && old->body_b == b;
     manifold->body_a = a;
     manifold->body_b = b;
@@ -255,14 +123,14 @@ static uint32_t detect_pair(mmd_contact_set *set, const mmd_body *bodies, size_t
                        ? mmd_collide_ground(collider, set->ground_height, contacts)
                        : mmd_collide(collider, (mmd_collider){&bodies[b], &set->shapes[b]},
                                      threshold, contacts);
-    update_manifold(manifold, bodies, threshold, contacts, count);
+    mmd_contact_manifold_update(manifold, bodies, threshold, contacts, count);
     set->point_count += manifold->count;
     return manifold->count > 0 ? (uint32_t)set->count++ : NONE;
 }
 
 void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies)
 {
-    mmd_contact_set_manifold *previous = set->manifolds;
+    mmd_contact_manifold *previous = set->manifolds;
     set->manifolds = set->previous;
     set->previous = previous;
     set->previous_count = set->count;
@@ -315,7 +183,7 @@ void mmd_contact_set_sort(mmd_contact_set *set, const mmd_body *bodies, mmd_isla
 /* Constraint rows */
 
 /* Sets the Jacobian of the points' relative velocity along an axis. */
-static void set_jacobian(const mmd_contact_set_point *point, const mmd_body *bodies,
+static void set_jacobian(const mmd_contact_manifold_point *point, const mmd_body *bodies,
                          const double axis[3], double target_velocity, mmd_constraint_row *row)
 {
     double offset[3], angular_a[3], angular_b[3];
@@ -327,7 +195,7 @@ static void set_jacobian(const mmd_contact_set_point *point, const mmd_body *bod
 }
 
 /* Velocity of the point on A relative to that on B. */
-static void relative_velocity(const mmd_contact_set_point *point, const mmd_body *a,
+static void relative_velocity(const mmd_contact_manifold_point *point, const mmd_body *a,
                               const mmd_body *b, double velocity[3])
 {
     double offset[3], angular[3];
@@ -340,8 +208,8 @@ static void relative_velocity(const mmd_contact_set_point *point, const mmd_body
     mmd_vec3_add_scaled(angular, -1, velocity);
 }
 
-static void setup_point(const mmd_contact_set_manifold *manifold,
-                        const mmd_contact_set_point *point, const mmd_body *bodies,
+static void setup_point(const mmd_contact_manifold *manifold,
+                        const mmd_contact_manifold_point *point, const mmd_body *bodies,
                         double restitution, double time_step, mmd_constraint_row *contact,
                         mmd_constraint_row *friction, mmd_delta_velocity *deltas)
 {
@@ -377,7 +245,7 @@ void mmd_contact_set_setup_rows(mmd_contact_set *set, const mmd_body *bodies, do
         return;
     mmd_constraint_row *contact = set->rows, *friction = set->rows + set->point_count;
     for (size_t i = 0; i < set->order_count; i++) {
-        const mmd_contact_set_manifold *manifold = &set->manifolds[set->order[i].index];
+        const mmd_contact_manifold *manifold = &set->manifolds[set->order[i].index];
         double restitution =
             set->restitutions[manifold->body_a] * set->restitutions[manifold->body_b];
         for (size_t k = 0; k < manifold->count; k++)
@@ -412,7 +280,7 @@ void mmd_contact_set_store_impulses(mmd_contact_set *set)
 {
     const mmd_constraint_row *row = set->rows;
     for (size_t i = 0; i < set->order_count; i++) {
-        mmd_contact_set_manifold *manifold = &set->manifolds[set->order[i].index];
+        mmd_contact_manifold *manifold = &set->manifolds[set->order[i].index];
         for (size_t k = 0; k < manifold->count; k++, row++)
             manifold->points[k].impulse = row->impulse <= MAX_STORED_IMPULSE ? row->impulse : 0;
     }
@@ -431,7 +299,7 @@ typedef struct saved_point {
     double numbers[SAVED_NUMBERS]; /* the vectors, distance, impulse, lifetime */
 } saved_point;
 
-static saved_point pack_point(const mmd_contact_set_point *point)
+static saved_point pack_point(const mmd_contact_manifold_point *point)
 {
     const double *vectors[SAVED_VECTORS] = {point->local_a, point->local_b, point->on_a,
                                             point->contact.point, point->contact.normal};
@@ -445,7 +313,7 @@ static saved_point pack_point(const mmd_contact_set_point *point)
     return packed;
 }
 
-static void unpack_point(const saved_point *packed, mmd_contact_set_point *point)
+static void unpack_point(const saved_point *packed, mmd_contact_manifold_point *point)
 {
     double *vectors[SAVED_VECTORS] = {point->local_a, point->local_b, point->on_a,
                                       point->contact.point, point->contact.normal};
@@ -466,7 +334,7 @@ static bool is_valid_point(const saved_point *packed)
     return isfinite(rest[1]) && rest[2] >= 0 && rest[2] <= UINT32_MAX;
 }
 
-static char *save_manifold(const mmd_contact_set_manifold *manifold, char *out)
+static char *save_manifold(const mmd_contact_manifold *manifold, char *out)
 {
     const saved_manifold head = {(uint32_t)manifold->body_a, (uint32_t)manifold->body_b,
                                  (uint32_t)manifold->count};
@@ -502,7 +370,7 @@ void mmd_contact_set_restore(mmd_contact_set *set, const void *bytes)
     memcpy(&set->count, in, sizeof set->count);
     in += sizeof set->count;
     for (size_t i = 0; i < set->count; i++) {
-        mmd_contact_set_manifold *manifold = &set->manifolds[i];
+        mmd_contact_manifold *manifold = &set->manifolds[i];
         saved_manifold head;
         memcpy(&head, in, sizeof head);
         in += sizeof head;

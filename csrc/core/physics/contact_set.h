@@ -3,27 +3,9 @@
 #define MMD_CONTACT_SET_H
 
 #include "core/physics/broad_phase.h"
-#include "core/physics/collide.h"
 #include "core/physics/constraint_row.h"
+#include "core/physics/contact_manifold.h"
 #include "core/physics/islands.h"
-
-/* Persistent contact manifolds: the contact points of a pair of bodies, kept from step to step, as
-   the narrow phase finds one point of round shapes at a time, and as warm starting needs their
-   impulses. Bullet's btPersistentManifold. */
-
-typedef struct mmd_contact_set_point {
-    double local_a[3], local_b[3]; /* in the space of each body */
-    mmd_collide_contact contact;
-    double on_a[3];    /* in world space, as contact.point is on B */
-    double impulse;    /* along the normal, of the last step (m_appliedImpulse) */
-    uint32_t lifetime; /* steps */
-} mmd_contact_set_point;
-
-typedef struct mmd_contact_set_manifold {
-    size_t body_a, body_b; /* the ground is the body after the last one */
-    size_t count;
-    mmd_contact_set_point points[MMD_COLLIDE_MAX_CONTACTS];
-} mmd_contact_set_manifold;
 
 /* All contacts of a world: broad phase, narrow phase, manifolds and their constraint rows. The
    ground is the body after the last one. */
@@ -34,7 +16,7 @@ typedef struct mmd_contact_set {
     mmd_shape *shapes;
     double *frictions, *restitutions; /* of the bodies and the ground */
     mmd_broad_phase broad_phase;
-    mmd_contact_set_manifold *manifolds, *previous; /* with points: of this step, the one before */
+    mmd_contact_manifold *manifolds, *previous; /* with points: of this step, the one before */
     size_t count, previous_count, order_count;
     uint32_t *of_pairs,
         *of_ground;           /* the manifold of each pair, and of each body with the ground */

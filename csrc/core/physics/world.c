@@ -236,9 +236,9 @@ size_t mmd_world_contact_points(const mmd_world *world, double *points)
 {
     const mmd_contact_set *set = &world->contact_set;
     for (size_t i = 0; points && i < set->count; i++) {
-        const mmd_contact_set_manifold *manifold = &set->manifolds[i];
+        const mmd_contact_manifold *manifold = &set->manifolds[i];
         for (size_t k = 0; k < manifold->count; k++, points += CONTACT_POINT_SIZE) {
-            const mmd_contact_set_point *point = &manifold->points[k];
+            const mmd_contact_manifold_point *point = &manifold->points[k];
             points[0] = (double)manifold->body_a;
             points[1] = manifold->body_b == world->body_count ? -1 : (double)manifold->body_b;
             mmd_vec3_copy(point->contact.point, points + 2);
