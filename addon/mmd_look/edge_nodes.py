@@ -2,9 +2,11 @@
 """The geometry nodes that draw MMD's edge: an inverted hull of an object's evaluated mesh.
 
 The hull's vertices are moved along their normals by the edge size and a share of the depth in the
-active camera, so that an edge is as wide in the picture everywhere.
+active camera, so that an edge is as wide in the picture everywhere. Where drivers move edge sizes, as
+those of morphs do, the object has nodes of its own, which follow its materials.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import bpy
@@ -17,6 +19,7 @@ from .shading import HULL
 
 SIZE, EDGED = "mmd_edge", "mmd_edged"  # attributes of points (edge size) and faces (1: has an edge)
 SCALE = mmd_tools.EDGE_SCALE  # of points: the file's factor of the size, a vertex group
+SLOT = "mmd_edge_material"  # of points: the material slot whose size drivers move, -1 for none
 WELDED = "mmd_welded"  # of points, before 4.5: the first point at the same place
 POINTS, CUTS = "Points", "Cuts"  # inputs before 4.5: how many points `WELDED` is for; see `_cut`
 _NAME = "MMD Edge"
@@ -28,17 +31,31 @@ _USUAL_WIDTH = 45 * 0.08 * 2 * 0.2679 / _HEIGHT
 _INSIDE = 5e-5  # how far a hull without width is inside the surface
 _CAMERA = "mmd_camera_"  # names of the nodes with the camera's values
 _FORWARD, _POSITION, _SLOPE, _WIDTH = "forward", "position", "slope", "width"
+_DRIVEN = "mmd_size_"  # names of the nodes with driven sizes: before the slot's number
+
+# By material slot: the material and the data path of its edge size.
+Driven = Mapping[int, tuple[bpy.types.Material, str]]
 
 
-def group(scene: bpy.types.Scene) -> Any:
-    """The nodes for a scene, built at the first use: they follow its camera."""
-    found = _of_scene(scene)
+def group(scene: bpy.types.Scene, driven: Driven) -> Any:
+    """The nodes for a scene, whose camera they follow, and for the driven sizes of materials."""
+    found = next((one for one in _of_scene(scene) if sources(one) == driven), None)
     if found is None:
         builder = NodeBuilder(_NAME, "GeometryNodeTree")
-        _build(builder)
         found = builder.group
         found[_MARK] = _ANY if blender_versions.HAS_CONTEXT_VARIABLES else scene.name
+        _build(builder, driven)
         follow_camera(scene)
+    return found
+
+
+def sources(group: Any) -> Driven:
+    """The driven sizes that nodes follow."""
+    found = {}
+    for node in group.nodes:
+        if node.name.startswith(_DRIVEN):
+            target = _curve_of(group, node).driver.variables[0].targets[0]
+            found[int(node.name.removeprefix(_DRIVEN))] = (target.id, target.data_path)
     return found
 
 
@@ -52,35 +69,47 @@ def follow_camera(scene: bpy.types.Scene) -> None:
 
     Before 4.2, a driver whose target is missing stays broken, so it must not exist without a camera.
     """
-    found = _of_scene(scene)
-    if found is None:
-        return
-    driven = found.animation_data is not None and len(found.animation_data.drivers) > 0
-    if driven == (blender_versions.HAS_CONTEXT_VARIABLES or scene.camera is not None):
-        return
-    if driven:
-        found.animation_data_clear()
-        _rest(found)
-    else:
-        _drive(found, scene)
+    wanted = blender_versions.HAS_CONTEXT_VARIABLES or scene.camera is not None
+    for found in _of_scene(scene):
+        curves = _camera_curves(found)
+        if curves and not wanted:
+            for curve in curves:
+                found.animation_data.drivers.remove(curve)
+            _rest(found)
+        elif wanted and not curves:
+            _drive(found, scene)
 
 
-def _of_scene(scene: bpy.types.Scene) -> Any:
-    return next((one for one in _groups() if one[_MARK] in (_ANY, scene.name)), None)
+def _camera_curves(group: Any) -> list:
+    return [one for one in _curves(group) if one.data_path.startswith(f'nodes["{_CAMERA}')]
+
+
+def _curve_of(group: Any, node: Any) -> Any:
+    start = f'nodes["{node.name}"]'
+    return next(one for one in _curves(group) if one.data_path.startswith(start))
+
+
+def _curves(group: Any) -> Any:
+    return group.animation_data.drivers if group.animation_data else ()
+
+
+def _of_scene(scene: bpy.types.Scene) -> list:
+    return [one for one in _groups() if one[_MARK] in (_ANY, scene.name)]
 
 
 def _groups() -> list:
     return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
 
 
-def _build(builder: NodeBuilder) -> None:
+def _build(builder: NodeBuilder, driven: Driven) -> None:
     blender_versions.mark_as_modifier(builder.group)
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
     info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")
     builder.put(info.inputs["Object"], source)
     geometry = info.outputs["Geometry"]
-    offset = builder.vector("SCALE", _normal(builder, geometry), _width(builder))
+    size = _size(builder, driven)
+    offset = builder.vector("SCALE", _normal(builder, geometry), _width(builder, size))
     move, flip = builder.node("GeometryNodeSetPosition"), builder.node("GeometryNodeFlipFaces")
     mark = builder.node("GeometryNodeStoreNamedAttribute", data_type="FLOAT", domain="POINT")
     mark.inputs["Name"].default_value = HULL
@@ -88,7 +117,7 @@ def _build(builder: NodeBuilder) -> None:
     builder.put(move.inputs["Geometry"], _cut(builder, geometry))
     if not blender_versions.HAS_FREE_NORMALS:
         # Faces without edges that are not cut collapse to one point.
-        kept = builder.number("GREATER_THAN", builder.attribute(SIZE), 0.0)
+        kept = builder.number("GREATER_THAN", size, 0.0)
         here = builder.node("GeometryNodeInputPosition").outputs[0]
         builder.put(move.inputs["Position"], builder.vector("SCALE", here, kept))
         offset = builder.vector("SCALE", offset, kept)
@@ -121,7 +150,27 @@ def _cut(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.Node
     return enabled(switch.outputs)
 
 
-def _width(builder: NodeBuilder) -> Value:
+def _size(builder: NodeBuilder, driven: Driven) -> Value:
+    """Of the edge, at each point: SIZE times what its slot's driver gives, if it has one."""
+    size = builder.attribute(SIZE)
+    if not driven:
+        return size
+    factor: Value = 1.0
+    slot = builder.attribute(SLOT, "INT")
+    for number, (material, path) in driven.items():
+        node = builder.node("ShaderNodeValue")
+        node.name = node.label = f"{_DRIVEN}{number}"
+        driver = node.outputs[0].driver_add("default_value").driver
+        variable = driver.variables.new()
+        variable.name, target = "x", variable.targets[0]
+        target.id_type, target.id, target.data_path = "MATERIAL", material, path
+        driver.expression = "max(x,0)-1"
+        here = builder.number("COMPARE", slot, float(number), 0.5)
+        factor = builder.number("MULTIPLY_ADD", here, node.outputs[0], factor)
+    return builder.number("MULTIPLY", size, factor)
+
+
+def _width(builder: NodeBuilder, size: Value) -> Value:
     """Of the edge, in the world, at each point: size * (depth * slope + width)."""
     values = {name: _camera_value(builder, name) for name in (_SLOPE, _WIDTH)}
     position, forward = (_camera_vector(builder, name) for name in (_POSITION, _FORWARD))
@@ -129,7 +178,7 @@ def _width(builder: NodeBuilder) -> Value:
     depth = builder.vector("DOT_PRODUCT", builder.vector("SUBTRACT", here, position), forward)
     depth = builder.number("MAXIMUM", depth, 0.0)
     unit = builder.number("MULTIPLY_ADD", depth, values[_SLOPE], values[_WIDTH])
-    size = builder.number("MULTIPLY", builder.attribute(SIZE), builder.attribute(SCALE))
+    size = builder.number("MULTIPLY", size, builder.attribute(SCALE))
     width = builder.number("MULTIPLY", size, unit)
     # Where the file's scale is 0, as at lips, the hull must not lie in the surface: a ray that has
     # passed one of two coincident faces misses the other.

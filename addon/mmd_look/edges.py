@@ -15,10 +15,14 @@ _WELD = 1e-5  # points that are closer count as one
 
 def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     """Add the edges of a mesh object, or update their sizes; none if no material has an edge."""
-    _store_sizes(obj)
+    driven = _driven(obj.data)
+    _store_sizes(obj, driven)
     hull = followers.find(obj, followers.EDGES)
     if hull is None and edge_nodes.SIZE in obj.data.attributes:
-        hull = followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene))
+        hull = followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene, driven))
+    elif hull is not None and edge_nodes.sources(followers.modifier_of(hull).node_group) != driven:
+        followers.give_nodes(hull, edge_nodes.group(scene, driven))
+        edge_nodes.drop_unused()
     if hull is not None and not blender_versions.HAS_FREE_NORMALS:
         _set_inputs(hull, obj.data)
 
@@ -64,18 +68,42 @@ def _shares_points(mesh: Any) -> bool:
     return bool(np.intersect1d(corners[of_corners], corners[~of_corners]).size)
 
 
-def _store_sizes(obj: bpy.types.Object) -> None:
-    """Store each point's edge size and each face's having one; nothing if none has."""
+def _driven(mesh: Any) -> edge_nodes.Driven:
+    """By material slot: the edge sizes that drivers move, as those of morphs do."""
+    found = {}
+    for slot, material in enumerate(mesh.materials):
+        values = material_values.read(material)
+        if values and values.can_have_edge(material) and values.edge_size.is_driven(material):
+            found[slot] = (material, values.edge_size.path)
+    return found
+
+
+def _store_sizes(obj: bpy.types.Object, driven: edge_nodes.Driven) -> None:
+    """Store each point's edge size and each face's having one; nothing if none has.
+
+    Where drivers move the size, 1 is stored instead, and the slot: of several materials at a point,
+    the last one.
+    """
     mesh = obj.data
     _clear_sizes(mesh)
-    values = [material_values.read(material) for material in mesh.materials]
-    sizes = [one.edge_size.value if one and one.has_edge else 0.0 for one in values]
+    sizes = []
+    for slot, material in enumerate(mesh.materials):
+        one = material_values.read(material)
+        has_edge = one is not None and one.can_have_edge(material)
+        sizes.append((1.0 if slot in driven else one.edge_size.value) if has_edge else 0.0)
     if not any(sizes) or not len(mesh.polygons):
         return
     corners, counts = _corners(mesh)
     of_faces = per_face(mesh, sizes)
     of_points = np.zeros(len(mesh.vertices), np.float32)
     np.maximum.at(of_points, corners, np.repeat(of_faces, counts))
+    if driven:
+        slots = np.where(np.isin(np.arange(len(sizes)), list(driven)), np.arange(len(sizes)), -1)
+        of_slots = per_face(mesh, slots.tolist())
+        leading = np.full(len(mesh.vertices), -1, np.float32)
+        np.maximum.at(leading, corners, np.repeat(of_slots, counts))
+        of_points[leading >= 0] = 1.0
+        put(mesh, edge_nodes.SLOT, "POINT", leading.astype(np.int32), "INT")
     if mmd_tools.EDGE_EXCESS in mesh.attributes:
         excess = np.empty_like(of_points)
         mesh.attributes[mmd_tools.EDGE_EXCESS].data.foreach_get("value", excess)
@@ -120,6 +148,7 @@ def put(mesh: Any, name: str, domain: str, values: np.ndarray, kind: str = "FLOA
 
 
 def _clear_sizes(mesh: Any) -> None:
-    for name in (edge_nodes.SIZE, edge_nodes.EDGED, edge_nodes.SCALE, edge_nodes.WELDED):
+    names = ("SIZE", "EDGED", "SLOT", "SCALE", "WELDED")
+    for name in (getattr(edge_nodes, name) for name in names):
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])

@@ -37,6 +37,13 @@ def new(scene: bpy.types.Scene, obj: bpy.types.Object, kind: str, group: Any) ->
     return follower
 
 
+def give_nodes(follower: bpy.types.Object, group: Any) -> None:
+    """Give a follower other nodes."""
+    modifier, source = modifier_of(follower), source_of(follower)
+    modifier.node_group = group
+    blender_versions.set_modifier_input(modifier, SOURCE, source)
+
+
 def remove(follower: bpy.types.Object) -> None:
     volume: Any = follower.data
     bpy.data.objects.remove(follower)

@@ -31,6 +31,14 @@ class Number(NamedTuple):
     value: float
     path: str  # data path of the material, "" for none
 
+    def is_driven(self, material: bpy.types.Material) -> bool:
+        """Whether a driver moves it, as those of morphs do."""
+        data = material.animation_data
+        return any(
+            self.path in (curve.data_path, f"{curve.data_path}[{curve.array_index}]")
+            for curve in (data.drivers if data else ())
+        )
+
 
 @dataclass
 class MaterialValues:
@@ -51,10 +59,12 @@ class MaterialValues:
     def casts_ground_shadow(self) -> bool:
         return bool(self.flags & GROUND_SHADOW) and self.diffuse[3].value > 0
 
-    @property
-    def has_edge(self) -> bool:
-        drawn = self.diffuse[3].value > 0 and self.edge_color[3].value > 0
-        return bool(self.flags & EDGED) and drawn and self.edge_size.value > 0
+    def can_have_edge(self, material: bpy.types.Material) -> bool:
+        """Whether the material has an edge, or drivers may give it one."""
+        numbers = (self.diffuse[3], self.edge_color[3], self.edge_size)
+        return bool(self.flags & EDGED) and all(
+            one.value > 0 or one.is_driven(material) for one in numbers
+        )
 
 
 def read(material: bpy.types.Material | None) -> MaterialValues | None:

@@ -208,6 +208,6 @@ class Materials(cases_names.Case):
                         [4, 3, 4],
                     )
                     self.assertIsInstance(values.flags, int)
-                    self.assertIsInstance(values.has_edge, bool)
+                    self.assertIsInstance(values.can_have_edge(material), bool)
                     del material[name]
                     material[name] = before

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Edges follow the mesh, whatever deforms it, and stay closed at seams of UV maps."""
+"""Edges follow the mesh, whatever deforms it, and morphs of sizes; they stay closed at UV seams."""
+
+import math
 
 import bpy
 import cases_look
@@ -7,6 +9,7 @@ import followed
 import numpy as np
 import scene
 from cases_look_pictures import ball, balls
+from cases_sliders import change, morph
 from files import pmx_file
 from keyed_physics import Keyed
 
@@ -58,6 +61,104 @@ class Balls(cases_look.Case):
         self.assertEqual(faces, 3 * len(self.model.mesh.data.polygons) // 2)
         away = np.linalg.norm(points, axis=1) - RADIUS
         self.assertLess(np.abs(away - 4 * SCALE * followed.WIDTH).max(), 0.02 * RADIUS)
+
+
+class Sizes(cases_look.Case):
+    """Balls whose sizes morphs change: one with an edge, one without, one that they leave alone."""
+
+    CENTERS = (0.0, 5.0, 10.0)
+
+    def pmx(self):
+        each = ball(np.zeros(3))[3].size
+        records = [
+            pmx_file.Material(name, index_count=each, flags=0x1E, edge_size=size)
+            for name, size in zip("太無他", (4.0, 0.0, 2.0), strict=True)
+        ]
+        pmx = balls([(x, 0, 0) for x in self.CENTERS], records)
+        pmx.edge_scales[:] = SCALE
+        pmx.morphs = [
+            morph("倍", "material", [0], [change(0, edge_size=3.0)]),
+            morph("加", "material", [0, 1], [change(1, edge_size=2.0)] * 2),
+            morph("色", "material", [0], [change(1, edge_color=(0.2, 0.4, 0.6, -0.5))]),
+        ]
+        return pmx
+
+    def setUp(self):
+        super().setUp()
+        self.switch("ENABLE")
+
+    def slide(self, **values):
+        for name, value in values.items():
+            self.model.armature[name] = value
+        self.model.armature.update_tag()
+        bpy.context.view_layer.update()
+
+    def away(self):
+        """For each ball, the distances of its hull's points to its surface."""
+        points = followed.shown(self.model.mesh)[1]["edges"][0]
+        for center in self.CENTERS:
+            middle = np.array((center * scene.SCALE, 0, 0))
+            distances = np.linalg.norm(points - middle, axis=1)
+            yield distances[distances < 2 * RADIUS] - RADIUS
+
+    def test_sliders_change_the_width(self):
+        unit = SCALE * followed.WIDTH
+        for factor, added in ((0.0, 0.0), (1.0, 0.0), (0.5, 1.0), (0.0, 2.0), (0.25, -3.0)):
+            self.slide(倍=factor, 加=added)
+            # The law of material morphs: the product first, then the sum.
+            sizes = (4 * (1 + 2 * factor) + 2 * added, 2 * added, 2.0)
+            for size, away in zip(sizes, self.away(), strict=True):
+                with self.subTest(size=size):
+                    if size > 0:
+                        self.assert_close(away, np.full(len(away), size * unit), 1e-3 * scene.SCALE)
+                        self.assertGreater(len(away), 100)
+                    else:
+                        self.assertLess(np.abs(away).max(initial=0), 1e-4)
+
+    def test_the_width_grows_with_the_depth(self):
+        data = bpy.data.cameras.new("camera")
+        camera = bpy.data.objects.new("camera", data)
+        bpy.context.scene.collection.objects.link(camera)
+        bpy.context.scene.camera = camera
+        data.sensor_fit, data.angle = "VERTICAL", math.radians(40)
+        camera.location.y, camera.rotation_euler.x = -3.0, math.pi / 2
+        self.slide(加=1.0)
+        points = followed.shown(self.model.mesh)[1]["edges"][0]
+        points = points[np.abs(points[:, 0]) < 2 * RADIUS]
+        # p' = p + n * w with w = size * 2 tan(fov / 2) / 512 * depth of p, in a ball around 0.
+        away = np.linalg.norm(points, axis=1) - RADIUS
+        depth = 3 + points[:, 1] * RADIUS / (RADIUS + away)
+        expected = 6 * SCALE * 2 * math.tan(math.radians(20)) / 512 * depth
+        self.assert_close(away, expected, 1e-3 * scene.SCALE)
+
+    def test_sliders_change_the_color(self):
+        self.slide(色=0.5)
+        node = cases_look.evaluated(self.materials[0]).nodes["MMD Look Shading"]
+        self.assert_close(node.inputs["Edge Color"].default_value[:], (0.1, 0.2, 0.3))
+        self.assert_close(node.inputs["Edge Alpha"].default_value, 0.75)
+
+    def test_off_and_on_again(self):
+        self.slide(倍=1.0)
+        before = next(self.away())
+        groups = len(bpy.data.node_groups)
+        self.switch("ENABLE")
+        self.switch("DISABLE")
+        self.assertFalse(any("mmdskin_edge" in one for one in bpy.data.node_groups))
+        attributes = set(self.model.mesh.data.attributes.keys())
+        self.assertTrue(attributes.isdisjoint({"mmd_edge", "mmd_edged", "mmd_edge_material"}))
+        self.switch("ENABLE")
+        self.assert_close(next(self.away()), before, 1e-6)
+        self.assertEqual(len(bpy.data.node_groups), groups)
+
+    def test_two_models_follow_their_own_sliders(self):
+        other = self.load(self.write(self.pmx()))
+        self.slide(加=1.0)
+        self.assertEqual(len(self.hulls()), 2)
+        bpy.data.objects.remove(self.model.mesh)
+        bpy.context.view_layer.update()
+        self.model = other
+        for size, away in zip((4, 0, 2), self.away(), strict=True):
+            self.assertLess(np.abs(away - size * SCALE * followed.WIDTH).max(initial=0), 1e-4)
 
 
 class Deformed(cases_look.Case):
