@@ -193,6 +193,9 @@ $(foreach kind,$(KINDS),$(eval $(call kind_rule,$(kind))))
 $(foreach set,sse2 avx2 avx512 neon,build/objects/fuzz/csrc/core/skin/skin_$(set).o): \
 	FLAGS_fuzz += -fno-sanitize=undefined
 
+# Unrolled loops of three have no comparisons for libFuzzer to trace: more inputs a second.
+build/objects/fuzz/csrc/core/physics/%.o: FLAGS_fuzz += -O2
+
 build/python-includes: .venv/ready
 	@$(BIN)/python -c 'import numpy, sysconfig; \
 		print("-I" + numpy.get_include(), "-I" + sysconfig.get_path("include"))' >$@
