@@ -115,7 +115,7 @@ build/third_party/complete: csrc/platforms/third_party.py build/packages-build
 	@rm -rf $(@D)
 	$(PYTHON) $< $$(apt-get indextargets --format '$$(REPO_URI)' 2>/dev/null | sort -u)
 
-build/examples: tests/examples/setup.sh docs/examples/requirements.txt build/packages-build
+build/examples: tests/examples/setup.sh $(wildcard docs/examples/*.txt) build/packages-build
 	bash $< $(PYTHON)
 	@touch $@
 

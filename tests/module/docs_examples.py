@@ -25,3 +25,13 @@ def everywhere():
         if ".zh." not in page
         for number, example in enumerate(of_page(page), 1)
     }
+
+
+# What runs in tests/blender and tests/examples, where these are installed.
+ELSEWHERE = "import (bpy|jax|pygltflib|pyvista|trimesh|xarray|zarr)"
+
+
+def runnable_here():
+    return {
+        name: example for name, example in everywhere().items() if not re.search(ELSEWHERE, example)
+    }

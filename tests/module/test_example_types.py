@@ -9,12 +9,7 @@ import sys
 import pytest
 from module import docs_examples
 
-# zarr and xarray are not installed with the tests; Blender's stubs do not know the add-on's operators.
-TYPED = {
-    name: example
-    for name, example in docs_examples.everywhere().items()
-    if not re.search("import (bpy|xarray|zarr)", example)
-}
+TYPED = docs_examples.runnable_here()
 
 
 @pytest.fixture(scope="module")

@@ -38,12 +38,7 @@ BUTTONS = (
 )
 
 
-# tests/blender runs those that import bpy, tests/examples those that import zarr or xarray
-EXAMPLES = {
-    name: example
-    for name, example in docs_examples.everywhere().items()
-    if not re.search("import (bpy|xarray|zarr)", example)
-}
+EXAMPLES = docs_examples.runnable_here()
 
 
 def test_the_pages_have_examples():

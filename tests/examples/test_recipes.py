@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The recipes of docs/recipes.md run as they are printed; what they write is read here by its bytes."""
+
+import json
+import struct
+
+import mmdskin
+import numpy as np
+import pytest
+from module import docs_examples
+from sample.character import dance, model
+from test_dataset import run  # noqa: F401
+
+RECIPES = docs_examples.of_page("docs/recipes.md")
+
+
+@pytest.fixture
+def follow(run, tmp_path):  # noqa: F811
+    """Runs the recipe that has a word, in a folder with the dancer; its output, model and motion."""
+    model.write_character(tmp_path)
+    dance.write_dance(tmp_path)
+
+    def call(word):
+        (recipe,) = (one for one in RECIPES if word in one)
+        (tmp_path / "recipe.py").write_text(recipe, encoding="utf-8")
+        said = run(tmp_path / "recipe.py", cwd=tmp_path)
+        dancer = mmdskin.load_model(tmp_path / "dancer.pmx")
+        return said, dancer, mmdskin.load_motion(tmp_path / "dancer.vmd")
+
+    return call
+
+
+def glb(path):
+    """The JSON of a GLB, and a function that reads an accessor."""
+    data = path.read_bytes()
+    (length,) = struct.unpack_from("<I", data, 12)
+    described, binary = json.loads(data[20 : 20 + length]), data[28 + length :]
+    kinds = {5126: "f4", 5125: "u4", 5123: "u2"}
+    widths = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+
+    def read(index):
+        accessor = described["accessors"][index]
+        view = described["bufferViews"][accessor["bufferView"]]
+        count = accessor["count"] * widths[accessor["type"]]
+        found = np.frombuffer(
+            binary, kinds[accessor["componentType"]], count, view.get("byteOffset", 0)
+        )
+        return found.reshape(accessor["count"], -1)
+
+    return described, read
+
+
+def metres(positions):
+    return np.asarray(positions) * (1, 1, -1) / 12.5
+
+
+def test_trimesh(follow, tmp_path):
+    said, dancer, motion = follow("trimesh")
+    wanted = metres(mmdskin.skin(dancer, dancer.pose(motion, 130)).positions)
+    assert said.startswith(f"{np.ptp(wanted[:, 1]):.2f} m tall")
+    lines = (tmp_path / "frame.obj").read_text().splitlines()
+    found = [line.split()[1:4] for line in lines if line.startswith("v ")]
+    assert np.abs(np.array(found, float) - wanted).max() < 1e-5
+    described, read = glb(tmp_path / "frame.glb")
+    shape = described["meshes"][0]["primitives"][0]
+    assert np.abs(read(shape["attributes"]["POSITION"]) - wanted).max() < 1e-5
+
+
+def test_pyvista(follow, tmp_path):
+    follow("pyvista")
+    assert len([*tmp_path.glob("frame*.vtp")]) == 3
+
+
+def test_jax(follow):
+    said, dancer, _ = follow("import jax")
+    assert f"({len(dancer.positions)}, 3)" in said
+    assert int(said.split("%")[0].split()[-1]) < 50
+
+
+def test_gltf_plays_the_dance(follow, tmp_path):
+    """Its skeleton, keyframes and morphs give what skin() gives linearly."""
+    _, dancer, motion = follow("pygltflib")
+    described, read = glb(tmp_path / "dance.glb")
+    key = 30  # frame 60
+    nodes, count = described["nodes"], len(dancer.bones)
+    moved = {}
+    for channel in described["animations"][0]["channels"]:
+        sampler = described["animations"][0]["samplers"][channel["sampler"]]
+        assert read(sampler["input"])[key] == 2
+        moved[channel["target"]["node"], channel["target"]["path"]] = read(sampler["output"])
+    worlds = np.tile(np.eye(4), (count, 1, 1))
+
+    def place(node, parent):
+        x, y, z, w = moved[node, "rotation"][key].astype(float)
+        worlds[node, :3, :3] = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+        worlds[node, :3, 3] = moved[node, "translation"][key]
+        worlds[node] = parent @ worlds[node]
+        for child in nodes[node].get("children", ()):
+            place(child, worlds[node])
+
+    for root in described["scenes"][0]["nodes"]:
+        if root != count:
+            place(root, np.eye(4))
+    skin, shape = described["skins"][0], described["meshes"][0]["primitives"][0]
+    inverse = read(skin["inverseBindMatrices"]).reshape(-1, 4, 4).swapaxes(1, 2)
+    points = read(shape["attributes"]["POSITION"]).astype(float)
+    weights = moved[count, "weights"].reshape(-1, len(shape["targets"]))[key]
+    for target, weight in zip(shape["targets"], weights, strict=True):
+        points += weight * read(target["POSITION"])
+    matrices = (worlds @ inverse)[read(shape["attributes"]["JOINTS_0"])]
+    matrices = (read(shape["attributes"]["WEIGHTS_0"])[..., None, None] * matrices).sum(1)
+    points = np.einsum("vij,vj->vi", matrices[:, :3, :3], points) + matrices[:, :3, 3]
+    wanted = mmdskin.skin(dancer, dancer.pose(motion, 60), method="linear").positions
+    assert np.abs(points - metres(wanted)).max() < 2e-5
+    found = read(shape["indices"]).reshape(-1, 3)
+    assert np.array_equal(found, np.asarray(dancer.triangles)[:, [0, 2, 1]])
+
+
+def test_point_caches(follow, tmp_path):
+    _, dancer, motion = follow("POINTCACHE2")
+    wanted = mmdskin.skin(dancer, dancer.pose(motion, 40)).positions
+    pc2 = np.fromfile(tmp_path / "dance.pc2", "<f4", offset=32).reshape(61, -1, 3)
+    mdd = np.fromfile(tmp_path / "dance.mdd", ">f4", offset=8 + 4 * 61).reshape(61, -1, 3)
+    assert np.abs(pc2[40] - wanted[:, [0, 2, 1]] / 12.5).max() < 1e-6
+    assert np.abs(mdd[40] - metres(wanted)).max() < 1e-6
