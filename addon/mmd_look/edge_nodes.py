@@ -72,12 +72,21 @@ def follow_camera(scene: bpy.types.Scene) -> None:
     wanted = blender_versions.HAS_CONTEXT_VARIABLES or scene.camera is not None
     for found in _of_scene(scene):
         curves = _camera_curves(found)
-        if curves and not wanted:
+        stale = curves and (not wanted or _follow_another(curves, scene))
+        if stale:
             for curve in curves:
                 found.animation_data.drivers.remove(curve)
             _rest(found)
-        elif wanted and not curves:
+        if wanted and (stale or not curves):
             _drive(found, scene)
+
+
+def _follow_another(curves: list, scene: bpy.types.Scene) -> bool:
+    """Whether the nodes came with another file's scene, which only older versions' drivers name."""
+    if blender_versions.HAS_CONTEXT_VARIABLES:
+        return False
+    variables = (variable for curve in curves for variable in curve.driver.variables)
+    return any(variable.targets[0].id != scene for variable in variables)
 
 
 def _camera_curves(group: Any) -> list:

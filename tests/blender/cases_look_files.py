@@ -8,6 +8,7 @@ import bpy
 import cases_look
 import fingerprint
 import followed
+import numpy as np
 import scene
 from cases_bake_range import forget_file
 from cases_look import everything
@@ -69,11 +70,12 @@ class Saved(cases_look.Case):
         self.switch("DISABLE")
         self.assertEqual(fingerprint.differences(self.before, everything()), [])
 
-    def bring(self, link):
-        """The model in an empty file."""
+    def bring(self, link, into=lambda: None):
+        """The model in an empty file, in which `into` was called."""
         scene.clear()
         for kind in ("materials", "shape_keys", "node_groups", "volumes", "lights", "images"):
             bpy.data.batch_remove(list(getattr(bpy.data, kind)))
+        into()
         bpy.ops.wm.save_as_mainfile(filepath=os.path.join(self.folder, "shot.blend"))
         with bpy.data.libraries.load(self.path, link=link) as (there, here):
             here.collections = there.collections
@@ -93,6 +95,26 @@ class Saved(cases_look.Case):
         self.assertEqual(self.hulls(), [])
         self.assertFalse(any("mmdskin_look" in one for one in bpy.data.node_groups))
         self.assertFalse(any(map(cases_look.look().materials.is_on, mesh.data.materials)))
+
+    def test_the_edges_of_an_appended_model_follow_the_camera_here(self):
+        self.camera()
+        bpy.ops.wm.save_as_mainfile(filepath=self.path)
+        objects = self.bring(link=False, into=self.camera)
+        mesh = next(obj for obj in objects if obj.type == "MESH")
+        camera, shown = bpy.context.scene.camera, []
+        for distance in (2, 20):
+            camera.location = 0, -distance, 1
+            bpy.context.view_layer.update()
+            shown.append(followed.shown(mesh)[1]["edges"][0])
+        self.assertGreater(abs(shown[1] - shown[0]).max(), 1e-4)
+
+    def camera(self):
+        """Make a camera in front of the model."""
+        camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+        camera.rotation_euler = np.pi / 2, 0, 0
+        bpy.context.scene.collection.objects.link(camera)
+        bpy.context.scene.camera = camera
+        bpy.context.view_layer.update()
 
     def test_a_library_override_has_it_and_keeps_it(self):
         objects = self.bring(link=True)
