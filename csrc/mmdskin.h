@@ -254,9 +254,23 @@ typedef struct mmd_joint {
     float translation_spring[3], rotation_spring[3];
 } mmd_joint;
 
+/* What indices of a PMX file refer to, in the order of its header. */
+typedef enum mmd_index_kind {
+    MMD_INDEX_VERTEX,
+    MMD_INDEX_TEXTURE,
+    MMD_INDEX_MATERIAL,
+    MMD_INDEX_BONE,
+    MMD_INDEX_MORPH,
+    MMD_INDEX_RIGID_BODY,
+    MMD_INDEX_COUNT
+} mmd_index_kind;
+
 typedef struct mmd_model {
     mmd_arena arena; /* owns everything below */
-    float version;
+    float version;   /* of PMX: 2.0 or 2.1; of PMD: 1.0 */
+    bool utf8;       /* how a PMX file stores texts: as UTF-8, else as UTF-16 */
+    uint8_t
+        index_sizes[MMD_INDEX_COUNT]; /* bytes of an index in a PMX file; 0: as few as it needs */
     mmd_text name, name_english, comment, comment_english;
 
     size_t vertex_count;
@@ -287,6 +301,12 @@ typedef struct mmd_model {
    MMD_E_MEMORY. */
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err);
 void mmd_model_free(mmd_model *model);
+
+/* Writes a model as a PMX file, 2.0 if it was a PMD: its size, and its bytes into memory of that
+   size. A PMX that needed no cleaning is written as it was read, byte for byte. Fails with
+   MMD_E_ARGUMENT if the file had soft bodies, which a model does not hold. */
+size_t mmd_pmx_size(const mmd_model *model);
+bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err);
 
 /* Motions */
 

@@ -262,6 +262,7 @@ static PyMethodDef model_methods[] = {
     {"texture_factors_at", mmd_py_model_texture_factors_at, METH_O,
      mmd_py_model_texture_factors_at_doc},
     {"_repr_html_", model_html, METH_NOARGS, "For notebooks: a table of what the model has."},
+    {"save", mmd_py_model_save, METH_O, mmd_py_model_save_doc},
     {"__reduce__", model_reduce, METH_NOARGS, "Pickles as the bytes of the file."},
     {0}};
 

@@ -53,12 +53,13 @@ PyObject *mmd_py_model_pose_from(PyObject *model, PyObject *args, PyObject *kwar
 PyObject *mmd_py_model_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_materials_at(PyObject *model, PyObject *weights);
 PyObject *mmd_py_model_texture_factors_at(PyObject *model, PyObject *weights);
+PyObject *mmd_py_model_save(PyObject *model, PyObject *path);
 
 extern const char mmd_py_model_load_doc[], mmd_py_motion_load_doc[];
 extern const char mmd_py_model_bone_doc[], mmd_py_model_morph_doc[], mmd_py_model_sliders_doc[];
 extern const char mmd_py_model_pose_doc[], mmd_py_model_pose_from_doc[];
 extern const char mmd_py_model_uvs_at_doc[], mmd_py_model_materials_at_doc[];
-extern const char mmd_py_model_texture_factors_at_doc[];
+extern const char mmd_py_model_texture_factors_at_doc[], mmd_py_model_save_doc[];
 
 /* Motion */
 

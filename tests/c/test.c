@@ -107,6 +107,7 @@ int main(void)
     text_tests();
     load_tests();
     pmx_tests();
+    pmx_write_tests();
     pmx_rejected_tests();
     pmx_sanitized_tests();
     numbers_tests();

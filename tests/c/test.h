@@ -48,6 +48,7 @@ void file_tests(void);
 void text_tests(void);
 void load_tests(void);
 void pmx_tests(void);
+void pmx_write_tests(void);
 void pmx_rejected_tests(void);
 void pmx_sanitized_tests(void);
 void numbers_tests(void);

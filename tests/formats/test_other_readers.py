@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `Motion.save` writes, read by programs of others: pypmxvmd and mmd_tools' own reader."""
+"""What `Motion.save` and `Model.save` write, read by programs of others: pypmxvmd and mmd_tools' own reader."""
 
 import types
 import zipfile
@@ -8,6 +8,9 @@ import mmdskin
 import numpy as np
 import pytest
 from files import locations
+from files import pmx_file as pmx
+from files.pmd_file import write
+from files.small import small_pmd
 
 ARCHIVE = locations.SHARED / "mmd_tools/mmd_tools-4.5.13.zip"
 HALF = np.radians(15)
@@ -119,7 +122,7 @@ def test_pypmxvmd_reads_a_pose(pypmxvmd, vpd):
 
 
 def mmd_tools(kind):
-    """The module of mmd_tools that reads VMD or VPD; it needs no Blender."""
+    """The module of mmd_tools that reads VMD, VPD or PMX; it needs no Blender."""
     if not ARCHIVE.exists():
         pytest.skip("mmd_tools is not at hand")
     name = f"mmd_tools/core/{kind}/__init__.py"
@@ -178,3 +181,39 @@ def test_mmd_tools_reads_a_pose(motion, vpd):
     assert (bone.bone_name, list(bone.location)) == ("左ひじ", [1, 2, 3])
     assert np.allclose(bone.rotation, [np.sin(HALF), 0, 0, np.cos(HALF)], atol=1e-6)
     assert [(m.morph_name, m.weight) for m in file.morphs] == [("まばたき", 0.25)]
+
+
+@pytest.fixture(scope="module")
+def pmx_of_pmd(tmp_path_factory):
+    """A PMD, and the path of the PMX that it was saved as."""
+    model = mmdskin.load_model(write(small_pmd()))
+    path = tmp_path_factory.mktemp("pmx") / "a.pmx"
+    model.save(path)
+    return model, path
+
+
+def test_mmd_tools_reads_a_saved_model(pmx_of_pmd):
+    model, path = pmx_of_pmd
+    found = mmd_tools("pmx").load(str(path))
+    assert (found.name, found.comment) == (model.name, model.comment)
+    assert [list(v.co) for v in found.vertices] == model.positions.tolist()
+    assert [list(v.uv) for v in found.vertices] == model.uvs.tolist()
+    assert [list(f)[::-1] for f in found.faces] == model.triangles.tolist()
+    assert [m.vertex_count for m in found.materials] == [m.index_count for m in model.materials]
+    assert [m.texture for m in found.materials] == [m.texture for m in model.materials]
+    assert [(b.name, b.parent, tuple(b.location)) for b in found.bones] == [
+        (b.name, b.parent, b.position) for b in model.bones
+    ]
+    assert [[k.target for k in b.ik_links] for b in found.bones if b.isIK] == [
+        [k.bone for k in b.ik.links] for b in model.bones if b.ik
+    ]
+    assert [(m.name, [o.index for o in m.offsets]) for m in found.morphs] == [
+        (m.name, m.indices.tolist()) for m in model.morphs
+    ]
+    assert [(b.name, b.bone, b.mode) for b in found.rigids] == [
+        (b.name, b.bone if b.bone >= 0 else None, pmx.BODY_MODES.index(b.mode))
+        for b in model.rigid_bodies
+    ]
+    assert [(j.name, j.src_rigid, j.dest_rigid) for j in found.joints] == [
+        (j.name, j.body_a, j.body_b) for j in model.joints
+    ]

@@ -84,7 +84,16 @@ def test_a_loop_ends_by_break(model, motion, physics):
     assert numbers.tolist() == [4, 5]
 
 
+@pytest.fixture
+def ctrl_c():
+    """Raises KeyboardInterrupt, also where a shell in the background has told programs to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("physics", [None, True])
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_loop_ends_by_ctrl_c(model, motion, physics):
     turns = 0
     with pytest.raises(KeyboardInterrupt):

@@ -112,6 +112,8 @@ static bool read_header(mmd_reader *r, index_sizes *sizes, mmd_model *model)
             return mmd_reader_fail(r, "unknown index size %d, expected 1, 2 or 4", size);
         *in_order[i] = size;
     }
+    memcpy(model->index_sizes, settings + 2, sizeof model->index_sizes);
+    model->utf8 = settings[0] == 1;
     r->encoding = (mmd_text_encoding)settings[0];
     model->additional_uv_count = settings[1];
     model->name = read_text(r);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Model.save(): PMX. */
+#include "python/exceptions.h"
+#include "python/types.h"
+
+/* The bytes of a PMX file, or NULL with an exception. */
+static PyObject *write_pmx(mmd_py_state *state, const mmd_model *model)
+{
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mmd_pmx_size(model));
+    if (!bytes)
+        return NULL;
+    uint8_t *out = (uint8_t *)PyBytes_AsString(bytes);
+    mmd_error err = {0};
+    bool written;
+    Py_BEGIN_ALLOW_THREADS
+    written = mmd_pmx_write(model, out, &err);
+    Py_END_ALLOW_THREADS
+    if (!written) {
+        mmd_py_exceptions_raise(state, &err);
+        Py_CLEAR(bytes);
+    }
+    return bytes;
+}
+
+PyObject *mmd_py_model_save(PyObject *self, PyObject *path)
+{
+    PyObject *bytes = write_pmx(mmd_py_state_of(self), mmd_py_model_data(self));
+    bool written = bytes && mmd_py_file_io_write(path, bytes);
+    Py_XDECREF(bytes);
+    return written ? Py_NewRef(Py_None) : NULL;
+}
+
+const char mmd_py_model_save_doc[] =
+    "save($self, path, /)\n--\n\n"
+    "Writes a PMX file of the model's version, 2.0 if it was a PMD. A PMX that load_model() did\n"
+    "not have to clean is written byte for byte as it was read, also its encoding of texts and "
+    "its\n"
+    "sizes of indices; any other file loads as an equal model. Textures are not copied: their\n"
+    "paths are relative to the file.\n\n"
+    "path: a path (str or os.PathLike), or a binary file open for writing. A path that exists\n"
+    "    keeps its old contents until the new ones are on the disk.\n\n"
+    "Raises ValueError if the file had soft bodies, which a Model does not hold, before anything\n"
+    "is written; OSError for a file that cannot be written.";
