@@ -34,7 +34,7 @@ static void check_rewritten(pmx_layout layout)
 {
     static const uint8_t none[4];
     mmd_error err = {0};
-    size_t size, ending = layout.version > 2 ? sizeof none : 0;
+    size_t size = 0, ending = layout.version > 2 ? sizeof none : 0;
     pmx_sample sample = sorted_sample(layout);
     mmd_model *model = mmd_model_load(sample.data, sample.size, &err);
     uint8_t *bytes = CHECK(model) ? write_pmx(model, &size, &err) : NULL;
@@ -101,7 +101,7 @@ static void soft_bodies_are_refused(void)
     pmx_sample sample = pmx_sample_new(layout);
     mmd_model *model = mmd_model_load(sample.data, sample.size, NULL);
     mmd_error err = {0};
-    size_t size;
+    size_t size = 0;
     if (CHECK(model)) {
         CHECK(!write_pmx(model, &size, &err));
         CHECK_INT(err.code, MMD_E_ARGUMENT);
