@@ -10,7 +10,8 @@ Reads PMX 2.0 and 2.1, PMD, VMD and VPD. Computes BDEF1, BDEF2, BDEF4, SDEF and 
 the CPU, or by OpenGL without a window. OpenGL is not loaded until it is requested.
 """
 
-from mmdskin import _mmdskin
+# `from mmdskin import` would call a missing file a circular import.
+import mmdskin._mmdskin as _mmdskin
 from mmdskin._mmdskin import *  # noqa: F403
 from mmdskin._mmdskin import __version__  # noqa: F401
 from mmdskin.conversion import convert  # noqa: F401

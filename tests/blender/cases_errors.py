@@ -165,7 +165,7 @@ class NativeModule(case.Case):
         with mock.patch.object(self.native, "REQUIRED", "0.0.1"):
             folder = pathlib.Path(self.native._unpacked())
             self.addCleanup(shutil.rmtree, folder)
-            (module,) = folder.glob("mmdskin.*")
+            (module,) = folder.glob("mmdskin/_mmdskin.*")
             module.unlink()
             self.assertEqual(pathlib.Path(self.native._unpacked()), folder)
             self.assertTrue(module.exists())
