@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Models for the tests, and the backends that one test body runs over.
+"""Models for the tests, the backends that one test body runs over, and Ctrl-C.
 
 A test that asks for `kernel`, `backend` or `model_path` runs once for each of them.
 """
+
+import signal
+from functools import partial
 
 import pytest
 from files import locations
@@ -79,3 +82,11 @@ def gl():
 @pytest.fixture(scope="session")
 def backend(request):
     return request.getfixturevalue("gl") if request.param == "gl" else request.param
+
+
+@pytest.fixture
+def on_ctrl_c():
+    """Sets the handler of Ctrl-C, which background jobs of a shell ignore by default."""
+    before = signal.getsignal(signal.SIGINT)
+    yield partial(signal.signal, signal.SIGINT)
+    signal.signal(signal.SIGINT, before)

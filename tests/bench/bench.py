@@ -22,7 +22,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/blender"), str(ROOT / "tests/examples")]
 
-import addon_profile  # noqa: E402
+import blender_rows  # noqa: E402
 import examples_python  # noqa: E402
 import two_cores  # noqa: E402
 from files import locations  # noqa: E402
@@ -31,21 +31,13 @@ from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
 
 MODEL = locations.MODELS / "巡音ルカ.pmx"
-SDEF_MODEL = locations.MODELS / "巡音ルカ_sdefr.pmx"
 SMALL_MODEL = locations.MODELS / "初音ミク.pmx"
-MMD_TOOLS = locations.SHARED / "mmd_tools" / "mmd_tools-4.5.13.zip"
 MOTION = locations.MODELS / "realize_motion.vmd"
 BDEF4, SDEF, QDEF = 2, 3, 4
 GL_FRAMES = 16
 # a dance: number of frames, frames per block of a thread, threads
 DANCE, BLOCK, THREADS = 1000, 10, 2
 BATCH, THREAD_SECONDS = 64, 10
-BAKE_BARS = {
-    "VMD to PC2": 2,
-    "VMD to keys": 3,
-    "scene to PC2, over the scene": 3,
-    "scene to keys, over the scene": 3,
-}
 
 
 def best(calls, rounds=31):
@@ -391,65 +383,6 @@ def import_rows():
     yield "import, without numpy's", min(times) * 1e3, "ms", "<", 20
 
 
-def blender_rows():
-    """The add-on in every Blender that tests/blender/setup.sh installed."""
-    zips = sorted((ROOT / "dist").glob("mmdskin-*.zip"))
-    if not zips:
-        print("no add-on in dist/, so nothing is measured in Blender (make addon)")
-        return
-    for version in ("3.4", "4.2", "4.5", "5.0", "5.2"):
-        command = addon_profile.blender_command(version)
-        if command is None:
-            continue
-        bar = 1 if version == "4.5" else None
-        found = in_blender(command, "blender_preview.py", zips[-1])
-        yield f"Blender {version}, plain frame", found["plain ms"], "ms", None, None
-        yield f"Blender {version}, live over plain", found["over plain ms"], "ms", "<=", bar
-        if version != "4.5":
-            continue
-        found = in_blender(command, "blender_bake.py", zips[-1])
-        for row, bar in BAKE_BARS.items():
-            yield f"Blender 4.5, bake {row}", found[row], "ms/frame", "<=", bar
-        if MODEL.exists():
-            tools = os.environ.get("MMDSKIN_MMD_TOOLS", MMD_TOOLS)
-            options = ["--mmd-tools", tools] if Path(tools).exists() else []
-            if options:
-                found = in_blender(command, "beside_mmd_tools.py", zips[-1], *options, SDEF_MODEL)
-                for variant, ms in found["ms"].items():
-                    yield f"Blender 4.5, model of mmd_tools, {variant}", ms, "ms", None, None
-                over = found["ms"]["mmdskin"] - found["ms"]["plain"]
-                yield "Blender 4.5, model of mmd_tools, live over plain", over, "ms", "<=", 1.2
-            found = in_blender(command, "import_model.py", zips[-1], *options)
-            for file, times in found["import_ms"].items():
-                for importer, ms in times.items():
-                    yield f"Blender 4.5, {importer}: {file}", ms, "ms", None, None
-            for file, times in found["import_motion_ms"].items():
-                theirs = times.pop("mmd_tools", None)
-                for importer, ms in times.items():
-                    yield f"Blender 4.5, {importer}: {file}", ms, "ms", None, None
-                    if theirs:
-                        yield "  relative to mmd_tools", ms / theirs, "x", "<=", 1
-
-
-def in_blender(command, script, addon_zip, *options):
-    """The JSON line that a script of this folder prints in Blender."""
-    with tempfile.TemporaryDirectory() as profile:
-        done = subprocess.run(
-            [*command, Path(__file__).with_name(script), "--", "--zip", addon_zip, *options],
-            env=addon_profile.environment(profile),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=600,
-        )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if not lines:
-        raise RuntimeError(
-            f"{script} printed no result:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        )
-    return json.loads(lines[-1])
-
-
 def cpu_name():
     lines = Path("/proc/cpuinfo").read_text().splitlines() if sys.platform == "linux" else []
     names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
@@ -484,7 +417,7 @@ def main():
         loop_rows(model, motion),
         dataset_rows(),
         import_rows(),
-        blender_rows(),
+        blender_rows.rows(),
     )
     for group in groups:
         for what, value, unit, relation, bar in group:

@@ -152,24 +152,28 @@ def run_cases(version, selected, addon_zip, folder):
     return json.loads(report.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_script_of_the_readme(addon_zip, version, tmp_path):
-    readme = (ROOT / "README.md").read_text("utf-8")
-    examples = re.findall(r"^```python\n(import bpy\n.*?)^```$", readme, re.DOTALL | re.MULTILINE)
-    assert len(examples) == 1
-    (tmp_path / "example.py").write_text(examples[0], "utf-8")
-    model.write_character(tmp_path)
-    dance.write_dance(tmp_path)
-    command = [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env=addon_profile.environment(tmp_path / "profile"),
+def run_script(script, addon_zip, version, folder):
+    """Run a user's script in a folder, in a Blender with the add-on."""
+    (folder / "example.py").write_text(script, "utf-8")
+    return subprocess.run(
+        [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"],
+        cwd=folder,
+        env=addon_profile.environment(folder / "profile"),
         capture_output=True,
         text=True,
         encoding="utf-8",
         timeout=600,
     )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_script_of_the_readme(addon_zip, version, tmp_path):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    examples = re.findall(r"^```python\n(import bpy\n.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    assert len(examples) == 1
+    model.write_character(tmp_path)
+    dance.write_dance(tmp_path)
+    done = run_script(examples[0], addon_zip, version, tmp_path)
     assert "the script has ended" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
     assert (tmp_path / "dance.glb").stat().st_size > 1_000_000
     assert list(tmp_path.glob("*.pc2"))
@@ -196,16 +200,7 @@ for name in ("x.usda", "x.usdc", "x.abc"):
 @pytest.mark.parametrize("version", EXTENSIONS[-1:])
 def test_usd_and_alembic_files_survive_a_full_disk(addon_zip, version, tmp_path):
     model.write_character(tmp_path)
-    (tmp_path / "example.py").write_text(FULL_DISK, "utf-8")
-    done = subprocess.run(
-        [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"],
-        cwd=tmp_path,
-        env=addon_profile.environment(tmp_path / "profile"),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=600,
-    )
+    done = run_script(FULL_DISK, addon_zip, version, tmp_path)
     assert "all are written" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
     assert "'x.usda' cannot be written" in done.stdout
     assert "'x.usdc' cannot be written" in done.stdout

@@ -84,17 +84,9 @@ def test_a_loop_ends_by_break(model, motion, physics):
     assert numbers.tolist() == [4, 5]
 
 
-@pytest.fixture
-def ctrl_c():
-    """Raises KeyboardInterrupt, also where a shell in the background has told programs to ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.parametrize("physics", [None, True])
-@pytest.mark.usefixtures("ctrl_c")
-def test_a_loop_ends_by_ctrl_c(model, motion, physics):
+def test_a_loop_ends_by_ctrl_c(model, motion, physics, on_ctrl_c):
+    on_ctrl_c(signal.default_int_handler)
     turns = 0
     with pytest.raises(KeyboardInterrupt):
         for _ in mmdskin.frames(model, motion, chunk=2, physics=physics):

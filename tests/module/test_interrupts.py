@@ -35,14 +35,6 @@ def chain():
     return chains.load(chains.chain_file())
 
 
-@pytest.fixture
-def on_ctrl_c():
-    """Sets the handler of Ctrl-C, which background jobs of a shell ignore by default."""
-    before = signal.getsignal(signal.SIGINT)
-    yield partial(signal.signal, signal.SIGINT)
-    signal.signal(signal.SIGINT, before)
-
-
 def with_ctrl_c(results, work):
     """Append the result of `work`; another thread presses Ctrl-C during the call or just after it.
 
