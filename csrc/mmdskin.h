@@ -268,9 +268,8 @@ typedef enum mmd_index_kind {
 typedef struct mmd_model {
     mmd_arena arena; /* owns everything below */
     float version;   /* of PMX: 2.0 or 2.1; of PMD: 1.0 */
-    bool utf8;       /* how a PMX file stores texts: as UTF-8, else as UTF-16 */
-    uint8_t
-        index_sizes[MMD_INDEX_COUNT]; /* bytes of an index in a PMX file; 0: as few as it needs */
+    bool utf8;       /* whether a PMX file stores texts as UTF-8, else as UTF-16 */
+    uint8_t index_sizes[MMD_INDEX_COUNT]; /* bytes per index in a PMX file; 0: as few as needed */
     mmd_text name, name_english, comment, comment_english;
 
     size_t vertex_count;

@@ -85,8 +85,7 @@ def _follow_another(curves: list, scene: bpy.types.Scene) -> bool:
     """Whether the nodes came with another file's scene, which only older versions' drivers name."""
     if blender_versions.HAS_CONTEXT_VARIABLES:
         return False
-    variables = (variable for curve in curves for variable in curve.driver.variables)
-    return any(variable.targets[0].id != scene for variable in variables)
+    return bool(curves[0].driver.variables[0].targets[0].id != scene)
 
 
 def _camera_curves(group: Any) -> list:

@@ -148,7 +148,12 @@ def put(mesh: Any, name: str, domain: str, values: np.ndarray, kind: str = "FLOA
 
 
 def _clear_sizes(mesh: Any) -> None:
-    names = ("SIZE", "EDGED", "SLOT", "SCALE", "WELDED")
-    for name in (getattr(edge_nodes, name) for name in names):
+    for name in (
+        edge_nodes.SIZE,
+        edge_nodes.EDGED,
+        edge_nodes.SLOT,
+        edge_nodes.SCALE,
+        edge_nodes.WELDED,
+    ):
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])

@@ -16,18 +16,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from mmdskin import _Method
+
     _Numbers = NDArray[np.float64]
     _Pose = Callable[[_Numbers], mmdskin.Pose]
     _Poses = Generator[mmdskin.Pose, None, None]
     _Skin = Callable[[mmdskin.Pose, mmdskin.Skinned | None], mmdskin.Skinned]
-    _Method = Literal[
-        "mmd",
-        "linear",
-        "dual_quaternion",
-        "bulge_free",
-        "bulge_compensated",
-        "centers_of_rotation",
-    ]
     _Chunks = Iterator[tuple[_Numbers, mmdskin.Skinned]]
 
 # Frames per core: as many as its cache holds, positions and normals, but enough to share.

@@ -33,10 +33,9 @@ PyObject *mmd_py_model_save(PyObject *self, PyObject *path)
 const char mmd_py_model_save_doc[] =
     "save($self, path, /)\n--\n\n"
     "Writes a PMX file of the model's version, 2.0 if it was a PMD. A PMX that load_model() did\n"
-    "not have to clean is written byte for byte as it was read, also its encoding of texts and "
-    "its\n"
-    "sizes of indices; any other file loads as an equal model. Textures are not copied: their\n"
-    "paths are relative to the file.\n\n"
+    "not have to clean is written as it was read, byte for byte, with its encoding of texts and\n"
+    "its sizes of indices; any other file loads as an equal model. Textures are not copied:\n"
+    "their paths are relative to the file.\n\n"
     "path: a path (str or os.PathLike), or a binary file open for writing. A path that exists\n"
     "    keeps its old contents until the new ones are on the disk.\n\n"
     "Raises ValueError if the file had soft bodies, which a Model does not hold, before anything\n"

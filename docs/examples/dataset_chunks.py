@@ -25,9 +25,10 @@ import dataset_group
 import dataset_manifest
 import mmdskin
 import numpy as np
-from dataset_group import File, Pair, Part, Settings, load
+from dataset_group import File, Pair, Part, Settings, load, make
 from tqdm import tqdm
 
+MODELS, MOTIONS = (".pmx", ".pmd"), (".vmd", ".vpd")
 PART_BLOCKS = 16  # per task at most: half a second, 1 % of it in Dask's scheduler
 
 
@@ -38,7 +39,7 @@ class Plan(NamedTuple):
     record: dict  # the pair's row in the manifest
 
 
-# The tasks that workers run: examine each file, plan each pair, make each part of a pair.
+# The tasks that workers run: examine each file, plan each pair, make each part of a pair (dataset_group).
 
 
 def examine(file, settings):
@@ -84,11 +85,6 @@ def divide(pair, blocks):
         parts.append(Part(pair, blocks[:count]))
         blocks = blocks[count:]
     return parts
-
-
-def make(part, settings):
-    """Compute the blocks of a part, and return their number of frames."""
-    return dataset_group.make(part, settings)
 
 
 # Shared by the engines
@@ -165,9 +161,6 @@ def build(options, engine):
         print(failure, file=sys.stderr)
     print(f"{len(models)} models, {len(motions)} motions, {len(failures)} failures")
     return len(failures)
-
-
-MODELS, MOTIONS = (".pmx", ".pmd"), (".vmd", ".vpd")
 
 
 def files(folder, suffixes, names):

@@ -114,7 +114,7 @@ def attributes(pair, settings, model, motion):
 
 
 def opened(pair, settings, model, attributes):
-    """The group of a pair with these attributes, made anew if there is another or none."""
+    """The group of a pair; created, or replaced, unless the store has it with these attributes."""
     group = zarr.open_group(settings.store, path=str(pair), mode="a")
     if dict(group.attrs) != attributes:
         group = create(pair, settings, model)
