@@ -169,7 +169,8 @@ def convert(values: Any, kind: str | None = None, *, to: str = "mmd", source: st
                 raise ValueError(f"kind: expected None for a {record.__name__}")
             return _record(values, kinds, source, to)
     if kind not in _KINDS:
-        raise ValueError(f'kind: unknown "{kind}", expected one of {", ".join(_KINDS)}')
+        found = "an array needs one of" if kind is None else f'unknown "{kind}", expected one of'
+        raise ValueError(f"kind: {found} {', '.join(_KINDS)}")
     if source != "mmd":
         values = _one_way(values, kind, _WORLDS[source], back=True)
     return _one_way(values, kind, _WORLDS[to], back=False)
