@@ -158,7 +158,7 @@ def test_arguments_are_not_changed():
     [
         (([1, 2, 3], "positions"), {"to": "maya"}, 'to: unknown "maya", expected one of mmd'),
         (([1, 2, 3], "positions"), {"source": "x"}, 'source: unknown "x"'),
-        (([1, 2, 3],), {"to": "gltf"}, 'kind: an array needs one of positions'),
+        (([1, 2, 3],), {"to": "gltf"}, "kind: an array needs one of positions"),
         (([1, 2], "positions"), {}, r"positions: shape \(2,\), expected \(…, 3\)"),
         (([1, 2], "tangents"), {}, r"tangents: shape \(2,\), expected \(…, 3\) or \(…, 4\)"),
         ((mmdskin.Pose(np.eye(4)[None], None), "matrices"), {}, "kind: expected None for a Pose"),
