@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""Errors of the command line."""
+
+
+class CommandError(Exception):
+    """An error that is shown as it is, in one line, with the exit status."""
+
+    def __init__(self, text: str, status: int = 1) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def warn(text: str) -> None:
+    import sys
+
+    print("mmdskin:", " ".join(text.split()), file=sys.stderr)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""What commands of the command line read: models, motions, textures, settings."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import mmdskin
+from mmdskin.command_error import CommandError, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from numpy.typing import NDArray
+
+    _Loaded = TypeVar("_Loaded")
+
+
+def load_model(path: str) -> mmdskin.Model:
+    return _load(path, mmdskin.load_model)
+
+
+def load_motion(path: str) -> mmdskin.Motion:
+    return _load(path, mmdskin.load_motion)
+
+
+def _load(path: str, loader: Callable[[str], _Loaded]) -> _Loaded:
+    try:
+        return loader(path)
+    except ValueError as error:
+        raise CommandError(f"{path}: {error}") from error
+
+
+def check_output(path: str, *inputs: str | None) -> None:
+    """Raises CommandError, before any work, for a path without a folder and for one of the inputs."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise CommandError(f"{path}: there is no folder {folder}")
+    for one in inputs:
+        if one and os.path.exists(one) and os.path.exists(path) and os.path.samefile(one, path):
+            raise CommandError(f"{path}: this is the input; name another file", status=2)
+
+
+def frame_numbers(path: str, motion: mmdskin.Motion | None, chosen: slice) -> NDArray[np.int64]:
+    """The chosen frames of a motion, of which there is at least one."""
+    last = motion.frame_range[1] if motion else 0
+    numbers = np.arange(last + 1)[chosen]
+    if not len(numbers):
+        raise CommandError(f"{path}: no frame is chosen: it ends at frame {last}")
+    return numbers
+
+
+def physics_setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE as a field of Physics. Raises ValueError."""
+    name, _, value = text.partition("=")
+    if name not in mmdskin.Physics._fields:
+        raise ValueError(
+            f"{text}: expected one of {', '.join(mmdskin.Physics._fields)}, and =VALUE"
+        )
+    words = {"true": True, "false": False}
+    if value.lower() in words:
+        return name, words[value.lower()]
+    try:
+        numbers = [float(part) for part in value.split(",")]
+    except ValueError:
+        raise ValueError(f"{text}: expected a number, x,y,z, true or false") from None
+    if len(numbers) > 1:
+        return name, tuple(numbers)
+    whole = isinstance(mmdskin.Physics._field_defaults[name], int) and numbers[0].is_integer()
+    return name, int(numbers[0]) if whole and name != "ground" else numbers[0]
+
+
+def physics(options: Any) -> mmdskin.Physics:
+    return mmdskin.Physics(**dict(options.settings))
+
+
+def texture_paths(model: mmdskin.Model, path: str) -> dict[int, str | None]:
+    """The file of each texture, None if it is missing: with either slash, in any case."""
+    folder = os.path.dirname(path)
+    return {index: _find(folder, name) for index, name in enumerate(model.textures)}
+
+
+def _find(folder: str, name: str) -> str | None:
+    name = posixpath.normpath(name.replace("\\", "/"))
+    if name.startswith(("/", "..")) or ":" in name:
+        return None  # outside the model's folder
+    path = folder
+    for part in name.split("/"):
+        exact = os.path.join(path, part)
+        if not os.path.exists(exact):
+            try:
+                others = os.listdir(path or ".")
+            except OSError:
+                return None
+            alike = [one for one in others if one.casefold() == part.casefold()]
+            exact = os.path.join(path, sorted(alike)[0]) if alike else exact
+        path = exact
+    return path if os.path.isfile(path) else None
+
+
+def textures(model: mmdskin.Model, path: str) -> dict[int, NDArray[np.uint8]]:
+    """The images of the textures, for render(); Pillow reads them. Warns of those that it lacks."""
+    paths = texture_paths(model, path)
+    for index, found in paths.items():
+        if found is None:
+            warn(f"{path}: texture {model.textures[index]}: not found")
+    there = {index: found for index, found in paths.items() if found}
+    if not there:
+        return {}
+    try:
+        from PIL import Image
+    except ImportError:
+        warn(f"{path}: drawn without textures, which Pillow reads: pip install pillow")
+        return {}
+    images = {}
+    for index, found in there.items():
+        try:
+            with Image.open(found) as image:
+                images[index] = np.asarray(image.convert("RGBA"))
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            warn(f"{found}: {error}")
+    return images

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""python -m mmdskin simulate and convert: what writes a model or a motion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import mmdskin
+from mmdskin import command_input
+from mmdskin.command_error import CommandError, warn
+from mmdskin.command_progress import Progress
+
+FRAMES_AT_ONCE = 64
+
+
+def simulate(options: Any) -> int:
+    command_input.check_output(options.output, options.model, options.motion)
+    model = command_input.load_model(options.model)
+    motion = command_input.load_motion(options.motion)
+    numbers = np.arange(motion.frame_range[1] + 1)
+    simulation = mmdskin.Simulation(model, motion, command_input.physics(options))
+    poses = []
+    with Progress("frame", len(numbers), options.progress) as bar:
+        for first in range(0, len(numbers), FRAMES_AT_ONCE):
+            part = numbers[first : first + FRAMES_AT_ONCE]
+            poses.append(simulation.pose(part))
+            bar.add(len(part))
+    for note in simulation.notes:
+        warn(f"{options.model}: {note}")
+    pose = mmdskin.Pose(*(np.concatenate(arrays) for arrays in zip(*poses, strict=True)))
+    solved = with_physics(model, motion, pose, options.tolerance)
+    _save(solved, options.output, part="model", names=options.names)
+    return 0
+
+
+def with_physics(
+    model: mmdskin.Model, motion: mmdskin.Motion, pose: mmdskin.Pose, tolerance: float
+) -> mmdskin.Motion:
+    """The motion with keys for the bones that physics moves in the poses, which switch their
+    physics off. All other keys are kept, but IK of these bones is switched off."""
+    moved = {body.bone for body in model.rigid_bodies if body.mode != "follow_bone"} - {-1}
+    off = []
+    for bone in model.bones:
+        links = {link.bone for link in bone.ik.links} if bone.ik else set()
+        if bone.ik and (links | {bone.ik.target}) & moved:
+            off.append(bone.name)
+            moved |= links
+    translations, rotations = model.locals_of(pose)
+    values = {model.bones[i].name: (translations[:, i], rotations[:, i]) for i in sorted(moved)}
+    fitted, _ = mmdskin.Motion.from_locals(
+        model, values, ik="off", physics="keys", physics_tolerance=tolerance
+    )
+    kept = [track for track in motion.bones if track.name not in values]
+    return mmdskin.Motion.from_tracks(
+        [*kept, *(track for track in fitted.bones if track.name in values)],
+        motion.morphs,
+        properties=_switched_off(motion.properties, off),
+        name=motion.name,
+    )
+
+
+def _switched_off(track: mmdskin.PropertyTrack, names: list[str]) -> mmdskin.PropertyTrack:
+    """A track with the IK of these names off in all keys, of which there is at least one."""
+    if not names:
+        return track
+    if not len(track.frames):
+        one = np.zeros(1, np.uint32), np.ones(1, bool)
+        return mmdskin.PropertyTrack(*one, tuple(names), np.zeros((1, len(names)), bool))
+    all_names = (*track.ik_names, *(name for name in names if name not in track.ik_names))
+    added = len(all_names) - len(track.ik_names)
+    enabled = np.pad(np.asarray(track.ik_enabled), ((0, 0), (0, added)))
+    enabled[:, [all_names.index(name) for name in names]] = False
+    return track._replace(ik_names=all_names, ik_enabled=enabled)
+
+
+def convert(options: Any) -> int:
+    command_input.check_output(options.output, options.input)
+    if options.output.lower().endswith(".pmx"):
+        model = command_input.load_model(options.input)
+        try:
+            model.save(options.output)
+        except ValueError as error:
+            raise CommandError(f"{options.output}: {error}") from error
+        return 0
+    motion = command_input.load_motion(options.input)
+    arguments = {"part": options.part, "names": options.names}
+    if options.output.lower().endswith(".vpd"):
+        arguments["frame"] = options.frame
+        arguments["model"] = command_input.load_model(options.model) if options.model else None
+    elif options.frame is not None or options.model:
+        raise CommandError("--frame and --model are for a .vpd", status=2)
+    _save(motion, options.output, **arguments)
+    return 0
+
+
+def _save(motion: mmdskin.Motion, path: str, **arguments: Any) -> None:
+    try:
+        motion.save(path, **arguments)
+    except ValueError as error:
+        raise CommandError(f"{path}: {error}") from error

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""python -m mmdskin render."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import mmdskin
+from mmdskin import command_input
+from mmdskin.command_progress import Progress
+from mmdskin.new_file import new_file
+from mmdskin.notebook import png
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    _Numbers = NDArray[np.floating[Any]]
+
+SAMPLES_AT_ONCE = 1 << 23  # of a batch; more make render() upload the textures again
+PICTURES_AT_ONCE = 16
+FRAMED = 100  # frames that a camera for all pictures is fitted to
+FOV, MARGIN = 30, 1.05
+
+
+def run(options: Any) -> int:
+    command_input.check_output(options.output, options.model, options.motion, options.camera)
+    model = command_input.load_model(options.model)
+    motion = command_input.load_motion(options.motion) if options.motion else None
+    seen = command_input.load_motion(options.camera) if options.camera else None
+    numbers: _Numbers = np.array([options.frame])
+    if options.frames is not None:
+        longest = max((m for m in (motion, seen) if m), key=lambda m: m.frame_range, default=None)
+        file = options.motion or options.camera or options.model
+        numbers = command_input.frame_numbers(file, longest, options.frames).astype(float)
+    images = command_input.textures(model, options.model)
+    still = None if seen or len(numbers) == 1 else framing(model, motion, numbers, options.size)
+    with Progress("picture", len(numbers), options.progress) as bar:
+        for part, pose in _poses(options, model, motion, numbers):
+            arguments = _look(options, model, pose, [m for m in (seen, motion) if m], part)
+            camera = seen.camera_at(part) if seen else still
+            found = mmdskin.render(
+                model,
+                pose,
+                size=options.size,
+                camera=camera,
+                background=options.background,
+                textures=images,
+                samples=options.samples,
+                **arguments,
+            )
+            for number, image in zip(part, found.image, strict=True):
+                with new_file(_name(options, number)) as picture:
+                    picture.write(png(image))
+                bar.add(1)
+    return 0
+
+
+def _name(options: Any, number: float) -> str:
+    """The name of a frame's picture: its number instead of ##, or at the end."""
+    path: str = options.output
+    if options.frames is None:
+        return path
+    folder, name = os.path.split(path)
+    if "#" not in name:
+        name = "####".join(os.path.splitext(name))
+    name = re.sub("#+", lambda found: f"{int(number):0{len(found[0])}}", name, count=1)
+    return os.path.join(folder, name)
+
+
+def _poses(
+    options: Any, model: mmdskin.Model, motion: mmdskin.Motion | None, numbers: _Numbers
+) -> Iterator[tuple[_Numbers, mmdskin.Pose]]:
+    """Some frames at a time: those that show the same materials."""
+    width, height = options.size
+    fitting = SAMPLES_AT_ONCE // (width * height * options.samples**2 or 1)
+    count = max(1, min(PICTURES_AT_ONCE, fitting))
+    simulation = None
+    if options.physics:
+        simulation = mmdskin.Simulation(model, motion, command_input.physics(options))
+    for first in range(0, len(numbers), count):
+        part = numbers[first : first + count]
+        pose = simulation.pose(part) if simulation else model.pose(motion, part)
+        weights = np.asarray(pose.morph_weights)
+
+        def shown(frame: int, weights: NDArray[np.float32] = weights) -> object:
+            factors = model.texture_factors_at(weights[frame])
+            return model.materials_at(weights[frame]), factors.tobytes()
+
+        for _, found in itertools.groupby(range(len(part)), shown):
+            chosen = [*found]
+            yield part[chosen], mmdskin.Pose(pose.bone_matrices[chosen], weights[chosen])
+
+
+def _look(
+    options: Any,
+    model: mmdskin.Model,
+    pose: mmdskin.Pose,
+    motions: list[mmdskin.Motion],
+    numbers: _Numbers,
+) -> dict[str, Any]:
+    """The arguments of render() that morphs, light keys and --look decide."""
+    weights = np.asarray(pose.morph_weights)
+    arguments: dict[str, Any] = {
+        "look": options.look,
+        "materials": model.materials_at(weights[0]),
+        "uvs": model.uvs_at(weights),
+    }
+    lit = next((motion for motion in motions if len(motion.light.frames)), None)
+    light = lit.light_at(numbers) if lit else None
+    if light:
+        arguments["light"] = light.direction
+    if options.look == "mmd":
+        arguments |= {
+            "edges": True,
+            "factors": model.texture_factors_at(weights[0]),
+            "additional_uvs": model.uvs_at(weights, 1),
+            "light_color": light.color if light else None,
+            "ground_shadow": options.ground_shadow or None,
+            "self_shadow": options.self_shadow,
+        }
+    return arguments
+
+
+def framing(
+    model: mmdskin.Model, motion: mmdskin.Motion | None, numbers: _Numbers, size: tuple[int, int]
+) -> mmdskin.Camera:
+    """A camera in front that sees the model in all frames, as render() has it for one."""
+    sample = numbers[:: -(-len(numbers) // FRAMED)]
+    seen = [
+        np.stack([out.positions.min((0, 1)), out.positions.max((0, 1))])
+        for _, out in mmdskin.frames(model, motion, sample, normals=False)
+        if out.positions.size
+    ]
+    corners = np.concatenate(seen or [np.zeros((2, 3))])
+    low, high = corners.min(0), corners.max(0)
+    center, half = (low + high) / 2, (high - low) / 2
+    extent = MARGIN * max(half[0] * size[1] / size[0], half[1]) or 1
+    distance = half[2] + extent / math.tan(math.radians(FOV / 2))
+    return mmdskin.Camera(center - (0, 0, distance), center, (0, 1, 0), FOV)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Files that are written whole or not at all, as core/base/file.h does for what fits in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import shutil
+import stat
+from typing import TYPE_CHECKING, BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody can delete an open file
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ENDING = ".mmdskin-new"
+_KEPT = (
+    60  # characters of the name that the new file's name starts with; file systems allow 255 bytes
+)
+
+
+@contextlib.contextmanager
+def new_file(path: str) -> Iterator[BinaryIO]:
+    """A file open for writing that becomes `path` when the block ends without an exception.
+
+    Until then it has a name of its own in the same folder, and `path` keeps its old contents. It is
+    locked; the next write to the same path removes those of processes that died. A device or a pipe
+    is written to directly. An OSError names `path`.
+    """
+    target = os.path.realpath(path)
+    beside = None
+    try:
+        if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
+            with open(target, "wb") as device:
+                yield device
+            return
+        _remove_leftovers(target)
+        beside, file = _create(target)
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(OSError):
+            shutil.copymode(target, beside)
+        os.replace(beside, target)
+        beside = None
+    except OSError as error:
+        if error.filename in (None, beside, target):
+            error.filename, error.filename2 = path, None
+        raise
+    finally:
+        if beside:
+            with contextlib.suppress(OSError):
+                os.remove(beside)
+
+
+def _kept(target: str) -> str:
+    return os.path.basename(target)[:_KEPT]
+
+
+def _create(target: str) -> tuple[str, BinaryIO]:
+    for number in itertools.count():
+        name = f"{_kept(target)}.{os.getpid()}-{number}{_ENDING}"
+        beside = os.path.join(os.path.dirname(target), name)
+        try:
+            file = open(beside, "xb")  # noqa: SIM115
+        except FileExistsError:
+            continue
+        if fcntl:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+        return beside, file
+    raise AssertionError
+
+
+def _remove_leftovers(target: str) -> None:
+    folder = os.path.dirname(target)
+    leftover = re.compile(re.escape(_kept(target)) + r"\.\d+-\d+" + re.escape(_ENDING))
+    for name in os.listdir(folder):
+        if leftover.fullmatch(name):
+            with contextlib.suppress(OSError):
+                _remove_unlocked(os.path.join(folder, name))
+
+
+def _remove_unlocked(path: str) -> None:
+    if not fcntl:
+        os.remove(path)
+        return
+    with open(path, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.remove(path)

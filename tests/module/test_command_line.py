@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: MIT
+"""python -m mmdskin: the lines that docs/command-line.md prints, what they write, and errors."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import mmdskin
+import numpy as np
+import pytest
+from conftest import ROOT, gl_reason
+from files import pmx_file as pmx
+from mmdskin.command_line import main
+from physics import chains
+from PIL import Image
+from sample.character import dance, model
+
+LINES = [
+    line
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for line in re.findall(r"^python -m mmdskin .*$", page.read_text("utf-8"), re.MULTILINE)
+]
+LINKS = {"link1", "link2", "link3", "link4"}
+
+
+@pytest.fixture(scope="module")
+def dancer(tmp_path_factory):
+    """A folder with dancer.pmx, its textures and dancer.vmd."""
+    folder = tmp_path_factory.mktemp("dancer")
+    model.write_character(folder)
+    dance.write_dance(folder)
+    return folder
+
+
+@pytest.fixture
+def chain(tmp_path, monkeypatch):
+    """Works in a folder with chain.pmx, which hangs, and swing.vmd."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chain.pmx").write_bytes(pmx.write(visible_chain()))
+    chains.swing().save("swing.vmd")
+    return tmp_path
+
+
+def visible_chain():
+    """A triangle for each bone of a chain."""
+    file = chains.chain_file()
+    count = 3 * len(file.bones)
+    corners = np.float32([(0, 0, 0), (0.4, 0, 0), (0, 0.4, 0)])
+    file.positions = np.float32([b.position for b in file.bones]).repeat(3, 0) + np.tile(
+        corners, (len(file.bones), 1)
+    )
+    file.normals = np.tile(np.float32([0, 0, -1]), (count, 1))
+    file.uvs, file.additional_uvs = np.zeros((count, 2), "f4"), np.zeros((count, 0, 4), "f4")
+    file.deform, file.edge_scales = np.zeros(count, np.uint8), np.ones(count, np.float32)
+    bones = np.arange(len(file.bones)).repeat(3)
+    file.bone_indices = np.stack([bones, *[np.full(count, -1)] * 3], 1).astype(np.int32)
+    file.bone_weights = np.tile(np.float32([1, 0, 0, 0]), (count, 1))
+    file.sdef = np.zeros((count, 3, 3), np.float32)
+    file.triangles = np.arange(count, dtype=np.int32).reshape(-1, 3)
+    file.materials = [pmx.Material("all", index_count=count, flags=1)]
+    return file
+
+
+def said(capsys, *words):
+    """The status, the output and the lines of errors of a command."""
+    try:
+        status = main([str(word) for word in words])
+    except SystemExit as stopped:
+        status = stopped.code
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return status, out, err.splitlines()
+
+
+def run(folder, *words, **options):
+    command = [sys.executable, "-m", "mmdskin", *words]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", **options
+    )
+
+
+def vertices(physics=None, frames=range(91), **options):
+    found, motion = mmdskin.load_model("chain.pmx"), mmdskin.load_motion("swing.vmd")
+    return mmdskin.skin(found, found.pose(motion, frames, physics=physics), **options)
+
+
+# The docs
+
+
+def test_the_docs_print_every_command():
+    assert {shlex.split(line)[3] for line in LINES} >= {
+        "info",
+        "render",
+        "skin",
+        "simulate",
+        "convert",
+    }
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_the_docs_runs(line, dancer):
+    words = shlex.split(line)[3:]
+    if words[0] == "render" and gl_reason():
+        pytest.skip(f"no OpenGL here: {gl_reason()}")
+    before = set(dancer.iterdir())
+    result = run(dancer, *words)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout or set(dancer.iterdir()) - before
+
+
+def test_every_command_has_help(capsys):
+    status, text, _ = said(capsys, "--help")
+    commands = re.findall(r"^    (\w+) ", text, re.MULTILINE)
+    assert (status, len(commands)) == (0, 5)
+    for command in commands:
+        status, text, _ = said(capsys, command, "--help")
+        assert status == 0 and f"python -m mmdskin {command}" in text
+
+
+# What is written
+
+
+def test_info_tells_what_the_files_have(capsys, chain):
+    other = mmdskin.Motion.from_tracks(
+        [("root", [0, 30], None, None, None), ("x", [7], *[None] * 3)]
+    )
+    other.save("other.vmd", names="cut")
+    status, text, _ = said(capsys, "info", "--json", "chain.pmx", "other.vmd")
+    found, played = map(json.loads, text.splitlines())
+    assert status == 0
+    assert (found["file"], found["kind"], found["vertices"]) == ("chain.pmx", "model", 18)
+    assert found["deform"] == {"BDEF1": 18}
+    assert found["rigid_bodies"] == {"follow_bone": 1, "physics": 4}
+    assert np.allclose(found["bounds"], mmdskin.load_model("chain.pmx").bounds)
+    assert (played["last_frame"], played["seconds"], played["bone_keys"]) == (30, 1, 3)
+    assert played["unmatched"]["bones"] == ["x"]
+    _, text, _ = said(capsys, "info", "chain.pmx")
+    assert re.search(r"rigid bodies +5: 1 follow_bone, 4 physics", text)
+
+
+def test_info_names_textures_that_are_missing(capsys, chain):
+    file = visible_chain()
+    file.textures = ["tex\\HERE.png", "../there.png", "none.png"]
+    (chain / "textured.pmx").write_bytes(pmx.write(file))
+    (chain / "Tex").mkdir()
+    Image.new("RGB", (2, 2)).save(chain / "Tex/here.PNG")
+    _, text, _ = said(capsys, "info", "--json", "textured.pmx")
+    assert json.loads(text)["missing_textures"] == ["../there.png", "none.png"]
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz", "pc2", "mdd"])
+def test_skin_writes_the_vertices_of_skin(capsys, chain, ending):
+    name = f"out.{ending}"
+    words = ("--frames", "10:80:7", "--physics", "--set", "hz=120")
+    assert said(capsys, "skin", "chain.pmx", "swing.vmd", *words, "-o", name) == (0, "", [])
+    wanted = vertices(mmdskin.Physics(hz=120), range(10, 80, 7))
+    if ending in ("npy", "npz"):
+        loaded = np.load(name)
+        found = loaded["positions"] if ending == "npz" else loaded
+    elif ending == "pc2":
+        assert np.fromfile(name, "<f4", 2, offset=20).tolist() == [10, 7]  # start, step
+        found = np.fromfile(name, "<f4", offset=32).reshape(10, -1, 3)
+    else:
+        times = np.fromfile(name, ">f4", 10, offset=8)
+        assert np.allclose(times, np.arange(10, 80, 7) / 30)
+        found = np.fromfile(name, ">f4", offset=8 + 40).reshape(10, -1, 3)
+    assert np.array_equal(found, wanted.positions)
+
+
+def test_an_npz_has_what_a_mesh_needs_in_the_coordinates_of_another_program(capsys, chain):
+    assert said(capsys, "skin", "chain.pmx", "swing.vmd", "--to", "blender", "-o", "a.npz")[0] == 0
+    found, wanted = np.load("a.npz"), mmdskin.convert(vertices(), to="blender")
+    assert found["frames"].tolist() == [*range(91)]
+    assert np.array_equal(found["positions"], wanted.positions.astype("f4"))
+    assert np.array_equal(found["normals"], wanted.normals)
+    triangles = mmdskin.load_model("chain.pmx").triangles
+    assert np.array_equal(found["triangles"], np.asarray(triangles)[:, [0, 2, 1]])
+    assert found["uvs"].shape == (18, 2)
+    said(capsys, "skin", "chain.pmx", "swing.vmd", "--no-normals", "-o", "a.npz")
+    assert "normals" not in np.load("a.npz")
+
+
+def test_simulate_puts_physics_into_keys(capsys, chain):
+    """The mesh is where physics has it, without physics; all other keys are as they were."""
+    assert said(capsys, "simulate", "chain.pmx", "swing.vmd", "-o", "out.vmd") == (0, "", [])
+    found, motion = mmdskin.load_model("chain.pmx"), mmdskin.load_motion("out.vmd")
+    assert {track.name for track in motion.bones} == {"root"} | LINKS
+    for track in motion.bones:
+        assert track.physics.all() == (track.name == "root")
+    before = mmdskin.load_motion("swing.vmd").bones["root"]
+    assert np.array_equal(motion.bones["root"].stored, before.stored)
+    wanted, without = vertices(True).positions, vertices().positions
+    for physics in (None, True):  # whose switches are off
+        keyed = mmdskin.skin(found, found.pose(motion, range(91), physics=physics)).positions
+        assert np.linalg.norm(keyed - wanted, axis=-1).max() < 0.1
+    assert np.abs(without - wanted).max() > 2
+
+
+@pytest.mark.parametrize("switched", [False, True])
+def test_simulate_switches_off_ik_of_bones_that_physics_moves(capsys, chain, switched):
+    file = visible_chain()
+    reach = pmx.IK(5, 10, 1.0, [pmx.IKLink(bone) for bone in (4, 3, 2)])
+    file.bones.append(pmx.Bone("hair IK", position=(3, 17, 0), parent=0, flags=0x3E, ik=reach))
+    foot = pmx.IK(8, 10, 1.0, [pmx.IKLink(7)])
+    file.bones.append(pmx.Bone("leg", parent=0))
+    file.bones.append(pmx.Bone("foot", position=(0, -5, 0), parent=7))
+    file.bones.append(pmx.Bone("foot IK", position=(0, -5, 1), flags=0x3E, ik=foot))
+    file.bone_indices[:, 0] = np.minimum(file.bone_indices[:, 0], 5)
+    (chain / "chain.pmx").write_bytes(pmx.write(file))
+    if switched:
+        states = ([0, 20], None, ("foot IK",), [[False], [True]])
+        bones = mmdskin.load_motion("swing.vmd").bones
+        mmdskin.Motion.from_tracks(bones, properties=states).save("swing.vmd")
+    assert said(capsys, "simulate", "chain.pmx", "swing.vmd", "-o", "out.vmd") == (0, "", [])
+    found, motion = mmdskin.load_model("chain.pmx"), mmdskin.load_motion("out.vmd")
+    states = {
+        name: motion.properties.ik_enabled[:, i].tolist()
+        for i, name in enumerate(motion.properties.ik_names)
+    }
+    assert states == (
+        {"hair IK": [False] * 2, "foot IK": [False, True]} if switched else {"hair IK": [False]}
+    )
+    keyed = mmdskin.skin(found, found.pose(motion, range(91))).positions
+    assert np.linalg.norm(keyed - vertices(True).positions, axis=-1).max() < 0.1
+
+
+def test_convert_writes_what_its_ending_says(capsys, chain):
+    def convert(*words):
+        assert said(capsys, "convert", *words) == (0, "", [])
+
+    convert("swing.vmd", "--frame", "45", "--model", "chain.pmx", "pose.VPD")
+    assert (chain / "pose.VPD").read_bytes().startswith(b"Vocaloid Pose Data file")
+    convert("pose.VPD", "pose.vmd")
+    assert (chain / "pose.vmd").read_bytes().startswith(b"Vocaloid Motion Data 0002")
+    found = mmdskin.load_model("chain.pmx")
+    poses = (
+        found.pose(mmdskin.load_motion("pose.vmd"), 0),
+        found.pose(mmdskin.load_motion("swing.vmd"), 45),
+    )
+    assert np.abs(np.subtract(*(pose.bone_matrices for pose in poses))).max() < 1e-4
+    convert("swing.vmd", "again.vmd")
+    assert mmdskin.load_motion("again.vmd") == mmdskin.load_motion("swing.vmd")
+    convert("chain.pmx", "again.pmx")
+    assert (chain / "again.pmx").read_bytes() == (chain / "chain.pmx").read_bytes()
+
+
+def test_render_draws_what_render_draws(capsys, chain, gl):
+    options = ("--size", "64x48", "--look", "lambert", "--samples", "1", "--background", "102030")
+    assert said(capsys, "render", "chain.pmx", *options, "-o", "a.png") == (0, "", [])
+    found = mmdskin.load_model("chain.pmx")
+    background = [16 / 255, 32 / 255, 48 / 255, 1]
+    wanted = mmdskin.render(found, found.pose(), size=(64, 48), background=background).image
+    assert np.array_equal(np.asarray(Image.open("a.png")), wanted)
+
+
+def test_pictures_of_frames_are_numbered_and_seen_by_one_camera(capsys, chain, gl):
+    words = ("render", "chain.pmx", "swing.vmd", "--size", "64x64", "--frames", "0:91:45", "-o")
+    assert said(capsys, *words, "a.png")[0] == said(capsys, *words, "b##c.png")[0] == 0
+    names = sorted(path.name for path in chain.glob("*.png"))
+    assert names == ["a0000.png", "a0045.png", "a0090.png", "b00c.png", "b45c.png", "b90c.png"]
+    seen = [np.asarray(Image.open(name))[..., 3] > 0 for name in names[:3]]
+    for one in seen:
+        assert one.any() and not (one[0].any() or one[-1].any() or one[:, [0, -1]].any())
+    assert (seen[0] != seen[1]).any()
+
+
+def test_a_motion_s_camera_sees_the_picture(capsys, chain, gl):
+    camera = mmdskin.Camera(*np.float32([[0, 18, -30], [0, 18, 0], [0, 1, 0]]), np.float32(20))
+    keys = mmdskin.Motion.from_camera(mmdskin.Camera(*(np.stack([part] * 2) for part in camera)))
+    keys.save("camera.vmd")
+    said(capsys, "render", "chain.pmx", "--camera", "camera.vmd", "--samples", "1", "-o", "a.png")
+    found = mmdskin.load_model("chain.pmx")
+    wanted = mmdskin.render(
+        found, found.pose(), camera=keys.camera_at(0), look="mmd", edges=True
+    ).image
+    assert np.array_equal(np.asarray(Image.open("a.png")), wanted)
+
+
+def test_textures_are_drawn(capsys, dancer, tmp_path, gl):
+    words = ("--size", "64x64", "--samples", "1", "-o", tmp_path / "a.png")
+    assert said(capsys, "render", dancer / "dancer.pmx", *words)[2] == []
+    found = mmdskin.load_model(dancer / "dancer.pmx")
+    files = [dancer / name.replace("\\", "/") for name in found.textures]
+    images = {i: np.asarray(Image.open(file).convert("RGBA")) for i, file in enumerate(files)}
+    wanted = mmdskin.render(
+        found, found.pose(), size=(64, 64), textures=images, look="mmd", edges=True
+    ).image
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "a.png")), wanted)
+
+
+def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
+    (tmp_path / "PIL.py").write_text("raise ImportError")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    words = ("--size", "64x64", "-o", str(tmp_path / "a.png"))
+    result = run(dancer, "render", "dancer.pmx", *words, env=environment)
+    assert result.returncode == 0 and (tmp_path / "a.png").exists()
+    assert "drawn without textures, which Pillow reads" in result.stderr
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        ("info none.pmx", 1, "none.pmx: No such file"),
+        ("skin none.pmx swing.vmd -o a.npy", 1, "none.pmx: No such file"),
+        ("skin swing.vmd swing.vmd -o a.npy", 1, "swing.vmd: header: not a PMX or PMD file"),
+        ("skin chain.pmx chain.pmx -o a.npy", 1, "chain.pmx: header: not a VMD or VPD file"),
+        ("skin chain.pmx swing.vmd -o none/a.npy", 1, "none/a.npy: there is no folder none"),
+        ("skin chain.pmx swing.vmd -o folder.npy", 1, "folder.npy: "),
+        ("skin chain.pmx swing.vmd -o a.npy --frames 91:", 1, "swing.vmd: no frame is chosen"),
+        ("skin chain.pmx swing.vmd -o a.npy --backend x", 1, 'backend: "x" is unknown'),
+        ("skin chain.pmx swing.vmd -o a.npy --physics --set hz=0", 1, "hz"),
+        ("skin chain.pmx swing.vmd -o a.npy --set hz", 2, "hz: expected a number"),
+        ("skin chain.pmx swing.vmd -o a.npy --set speed=2", 2, "speed=2: expected one of"),
+        ("skin chain.pmx swing.vmd -o a.npy --frames 5", 2, "5: expected A:B"),
+        ("skin chain.pmx swing.vmd -o a.txt", 2, "a.txt: expected a name in .npz"),
+        ("skin chain.pmx", 2, "required: MOTION, -o/--output"),
+        ("render chain.pmx -o a.png --size 0x5", 2, "0x5: expected a size"),
+        ("convert swing.vmd a.pmx", 1, "swing.vmd: header: not a PMX"),
+        ("convert chain.pmx ./chain.pmx", 2, "chain.pmx: this is the input"),
+        ("convert swing.vmd a.vmd --frame 3", 2, "are for a .vpd"),
+        ("", 2, "required: COMMAND"),
+    ],
+)
+def test_an_error_names_the_file_in_one_line(capsys, chain, words, status, text):
+    (chain / "folder.npy").mkdir()
+    before = sorted(chain.iterdir())
+    found, _, lines = said(capsys, *words.split())
+    assert found == status
+    assert text in lines[-1]
+    assert status == 2 or len(lines) == 1
+    assert sorted(chain.iterdir()) == before
+
+
+def test_info_goes_on_after_a_file_that_it_cannot_read(capsys, chain):
+    status, text, lines = said(capsys, "info", "none.vmd", "chain.pmx")
+    assert status == 1 and text.startswith("chain.pmx: model") and len(lines) == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_a_full_disk_is_an_error_of_the_output(capsys, chain):
+    os.symlink("/dev/full", "full.npy")
+    status, _, lines = said(capsys, "skin", "chain.pmx", "swing.vmd", "-o", "full.npy")
+    assert (status, lines) == (1, ["mmdskin: full.npy: No space left on device"])
+
+
+def test_names_in_any_encoding_are_shown(chain):
+    chains.swing(name="ｾﾝﾀｰ\udc81").save("名.vmd")
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    result = run(chain, "info", "chain.pmx", "名.vmd", env=environment)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert r"\udc81" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell")
+def test_a_reader_that_leaves_is_no_error(chain):
+    command = f"{shlex.quote(sys.executable)} -m mmdskin info {'chain.pmx ' * 2000} | head -1"
+    result = subprocess.run(command, shell=True, cwd=chain, capture_output=True, text=True)
+    assert result.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_leaves_the_old_file(chain):
+    """And a file that a killed process has left is removed by the next write."""
+    chains.swing(2_000_000).save("long.vmd")
+    (chain / "out.npy").write_bytes(b"old")
+    command = [sys.executable, "-m", "mmdskin", "skin", "chain.pmx", "long.vmd", "-o", "out.npy"]
+    command.append("--physics")
+    for number, status in ((signal.SIGKILL, -9), (signal.SIGINT, 130)):
+        process = subprocess.Popen(
+            command,
+            cwd=chain,
+            stderr=subprocess.PIPE,
+            # Background jobs of a shell ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        end = time.monotonic() + 60
+        while time.monotonic() < end and not [
+            path for path in chain.glob(f"*.{process.pid}-*") if path.stat().st_size
+        ]:
+            time.sleep(0.02)
+        leftovers = [*chain.glob("*.mmdskin-new")]
+        assert len(leftovers) == 1
+        process.send_signal(number)
+        _, error = process.communicate(timeout=60)
+        assert (process.returncode, error) == (status, b"")
+        assert (chain / "out.npy").read_bytes() == b"old"
+    assert not [*chain.glob("*.mmdskin-new")]
+
+
+def test_progress_is_shown_where_it_is_wanted(capsys, chain):
+    words = ("skin", "chain.pmx", "swing.vmd", "-o", "a.npy")
+    assert said(capsys, *words)[2] == []
+    assert said(capsys, *words, "--progress")[2][-1] == "frame: 91 of 91, 100%"
