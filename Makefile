@@ -193,8 +193,9 @@ $(foreach kind,$(KINDS),$(eval $(call kind_rule,$(kind))))
 $(foreach set,sse2 avx2 avx512 neon,build/objects/fuzz/csrc/core/skin/skin_$(set).o): \
 	FLAGS_fuzz += -fno-sanitize=undefined
 
-# Unrolled loops of three have no comparisons for libFuzzer to trace: more inputs a second.
-build/objects/fuzz/csrc/core/physics/%.o: FLAGS_fuzz += -O2
+# More inputs a second: unrolled loops, and comparisons of numbers, from which libFuzzer learns
+# nothing, are not traced.
+build/objects/fuzz/csrc/core/physics/%.o: FLAGS_fuzz += -O2 -fno-sanitize-coverage=trace-cmp
 
 build/python-includes: .venv/ready
 	@$(BIN)/python -c 'import numpy, sysconfig; \

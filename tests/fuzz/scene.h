@@ -34,13 +34,13 @@ static inline mmd_bone take_bone(script *s, scene *scene, size_t index)
     return bone;
 }
 
-/* `bodies` and `joints` at most. */
-static inline void take_scene(script *s, scene *scene, size_t bodies, size_t joints)
+/* Mostly `few` bodies and joints; now and then `bodies` and `joints`. */
+static inline void take_scene(script *s, scene *scene, size_t few, size_t bodies, size_t joints)
 {
     mmd_model *model = &scene->model;
     *model = (mmd_model){.bone_count = take(s) % (BONES + 1),
-                         .rigid_body_count = take(s) % (bodies + 1),
-                         .joint_count = take(s) % (joints + 1),
+                         .rigid_body_count = take_count(s, few, bodies),
+                         .joint_count = take_count(s, few, joints),
                          .bones = scene->bones,
                          .rigid_bodies = scene->bodies,
                          .joints = scene->joints,

@@ -26,4 +26,11 @@ static inline float take_number(script *s)
     return byte < 16 ? hard[byte] : (float)(byte - 136) / 16;
 }
 
+/* Few, as most promises need few and a scene of many takes long; now and then up to `most`. */
+static inline size_t take_count(script *s, size_t few, size_t most)
+{
+    uint8_t byte = take(s);
+    return byte < 220 ? byte % (few + 1) : byte % (most + 1);
+}
+
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { POSES = 2, FRAMES = 4 };
+enum { POSES = 2, FRAMES = 4, FEW = 4 };
 
 static void check_reports(const mmd_simulation *simulation, const mmd_model *model)
 {
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static scene scene;
     script s = {data, size, 0};
-    take_scene(&s, &scene, BODIES, JOINTS);
+    take_scene(&s, &scene, FEW, BODIES, JOINTS);
     mmd_rig *rig = mmd_rig_new(&scene.model, NULL);
     mmd_motion *motion = take_motion(&s);
     PROMISE(rig);

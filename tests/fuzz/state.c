@@ -6,7 +6,7 @@
 #include <float.h>
 #include <string.h>
 
-enum { EDITS = 6, EDIT = 4, EARLY = 2, LATE = 3, FEW_BODIES = 4, FEW_JOINTS = 4 };
+enum { EDITS = 6, EDIT = 4, EARLY = 2, LATE = 3, FEW = 4 };
 enum { TOUCHING = 1, TARGETS = 2, SHORT = 4 };
 
 /* Puts a number that is hard on arithmetic, or a hard integer, over the bytes, or flips some. */
@@ -118,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(edits, data, head);
     script s = {data + head, size - head, 0};
     uint8_t way = take(&s);
-    take_scene(&s, &scene, FEW_BODIES, FEW_JOINTS);
+    take_scene(&s, &scene, FEW, FEW, FEW);
     if (way & TOUCHING)
         make_touch(&scene);
     mmd_rig *rig = mmd_rig_new(&scene.model, NULL);
