@@ -375,6 +375,11 @@ def _armature(number: int, shown: cache.Shown) -> bpy.types.Object:
     return armature
 
 
+def _mixes_differently(number: int, shown: cache.Shown) -> bool:
+    armature = _armature(number, shown)
+    return armature is not None and _mixing(armature) != shown.mixing
+
+
 def _mixed() -> dict:
     """The Shown of simulated keyframes, by `identity`."""
     return {number: one for number, one in list(cache.shown.items()) if one.mixing is not None}
@@ -404,9 +409,13 @@ def _look(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 
 @persistent
 def _look_first(*_: object) -> None:
-    """Before another frame is evaluated, which would hide the change."""
-    if _mixed() and threading.current_thread() is threading.main_thread():
-        bpy.context.view_layer.update()
+    """Before another frame is evaluated: note changes of keyframes that no update has shown yet."""
+    mixed = _mixed()
+    if not mixed or threading.current_thread() is not threading.main_thread():
+        return
+    keyed = bpy.context.view_layer.depsgraph.id_type_updated("ACTION")
+    if keyed or any(_mixes_differently(number, one) for number, one in mixed.items()):
+        _note_change()
 
 
 def _note_change() -> None:

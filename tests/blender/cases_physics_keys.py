@@ -83,6 +83,14 @@ class Live(Keyed):
         )
         self.assert_shows()
 
+    def test_a_frame_change_evaluates_a_live_mesh_once(self):
+        self.simulate()
+        tick = addon().preview.tick
+        with mock.patch.object(tick, "_show", wraps=tick._show) as show:
+            for frame in range(3, 8):
+                bpy.context.scene.frame_set(frame)
+        self.assertEqual(show.call_count, 5)
+
     def test_frames_outside_the_simulation_are_reported(self):
         bpy.context.scene.frame_end = 10
         self.simulate()
