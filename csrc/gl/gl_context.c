@@ -2,6 +2,8 @@
 /* The part of a context that is the same for all window systems; egl/ and wgl/ have the rest. */
 #include "gl/gl_context.h"
 
+#include "gl/gl_fence.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -62,7 +64,7 @@ static bool bind_framebuffer(mmd_error *err)
 
 bool mmd_gl_context_open(mmd_gl_context *gl, mmd_error *err)
 {
-    if (!mmd_gl_platform_open(gl, err))
+    if (!mmd_gl_fence_read_timeout(&gl->timeout_seconds, err) || !mmd_gl_platform_open(gl, err))
         return false;
     if (load_gl(err) && (mmd_gl_check("start", NULL), bind_framebuffer(err))) {
         describe_device(gl);
@@ -74,7 +76,8 @@ bool mmd_gl_context_open(mmd_gl_context *gl, mmd_error *err)
 
 void mmd_gl_context_close(mmd_gl_context *gl)
 {
-    mmd_gl_platform_close(gl);
+    if (!mmd_gl_context_hangs(gl))
+        mmd_gl_platform_close(gl);
     mmd_arena_free(&gl->arena);
     gl->skin_programs = NULL;
     gl->render_programs = NULL;

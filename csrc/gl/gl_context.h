@@ -52,6 +52,8 @@ typedef struct mmd_gl_context {
     unsigned generation; /* unique among the contexts of this process */
     bool software;
     char device[192];
+    unsigned timeout_seconds; /* of waits for the device: gl_fence.c */
+    mmd_error hang;           /* why no function of OpenGL may be called any more; else empty */
     void *display, *context, *surface; /* of EGL or WGL */
     /* Objects that live as long as the context, made at first use, from the arena. */
     mmd_arena arena;
@@ -64,7 +66,13 @@ typedef struct mmd_gl_context {
 /* Opens a context and makes it current on the calling thread; leaves nothing open if it fails. */
 bool mmd_gl_context_open(mmd_gl_context *context, mmd_error *err);
 
-/* Closes the context and frees everything that is kept with it. */
+static inline bool mmd_gl_context_hangs(const mmd_gl_context *context)
+{
+    return context->hang.code != MMD_E_NONE;
+}
+
+/* Closes the context and frees everything that is kept with it. A context that hangs stays open:
+   closing it might block, and the device may still use its objects. */
 void mmd_gl_context_close(mmd_gl_context *context);
 
 /* Implemented in egl/ and wgl/. Leaves nothing open if it fails. */

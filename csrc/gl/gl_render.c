@@ -4,6 +4,7 @@
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
+#include "gl/gl_fence.h"
 #include "gl/gl_renderer.h"
 #include "gl/gl_thread.h"
 
@@ -248,13 +249,15 @@ static bool draw_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
     mmd_render_job out = mmd_render_slice(r->resources.job, frame, 1);
     if (!upload_frame(r, frame, err))
         return false;
-    if (out.image) {
-        if (!draw_image(r, err))
-            return false;
-        read_pixels(&r->resources.image, 0, GL_RGBA, GL_UNSIGNED_BYTE, out.image);
-    }
+    if (out.image && !draw_image(r, err))
+        return false;
     if (mmd_gl_render_resources_has_gbuffer(r->resources.job))
         draw_gbuffer(r);
+    /* Reading pixels would wait, too, but without a limit. */
+    if (!mmd_gl_fence_finish(r->context, err))
+        return false;
+    if (out.image)
+        read_pixels(&r->resources.image, 0, GL_RGBA, GL_UNSIGNED_BYTE, out.image);
     if (out.triangle_buffer)
         read_pixels(&r->resources.gbuffer, MMD_GL_GBUFFER_TRIANGLE, GL_RED_INTEGER, GL_INT,
                     out.triangle_buffer);
@@ -305,9 +308,11 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     mmd_gl1.BlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
     for (size_t f = 0; ok && f < job->frame_count; f++)
         ok = draw_frame(&r, f, err);
+    free(r.view_positions);
+    if (mmd_gl_context_hangs(context)) /* leaves the objects, which the device may still use */
+        return false;
     mmd_gl_render_resources_free(&r.resources);
     mmd_gl_render_skin_free(&skin);
-    free(r.view_positions);
     glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)framebuffer);
     mmd_gl1.Viewport(0, 0, 1, 1);
     mmd_gl1.Enable(GL_RASTERIZER_DISCARD);

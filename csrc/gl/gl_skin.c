@@ -3,6 +3,7 @@
 #include "gl/gl_skin.h"
 
 #include "core/skin/skin_scalar.h"
+#include "gl/gl_fence.h"
 #include "gl/gl_program.h"
 #include "gl/gl_skin_pass.h"
 
@@ -15,8 +16,6 @@ enum {
     PASS_BYTES = 8 << 20,       /* of output, unless a single frame is larger */
     MAX_BUFFER_BYTES = 1 << 30, /* the largest output buffer that any driver is asked for */
 };
-
-static const GLuint64 WAIT_NANOSECONDS = 1000000000; /* per wait; drivers limit it */
 
 /* The transform feedback buffers of a pass. */
 typedef struct output_buffers {
@@ -155,17 +154,12 @@ static void delete_fence(output_buffers *slot)
 }
 
 /* Mapping the buffers would wait, too, but with some drivers for all passes that were submitted. */
-static bool wait_for_pass(output_buffers *slot, mmd_error *err)
+static bool wait_for_pass(mmd_gl_context *context, output_buffers *slot, mmd_error *err)
 {
-    GLenum state;
-    do
-        state = glClientWaitSync(slot->fence, 0, WAIT_NANOSECONDS);
-    while (state == GL_TIMEOUT_EXPIRED);
+    if (!mmd_gl_fence_wait(context, slot->fence, err))
+        return false;
     delete_fence(slot);
-    if (state != GL_WAIT_FAILED)
-        return true;
-    mmd_gl_check("fence", NULL);
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: waiting for a pass failed");
+    return true;
 }
 
 static void copy_frame(const mmd_gl_draw_range *range, const mmd_gl_vertex_range *ranges,
@@ -273,7 +267,7 @@ static bool read_pass(const pass_runner *r, output_buffers *slot, size_t first, 
     const float *mapped[MMD_GL_SKIN_OUTPUTS];
     size_t vertices = r->pass.job->mesh->vertex_count, step = r->pass.instance_frames;
     size_t stored_frames = mmd_gl_skin_pass_stored_frames(&r->pass, frames);
-    if (!wait_for_pass(slot, err) || !map_outputs(r, slot, frames, mapped, err))
+    if (!wait_for_pass(r->pass.context, slot, err) || !map_outputs(r, slot, frames, mapped, err))
         return false;
     bool intact = true;
     for (GLuint i = 0; i < r->output_count; i++) {
@@ -331,7 +325,7 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
         return false;
     list_outputs(&r);
     bool ok = plan_passes(&r, err) && run_passes(&r, err);
-    for (size_t i = 0; i < RING_SIZE; i++)
+    for (size_t i = 0; i < RING_SIZE && !mmd_gl_context_hangs(context); i++)
         delete_fence(&context->skin_ring->slots[i]);
     request->done = r.done;
     free(r.pass.bones);

@@ -24,7 +24,7 @@ static struct {
     bool stop;
     bool ended;        /* no thread may be started any more */
     bool forked;       /* from a process that had started the thread */
-    mmd_error failure; /* of the last start */
+    mmd_error failure; /* of the last start, or of a device that hangs */
     request *job;
     mmd_gl_object *discarded;
     unsigned generation;
@@ -69,30 +69,39 @@ static void finish_locked(request *job, bool ok)
 
 static void free_discarded_locked(mmd_gl_context *context)
 {
+    bool usable = !mmd_gl_context_hangs(context);
     while (gl.discarded) {
         mmd_gl_object *object = gl.discarded;
         gl.discarded = object->next;
         mmd_mutex_unlock(&gl.lock);
-        object->free(object, object->generation == context->generation ? context : NULL);
+        bool ours = usable && object->generation == context->generation;
+        object->free(object, ours ? context : NULL);
         mmd_mutex_lock(&gl.lock);
     }
 }
 
+static void run_job_locked(mmd_gl_context *context, request *job)
+{
+    mmd_mutex_unlock(&gl.lock);
+    bool ok = job->function(context, job->arg, job->err);
+    bool hangs = mmd_gl_context_hangs(context);
+    ok = !hangs && mmd_gl_check("after the job", ok ? job->err : NULL) && ok;
+    mmd_mutex_lock(&gl.lock);
+    if (hangs)
+        gl.failure = context->hang;
+    finish_locked(job, ok);
+}
+
 static void serve_locked(mmd_gl_context *context)
 {
-    while (!gl.stop || gl.job || gl.discarded) {
+    while (!mmd_gl_context_hangs(context) && (!gl.stop || gl.job || gl.discarded)) {
         free_discarded_locked(context);
-        request *job = gl.job;
-        if (job) {
-            mmd_mutex_unlock(&gl.lock);
-            bool ok = job->function(context, job->arg, job->err);
-            ok = mmd_gl_check("after the job", ok ? job->err : NULL) && ok;
-            mmd_mutex_lock(&gl.lock);
-            finish_locked(job, ok);
-        } else if (!gl.stop) {
+        if (gl.job)
+            run_job_locked(context, gl.job);
+        else if (!gl.stop)
             mmd_condition_wait(&gl.work, &gl.lock);
-        }
     }
+    free_discarded_locked(context);
     gl.open = false;
 }
 

@@ -8,8 +8,9 @@
    the context; no other thread calls OpenGL. All functions here may be called from any thread and
    may wait, so release the interpreter lock first.
 
-   A failed start is remembered: later calls fail with the same error at once, until
-   mmd_gl_thread_shutdown. A forked child of a process that has used OpenGL cannot use it. */
+   A failed start is remembered, and so is a device that hangs: later calls fail with the same error
+   at once, until mmd_gl_thread_shutdown. A forked child of a process that has used OpenGL cannot
+   use it. */
 
 struct mmd_gl_context;
 

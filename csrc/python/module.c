@@ -60,7 +60,8 @@ static const char backends_doc[] =
     "The skinning backends: a tuple of Backend(name, available, device, reason) for \"gl\" and\n"
     "\"cpu\". device is the renderer or the CPU kernel; reason says why a backend is not\n"
     "available. Starts the OpenGL thread. With EGL, the environment variable MMDSKIN_EGL_DEVICE\n"
-    "restricts the devices to one: a number, or \"surfaceless\".";
+    "restricts the devices to one: a number, or \"surfaceless\". MMDSKIN_GL_TIMEOUT is how many\n"
+    "seconds calls wait for a device that hangs, 1 to 86400 (default: 60).";
 
 static PyObject *backends(PyObject *module, PyObject *unused)
 {

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 int texture_buffer_limit = -1; /* what the driver reports from now on; -1: the real limit */
 int captured_limit = -1;       /* the same for the components of an output */
@@ -13,6 +14,8 @@ int crash = 0;                 /* whether it writes to an invalid address */
 int mappings_left = -1;        /* mappings that still succeed; -1: all */
 int waits_left = -1;           /* waits for a fence that still succeed; -1: all */
 int waits_cut_short = 0;       /* waits that still return too early */
+int hang = 0;                  /* whether fences are never signaled */
+int calls_since_hang = 0;      /* of functions that end or free something, or ask for errors */
 int nameless = 0;              /* whether it does not report its name, as after a lost context */
 
 enum {
@@ -30,6 +33,9 @@ static void (*real_get_integerv)(unsigned name, int *value);
 static const unsigned char *(*real_get_string)(unsigned name);
 static void *(*real_map_buffer_range)(unsigned target, ptrdiff_t first, ptrdiff_t size,
                                       unsigned access);
+static unsigned (*real_get_error)(void);
+static void (*real_delete_sync)(void *sync);
+static void (*real_delete_buffers)(int count, const unsigned *buffers);
 static void (*real_draw_arrays_instanced)(unsigned mode, int first, int count, int instances);
 static unsigned (*real_client_wait_sync)(void *sync, unsigned flags, unsigned long long timeout);
 
@@ -71,8 +77,39 @@ static unsigned client_wait_sync(void *sync, unsigned flags, unsigned long long 
         waits_cut_short--;
         return GL_TIMEOUT_EXPIRED;
     }
+    if (hang) {
+        calls_since_hang = 0;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        return GL_TIMEOUT_EXPIRED;
+    }
     waits_left -= waits_left > 0;
     return real_client_wait_sync(sync, flags, timeout);
+}
+
+static unsigned get_error(void)
+{
+    calls_since_hang++;
+    return real_get_error();
+}
+
+static void delete_sync(void *sync)
+{
+    calls_since_hang++;
+    real_delete_sync(sync);
+}
+
+static void delete_buffers(int count, const unsigned *buffers)
+{
+    calls_since_hang++;
+    real_delete_buffers(count, buffers);
+}
+
+unsigned eglDestroyContext(void *display, void *context)
+{
+    static unsigned (*real_destroy_context)(void *display, void *context);
+    *(void **)&real_destroy_context = dlsym(RTLD_NEXT, "eglDestroyContext");
+    calls_since_hang++;
+    return real_destroy_context(display, context);
 }
 
 function eglGetProcAddress(const char *name)
@@ -88,6 +125,18 @@ function eglGetProcAddress(const char *name)
     if (strcmp(name, "glGetString") == 0) {
         *(function *)&real_get_string = real;
         return (function)get_string;
+    }
+    if (strcmp(name, "glGetError") == 0) {
+        *(function *)&real_get_error = real;
+        return (function)get_error;
+    }
+    if (strcmp(name, "glDeleteSync") == 0) {
+        *(function *)&real_delete_sync = real;
+        return (function)delete_sync;
+    }
+    if (strcmp(name, "glDeleteBuffers") == 0) {
+        *(function *)&real_delete_buffers = real;
+        return (function)delete_buffers;
     }
     if (strcmp(name, "glDrawArraysInstanced") == 0) {
         *(function *)&real_draw_arrays_instanced = real;

@@ -424,6 +424,88 @@ def test_a_slow_pass_is_waited_for(wrapper):
     )
 
 
+HANG = """
+def expect_hang(call):
+    tell("calls_since_hang", -1)
+    try:
+        call()
+        raise AssertionError("no BackendError")
+    except mmdskin.BackendError as error:
+        text = str(error)
+    assert text == (
+        "OpenGL: the device has not finished within 1 s "
+        "(MMDSKIN_GL_TIMEOUT, 1 to 86400, sets the limit)"
+    ), text
+    # Neither cleanup nor calls after it use the context, which may block.
+    assert ctypes.c_int.in_dll(driver, "calls_since_hang").value == 0
+    assert failure() == text and described().reason == text
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "mmdskin.skin(mesh, SHIFT, backend='gl')",
+        "mmdskin.render(flat, skinned, size=(8, 8), materials=[])",
+        "mmdskin.render(flat, skinned, size=(8, 8), materials=[], want=['depth'])",
+    ],
+)
+def test_a_hung_device_is_not_waited_for_forever(wrapper, call):
+    """Until `shutdown`, which allows a new context."""
+    python(
+        f"""
+        check(mesh, "gl")
+        one = np.zeros((1000, 1), "i4"), np.ones((1000, 1), "f4")
+        flat = mmdskin.Mesh(POINTS, *one, triangles=np.int32([[0, 1, 2]]))
+        skinned = mmdskin.skin(flat, SHIFT[0][None])
+        tell("hang", 1)
+        started = time.monotonic()
+        expect_hang(lambda: {call})
+        assert 1 <= time.monotonic() - started < 60
+        other = make()
+        check(mesh, "cpu")
+        del other
+        tell("calls_since_hang", 0)
+        mmdskin.shutdown()
+        assert ctypes.c_int.in_dll(driver, "calls_since_hang").value == 0
+        tell("hang", 0)
+        check(mesh, "gl")
+        """,
+        before=wrapper.pop("before") + "import time\n" + HANG,
+        MMDSKIN_GL_TIMEOUT="1",
+        **wrapper,
+    )
+
+
+def test_callers_that_wait_for_a_hung_device_fail_too(wrapper):
+    python(
+        """
+        check(mesh, "gl")
+        tell("hang", 1)
+        reasons = []
+        threads = [threading.Thread(target=lambda: reasons.append(failure())) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(reasons) == 4 and len(set(reasons)) == 1, reasons
+        """,
+        MMDSKIN_GL_TIMEOUT="1",
+        **wrapper,
+    )
+
+
+@pytest.mark.parametrize("text", ["0", "86401", "-1", "1.5", "1 s", "soon"])
+def test_a_wrong_time_limit(gl, text):
+    reason = python(WITHOUT_GL, MMDSKIN_GL_TIMEOUT=text)
+    assert reason == f"OpenGL: MMDSKIN_GL_TIMEOUT: {text}: 1 to 86400 seconds"
+
+
+@pytest.mark.parametrize("text", ["", "1", "86400"])
+def test_time_limits(gl, text):
+    python('check(mesh, "gl")', MMDSKIN_GL_TIMEOUT=text)
+
+
 def test_a_crash_of_the_driver_is_reported(wrapper):
     """By `faulthandler`, which needs signals that the OpenGL thread must not block."""
     script = """

@@ -76,6 +76,12 @@ static inline void mmd_thread_join(mmd_thread thread)
     CloseHandle(thread);
 }
 
+/* Since some moment in the past; changes of the system's clock do not matter. */
+static inline double mmd_thread_seconds(void)
+{
+    return (double)GetTickCount64() / 1e3;
+}
+
 #else
 #include <pthread.h>
 #include <sched.h>
@@ -163,6 +169,14 @@ static inline void mmd_thread_yield(void)
 static inline void mmd_thread_join(mmd_thread thread)
 {
     pthread_join(thread, NULL);
+}
+
+/* Since some moment in the past; changes of the system's clock do not matter. */
+static inline double mmd_thread_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 #endif
 
