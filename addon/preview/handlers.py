@@ -24,10 +24,9 @@ def revive(*_: object) -> None:
     else:
         tick.uninstall()
     for mesh in meshes:
-        if not mesh.library:
-            driver = switch.driver_of(mesh).driver
-            driver.expression = driver.expression
-            mesh.update_tag()
+        driver = switch.driver_of(mesh).driver
+        driver.expression = driver.expression
+        mesh.update_tag()
 
 
 @persistent
@@ -42,7 +41,9 @@ def _catch_up(*_: object) -> None:
     """New bones and keys of a live mesh: its driver must depend on them too."""
     outgrown = tick.take_outgrown()
     for obj in bpy.data.objects if outgrown else ():
-        if obj.type == "MESH" and identity(obj.data) in outgrown and switch.is_live(obj):
+        if obj.type != "MESH" or obj.data.library or identity(obj.data) not in outgrown:
+            continue
+        if switch.is_live(obj):
             switch.wait_for(obj)
 
 

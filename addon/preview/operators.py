@@ -13,7 +13,7 @@ from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
 from ..operators.model_operator import ModelOperator
 from ..scene import saved_state, scene_model
-from . import switch, tick
+from . import override, switch, tick
 
 
 class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
@@ -35,6 +35,8 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
 
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
+        if override.is_linked(model):
+            return str(override.needed(model))
         if not switch.is_on(model.armature) and any(
             saved_state.BAKE in obj for obj in model.meshes
         ):
@@ -56,6 +58,8 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
         if model.armature is None:
             switch.check_disabling(model.meshes)
             return None
+        if override.is_linked(model):
+            raise override.needed(model)
         on = switch.is_on(model.armature)
         try:
             if self.action == "ENABLE" or (self.action == "TOGGLE" and not on):

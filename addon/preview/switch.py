@@ -51,7 +51,7 @@ def is_on(armature: bpy.types.Object) -> bool:
 
 def is_live(obj: bpy.types.Object) -> bool:
     """Whether a mesh object shows MMD's deformation: it has all parts, and they are enabled."""
-    if obj.type != "MESH" or _is_linked(obj):
+    if obj.type != "MESH":
         return False
     curve = driver_of(obj.data)
     return (
@@ -101,10 +101,10 @@ def trouble_of(model: scene_model.SceneModel) -> str | None:
         if error := tick.live_of(block).error:
             return error
     for obj in model.meshes:
-        if _is_linked(obj):
+        if _is_linked(obj) and not is_live(obj):
             return tr(
-                "'{name}' is linked from another file and shows linear deformation: turn MMD"
-                " Skinning on there and make a library override, or append the model",
+                "'{name}' is linked from another file, where MMD Skinning is off: turn it on there,"
+                " or append the model",
                 name=obj.name,
             )
         if _has_parts(obj) and not is_live(obj) and not _is_override(obj):
@@ -243,7 +243,6 @@ def live_meshes() -> list[bpy.types.Mesh]:
 
 
 def _is_linked(obj: bpy.types.Object) -> bool:
-    # Blender silently ignores writes to linked data.
     return obj.library is not None or obj.data.library is not None
 
 

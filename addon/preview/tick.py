@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, details, playhead
+from ..blender import blender_versions, details, evaluated, playhead
+from ..blender.user_error import UserError
 from ..physics import cache, keyed
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mmd_tools, rest_bones, scene_model
@@ -159,10 +160,9 @@ def _show(
     """Write the attribute if possible and required; returns whether it was written."""
     if attribute is None or not len(attribute.data):  # in edit mode
         return False
-    if mesh.original.library is not None:  # Blender would silently ignore the write
-        return False
     if armature is None or obj is None:
         return False
+    _check_users(mesh, armature, depsgraph)
     # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
     if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:
         return False
@@ -178,10 +178,31 @@ def _show(
         return False
     positions, normals = _skinned(ready, mesh, armature, obj, chosen, frame)
     positions[:, 0] += _NOT_ZERO
-    attribute.data.foreach_set("vector", positions.ravel())
+    evaluated.set_vectors(attribute, positions.ravel())
     if normals is not None:
         _show_normals(mesh, obj, ready, normals)
     return True
+
+
+def _check_users(
+    mesh: bpy.types.Mesh, armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph
+) -> None:
+    """UserError if an object with another armature shows a linked mesh.
+
+    An override may have its own armature, for which the driver in the other file does not wait.
+    """
+    original = mesh.original
+    if original.library is None or original.users < 2:
+        return
+    blocks = (block.original for block in depsgraph.ids)
+    users = [one for one in blocks if isinstance(one, bpy.types.Object) and one.data == original]
+    for obj in users:
+        if not scene_model.armature_modifiers(obj, armature.original):
+            raise UserError(
+                "'{name}' uses a linked mesh with another armature: make a library override of"
+                " the whole model",
+                name=obj.name,
+            )
 
 
 def _show_normals(
@@ -190,7 +211,7 @@ def _show_normals(
     attribute = _normals_of(mesh)
     has_room = attribute.domain == ready.skinner.normals.domain
     if has_room:
-        attribute.data.foreach_set("vector", normals.ravel())
+        evaluated.set_vectors(attribute, normals.ravel())
     if not (has_room and nodes.give_normals_right(obj)):
         live_of(mesh).outgrown = True
 
@@ -211,7 +232,7 @@ def _leave_to_armature(mesh: bpy.types.Mesh) -> None:
         if attribute is not None:
             values = np.zeros(3 * len(attribute.data), np.float32)
             values[0] = -0.0
-            attribute.data.foreach_set("vector", values)
+            evaluated.set_vectors(attribute, values)
 
 
 def _normals_of(mesh: bpy.types.Mesh) -> bpy.types.Attribute | None:

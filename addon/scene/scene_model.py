@@ -63,6 +63,21 @@ def all_models(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:
     return [_described(armature, root, view_layer) for armature, root in pairs]
 
 
+def instanced(obj: bpy.types.Object | None) -> list[SceneModel]:
+    """The models that an object shows as an instance of a collection."""
+    collection = obj.instance_collection if obj is not None else None
+    if collection is None or obj.instance_type != "COLLECTION":
+        return []
+    found: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for one in collection.all_objects:
+        for modifier in armature_modifiers(one) if one.type == "MESH" else ():
+            found.setdefault(modifier.object, []).append(one)
+    return [
+        SceneModel((root_of(armature) or armature).name, armature, tuple(dict.fromkeys(meshes)))
+        for armature, meshes in found.items()
+    ]
+
+
 def bearer(obj: bpy.types.Object, name: str) -> bpy.types.Object | None:
     """The object or its nearest ancestor that has a custom property."""
     return next((above for above in ancestors(obj) if name in above), None)

@@ -15,6 +15,7 @@ class MMDSKIN_MT_model(bpy.types.Menu):
     def draw(self, context: bpy.types.Context) -> None:
         for name in (
             "preview",
+            "make_override",
             "look",
             "standard_colors",
             "simulate",

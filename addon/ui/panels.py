@@ -27,6 +27,7 @@ from ..physics.operators import MMDSKIN_OT_simulate
 from ..pose import ik_source, physics_settings
 from ..preview import switch, tick
 from ..preview.operators import MMDSKIN_OT_preview
+from ..preview.override import MMDSKIN_OT_make_override, is_linked
 from ..rename.operators import MMDSKIN_OT_switch_names
 from ..scene import mesh_source, saved_state, scene_model, sliders
 from . import status
@@ -96,6 +97,8 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
             return
         layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
         _wrapped(layout, status.of_model(model), context.region.width)
+        if is_linked(model):
+            layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
         row = layout.row()
         row.scale_y = 1.3
         live = any(switch.is_live(obj) for obj in model.meshes)
@@ -110,7 +113,17 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
 def _without_model(
     layout: bpy.types.UILayout, context: bpy.types.Context, error: UserError
 ) -> None:
-    """Offer Import; and Clear or off for a mesh whose armature was removed."""
+    """Offer Import; an override of an instance; Clear or off for a mesh whose armature was removed."""
+    instanced = scene_model.instanced(context.active_object)
+    for model in instanced:
+        _wrapped(layout, f"{model.name}: {status.of_model(model)}", context.region.width)
+        trouble = switch.trouble_of(model)
+        if trouble:
+            _wrapped(layout, trouble, context.region.width, alert=True)
+    if any(is_linked(model) for model in instanced):
+        layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
+    if instanced:
+        return
     stranded = scene_model.stranded([context.active_object])
     if not stranded:
         row = layout.row()

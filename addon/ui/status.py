@@ -9,7 +9,7 @@ from ..bake import record
 from ..blender import actions
 from ..blender.translations import tr
 from ..pose import ik_source
-from ..preview import switch
+from ..preview import override, switch
 from ..scene import scene_model
 
 
@@ -18,6 +18,11 @@ def of_model(model: scene_model.SceneModel) -> str:
         return tr("Shows the bake. Export it, or use Clear Bake to change the pose")
     if not any(switch.is_live(obj) for obj in model.meshes):
         return tr("Shows Blender's deformation. Turn MMD Skinning on to see MMD's")
+    if override.is_linked(model):
+        return tr(
+            "Shows the model of '{file}', live. Make a library override to pose it here",
+            file=override.file_of(model),
+        )
     settings = model.armature.mmdskin
     if settings.source == "MOTION":
         file = os.path.basename(settings.motion_path.replace("\\", "/"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A model with MMD's IK and a simulation, as a library override in a file of another folder."""
+"""A model with MMD's IK and a simulation, linked into a file of another folder or overridden there."""
 
 import os
 
@@ -12,7 +12,7 @@ from cases_preview_truth import trouble
 from keyed_physics import BAR, Keyed, addon
 
 
-class Overridden(Keyed):
+class Elsewhere(Keyed):
     def setUp(self):
         super().setUp()
         self.settings.preview = True
@@ -34,23 +34,60 @@ class Overridden(Keyed):
             here.objects = there.objects
         for obj in here.objects:
             bpy.context.scene.collection.objects.link(obj)
-        root = next(obj for obj in here.objects if obj.parent is None and obj.children)
-        root.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+        self.arrive(here.objects)
         self.find()
 
+    def arrive(self, objects):
+        """What is done with the linked objects."""
+
     def find(self):
-        own = [obj for obj in bpy.data.objects if obj.override_library]
-        self.mesh = next(obj for obj in own if obj.type == "MESH")
-        self.armature = next(obj for obj in own if obj.type == "ARMATURE")
+        objects = [obj for obj in bpy.data.objects if self.is_ours(obj)]
+        self.mesh = next(obj for obj in objects if obj.type == "MESH")
+        self.armature = next(obj for obj in objects if obj.type == "ARMATURE")
         bpy.context.view_layer.update()
+
+    def is_ours(self, obj):
+        return True
 
     def shown(self, physics):
         self.settings.physics = physics
+        return self.frames()
+
+    def frames(self):
         found = []
         for frame in (5, 11, 15):
             bpy.context.scene.frame_set(frame)
             found.append(scene.evaluated_positions(self.mesh))
         return np.array(found)
+
+
+class Linked(Elsewhere):
+    def test_shows_its_simulation(self):
+        for _ in range(2):
+            self.assert_close(self.frames(), self.known[True], BAR)
+            self.assertIsNone(trouble(self.mesh))
+            self.assertEqual(case.physics_troubles(), [])
+            self.open_again()
+
+    def open_again(self):
+        bpy.ops.wm.save_mainfile()
+        bpy.ops.wm.open_mainfile(filepath=self.shot)
+        self.find()
+
+    def test_a_missing_simulation_is_reported(self):
+        os.remove(self.file)
+        self.open_again()
+        self.assert_close(self.frames(), self.known[False], BAR)
+        self.assertTrue(any("no longer exists" in text for text in drawn_texts(self.mesh)))
+
+
+class Overridden(Elsewhere):
+    def arrive(self, objects):
+        root = next(obj for obj in objects if obj.parent is None and obj.children)
+        root.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+
+    def is_ours(self, obj):
+        return obj.override_library is not None
 
     def assert_shows_both(self):
         for on in (False, True):

@@ -8,7 +8,6 @@ import bpy
 import case
 import numpy as np
 import scene
-from cases_panel import drawn_texts
 from cases_preview_truth import trouble
 from live import Live
 
@@ -27,6 +26,7 @@ class Arriving(Live):
         self.path = os.path.join(folder, "library.blend")
         empty = os.path.join(folder, "empty.blend")
         self.armature.mmdskin.preview = self.live
+        self.finish_its_file()
         bpy.ops.wm.save_as_mainfile(filepath=self.path, copy=True)
         scene.clear()
         for kind in (bpy.data.shape_keys, bpy.data.materials):
@@ -34,6 +34,9 @@ class Arriving(Live):
         bpy.ops.wm.save_as_mainfile(filepath=empty)
         bpy.ops.wm.open_mainfile(filepath=empty)  # as in a new session
         self.assertEqual(addon().preview.switch.live_meshes(), [])
+
+    def finish_its_file(self):
+        """What else is in the file of the model."""
 
     def bring(self, link):
         with bpy.data.libraries.load(self.path, link=link) as (there, here):
@@ -94,20 +97,6 @@ class Arrives(Arriving):
         self.assert_live()
         self.assertTrue(self.armature.mmdskin.preview)
         self.assertIsNone(trouble(self.mesh))
-
-    def test_linked_shows_the_armature_modifier_and_says_so(self):
-        plain = self.plain()
-        self.bring(link=True)
-        self.assert_close(scene.evaluated_positions(self.mesh), plain, 0)
-        self.assertFalse(self.armature.mmdskin.preview)
-        self.assertIn(
-            "from another file and shows linear deformation: turn MMD", trouble(self.mesh)
-        )
-        self.assertTrue(
-            any("Skinning on there and make" in text for text in drawn_texts(self.mesh))
-        )
-        with self.assertRaisesRegex(RuntimeError, "linked from another file"):
-            bpy.ops.mmdskin.preview(action="ENABLE")
 
     def test_an_override_is_switched_off_and_on(self):
         plain = self.plain()
