@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import GenericAlias
 from typing import Any, BinaryIO, Generic, Literal, NamedTuple, SupportsIndex, final, overload
 
 import numpy as np
@@ -37,6 +38,12 @@ _Point = TypeVar("_Point", covariant=True, default=ArrayLike)
 _Up = TypeVar("_Up", covariant=True, default=ArrayLike)
 _Fov = TypeVar("_Fov", covariant=True, default=ArrayLike)
 
+# A Simulation of one model has one of each, that of a list of models a tuple.
+_Posed = TypeVar("_Posed", covariant=True, default=Pose)
+_Simulated = TypeVar("_Simulated", covariant=True, default=Model)
+_Followed = TypeVar("_Followed", covariant=True, default=Motion | None)
+_Strain = TypeVar("_Strain", covariant=True, default=NDArray[np.float64])
+
 # Arguments of Motion.from_tracks: the tracks below, or plain tuples of the same values.
 _Optional = ArrayLike | None
 _BoneKeys = (
@@ -44,6 +51,7 @@ _BoneKeys = (
     | tuple[str, ArrayLike, _Optional, _Optional, _Optional, _Optional]
     | tuple[str, ArrayLike, _Optional, _Optional, _Optional, _Optional, _Optional]
 )
+_Translations = ArrayLike | Mapping[str, tuple[ArrayLike | None, ArrayLike | None]] | None
 _CameraKeys = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, _Optional, ArrayLike, _Optional]
 _PropertyKeys = tuple[ArrayLike, _Optional, Sequence[str], ArrayLike]
 
@@ -520,7 +528,8 @@ class World:
     def __setstate__(self, state: bytes, /) -> None: ...
 
 @final
-class Simulation:
+class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
+    @overload
     def __new__(
         cls,
         model: Model,
@@ -528,25 +537,37 @@ class Simulation:
         physics: Physics | bool = True,
         *,
         ik: bool = True,
+        places: None = None,
     ) -> Simulation: ...
+    @overload
+    def __new__(
+        cls,
+        model: Sequence[Model],
+        motion: Sequence[Motion | None] | None = None,
+        physics: Physics | bool = True,
+        *,
+        ik: bool = True,
+        places: ArrayLike | None = None,
+    ) -> _Several: ...
     @property
-    def model(self) -> Model: ...
+    def model(self) -> _Simulated: ...
     @property
-    def motion(self) -> Motion | None: ...
+    def motion(self) -> _Followed: ...
     @property
     def physics(self) -> Physics: ...
+    @property
+    def places(self) -> NDArray[np.float64] | None: ...
     @property
     def frame(self) -> float: ...
     @property
     def notes(self) -> tuple[str, ...]: ...
     @property
-    def strain(self) -> NDArray[np.float64]: ...
-    def pose(self, frame: ArrayLike, /) -> Pose: ...
+    def strain(self) -> _Strain: ...
+    def pose(self, frame: ArrayLike, /) -> _Posed: ...
+    @overload
     def step(
-        self,
-        translations: ArrayLike
-        | Mapping[str, tuple[ArrayLike | None, ArrayLike | None]]
-        | None = None,
+        self: Simulation,
+        translations: _Translations = None,
         rotations: ArrayLike | None = None,
         morph_weights: ArrayLike | None = None,
         seconds: float = 0.03333333333333333,
@@ -554,10 +575,29 @@ class Simulation:
         ik: bool | ArrayLike = True,
         physics: bool | ArrayLike = True,
     ) -> Pose: ...
+    @overload
+    def step(
+        self: _Several,
+        translations: Sequence[_Translations] | None = None,
+        rotations: Sequence[ArrayLike | None] | None = None,
+        morph_weights: Sequence[ArrayLike | None] | None = None,
+        seconds: float = 0.03333333333333333,
+        *,
+        ik: bool | Sequence[bool | ArrayLike] = True,
+        physics: bool | Sequence[bool | ArrayLike] = True,
+    ) -> tuple[Pose, ...]: ...
     def reset(self) -> None: ...
+    def __class_getitem__(cls, item: object, /) -> GenericAlias: ...
     def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]: ...
     def __getstate__(self) -> bytes: ...
     def __setstate__(self, state: bytes, /) -> None: ...
+
+_Several = Simulation[
+    tuple[Pose, ...],
+    tuple[Model, ...],
+    tuple[Motion | None, ...],
+    tuple[NDArray[np.float64], ...],
+]
 
 def load_model(source: _Source, /) -> Model: ...
 def load_motion(source: _Source, /) -> Motion: ...

@@ -1,162 +1,116 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python type Simulation: constructor, poses, pickling. */
-#include "core/physics/simulation.h"
+#include "python/simulation_type.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
-#include "python/object_lock.h"
 #include "python/physics_record.h"
-#include "python/pose_io.h"
 #include "python/record.h"
 #include "python/types.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct simulation_object {
-    PyObject_HEAD
-    PyObject *model, *motion; /* kept alive for `simulation`; motion may be None */
-    PyObject *physics;        /* a Physics */
-    int ik;
-    mmd_simulation *simulation;
-    mmd_py_object_lock lock;
-} simulation_object;
-
-/* Bodies and bones times steps between checks for signals: about 10 ms. */
-enum { CHUNK_WORK = 1 << 14 };
-
-typedef struct requested_frame {
-    double frame;
-    size_t index; /* in the result */
-} requested_frame;
-
-static int compare_frames(const void *first, const void *second)
-{
-    const requested_frame *a = first, *b = second;
-    return a->frame != b->frame ? (a->frame < b->frame ? -1 : 1)
-                                : (a->index > b->index) - (a->index < b->index);
-}
-
-typedef struct simulation_call {
-    const mmd_model *model;
-    requested_frame *requested; /* in the order of frames */
-    size_t count, next;
-    float *matrices, *weights;
-} simulation_call;
-
-static size_t chunk_steps(const mmd_model *model)
-{
-    return CHUNK_WORK / (model->bone_count + model->rigid_body_count + 1) + 1;
-}
-
-/* Whether all frames are done. A frame that needs no step counts as one. */
-static bool run_chunk(mmd_simulation *simulation, simulation_call *call)
-{
-    size_t bones = call->model->bone_count, morphs = call->model->morph_count;
-    size_t steps = chunk_steps(call->model);
-    for (; call->next < call->count && steps > 0; call->next++) {
-        const requested_frame *requested = &call->requested[call->next];
-        if (!mmd_simulation_seek(simulation, requested->frame, &steps))
-            return false;
-        mmd_simulation_pose(simulation, requested->frame,
-                            call->matrices + requested->index * 16 * bones,
-                            call->weights + requested->index * morphs);
-        steps -= steps > 0;
-    }
-    return call->next == call->count;
-}
-
-static bool run(mmd_simulation *simulation, simulation_call *call)
-{
-    bool done = false;
-    while (!done) {
-        Py_BEGIN_ALLOW_THREADS
-        done = run_chunk(simulation, call);
-        Py_END_ALLOW_THREADS
-        if (PyErr_CheckSignals() < 0)
-            return false;
-    }
-    return true;
-}
-
-/* The Pose of frames. The caller holds the lock of the simulation. */
-static PyObject *pose_frames(PyObject *model, mmd_simulation *simulation,
-                             const mmd_py_array *frames)
-{
-    mmd_py_state *state = mmd_py_state_of(model);
-    size_t count = frames->rank ? frames->shape[0] : 1;
-    simulation_call call = {.model = mmd_py_model_data(model), .count = count};
-    mmd_error err = {0};
-    if (!mmd_simulation_check(simulation, frames->data, count, &err))
-        return mmd_py_exceptions_raise(state, &err);
-    call.requested = PyMem_Calloc(count + 1, sizeof *call.requested);
-    if (!call.requested)
-        return PyErr_NoMemory();
-    for (size_t i = 0; i < count; i++)
-        call.requested[i] = (requested_frame){((const double *)frames->data)[i], i};
-    qsort(call.requested, count, sizeof *call.requested, compare_frames);
-    mmd_py_pose_output output = {0};
-    PyObject *pose = NULL;
-    if (mmd_py_pose_output_new(call.model, frames->rank == 1, count, &output) &&
-        (pose = mmd_py_pose_output_record(state, &output)) != NULL) {
-        call.matrices = output.matrices.data;
-        call.weights = output.weights.data;
-        if (!run(simulation, &call))
-            Py_CLEAR(pose);
-    }
-    mmd_py_pose_output_clear(&output);
-    PyMem_Free(call.requested);
-    return pose;
-}
-
-static mmd_simulation *create(PyObject *model, PyObject *motion, bool ik,
-                              const mmd_simulation_settings *physics)
-{
-    mmd_error err = {0};
-    mmd_simulation *simulation;
-    const mmd_rig *rig = mmd_py_model_rig(model);
-    const mmd_motion *data = motion == Py_None ? NULL : mmd_py_motion_data(motion);
-    Py_BEGIN_ALLOW_THREADS
-    simulation = mmd_simulation_new(rig, data, ik, physics, &err);
-    Py_END_ALLOW_THREADS
-    if (!simulation)
-        mmd_py_exceptions_raise(mmd_py_state_of(model), &err);
-    return simulation;
-}
-
-PyObject *mmd_py_simulation_run(PyObject *model, PyObject *motion, bool ik,
-                                const mmd_simulation_settings *physics, const mmd_py_array *frames)
-{
-    mmd_simulation *simulation = create(model, motion, ik, physics);
-    PyObject *pose = simulation ? pose_frames(model, simulation, frames) : NULL;
-    mmd_simulation_free(simulation);
-    return pose;
-}
-
-/* The type */
-
-static bool acquire(simulation_object *self)
+bool mmd_py_simulation_acquire(mmd_py_simulation *self)
 {
     return mmd_py_object_lock_acquire(&self->lock, "simulation");
 }
 
-static void release(simulation_object *self)
+void mmd_py_simulation_release(mmd_py_simulation *self)
 {
     mmd_py_object_lock_release(&self->lock);
 }
 
-static PyObject *new_object(PyTypeObject *type, PyObject *model, PyObject *motion, bool ik,
+/* Construction */
+
+/* The arguments of a new Simulation. */
+typedef struct simulation_arguments {
+    PyObject *models, *motions; /* tuples; owned */
+    bool is_list;
+    mmd_py_array places;
+    int ik;
+} simulation_arguments;
+
+/* A tuple of the items of a list, of which there must be `count`, or any number. */
+static PyObject *parse_list(PyObject *argument, const char *name, size_t count)
+{
+    if (!PySequence_Check(argument) || PyUnicode_Check(argument) || PyBytes_Check(argument)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a list like that of models, not %R", name,
+                     (PyObject *)Py_TYPE(argument));
+        return NULL;
+    }
+    PyObject *items = PySequence_Tuple(argument);
+    if (items && count != MMD_PY_ANY && (size_t)PyTuple_Size(items) != count) {
+        PyErr_Format(PyExc_ValueError, "%s: %zd items, expected one for each of %zu models", name,
+                     PyTuple_Size(items), count);
+        Py_CLEAR(items);
+    }
+    return items;
+}
+
+/* A tuple of `count` times None. */
+static PyObject *nones(size_t count)
+{
+    PyObject *items = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; items && i < count; i++)
+        PyTuple_SetItem(items, (Py_ssize_t)i, Py_NewRef(Py_None));
+    return items;
+}
+
+/* A model, or a list of models; a motion, or a list of motions. */
+static bool parse_models(mmd_py_state *state, PyObject *model, PyObject *motion,
+                         simulation_arguments *arguments)
+{
+    arguments->is_list = PySequence_Check(model) && !PyUnicode_Check(model);
+    if (!arguments->is_list) {
+        arguments->models = PyTuple_Pack(1, model);
+        arguments->motions = PyTuple_Pack(1, motion);
+    } else if ((arguments->models = parse_list(model, "model", MMD_PY_ANY)) != NULL) {
+        size_t count = (size_t)PyTuple_Size(arguments->models);
+        arguments->motions = motion == Py_None ? nones(count) : parse_list(motion, "motion", count);
+    }
+    if (!arguments->models || !arguments->motions)
+        return false;
+    Py_ssize_t count = PyTuple_Size(arguments->models);
+    if (count < 1 || count > MMD_SIMULATION_MAX_MODELS) {
+        PyErr_Format(PyExc_ValueError, "model: %zd models, expected 1 to %d", count,
+                     MMD_SIMULATION_MAX_MODELS);
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!mmd_py_model_check(state, PyTuple_GetItem(arguments->models, i)) ||
+            !mmd_py_motion_check(state, PyTuple_GetItem(arguments->motions, i)))
+            return false;
+    return true;
+}
+
+static bool parse_places(PyObject *argument, simulation_arguments *arguments)
+{
+    const size_t shape[] = {(size_t)PyTuple_Size(arguments->models), 7};
+    if (argument == Py_None)
+        return true;
+    if (!arguments->is_list) {
+        PyErr_SetString(PyExc_TypeError, "places: expected None for one model; give it in a list");
+        return false;
+    }
+    return mmd_py_array_from(argument, "places", MMD_PY_FLOAT64, true, &arguments->places) &&
+           mmd_py_array_check_shape(&arguments->places, "places", 2, shape, "");
+}
+
+static PyObject *new_object(PyTypeObject *type, const simulation_arguments *arguments,
                             const mmd_simulation_settings *physics)
 {
-    simulation_object *self = (simulation_object *)mmd_py_object_new(type);
+    mmd_py_simulation *self = (mmd_py_simulation *)mmd_py_object_new(type);
     if (!self)
         return NULL;
-    self->model = Py_NewRef(model);
-    self->motion = Py_NewRef(motion);
-    self->ik = ik;
+    self->models = Py_NewRef(arguments->models);
+    self->motions = Py_NewRef(arguments->motions);
+    self->places = Py_XNewRef(arguments->places.object);
+    self->is_list = arguments->is_list;
+    self->ik = arguments->ik;
     self->physics = mmd_py_physics_record_new(PyType_GetModuleState(type), physics);
     if (self->physics && mmd_py_object_lock_init(&self->lock))
-        self->simulation = create(model, motion, ik, physics);
+        self->simulation = mmd_py_simulation_create(self->models, self->motions,
+                                                    arguments->places.data, self->ik, physics);
     if (!self->simulation)
         Py_CLEAR(self);
     return (PyObject *)self;
@@ -164,44 +118,51 @@ static PyObject *new_object(PyTypeObject *type, PyObject *model, PyObject *motio
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"model", "motion", "physics", "ik", NULL};
+    static char *names[] = {"model", "motion", "physics", "ik", "places", NULL};
     mmd_py_state *state = PyType_GetModuleState(type);
-    PyObject *model, *motion = Py_None, *physics_arg = Py_True, *self = NULL;
-    int ik = 1;
+    PyObject *model, *motion = Py_None, *physics_arg = Py_True, *places = Py_None, *self = NULL;
+    simulation_arguments arguments = {.ik = 1};
     mmd_simulation_settings physics;
     mmd_py_array gravity = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$p:Simulation", names, &model, &motion,
-                                     &physics_arg, &ik) ||
-        !mmd_py_model_check(state, model))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$pO:Simulation", names, &model, &motion,
+                                     &physics_arg, &arguments.ik, &places))
         return NULL;
     int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
     if (simulates == 0)
         PyErr_SetString(PyExc_TypeError, "physics: expected True or a Physics");
-    else if (simulates > 0 && mmd_py_motion_check(state, motion))
-        self = new_object(type, model, motion, ik, &physics);
+    else if (simulates > 0 && parse_models(state, model, motion, &arguments) &&
+             parse_places(places, &arguments))
+        self = new_object(type, &arguments, &physics);
+    mmd_py_array_clear(&arguments.places);
+    Py_XDECREF(arguments.motions);
+    Py_XDECREF(arguments.models);
     mmd_py_array_clear(&gravity);
     return self;
 }
 
 static void simulation_dealloc(PyObject *object)
 {
-    simulation_object *self = (simulation_object *)object;
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
     mmd_simulation_free(self->simulation);
     mmd_py_object_lock_free(&self->lock);
     Py_CLEAR(self->physics);
-    Py_CLEAR(self->motion);
-    Py_CLEAR(self->model);
+    Py_CLEAR(self->places);
+    Py_CLEAR(self->motions);
+    Py_CLEAR(self->models);
     mmd_py_object_free(object);
 }
 
+/* Methods */
+
 static PyObject *pose(PyObject *object, PyObject *frame)
 {
-    simulation_object *self = (simulation_object *)object;
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
     mmd_py_array frames = {0};
     PyObject *result = NULL;
-    if (mmd_py_argument_frames(frame, "frame", &frames) && acquire(self)) {
-        result = pose_frames(self->model, self->simulation, &frames);
-        release(self);
+    if (mmd_py_argument_frames(frame, "frame", &frames) && mmd_py_simulation_acquire(self)) {
+        result =
+            mmd_py_simulation_pose_frames(self->models, self->is_list, self->simulation, &frames);
+        mmd_py_simulation_release(self);
     }
     mmd_py_array_clear(&frames);
     return result;
@@ -210,138 +171,69 @@ static PyObject *pose(PyObject *object, PyObject *frame)
 static const char pose_doc[] =
     "pose($self, frame, /)\n--\n\n"
     "The Pose of a frame, a number, or of (F,) frames in any order, as Model.pose() returns it\n"
-    "with physics. After the last frame the simulation continues from there. The result for a\n"
-    "frame does not depend on earlier calls. Frames before the start have no physics. Raises\n"
-    "ValueError for a frame that is not finite or more than 10,000,000 after the start.";
-
-/* The arguments of step(). */
-typedef struct step_call {
-    mmd_py_pose_input input;
-    mmd_py_array physics; /* (B,) bool; without data: all True */
-    double seconds;
-} step_call;
-
-static bool advance(simulation_object *self, const step_call *call)
-{
-    const mmd_model *model = mmd_py_model_data(self->model);
-    mmd_error err = {0};
-    if (!mmd_simulation_set_target(self->simulation, &call->input.job, call->physics.data,
-                                   call->seconds, &err)) {
-        mmd_py_exceptions_raise(mmd_py_state_of(self->model), &err);
-        return false;
-    }
-    bool arrived = false;
-    while (!arrived) {
-        size_t steps = chunk_steps(model);
-        Py_BEGIN_ALLOW_THREADS
-        arrived = mmd_simulation_advance(self->simulation, &steps);
-        Py_END_ALLOW_THREADS
-        if (PyErr_CheckSignals() < 0)
-            return false;
-    }
-    return true;
-}
-
-/* The Pose at the end of a step. It is created first: running out of memory after the simulation
-   has moved would lose the result. */
-static PyObject *step_to(simulation_object *self, const step_call *call)
-{
-    mmd_py_pose_output output = {0};
-    PyObject *result = NULL;
-    if (mmd_py_pose_output_new(mmd_py_model_data(self->model), false, 1, &output) &&
-        (result = mmd_py_pose_output_record(mmd_py_state_of(self->model), &output)) != NULL) {
-        if (advance(self, call))
-            mmd_simulation_pose_target(self->simulation, output.matrices.data, output.weights.data);
-        else
-            Py_CLEAR(result);
-    }
-    mmd_py_pose_output_clear(&output);
-    return result;
-}
-
-/* The argument `physics`: a bool, or one for each bone. */
-static bool parse_physics(PyObject *argument, size_t bones, mmd_py_array *out)
-{
-    if (PySequence_Check(argument))
-        return mmd_py_array_from(argument, "physics", MMD_PY_BOOL, false, out) &&
-               mmd_py_array_check_shape(out, "physics", 1, &bones, "B");
-    int on = PyObject_IsTrue(argument);
-    if (on != 0)
-        return on > 0;
-    if (!mmd_py_array_new(MMD_PY_BOOL, 1, &bones, out))
-        return false;
-    memset(out->data, 0, bones);
-    return true;
-}
-
-static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"translations", "rotations", "morph_weights", "seconds", "ik",
-                            "physics",      NULL};
-    simulation_object *self = (simulation_object *)object;
-    step_call call = {.input = {.translations = Py_None, .rotations = Py_None, .weights = Py_None},
-                      .seconds = 1.0 / 30};
-    mmd_py_pose_input *input = &call.input;
-    PyObject *seconds = NULL, *physics = Py_True, *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO$OO:step", names, &input->translations,
-                                     &input->rotations, &input->weights, &seconds, &input->ik,
-                                     &physics))
-        return NULL;
-    bool ok = (!seconds || mmd_py_argument_double(seconds, "seconds", &call.seconds)) &&
-              mmd_py_pose_input_parse(self->model, input) &&
-              parse_physics(physics, mmd_py_model_data(self->model)->bone_count, &call.physics);
-    if (ok && input->batched) {
-        PyErr_SetString(PyExc_ValueError, "step: a batch of frames, expected one pose");
-    } else if (ok && acquire(self)) {
-        result = step_to(self, &call);
-        release(self);
-    }
-    mmd_py_array_clear(&call.physics);
-    mmd_py_pose_input_clear(input);
-    return result;
-}
-
-static const char step_doc[] =
-    "step($self, /, translations=None, rotations=None, morph_weights=None, "
-    "seconds=0.03333333333333333, *, ik=True, physics=True)\n--\n\n"
-    "Moves the bones from the last pose to this one within `seconds`, and returns the resulting\n"
-    "Pose. For your own animation, in a Simulation without a motion. The first call, also after\n"
-    "reset() or pose(), sets the start pose: bodies settle in it, and no time passes.\n\n"
-    "translations, rotations, morph_weights: of one frame, as in Model.pose_from(); None: rest\n"
-    "    pose, zero.\n"
-    "seconds: 0 to 3600. Steps are 1 / Physics.hz long; what remains is carried over to the next\n"
-    "    call, and bodies are shown there with the velocities of the last step.\n"
-    "ik: whether to run IK, or (B,) booleans for the IK of each bone; takes effect at the end\n"
-    "    of the interval. Always off in a Simulation with ik=False.\n"
-    "physics: whether bodies are simulated, or (B,) booleans for the bodies of each bone; the\n"
-    "    others follow their bone, as with BoneTrack.physics. Takes effect at the end of the\n"
-    "    interval.\n\n"
-    "Raises ValueError, also in a Simulation with a motion; the simulation is unchanged then.";
+    "with physics; for a list of models a tuple of a Pose each. After the last frame the\n"
+    "simulation continues from there. The result for a frame does not depend on earlier calls.\n"
+    "Frames before the start have no physics. Raises ValueError for a frame that is not finite or\n"
+    "more than 10,000,000 after the start.";
 
 static PyObject *get_frame(PyObject *object, void *unused)
 {
     (void)unused;
-    simulation_object *self = (simulation_object *)object;
-    if (!acquire(self))
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
+    if (!mmd_py_simulation_acquire(self))
         return NULL;
     double frame = mmd_simulation_frame(self->simulation);
-    release(self);
+    mmd_py_simulation_release(self);
     return PyFloat_FromDouble(frame);
+}
+
+/* The number of bodies, and that of joints, of all models. */
+static void count_parts(const mmd_py_simulation *self, size_t *bodies, size_t *joints)
+{
+    *bodies = *joints = 0;
+    for (Py_ssize_t m = 0; m < PyTuple_Size(self->models); m++) {
+        const mmd_model *model = mmd_py_model_data(PyTuple_GetItem(self->models, m));
+        *bodies += model->rigid_body_count;
+        *joints += model->joint_count;
+    }
+}
+
+/* Copies the rows of each model to an array of its own. */
+static PyObject *split_strain(const mmd_py_simulation *self, const double *rows)
+{
+    Py_ssize_t count = PyTuple_Size(self->models);
+    PyObject *result = PyTuple_New(count);
+    for (Py_ssize_t m = 0; result && m < count; m++) {
+        const size_t shape[] = {mmd_py_model_data(PyTuple_GetItem(self->models, m))->joint_count,
+                                2};
+        mmd_py_array own = {0};
+        if (!mmd_py_array_new(MMD_PY_FLOAT64, 2, shape, &own)) {
+            Py_CLEAR(result);
+            break;
+        }
+        if (shape[0])
+            memcpy(own.data, rows, 2 * shape[0] * sizeof *rows);
+        rows += 2 * shape[0];
+        PyTuple_SetItem(result, m, Py_NewRef(own.object));
+        mmd_py_array_clear(&own);
+    }
+    return result;
 }
 
 static PyObject *get_strain(PyObject *object, void *unused)
 {
     (void)unused;
-    simulation_object *self = (simulation_object *)object;
-    const size_t shape[] = {mmd_py_model_data(self->model)->joint_count, 2};
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
+    size_t bodies, shape[2] = {0, 2};
+    count_parts(self, &bodies, &shape[0]);
     mmd_py_array strain = {0};
     if (!mmd_py_array_new(MMD_PY_FLOAT64, 2, shape, &strain))
         return NULL;
     PyObject *result = NULL;
-    if (acquire(self)) {
+    if (mmd_py_simulation_acquire(self)) {
         mmd_simulation_strain(self->simulation, strain.data);
-        release(self);
-        result = Py_NewRef(strain.object);
+        mmd_py_simulation_release(self);
+        result = self->is_list ? split_strain(self, strain.data) : Py_NewRef(strain.object);
     }
     mmd_py_array_clear(&strain);
     return result;
@@ -350,9 +242,9 @@ static PyObject *get_strain(PyObject *object, void *unused)
 static PyObject *get_notes(PyObject *object, void *unused)
 {
     (void)unused;
-    simulation_object *self = (simulation_object *)object;
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
     PyObject *list = PyList_New(0);
-    if (!list || !acquire(self)) {
+    if (!list || !mmd_py_simulation_acquire(self)) {
         Py_XDECREF(list);
         return NULL;
     }
@@ -363,63 +255,91 @@ static PyObject *get_notes(PyObject *object, void *unused)
             Py_CLEAR(list);
         Py_XDECREF(note);
     }
-    release(self);
+    mmd_py_simulation_release(self);
     PyObject *notes = list ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);
     return notes;
 }
 
-static PyObject *get_object(PyObject *object, void *offset)
+/* What was given as a model or motion: the only item of a tuple, or a tuple. */
+static PyObject *get_models(PyObject *object, void *offset)
 {
-    return Py_NewRef(*(PyObject **)(void *)((char *)object + (size_t)offset));
+    PyObject *items = *(PyObject **)(void *)((char *)object + (size_t)offset);
+    return Py_NewRef(((mmd_py_simulation *)object)->is_list ? items : PyTuple_GetItem(items, 0));
+}
+
+static PyObject *get_physics(PyObject *object, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(((mmd_py_simulation *)object)->physics);
+}
+
+static PyObject *get_places(PyObject *object, void *unused)
+{
+    (void)unused;
+    PyObject *places = ((mmd_py_simulation *)object)->places;
+    return Py_NewRef(places ? places : Py_None);
 }
 
 static PyGetSetDef simulation_members[] = {
-    {"model", get_object, NULL, "The Model.", (void *)offsetof(simulation_object, model)},
-    {"motion", get_object, NULL, "The Motion, or None.",
-     (void *)offsetof(simulation_object, motion)},
-    {"physics", get_object, NULL, "The settings, a Physics.",
-     (void *)offsetof(simulation_object, physics)},
+    {"model", get_models, NULL, "The Model, or a tuple of several.",
+     (void *)offsetof(mmd_py_simulation, models)},
+    {"motion", get_models, NULL, "The Motion, or None; of several models a tuple.",
+     (void *)offsetof(mmd_py_simulation, motions)},
+    {"physics", get_physics, NULL, "The settings, a Physics.", NULL},
+    {"places", get_places, NULL, "(N,7) float64, read-only: where the models are, or None.", NULL},
     {"frame", get_frame, NULL,
      "The frame of the last pose(), float; after step(), 30 times the seconds since the start.",
      NULL},
     {"notes", get_notes, NULL,
      "Tuple of str: warnings about the model's bodies and joints, and about the run so far:\n"
      "bodies whose state became infinite or NaN, joints whose stretch was limited to 3 units, or\n"
-     "reached 10, pairs of bodies beyond those that a world has room for.",
+     "reached 10, pairs of bodies beyond those that a world has room for. With several models, a\n"
+     "text begins with the index and the name of its model.",
      NULL},
     {"strain", get_strain, NULL,
      "(J,2) float64: how far each joint exceeds its limits after the last step, in model units\n"
      "along its axes and radians about them. Clothed models average 0.1 and 0.1 in a dance. The\n"
-     "first joint of a body limits its stretch to 3 units.",
+     "first joint of a body limits its stretch to 3 units. A tuple for a list of models.",
      NULL},
     {0}};
 
 static PyObject *reset(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    simulation_object *self = (simulation_object *)object;
-    if (!acquire(self))
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
+    if (!mmd_py_simulation_acquire(self))
         return NULL;
     mmd_simulation_reset(self->simulation);
-    release(self);
+    mmd_py_simulation_release(self);
     Py_RETURN_NONE;
 }
 
 static const char reset_doc[] = "reset($self, /)\n--\n\n"
                                 "Returns to before the start of the run.";
 
+/* The name of the model, or how many there are. */
+static PyObject *title_of(const mmd_py_simulation *self)
+{
+    if (self->is_list)
+        return PyUnicode_FromFormat("of %zd models", PyTuple_Size(self->models));
+    PyObject *name = mmd_py_record_str(mmd_py_model_data(PyTuple_GetItem(self->models, 0))->name);
+    PyObject *title = name ? PyObject_Repr(name) : NULL;
+    Py_XDECREF(name);
+    return title;
+}
+
 static PyObject *simulation_repr(PyObject *object)
 {
-    simulation_object *self = (simulation_object *)object;
-    const mmd_model *model = mmd_py_model_data(self->model);
-    PyObject *name = mmd_py_record_str(model->name), *frame = name ? get_frame(object, NULL) : NULL;
-    PyObject *text =
-        frame ? PyUnicode_FromFormat("<mmdskin.Simulation %R: frame %S, %zu rigid bodies, %zu "
-                                     "joints>",
-                                     name, frame, model->rigid_body_count, model->joint_count)
-              : NULL;
-    Py_XDECREF(name);
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
+    size_t bodies, joints;
+    count_parts(self, &bodies, &joints);
+    PyObject *title = title_of(self), *frame = title ? get_frame(object, NULL) : NULL;
+    PyObject *text = frame ? PyUnicode_FromFormat("<mmdskin.Simulation %U: frame %S, %zu rigid "
+                                                  "bodies, %zu joints>",
+                                                  title, frame, bodies, joints)
+                           : NULL;
+    Py_XDECREF(title);
     Py_XDECREF(frame);
     return text;
 }
@@ -427,35 +347,39 @@ static PyObject *simulation_repr(PyObject *object)
 static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    simulation_object *self = (simulation_object *)object;
-    return Py_BuildValue("((OOO){sO})", self->model, self->motion, self->physics, "ik",
-                         self->ik ? Py_True : Py_False);
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
+    PyObject *ik = self->ik ? Py_True : Py_False;
+    if (self->is_list)
+        return Py_BuildValue("((OOO){sOsO})", self->models, self->motions, self->physics, "ik", ik,
+                             "places", self->places ? self->places : Py_None);
+    return Py_BuildValue("((OOO){sO})", PyTuple_GetItem(self->models, 0),
+                         PyTuple_GetItem(self->motions, 0), self->physics, "ik", ik);
 }
 
 static PyObject *saved_state(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    simulation_object *self = (simulation_object *)object;
-    if (!acquire(self))
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
+    if (!mmd_py_simulation_acquire(self))
         return NULL;
     Py_ssize_t size = (Py_ssize_t)mmd_simulation_save(self->simulation, NULL);
     PyObject *state = PyBytes_FromStringAndSize(NULL, size);
     if (state)
         mmd_simulation_save(self->simulation, PyBytes_AsString(state));
-    release(self);
+    mmd_py_simulation_release(self);
     return state;
 }
 
 static PyObject *restore_state(PyObject *object, PyObject *state)
 {
-    simulation_object *self = (simulation_object *)object;
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
     char *bytes;
     Py_ssize_t size;
     mmd_error err = {0};
-    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0 || !acquire(self))
+    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0 || !mmd_py_simulation_acquire(self))
         return NULL;
     bool loaded = mmd_simulation_load(self->simulation, bytes, (size_t)size, &err);
-    release(self);
+    mmd_py_simulation_release(self);
     return loaded ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
 }
 
@@ -464,12 +388,15 @@ static PyMethodDef simulation_methods[] = {
     {"__setstate__", restore_state, METH_O, "For pickling."},
     {"__getnewargs_ex__", getnewargs_ex, METH_NOARGS, "For pickling: the arguments."},
     {"pose", pose, METH_O, pose_doc},
-    {"step", (PyCFunction)(void (*)(void))step, METH_VARARGS | METH_KEYWORDS, step_doc},
+    {"step", (PyCFunction)(void (*)(void))mmd_py_simulation_step, METH_VARARGS | METH_KEYWORDS,
+     mmd_py_simulation_step_doc},
     {"reset", reset, METH_NOARGS, reset_doc},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+     "Simulation[Pose] of a model, or Simulation[tuple[Pose, ...]], for type annotations."},
     {0}};
 
 static const char simulation_doc[] =
-    "Simulation(model, motion=None, physics=True, *, ik=True)\n--\n\n"
+    "Simulation(model, motion=None, physics=True, *, ik=True, places=None)\n--\n\n"
     "Simulates the rigid bodies of a model, such as hair and clothes, along a motion, by the\n"
     "equations of Bullet 2.75, the engine that MMD credits. It keeps its state, so consecutive\n"
     "frames are cheap. The same model, motion, settings and frame give the same bytes, whatever\n"
@@ -477,6 +404,15 @@ static const char simulation_doc[] =
     "motion: a Motion, or None for the rest pose.\n"
     "physics: True or a Physics.\n"
     "ik: as in Model.pose().\n\n"
+    "model and motion may be lists of 1 to 1000 models and their motions (None: all at rest), "
+    "which\n"
+    "are simulated in one world, so that the hand of one moves the hair of another. Results are\n"
+    "then tuples, in the order of the models. A model may be listed twice. The run starts at the\n"
+    "earliest first frame of the motions.\n\n"
+    "places: for a list, (N,7): the position and the rotation x y z w of each model's space in "
+    "that\n"
+    "    world; None: they share one space. Gravity and ground are those of the world; poses\n"
+    "    remain in the spaces of their models.\n\n"
     "Threads may share a Simulation; their calls wait for each other. Separate Simulations can\n"
     "run in parallel. Raises ValueError for invalid settings, bodies and joints; the message\n"
     "names them.";
@@ -490,6 +426,6 @@ static PyType_Slot simulation_slots[] = {{Py_tp_doc, (void *)simulation_doc},
                                          {0, NULL}};
 
 PyType_Spec mmd_py_simulation_spec = {.name = "mmdskin.Simulation",
-                                      .basicsize = sizeof(simulation_object),
+                                      .basicsize = sizeof(mmd_py_simulation),
                                       .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                                       .slots = simulation_slots};

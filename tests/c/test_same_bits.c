@@ -77,8 +77,8 @@ static uint64_t hash_of(const mmd_rig *rig, const mmd_motion *motion, bool physi
     float *matrices = malloc(16 * rig->bone_count * sizeof *matrices);
     float *weights = malloc((rig->morph_count + 1) * sizeof *weights);
     mmd_poser *poser = mmd_poser_new(rig, motion, NULL);
-    mmd_simulation *simulation =
-        mmd_simulation_new(rig, motion, true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *simulation = mmd_simulation_new(&(mmd_simulation_model){rig, motion, NULL}, 1,
+                                                    true, &mmd_simulation_settings_default, NULL);
     bool made = matrices && weights && poser && simulation;
     for (int f = 0; made && f < FRAMES; f++) {
         double frame = f;
@@ -90,7 +90,7 @@ static uint64_t hash_of(const mmd_rig *rig, const mmd_motion *motion, bool physi
                             .out_morph_weights = weights};
         if (physics) {
             mmd_simulation_seek(simulation, frame, &steps);
-            mmd_simulation_pose(simulation, frame, matrices, weights);
+            mmd_simulation_pose(simulation, 0, frame, matrices, weights);
         } else {
             mmd_pose(poser, &job, NULL);
         }

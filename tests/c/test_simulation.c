@@ -37,7 +37,7 @@ static void run_to(mmd_simulation *simulation, double frame, float *matrices)
 {
     size_t steps = 10000;
     CHECK(mmd_simulation_seek(simulation, frame, &steps));
-    mmd_simulation_pose(simulation, frame, matrices, NULL);
+    mmd_simulation_pose(simulation, 0, frame, matrices, NULL);
 }
 
 /* The link swings about the root: the position of its bone stays, its energy does not grow. */
@@ -47,7 +47,8 @@ static void a_pendulum_swings(void)
     mmd_rig *rig = mmd_rig_new(&model, NULL);
     mmd_simulation_settings physics = mmd_simulation_settings_default;
     physics.settle = 0;
-    mmd_simulation *simulation = mmd_simulation_new(rig, NULL, true, &physics, NULL);
+    mmd_simulation *simulation =
+        mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true, &physics, NULL);
     if (!CHECK(simulation))
         return;
     float matrices[3 * 16], position[3], lowest = 10;
@@ -77,7 +78,27 @@ static void a_simulation_survives_every_failing_allocation(void)
     for (long n = 0; !simulation; n++) {
         mmd_error err = {0};
         mmd_arena_fail_after(n);
-        simulation = mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, &err);
+        simulation = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
+                                        &mmd_simulation_settings_default, &err);
+        if (!simulation)
+            CHECK_INT(err.code, MMD_E_MEMORY);
+    }
+    mmd_arena_fail_after(-1);
+    mmd_simulation_free(simulation);
+    mmd_rig_free(rig);
+}
+
+static void a_simulation_of_two_models_survives_every_failing_allocation(void)
+{
+    mmd_model model = pendulum();
+    mmd_rig *rig = mmd_rig_new(&model, NULL);
+    const double place[7] = {9, 0, 0, 0, 0, 0, 1};
+    const mmd_simulation_model models[] = {{rig, NULL, NULL}, {rig, NULL, place}};
+    mmd_simulation *simulation = NULL;
+    for (long n = 0; !simulation; n++) {
+        mmd_error err = {0};
+        mmd_arena_fail_after(n);
+        simulation = mmd_simulation_new(models, 2, true, &mmd_simulation_settings_default, &err);
         if (!simulation)
             CHECK_INT(err.code, MMD_E_MEMORY);
     }
@@ -91,10 +112,10 @@ static void a_run_needs_no_checkpoints(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation *without =
-        mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, NULL);
-    mmd_simulation *with =
-        mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *without = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
+                                                 &mmd_simulation_settings_default, NULL);
+    mmd_simulation *with = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
+                                              &mmd_simulation_settings_default, NULL);
     float a[3 * 16], b[3 * 16];
     CHECK(without && with);
     mmd_arena_fail_after(0); /* the checkpoint at the start */
@@ -116,22 +137,22 @@ static void an_interrupted_start_is_made_again(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation *interrupted =
-        mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, NULL);
-    mmd_simulation *complete =
-        mmd_simulation_new(rig, NULL, true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *interrupted = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1,
+                                                     true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *complete = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
+                                                  &mmd_simulation_settings_default, NULL);
     const mmd_pose_job rest = {.frame_count = 1};
     float a[3 * 16], b[3 * 16];
     CHECK(interrupted && complete);
     size_t few = 10, many = 1000;
-    CHECK(mmd_simulation_set_target(interrupted, &rest, NULL, 1, NULL));
+    CHECK(mmd_simulation_set_targets(interrupted, &(mmd_simulation_target){&rest, NULL}, 1, NULL));
     CHECK(!mmd_simulation_advance(interrupted, &few));
-    CHECK(mmd_simulation_set_target(interrupted, &rest, NULL, 1, NULL));
+    CHECK(mmd_simulation_set_targets(interrupted, &(mmd_simulation_target){&rest, NULL}, 1, NULL));
     CHECK(mmd_simulation_advance(interrupted, &many));
-    CHECK(mmd_simulation_set_target(complete, &rest, NULL, 1, NULL));
+    CHECK(mmd_simulation_set_targets(complete, &(mmd_simulation_target){&rest, NULL}, 1, NULL));
     CHECK(mmd_simulation_advance(complete, &many));
-    mmd_simulation_pose_target(interrupted, a, NULL);
-    mmd_simulation_pose_target(complete, b, NULL);
+    mmd_simulation_pose_target(interrupted, 0, a, NULL);
+    mmd_simulation_pose_target(complete, 0, b, NULL);
     CHECK(memcmp(a, b, sizeof a) == 0);
     CHECK_NEAR(mmd_simulation_frame(interrupted), 0, 0);
     mmd_simulation_free(interrupted);
@@ -143,6 +164,7 @@ void simulation_tests(void)
 {
     RUN(a_pendulum_swings);
     RUN(a_simulation_survives_every_failing_allocation);
+    RUN(a_simulation_of_two_models_survives_every_failing_allocation);
     RUN(a_run_needs_no_checkpoints);
     RUN(an_interrupted_start_is_made_again);
 }

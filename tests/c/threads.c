@@ -60,12 +60,12 @@ typedef struct bench {
 
 static bench bench_new(void)
 {
-    bench own = {
-        mmd_poser_new(shared.rig, shared.motion, NULL),
-        mmd_simulation_new(shared.rig, shared.motion, true, &mmd_simulation_settings_default, NULL),
-        calloc(FRAMES * 16 * shared.rig->bone_count + 1, sizeof(float)),
-        calloc(FRAMES * shared.rig->morph_count + 1, sizeof(float)),
-        calloc(FRAMES * 3 * shared.mesh->vertex_count + 1, sizeof(float))};
+    bench own = {mmd_poser_new(shared.rig, shared.motion, NULL),
+                 mmd_simulation_new(&(mmd_simulation_model){shared.rig, shared.motion, NULL}, 1,
+                                    true, &mmd_simulation_settings_default, NULL),
+                 calloc(FRAMES * 16 * shared.rig->bone_count + 1, sizeof(float)),
+                 calloc(FRAMES * shared.rig->morph_count + 1, sizeof(float)),
+                 calloc(FRAMES * 3 * shared.mesh->vertex_count + 1, sizeof(float))};
     MUST(own.poser && own.simulation && own.matrices && own.sliders && own.positions);
     return own;
 }
@@ -102,7 +102,7 @@ static void simulate(bench *own)
 {
     for (size_t steps = 1; !mmd_simulation_seek(own->simulation, FRAMES, &steps); steps = 1)
         continue;
-    mmd_simulation_pose(own->simulation, FRAMES, own->matrices, own->sliders);
+    mmd_simulation_pose(own->simulation, 0, FRAMES, own->matrices, own->sliders);
     mmd_simulation_reset(own->simulation);
 }
 

@@ -118,12 +118,12 @@ static inline mmd_simulation_settings take_physics(script *s)
 /* Results, of two simulations that are compared. */
 static float matrices[2][16 * BONES], sliders[2][MORPHS];
 
-static inline void pose_at(mmd_simulation *simulation, double frame, size_t of)
+static inline void pose_at(mmd_simulation *simulation, size_t model, double frame, size_t of)
 {
     size_t steps = 0; /* first none, then one at a time */
     while (!mmd_simulation_seek(simulation, frame, &steps))
         steps = 1;
-    mmd_simulation_pose(simulation, frame, matrices[of], sliders[of]);
+    mmd_simulation_pose(simulation, model, frame, matrices[of], sliders[of]);
 }
 
 static inline void check_pose(const mmd_rig *rig, size_t of)

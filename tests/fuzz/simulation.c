@@ -5,53 +5,60 @@
 
 #include <string.h>
 
-enum { POSES = 2, FRAMES = 4, FEW = 4 };
+enum { POSES = 2, FRAMES = 4, FEW = 4, MODELS = 2 };
 
-static void check_reports(const mmd_simulation *simulation, const mmd_model *model)
+static void check_reports(const mmd_simulation *simulation, const mmd_model *model, size_t models)
 {
-    double strain[2 * JOINTS];
+    double strain[2 * JOINTS * MODELS];
     char text[256];
     mmd_simulation_strain(simulation, strain);
-    for (size_t i = 0; i < 2 * model->joint_count; i++)
+    for (size_t i = 0; i < 2 * model->joint_count * models; i++)
         PROMISE(strain[i] >= 0);
     for (size_t i = 0; mmd_simulation_note(simulation, i, text); i++)
-        PROMISE(i < 16 && text[0]);
+        PROMISE(i < 16 * models && text[0]);
 }
 
 /* One simulation can continue from the saved state of another. */
 static void copy_state(const mmd_simulation *one, mmd_simulation *other)
 {
-    static uint8_t bytes[1 << 17];
+    static uint8_t bytes[1 << 18];
     size_t size = mmd_simulation_save(one, NULL);
     PROMISE(size <= sizeof bytes && mmd_simulation_save(one, bytes) == size);
     PROMISE(mmd_simulation_load(other, bytes, size, NULL));
 }
 
-static void seek(const mmd_rig *rig, const mmd_motion *motion,
+/* The model with its motion, and now and then beside it once more at rest, turned. */
+static const double place[7] = {1, 0.5, 0, 0, 3, 0, 4};
+
+static void seek(const mmd_simulation_model *models, size_t count,
                  const mmd_simulation_settings *physics, script *s)
 {
-    mmd_simulation *one = mmd_simulation_new(rig, motion, true, physics, NULL);
+    const mmd_rig *rig = models[0].rig;
+    mmd_simulation *one = mmd_simulation_new(models, count, true, physics, NULL);
     for (size_t i = 0; one && i < POSES; i++) {
         double frame = (double)(take(s) % (4 * FRAMES)) / 4;
-        mmd_simulation *other = mmd_simulation_new(rig, motion, true, physics, NULL);
+        mmd_simulation *other = mmd_simulation_new(models, count, true, physics, NULL);
         PROMISE(other);
         if (i == 1)
             copy_state(one, other);
-        pose_at(one, frame, 0);
-        pose_at(other, frame, 1);
-        check_pose(rig, 0);
-        PROMISE(memcmp(matrices[0], matrices[1], 16 * rig->bone_count * sizeof(float)) == 0);
-        check_reports(one, rig->model);
+        for (size_t m = 0; m < count; m++) {
+            pose_at(one, m, frame, 0);
+            pose_at(other, m, frame, 1);
+            check_pose(rig, 0);
+            PROMISE(memcmp(matrices[0], matrices[1], 16 * rig->bone_count * sizeof(float)) == 0);
+        }
+        check_reports(one, rig->model, count);
         mmd_simulation_free(other);
     }
     mmd_simulation_free(one);
 }
 
-static void step(const mmd_rig *rig, const mmd_simulation_settings *physics, script *s)
+static void step(const mmd_simulation_model *models, size_t count,
+                 const mmd_simulation_settings *physics, script *s)
 {
     float translations[3 * BONES], rotations[4 * BONES];
     uint8_t switches[BONES];
-    mmd_simulation *simulation = mmd_simulation_new(rig, NULL, true, physics, NULL);
+    mmd_simulation *simulation = mmd_simulation_new(models, count, true, physics, NULL);
     for (size_t i = 0; simulation && i < POSES; i++) {
         mmd_pose_job job = {.frame_count = 1,
                             .ik = true,
@@ -59,16 +66,19 @@ static void step(const mmd_rig *rig, const mmd_simulation_settings *physics, scr
                             .rotations = rotations,
                             .translation_frames = 1,
                             .rotation_frames = 1};
+        const mmd_simulation_target targets[MODELS] = {{&job, switches}, {&job, NULL}};
         take_numbers(s, translations, 3 * BONES);
         take_numbers(s, rotations, 4 * BONES);
         for (size_t k = 0; k < BONES; k++)
             switches[k] = (i + k) % 3 > 0;
-        if (!mmd_simulation_set_target(simulation, &job, switches, (double)take(s) / 1024, NULL))
+        if (!mmd_simulation_set_targets(simulation, targets, (double)take(s) / 1024, NULL))
             continue;
         for (size_t steps = 0; !mmd_simulation_advance(simulation, &steps); steps = 1)
             continue;
-        mmd_simulation_pose_target(simulation, matrices[0], sliders[0]);
-        check_pose(rig, 0);
+        for (size_t m = 0; m < count; m++) {
+            mmd_simulation_pose_target(simulation, m, matrices[0], sliders[0]);
+            check_pose(models[0].rig, 0);
+        }
     }
     mmd_simulation_free(simulation);
 }
@@ -77,13 +87,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static scene scene;
     script s = {data, size, 0};
+    size_t count = size > 0 && data[size - 1] % 4 == 1 ? MODELS : 1;
     take_scene(&s, &scene, FEW, BODIES, JOINTS);
     mmd_rig *rig = mmd_rig_new(&scene.model, NULL);
     mmd_motion *motion = take_motion(&s);
     PROMISE(rig);
     mmd_simulation_settings physics = take_physics(&s);
-    seek(rig, motion, &physics, &s);
-    step(rig, &physics, &s);
+    seek((mmd_simulation_model[]){{rig, motion, NULL}, {rig, NULL, place}}, count, &physics, &s);
+    step((mmd_simulation_model[]){{rig, NULL, NULL}, {rig, NULL, place}}, count, &physics, &s);
     mmd_motion_free(motion);
     mmd_rig_free(rig);
     return 0;

@@ -54,11 +54,12 @@ static void advance(mmd_simulation *simulation, double seconds)
                         .rotations = rotations,
                         .rotation_frames = 1,
                         .translation_frames = 1};
-    if (!mmd_simulation_set_target(simulation, &job, NULL, seconds, NULL))
+    if (!mmd_simulation_set_targets(simulation, &(mmd_simulation_target){&job, NULL}, seconds,
+                                    NULL))
         return;
     for (size_t steps = 0; !mmd_simulation_advance(simulation, &steps); steps = 9)
         continue;
-    mmd_simulation_pose_target(simulation, matrices[0], sliders[0]);
+    mmd_simulation_pose_target(simulation, 0, matrices[0], sliders[0]);
 }
 
 static uint8_t *stored(const mmd_simulation *simulation, size_t *size)
@@ -77,7 +78,7 @@ static void continue_from(mmd_simulation *simulation, const mmd_rig *rig, bool t
         if (targets)
             advance(simulation, (i - EARLY) * 0.05);
         else
-            pose_at(simulation, i, 0);
+            pose_at(simulation, 0, i, 0);
         check_pose(rig, 0);
     }
 }
@@ -91,7 +92,7 @@ static void exchange(mmd_simulation *one, mmd_simulation *other, const mmd_rig *
         advance(one, 0.1);
         advance(one, 0.1);
     } else
-        pose_at(one, EARLY, 0);
+        pose_at(one, 0, EARLY, 0);
     uint8_t *bytes = stored(one, &size);
     for (size_t i = 0; i < EDITS; i++)
         if (edits[i * EDIT + 2] & 32)
@@ -125,8 +126,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mmd_motion *motion = take_motion(&s), *played = way & TARGETS ? NULL : motion;
     mmd_simulation_settings physics = take_physics(&s);
     PROMISE(rig);
-    mmd_simulation *one = mmd_simulation_new(rig, played, true, &physics, NULL);
-    mmd_simulation *other = mmd_simulation_new(rig, played, true, &physics, NULL);
+    mmd_simulation *one =
+        mmd_simulation_new(&(mmd_simulation_model){rig, played, NULL}, 1, true, &physics, NULL);
+    mmd_simulation *other =
+        mmd_simulation_new(&(mmd_simulation_model){rig, played, NULL}, 1, true, &physics, NULL);
     if (one && other)
         exchange(one, other, rig, edits, way);
     mmd_simulation_free(one), mmd_simulation_free(other);

@@ -114,6 +114,20 @@ def test_ctrl_c_stops_a_simulation_and_leaves_it_usable(chain, on_ctrl_c):
     assert chains.same(simulation.pose(30), chain.pose(swing, 30, physics=True))
 
 
+def test_ctrl_c_stops_a_simulation_of_several_models(chain, on_ctrl_c):
+    on_ctrl_c(signal.default_int_handler)
+    swing, frames = chains.swing(), np.arange(SIMULATED)
+    simulation = mmdskin.Simulation([chain, chain], [swing, None])
+
+    def stops():
+        simulation.reset()
+        return is_stopped(partial(simulation.pose, frames)) and 0 < simulation.frame < frames[-1]
+
+    assert succeeds_once(stops)
+    fresh = mmdskin.Simulation([chain, chain], [swing, None])
+    assert all(map(chains.same, simulation.pose(30), fresh.pose(30)))
+
+
 def test_ctrl_c_stops_settling_which_can_continue(chain, on_ctrl_c):
     on_ctrl_c(signal.default_int_handler)
     # the bodies rest no earlier than after half a second: 25,000 steps

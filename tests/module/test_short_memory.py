@@ -279,3 +279,41 @@ def test_a_simulation(preloaded, testcapi):
         assert chains.same(stepped.step(*moved), twin.step(*moved))
         """,
     )
+
+
+def test_a_simulation_of_two_models(preloaded, testcapi):
+    python(
+        preloaded,
+        """
+        model, motion = chains.load(chains.chain_file()), chains.swing(40)
+        places = [(0, 0, 0, 0, 0, 0, 1), (3, 0, 0, 0, 0, 0, 1)]
+        moved = [{"root": ((1, 0, 0), None)}, None]
+
+        def make():
+            return mmdskin.Simulation([model, model], [None, motion], places=places)
+
+        def look():
+            return played.__getstate__(), stepped.__getstate__()
+
+        def pose():
+            played.pose([3, 7.5])
+
+        def read():
+            played.model, played.motion, played.places, played.notes, played.strain, repr(played)
+
+        def step():
+            stepped.step(moved, physics=[True, [True] * len(model.bones)])
+
+        starve(make, 4)
+        check_no_leak(lambda: starve_python(make, 4))
+        played, stepped, twin = make(), make(), make()
+        stepped.step()
+        start = stepped.__getstate__()
+        for work, at_least in ((pose, 5), (read, 4), (step, 5)):
+            check_no_leak(lambda: starve_python(work, at_least, look))
+        assert all(map(chains.same, played.pose(9), make().pose(9)))
+        stepped.__setstate__(start)
+        twin.step()
+        assert all(map(chains.same, stepped.step(moved), twin.step(moved)))
+        """,
+    )

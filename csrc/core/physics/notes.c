@@ -96,19 +96,26 @@ static void write_predicate(mmd_notes_kind kind, const mmd_notes_entry *note, ch
     }
 }
 
-bool mmd_notes_text(const mmd_notes *notes, size_t index, char *text, size_t size)
+size_t mmd_notes_count(const mmd_notes *notes)
+{
+    size_t count = 0;
+    for (mmd_notes_kind kind = 0; kind < MMD_NOTES_COUNT; kind++)
+        count += notes->notes[kind].count > 0;
+    return count;
+}
+
+void mmd_notes_text(const mmd_notes *notes, size_t index, const char *owner, char *text,
+                    size_t size)
 {
     const mmd_model *model = notes->model;
     mmd_notes_kind kind = 0;
-    while (kind < MMD_NOTES_COUNT && (notes->notes[kind].count == 0 || index-- > 0))
+    while (notes->notes[kind].count == 0 || index-- > 0)
         kind++;
-    if (kind == MMD_NOTES_COUNT)
-        return false;
     const mmd_notes_entry *note = &notes->notes[kind];
     if (kind == MMD_NOTES_DROPPED_PAIRS) {
         snprintf(text, size, "%zu pairs of close bodies, of too many, did not collide at frame %g",
                  note->count, note->frame);
-        return true;
+        return;
     }
     bool joint = is_of_joint(kind);
     const mmd_text *name =
@@ -117,7 +124,6 @@ bool mmd_notes_text(const mmd_notes *notes, size_t index, char *text, size_t siz
     write_predicate(kind, note, predicate, sizeof predicate);
     if (note->count > 1)
         snprintf(others, sizeof others, " (and %zu more)", note->count - 1);
-    snprintf(text, size, "%s %zu \"%.60s\" %s%s", joint ? "joint" : "body", note->index,
+    snprintf(text, size, "%s%s %zu \"%.60s\" %s%s", owner, joint ? "joint" : "body", note->index,
              name->data ? name->data : "", predicate, others);
-    return true;
 }

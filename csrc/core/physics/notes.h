@@ -41,7 +41,10 @@ void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, do
 /* Nothing if there are none. */
 void mmd_notes_add_dropped_pairs(mmd_notes *notes, size_t pairs, double frame);
 
-/* The text of the note at an index; false beyond the last one. */
-bool mmd_notes_text(const mmd_notes *notes, size_t index, char *text, size_t size);
+size_t mmd_notes_count(const mmd_notes *notes);
+
+/* The text of the note at an index below the count; before a body or joint, `owner`. */
+void mmd_notes_text(const mmd_notes *notes, size_t index, const char *owner, char *text,
+                    size_t size);
 
 #endif

@@ -127,9 +127,8 @@ void mmd_pose_input_save(const mmd_pose_input *input, float *values)
     }
 }
 
-bool mmd_pose_input_load(mmd_pose_input *input, const float *values)
+bool mmd_pose_input_can_load(const mmd_pose_input *input, const float *values)
 {
-    mmd_pose_input_values *current = &input->current;
     const float *rotations = values + 3 * input->bone_count;
     if (mmd_numbers_first_not_finite(values, mmd_pose_input_size(input)) <
         mmd_pose_input_size(input))
@@ -138,13 +137,18 @@ bool mmd_pose_input_load(mmd_pose_input *input, const float *values)
         if (rotations[i] == 0 && rotations[i + 1] == 0 && rotations[i + 2] == 0 &&
             rotations[i + 3] == 0)
             return false;
+    return true;
+}
+
+void mmd_pose_input_load(mmd_pose_input *input, const float *values)
+{
+    mmd_pose_input_values *current = &input->current;
     copy_floats(values, 3 * input->bone_count, current->translations);
-    copy_floats(rotations, 4 * input->bone_count, current->rotations);
+    copy_floats(values + 3 * input->bone_count, 4 * input->bone_count, current->rotations);
     copy_floats(values + 7 * input->bone_count, input->morph_count, current->morph_weights);
     const float *switches = values + 7 * input->bone_count + input->morph_count;
     for (size_t i = 0; i < input->bone_count; i++) {
         current->ik[i] = switches[2 * i] != 0;
         current->physics[i] = switches[2 * i + 1] != 0;
     }
-    return true;
 }

@@ -31,10 +31,10 @@ void mmd_pose_input_set_target(mmd_pose_input *input, const mmd_pose_job *job,
    rotations. `ik` and `physics` change at 1. */
 void mmd_pose_input_interpolate(mmd_pose_input *input, double fraction);
 
-/* The current pose as so many floats. Loading fails if the values are not valid, and changes
-   nothing. */
+/* The current pose as so many floats, and from floats that can be loaded. */
 size_t mmd_pose_input_size(const mmd_pose_input *input);
 void mmd_pose_input_save(const mmd_pose_input *input, float *values);
-bool mmd_pose_input_load(mmd_pose_input *input, const float *values);
+bool mmd_pose_input_can_load(const mmd_pose_input *input, const float *values);
+void mmd_pose_input_load(mmd_pose_input *input, const float *values);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface of a simulation: creation, seeking, poses, saved states. simulation_run.c has the
-   steps. Step k of a run along a motion is at frame start + 30 max(k, 0) / hz; those before 0 hold
-   the start pose (settling). A frame between two steps shows poses interpolated between theirs. */
+/* The interface of a simulation: creation, seeking, poses. simulation_run.c has the steps,
+   simulation_state.c saves them. Step k of a run along a motion is at frame start + 30 max(k, 0) /
+   hz; those before 0 hold the start pose (settling). A frame between two steps shows poses
+   interpolated between theirs. */
 #include "core/physics/simulation.h"
 
 #include "core/base/arena.h"
@@ -11,6 +12,7 @@
 #include "core/physics/simulation_run.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define CARRIED_EPSILON 1e-6 /* steps: a shorter rest of an interval is rounding */
 
@@ -48,9 +50,7 @@ static bool check_settings(const mmd_simulation_settings *settings, mmd_error *e
 static bool allocate(mmd_simulation *simulation)
 {
     mmd_arena *arena = &simulation->arena;
-    const mmd_rig *rig = simulation->rig;
-    size_t bodies = mmd_world_body_count(simulation->world), bones = rig->bone_count;
-    const mmd_binding *motion = mmd_poser_binding(simulation->poser);
+    size_t bodies = simulation->body_count;
     simulation->poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
     simulation->previous_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
     simulation->interpolated_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
@@ -62,17 +62,12 @@ static bool allocate(mmd_simulation *simulation)
     simulation->islands = mmd_arena_alloc(arena, bodies, sizeof *simulation->islands);
     simulation->in_range = mmd_arena_alloc(arena, bodies, sizeof *simulation->in_range);
     simulation->restarting = mmd_arena_alloc(arena, bodies, sizeof *simulation->restarting);
-    simulation->morph_weights =
-        mmd_arena_alloc(arena, rig->morph_count, sizeof *simulation->morph_weights);
-    simulation->saved_bones = mmd_arena_alloc(arena, bones, sizeof *simulation->saved_bones);
     return simulation->poses && simulation->previous_poses && simulation->interpolated_poses &&
            simulation->rest_poses && simulation->still_poses && simulation->physics_off_in_world &&
            simulation->physics_off && simulation->islands && simulation->in_range &&
-           simulation->restarting && simulation->morph_weights && simulation->saved_bones &&
-           mmd_bone_bodies_init(arena, rig, mmd_world_bodies(simulation->world), motion,
-                                &simulation->bone_bodies) &&
-           mmd_pose_input_init(arena, bones, rig->morph_count, &simulation->input) &&
-           mmd_notes_init(arena, rig->model, &simulation->notes);
+           simulation->restarting &&
+           mmd_simulation_members_bind(arena, simulation->world, simulation->member_count,
+                                       simulation->members);
 }
 
 static bool copy_gravity(mmd_simulation *simulation)
@@ -87,48 +82,90 @@ static bool copy_gravity(mmd_simulation *simulation)
     return rows != NULL;
 }
 
-static bool build(mmd_simulation *simulation, const mmd_motion *motion, mmd_error *err)
+/* The earliest first frame of the motions; 0 without motions. */
+static double first_frame(const mmd_simulation_model *models, size_t count)
 {
-    const mmd_model *model = simulation->rig->model;
-    const mmd_simulation_settings *settings = &simulation->settings;
-    mmd_world_desc desc = {.body_count = model->rigid_body_count,
-                           .joint_count = model->joint_count,
-                           .bodies = model->rigid_bodies,
-                           .joints = model->joints,
-                           .contacts = true,
-                           .settings = settings->world};
-    if (!copy_gravity(simulation))
-        return mmd_fail_memory(err);
-    if (!check_settings(settings, err))
-        return false;
-    simulation->world = mmd_world_new(&desc, err);
-    if (!simulation->world)
-        return false;
-    simulation->poser = mmd_poser_new(simulation->rig, motion, err);
-    if (!simulation->poser)
-        return false;
-    if (!allocate(simulation))
-        return mmd_fail_memory(err);
-    mmd_islands_of_model(model, simulation->islands);
-    mmd_simulation_run_copy_poses(simulation, simulation->rest_poses);
+    bool any = false;
+    double first = 0;
+    for (size_t m = 0; m < count; m++) {
+        const mmd_motion *motion = models[m].motion;
+        if (motion && (!any || motion->first_frame < first))
+            first = motion->first_frame;
+        any = any || motion;
+    }
+    return first;
+}
+
+static void find_islands(mmd_simulation *simulation)
+{
+    for (size_t m = 0; m < simulation->member_count; m++) {
+        const mmd_simulation_member *member = &simulation->members[m];
+        size_t *islands = simulation->islands + member->first_body;
+        mmd_islands_of_model(member->rig->model, islands);
+        for (size_t i = 0; i < member->body_count; i++)
+            islands[i] += member->first_body;
+    }
+}
+
+static bool find_rest_poses(mmd_simulation *simulation, mmd_error *err)
+{
+    mmd_body_pose *poses = simulation->rest_poses;
+    mmd_simulation_run_copy_poses(simulation, poses);
+    for (size_t i = 0; i < simulation->body_count; i++) {
+        const mmd_simulation_member *member =
+            mmd_simulation_members_of_body(simulation->members, i);
+        mmd_simulation_member_place(member, &poses[i]);
+        for (int k = 0; k < 3; k++)
+            if (!(fabs(poses[i].position[k]) <= MMD_BODY_LIMIT))
+                return mmd_fail(err, MMD_E_ARGUMENT,
+                                "model %zu: places: body %zu at %g, expected at most 1e6",
+                                (size_t)(member - simulation->members), i - member->first_body,
+                                poses[i].position[k]);
+    }
     return true;
 }
 
-mmd_simulation *mmd_simulation_new(const mmd_rig *rig, const mmd_motion *motion, bool ik,
+static bool build(mmd_simulation *simulation, const mmd_simulation_model *models, mmd_error *err)
+{
+    const mmd_simulation_settings *settings = &simulation->settings;
+    size_t count = simulation->member_count;
+    simulation->members = mmd_arena_alloc(&simulation->arena, count, sizeof *simulation->members);
+    if (!simulation->members || !copy_gravity(simulation))
+        return mmd_fail_memory(err);
+    if (!check_settings(settings, err) ||
+        !mmd_simulation_members_init(&simulation->arena, models, count, simulation->members, err))
+        return false;
+    simulation->world =
+        mmd_simulation_members_new_world(simulation->members, count, &settings->world, err);
+    if (!simulation->world)
+        return false;
+    simulation->body_count = mmd_world_body_count(simulation->world);
+    if (!allocate(simulation))
+        return mmd_fail_memory(err);
+    find_islands(simulation);
+    return find_rest_poses(simulation, err);
+}
+
+mmd_simulation *mmd_simulation_new(const mmd_simulation_model *models, size_t count, bool ik,
                                    const mmd_simulation_settings *settings, mmd_error *err)
 {
+    if (count < 1 || count > MMD_SIMULATION_MAX_MODELS) {
+        mmd_fail(err, MMD_E_ARGUMENT, "%zu models, expected 1 to %d", count,
+                 MMD_SIMULATION_MAX_MODELS);
+        return NULL;
+    }
     mmd_simulation *simulation = mmd_arena_new_owner(sizeof *simulation);
     if (!simulation) {
         mmd_fail_memory(err);
         return NULL;
     }
-    simulation->rig = rig;
+    simulation->member_count = count;
     simulation->settings = *settings;
     simulation->time_step = 1 / settings->world.hz;
     simulation->ik = ik;
-    simulation->start = settings->has_start ? settings->start : motion ? motion->first_frame : 0;
+    simulation->start = settings->has_start ? settings->start : first_frame(models, count);
     simulation->frame = simulation->start;
-    if (build(simulation, motion, err))
+    if (build(simulation, models, err))
         return simulation;
     mmd_simulation_free(simulation);
     return NULL;
@@ -138,7 +175,8 @@ void mmd_simulation_free(mmd_simulation *simulation)
 {
     if (simulation) {
         mmd_world_free(simulation->world);
-        mmd_poser_free(simulation->poser);
+        if (simulation->members)
+            mmd_simulation_members_free(simulation->members, simulation->member_count);
         mmd_checkpoints_free(&simulation->checkpoints);
     }
     mmd_arena_free_owner(simulation);
@@ -183,7 +221,8 @@ static bool run_to(mmd_simulation *simulation, double step, size_t *steps)
 bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps)
 {
     if (simulation->uses_input) {
-        simulation->uses_input = simulation->bones_valid = simulation->started = false;
+        simulation->uses_input = simulation->started = false;
+        mmd_simulation_run_forget_bones(simulation);
         simulation->frame = simulation->start;
     }
     if (frame < simulation->start)
@@ -203,25 +242,46 @@ bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps
     return run_to(simulation, target, steps);
 }
 
-bool mmd_simulation_set_target(mmd_simulation *simulation, const mmd_pose_job *job,
-                               const uint8_t *physics, double seconds, mmd_error *err)
+static bool check_target(const mmd_simulation_member *member, const mmd_simulation_target *target,
+                         mmd_error *err)
 {
-    if (mmd_poser_binding(simulation->poser))
+    bool has_motion = mmd_poser_binding(member->poser);
+    if (has_motion && target->job)
+        return mmd_fail(err, MMD_E_ARGUMENT, "it has a motion and takes no pose");
+    if (!has_motion && !target->job)
+        return mmd_fail(err, MMD_E_ARGUMENT, "it has no motion and needs a pose");
+    return has_motion || mmd_pose_check(member->rig, target->job, err);
+}
+
+static void interpolate(mmd_simulation *simulation, double fraction)
+{
+    for (size_t m = 0; m < simulation->member_count; m++)
+        mmd_pose_input_interpolate(&simulation->members[m].input, fraction);
+    mmd_simulation_run_forget_bones(simulation);
+}
+
+bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation_target *targets,
+                                double seconds, mmd_error *err)
+{
+    if (!mmd_simulation_run_takes_input(simulation))
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "a simulation of a motion takes no poses, only frames");
     if (!(seconds >= 0 && seconds <= MMD_SIMULATION_MAX_SECONDS))
         return mmd_fail(err, MMD_E_ARGUMENT, "seconds: %g, expected 0 to %d", seconds,
                         MMD_SIMULATION_MAX_SECONDS);
-    if (!mmd_pose_check(simulation->rig, job, err))
-        return false;
+    for (size_t m = 0; m < simulation->member_count; m++)
+        if (!check_target(&simulation->members[m], &targets[m], err))
+            return mmd_simulation_members_fail(m, simulation->member_count, err);
     /* A start that was interrupted while bodies settled is made again. */
     bool is_start = !simulation->uses_input || !simulation->started || simulation->step < 0;
-    mmd_pose_input_set_target(&simulation->input, job, physics);
+    for (size_t m = 0; m < simulation->member_count; m++)
+        if (targets[m].job)
+            mmd_pose_input_set_target(&simulation->members[m].input, targets[m].job,
+                                      targets[m].physics);
     simulation->uses_input = true;
     if (is_start) {
-        mmd_pose_input_interpolate(&simulation->input, 1);
+        interpolate(simulation, 1);
         simulation->frame = 0;
-        simulation->bones_valid = false;
         mmd_simulation_run_start(simulation);
         simulation->input_start_step = simulation->input_end_step = 0;
         simulation->input_end_frame = simulation->input_end_carried = 0;
@@ -242,8 +302,7 @@ bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps)
 {
     if (!run_to(simulation, simulation->input_end_step, steps))
         return false;
-    mmd_pose_input_interpolate(&simulation->input, 1);
-    simulation->bones_valid = false;
+    interpolate(simulation, 1);
     simulation->input_carried = simulation->input_end_carried;
     simulation->frame = simulation->input_end_frame;
     return true;
@@ -251,123 +310,79 @@ bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps)
 
 /* Poses */
 
-/* Body poses at a frame between the last two steps; with poses of the caller, after the last step,
-   from where the bodies go on with their velocities, as in Bullet's synchronizeMotionStates. */
-static void show_bodies(mmd_simulation *simulation, double frame)
+/* A member's body poses, in its own space, at a frame between the last two steps; with poses of the
+   caller, after the last step, from where the bodies go on with their velocities, as in Bullet's
+   synchronizeMotionStates. */
+static void show_bodies(mmd_simulation *simulation, const mmd_simulation_member *member,
+                        double frame)
 {
-    if (simulation->uses_input) {
-        const mmd_body *bodies = mmd_world_bodies(simulation->world);
-        double seconds = simulation->input_carried / simulation->settings.world.hz;
-        for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
-            simulation->interpolated_poses[i] = simulation->poses[i];
-            if (seconds > 0)
-                mmd_body_pose_extrapolate(&bodies[i].state, seconds,
-                                          &simulation->interpolated_poses[i]);
-        }
-        return;
-    }
+    const mmd_body *bodies = mmd_world_bodies(simulation->world);
     double frames_back = mmd_simulation_run_frame_of_step(simulation, simulation->step) - frame;
     double fraction =
         frames_back * simulation->settings.world.hz / MMD_SIMULATION_FRAMES_PER_SECOND;
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++)
-        mmd_body_pose_interpolate(&simulation->poses[i], &simulation->previous_poses[i], fraction,
-                                  &simulation->interpolated_poses[i]);
+    double seconds = simulation->input_carried / simulation->settings.world.hz;
+    size_t end = member->first_body + member->body_count;
+    for (size_t i = member->first_body; i < end; i++) {
+        mmd_body_pose *pose = &simulation->interpolated_poses[i];
+        if (!simulation->uses_input)
+            mmd_body_pose_interpolate(&simulation->poses[i], &simulation->previous_poses[i],
+                                      fraction, pose);
+        else
+            *pose = simulation->poses[i];
+        if (simulation->uses_input && seconds > 0)
+            mmd_body_pose_extrapolate(&bodies[i].state, seconds, pose);
+        mmd_simulation_member_take_back(member, pose);
+    }
 }
 
-static void drive_bones(mmd_simulation *simulation, double frame, size_t first)
+static void drive_bones(mmd_simulation *simulation, mmd_simulation_member *member, double frame,
+                        size_t first)
 {
     mmd_simulation_run_read_switches(simulation, frame);
-    mmd_bone_bodies_drive(&simulation->bone_bodies, simulation->interpolated_poses,
-                          simulation->physics_off, mmd_poser_state(simulation->poser), first,
-                          simulation->rig->bone_count);
+    mmd_bone_bodies_drive(&member->bone_bodies, simulation->interpolated_poses + member->first_body,
+                          simulation->physics_off + member->first_body,
+                          mmd_poser_state(member->poser), first, member->rig->bone_count);
 }
 
-static void pose(mmd_simulation *simulation, double frame, bool with_physics, float *matrices,
-                 float *morph_weights)
+static void pose(mmd_simulation *simulation, size_t model, double frame, bool with_physics,
+                 float *matrices, float *morph_weights)
 {
-    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, &frame);
-    mmd_simulation_run_pose_bones(simulation, frame);
-    simulation->bones_valid = false;
+    mmd_simulation_member *member = &simulation->members[model];
+    double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
+    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, &member_frame);
+    mmd_simulation_run_pose_bones(simulation, member, frame);
+    member->bones_valid = false;
     if (with_physics) {
-        show_bodies(simulation, frame);
-        drive_bones(simulation, frame, 0);
+        show_bodies(simulation, member, frame);
+        drive_bones(simulation, member, frame, 0);
     }
-    mmd_pose_after_physics(simulation->poser, &job);
-    if (with_physics && simulation->bone_bodies.drives_after_physics)
-        drive_bones(simulation, frame, simulation->bone_bodies.first_after_physics);
-    mmd_pose_write_matrices(simulation->poser, matrices);
-    size_t morphs = simulation->rig->morph_count;
+    mmd_pose_after_physics(member->poser, &job);
+    if (with_physics && member->bone_bodies.drives_after_physics)
+        drive_bones(simulation, member, frame, member->bone_bodies.first_after_physics);
+    mmd_pose_write_matrices(member->poser, matrices);
+    size_t morphs = member->rig->morph_count;
     if (morphs)
-        memcpy(morph_weights, simulation->morph_weights, morphs * sizeof *morph_weights);
+        memcpy(morph_weights, member->morph_weights, morphs * sizeof *morph_weights);
     simulation->frame = frame;
 }
 
-void mmd_simulation_pose(mmd_simulation *simulation, double frame, float *matrices,
+void mmd_simulation_pose(mmd_simulation *simulation, size_t model, double frame, float *matrices,
                          float *morph_weights)
 {
-    pose(simulation, frame, frame >= simulation->start, matrices, morph_weights);
+    pose(simulation, model, frame, frame >= simulation->start, matrices, morph_weights);
 }
 
-void mmd_simulation_pose_target(mmd_simulation *simulation, float *matrices, float *morph_weights)
+void mmd_simulation_pose_target(mmd_simulation *simulation, size_t model, float *matrices,
+                                float *morph_weights)
 {
-    simulation->bones_valid = false;
-    pose(simulation, simulation->frame, true, matrices, morph_weights);
-}
-
-/* Saved states */
-
-/* The bytes begin with this; the pose input and the world follow. */
-typedef struct saved {
-    uint64_t layout; /* of this system and version */
-    uint64_t started, uses_input;
-    double step, frame, carried;
-} saved;
-
-static const uint64_t saved_layout = 0x100000000u * sizeof(saved) + 5;
-
-size_t mmd_simulation_save(const mmd_simulation *simulation, void *bytes)
-{
-    const saved head = {saved_layout,     simulation->started, simulation->uses_input,
-                        simulation->step, simulation->frame,   simulation->input_carried};
-    size_t input_size = mmd_pose_input_size(&simulation->input) * sizeof(float);
-    char *out = bytes;
-    if (out) {
-        memcpy(out, &head, sizeof head);
-        mmd_pose_input_save(&simulation->input, (float *)(void *)(out + sizeof head));
-    }
-    return sizeof head + input_size +
-           mmd_world_save(simulation->world, out ? out + sizeof head + input_size : NULL);
-}
-
-bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t size, mmd_error *err)
-{
-    saved head;
-    size_t input_size = mmd_pose_input_size(&simulation->input) * sizeof(float);
-    const char *in = bytes;
-    if (size >= sizeof head + input_size)
-        memcpy(&head, in, sizeof head);
-    if (size < sizeof head + input_size || head.layout != saved_layout ||
-        !(head.step >= -simulation->settings.settle && head.step <= 1e15) ||
-        head.step != floor(head.step) || !isfinite(head.frame) ||
-        !(head.carried >= 0 && head.carried <= 1) ||
-        !mmd_world_can_restore(simulation->world, in + sizeof head + input_size,
-                               size - sizeof head - input_size) ||
-        !mmd_pose_input_load(&simulation->input, (const float *)(const void *)(in + sizeof head)))
-        return mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this simulation");
-    simulation->uses_input = head.uses_input && !mmd_poser_binding(simulation->poser);
-    mmd_simulation_run_restore(simulation, head.step, in + sizeof head + input_size);
-    simulation->started = head.started && head.step >= 0; /* settling is made again */
-    simulation->bones_valid = false;
-    simulation->frame = head.frame;
-    simulation->input_start_step = simulation->input_end_step = head.step;
-    simulation->input_carried = simulation->input_end_carried = head.carried;
-    simulation->input_end_frame = head.frame;
-    return true;
+    simulation->members[model].bones_valid = false;
+    pose(simulation, model, simulation->frame, true, matrices, morph_weights);
 }
 
 void mmd_simulation_reset(mmd_simulation *simulation)
 {
-    simulation->started = simulation->bones_valid = simulation->uses_input = false;
+    simulation->started = simulation->uses_input = false;
+    mmd_simulation_run_forget_bones(simulation);
     simulation->frame = simulation->start;
 }
 
@@ -383,5 +398,19 @@ void mmd_simulation_strain(const mmd_simulation *simulation, double *strain)
 
 bool mmd_simulation_note(const mmd_simulation *simulation, size_t index, char text[256])
 {
-    return mmd_notes_text(&simulation->notes, index, text, 256);
+    size_t m = 0, count;
+    while (m < simulation->member_count &&
+           index >= (count = mmd_notes_count(&simulation->members[m].notes))) {
+        index -= count;
+        m++;
+    }
+    if (m == simulation->member_count)
+        return false;
+    const mmd_simulation_member *member = &simulation->members[m];
+    const char *name = member->rig->model->name.data;
+    char owner[64] = "";
+    if (simulation->member_count > 1)
+        snprintf(owner, sizeof owner, "model %zu \"%.36s\": ", m, name ? name : "");
+    mmd_notes_text(&member->notes, index, owner, text, 256);
+    return true;
 }

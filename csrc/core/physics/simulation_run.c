@@ -3,8 +3,8 @@
 
    1. The bones before physics are evaluated at the frame of the step, and with them the poses that
       bones give to bodies (kinematic transforms).
-   2. Physics switches make bodies kinematic or dynamic. A jump of the whole model restarts all
-      bodies (the setting `teleport`).
+   2. Physics switches make bodies kinematic or dynamic. A jump of a whole model restarts its bodies
+      (the setting `teleport`).
    3. Kinematic bodies move to their bones; impulse morphs act; the world advances by one step, in
       the gravity of the frame.
    4. Bodies that became unstable restart at their bones, with their islands. The joint stretch
@@ -38,7 +38,7 @@ double mmd_simulation_run_frame_of_step(const mmd_simulation *simulation, double
 void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_pose *poses)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
+    for (size_t i = 0; i < simulation->body_count; i++) {
         mmd_vec3_copy(bodies[i].state.position, poses[i].position);
         memcpy(poses[i].rotation, bodies[i].state.rotation, sizeof poses[i].rotation);
     }
@@ -46,14 +46,43 @@ void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_po
 
 /* Bones */
 
-mmd_pose_job mmd_simulation_run_pose_job(const mmd_simulation *simulation, const double *frame)
+/* Whether its bones are at poses of the caller. */
+static bool uses_input(const mmd_simulation *simulation, const mmd_simulation_member *member)
+{
+    return simulation->uses_input && !mmd_poser_binding(member->poser);
+}
+
+bool mmd_simulation_run_takes_input(const mmd_simulation *simulation)
+{
+    for (size_t m = 0; m < simulation->member_count; m++)
+        if (!mmd_poser_binding(simulation->members[m].poser))
+            return true;
+    return false;
+}
+
+double mmd_simulation_run_member_frame(const mmd_simulation *simulation,
+                                       const mmd_simulation_member *member, double frame)
+{
+    return simulation->uses_input && mmd_poser_binding(member->poser) ? simulation->start + frame
+                                                                      : frame;
+}
+
+void mmd_simulation_run_forget_bones(mmd_simulation *simulation)
+{
+    for (size_t m = 0; m < simulation->member_count; m++)
+        simulation->members[m].bones_valid = false;
+}
+
+mmd_pose_job mmd_simulation_run_pose_job(const mmd_simulation *simulation,
+                                         const mmd_simulation_member *member,
+                                         const double *member_frame)
 {
     mmd_pose_job job = {.frame_count = 1,
                         .ik = simulation->ik,
-                        .frames = frame,
-                        .out_morph_weights = simulation->morph_weights};
-    if (simulation->uses_input) {
-        const mmd_pose_input_values *values = &simulation->input.current;
+                        .frames = member_frame,
+                        .out_morph_weights = member->morph_weights};
+    if (uses_input(simulation, member)) {
+        const mmd_pose_input_values *values = &member->input.current;
         job.translation_frames = job.rotation_frames = job.morph_weight_frames = 1;
         job.translations = values->translations;
         job.rotations = values->rotations;
@@ -64,37 +93,62 @@ mmd_pose_job mmd_simulation_run_pose_job(const mmd_simulation *simulation, const
     return job;
 }
 
-void mmd_simulation_run_pose_bones(mmd_simulation *simulation, double frame)
+void mmd_simulation_run_pose_bones(mmd_simulation *simulation, mmd_simulation_member *member,
+                                   double frame)
 {
-    if (simulation->bones_valid && simulation->bones_frame == frame)
+    if (member->bones_valid && member->bones_frame == frame)
         return;
-    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, &frame);
-    mmd_pose_before_physics(simulation->poser, &job, 0);
-    simulation->bones_valid = true;
-    simulation->bones_frame = frame;
+    double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
+    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, &member_frame);
+    mmd_pose_before_physics(member->poser, &job, 0);
+    member->bones_valid = true;
+    member->bones_frame = frame;
 }
 
-/* The poses that the bones give to all bodies at a frame. Bodies that follow bones after physics
-   need those evaluated too; afterwards the bones are again as before physics. */
-static void find_bone_poses(mmd_simulation *simulation, double frame, mmd_body_pose *poses)
+/* The pose that a bone gives to a body. False if it exceeds MMD_BODY_LIMIT, or if there is no
+   bone. */
+static bool follow(const mmd_simulation_member *member, size_t body, mmd_body_pose *pose)
 {
-    mmd_simulation_run_pose_bones(simulation, frame);
-    mmd_pose_state *state = mmd_poser_state(simulation->poser);
-    size_t size = simulation->rig->bone_count * sizeof *simulation->saved_bones;
-    bool after = simulation->bone_bodies.follows_after_physics;
+    if (!mmd_bone_bodies_follow(&member->bone_bodies.bindings[body], mmd_poser_state(member->poser),
+                                pose))
+        return false;
+    mmd_simulation_member_place(member, pose);
+    for (int i = 0; member->placed && i < 3; i++)
+        if (!(fabs(pose->position[i]) <= MMD_BODY_LIMIT))
+            return false;
+    return true;
+}
+
+/* The poses that the bones of a member give to its bodies at a frame. Bodies that follow bones
+   after physics need those evaluated too; afterwards the bones are again as before physics. */
+static void find_member_poses(mmd_simulation *simulation, mmd_simulation_member *member,
+                              double frame, mmd_body_pose *poses)
+{
+    mmd_simulation_run_pose_bones(simulation, member, frame);
+    mmd_pose_state *state = mmd_poser_state(member->poser);
+    size_t size = member->rig->bone_count * sizeof *member->saved_bones;
+    bool after = member->bone_bodies.follows_after_physics;
     if (after) {
-        mmd_pose_job job = mmd_simulation_run_pose_job(simulation, &frame);
-        memcpy(simulation->saved_bones, state->bones, size);
-        mmd_pose_after_physics(simulation->poser, &job);
+        double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
+        mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, &member_frame);
+        memcpy(member->saved_bones, state->bones, size);
+        mmd_pose_after_physics(member->poser, &job);
     }
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
-        const mmd_bone_bodies_binding *binding = &simulation->bone_bodies.bindings[i];
-        simulation->in_range[i] = mmd_bone_bodies_follow(binding, state, &poses[i]);
-        if (!simulation->in_range[i] && binding->bone >= 0)
-            mmd_notes_add_body(&simulation->notes, MMD_NOTES_OUT_OF_RANGE, i, frame);
+    bool *in_range = simulation->in_range + member->first_body;
+    for (size_t i = 0; i < member->body_count; i++) {
+        in_range[i] = follow(member, i, &poses[member->first_body + i]);
+        if (!in_range[i] && member->bone_bodies.bindings[i].bone >= 0)
+            mmd_notes_add_body(&member->notes, MMD_NOTES_OUT_OF_RANGE, i, frame);
     }
     if (after)
-        memcpy(state->bones, simulation->saved_bones, size);
+        memcpy(state->bones, member->saved_bones, size);
+}
+
+/* The poses that the bones give to all bodies at a frame. */
+static void find_bone_poses(mmd_simulation *simulation, double frame, mmd_body_pose *poses)
+{
+    for (size_t m = 0; m < simulation->member_count; m++)
+        find_member_poses(simulation, &simulation->members[m], frame, poses);
 }
 
 /* Bodies */
@@ -107,13 +161,13 @@ static void place_body(mmd_body *body, const mmd_body_pose *pose)
     mmd_body_update_basis(body);
 }
 
-/* Restarts the bodies of some islands, NULL: of all, at their bones and at rest. Bodies without a
-   pose in range stay where they are. */
-static void restart_bodies(mmd_simulation *simulation, const mmd_body_pose *poses,
-                           const bool *islands)
+/* Restarts the bodies from `first` to before `end`, of some islands, NULL: of all, at their bones
+   and at rest. Bodies without a pose in range stay where they are. */
+static void restart_bodies(mmd_simulation *simulation, const mmd_body_pose *poses, size_t first,
+                           size_t end, const bool *islands)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
+    for (size_t i = first; i < end; i++) {
         if (islands && !islands[simulation->islands[i]])
             continue;
         if (simulation->in_range[i])
@@ -127,13 +181,18 @@ static void restart_bodies(mmd_simulation *simulation, const mmd_body_pose *pose
 
 void mmd_simulation_run_read_switches(mmd_simulation *simulation, double frame)
 {
-    if (!simulation->uses_input) {
-        mmd_bone_bodies_read_switches(&simulation->bone_bodies, frame, simulation->physics_off);
-        return;
-    }
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
-        int32_t bone = simulation->rig->model->rigid_bodies[i].bone;
-        simulation->physics_off[i] = bone >= 0 && !simulation->input.current.physics[bone];
+    for (size_t m = 0; m < simulation->member_count; m++) {
+        mmd_simulation_member *member = &simulation->members[m];
+        bool *off = simulation->physics_off + member->first_body;
+        if (!uses_input(simulation, member)) {
+            double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
+            mmd_bone_bodies_read_switches(&member->bone_bodies, member_frame, off);
+            continue;
+        }
+        for (size_t i = 0; i < member->body_count; i++) {
+            int32_t bone = member->rig->model->rigid_bodies[i].bone;
+            off[i] = bone >= 0 && !member->input.current.physics[bone];
+        }
     }
 }
 
@@ -143,24 +202,29 @@ static void apply_switches(mmd_simulation *simulation, double frame)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
     mmd_simulation_run_read_switches(simulation, frame);
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++)
-        if (!bodies[i].kinematic &&
-            simulation->physics_off_in_world[i] != simulation->physics_off[i]) {
-            simulation->physics_off_in_world[i] = simulation->physics_off[i];
-            mmd_body_set_dynamic(&bodies[i], &simulation->rig->model->rigid_bodies[i],
-                                 !simulation->physics_off_in_world[i]);
-            mmd_body_stop(&bodies[i]);
-        }
+    for (size_t i = 0; i < simulation->body_count; i++) {
+        bool off = simulation->physics_off[i];
+        if (bodies[i].kinematic || simulation->physics_off_in_world[i] == off)
+            continue;
+        simulation->physics_off_in_world[i] = off;
+        const mmd_simulation_member *member =
+            mmd_simulation_members_of_body(simulation->members, i);
+        mmd_body_set_dynamic(&bodies[i], &member->rig->model->rigid_bodies[i - member->first_body],
+                             !off);
+        mmd_body_stop(&bodies[i]);
+    }
 }
 
-/* Whether every kinematic body moves farther in this step than `teleport` allows. */
-static bool has_teleported(const mmd_simulation *simulation, const mmd_body_pose *poses)
+/* Whether every kinematic body of a model moves farther in this step than `teleport` allows. */
+static bool has_teleported(const mmd_simulation *simulation, const mmd_simulation_member *member,
+                           const mmd_body_pose *poses)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
     double limit =
         simulation->settings.teleport * MMD_SIMULATION_FRAMES_PER_SECOND * simulation->time_step;
     bool any = false;
-    for (size_t i = 0; limit > 0 && i < simulation->bone_bodies.body_count; i++) {
+    size_t end = member->first_body + member->body_count;
+    for (size_t i = member->first_body; limit > 0 && i < end; i++) {
         double displacement[3];
         if (!bodies[i].kinematic || !simulation->in_range[i])
             continue;
@@ -172,10 +236,22 @@ static bool has_teleported(const mmd_simulation *simulation, const mmd_body_pose
     return any;
 }
 
+static void restart_teleported(mmd_simulation *simulation, const mmd_body_pose *poses, double frame)
+{
+    for (size_t m = 0; m < simulation->member_count; m++) {
+        mmd_simulation_member *member = &simulation->members[m];
+        if (!has_teleported(simulation, member, poses))
+            continue;
+        mmd_notes_add_body(&member->notes, MMD_NOTES_TELEPORTED, 0, frame);
+        restart_bodies(simulation, poses, member->first_body,
+                       member->first_body + member->body_count, NULL);
+    }
+}
+
 static void move_kinematic_bodies(mmd_simulation *simulation, const mmd_body_pose *poses)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++) {
+    for (size_t i = 0; i < simulation->body_count; i++) {
         if (!bodies[i].kinematic && !simulation->physics_off_in_world[i])
             continue;
         if (simulation->in_range[i])
@@ -199,7 +275,8 @@ static bool is_stop(const float *offset)
     return true;
 }
 
-static void apply_impulse(const float *offset, double scale, mmd_body *body)
+static void apply_impulse(const mmd_simulation_member *member, const float *offset, double scale,
+                          mmd_body *body)
 {
     double impulse[3], torque[3], rotated[3];
     for (int i = 0; i < 3; i++) {
@@ -211,16 +288,19 @@ static void apply_impulse(const float *offset, double scale, mmd_body *body)
         mmd_vec3_copy(rotated, impulse);
         mmd_mat3_transform(body->basis, torque, rotated);
         mmd_vec3_copy(rotated, torque);
+    } else if (member->placed) {
+        mmd_quat_rotate(member->placement.rotation, impulse, impulse);
+        mmd_quat_rotate(member->placement.rotation, torque, torque);
     }
     mmd_body_push(body, impulse, torque);
 }
 
 /* All stops come before all impulses. */
-static void apply_impulse_morphs(mmd_simulation *simulation)
+static void apply_impulse_morphs(mmd_simulation *simulation, const mmd_simulation_member *member)
 {
-    const mmd_model *model = simulation->rig->model;
-    const float *weights = mmd_poser_weights(simulation->poser);
-    mmd_body *bodies = mmd_world_bodies(simulation->world);
+    const mmd_model *model = member->rig->model;
+    const float *weights = mmd_poser_weights(member->poser);
+    mmd_body *bodies = mmd_world_bodies(simulation->world) + member->first_body;
     double scale = IMPULSES_PER_SECOND * simulation->time_step;
     for (int impulses = 0; impulses < 2; impulses++)
         for (size_t m = 0; m < model->morph_count; m++) {
@@ -233,7 +313,7 @@ static void apply_impulse_morphs(mmd_simulation *simulation)
                 if (body->inverse_mass == 0 || is_stop(offset) == impulses)
                     continue;
                 if (impulses)
-                    apply_impulse(offset, scale * (double)weights[m], body);
+                    apply_impulse(member, offset, scale * (double)weights[m], body);
                 else
                     mmd_body_stop(body);
             }
@@ -244,15 +324,23 @@ static void restart_escaped(mmd_simulation *simulation, const mmd_body_pose *pos
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
     bool *restarting = simulation->restarting, any = false;
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++)
+    for (size_t i = 0; i < simulation->body_count; i++)
         if (bodies[i].escaped && !restarting[simulation->islands[i]]) {
-            mmd_notes_add_body(&simulation->notes, MMD_NOTES_ESCAPED, i, frame);
+            mmd_simulation_member *member = mmd_simulation_members_of_body(simulation->members, i);
+            mmd_notes_add_body(&member->notes, MMD_NOTES_ESCAPED, i - member->first_body, frame);
             restarting[simulation->islands[i]] = any = true;
         }
     if (!any)
         return;
-    restart_bodies(simulation, poses, restarting);
-    memset(restarting, 0, simulation->bone_bodies.body_count * sizeof *restarting);
+    restart_bodies(simulation, poses, 0, simulation->body_count, restarting);
+    memset(restarting, 0, simulation->body_count * sizeof *restarting);
+}
+
+static void note_joint(mmd_simulation *simulation, mmd_notes_kind kind, size_t joint, double frame,
+                       double distance)
+{
+    mmd_simulation_member *member = mmd_simulation_members_of_joint(simulation->members, joint);
+    mmd_notes_add_joint(&member->notes, kind, joint - member->first_joint, frame, distance);
 }
 
 /* Applies the joint stretch limit, and notes where it acts and what it cannot hold. */
@@ -261,13 +349,12 @@ static void limit_stretch(mmd_simulation *simulation, double frame)
     size_t joint;
     double stretch;
     if (mmd_world_limit_stretch(simulation->world, MAX_STRETCH, &stretch, &joint))
-        mmd_notes_add_joint(&simulation->notes, MMD_NOTES_STRETCH_LIMITED, joint, frame,
-                            MAX_STRETCH);
+        note_joint(simulation, MMD_NOTES_STRETCH_LIMITED, joint, frame, MAX_STRETCH);
     if (stretch <= MAX_STRETCH)
         return;
     stretch = mmd_world_max_stretch(simulation->world, &joint);
     if (stretch > NOTED_STRETCH)
-        mmd_notes_add_joint(&simulation->notes, MMD_NOTES_STRETCHED, joint, frame, stretch);
+        note_joint(simulation, MMD_NOTES_STRETCHED, joint, frame, stretch);
 }
 
 /* Settling */
@@ -292,8 +379,7 @@ static bool is_near(const mmd_body_pose *a, const mmd_body_pose *b)
    nothing. Otherwise remembers the poses that they have left. */
 static bool has_settled(mmd_simulation *simulation)
 {
-    size_t count = simulation->bone_bodies.body_count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < simulation->body_count; i++)
         if (!is_near(&simulation->poses[i], &simulation->still_poses[i])) {
             mmd_simulation_run_copy_poses(simulation, simulation->still_poses);
             simulation->still_step = simulation->step;
@@ -307,11 +393,12 @@ static bool has_settled(mmd_simulation *simulation)
 void mmd_simulation_run_start(mmd_simulation *simulation)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->bone_bodies.body_count; i++)
+    for (size_t i = 0; i < simulation->body_count; i++)
         place_body(&bodies[i], &simulation->rest_poses[i]);
-    find_bone_poses(simulation, simulation->start, simulation->interpolated_poses);
-    restart_bodies(simulation, simulation->interpolated_poses, NULL);
-    apply_switches(simulation, simulation->start);
+    double frame = simulation->uses_input ? 0 : simulation->start;
+    find_bone_poses(simulation, frame, simulation->interpolated_poses);
+    restart_bodies(simulation, simulation->interpolated_poses, 0, simulation->body_count, NULL);
+    apply_switches(simulation, frame);
     mmd_simulation_run_copy_poses(simulation, simulation->poses);
     mmd_simulation_run_copy_poses(simulation, simulation->still_poses);
     simulation->step = simulation->still_step = -simulation->settings.settle;
@@ -331,11 +418,12 @@ static double next_frame(mmd_simulation *simulation)
                     simulation->input_end_carried - simulation->input_start_carried;
     if (simulation->input_end_step > simulation->input_start_step) { /* else bodies settle */
         double fraction = (made - simulation->input_start_carried) / length;
-        mmd_pose_input_interpolate(&simulation->input, fraction);
+        for (size_t m = 0; m < simulation->member_count; m++)
+            mmd_pose_input_interpolate(&simulation->members[m].input, fraction);
         simulation->frame =
             simulation->input_start_frame +
             fraction * (simulation->input_end_frame - simulation->input_start_frame);
-        simulation->bones_valid = false;
+        mmd_simulation_run_forget_bones(simulation);
     }
     simulation->input_carried = 0;
     return simulation->frame;
@@ -350,12 +438,10 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
     double frame = next_frame(simulation);
     find_bone_poses(simulation, frame, poses);
     apply_switches(simulation, frame);
-    if (has_teleported(simulation, poses)) {
-        mmd_notes_add_body(&simulation->notes, MMD_NOTES_TELEPORTED, 0, frame);
-        restart_bodies(simulation, poses, NULL);
-    }
+    restart_teleported(simulation, poses, frame);
     move_kinematic_bodies(simulation, poses);
-    apply_impulse_morphs(simulation);
+    for (size_t m = 0; m < simulation->member_count; m++)
+        apply_impulse_morphs(simulation, &simulation->members[m]);
     double gravity[3];
     mmd_gravity_at(&simulation->settings.gravity, simulation->settings.world.gravity, frame,
                    gravity);
@@ -363,8 +449,8 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
     mmd_world_advance(simulation->world);
     restart_escaped(simulation, poses, frame);
     limit_stretch(simulation, frame);
-    mmd_notes_add_dropped_pairs(&simulation->notes, mmd_world_dropped_pairs(simulation->world),
-                                frame);
+    mmd_notes_add_dropped_pairs(&simulation->members[0].notes,
+                                mmd_world_dropped_pairs(simulation->world), frame);
     mmd_simulation_run_copy_poses(simulation, poses);
     if (simulation->step < 0 && has_settled(simulation))
         simulation->step = 0;
@@ -374,7 +460,9 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
 
 void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world)
 {
-    apply_switches(simulation, mmd_simulation_run_frame_of_step(simulation, step));
+    apply_switches(simulation, simulation->uses_input
+                                   ? simulation->frame
+                                   : mmd_simulation_run_frame_of_step(simulation, step));
     mmd_world_restore(simulation->world, world);
     mmd_simulation_run_copy_poses(simulation, simulation->poses);
     simulation->step = step;

@@ -4,9 +4,9 @@
 
 #include "core/physics/body.h"
 
-/* The rigid bodies and joints of one model, stepped together: Bullet's btDiscreteDynamicsWorld. The
-   same bodies, kinematic transforms and settings give the same bits in every run, on every
-   compiler. */
+/* The rigid bodies and joints of one model or several, stepped together: Bullet's
+   btDiscreteDynamicsWorld. The same bodies, kinematic transforms and settings give the same bits in
+   every run, on every compiler. */
 typedef struct mmd_world mmd_world;
 
 typedef struct mmd_world_settings {

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* The models of a simulation in one world: their bodies and joints follow each other in the order
+   of models, as if one model had them all. Groups and masks of bodies therefore act across models,
+   as in MMD. */
+#include "core/physics/simulation_member.h"
+
+#include "core/base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Members */
+
+static bool set_placement(const mmd_simulation_model *model, mmd_simulation_member *member,
+                          mmd_error *err)
+{
+    static const double identity[7] = {0, 0, 0, 0, 0, 0, 1};
+    const double *numbers = model->placement ? model->placement : identity;
+    double square = 0;
+    for (int i = 0; i < 7; i++)
+        if (!(fabs(numbers[i]) <= MMD_BODY_LIMIT))
+            return mmd_fail(err, MMD_E_ARGUMENT, "places: %g, expected at most 1e6", numbers[i]);
+    for (int i = 3; i < 7; i++)
+        square += numbers[i] * numbers[i];
+    if (square < 1e-12)
+        return mmd_fail(err, MMD_E_ARGUMENT, "places: quaternion of zero length");
+    mmd_vec3_copy(numbers, member->placement.position);
+    memcpy(member->placement.rotation, numbers + 3, sizeof member->placement.rotation);
+    mmd_quat_normalize(member->placement.rotation);
+    for (int i = 0; i < 6; i++)
+        member->placed |= numbers[i] != 0;
+    return true;
+}
+
+static bool init_member(mmd_arena *arena, const mmd_simulation_model *model,
+                        mmd_simulation_member *member, mmd_error *err)
+{
+    const mmd_rig *rig = member->rig = model->rig;
+    member->body_count = rig->model->rigid_body_count;
+    member->joint_count = rig->model->joint_count;
+    if (!set_placement(model, member, err))
+        return false;
+    member->poser = mmd_poser_new(rig, model->motion, err);
+    if (!member->poser)
+        return false;
+    member->morph_weights = mmd_arena_alloc(arena, rig->morph_count, sizeof *member->morph_weights);
+    member->saved_bones = mmd_arena_alloc(arena, rig->bone_count, sizeof *member->saved_bones);
+    return (member->morph_weights && member->saved_bones &&
+            mmd_pose_input_init(arena, rig->bone_count, rig->morph_count, &member->input) &&
+            mmd_notes_init(arena, rig->model, &member->notes)) ||
+           mmd_fail_memory(err);
+}
+
+bool mmd_simulation_members_init(mmd_arena *arena, const mmd_simulation_model *models, size_t count,
+                                 mmd_simulation_member *members, mmd_error *err)
+{
+    size_t bodies = 0, joints = 0;
+    for (size_t m = 0; m < count; m++) {
+        members[m].first_body = bodies;
+        members[m].first_joint = joints;
+        if (!init_member(arena, &models[m], &members[m], err))
+            return mmd_simulation_members_fail(m, count, err);
+        bodies += members[m].body_count;
+        joints += members[m].joint_count;
+    }
+    return true;
+}
+
+void mmd_simulation_members_free(mmd_simulation_member *members, size_t count)
+{
+    for (size_t m = 0; m < count; m++)
+        mmd_poser_free(members[m].poser);
+}
+
+bool mmd_simulation_members_fail(size_t member, size_t count, mmd_error *err)
+{
+    char text[sizeof err->text];
+    if (err && count > 1 && err->code == MMD_E_ARGUMENT) {
+        memcpy(text, err->text, sizeof text);
+        mmd_fail(err, err->code, "model %zu: %s", member, text);
+    }
+    return false;
+}
+
+/* The world */
+
+static mmd_world_desc desc_of(const mmd_model *model, const mmd_world_settings *settings)
+{
+    return (mmd_world_desc){.body_count = model->rigid_body_count,
+                            .joint_count = model->joint_count,
+                            .bodies = model->rigid_bodies,
+                            .joints = model->joints,
+                            .contacts = true,
+                            .settings = *settings};
+}
+
+/* Joints that connect bodies of the joined list. */
+static void copy_joints(const mmd_simulation_member *member, mmd_joint *joints)
+{
+    const mmd_model *model = member->rig->model;
+    for (size_t i = 0; i < member->joint_count; i++) {
+        joints[i] = model->joints[i];
+        if (joints[i].body_a >= 0)
+            joints[i].body_a += (int32_t)member->first_body;
+        if (joints[i].body_b >= 0)
+            joints[i].body_b += (int32_t)member->first_body;
+    }
+}
+
+mmd_world *mmd_simulation_members_new_world(const mmd_simulation_member *members, size_t count,
+                                            const mmd_world_settings *settings, mmd_error *err)
+{
+    mmd_world_desc desc = desc_of(members[0].rig->model, settings);
+    if (count == 1)
+        return mmd_world_new(&desc, err);
+    for (size_t m = 0; m < count; m++) {
+        mmd_world_desc own = desc_of(members[m].rig->model, settings);
+        if (!mmd_world_check(&own, err)) {
+            mmd_simulation_members_fail(m, count, err);
+            return NULL;
+        }
+    }
+    const mmd_simulation_member *last = &members[count - 1];
+    desc.body_count = last->first_body + last->body_count;
+    desc.joint_count = last->first_joint + last->joint_count;
+    mmd_arena arena = {0};
+    mmd_world *world = NULL;
+    mmd_rigid_body *bodies = mmd_arena_alloc(&arena, desc.body_count, sizeof *bodies);
+    mmd_joint *joints = mmd_arena_alloc(&arena, desc.joint_count, sizeof *joints);
+    if (!bodies || !joints || desc.body_count > INT32_MAX) {
+        mmd_fail_memory(err);
+    } else {
+        for (size_t m = 0; m < count; m++) {
+            const mmd_simulation_member *member = &members[m];
+            if (member->body_count)
+                memcpy(bodies + member->first_body, member->rig->model->rigid_bodies,
+                       member->body_count * sizeof *bodies);
+            copy_joints(member, joints + member->first_joint);
+        }
+        desc.bodies = bodies;
+        desc.joints = joints;
+        world = mmd_world_new(&desc, err);
+    }
+    mmd_arena_free(&arena);
+    return world;
+}
+
+bool mmd_simulation_members_bind(mmd_arena *arena, mmd_world *world, size_t count,
+                                 mmd_simulation_member *members)
+{
+    for (size_t m = 0; m < count; m++) {
+        mmd_simulation_member *member = &members[m];
+        if (!mmd_bone_bodies_init(arena, member->rig, mmd_world_bodies(world) + member->first_body,
+                                  mmd_poser_binding(member->poser), &member->bone_bodies))
+            return false;
+    }
+    return true;
+}
+
+/* Use */
+
+mmd_simulation_member *mmd_simulation_members_of_body(mmd_simulation_member *members, size_t body)
+{
+    while (body >= members->first_body + members->body_count)
+        members++;
+    return members;
+}
+
+mmd_simulation_member *mmd_simulation_members_of_joint(mmd_simulation_member *members, size_t joint)
+{
+    while (joint >= members->first_joint + members->joint_count)
+        members++;
+    return members;
+}
+
+void mmd_simulation_member_place(const mmd_simulation_member *member, mmd_body_pose *pose)
+{
+    const mmd_body_pose *placement = &member->placement;
+    if (!member->placed)
+        return;
+    mmd_quat_rotate(placement->rotation, pose->position, pose->position);
+    for (int i = 0; i < 3; i++)
+        pose->position[i] += placement->position[i];
+    mmd_quat_multiply(placement->rotation, pose->rotation, pose->rotation);
+    mmd_quat_normalize(pose->rotation);
+}
+
+void mmd_simulation_member_take_back(const mmd_simulation_member *member, mmd_body_pose *pose)
+{
+    const mmd_body_pose *placement = &member->placement;
+    double inverse[4];
+    if (!member->placed)
+        return;
+    mmd_quat_conjugate(placement->rotation, inverse);
+    mmd_vec3_subtract(pose->position, placement->position, pose->position);
+    mmd_quat_rotate(inverse, pose->position, pose->position);
+    mmd_quat_multiply(inverse, pose->rotation, pose->rotation);
+    mmd_quat_normalize(pose->rotation);
+}

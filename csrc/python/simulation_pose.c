@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Simulation.pose(), and Model.pose() with physics: frames in any order are simulated in theirs. */
+#include "python/exceptions.h"
+#include "python/pose_io.h"
+#include "python/simulation_type.h"
+#include "python/types.h"
+
+#include <stdlib.h>
+
+/* Bodies and bones times steps between checks for signals: about 10 ms. */
+enum { CHUNK_WORK = 1 << 14 };
+
+typedef struct requested_frame {
+    double frame;
+    size_t index; /* in the result */
+} requested_frame;
+
+static int compare_frames(const void *first, const void *second)
+{
+    const requested_frame *a = first, *b = second;
+    return a->frame != b->frame ? (a->frame < b->frame ? -1 : 1)
+                                : (a->index > b->index) - (a->index < b->index);
+}
+
+/* The arrays of a model's Pose. */
+typedef struct model_output {
+    size_t bone_count, morph_count;
+    float *matrices, *weights;
+    mmd_py_pose_output arrays;
+} model_output;
+
+typedef struct simulation_call {
+    requested_frame *requested; /* in the order of frames */
+    size_t count, next, chunk, model_count;
+    model_output *outputs;
+} simulation_call;
+
+size_t mmd_py_simulation_chunk(PyObject *models)
+{
+    size_t work = 1;
+    for (Py_ssize_t m = 0; m < PyTuple_Size(models); m++) {
+        const mmd_model *model = mmd_py_model_data(PyTuple_GetItem(models, m));
+        work += model->bone_count + model->rigid_body_count;
+    }
+    return CHUNK_WORK / work + 1;
+}
+
+/* Whether all frames are done. A frame that needs no step counts as one. */
+static bool run_chunk(mmd_simulation *simulation, simulation_call *call)
+{
+    size_t steps = call->chunk;
+    for (; call->next < call->count && steps > 0; call->next++) {
+        const requested_frame *requested = &call->requested[call->next];
+        if (!mmd_simulation_seek(simulation, requested->frame, &steps))
+            return false;
+        for (size_t m = 0; m < call->model_count; m++) {
+            const model_output *output = &call->outputs[m];
+            mmd_simulation_pose(simulation, m, requested->frame,
+                                output->matrices + requested->index * 16 * output->bone_count,
+                                output->weights + requested->index * output->morph_count);
+        }
+        steps -= steps > 0;
+    }
+    return call->next == call->count;
+}
+
+static bool run(mmd_simulation *simulation, simulation_call *call)
+{
+    bool done = false;
+    while (!done) {
+        Py_BEGIN_ALLOW_THREADS
+        done = run_chunk(simulation, call);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0)
+            return false;
+    }
+    return true;
+}
+
+/* A Pose of new arrays. */
+static PyObject *new_pose(PyObject *model, const mmd_py_array *frames, size_t count,
+                          model_output *output)
+{
+    const mmd_model *data = mmd_py_model_data(model);
+    if (!mmd_py_pose_output_new(data, frames->rank == 1, count, &output->arrays))
+        return NULL;
+    output->bone_count = data->bone_count;
+    output->morph_count = data->morph_count;
+    output->matrices = output->arrays.matrices.data;
+    output->weights = output->arrays.weights.data;
+    return mmd_py_pose_output_record(mmd_py_state_of(model), &output->arrays);
+}
+
+/* The Pose that `call` writes, or a tuple of one for each model. */
+static PyObject *new_result(PyObject *models, bool is_list, const mmd_py_array *frames,
+                            simulation_call *call)
+{
+    if (!is_list)
+        return new_pose(PyTuple_GetItem(models, 0), frames, call->count, &call->outputs[0]);
+    PyObject *result = PyTuple_New((Py_ssize_t)call->model_count);
+    for (size_t m = 0; result && m < call->model_count; m++) {
+        PyObject *pose = new_pose(PyTuple_GetItem(models, (Py_ssize_t)m), frames, call->count,
+                                  &call->outputs[m]);
+        if (!pose || PyTuple_SetItem(result, (Py_ssize_t)m, pose) < 0)
+            Py_CLEAR(result);
+    }
+    return result;
+}
+
+PyObject *mmd_py_simulation_pose_frames(PyObject *models, bool is_list, mmd_simulation *simulation,
+                                        const mmd_py_array *frames)
+{
+    size_t count = frames->rank ? frames->shape[0] : 1;
+    simulation_call call = {.count = count,
+                            .model_count = (size_t)PyTuple_Size(models),
+                            .chunk = mmd_py_simulation_chunk(models)};
+    mmd_error err = {0};
+    if (!mmd_simulation_check(simulation, frames->data, count, &err))
+        return mmd_py_exceptions_raise(mmd_py_state_of(PyTuple_GetItem(models, 0)), &err);
+    call.requested = PyMem_Calloc(count + 1, sizeof *call.requested);
+    call.outputs = PyMem_Calloc(call.model_count, sizeof *call.outputs);
+    PyObject *result = NULL;
+    if (!call.requested || !call.outputs) {
+        PyErr_NoMemory();
+    } else {
+        for (size_t i = 0; i < count; i++)
+            call.requested[i] = (requested_frame){((const double *)frames->data)[i], i};
+        qsort(call.requested, count, sizeof *call.requested, compare_frames);
+        result = new_result(models, is_list, frames, &call);
+        if (result && !run(simulation, &call))
+            Py_CLEAR(result);
+    }
+    for (size_t m = 0; call.outputs && m < call.model_count; m++)
+        mmd_py_pose_output_clear(&call.outputs[m].arrays);
+    PyMem_Free(call.outputs);
+    PyMem_Free(call.requested);
+    return result;
+}
+
+static void fill_models(PyObject *models, PyObject *motions, const double *places,
+                        mmd_simulation_model *out)
+{
+    for (Py_ssize_t m = 0; m < PyTuple_Size(models); m++) {
+        PyObject *motion = PyTuple_GetItem(motions, m);
+        out[m].rig = mmd_py_model_rig(PyTuple_GetItem(models, m));
+        out[m].motion = motion == Py_None ? NULL : mmd_py_motion_data(motion);
+        out[m].placement = places ? places + 7 * m : NULL;
+    }
+}
+
+mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, const double *places,
+                                         bool ik, const mmd_simulation_settings *physics)
+{
+    mmd_error err = {0};
+    mmd_simulation *simulation;
+    size_t count = (size_t)PyTuple_Size(models);
+    mmd_simulation_model *list = PyMem_Calloc(count + 1, sizeof *list);
+    if (!list) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    fill_models(models, motions, places, list);
+    Py_BEGIN_ALLOW_THREADS
+    simulation = mmd_simulation_new(list, count, ik, physics, &err);
+    Py_END_ALLOW_THREADS
+    PyMem_Free(list);
+    if (!simulation)
+        mmd_py_exceptions_raise(mmd_py_state_of(PyTuple_GetItem(models, 0)), &err);
+    return simulation;
+}
+
+PyObject *mmd_py_simulation_run(PyObject *model, PyObject *motion, bool ik,
+                                const mmd_simulation_settings *physics, const mmd_py_array *frames)
+{
+    PyObject *models = PyTuple_Pack(1, model), *motions = PyTuple_Pack(1, motion), *pose = NULL;
+    mmd_simulation *simulation =
+        models && motions ? mmd_py_simulation_create(models, motions, NULL, ik, physics) : NULL;
+    if (simulation)
+        pose = mmd_py_simulation_pose_frames(models, false, simulation, frames);
+    mmd_simulation_free(simulation);
+    Py_XDECREF(motions);
+    Py_XDECREF(models);
+    return pose;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Simulation.step(): poses of the caller, for one model, or in lists for several. */
+#include "python/argument.h"
+#include "python/exceptions.h"
+#include "python/pose_io.h"
+#include "python/simulation_type.h"
+#include "python/types.h"
+
+#include <string.h>
+
+/* The arguments of one model. */
+typedef struct model_step {
+    mmd_py_pose_input input;
+    mmd_py_array physics; /* (B,) bool; without data: all True */
+} model_step;
+
+typedef struct step_call {
+    double seconds;
+    size_t model_count;
+    model_step *models;
+    mmd_simulation_target *targets;
+    mmd_py_pose_output *outputs;
+} step_call;
+
+static bool advance(mmd_py_simulation *self, const step_call *call)
+{
+    mmd_error err = {0};
+    if (!mmd_simulation_set_targets(self->simulation, call->targets, call->seconds, &err)) {
+        mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
+        return false;
+    }
+    bool arrived = false;
+    while (!arrived) {
+        size_t steps = mmd_py_simulation_chunk(self->models);
+        Py_BEGIN_ALLOW_THREADS
+        arrived = mmd_simulation_advance(self->simulation, &steps);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0)
+            return false;
+    }
+    return true;
+}
+
+static PyObject *new_pose(PyObject *model, mmd_py_pose_output *output)
+{
+    return mmd_py_pose_output_new(mmd_py_model_data(model), false, 1, output)
+               ? mmd_py_pose_output_record(mmd_py_state_of(model), output)
+               : NULL;
+}
+
+static PyObject *new_result(mmd_py_simulation *self, step_call *call)
+{
+    if (!self->is_list)
+        return new_pose(PyTuple_GetItem(self->models, 0), &call->outputs[0]);
+    PyObject *result = PyTuple_New((Py_ssize_t)call->model_count);
+    for (size_t m = 0; result && m < call->model_count; m++) {
+        PyObject *pose = new_pose(PyTuple_GetItem(self->models, (Py_ssize_t)m), &call->outputs[m]);
+        if (!pose || PyTuple_SetItem(result, (Py_ssize_t)m, pose) < 0)
+            Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* The Pose at the end of a step. It is created first: running out of memory after the simulation
+   has moved would lose the result. */
+static PyObject *step_to(mmd_py_simulation *self, step_call *call)
+{
+    PyObject *result = new_result(self, call);
+    if (result && !advance(self, call))
+        Py_CLEAR(result);
+    for (size_t m = 0; result && m < call->model_count; m++)
+        mmd_simulation_pose_target(self->simulation, m, call->outputs[m].matrices.data,
+                                   call->outputs[m].weights.data);
+    return result;
+}
+
+/* The argument `physics`: a bool, or one for each bone. */
+static bool parse_physics(PyObject *argument, size_t bones, mmd_py_array *out)
+{
+    if (PySequence_Check(argument))
+        return mmd_py_array_from(argument, "physics", MMD_PY_BOOL, false, out) &&
+               mmd_py_array_check_shape(out, "physics", 1, &bones, "B");
+    int on = PyObject_IsTrue(argument);
+    if (on != 0)
+        return on > 0;
+    if (!mmd_py_array_new(MMD_PY_BOOL, 1, &bones, out))
+        return false;
+    memset(out->data, 0, bones);
+    return true;
+}
+
+enum { TRANSLATIONS, ROTATIONS, WEIGHTS, IK, PHYSICS, ARGUMENTS };
+static const char *const argument_names[] = {"translations", "rotations", "morph_weights", "ik",
+                                             "physics"};
+
+static bool parse_model(mmd_py_simulation *self, size_t m, PyObject *const *arguments,
+                        step_call *call)
+{
+    PyObject *model = PyTuple_GetItem(self->models, (Py_ssize_t)m);
+    model_step *step = &call->models[m];
+    step->input.translations = arguments[TRANSLATIONS];
+    step->input.rotations = arguments[ROTATIONS];
+    step->input.weights = arguments[WEIGHTS];
+    step->input.ik = arguments[IK];
+    bool rests = arguments[TRANSLATIONS] == Py_None && arguments[ROTATIONS] == Py_None &&
+                 arguments[WEIGHTS] == Py_None;
+    bool follows =
+        self->is_list && rests && PyTuple_GetItem(self->motions, (Py_ssize_t)m) != Py_None;
+    if (!mmd_py_pose_input_parse(model, &step->input) ||
+        !parse_physics(arguments[PHYSICS], mmd_py_model_data(model)->bone_count, &step->physics))
+        return false;
+    if (step->input.batched) {
+        PyErr_SetString(PyExc_ValueError, "step: a batch of frames, expected one pose");
+        return false;
+    }
+    call->targets[m] =
+        (mmd_simulation_target){follows ? NULL : &step->input.job, step->physics.data};
+    return true;
+}
+
+/* Lets the exception begin with the model. */
+static void name_model(size_t m)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (type == PyExc_ValueError || type == PyExc_TypeError) {
+        PyErr_Format(type, "model %zu: %S", m, value);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+    } else {
+        PyErr_Restore(type, value, traceback);
+    }
+}
+
+/* A list with an item for each model; None and bools are those of all. */
+static bool check_list(PyObject *argument, const char *name, size_t model_count)
+{
+    if (argument == Py_None || mmd_py_array_is_bool_scalar(argument))
+        return true;
+    if (!PySequence_Check(argument) || PyDict_Check(argument)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a list with an item for each model, not %R",
+                     name, (PyObject *)Py_TYPE(argument));
+        return false;
+    }
+    Py_ssize_t size = PySequence_Size(argument);
+    if (size >= 0 && (size_t)size != model_count)
+        PyErr_Format(PyExc_ValueError, "%s: %zd items, expected one for each of %zu models", name,
+                     size, model_count);
+    return size >= 0 && (size_t)size == model_count;
+}
+
+static bool parse_item(mmd_py_simulation *self, size_t m, PyObject *const *arguments,
+                       step_call *call)
+{
+    PyObject *items[ARGUMENTS] = {0};
+    bool ok = true;
+    for (int i = 0; ok && i < ARGUMENTS; i++) {
+        bool shared = arguments[i] == Py_None || mmd_py_array_is_bool_scalar(arguments[i]);
+        items[i] =
+            shared ? Py_NewRef(arguments[i]) : PySequence_GetItem(arguments[i], (Py_ssize_t)m);
+        ok = items[i] != NULL;
+    }
+    if (ok && !parse_model(self, m, items, call)) {
+        name_model(m);
+        ok = false;
+    }
+    for (int i = 0; i < ARGUMENTS; i++)
+        Py_XDECREF(items[i]);
+    return ok;
+}
+
+static bool parse(mmd_py_simulation *self, PyObject *const *arguments, step_call *call)
+{
+    if (!self->is_list)
+        return parse_model(self, 0, arguments, call);
+    for (int i = 0; i < ARGUMENTS; i++)
+        if (!check_list(arguments[i], argument_names[i], call->model_count))
+            return false;
+    for (size_t m = 0; m < call->model_count; m++)
+        if (!parse_item(self, m, arguments, call))
+            return false;
+    return true;
+}
+
+static void clear(step_call *call)
+{
+    for (size_t m = 0; call->models && m < call->model_count; m++) {
+        mmd_py_pose_input_clear(&call->models[m].input);
+        mmd_py_array_clear(&call->models[m].physics);
+    }
+    for (size_t m = 0; call->outputs && m < call->model_count; m++)
+        mmd_py_pose_output_clear(&call->outputs[m]);
+    PyMem_Free(call->outputs);
+    PyMem_Free(call->targets);
+    PyMem_Free(call->models);
+}
+
+static bool allocate(step_call *call)
+{
+    call->models = PyMem_Calloc(call->model_count, sizeof *call->models);
+    call->targets = PyMem_Calloc(call->model_count, sizeof *call->targets);
+    call->outputs = PyMem_Calloc(call->model_count, sizeof *call->outputs);
+    if (call->models && call->targets && call->outputs)
+        return true;
+    PyErr_NoMemory();
+    return false;
+}
+
+PyObject *mmd_py_simulation_step(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"translations", "rotations", "morph_weights", "seconds", "ik",
+                            "physics",      NULL};
+    mmd_py_simulation *self = (mmd_py_simulation *)object;
+    step_call call = {.seconds = 1.0 / 30, .model_count = (size_t)PyTuple_Size(self->models)};
+    PyObject *arguments[ARGUMENTS] = {Py_None, Py_None, Py_None, Py_True, Py_True};
+    PyObject *seconds = NULL, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO$OO:step", names, &arguments[TRANSLATIONS],
+                                     &arguments[ROTATIONS], &arguments[WEIGHTS], &seconds,
+                                     &arguments[IK], &arguments[PHYSICS]))
+        return NULL;
+    if ((!seconds || mmd_py_argument_double(seconds, "seconds", &call.seconds)) &&
+        allocate(&call) && parse(self, arguments, &call) && mmd_py_simulation_acquire(self)) {
+        result = step_to(self, &call);
+        mmd_py_simulation_release(self);
+    }
+    clear(&call);
+    return result;
+}
+
+const char mmd_py_simulation_step_doc[] =
+    "step($self, /, translations=None, rotations=None, morph_weights=None, "
+    "seconds=0.03333333333333333, *, ik=True, physics=True)\n--\n\n"
+    "Moves the bones from the last pose to this one within `seconds`, and returns the resulting\n"
+    "Pose. For your own animation, in a Simulation without a motion. The first call, also after\n"
+    "reset() or pose(), sets the start pose: bodies settle in it, and no time passes.\n\n"
+    "translations, rotations, morph_weights: of one frame, as in Model.pose_from(); None: rest\n"
+    "    pose, zero.\n"
+    "seconds: 0 to 3600. Steps are 1 / Physics.hz long; what remains is carried over to the next\n"
+    "    call, and bodies are shown there with the velocities of the last step.\n"
+    "ik: whether to run IK, or (B,) booleans for the IK of each bone; takes effect at the end\n"
+    "    of the interval. Always off in a Simulation with ik=False.\n"
+    "physics: whether bodies are simulated, or (B,) booleans for the bodies of each bone; the\n"
+    "    others follow their bone, as with BoneTrack.physics. Takes effect at the end of the\n"
+    "    interval.\n\n"
+    "With a list of models, each argument but `seconds` is a list with an item for each model, or\n"
+    "one None or bool for all, and the result is a tuple. Models with a motion follow it from the\n"
+    "start of the run on: their items are None, their `ik` and `physics` are those of the motion.\n"
+    "At least one model has no motion.\n\n"
+    "Raises ValueError, also in a Simulation with a motion; the simulation is unchanged then.";
