@@ -19,15 +19,6 @@ def active_model(context: bpy.types.Context) -> scene_model.SceneModel:
         return scene_model.SceneModel(obj.name, obj, ())
 
 
-def check_editable(armature: bpy.types.Object) -> None:
-    override = armature.override_library
-    if armature.library or (override and override.is_system_override):
-        raise UserError(
-            "'{name}' is linked from another file: make a library override first",
-            name=armature.name,
-        )
-
-
 def check_not_tweaked(model: scene_model.SceneModel) -> None:
     for block in record.blocks(model):
         if block.animation_data and block.animation_data.use_tweak_mode:
@@ -38,7 +29,7 @@ def check_not_tweaked(model: scene_model.SceneModel) -> None:
 
 def check_clearing(model: scene_model.SceneModel) -> None:
     """UserError if the motion of a model cannot be cleared."""
-    check_editable(model.armature)
+    scene_model.check_editable(model.armature)
     check_not_tweaked(model)
     for block in record.blocks(model):
         record.Record(block)

@@ -281,7 +281,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         )
 
     def _open(self, armature: bpy.types.Object, scene: bpy.types.Scene) -> motion_source.Motion:
-        moved_model.check_editable(armature)
+        scene_model.check_editable(armature)
         source = motion_source.load(armature, self._settings(scene))
         if source.unmatched.bones:
             self.report(

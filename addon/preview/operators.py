@@ -36,7 +36,7 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
         if override.is_linked(model):
-            return str(override.needed(model))
+            return str(scene_model.needs_override(model.name))
         if not switch.is_on(model.armature) and any(
             saved_state.BAKE in obj for obj in model.meshes
         ):
@@ -59,7 +59,7 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
             switch.check_disabling(model.meshes)
             return None
         if override.is_linked(model):
-            raise override.needed(model)
+            raise scene_model.needs_override(model.name)
         on = switch.is_on(model.armature)
         try:
             if self.action == "ENABLE" or (self.action == "TOGGLE" and not on):

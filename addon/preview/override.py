@@ -41,13 +41,6 @@ def is_linked(model: scene_model.SceneModel) -> bool:
     return model.armature is not None and model.armature.library is not None
 
 
-def needed(model: scene_model.SceneModel) -> UserError:
-    """The error where a linked model would be changed."""
-    return UserError(
-        "'{name}' is linked from another file: make a library override first", name=model.name
-    )
-
-
 def file_of(model: scene_model.SceneModel) -> str:
     """The name of the file that a linked model comes from."""
     return os.path.basename(model.armature.library.filepath.replace("\\", "/"))

@@ -63,6 +63,20 @@ def all_models(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:
     return [_described(armature, root, view_layer) for armature, root in pairs]
 
 
+def check_editable(armature: bpy.types.Object) -> None:
+    """UserError if the pose of an armature can only be changed in another file."""
+    override = armature.override_library
+    if armature.library or (override and override.is_system_override):
+        raise needs_override(armature.name)
+
+
+def needs_override(name: str) -> UserError:
+    """The error where something linked would be changed."""
+    return UserError(
+        "'{name}' is linked from another file: make a library override first", name=name
+    )
+
+
 def instanced(obj: bpy.types.Object | None) -> list[SceneModel]:
     """The models that an object shows as an instance of a collection."""
     collection = obj.instance_collection if obj is not None else None

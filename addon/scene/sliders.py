@@ -23,6 +23,18 @@ class Slider(NamedTuple):
     owner: Any  # a shape key or the armature object
     path: str  # of the property, from the owner
     label: str
+    name: str  # of the morph in its file, if known
+
+    @property
+    def value(self) -> float:
+        return self.owner.path_resolve(self.path)
+
+    def set(self, value: float) -> None:
+        if self.path.startswith("["):
+            self.owner[bpy.utils.unescape_identifier(self.path[2:-2])] = value
+            self.owner.update_tag()
+        else:
+            setattr(self.owner, self.path, value)
 
 
 def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
@@ -33,15 +45,28 @@ def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
     blocks = [obj.data.shape_keys.key_blocks for obj in model.meshes if obj.data.shape_keys]
     for morph in stored.groups(root, mmd_tools.MORPHS):
         key, name = stored.text(morph, "key"), stored.text(morph, SLIDER)
+        record = Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
         # A model that was split into several meshes has the key in each.
         sliders = [
-            Slider(keys[key], "value", key) for keys in dict.fromkeys(blocks) if key and key in keys
+            Slider(keys[key], "value", key, record.name)
+            for keys in dict.fromkeys(blocks)
+            if key and key in keys
         ]
         if name and name in model.armature:
-            record = Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
             label = chosen(record, english, english_names.MORPHS)
-            sliders.append(Slider(model.armature, path(name), label))
+            sliders.append(Slider(model.armature, path(name), label, record.name))
         found[PANELS.get(stored.number(morph, "panel"), "OTHER")] += sliders
+    return found
+
+
+def of_model(model: scene_model.SceneModel) -> list[Slider]:
+    """All sliders of a model: of its file's morphs, and of other shape keys."""
+    found = [slider for panel in by_panel(model).values() for slider in panel]
+    known = {slider.owner.as_pointer() for slider in found}
+    for block in dict.fromkeys(obj.data.shape_keys for obj in model.meshes):
+        for key in block.key_blocks if block else ():
+            if key.name not in mmd_tools.NOT_MORPHS and key.as_pointer() not in known:
+                found.append(Slider(key, "value", key.name, key.name))
     return found
 
 

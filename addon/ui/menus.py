@@ -19,6 +19,8 @@ class MMDSKIN_MT_model(bpy.types.Menu):
             "look",
             "standard_colors",
             "simulate",
+            "mirror_pose",
+            "flip_sliders",
             "attach",
             "detach",
             "bake",

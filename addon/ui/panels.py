@@ -18,6 +18,7 @@ from ..blender.translations import label, name_of, tr, tr_count
 from ..blender.user_error import UserError
 from ..export.operators import MMDSKIN_OT_export
 from ..import_motion.clear import MMDSKIN_OT_clear_motion
+from ..mirror.operators import MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose
 from ..mmd_look import color_management
 from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
@@ -234,7 +235,9 @@ class MMDSKIN_PT_morphs(_Below, bpy.types.Panel):
         return any(_shown(context).sliders.values())
 
     def draw(self, context: bpy.types.Context) -> None:
-        pass
+        row = self.layout.row(align=True)
+        row.operator(MMDSKIN_OT_flip_sliders.bl_idname, icon="ARROW_LEFTRIGHT")
+        row.operator(MMDSKIN_OT_mirror_pose.bl_idname, icon="MOD_MIRROR")
 
 
 class _Sliders(_Panel):

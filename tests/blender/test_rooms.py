@@ -14,6 +14,7 @@ LAYERS = ("languages", "blender", "scene", "pose", "operators")  # each knows th
 # Features know all layers, and of each other what a line says.
 FEATURES = {
     "mmd_look": set(),
+    "mirror": set(),
     "import_model": {"mmd_look", "preview"},
     "rename": set(),
     "physics": set(),
