@@ -28,11 +28,6 @@ HARMLESS = {
 }
 
 
-# SDEF and QDEF extract a rotation from two columns of a matrix. Blender's bones are not quite
-# orthonormal, so it matters that these are the file's x and y: Blender's x and z.
-_FILE_AXES = [0, 2, 1]
-_FILE_ELEMENTS = np.array([4 * row + column for row in (0, 2, 1, 3) for column in (0, 2, 1, 3)])
-
 _AS_IN_MMD = Deformation()
 
 
@@ -62,15 +57,15 @@ class Skinner:
         self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
         try:
             self._mesh = mmdskin.Mesh(
-                _swapped(mesh_source.rest_positions(obj.data)[each]),
+                _turned(mesh_source.rest_positions(obj.data)[each]),
                 source.bone_indices[each],
                 source.bone_weights[each],
-                normals=_swapped(self.normals.values) if self.normals else None,
+                normals=_turned(self.normals.values) if self.normals else None,
                 deform=source.deform[each],
-                sdef=None if source.sdef is None else _swapped(source.sdef[each]),
-                morphs=[(indices, _swapped(offsets)) for _, indices, offsets in morphs],
+                sdef=None if source.sdef is None else _turned(source.sdef[each]),
+                morphs=[(indices, _turned(offsets)) for _, indices, offsets in morphs],
                 triangles=blender_versions.triangles(obj.data),
-                segments=_swapped(_segments(obj, armature, self.bones)),
+                segments=_turned(_segments(obj, armature, self.bones)),
                 parents=rest_bones.parents(armature, self.bones),
             )
         except ValueError as error:
@@ -82,18 +77,18 @@ class Skinner:
     def vertex_count(self) -> int:
         return len(self.source.deform)
 
-    def buffers(self) -> np.ndarray:
-        """An output buffer for `positions`: allocating memory for each frame is slow."""
-        if self.normals is None:
-            return np.empty((2, self.vertex_count, 3), np.float32)
-        return np.empty((4, len(self.normals.values), 3), np.float32)
+    def buffers(self, *frames: int) -> list[np.ndarray]:
+        """Output arrays for `positions_and_normals`: allocating memory for each frame is slow."""
+        count = self.vertex_count if self.normals is None else len(self.normals.values)
+        members = 1 if self.normals is None else 2
+        return [np.empty((*frames, count, 3), np.float32) for _ in range(members)]
 
     def positions(
         self,
         matrices: np.ndarray,
         key_values: np.ndarray,
         deformation: Deformation = _AS_IN_MMD,
-        buffers: np.ndarray | None = None,
+        buffers: list[np.ndarray] | None = None,
     ) -> np.ndarray:
         """(V, 3) or (F, V, 3) float32 for skinning matrices (…, B, 4, 4) and key values (…, K).
 
@@ -106,7 +101,7 @@ class Skinner:
         matrices: np.ndarray,
         key_values: np.ndarray,
         deformation: Deformation = _AS_IN_MMD,
-        buffers: np.ndarray | None = None,
+        buffers: list[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """As `positions`, and the normals in `normals.domain`: (…, V, 3) or (…, C, 3) float32.
 
@@ -118,16 +113,12 @@ class Skinner:
             "backend": "cpu",
             **deformation._asdict(),
         }
-        flat = matrices.reshape(*matrices.shape[:-2], 16)
-        matrices = flat[..., _FILE_ELEMENTS].reshape(matrices.shape)
-        out, swapped = (None, (None, None)) if buffers is None else (buffers[::2], buffers[1::2])
-        skinned = self._run(matrices, key_values, options, out)
+        found = self._run(_from_turned(matrices), key_values, options, buffers)
         if self.share is not None:
             still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
-            mixed = self._run(still, key_values, options)
+            mixed = self._run(_from_turned(still), key_values, options)
             share = self.share[self._each, None]
-            skinned = [a + share * (b - a) for a, b in zip(mixed, skinned, strict=True)]
-        found = list(map(_swapped, skinned, swapped))
+            found = [a + share * (b - a) for a, b in zip(mixed, found, strict=True)]
         positions = found[0][..., : self.vertex_count, :]
         if self.normals is None:
             return positions, None
@@ -141,21 +132,34 @@ class Skinner:
         matrices: np.ndarray,
         key_values: np.ndarray,
         options: dict[str, float | str],
-        out: np.ndarray | None = None,
+        out: list[np.ndarray] | None = None,
     ) -> list[np.ndarray]:
-        """Positions, and normals if requested; `out` is a buffer for them."""
+        """Positions, and normals if requested, in `out` if there is one."""
         if out is not None:
             options = {**options, "out": self._skinned(*out, *(None,) * (3 - len(out)))}
         skinned = self._skin(self._mesh, matrices, key_values, **options)
         return [one for one in skinned if one is not None]
 
 
-def _swapped(points: np.ndarray, result: np.ndarray = None) -> np.ndarray:
-    """Points (…, 3) with y and z swapped."""
-    if result is None:
-        result = np.empty_like(points)
-    for axis, other in enumerate(_FILE_AXES):
-        result[..., axis] = points[..., other]
+# SDEF and QDEF extract a rotation from the first two columns of a matrix. Blender's bones are not
+# quite orthonormal, so it matters that these are the file's x and y: Blender's x and z. The mesh at
+# rest is therefore turned by 90 degrees, and the matrices turn it back: results are Blender's.
+
+
+def _turned(points: np.ndarray) -> np.ndarray:
+    """Points (…, 3) turned so that Blender's z is y."""
+    result = np.empty_like(points)
+    result[..., 0], result[..., 1] = points[..., 0], points[..., 2]
+    np.negative(points[..., 1], out=result[..., 2])
+    return result
+
+
+def _from_turned(matrices: np.ndarray) -> np.ndarray:
+    """Matrices (…, 4, 4) float32 for points that were `_turned`."""
+    result = np.empty(matrices.shape, np.float32)
+    result[..., 0], result[..., 1] = matrices[..., 0], matrices[..., 2]
+    np.negative(matrices[..., 1], out=result[..., 2])
+    result[..., 3] = matrices[..., 3]
     return result
 
 

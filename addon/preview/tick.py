@@ -33,7 +33,7 @@ class _Ready(NamedTuple):
     skinner: skinner.Skinner
     names: list  # of all pose bones and shape keys
     numbers: np.ndarray  # indices of the skinner's bones
-    buffers: np.ndarray  # Blender evaluates a copy of a mesh on one thread at a time
+    buffers: list[np.ndarray]  # Blender evaluates a copy of a mesh on one thread at a time
     rest: np.ndarray  # of rest_bones.signature
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings

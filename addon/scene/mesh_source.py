@@ -150,7 +150,8 @@ def morphs(
         group = obj.vertex_groups.get(key.vertex_group) if key.vertex_group else None
         if group is not None:
             offsets *= group_weights(weights, group.index, len(offsets))[:, None]
-        indices = np.flatnonzero(offsets.any(axis=1)).astype(np.int32)
+        x, y, z = (offsets != 0).T  # much faster than `any` along an axis of three
+        indices = np.flatnonzero(x | y | z).astype(np.int32)
         found.append((key.name, indices, offsets[indices]))
     return found
 
@@ -197,17 +198,14 @@ def _bones(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple[tuple[str
 
 
 def _weights(obj: bpy.types.Object) -> Weights:
-    vertices = obj.data.vertices
-    counts = [len(vertex.groups) for vertex in vertices]
-    pairs = [
-        value
-        for vertex in vertices
-        for entry in vertex.groups
-        for value in (entry.group, entry.weight)
-    ]
-    group, weight = np.array(pairs, np.float64).reshape(-1, 2).T
-    vertex = np.repeat(np.arange(len(vertices)), counts)
-    return Weights(vertex, group.astype(np.int64), weight.astype(np.float32))
+    group, weight, ends = [], [], [0]  # Blender reads them one by one only
+    for point in obj.data.vertices:
+        for entry in point.groups:
+            group.append(entry.group)
+            weight.append(entry.weight)
+        ends.append(len(group))
+    vertex = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    return Weights(vertex, np.array(group, np.int64), np.array(weight, np.float32))
 
 
 def _strongest_four(weights: Weights, bone_of_group: np.ndarray) -> tuple[Weights, int]:
