@@ -55,6 +55,9 @@ class Corrective:
     def start(self) -> None:
         pass
 
+    def buffers(self, frames: int) -> None:
+        return None
+
     def add(self, block: Block) -> None:
         mixed = self.part.positions(self._still, block.values)
         for i, frame in enumerate(block.frames):

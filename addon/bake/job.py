@@ -147,7 +147,9 @@ class _Group:
             matrices = pose_source.in_mesh_space(pose[:, chosen], armature, obj)
             values = self.poses.key_values(part, frames, depsgraph)
             try:
-                positions, normals = part.positions_and_normals(matrices, values)
+                positions, normals = part.positions_and_normals(
+                    matrices, values, target.buffers(len(frames))
+                )
             except ValueError as error:
                 raise UserError(
                     "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error

@@ -33,6 +33,7 @@ class MeshCache:
         self._positions = _File(cache_files.path(part.obj, ".pc2", options.folder))
         self._files = [self._positions]
         self._normals: _File | None = None
+        self._buffers = [part.skinner.buffers(0), part.skinner.buffers(0)]
         if part.skinner.normals is not None:
             self._bake_normals()
 
@@ -58,6 +59,13 @@ class MeshCache:
         header = _HEADER.pack(b"POINTCACHE2\0", 1, count, frames[0], self.options.step, len(frames))
         for file in self._files:
             file.start(header)
+
+    def buffers(self, frames: int) -> list[np.ndarray]:
+        """One of two sets of arrays in turn: the other is being written."""
+        self._buffers.reverse()
+        if len(self._buffers[0][0]) < frames:
+            self._buffers[0] = self.part.skinner.buffers(frames)
+        return [array[:frames] for array in self._buffers[0]]
 
     def add(self, block: Block) -> None:
         self._positions.put(np.ascontiguousarray(block.positions, "<f4").data)

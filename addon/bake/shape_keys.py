@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Positions as shape keys, one per frame, in place of the Armature modifier."""
 
+from collections import deque
+
 import numpy as np
 
 from . import animation, record, sliders
@@ -13,7 +15,7 @@ class ShapeKeys:
 
     def __init__(self, part: Part, bones: list[str], options: Options) -> None:
         self.part, self.options = part, options
-        self.positions: list[np.ndarray] = []
+        self.positions: deque[np.ndarray] = deque()
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
@@ -24,8 +26,11 @@ class ShapeKeys:
     def start(self) -> None:
         pass
 
+    def buffers(self, frames: int) -> None:
+        return None
+
     def add(self, block: Block) -> None:
-        self.positions += list(block.positions)
+        self.positions.extend(block.positions)
 
     def finish(self) -> tuple[()]:
         return ()
@@ -34,8 +39,8 @@ class ShapeKeys:
         obj = self.part.obj
         record.base_key(obj)
         names = [
-            record.add_key(obj, state, f"MMD {frame:04d}", positions).name
-            for frame, positions in zip(self.options.frames, self.positions, strict=True)
+            record.add_key(obj, state, f"MMD {frame:04d}", self.positions.popleft()).name
+            for frame in self.options.frames
         ]
         keys = obj.data.shape_keys
         shown = set(names)

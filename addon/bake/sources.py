@@ -148,10 +148,13 @@ class Part:
         return self.positions_and_normals(matrices, values)[0]
 
     def positions_and_normals(
-        self, matrices: np.ndarray, values: np.ndarray
+        self,
+        matrices: np.ndarray,
+        values: np.ndarray,
+        buffers: list[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """As `positions`, and the normals if they are baked, else None."""
-        return self.skinner.positions_and_normals(matrices, values, self.deformation)
+        """As `positions`, and the normals if they are baked, else None; in `buffers` if possible."""
+        return self.skinner.positions_and_normals(matrices, values, self.deformation, buffers)
 
     def scene_values(self, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         """(K,) float32 by which Blender mixes the keys at the current frame."""

@@ -4,6 +4,7 @@
 Bake and preview share this code, so that their results are equal. Positions are in mesh space.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 
 import bpy
@@ -182,14 +183,20 @@ def key_values(
     mute = np.empty(len(blocks), bool)
     blocks.foreach_get("value", values)
     blocks.foreach_get("mute", mute)
-    number = {name: i for i, name in enumerate(blocks.keys())}
-    order = [number[name] for name in names]
+    order = _places(tuple(names), tuple(blocks.keys()))
     values, mute = values[order], mute[order]
     if unmuted:
         mute &= ~np.isin(names, tuple(unmuted))
     if pinned is not None:
         values = np.array([name == pinned for name in names], np.float32)
     return np.where(mute, np.float32(0), values)
+
+
+@functools.lru_cache(maxsize=64)
+def _places(names: tuple[str, ...], all_names: tuple[str, ...]) -> np.ndarray:
+    """(K,) the index of each name among all; shared, so do not write to it."""
+    number = {name: i for i, name in enumerate(all_names)}
+    return np.array([number[name] for name in names], np.intp)
 
 
 def pinned_key(obj: bpy.types.Object) -> str | None:

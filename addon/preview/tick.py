@@ -177,7 +177,7 @@ def _show(
     if ready.skinner.vertex_count != len(attribute.data):
         return False
     positions, normals = _skinned(ready, mesh, armature, obj, chosen, frame)
-    positions[:, 0] += _NOT_ZERO
+    positions += _NOT_ZERO  # all of them: that is one loop without gaps
     evaluated.set_vectors(attribute, positions.ravel())
     if normals is not None:
         _show_normals(mesh, obj, ready, normals)
