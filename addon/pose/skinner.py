@@ -56,18 +56,21 @@ class Skinner:
         each = self._each = self.normals.vertices if self.normals else slice(None)
         self.share = _share(obj, armature, source)
         self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
+        indices, weights, deform = _with_still_bone(source)
         try:
             self._mesh = mmdskin.Mesh(
                 _turned(mesh_source.rest_positions(obj.data)[each]),
-                source.bone_indices[each],
-                source.bone_weights[each],
+                indices[each],
+                weights[each],
                 normals=_turned(self.normals.values) if self.normals else None,
-                deform=source.deform[each],
+                deform=deform[each],
                 sdef=None if source.sdef is None else _turned(source.sdef[each]),
                 morphs=[(indices, _turned(offsets)) for _, indices, offsets in morphs],
                 triangles=blender_versions.triangles(obj.data),
-                segments=_turned(_segments(obj, armature, self.bones)),
-                parents=rest_bones.parents(armature, self.bones),
+                segments=np.append(
+                    _turned(_segments(obj, armature, self.bones)), np.zeros((1, 2, 3), np.float32), 0
+                ),
+                parents=np.append(rest_bones.parents(armature, self.bones), np.int32(-1)),
             )
         except ValueError as error:
             raise UserError(
@@ -116,7 +119,7 @@ class Skinner:
         }
         found = self._run(_from_turned(matrices), key_values, options, buffers)
         if self.share is not None:
-            still = np.tile(np.eye(4, dtype=np.float32), (max(len(self.bones), 1), 1, 1))
+            still = np.tile(np.eye(4, dtype=np.float32), (len(self.bones), 1, 1))
             mixed = self._run(_from_turned(still), key_values, options)
             share = self.share[self._each, None]
             found = [a + share * (b - a) for a, b in zip(mixed, found, strict=True)]
@@ -147,6 +150,10 @@ class Skinner:
 # rest is therefore turned by 90 degrees, and the matrices turn it back: results are Blender's.
 
 
+_TURNED_BACK = np.float32([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
+_CANCELLED = 1e-6  # of the sum of a vertex's weights
+
+
 def _turned(points: np.ndarray) -> np.ndarray:
     """Points (…, 3) turned so that Blender's z is y."""
     result = np.empty_like(points)
@@ -156,12 +163,36 @@ def _turned(points: np.ndarray) -> np.ndarray:
 
 
 def _from_turned(matrices: np.ndarray) -> np.ndarray:
-    """Matrices (…, 4, 4) float32 for points that were `_turned`."""
-    result = np.empty(matrices.shape, np.float32)
-    result[..., 0], result[..., 1] = matrices[..., 0], matrices[..., 2]
-    np.negative(matrices[..., 1], out=result[..., 2])
-    result[..., 3] = matrices[..., 3]
+    """Matrices (…, B + 1, 4, 4) float32 of bones (…, B, 4, 4) and of the still bone, for points that
+    were `_turned`."""
+    *frames, bones = matrices.shape[:-2]
+    result = np.empty((*frames, bones + 1, 4, 4), np.float32)
+    moved = result[..., :bones, :, :]
+    moved[..., 0], moved[..., 1] = matrices[..., 0], matrices[..., 2]
+    np.negative(matrices[..., 1], out=moved[..., 2])
+    moved[..., 3] = matrices[..., 3]
+    result[..., bones, :, :] = _TURNED_BACK
     return result
+
+
+def _with_still_bone(source: mesh_source.Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bone indices, weights and deform types in which one more bone moves the vertices without any.
+
+    Otherwise these would stay where they were turned. As in mmdskin, weights that cancel out count
+    as none.
+    """
+    indices, weights = source.bone_indices, source.bone_weights
+    used = np.where(indices >= 0, weights, 0).astype(np.float64)
+    used[:, 0] = np.where(source.deform == mesh_source.BDEF1, indices[:, 0] >= 0, used[:, 0])
+    used[source.deform == mesh_source.BDEF1, 1:] = 0
+    used[np.isin(source.deform, (mesh_source.BDEF2, mesh_source.SDEF)), 2:] = 0
+    still = ~(np.abs(used.sum(axis=1)) > _CANCELLED * np.abs(used).sum(axis=1))
+    if not still.any():
+        return indices, weights, source.deform
+    indices, weights, deform = indices.copy(), weights.copy(), source.deform.copy()
+    indices[still], weights[still] = (len(source.bones), -1, -1, -1), (1, 0, 0, 0)
+    deform[still] = mesh_source.BDEF1
+    return indices, weights, deform
 
 
 def key_values(
