@@ -152,7 +152,7 @@ class Skinner:
 # rest is therefore turned by 90 degrees, and the matrices turn it back: results are Blender's.
 
 
-_TURNED_BACK = np.float32([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
+_TURNED_BACK = np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]], np.float32)
 _CANCELLED = 1e-6  # of the sum of a vertex's weights
 
 
