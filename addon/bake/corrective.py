@@ -13,7 +13,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..scene import mesh_source
 from . import animation, joint_keys, linear_blend, record, sliders
-from .frames import Block, Options
+from .frames import Block, Options, name_of
 from .joint_keys import Correction
 from .sources import Part
 
@@ -99,7 +99,9 @@ class Corrective:
             return
         frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
         names = [
-            self._add_key(state, f"MMD {self._found[place].frame:04d}", *self._found[place][1:3])
+            self._add_key(
+                state, f"MMD {name_of(self._found[place].frame)}", *self._found[place][1:3]
+            )
             for place in frames
         ]
         keys = obj.data.shape_keys

@@ -12,10 +12,11 @@ from .sources import Part
 
 class Options(NamedTuple):
     target: str
-    frames: tuple  # frame numbers to bake, in order
+    frames: tuple  # frame numbers to bake, in order; fractions where frames have several samples
     moves: bool  # a frame range, not only the current pose
     stretch: float = 1.0  # frames of animation per frame of the scene (render.frame_map_old, _new)
     step: int = 1
+    samples: int = 1  # per frame; 1 if the step is larger
     folder: str = ""  # of mesh caches; empty means next to the .blend
     normals: bool | None = None  # MMD's normals in mesh caches; None means each model's own setting
     driven: bool = True  # corrective keys are driven by joints, not keyframed
@@ -24,13 +25,31 @@ class Options(NamedTuple):
     between: tuple = ()  # further frames at which driven keys are fitted
 
     @property
-    def visited(self) -> list[int]:
+    def visited(self) -> list[float]:
         return sorted({*self.frames, *self.between})
+
+    @property
+    def spacing(self) -> float:
+        """Frames from one baked frame to the next."""
+        return self.step / self.samples
 
     @property
     def times(self) -> np.ndarray:
         """The animation times of the frames."""
         return np.asarray(self.frames) * self.stretch
+
+
+def in_range(first: int, last: int, step: int, samples: int) -> tuple[float, ...]:
+    """The frames of a range, or with `samples` the parts of frames."""
+    whole = range(first, last + 1, step)
+    if samples == 1 or not whole:
+        return tuple(whole)
+    return tuple(first + number / samples for number in range((last - first) * samples + 1))
+
+
+def name_of(frame: float) -> str:
+    """A number with at least four digits, and decimals if it has any: 0120, 0120.5."""
+    return f"{frame:08.3f}".rstrip("0").rstrip(".")
 
 
 class Block(NamedTuple):

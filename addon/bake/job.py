@@ -4,6 +4,7 @@
 So an error or a cancel leaves the scene unchanged.
 """
 
+import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
@@ -136,7 +137,7 @@ class _Group:
             for part in parts
         ]
 
-    def add(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> None:
+    def add(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> None:
         pose = self.poses.matrices(frames, depsgraph)
         self._check_finite(pose, frames)
         armature = self.armature.evaluated_get(depsgraph)
@@ -156,7 +157,7 @@ class _Group:
                 ) from error
             target.add(Block(tuple(frames), pose, matrices, values, positions, normals))
 
-    def _check_finite(self, pose: np.ndarray, frames: list[int]) -> None:
+    def _check_finite(self, pose: np.ndarray, frames: list[float]) -> None:
         finite = np.isfinite(pose).all(axis=(2, 3))
         if not finite.all():
             frame, bone = np.argwhere(~finite)[0]
@@ -179,7 +180,7 @@ class _Frames:
         vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
         self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
         self.done = 0
-        self._last: int | None = None
+        self._last: float | None = None
 
     def __enter__(self) -> "_Frames":
         if self._moves:
@@ -190,7 +191,7 @@ class _Frames:
         if self._moves:
             self._playhead.__exit__(*of)
 
-    def __iter__(self) -> Iterator[list[int]]:
+    def __iter__(self) -> Iterator[list[float]]:
         frames = self._options.visited
         for first in range(0, len(frames), self._size):
             block = frames[first : first + self._size]
@@ -199,11 +200,11 @@ class _Frames:
             self.done = first + len(block)
             yield block
 
-    def _go_to(self, frame: int) -> None:
+    def _go_to(self, frame: float) -> None:
         # Rigid bodies are simulated frame by frame.
         world = self._scene.rigidbody_world
         if world and world.enabled and self._last is not None:
-            for between in range(self._last + 1, frame):
+            for between in range(math.floor(self._last) + 1, math.ceil(frame)):
                 self._playhead.go_to(between)
         self._last = frame
         self._playhead.go_to(frame)
@@ -257,7 +258,8 @@ def _write_mesh(target: Target, options: Options) -> None:
         state = record.begin(obj, armature, live)
     state.target, state.deformation = options.target, list(target.part.deformation)
     if options.moves:
-        state.frames = [options.frames[0], options.frames[-1]]
+        state.frames = [int(options.frames[0]), int(options.frames[-1])]
+        state.samples = options.samples
     target.write(state)
     record.store(obj, state)
 

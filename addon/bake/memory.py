@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import bpy
 
 from ..blender.translations import tr
+from . import frames
 
 _BYTES = 12  # of a position
 _COPIES = 3  # the baked positions, the keys, and the copy that Blender evaluates
@@ -27,16 +28,16 @@ class _MemoryStatus(ctypes.Structure):
     )
 
 
-def warning(meshes: Iterable[bpy.types.Object], frames: int) -> str:
+def warning(meshes: Iterable[bpy.types.Object], count: int) -> str:
     """What to tell before a bake into shape keys, "" if they fit into memory."""
-    size = _BYTES * frames * sum(len(obj.data.vertices) for obj in meshes)
+    size = _BYTES * count * sum(len(obj.data.vertices) for obj in meshes)
     free = available()
     if free is None or _COPIES * size <= free:
         return ""
     return tr(
         "{frames} shape keys need {size:.1f} GB, {peak:.1f} GB with Blender's copies, and"
         " {free:.1f} GB are free: bake into a mesh cache",
-        frames=frames,
+        frames=count,
         size=size / _GIGABYTE,
         peak=_COPIES * size / _GIGABYTE,
         free=free / _GIGABYTE,
@@ -44,13 +45,13 @@ def warning(meshes: Iterable[bpy.types.Object], frames: int) -> str:
 
 
 def frames_of(settings: bpy.types.PropertyGroup, scene: bpy.types.Scene) -> int:
-    """The number of frames that a model's settings choose."""
+    """The number of shape keys that a model's settings choose."""
     if settings.range == "CURRENT":
         return 1
     first, last = scene.frame_start, scene.frame_end
     if settings.range == "CUSTOM":
         first, last = settings.frame_start, settings.frame_end
-    return len(range(first, last + 1, settings.step))
+    return len(frames.in_range(first, last, settings.step, settings.samples))
 
 
 def available() -> int | None:

@@ -14,6 +14,7 @@ import numpy as np
 from ..blender import blender_versions, cache_files, new_file
 from ..blender.translations import tr
 from ..blender.user_error import UserError
+from ..operators.properties import FRAMES
 from ..preview import nodes
 from ..scene import scene_model
 from . import record
@@ -30,6 +31,14 @@ class MeshCache:
         self.part, self.options = part, options
         self.warnings: list[str] = []
         self.notes: list[str] = []
+        if abs(options.frames[0] / options.spacing) > FRAMES["max"]:
+            raise UserError(
+                "A mesh cache with {samples} samples per frame cannot start at frame {frame}:"
+                " Blender's limit is {limit}",
+                samples=options.samples,
+                frame=options.frames[0],
+                limit=FRAMES["max"] // options.samples,
+            )
         self._positions = _File(cache_files.path(part.obj, ".pc2", options.folder))
         self._files = [self._positions]
         self._normals: _File | None = None
@@ -56,7 +65,8 @@ class MeshCache:
 
     def start(self) -> None:
         frames, count = self.options.frames, self.part.skinner.vertex_count
-        header = _HEADER.pack(b"POINTCACHE2\0", 1, count, frames[0], self.options.step, len(frames))
+        spacing = self.options.spacing
+        header = _HEADER.pack(b"POINTCACHE2\0", 1, count, frames[0], spacing, len(frames))
         for file in self._files:
             file.start(header)
 
@@ -113,8 +123,8 @@ class MeshCache:
         modifier.play_mode, modifier.time_mode = "SCENE", "FRAME"
         modifier.forward_axis, modifier.up_axis = "POS_Y", "POS_Z"
         # Blender shows sample `frame_scale * time - frame_start` of the file.
-        modifier.frame_scale = 1 / (options.step * options.stretch)
-        modifier.frame_start = options.frames[0] / options.step
+        modifier.frame_scale = 1 / (options.spacing * options.stretch)
+        modifier.frame_start = options.frames[0] / options.spacing
         return modifier
 
 

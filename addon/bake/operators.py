@@ -14,7 +14,7 @@ from ..operators.model_operator import ModelOperator
 from ..pose import deformation, motion_source, physics_settings, pose_source
 from ..scene import scene_model
 from . import job, memory, record
-from .frames import Options
+from .frames import Options, in_range
 
 # A remembered value would override the model's setting.
 _Deformation = properties.declaring(
@@ -101,12 +101,17 @@ class MMDSKIN_OT_bake(
         return job.Job(context, models, poses, deformations, options)
 
     def _options(self, scene: bpy.types.Scene, normals: bool | None) -> Options:
-        frames: tuple[int, ...] = (scene.frame_current,)
+        frames: tuple[float, ...] = (scene.frame_current,)
+        samples = 1
         if self.range != "CURRENT":
             first, last = scene.frame_start, scene.frame_end
             if self.range == "CUSTOM":
                 first, last = self.frame_start, self.frame_end
-            frames = tuple(range(first, last + 1, self.step))
+            if properties.has_samples(self.target):
+                samples = self.samples
+            if samples > 1 and self.step > 1:
+                raise UserError("Samples per Frame needs a Step of 1")
+            frames = in_range(first, last, self.step, samples)
             if not frames:
                 raise UserError(
                     "The frame range is empty: Start {first} is after End {last}",
@@ -114,13 +119,16 @@ class MMDSKIN_OT_bake(
                     last=last,
                 )
         driven = self.target == "CORRECTIVE" and self.corrective == "DRIVEN"
-        middles = tuple((one + other) // 2 for one, other in pairwise(frames)) if driven else ()
+        middles: tuple[float, ...] = ()
+        if driven:
+            middles = tuple((one + other) // 2 for one, other in pairwise(frames))
         return Options(
             target=self.target,
             frames=frames,
             moves=self.range != "CURRENT",
             stretch=playhead.stretch(scene),
             step=self.step,
+            samples=samples,
             folder=self.folder,
             normals=normals,
             driven=driven,
@@ -138,11 +146,11 @@ class MMDSKIN_OT_bake(
             self.report({"WARNING"}, warning)
         for note in baking.result.notes:
             self.report({"INFO"}, note)
-        frames = baking.options.frames
+        frames, samples = baking.options.frames, baking.options.samples
         if len(frames) == 1:
             what = tr("frame {frame}", frame=frames[0])
         else:
-            what = tr_count("1 frame", "{count} frames", len(frames))
+            what = tr_count("1 frame", "{count} frames", (len(frames) - 1) // samples + 1)
         meshes, vertices = _meshes(baking.result.meshes), baking.result.vertices
         text = tr(
             "Baked {frames}: {meshes}, {vertices} vertices",

@@ -37,6 +37,7 @@ class BakeState(saved_state.SavedState):
     target: str = ""
     deformation: list = field(default_factory=lambda: list(Deformation()))
     frames: list[int] | None = None  # the first and last of a range
+    samples: int = 1  # per frame
     keys: list[str] = field(default_factory=list)  # names of the baked keys
     curves: dict[str, Any] | None = None  # from `animation.add_pulses`, if the keys are keyed
     turns: list[str] = field(default_factory=list)  # mesh properties of `joint_turns.Drivers`

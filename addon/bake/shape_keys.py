@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 
 from . import animation, record, sliders
-from .frames import Block, Options
+from .frames import Block, Options, name_of
 from .sources import Part
 
 
@@ -39,7 +39,7 @@ class ShapeKeys:
         obj = self.part.obj
         record.base_key(obj)
         names = [
-            record.add_key(obj, state, f"MMD {frame:04d}", self.positions.popleft()).name
+            record.add_key(obj, state, f"MMD {name_of(frame)}", self.positions.popleft()).name
             for frame in self.options.frames
         ]
         keys = obj.data.shape_keys

@@ -36,10 +36,10 @@ class Poses(Protocol):
 
     def prepare(self, parts: "list[Part]") -> None: ...
 
-    def matrices(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray: ...
+    def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray: ...
 
     def key_values(
-        self, part: "Part", frames: list[int], depsgraph: bpy.types.Depsgraph
+        self, part: "Part", frames: list[float], depsgraph: bpy.types.Depsgraph
     ) -> np.ndarray: ...
 
 
@@ -53,12 +53,12 @@ class ArmaturePoses:
     def prepare(self, parts: "list[Part]") -> None:
         pass
 
-    def matrices(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
         return pose_source.matrices(armature, armature, self._numbers)[None]
 
     def key_values(
-        self, part: "Part", frames: list[int], depsgraph: bpy.types.Depsgraph
+        self, part: "Part", frames: list[float], depsgraph: bpy.types.Depsgraph
     ) -> np.ndarray:
         return part.scene_values(depsgraph)[None]
 
@@ -75,7 +75,7 @@ class IkPoses(ArmaturePoses):
         """Shape keys of group morphs may also move bones."""
         self._parts = parts
 
-    def matrices(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
         keys = {
             name: value
@@ -100,11 +100,11 @@ class MotionPoses:
             if animation.is_animated(part.obj.data.shape_keys, unknown):
                 self.moves_scene = True
 
-    def matrices(self, frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         return self._motion.matrices(self._bones, _times(frames, depsgraph))
 
     def key_values(
-        self, part: "Part", frames: list[int], depsgraph: bpy.types.Depsgraph
+        self, part: "Part", frames: list[float], depsgraph: bpy.types.Depsgraph
     ) -> np.ndarray:
         held = part.scene_values(depsgraph)
         if part.pinned is not None or not len(part.keys):
@@ -116,7 +116,7 @@ class MotionPoses:
         return np.asarray(self._motion.known_keys(part.keys), bool)
 
 
-def _times(frames: list[int], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+def _times(frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """The animation times of scene frames."""
     return np.asarray(frames, np.float64) * playhead.stretch(depsgraph.scene)
 

@@ -18,6 +18,7 @@ class Content(NamedTuple):
     frames: tuple  # first and last
     moves: bool
     keyed: bool  # keyframes move the baked keys and the armatures
+    samples: int = 1  # per frame
 
     @property
     def skinned(self) -> bool:
@@ -55,7 +56,8 @@ def content_of(models: list[scene_model.SceneModel], scene: bpy.types.Scene) -> 
     if not ranges:
         return Content(kind, tuple(objects), (scene.frame_current,) * 2, False, keyed)
     firsts, lasts = zip(*ranges, strict=True)
-    return Content(kind, tuple(objects), (min(firsts), max(lasts)), True, keyed)
+    samples = max((state.samples for state in states), default=1)
+    return Content(kind, tuple(objects), (min(firsts), max(lasts)), True, keyed, samples)
 
 
 def check_shown(model: scene_model.SceneModel) -> None:

@@ -60,7 +60,7 @@ class Format(NamedTuple):
         where it finds the disk full, and the others report it."""
         if self.name != "Alembic":
             return 0
-        frames = shown.frames[1] - shown.frames[0] + 1
+        frames = (shown.frames[1] - shown.frames[0]) * shown.samples + 1
         meshes = [obj.data for obj in shown.objects if isinstance(obj.data, bpy.types.Mesh)]
         # Of each frame that differs: a position per vertex, a normal per corner.
         return 12 * frames * sum(len(mesh.vertices) + len(mesh.loops) for mesh in meshes)
@@ -110,6 +110,7 @@ def _fbx(shown: content.Content) -> dict[str, float | set[str]]:
         "bake_anim_use_all_actions": False,
         "bake_anim_use_nla_strips": False,
         "bake_anim_simplify_factor": 0.0 if shown.skinned else 1.0,
+        "bake_anim_step": 1 / shown.samples,
     }
 
 
@@ -131,6 +132,7 @@ def _alembic(shown: Content) -> dict[str, Any]:
         "evaluation_mode": "VIEWPORT",
         "start": shown.frames[0],
         "end": shown.frames[1],
+        "gsamples": shown.samples,  # of meshes; objects do not move
         "as_background_job": False,
     }
 

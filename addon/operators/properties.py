@@ -291,6 +291,15 @@ def bake_properties(**more: Any) -> dict[str, Any]:
             min=1,
             **more,
         ),
+        "samples": IntProperty(
+            name="Samples per Frame",
+            description="Baked poses per frame, for motion blur; between them, vertices move in"
+            " straight lines. For shape keys and mesh caches with a Step of 1",
+            default=1,
+            min=1,
+            max=8,
+            **more,
+        ),
         "corrective": EnumProperty(
             name="Corrective",
             items=[
@@ -373,7 +382,14 @@ def shown_of_target(owner: Any) -> list[str]:
 
 def shown_of_range(owner: Any) -> list[str]:
     shown = ["range", *["frame_start", "frame_end"] * (owner.range == "CUSTOM")]
-    return shown + ["step"] * (owner.range != "CURRENT")
+    if owner.range != "CURRENT":
+        shown += ["step", *["samples"] * has_samples(owner.target)]
+    return shown
+
+
+def has_samples(target: str) -> bool:
+    """Whether a bake into this target can have several samples per frame."""
+    return target != "CORRECTIVE"
 
 
 # Operators whose unset options come from the model

@@ -55,7 +55,7 @@ class Redo(MotionCase):
         held, drawn, _ = self.baked()
         for name in ("source", "model_path", "deformation", "range", "frame_end", "target"):
             self.assertEqual(held[name], getattr(settings, name), name)
-        frames = ["range", "frame_start", "frame_end", "step"]
+        frames = ["range", "frame_start", "frame_end", "step", "samples"]
         pose = ["source", "model_path", "physics"]
         self.assertEqual(drawn, ["target", *frames, "deformation", *pose, "all_models"])
 
