@@ -10,6 +10,8 @@ from functools import partial
 import pytest
 from files import locations
 
+pytest_plugins = ["skin.gl_drivers"]
+
 ROOT = locations.ROOT
 CPU_KERNELS = ["scalar", "sse2", "avx2", "avx512", "neon"]
 

@@ -40,6 +40,7 @@ static void describe_device(mmd_gl_context *gl)
                                            "Software Rasterizer"};
     for (size_t i = 0; i < sizeof software / sizeof *software; i++)
         gl->software |= strstr(renderer, software[i]) != NULL;
+    gl->keeps_mappings = (GLEW_VERSION_4_4 || GLEW_ARB_buffer_storage) && glBufferStorage;
     snprintf(gl->device, sizeof gl->device, "%s (%s), OpenGL %s", renderer, gl_string(GL_VENDOR),
              gl_string(GL_VERSION));
 }
@@ -83,6 +84,9 @@ void mmd_gl_context_close(mmd_gl_context *gl)
     gl->render_programs = NULL;
     gl->skin_buffers = NULL;
     gl->skin_ring = NULL;
+    gl->render_targets = NULL;
+    gl->render_ring = NULL;
+    gl->textures = NULL;
 }
 
 bool mmd_gl_check(const char *what, mmd_error *err)

@@ -51,6 +51,7 @@ extern mmd_gl_1_1 mmd_gl1;
 typedef struct mmd_gl_context {
     unsigned generation; /* unique among the contexts of this process */
     bool software;
+    bool keeps_mappings; /* buffers may stay mapped while the device writes to them */
     char device[192];
     unsigned timeout_seconds; /* of waits for the device: gl_fence.c */
     mmd_error hang;           /* why no function of OpenGL may be called any more; else empty */
@@ -61,6 +62,9 @@ typedef struct mmd_gl_context {
     struct mmd_gl_render_programs *render_programs; /* gl_render_program.c */
     struct mmd_gl_skin_buffers *skin_buffers;       /* gl_skin_pass.c */
     struct mmd_gl_skin_ring *skin_ring;             /* gl_skin.c */
+    struct mmd_gl_render_targets *render_targets;   /* gl_render_targets.c */
+    struct mmd_gl_render_ring *render_ring;         /* gl_render_output.c */
+    struct mmd_gl_texture_cache *textures;          /* gl_texture_cache.c */
 } mmd_gl_context;
 
 /* Opens a context and makes it current on the calling thread; leaves nothing open if it fails. */

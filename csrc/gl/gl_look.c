@@ -131,7 +131,7 @@ static bool fit_shadow_view(const mmd_gl_renderer *r, shadow_view *out)
             return false;
     }
     double size = fmax(box.max[0] - box.min[0], box.max[1] - box.min[1]);
-    double pixels = (double)r->resources.shadow.width;
+    double pixels = (double)r->resources.targets->shadow.width;
     size = size > 0 ? size : 1;
     out->texel = size / (pixels - 2 * SHADOW_BORDER);
     size = out->texel * pixels;
@@ -181,7 +181,7 @@ static void draw_shadow_map(const mmd_gl_renderer *r, const shadow_view *view)
 {
     static const GLfloat farthest = 1;
     const mmd_gl_render_program *program = &r->programs->passes[MMD_GL_PASS_SHADOW_MAP];
-    mmd_gl_renderer_begin(r, program, &r->resources.shadow);
+    mmd_gl_renderer_begin(r, program, &r->resources.targets->shadow);
     glClearBufferfv(GL_DEPTH, 0, &farthest);
     glUniformMatrix4fv(program->shadow_matrix, 1, GL_TRUE, view->caster);
     mmd_gl1.CullFace(GL_FRONT); /* as it counts in the map, which is not upside down as the image */
@@ -203,7 +203,7 @@ static void draw_ground_shadow(const mmd_gl_renderer *r)
         return;
     bool lit = job->effects.ground_shadow == MMD_GROUND_SHADOW_LIGHT;
     const float *color = lit ? light_color(r) : job->effects.ground_color;
-    mmd_gl_renderer_begin(r, program, &r->resources.samples);
+    mmd_gl_renderer_begin(r, program, &r->resources.targets->samples);
     glUniform4f(program->ground, (float)r->view.rotation[0][1], (float)r->view.rotation[1][1],
                 (float)r->view.rotation[2][1], (float)r->view.position[1]);
     glUniform3f(program->ground_light, (float)(-to_light[0] / height),
@@ -352,13 +352,14 @@ bool mmd_gl_look_draw(const mmd_gl_renderer *r, mmd_error *err)
 {
     shadow_view view;
     const shadow_view *shadow = NULL;
-    if (mmd_gl_render_resources_has_shadow_map(r->resources.job) && fit_shadow_view(r, &view)) {
+    if (mmd_gl_render_targets_has_shadow_map(r->resources.job) && fit_shadow_view(r, &view)) {
         shadow = &view;
         draw_shadow_map(r, shadow);
     }
     draw_ground_shadow(r);
-    mmd_gl_renderer_begin(r, &r->programs->passes[MMD_GL_PASS_EDGE], &r->resources.samples);
-    bind_texture(MMD_GL_SHADOW_UNIT, r->resources.shadow_texture);
+    mmd_gl_renderer_begin(r, &r->programs->passes[MMD_GL_PASS_EDGE],
+                          &r->resources.targets->samples);
+    bind_texture(MMD_GL_SHADOW_UNIT, r->resources.targets->shadow.texture);
     bool drawn = draw_surfaces(r, shadow, err);
     if (drawn && r->resources.job->edges)
         draw_edges(r);

@@ -4,7 +4,7 @@
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
-#include "gl/gl_fence.h"
+#include "gl/gl_render_output.h"
 #include "gl/gl_renderer.h"
 #include "gl/gl_thread.h"
 
@@ -169,12 +169,12 @@ static void clear_depth(void)
 static void draw_lambert(const mmd_gl_renderer *r)
 {
     const mmd_gl_render_program *passes = r->programs->passes;
-    mmd_gl_renderer_begin(r, &passes[MMD_GL_PASS_COLOR], &r->resources.samples);
+    mmd_gl_renderer_begin(r, &passes[MMD_GL_PASS_COLOR], &r->resources.targets->samples);
     mmd_gl1.Enable(GL_DEPTH_TEST);
     mmd_gl1.Enable(GL_BLEND);
     draw_surfaces(r, &passes[MMD_GL_PASS_COLOR]);
     if (r->resources.job->edges) {
-        mmd_gl_renderer_begin(r, &passes[MMD_GL_PASS_EDGE], &r->resources.samples);
+        mmd_gl_renderer_begin(r, &passes[MMD_GL_PASS_EDGE], &r->resources.targets->samples);
         draw_edges(r, &passes[MMD_GL_PASS_EDGE]);
     }
 }
@@ -190,8 +190,8 @@ static void resolve(const mmd_gl_renderer *r)
     memcpy(background, job->background, sizeof background);
     if (linear)
         linear_color(job->background, background);
-    mmd_gl_renderer_begin(r, program, &r->resources.image);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, r->resources.color_texture);
+    mmd_gl_renderer_begin(r, program, &r->resources.targets->image);
+    mmd_gl1.BindTexture(GL_TEXTURE_2D, r->resources.targets->samples.texture);
     glUniform1i(program->samples, (GLint)job->samples);
     glUniform4f(program->background, background[0], background[1], background[2],
                 job->background[3]);
@@ -202,7 +202,7 @@ static bool draw_image(const mmd_gl_renderer *r, mmd_error *err)
 {
     static const GLfloat transparent[4] = {0};
     bool ok = true;
-    glBindFramebuffer(GL_FRAMEBUFFER, r->resources.samples.name);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->resources.targets->samples.name);
     glClearBufferfv(GL_COLOR, 0, transparent);
     clear_depth();
     if (r->visible && r->resources.job->look == MMD_LOOK_MMD)
@@ -221,7 +221,8 @@ static void draw_gbuffer(const mmd_gl_renderer *r)
     static const GLint no_triangle[4] = {-1, -1, -1, -1};
     static const GLfloat no_normal[4] = {0}, no_depth[4] = {INFINITY, 0, 0, 0};
     const mmd_render_job *job = r->resources.job;
-    mmd_gl_renderer_begin(r, &r->programs->passes[MMD_GL_PASS_GBUFFER], &r->resources.gbuffer);
+    mmd_gl_renderer_begin(r, &r->programs->passes[MMD_GL_PASS_GBUFFER],
+                          &r->resources.targets->gbuffer);
     if (job->triangle_buffer)
         glClearBufferiv(GL_COLOR, MMD_GL_GBUFFER_TRIANGLE, no_triangle);
     if (job->depth_buffer)
@@ -236,38 +237,14 @@ static void draw_gbuffer(const mmd_gl_renderer *r)
     mmd_gl1.Disable(GL_CULL_FACE);
 }
 
-static void read_pixels(const mmd_gl_framebuffer *from, int attachment, GLenum format, GLenum type,
-                        void *to)
-{
-    glBindFramebuffer(GL_FRAMEBUFFER, from->name);
-    mmd_gl1.ReadBuffer(GL_COLOR_ATTACHMENT0 + (GLenum)attachment);
-    mmd_gl1.ReadPixels(0, 0, from->width, from->height, format, type, to);
-}
-
 static bool draw_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
 {
-    mmd_render_job out = mmd_render_slice(r->resources.job, frame, 1);
-    if (!upload_frame(r, frame, err))
+    const mmd_render_job *job = r->resources.job;
+    if (!upload_frame(r, frame, err) || (job->image && !draw_image(r, err)))
         return false;
-    if (out.image && !draw_image(r, err))
-        return false;
-    if (mmd_gl_render_resources_has_gbuffer(r->resources.job))
+    if (mmd_gl_render_targets_has_gbuffer(job))
         draw_gbuffer(r);
-    /* Reading pixels would wait, too, but without a limit. */
-    if (!mmd_gl_fence_finish(r->context, err))
-        return false;
-    if (out.image)
-        read_pixels(&r->resources.image, 0, GL_RGBA, GL_UNSIGNED_BYTE, out.image);
-    if (out.triangle_buffer)
-        read_pixels(&r->resources.gbuffer, MMD_GL_GBUFFER_TRIANGLE, GL_RED_INTEGER, GL_INT,
-                    out.triangle_buffer);
-    if (out.depth_buffer)
-        read_pixels(&r->resources.gbuffer, MMD_GL_GBUFFER_DEPTH, GL_RED, GL_FLOAT,
-                    out.depth_buffer);
-    if (out.normal_buffer)
-        read_pixels(&r->resources.gbuffer, MMD_GL_GBUFFER_NORMAL, GL_RGB, GL_FLOAT,
-                    out.normal_buffer);
-    return mmd_gl_check("drawing", err);
+    return mmd_gl_render_output_take(r, frame, err);
 }
 
 typedef struct render_request {
@@ -296,7 +273,7 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     mmd_gl_render_skin skin = {0};
     mmd_gl_renderer r = {.context = context,
                          .programs = mmd_gl_render_programs_get(context, err),
-                         .resources = {.job = job},
+                         .resources = {.context = context, .job = job},
                          .skin = request->skin && job->vertex_count ? &skin : NULL};
     if (!r.programs)
         return false;
@@ -308,10 +285,11 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     mmd_gl1.BlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
     for (size_t f = 0; ok && f < job->frame_count; f++)
         ok = draw_frame(&r, f, err);
+    ok = mmd_gl_render_output_finish(&r, ok, err);
     free(r.view_positions);
     if (mmd_gl_context_hangs(context)) /* leaves the objects, which the device may still use */
         return false;
-    mmd_gl_render_resources_free(&r.resources);
+    mmd_gl_render_resources_free(&r.resources, ok);
     mmd_gl_render_skin_free(&skin);
     glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)framebuffer);
     mmd_gl1.Viewport(0, 0, 1, 1);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the vertex buffers, textures and framebuffers of a render job. */
+/* Makes the vertex buffers of a render job, and finds its textures and framebuffers. */
 #include "gl/gl_render_resources.h"
 
 #include "core/base/error.h"
+#include "gl/gl_texture_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { MIN_SHADOW_SIZE = 512, MAX_SHADOW_SIZE = 2048 }; /* pixels of a side of the depth map */
 
 enum { MAX_BUFFER_BYTES = 1 << 30 }; /* the largest buffer that any driver is asked for */
 
@@ -108,20 +107,14 @@ static void make_buffer_texture(GLuint *texture, GLenum unit, GLenum format, GLu
     glTexBuffer(GL_TEXTURE_BUFFER, format, buffer);
 }
 
-/* As linear colors, or as the numbers of the file. */
-static void make_texture(GLuint *texture, mmd_look look, const mmd_render_texture *from)
+/* Of an image; 0 without memory. */
+static GLuint find_texture(const mmd_gl_render_resources *resources,
+                           const mmd_render_texture *image, mmd_error *err)
 {
-    mmd_gl1.GenTextures(1, texture);
-    glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, *texture);
-    mmd_gl1.TexImage2D(GL_TEXTURE_2D, 0, look == MMD_LOOK_MMD ? GL_RGBA8 : GL_SRGB8_ALPHA8,
-                       (GLsizei)from->width, (GLsizei)from->height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
-                       from->pixels);
-    mmd_gl1.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_LINEAR);
-    glGenerateMipmap(GL_TEXTURE_2D);
+    return mmd_gl_texture_cache_get(resources->context, resources->job->look, image, err);
 }
 
-static void make_shared_toons(mmd_gl_render_resources *resources)
+static bool find_shared_toons(mmd_gl_render_resources *resources, mmd_error *err)
 {
     const mmd_render_job *job = resources->job;
     for (size_t i = 0; job->look == MMD_LOOK_MMD && i < job->material_count; i++) {
@@ -129,9 +122,12 @@ static void make_shared_toons(mmd_gl_render_resources *resources)
         if (toon < 0 || resources->toons[toon])
             continue;
         size_t rows = job->effects.toon_rows;
-        make_texture(&resources->toons[toon], job->look,
-                     &(mmd_render_texture){1, rows, job->effects.toons + 4 * rows * (size_t)toon});
+        const mmd_render_texture image = {1, rows, job->effects.toons + 4 * rows * (size_t)toon};
+        resources->toons[toon] = find_texture(resources, &image, err);
+        if (!resources->toons[toon])
+            return false;
     }
+    return true;
 }
 
 void mmd_gl_render_resources_bind(const mmd_gl_render_resources *resources)
@@ -144,139 +140,38 @@ void mmd_gl_render_resources_bind(const mmd_gl_render_resources *resources)
     glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
 }
 
-static bool make_textures(mmd_gl_render_resources *resources, mmd_error *err)
+static bool check_texture(const mmd_render_texture *image, mmd_error *err)
+{
+    GLint max = 0;
+    mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_SIZE, &max);
+    return (image->width <= (size_t)max && image->height <= (size_t)max) ||
+           mmd_fail(err, MMD_E_ARGUMENT,
+                    "textures: one has %zu x %zu pixels, the device supports %d x %d", image->width,
+                    image->height, (int)max, (int)max);
+}
+
+static bool find_textures(mmd_gl_render_resources *resources, mmd_error *err)
 {
     static const uint8_t white[] = {255, 255, 255, 255};
     const mmd_render_job *job = resources->job;
-    GLint max = 0;
-    mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_SIZE, &max);
     resources->textures = calloc(job->texture_count + 1, sizeof *resources->textures);
     if (!resources->textures)
         return mmd_fail_memory(err);
-    make_texture(&resources->white_texture, job->look, &(mmd_render_texture){1, 1, white});
-    for (size_t i = 0; i < job->texture_count; i++) {
-        const mmd_render_texture *texture = &job->textures[i];
-        if (texture->width > (size_t)max || texture->height > (size_t)max)
-            return mmd_fail(err, MMD_E_ARGUMENT,
-                            "textures: one has %zu x %zu pixels, the device supports %d x %d",
-                            texture->width, texture->height, (int)max, (int)max);
-        make_texture(&resources->textures[i], job->look, texture);
-    }
-    make_shared_toons(resources);
-    return mmd_gl_check("textures", err);
-}
-
-static void make_framebuffer(mmd_gl_framebuffer *out, size_t width, size_t height)
-{
-    out->width = (GLsizei)width;
-    out->height = (GLsizei)height;
-    glGenFramebuffers(1, &out->name);
-    glBindFramebuffer(GL_FRAMEBUFFER, out->name);
-    glGenRenderbuffers(MMD_GL_ATTACHMENT_COUNT, out->renderbuffers);
-}
-
-static void attach(mmd_gl_framebuffer *out, int index, GLenum attachment, GLenum format)
-{
-    glBindRenderbuffer(GL_RENDERBUFFER, out->renderbuffers[index]);
-    glRenderbufferStorage(GL_RENDERBUFFER, format, out->width, out->height);
-    glFramebufferRenderbuffer(GL_FRAMEBUFFER, attachment, GL_RENDERBUFFER,
-                              out->renderbuffers[index]);
-}
-
-static bool check_framebuffer(mmd_error *err)
-{
-    if (!mmd_gl_check("memory for the image", err))
+    if (!mmd_gl_texture_cache_begin(resources->context, err))
         return false;
-    GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
-    return status == GL_FRAMEBUFFER_COMPLETE ||
-           mmd_fail(err, MMD_E_BACKEND, "OpenGL: framebuffer status 0x%04x", status);
-}
-
-static bool make_image_framebuffers(mmd_gl_render_resources *resources, mmd_error *err)
-{
-    const mmd_render_job *job = resources->job;
-    mmd_gl_framebuffer *samples = &resources->samples;
-    make_framebuffer(samples, job->width * job->samples, job->height * job->samples);
-    mmd_gl1.GenTextures(1, &resources->color_texture);
     glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, resources->color_texture);
-    mmd_gl1.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA16F, samples->width, samples->height, 0, GL_RGBA,
-                       GL_FLOAT, NULL);
-    mmd_gl1.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D,
-                           resources->color_texture, 0);
-    attach(samples, MMD_GL_GBUFFER_COUNT, GL_DEPTH_ATTACHMENT, GL_DEPTH_COMPONENT32F);
-    if (!check_framebuffer(err))
+    resources->white_texture = find_texture(resources, &(mmd_render_texture){1, 1, white}, err);
+    if (!resources->white_texture)
         return false;
-    make_framebuffer(&resources->image, job->width, job->height);
-    attach(&resources->image, 0, GL_COLOR_ATTACHMENT0, GL_RGBA8);
-    return check_framebuffer(err);
-}
-
-/* Twice as fine as the picture, which the map is fitted to. */
-static size_t shadow_size(const mmd_render_job *job)
-{
-    size_t pixels = (job->width > job->height ? job->width : job->height) * job->samples;
-    size_t size = MIN_SHADOW_SIZE;
-    while (size < MAX_SHADOW_SIZE && size < 2 * pixels)
-        size *= 2;
-    return size;
-}
-
-/* 16 bits of depth resolve what it spans more finely than its pixels resolve its other sides. */
-static bool make_shadow_map(mmd_gl_render_resources *resources, mmd_error *err)
-{
-    static const GLenum no_color = GL_NONE;
-    size_t size = shadow_size(resources->job);
-    make_framebuffer(&resources->shadow, size, size);
-    mmd_gl1.GenTextures(1, &resources->shadow_texture);
-    glActiveTexture(GL_TEXTURE0 + MMD_GL_SHADOW_UNIT);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, resources->shadow_texture);
-    mmd_gl1.TexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT16, resources->shadow.width,
-                       resources->shadow.height, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, NULL);
-    const struct {
-        GLenum name;
-        GLint value;
-    } parameters[] = {{GL_TEXTURE_MIN_FILTER, GL_LINEAR},
-                      {GL_TEXTURE_MAG_FILTER, GL_LINEAR},
-                      {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
-                      {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE},
-                      {GL_TEXTURE_COMPARE_MODE, GL_COMPARE_REF_TO_TEXTURE},
-                      {GL_TEXTURE_COMPARE_FUNC, GL_LEQUAL}};
-    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        mmd_gl1.TexParameteri(GL_TEXTURE_2D, parameters[i].name, parameters[i].value);
-    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D,
-                           resources->shadow_texture, 0);
-    glDrawBuffers(1, &no_color);
-    return check_framebuffer(err);
-}
-
-static bool make_gbuffer(mmd_gl_render_resources *resources, mmd_error *err)
-{
-    static const GLenum formats[MMD_GL_GBUFFER_COUNT] = {GL_R32I, GL_R32F, GL_RGBA32F};
-    const mmd_render_job *job = resources->job;
-    const bool enabled[MMD_GL_GBUFFER_COUNT] = {job->triangle_buffer, job->depth_buffer,
-                                                job->normal_buffer};
-    GLenum attachments[MMD_GL_GBUFFER_COUNT];
-    make_framebuffer(&resources->gbuffer, job->width, job->height);
-    for (int i = 0; i < MMD_GL_GBUFFER_COUNT; i++) {
-        attachments[i] = enabled[i] ? GL_COLOR_ATTACHMENT0 + (GLenum)i : GL_NONE;
-        if (enabled[i])
-            attach(&resources->gbuffer, i, attachments[i], formats[i]);
+    for (size_t i = 0; i < job->texture_count; i++) {
+        const mmd_render_texture *image = &job->textures[i];
+        if (!check_texture(image, err))
+            return false;
+        resources->textures[i] = find_texture(resources, image, err);
+        if (!resources->textures[i])
+            return false;
     }
-    attach(&resources->gbuffer, MMD_GL_GBUFFER_COUNT, GL_DEPTH_ATTACHMENT, GL_DEPTH_COMPONENT32F);
-    glDrawBuffers(MMD_GL_GBUFFER_COUNT, attachments);
-    return check_framebuffer(err);
-}
-
-bool mmd_gl_render_resources_has_gbuffer(const mmd_render_job *job)
-{
-    return job->depth_buffer || job->normal_buffer || job->triangle_buffer;
-}
-
-bool mmd_gl_render_resources_has_shadow_map(const mmd_render_job *job)
-{
-    return job->image && job->look == MMD_LOOK_MMD && job->effects.self_shadow;
+    return find_shared_toons(resources, err) && mmd_gl_check("textures", err);
 }
 
 static bool check_limits(const mmd_render_job *job, mmd_error *err)
@@ -302,33 +197,20 @@ bool mmd_gl_render_resources_init(mmd_gl_render_resources *resources, mmd_error 
                         resources->elements);
     make_buffer_texture(&resources->positions_texture, MMD_GL_POSITIONS_UNIT, GL_RGBA32F,
                         resources->buffers[MMD_GL_RENDER_POSITION]);
-    return mmd_gl_check("upload of the mesh", err) && make_textures(resources, err) &&
-           (!job->image || make_image_framebuffers(resources, err)) &&
-           (!mmd_gl_render_resources_has_shadow_map(job) || make_shadow_map(resources, err)) &&
-           (!mmd_gl_render_resources_has_gbuffer(job) || make_gbuffer(resources, err));
+    if (!mmd_gl_check("upload of the mesh", err) || !find_textures(resources, err))
+        return false;
+    resources->targets = mmd_gl_render_targets_get(resources->context, job, err);
+    return resources->targets != NULL;
 }
 
-static void free_framebuffer(const mmd_gl_framebuffer *framebuffer)
-{
-    glDeleteFramebuffers(1, &framebuffer->name);
-    glDeleteRenderbuffers(MMD_GL_ATTACHMENT_COUNT, framebuffer->renderbuffers);
-}
-
-void mmd_gl_render_resources_free(mmd_gl_render_resources *resources)
+void mmd_gl_render_resources_free(mmd_gl_render_resources *resources, bool ok)
 {
     glDeleteVertexArrays(1, &resources->vertex_array);
     glDeleteBuffers(MMD_GL_RENDER_ATTRIBUTE_COUNT, resources->buffers);
     glDeleteBuffers(1, &resources->elements);
-    const GLuint textures[] = {resources->triangles_texture, resources->positions_texture,
-                               resources->color_texture, resources->white_texture,
-                               resources->shadow_texture};
+    const GLuint textures[] = {resources->triangles_texture, resources->positions_texture};
     mmd_gl1.DeleteTextures(sizeof textures / sizeof *textures, textures);
-    mmd_gl1.DeleteTextures(MMD_TOON_COUNT, resources->toons);
-    if (resources->textures)
-        mmd_gl1.DeleteTextures((GLsizei)resources->job->texture_count, resources->textures);
-    free_framebuffer(&resources->samples);
-    free_framebuffer(&resources->shadow);
-    free_framebuffer(&resources->image);
-    free_framebuffer(&resources->gbuffer);
+    mmd_gl_texture_cache_release(resources->context, ok);
+    mmd_gl_render_targets_release(resources->context, ok);
     free(resources->textures);
 }

@@ -5,6 +5,7 @@
 #include "core/skin/skin_scalar.h"
 #include "gl/gl_fence.h"
 #include "gl/gl_program.h"
+#include "gl/gl_readback.h"
 #include "gl/gl_skin_pass.h"
 
 #include <stdio.h>
@@ -17,16 +18,23 @@ enum {
     MAX_BUFFER_BYTES = 1 << 30, /* the largest output buffer that any driver is asked for */
 };
 
-/* The transform feedback buffers of a pass. */
-typedef struct output_buffers {
-    GLuint buffers[MMD_GL_SKIN_OUTPUTS];
-    size_t sizes[MMD_GL_SKIN_OUTPUTS];
+/* Where a pass leaves its outputs. */
+typedef struct pass_results {
+    mmd_gl_readback outputs[MMD_GL_SKIN_OUTPUTS];
     GLsync fence; /* signaled when the submitted pass is done; NULL: none is in flight */
-} output_buffers;
+} pass_results;
 
-/* What the jobs in one context share. */
+/* A buffer in the memory of the device. */
+typedef struct capture_buffer {
+    GLuint name;
+    size_t size;
+} capture_buffer;
+
+/* What the jobs in one context share. A device with its own memory captures there and then copies:
+   it writes outputs in pieces, which would each cross the bus. */
 struct mmd_gl_skin_ring {
-    output_buffers slots[RING_SIZE];
+    pass_results slots[RING_SIZE];
+    capture_buffer captures[MMD_GL_SKIN_OUTPUTS]; /* unused by software renderers */
 };
 
 typedef struct output {
@@ -50,8 +58,6 @@ static bool make_ring(mmd_gl_context *context, mmd_error *err)
     struct mmd_gl_skin_ring *made = mmd_arena_alloc(&context->arena, 1, sizeof *made);
     if (!made)
         return mmd_fail_memory(err);
-    for (size_t i = 0; i < RING_SIZE; i++)
-        glGenBuffers(MMD_GL_SKIN_OUTPUTS, made->slots[i].buffers);
     context->skin_ring = made;
     return true;
 }
@@ -117,44 +123,83 @@ static bool plan_passes(pass_runner *r, mmd_error *err)
     return (r->pass.bones && r->pass.weights) || mmd_fail_memory(err);
 }
 
-static bool reserve_outputs(const pass_runner *r, output_buffers *slot, mmd_error *err)
+static size_t output_bytes(const pass_runner *r, GLuint index, size_t frames)
 {
+    size_t vertices =
+        mmd_gl_skin_pass_stored_frames(&r->pass, frames) * r->pass.job->mesh->vertex_count;
+    return vertices * r->outputs[index].width * sizeof(float);
+}
+
+static bool captures_apart(const pass_runner *r)
+{
+    return !r->pass.context->software;
+}
+
+static bool reserve_capture(capture_buffer *capture, size_t bytes, mmd_error *err)
+{
+    if (bytes <= capture->size)
+        return true;
+    if (!capture->name)
+        glGenBuffers(1, &capture->name);
+    capture->size = 0;
+    glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, capture->name);
+    glBufferData(GL_TRANSFORM_FEEDBACK_BUFFER, (GLsizeiptr)bytes, NULL, GL_DYNAMIC_COPY);
+    if (!mmd_gl_check("output buffer", err))
+        return false;
+    capture->size = bytes;
+    return true;
+}
+
+/* The buffers that capture a pass. */
+static bool reserve_outputs(const pass_runner *r, pass_results *slot,
+                            GLuint captured[MMD_GL_SKIN_OUTPUTS], mmd_error *err)
+{
+    mmd_gl_context *context = r->pass.context;
     for (GLuint i = 0; i < r->output_count; i++) {
-        size_t vertices = r->pass_frames * r->pass.job->mesh->vertex_count;
-        size_t bytes = vertices * r->outputs[i].width * sizeof(float);
-        if (bytes <= slot->sizes[i])
-            continue;
-        slot->sizes[i] = 0;
-        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
-        glBufferData(GL_TRANSFORM_FEEDBACK_BUFFER, (GLsizeiptr)bytes, NULL, GL_STREAM_READ);
-        if (!mmd_gl_check("output buffer", err))
+        size_t bytes = output_bytes(r, i, r->pass_frames);
+        capture_buffer *capture = &context->skin_ring->captures[i];
+        if (!mmd_gl_readback_reserve(context, &slot->outputs[i], bytes, err) ||
+            (captures_apart(r) && !reserve_capture(capture, bytes, err)))
             return false;
-        slot->sizes[i] = bytes;
+        captured[i] = captures_apart(r) ? capture->name : slot->outputs[i].buffer;
     }
     return true;
 }
 
-static bool submit_pass(pass_runner *r, output_buffers *slot, size_t first, size_t frames,
+static void copy_captured(const pass_runner *r, const pass_results *slot,
+                          const GLuint captured[MMD_GL_SKIN_OUTPUTS], size_t frames)
+{
+    for (GLuint i = 0; captures_apart(r) && i < r->output_count; i++) {
+        glBindBuffer(GL_COPY_READ_BUFFER, captured[i]);
+        glBindBuffer(GL_COPY_WRITE_BUFFER, slot->outputs[i].buffer);
+        glCopyBufferSubData(GL_COPY_READ_BUFFER, GL_COPY_WRITE_BUFFER, 0, 0,
+                            (GLsizeiptr)output_bytes(r, i, frames));
+    }
+}
+
+static bool submit_pass(pass_runner *r, pass_results *slot, size_t first, size_t frames,
                         mmd_error *err)
 {
-    if (!reserve_outputs(r, slot, err))
+    GLuint captured[MMD_GL_SKIN_OUTPUTS];
+    if (!reserve_outputs(r, slot, captured, err))
         return false;
     mmd_gl_skin_pass_upload(&r->pass, first, frames);
-    if (!mmd_gl_skin_pass_draw(&r->pass, frames, slot->buffers, err))
+    if (!mmd_gl_skin_pass_draw(&r->pass, frames, captured, err))
         return false;
+    copy_captured(r, slot, captured, frames);
     slot->fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
     mmd_gl1.Flush();
     return mmd_gl_check("transform feedback", err);
 }
 
-static void delete_fence(output_buffers *slot)
+static void delete_fence(pass_results *slot)
 {
     glDeleteSync(slot->fence);
     slot->fence = NULL;
 }
 
 /* Mapping the buffers would wait, too, but with some drivers for all passes that were submitted. */
-static bool wait_for_pass(mmd_gl_context *context, output_buffers *slot, mmd_error *err)
+static bool wait_for_pass(mmd_gl_context *context, pass_results *slot, mmd_error *err)
 {
     if (!mmd_gl_fence_wait(context, slot->fence, err))
         return false;
@@ -238,30 +283,22 @@ static bool correct_imprecise(const mmd_skin_job *job, size_t first, size_t fram
     return true;
 }
 
-static bool map_outputs(const pass_runner *r, const output_buffers *slot, size_t frames,
+static bool map_outputs(const pass_runner *r, const pass_results *slot, size_t frames,
                         const float *mapped[MMD_GL_SKIN_OUTPUTS], mmd_error *err)
 {
     for (GLuint i = 0; i < r->output_count; i++) {
-        size_t vertices =
-            mmd_gl_skin_pass_stored_frames(&r->pass, frames) * r->pass.job->mesh->vertex_count;
-        size_t floats = vertices * r->outputs[i].width;
-        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
-        mapped[i] = glMapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0,
-                                     (GLsizeiptr)(floats * sizeof(float)), GL_MAP_READ_BIT);
+        mapped[i] = mmd_gl_readback_begin(&slot->outputs[i], output_bytes(r, i, frames), err);
         if (mapped[i])
             continue;
-        mmd_gl_check("read-back", NULL);
-        while (i-- > 0) {
-            glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
-            glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
-        }
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the results cannot be mapped");
+        while (i-- > 0)
+            mmd_gl_readback_end(&slot->outputs[i]);
+        return false;
     }
     return true;
 }
 
 /* Maps all outputs before it writes to the caller's memory. */
-static bool read_pass(const pass_runner *r, output_buffers *slot, size_t first, size_t frames,
+static bool read_pass(const pass_runner *r, pass_results *slot, size_t first, size_t frames,
                       mmd_error *err)
 {
     const float *mapped[MMD_GL_SKIN_OUTPUTS];
@@ -280,8 +317,7 @@ static bool read_pass(const pass_runner *r, output_buffers *slot, size_t first, 
                               out->memory + (first + f) * vertices * out->width,
                               frames - f < step ? frames - f : step);
         }
-        glBindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, slot->buffers[i]);
-        intact &= glUnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
+        intact &= mmd_gl_readback_end(&slot->outputs[i]);
     }
     if (!intact)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the results were lost while they were read");
@@ -293,7 +329,7 @@ static bool run_passes(pass_runner *r, mmd_error *err)
 {
     size_t count = r->pass.job->frame_count, step = r->pass_frames;
     size_t passes = (count + step - 1) / step;
-    output_buffers *ring = r->pass.context->skin_ring->slots;
+    pass_results *ring = r->pass.context->skin_ring->slots;
     for (size_t pass = 0; pass <= passes; pass++) {
         size_t first = pass * step, frames = count - first < step ? count - first : step;
         if (pass < passes && !submit_pass(r, &ring[pass % RING_SIZE], first, frames, err))

@@ -12,6 +12,13 @@ int captured_limit = -1;       /* the same for the components of an output */
 int max_instances = 0;         /* of the draws so far */
 int crash = 0;                 /* whether it writes to an invalid address */
 int mappings_left = -1;        /* mappings that still succeed; -1: all */
+int no_storage = 0;            /* whether buffers cannot stay mapped: it has no glBufferStorage */
+int refuse_persistent = 0;     /* whether it has, but such mappings fail */
+int mappings = 0;              /* of all kinds so far */
+int persistent_mappings = 0;   /* so far */
+int textures_alive = 0;        /* that were made and not deleted, in all contexts */
+int buffer_copies = 0;         /* from a buffer to another, so far */
+int hardware = 0;              /* whether it does not say that it is a software renderer */
 int waits_left = -1;           /* waits for a fence that still succeed; -1: all */
 int waits_cut_short = 0;       /* waits that still return too early */
 int hang = 0;                  /* whether fences are never signaled */
@@ -21,6 +28,7 @@ int nameless = 0;              /* whether it does not report its name, as after 
 enum {
     GL_VENDOR = 0x1F00,
     GL_RENDERER = 0x1F01,
+    GL_MAP_PERSISTENT_BIT = 0x40,
     GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B,
     GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS = 0x8C80,
     GL_TIMEOUT_EXPIRED = 0x911B,
@@ -33,6 +41,10 @@ static void (*real_get_integerv)(unsigned name, int *value);
 static const unsigned char *(*real_get_string)(unsigned name);
 static void *(*real_map_buffer_range)(unsigned target, ptrdiff_t first, ptrdiff_t size,
                                       unsigned access);
+static void (*real_gen_textures)(int count, unsigned *textures);
+static void (*real_delete_textures)(int count, const unsigned *textures);
+static void (*real_copy_buffer)(unsigned from, unsigned to, ptrdiff_t first, ptrdiff_t target,
+                                ptrdiff_t size);
 static unsigned (*real_get_error)(void);
 static void (*real_delete_sync)(void *sync);
 static void (*real_delete_buffers)(int count, const unsigned *buffers);
@@ -52,7 +64,9 @@ static void get_integerv(unsigned name, int *value)
 
 static const unsigned char *get_string(unsigned name)
 {
-    return nameless && (name == GL_VENDOR || name == GL_RENDERER) ? NULL : real_get_string(name);
+    if (nameless && (name == GL_VENDOR || name == GL_RENDERER))
+        return NULL;
+    return hardware && name == GL_RENDERER ? (const unsigned char *)"GPU" : real_get_string(name);
 }
 
 static void draw_arrays_instanced(unsigned mode, int first, int count, int instances)
@@ -63,10 +77,37 @@ static void draw_arrays_instanced(unsigned mode, int first, int count, int insta
 
 static void *map_buffer_range(unsigned target, ptrdiff_t first, ptrdiff_t size, unsigned access)
 {
-    if (mappings_left == 0)
+    mappings++;
+    if (access & GL_MAP_PERSISTENT_BIT) {
+        if (refuse_persistent)
+            return NULL;
+        persistent_mappings++;
+    } else if (mappings_left == 0) {
         return NULL;
-    mappings_left -= mappings_left > 0;
+    }
+    mappings_left -= !(access & GL_MAP_PERSISTENT_BIT) && mappings_left > 0;
     return real_map_buffer_range(target, first, size, access);
+}
+
+static void copy_buffer(unsigned from, unsigned to, ptrdiff_t first, ptrdiff_t target,
+                        ptrdiff_t size)
+{
+    buffer_copies++;
+    real_copy_buffer(from, to, first, target, size);
+}
+
+static void gen_textures(int count, unsigned *textures)
+{
+    textures_alive += count;
+    real_gen_textures(count, textures);
+}
+
+static void delete_textures(int count, const unsigned *textures)
+{
+    calls_since_hang++;
+    for (int i = 0; i < count; i++)
+        textures_alive -= textures[i] != 0;
+    real_delete_textures(count, textures);
 }
 
 static unsigned client_wait_sync(void *sync, unsigned flags, unsigned long long timeout)
@@ -141,6 +182,20 @@ function eglGetProcAddress(const char *name)
     if (strcmp(name, "glDrawArraysInstanced") == 0) {
         *(function *)&real_draw_arrays_instanced = real;
         return (function)draw_arrays_instanced;
+    }
+    if (strcmp(name, "glBufferStorage") == 0 && no_storage)
+        return NULL;
+    if (strcmp(name, "glCopyBufferSubData") == 0) {
+        *(function *)&real_copy_buffer = real;
+        return (function)copy_buffer;
+    }
+    if (strcmp(name, "glGenTextures") == 0) {
+        *(function *)&real_gen_textures = real;
+        return (function)gen_textures;
+    }
+    if (strcmp(name, "glDeleteTextures") == 0) {
+        *(function *)&real_delete_textures = real;
+        return (function)delete_textures;
     }
     if (strcmp(name, "glMapBufferRange") == 0) {
         *(function *)&real_map_buffer_range = real;

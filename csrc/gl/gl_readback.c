@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers that the CPU reads. Where the driver can (OpenGL 4.4 or ARB_buffer_storage), they stay
+   mapped, so that reading them is no call of the driver, which might wait for later commands. */
+#include "gl/gl_readback.h"
+
+#include "core/base/error.h"
+
+/* A binding point that nothing else uses. */
+enum { TARGET = GL_COPY_WRITE_BUFFER };
+
+static void make_buffer(mmd_gl_readback *readback, size_t size)
+{
+    glGenBuffers(1, &readback->buffer);
+    glBindBuffer(TARGET, readback->buffer);
+    readback->size = size;
+}
+
+static void map_forever(mmd_gl_readback *readback, size_t size)
+{
+    const GLbitfield access = GL_MAP_READ_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT;
+    make_buffer(readback, size);
+    glBufferStorage(TARGET, (GLsizeiptr)size, NULL, access | GL_CLIENT_STORAGE_BIT);
+    readback->memory = glMapBufferRange(TARGET, 0, (GLsizeiptr)size, access);
+}
+
+bool mmd_gl_readback_reserve(mmd_gl_context *context, mmd_gl_readback *readback, size_t size,
+                             mmd_error *err)
+{
+    if (size <= readback->size)
+        return true;
+    mmd_gl_readback_free(readback);
+    if (context->keeps_mappings) {
+        map_forever(readback, size);
+        if (readback->memory)
+            return true;
+        mmd_gl_check("persistent mapping", NULL);
+        mmd_gl_readback_free(readback);
+    }
+    make_buffer(readback, size);
+    glBufferData(TARGET, (GLsizeiptr)size, NULL, GL_STREAM_READ);
+    if (mmd_gl_check("buffer for results", err))
+        return true;
+    mmd_gl_readback_free(readback);
+    return false;
+}
+
+void mmd_gl_readback_free(mmd_gl_readback *readback)
+{
+    if (readback->buffer)
+        glDeleteBuffers(1, &readback->buffer); /* which ends its mapping */
+    *readback = (mmd_gl_readback){0};
+}
+
+const void *mmd_gl_readback_begin(const mmd_gl_readback *readback, size_t bytes, mmd_error *err)
+{
+    if (readback->memory)
+        return readback->memory;
+    glBindBuffer(TARGET, readback->buffer);
+    const void *mapped = glMapBufferRange(TARGET, 0, (GLsizeiptr)bytes, GL_MAP_READ_BIT);
+    if (!mapped) {
+        mmd_gl_check("read-back", NULL);
+        mmd_fail(err, MMD_E_BACKEND, "OpenGL: the results cannot be mapped");
+    }
+    return mapped;
+}
+
+bool mmd_gl_readback_end(const mmd_gl_readback *readback)
+{
+    if (readback->memory)
+        return true;
+    glBindBuffer(TARGET, readback->buffer);
+    return glUnmapBuffer(TARGET);
+}

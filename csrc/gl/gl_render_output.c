@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads pixels: into buffers while the next frame is drawn, or directly where that brings nothing:
+   software renderers finish a frame before they copy it, and buffers would be one more copy. */
+#include "gl/gl_render_output.h"
+
+#include "core/base/error.h"
+#include "gl/gl_fence.h"
+#include "gl/gl_readback.h"
+
+#include <string.h>
+
+enum {
+    RING_SIZE = 2,         /* frames in flight: one is drawn while the other is read */
+    MAX_BYTES = 64 << 20,  /* of a frame; larger ones are read directly, as buffers would double */
+    KEPT_BYTES = 16 << 20, /* of a buffer that is kept for the next job */
+    OUTPUTS = MMD_GL_GBUFFER_COUNT + 1 /* and the image */
+};
+
+typedef struct frame_results {
+    mmd_gl_readback pixels; /* all outputs, one after the other */
+    size_t frame;
+    GLsync fence; /* NULL: there is no frame */
+} frame_results;
+
+/* What the jobs in one context share. */
+struct mmd_gl_render_ring {
+    frame_results slots[RING_SIZE];
+};
+
+/* Pixels of a frame and where they go. */
+typedef struct pixels {
+    const mmd_gl_framebuffer *from;
+    GLenum attachment, format, type;
+    void *to;
+    size_t bytes;
+} pixels;
+
+static size_t list_pixels(const mmd_gl_renderer *r, size_t frame, pixels out[OUTPUTS])
+{
+    const mmd_gl_render_targets *targets = r->resources.targets;
+    mmd_render_job job = mmd_render_slice(r->resources.job, frame, 1);
+    const pixels all[OUTPUTS] = {
+        {&targets->image, 0, GL_RGBA, GL_UNSIGNED_BYTE, job.image, 4},
+        {&targets->gbuffer, MMD_GL_GBUFFER_TRIANGLE, GL_RED_INTEGER, GL_INT, job.triangle_buffer,
+         4},
+        {&targets->gbuffer, MMD_GL_GBUFFER_DEPTH, GL_RED, GL_FLOAT, job.depth_buffer, 4},
+        {&targets->gbuffer, MMD_GL_GBUFFER_NORMAL, GL_RGB, GL_FLOAT, job.normal_buffer, 12}};
+    size_t count = 0;
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        if (!all[i].to)
+            continue;
+        out[count] = all[i];
+        out[count++].bytes = all[i].bytes * job.width * job.height;
+    }
+    return count;
+}
+
+static size_t total_bytes(const pixels *list, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += list[i].bytes;
+    return bytes;
+}
+
+/* To memory, or to an offset in the buffer that is bound. */
+static void read_pixels(const pixels *one, void *to)
+{
+    glBindFramebuffer(GL_FRAMEBUFFER, one->from->name);
+    mmd_gl1.ReadBuffer(GL_COLOR_ATTACHMENT0 + one->attachment);
+    mmd_gl1.ReadPixels(0, 0, one->from->width, one->from->height, one->format, one->type, to);
+}
+
+static struct mmd_gl_render_ring *ring_of(mmd_gl_context *context, mmd_error *err)
+{
+    if (!context->render_ring)
+        context->render_ring = mmd_arena_alloc(&context->arena, 1, sizeof *context->render_ring);
+    if (!context->render_ring)
+        mmd_fail_memory(err);
+    return context->render_ring;
+}
+
+static void delete_fence(frame_results *slot)
+{
+    glDeleteSync(slot->fence);
+    slot->fence = NULL;
+}
+
+static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *err)
+{
+    if (!slot->fence)
+        return true;
+    pixels list[OUTPUTS];
+    size_t count = list_pixels(r, slot->frame, list);
+    if (!mmd_gl_fence_wait(r->context, slot->fence, err))
+        return false;
+    delete_fence(slot);
+    const char *from = mmd_gl_readback_begin(&slot->pixels, total_bytes(list, count), err);
+    if (!from)
+        return false;
+    for (size_t i = 0; i < count; from += list[i++].bytes)
+        memcpy(list[i].to, from, list[i].bytes);
+    return mmd_gl_readback_end(&slot->pixels) ||
+           mmd_fail(err, MMD_E_BACKEND, "OpenGL: the pixels were lost while they were read");
+}
+
+static bool submit(const mmd_gl_renderer *r, frame_results *slot, size_t frame, mmd_error *err)
+{
+    pixels list[OUTPUTS];
+    size_t count = list_pixels(r, frame, list), offset = 0;
+    if (!collect(r, slot, err) ||
+        !mmd_gl_readback_reserve(r->context, &slot->pixels, total_bytes(list, count), err))
+        return false;
+    glBindBuffer(GL_PIXEL_PACK_BUFFER, slot->pixels.buffer);
+    for (size_t i = 0; i < count; offset += list[i++].bytes)
+        read_pixels(&list[i], (void *)(uintptr_t)offset);
+    glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
+    slot->frame = frame;
+    slot->fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+    mmd_gl1.Flush();
+    return mmd_gl_check("drawing", err);
+}
+
+/* Reading pixels would wait, too, but without a limit. */
+static bool read_directly(const mmd_gl_renderer *r, const pixels *list, size_t count,
+                          mmd_error *err)
+{
+    if (!mmd_gl_fence_finish(r->context, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        read_pixels(&list[i], list[i].to);
+    return mmd_gl_check("drawing", err);
+}
+
+bool mmd_gl_render_output_take(const mmd_gl_renderer *r, size_t frame, mmd_error *err)
+{
+    pixels list[OUTPUTS];
+    size_t count = list_pixels(r, frame, list);
+    if (r->context->software || total_bytes(list, count) > MAX_BYTES)
+        return read_directly(r, list, count, err);
+    struct mmd_gl_render_ring *ring = ring_of(r->context, err);
+    return ring && submit(r, &ring->slots[frame % RING_SIZE], frame, err) &&
+           (frame == 0 || collect(r, &ring->slots[(frame - 1) % RING_SIZE], err));
+}
+
+bool mmd_gl_render_output_finish(const mmd_gl_renderer *r, bool ok, mmd_error *err)
+{
+    struct mmd_gl_render_ring *ring = r->context->render_ring;
+    for (size_t i = 0; ring && i < RING_SIZE; i++) {
+        frame_results *slot = &ring->slots[i];
+        ok = ok && collect(r, slot, err);
+        if (mmd_gl_context_hangs(r->context)) /* the device may still write to the buffers */
+            return false;
+        delete_fence(slot);
+        if (slot->pixels.size > KEPT_BYTES)
+            mmd_gl_readback_free(&slot->pixels);
+    }
+    return ok;
+}
