@@ -93,6 +93,25 @@ def dither_transparency(material: bpy.types.Material) -> None:
         material.blend_method = material.shadow_method = "HASHED"
 
 
+def ignores_alpha(material: bpy.types.Material) -> bool:
+    """Whether EEVEE draws what the material's alpha hides."""
+    return bpy.app.version < (4, 2) and material.blend_method == "OPAQUE"
+
+
+def cut_out_shadow(material: bpy.types.Material) -> str:
+    """Let a material's transparency count for shadows; returns what `restore_shadow` needs, or ""."""
+    if bpy.app.version >= (4, 2):
+        return ""  # where it counts by default
+    before: str = material.shadow_method
+    material.shadow_method = "CLIP"
+    return before
+
+
+def restore_shadow(material: bpy.types.Material, before: str) -> None:
+    if bpy.app.version < (4, 2):
+        material.shadow_method = before  # type: ignore[assignment]
+
+
 # Objects
 
 

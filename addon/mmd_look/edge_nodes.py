@@ -3,7 +3,7 @@
 
 The hull's vertices are moved along their normals by the edge size and a share of the depth in the
 active camera, so that an edge is as wide in the picture everywhere. Where drivers move edge sizes, as
-those of morphs do, the object has nodes of its own, which follow its materials.
+those of morphs do, or edges have materials of their own, the object has nodes of its own.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import bpy
 from ..blender import blender_versions
 from ..blender.node_builder import BOOLEAN, GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
 from ..scene import mmd_tools
-from . import followers
+from . import edge_materials, followers
 from .shading import HULL
 
 SIZE, EDGED = "mmd_edge", "mmd_edged"  # attributes of points (edge size) and faces (1: has an edge)
@@ -37,14 +37,17 @@ _DRIVEN = "mmd_size_"  # names of the nodes with driven sizes: before the slot's
 Driven = Mapping[int, tuple[bpy.types.Material, str]]
 
 
-def group(scene: bpy.types.Scene, driven: Driven) -> Any:
-    """The nodes for a scene, whose camera they follow, and for the driven sizes of materials."""
-    found = next((one for one in _of_scene(scene) if sources(one) == driven), None)
+def group(scene: bpy.types.Scene, driven: Driven, replaced: edge_materials.Replaced) -> Any:
+    """The nodes for a scene, whose camera they follow, and for these sizes and materials."""
+    wanted = driven, replaced
+    found = next(
+        (one for one in _of_scene(scene) if (sources(one), replacing(one)) == wanted), None
+    )
     if found is None:
         builder = NodeBuilder(_NAME, "GeometryNodeTree")
         found = builder.group
         found[_MARK] = _ANY if blender_versions.HAS_CONTEXT_VARIABLES else scene.name
-        _build(builder, driven)
+        _build(builder, driven, replaced)
         follow_camera(scene)
     return found
 
@@ -59,9 +62,19 @@ def sources(group: Any) -> Driven:
     return found
 
 
+def replacing(group: Any) -> edge_materials.Replaced:
+    """The materials that nodes replace."""
+    return {
+        node.inputs["Old"].default_value: node.inputs["New"].default_value
+        for node in group.nodes
+        if node.type == "REPLACE_MATERIAL"
+    }
+
+
 def drop_unused() -> None:
     for one in [one for one in _groups() if not one.users]:
         bpy.data.node_groups.remove(one)
+    edge_materials.drop_unused()
 
 
 def follow_camera(scene: bpy.types.Scene) -> None:
@@ -109,7 +122,7 @@ def _groups() -> list:
     return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
 
 
-def _build(builder: NodeBuilder, driven: Driven) -> None:
+def _build(builder: NodeBuilder, driven: Driven, replaced: edge_materials.Replaced) -> None:
     blender_versions.mark_as_modifier(builder.group)
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
@@ -132,7 +145,13 @@ def _build(builder: NodeBuilder, driven: Driven) -> None:
     builder.put(move.inputs["Offset"], offset)
     builder.put(flip.inputs[0], move.outputs[0])
     builder.put(mark.inputs["Geometry"], flip.outputs[0])
-    builder.output("Geometry", GEOMETRY, mark.outputs[0])
+    geometry = mark.outputs[0]
+    for old, new in replaced.items():
+        replace = builder.node("GeometryNodeReplaceMaterial")
+        builder.put(replace.inputs["Geometry"], geometry)
+        replace.inputs["Old"].default_value, replace.inputs["New"].default_value = old, new
+        geometry = replace.outputs[0]
+    builder.output("Geometry", GEOMETRY, geometry)
     _rest(builder.group)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..blender import blender_versions
 from ..scene import material_values, mmd_tools
-from . import edge_nodes, followers
+from . import edge_materials, edge_nodes, followers
 
 _WELD = 1e-5  # points that are closer count as one
 
@@ -18,11 +18,16 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     driven = _driven(obj.data)
     _store_sizes(obj, driven)
     hull = followers.find(obj, followers.EDGES)
-    if hull is None and edge_nodes.SIZE in obj.data.attributes:
-        hull = followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene, driven))
-    elif hull is not None and edge_nodes.sources(followers.modifier_of(hull).node_group) != driven:
-        followers.give_nodes(hull, edge_nodes.group(scene, driven))
-        edge_nodes.drop_unused()
+    if hull is not None:
+        own = followers.modifier_of(hull).node_group
+        replaced = edge_materials.replaced(_edged(obj.data), edge_nodes.replacing(own))
+        if (edge_nodes.sources(own), edge_nodes.replacing(own)) != (driven, replaced):
+            followers.give_nodes(hull, edge_nodes.group(scene, driven, replaced))
+            edge_nodes.drop_unused()
+    elif edge_nodes.SIZE in obj.data.attributes:
+        replaced = edge_materials.replaced(_edged(obj.data), {})
+        nodes = edge_nodes.group(scene, driven, replaced)
+        hull = followers.new(scene, obj, followers.EDGES, nodes)
     if hull is not None and not blender_versions.HAS_FREE_NORMALS:
         _set_inputs(hull, obj.data)
 
@@ -66,6 +71,16 @@ def _shares_points(mesh: Any) -> bool:
     corners, counts = _corners(mesh)
     of_corners = np.repeat(edged > 0, counts)
     return bool(np.intersect1d(corners[of_corners], corners[~of_corners]).size)
+
+
+def _edged(mesh: Any) -> list[bpy.types.Material]:
+    """The materials that have an edge, or may get one."""
+    found = []
+    for material in mesh.materials:
+        values = material_values.read(material)
+        if values and values.can_have_edge(material):
+            found.append(material)
+    return found
 
 
 def _driven(mesh: Any) -> edge_nodes.Driven:

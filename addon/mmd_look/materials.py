@@ -12,12 +12,15 @@ from typing import Any, ClassVar
 
 import bpy
 
+from ..blender import blender_versions
 from ..scene import material_values, saved_state, textures
 from ..scene.material_values import MaterialValues, Number
 from . import images, shading
 
-ENGINES = ("EEVEE", "CYCLES")  # targets of Material Outputs
+EEVEE, CYCLES = "EEVEE", "CYCLES"  # targets of Material Outputs
 _NAME = "MMD Look"  # how the names of our nodes begin
+_COORDINATES, _SHADING, _TOON = "Coordinates", "Shading", "Toon"  # and how they end
+_SHADOW, _SHADOW_TOON, _SHADOW_PLACE = "Self-Shadow", "Shadow Toon", "Shadow Coordinates"
 _SUB_TEXTURE_MAP = "UV1"
 _PLACE = (-700, -600)
 
@@ -29,6 +32,7 @@ class LookState(saved_state.SavedState):
     PROPERTY: ClassVar[str] = saved_state.LOOK
 
     animated: bool = False  # whether the node tree had animation data
+    shadow_method: str = ""  # that of EEVEE before 4.2, if self-shadow has changed it
 
 
 def is_on(material: bpy.types.Material | None) -> bool:
@@ -43,9 +47,9 @@ def put_on(
     tree = material.node_tree
     own = [node for node in tree.nodes if node.type == "OUTPUT_MATERIAL" and node.is_active_output]
     LookState(animated=tree.animation_data is not None).write(material)
-    where = _add(tree, "ShaderNodeGroup", "Coordinates", (0, 0))
+    where = _add(tree, "ShaderNodeGroup", _COORDINATES, (0, 0))
     where.node_tree = shading.group(shading.COORDINATES)
-    look = _add(tree, "ShaderNodeGroup", "Shading", (600, 0))
+    look = _add(tree, "ShaderNodeGroup", _SHADING, (600, 0))
     look.node_tree = shading.group(shading.SHADING)
     for name in ("Highlight", "Back"):
         tree.links.new(where.outputs[name], look.inputs[name])
@@ -53,16 +57,58 @@ def put_on(
     _show_images(tree, where, look, values, used)
     look.inputs["Double Sided"].default_value = values.flags & material_values.DOUBLE_SIDED
     _follow(material, look, values, used)
-    for place, engine in enumerate(ENGINES):
+    for place, engine in enumerate((EEVEE, CYCLES)):
         output = _add(tree, "ShaderNodeOutputMaterial", engine, (900, -150 * place))
         output.target, output.is_active_output = engine, False
-        tree.links.new(look.outputs["Shader"], output.inputs["Surface"])
+        tree.links.new(look.outputs[shading.RESULT], output.inputs["Surface"])
     for node in own:
         node.is_active_output = True
 
 
+def has_self_shadow(material: bpy.types.Material) -> bool:
+    return is_on(material) and _SHADOW in _by_name(material)
+
+
+def put_self_shadow_on(material: bpy.types.Material, values: MaterialValues) -> None:
+    """Let a material with the look have self-shadow in EEVEE."""
+    tree, ours = material.node_tree, _by_name(material)
+    look = ours[_SHADING]
+    shadow = _add(tree, "ShaderNodeGroup", _SHADOW, (300, 300))
+    shadow.node_tree = shading.group(shading.SELF_SHADOW)
+    shadow.inputs["Receives"].default_value = bool(values.flags & material_values.RECEIVES)
+    tree.links.new(shadow.outputs["Light"], look.inputs["Light"])
+    look.inputs["Casts"].default_value = bool(values.flags & material_values.CASTS)
+    if _TOON in ours:
+        toon = _add(tree, "ShaderNodeTexImage", _SHADOW_TOON, (300, -900))
+        toon.image, toon.extension = ours[_TOON].image, "EXTEND"
+        lowest = _add(tree, "ShaderNodeCombineXYZ", _SHADOW_PLACE, (100, -900))
+        tree.links.new(lowest.outputs[0], toon.inputs[0])
+        tree.links.new(toon.outputs["Color"], look.inputs["Toon Shadow"])
+    tree.links.new(look.outputs[shading.SHADOWED], ours[EEVEE].inputs["Surface"])
+    state = LookState.read(material)
+    state.shadow_method = blender_versions.cut_out_shadow(material)
+    state.write(material)
+
+
+def take_self_shadow_off(material: bpy.types.Material) -> None:
+    """The inverse of `put_self_shadow_on`."""
+    tree, ours, state = material.node_tree, _by_name(material), LookState.read(material)
+    for name in (_SHADOW, _SHADOW_TOON, _SHADOW_PLACE):
+        if name in ours:
+            tree.nodes.remove(ours[name])
+    look = ours[_SHADING]
+    look.inputs["Casts"].default_value = 1.0
+    tree.links.new(look.outputs[shading.RESULT], ours[EEVEE].inputs["Surface"])
+    if state.shadow_method:
+        blender_versions.restore_shadow(material, state.shadow_method)
+    state.shadow_method = ""
+    state.write(material)
+
+
 def take_off(material: bpy.types.Material) -> None:
     """Remove the look from a material."""
+    if has_self_shadow(material):
+        take_self_shadow_off(material)
     tree, state = material.node_tree, LookState.read(material)
     ours = _ours(material)
     used = [node.image for node in ours if node.type == "TEX_IMAGE" and node.image]
@@ -80,6 +126,11 @@ def take_off(material: bpy.types.Material) -> None:
 def _ours(material: bpy.types.Material) -> list:
     tree = material.node_tree
     return [node for node in tree.nodes if node.name.startswith(_NAME)] if tree else []
+
+
+def _by_name(material: bpy.types.Material) -> dict[str, Any]:
+    """Our nodes, by what follows `_NAME` in their names."""
+    return {node.name.removeprefix(f"{_NAME} "): node for node in _ours(material)}
 
 
 def _add(tree: Any, kind: str, name: str, offset: tuple[float, float]) -> Any:
@@ -105,7 +156,7 @@ def _show_images(
         adds = values.sphere_mode == material_values.ADD
         look.inputs["Sphere Add" if adds else "Sphere Multiply"].default_value = 1.0
     if used.toon:
-        node = _texture(tree, look, used.toon, "Toon", 2)
+        node = _texture(tree, look, used.toon, _TOON, 2)
         node.extension = "EXTEND"
         tree.links.new(where.outputs["Toon UV"], node.inputs[0])
 
@@ -128,12 +179,10 @@ def _follow(
         ("Diffuse", values.diffuse[:3]),
         ("Ambient", values.ambient),
         ("Specular", values.specular),
-        ("Edge Color", values.edge_color[:3]),
     ):
         _drive(material, look.inputs[name], numbers)
     _drive(material, look.inputs["Power"], [values.power])
-    _drive(material, look.inputs["Edge Alpha"], values.edge_color[3:])
-    _drive(material, look.inputs["Edge Size"], [values.edge_size])
+    follow_edge(material, look, values)
     alpha = values.diffuse[3]
     if used.base is None or not textures.has_alpha(used.base):
         shown = 1.0 if alpha.value >= material_values.OPAQUE else alpha.value
@@ -148,6 +197,13 @@ def _follow(
             weight = look.inputs[f"{name} Weight"]
             paths = [f'["{name}"][3]' for name in (multiply, add)]
             _add_driver(material, weight, -1, "x+y", dict(zip("xy", paths, strict=True)))
+
+
+def follow_edge(material: bpy.types.Material, look: Any, values: MaterialValues) -> None:
+    """Give a group, which may be another material's, what a material says about its edge."""
+    _drive(material, look.inputs["Edge Color"], values.edge_color[:3])
+    _drive(material, look.inputs["Edge Alpha"], values.edge_color[3:])
+    _drive(material, look.inputs["Edge Size"], [values.edge_size])
 
 
 def _numbers(material: bpy.types.Material, name: str) -> list[Number]:

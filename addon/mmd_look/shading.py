@@ -2,11 +2,13 @@
 """Shared node groups that compute the color which MMD gives a pixel.
 
 "MMD Coordinates" has the texture coordinates of sphere map and toon and the highlight's angle;
-"MMD Shading" the rest; "MMD Ground Shadow" is that of its name. MMD calculates with display (sRGB)
-numbers, as its files have them: images,
-which Blender gives in linear numbers, are encoded first, and the result is decoded last. The
-formulas are those of docs/look.md.
+"MMD Self-Shadow" how much of the light reaches the surface, in EEVEE; "MMD Shading" the rest;
+"MMD Ground Shadow" is that of its name. MMD calculates with display (sRGB) numbers, as its files
+have them: images, which Blender gives in linear numbers, are encoded first, and the result is
+decoded last. The formulas are those of docs/look.md.
 """
+
+from typing import Any
 
 import bpy
 
@@ -14,10 +16,16 @@ from ..blender.node_builder import COLOR, FLOAT, SHADER, VECTOR, NodeBuilder, Va
 from ..scene import light
 
 COORDINATES, SHADING, GROUND = "MMD Coordinates", "MMD Shading", "MMD Ground Shadow"
+SELF_SHADOW = "MMD Self-Shadow"
+RESULT, SHADOWED = "Shader", "Self-Shadowed Shader"  # outputs of SHADING
 HULL = "mmd_hull"  # attribute: 1 on the edge's geometry
 TEXTURES = ("Base", "Sphere", "Toon")
 _MARK = "mmdskin_look"  # ID property of each of our groups: its kind
 _WHITE, _BLACK = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
+_CASTS_FROM = 0.5 / 255  # alpha
+# The mirror that shows the Sun (`_visibility`): its roughness, and the least radiance of the Sun in it
+# where nothing hides the Sun, in those of the light. EEVEE shows about 10.
+_MIRROR, _SUN = 0.3, 4.0
 
 
 def group(kind: str) -> bpy.types.ShaderNodeTree:
@@ -47,11 +55,8 @@ def _groups() -> list:
 
 def _coordinates(builder: NodeBuilder) -> None:
     towards, _ = _light(builder)
-    geometry = builder.node("ShaderNodeNewGeometry")
+    geometry, normal = _geometry(builder)
     back = geometry.outputs["Backfacing"]
-    # Blender turns normals towards the viewer, MMD does not.
-    turned = builder.number("MULTIPLY_ADD", back, -2.0, 1.0)
-    normal = builder.vector("SCALE", geometry.outputs["Normal"], turned)
     seen = builder.node(
         "ShaderNodeVectorTransform", vector_type="VECTOR", convert_from="WORLD", convert_to="CAMERA"
     )
@@ -66,6 +71,46 @@ def _coordinates(builder: NodeBuilder) -> None:
     builder.output("Toon UV", VECTOR, builder.combined(0.0, height, 0.0))
     builder.output("Highlight", FLOAT, highlight)
     builder.output("Back", FLOAT, back)
+
+
+def _geometry(builder: NodeBuilder) -> tuple:
+    """The Geometry node, and the normal: Blender turns it towards the viewer, MMD does not."""
+    node = builder.node("ShaderNodeNewGeometry")
+    turned = builder.number("MULTIPLY_ADD", node.outputs["Backfacing"], -2.0, 1.0)
+    return node, builder.vector("SCALE", node.outputs["Normal"], turned)
+
+
+def _self_shadow(builder: NodeBuilder) -> None:
+    receives = builder.input("Receives", FLOAT, 1.0)
+    towards, color = _light(builder)
+    geometry, normal = _geometry(builder)
+    visible = _visibility(builder, geometry.outputs["Incoming"], towards, color)
+    hidden = builder.number("SUBTRACT", 1.0, visible)
+    visible = builder.number("SUBTRACT", 1.0, builder.number("MULTIPLY", hidden, receives))
+    cosine = builder.vector("DOT_PRODUCT", normal, towards)
+    angle = builder.number("MULTIPLY", cosine, 3.0, clamp=True)
+    builder.output("Light", FLOAT, builder.number("MINIMUM", angle, visible))
+
+
+def _visibility(builder: NodeBuilder, incoming: Value, towards: Value, color: Value) -> Value:
+    """1 where the Sun is visible from the surface, 0 in its shadow; EEVEE only.
+
+    A mirror turned so that it reflects the Sun to the viewer: however the surface lies, and whatever
+    other lights there are, it is bright only where the Sun is visible.
+    """
+    half = builder.vector("NORMALIZE", builder.vector("ADD", incoming, towards))
+    mirror = builder.node("ShaderNodeBsdfAnisotropic")  # named Glossy BSDF
+    mirror.inputs["Color"].default_value = (1.0, 1.0, 1.0, 1.0)
+    mirror.inputs["Roughness"].default_value = _MIRROR
+    builder.put(mirror.inputs["Normal"], half)
+    seen = builder.node("ShaderNodeShaderToRGB")
+    builder.put(seen.inputs[0], mirror.outputs[0])
+    brightness = builder.vector("DOT_PRODUCT", seen.outputs["Color"], _WHITE)
+    energy = _of_view_layer(builder, light.ENERGY).outputs["Fac"]
+    least = builder.number("MULTIPLY", builder.vector("DOT_PRODUCT", color, (_SUN,) * 3), energy)
+    # A black light casts no shadow, nor does none.
+    dark = builder.number("LESS_THAN", least, 1e-4)
+    return builder.number("MAXIMUM", builder.number("GREATER_THAN", brightness, least), dark)
 
 
 def _shading(builder: NodeBuilder) -> None:
@@ -85,6 +130,9 @@ def _shading(builder: NodeBuilder) -> None:
         builder.input(f"Edge {name}", FLOAT, 0.0) for name in ("Alpha", "Size")
     )
     factors = {name: _factors(builder, name) for name in TEXTURES}
+    lit = builder.input("Light", FLOAT, 1.0)  # of SELF_SHADOW
+    toon_shadow = builder.input("Toon Shadow", COLOR, (1, 1, 1, 1))  # the toon's lowest color
+    casts = builder.input("Casts", FLOAT, 1.0)
     _, color = _light(builder)
 
     def changed(name: str, numbers: Value, neutral: Value) -> Value:
@@ -99,12 +147,16 @@ def _shading(builder: NodeBuilder) -> None:
     factor = builder.mixed(_WHITE, changed("Sphere", numbers, _WHITE), multiplies)
     summand = builder.vector("SCALE", changed("Sphere", numbers, _BLACK), adds)
     rgb = builder.vector("MULTIPLY_ADD", rgb, factor, summand)
-    rgb = builder.vector("MULTIPLY", rgb, changed("Toon", _encoded(builder, toon), _WHITE))
+    toned = builder.vector("MULTIPLY", rgb, changed("Toon", _encoded(builder, toon), _WHITE))
+    darkest = changed("Toon", _encoded(builder, toon_shadow), _WHITE)
+    shadowed = builder.vector("MULTIPLY", rgb, builder.mixed(darkest, _WHITE, lit))
     # A power of 0 means no highlight.
     strength = builder.number("POWER", highlight, power)
     strength = builder.number("MULTIPLY", strength, builder.number("GREATER_THAN", power, 0.0))
     shine = builder.vector("SCALE", builder.vector("MULTIPLY", specular, color), strength)
-    rgb = builder.clamped(builder.vector("ADD", rgb, shine))
+    toned = builder.clamped(builder.vector("ADD", toned, shine))
+    shine = builder.vector("SCALE", shine, lit)
+    shadowed = builder.clamped(builder.vector("ADD", shadowed, shine))
     front = builder.number("SUBTRACT", 1.0, is_back)
     opacity = builder.number(
         "MULTIPLY", builder.number("MULTIPLY", alpha, base_alpha), sphere_alpha
@@ -113,19 +165,27 @@ def _shading(builder: NodeBuilder) -> None:
     opacity = builder.number("MULTIPLY", opacity, builder.number("MAXIMUM", double_sided, front))
     hull = builder.node("ShaderNodeAttribute", attribute_type="GEOMETRY", attribute_name=HULL)
     on_edge = hull.outputs["Fac"]
-    rgb = builder.mixed(rgb, edge, on_edge)
     covers = builder.number("MULTIPLY", edge_alpha, front, clamp=True)
     for number in (alpha, edge_size):
         covers = builder.number("MULTIPLY", covers, builder.number("GREATER_THAN", number, 0.0))
     difference = builder.number("SUBTRACT", covers, opacity)
+    # What casts a shadow casts it whole, and edges cast none.
+    cast = builder.number("MULTIPLY", casts, builder.number("SUBTRACT", 1.0, on_edge))
+    cast = builder.number("MULTIPLY", cast, builder.number("GREATER_THAN", opacity, _CASTS_FROM))
     opacity = builder.number("MULTIPLY_ADD", on_edge, difference, opacity)
-    builder.output("Shader", SHADER, _shown(builder, rgb, opacity))
+    seen = builder.mixed(toned, edge, on_edge)
+    builder.output(RESULT, SHADER, _shown(builder, seen, opacity))
+    is_shadow = builder.node("ShaderNodeLightPath").outputs["Is Shadow Ray"]
+    difference = builder.number("SUBTRACT", cast, opacity)
+    opacity = builder.number("MULTIPLY_ADD", is_shadow, difference, opacity)
+    seen = builder.mixed(shadowed, edge, on_edge)
+    builder.output(SHADOWED, SHADER, _shown(builder, seen, opacity))
 
 
 def _ground(builder: NodeBuilder) -> None:
     """The ground shadow: the color of the light."""
     _, color = _light(builder)
-    builder.output("Shader", SHADER, _shown(builder, builder.clamped(color), 1.0))
+    builder.output(RESULT, SHADER, _shown(builder, builder.clamped(color), 1.0))
 
 
 def _factors(builder: NodeBuilder, name: str) -> tuple:
@@ -139,15 +199,17 @@ def _factors(builder: NodeBuilder, name: str) -> tuple:
 
 def _light(builder: NodeBuilder) -> tuple:
     """The unit direction to the light, and its color: MMD's own in a scene without a light."""
-    direction, color = (
-        builder.node("ShaderNodeAttribute", attribute_type="VIEW_LAYER", attribute_name=name)
-        for name in (light.DIRECTION, light.COLOR)
-    )
+    direction, color = (_of_view_layer(builder, name) for name in (light.DIRECTION, light.COLOR))
     length = builder.vector("LENGTH", direction.outputs["Vector"])
     exists = builder.number("GREATER_THAN", length, 0.0)
     towards = builder.mixed(light.DEFAULT_DIRECTION, direction.outputs["Vector"], exists)
     shown = builder.mixed(light.DEFAULT_COLOR, color.outputs["Vector"], exists)
     return builder.vector("NORMALIZE", towards), shown
+
+
+def _of_view_layer(builder: NodeBuilder, name: str) -> Any:
+    """A node with a custom property of the scene."""
+    return builder.node("ShaderNodeAttribute", attribute_type="VIEW_LAYER", attribute_name=name)
 
 
 def _shown(builder: NodeBuilder, rgb: Value, opacity: Value) -> bpy.types.NodeSocket:
@@ -188,4 +250,9 @@ def _power(builder: NodeBuilder, vector: Value, exponent: float) -> bpy.types.No
     return node.outputs[0]
 
 
-_BUILDERS = {COORDINATES: _coordinates, SHADING: _shading, GROUND: _ground}
+_BUILDERS = {
+    COORDINATES: _coordinates,
+    SELF_SHADOW: _self_shadow,
+    SHADING: _shading,
+    GROUND: _ground,
+}

@@ -84,12 +84,38 @@ def has_ground_shadow(armature: bpy.types.Object) -> bool:
 def show_ground_shadow(armature: bpy.types.Object, on: bool) -> None:
     """Add or remove the ground shadows of a model that has the look."""
     playhead.keep_values(bpy.context.scene)
-    for obj in bpy.context.view_layer.objects:
-        if obj.type == "MESH" and scene_model.armature_modifiers(obj, armature):
-            if on and is_on(scene_model.SceneModel(obj.name, armature, (obj,))):
-                ground.add(bpy.context.scene, obj)
-            elif not on:
-                ground.remove(obj)
+    for obj in _meshes(armature):
+        if on and is_on(scene_model.SceneModel(obj.name, armature, (obj,))):
+            ground.add(bpy.context.scene, obj)
+        elif not on:
+            ground.remove(obj)
+
+
+def has_self_shadow(armature: bpy.types.Object) -> bool:
+    return any(map(materials.has_self_shadow, _materials(_meshes(armature))))
+
+
+def show_self_shadow(armature: bpy.types.Object, on: bool) -> None:
+    """Add or remove the self-shadow of a model that has the look."""
+    playhead.keep_values(bpy.context.scene)
+    for material in filter(materials.is_on, _materials(_meshes(armature))):
+        if material.library:
+            continue
+        values = material_values.read(material)
+        if on and values is not None and not materials.has_self_shadow(material):
+            materials.put_self_shadow_on(material, values)
+        elif not on and materials.has_self_shadow(material):
+            materials.take_self_shadow_off(material)
+    shading.drop_unused()
+
+
+def _meshes(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """The mesh objects here that an armature object deforms."""
+    return [
+        obj
+        for obj in bpy.context.view_layer.objects
+        if obj.type == "MESH" and scene_model.armature_modifiers(obj, armature)
+    ]
 
 
 def _followers(armature: bpy.types.Object, kind: str) -> list[bpy.types.Object]:

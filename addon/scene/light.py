@@ -16,7 +16,8 @@ from typing import Any
 import bpy
 from mathutils import Vector
 
-DIRECTION, COLOR = "mmd_light_direction", "mmd_light_color"  # custom properties of the scene
+# Custom properties of the scene.
+DIRECTION, COLOR, ENERGY = "mmd_light_direction", "mmd_light_color", "mmd_light_energy"
 SHADOW_MODE, SHADOW_DISTANCE = "mmd_shadow_mode", "mmd_shadow_distance"  # of the Sun
 DEFAULT_DIRECTION = (0.5, -0.5, 1.0)  # to the light, in Blender's axes
 DEFAULT_COLOR = (154 / 255,) * 3
@@ -27,6 +28,7 @@ LENGTHS = 2.0
 _NAME = "MMD Light"
 _MARK = "mmdskin_light"  # custom property of the Sun
 _ENERGY = 3.0  # lights what is not MMD's
+_SHADOWS = 30.0  # before 4.2: how far from the camera there are shadows; closer means sharper
 
 
 def of_scene(scene: bpy.types.Scene) -> bpy.types.Object | None:
@@ -109,6 +111,7 @@ def _new(scene: bpy.types.Scene) -> bpy.types.Object:
     track: Any = sun.constraints.new("TRACK_TO")
     track.target, track.track_axis, track.up_axis = empty, "TRACK_NEGATIVE_Z", "UP_Y"
     data.color, data.energy = DEFAULT_COLOR, _ENERGY
+    data.shadow_cascade_max_distance = _SHADOWS
     _add_shadow(sun)
     return sun
 
@@ -126,14 +129,15 @@ def _add_shadow(sun: bpy.types.Object) -> None:
 
 def _connect(scene: bpy.types.Scene, sun: bpy.types.Object) -> None:
     _disconnect(scene)
-    scene[DIRECTION], scene[COLOR] = DEFAULT_DIRECTION, DEFAULT_COLOR
+    scene[DIRECTION], scene[COLOR], scene[ENERGY] = DEFAULT_DIRECTION, DEFAULT_COLOR, _ENERGY
+    _drive(scene, ENERGY, -1, "x", "LIGHT", sun.data, "energy")
     for index in range(3):
         _drive(scene, DIRECTION, index, f"x/{LENGTHS}", "OBJECT", sun, "location")
         _drive(scene, COLOR, index, "x", "LIGHT", sun.data, "color")
 
 
 def _disconnect(scene: bpy.types.Scene) -> None:
-    for name in (DIRECTION, COLOR):
+    for name in (DIRECTION, COLOR, ENERGY):
         if name in scene:
             scene.driver_remove(f'["{name}"]')
             del scene[name]
@@ -144,7 +148,7 @@ def _disconnect(scene: bpy.types.Scene) -> None:
 
 def _drives(scene: bpy.types.Scene, sun: bpy.types.Object) -> bool:
     curves = scene.animation_data.drivers if scene.animation_data else ()
-    return DIRECTION in scene and any(
+    return ENERGY in scene and any(
         curve.data_path == f'["{DIRECTION}"]'
         and curve.driver.variables
         and curve.driver.variables[0].targets[0].id == sun
@@ -172,5 +176,6 @@ def _drive(
     driver = scene.driver_add(f'["{name}"]', index).driver
     variable = driver.variables.new()
     variable.name, target = "x", variable.targets[0]
-    target.id_type, target.id, target.data_path = kind, block, f"{source}[{index}]"  # type: ignore[assignment]
+    target.id_type, target.id = kind, block  # type: ignore[assignment]
+    target.data_path = source if index < 0 else f"{source}[{index}]"
     driver.expression = expression

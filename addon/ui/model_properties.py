@@ -44,6 +44,14 @@ def _set_ground_shadow(settings: Any, on: bool) -> None:
     look.show_ground_shadow(settings.id_data, on)
 
 
+def _has_self_shadow(settings: Any) -> bool:
+    return look.has_self_shadow(settings.id_data)
+
+
+def _set_self_shadow(settings: Any, on: bool) -> None:
+    look.show_self_shadow(settings.id_data, on)
+
+
 def _motion_changed(settings: Any, context: bpy.types.Context) -> None:
     for path in (settings.model_path, settings.motion_path):
         input_files.choose(path)
@@ -104,6 +112,13 @@ class MMDSKIN_PG_model(
         options=set(),
         get=_has_ground_shadow,
         set=_set_ground_shadow,
+    )
+    self_shadow: BoolProperty(
+        name="Self-Shadow",
+        description="Show the shadows that the model casts on itself, in EEVEE",
+        options=set(),
+        get=_has_self_shadow,
+        set=_set_self_shadow,
     )
 
 

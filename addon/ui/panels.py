@@ -161,12 +161,15 @@ class MMDSKIN_PT_look(_Below, bpy.types.Panel):
         _button(layout, MMDSKIN_OT_look, model, "SHADING_RENDERED", depress=on)
         if not on:
             return
+        settings = model.armature.mmdskin
         _settings(
             layout,
-            model.armature.mmdskin,
-            ["ground_shadow", "edges_in_renders_only"],
+            settings,
+            ["ground_shadow", "self_shadow", "edges_in_renders_only"],
             context.region.width,
         )
+        if settings.self_shadow and context.scene.render.engine == "CYCLES":
+            _wrapped(layout, tr("Cycles shows no self-shadow: use EEVEE"), context.region.width)
         if color_management.changes_colors(context.scene):
             text = tr("The scene's color management changes MMD's colors")
             _wrapped(layout, text, context.region.width)

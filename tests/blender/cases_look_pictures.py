@@ -156,17 +156,10 @@ class Pictures(imported.Case):
         return pixels
 
     def shot(self, edges):
-        """(SIZE, SIZE, 4) display numbers 0 to 255 of Blender's picture, the top row first."""
+        """What Blender draws."""
         for hull in self.edges:
             hull.hide_render = not edges
-        path = os.path.join(self.folder, "shot.png")
-        bpy.context.scene.render.filepath = path
-        bpy.ops.render.render(write_still=True)
-        image = bpy.data.images.load(path)
-        image.alpha_mode = "CHANNEL_PACKED"
-        pixels = np.array(image.pixels[:], np.float32).reshape(SIZE, SIZE, 4)[::-1]
-        bpy.data.images.remove(image)
-        return np.round(pixels * 255)
+        return shot(self.folder)
 
     def expected(self, edges, weights=None):
         """The picture and the triangle of each pixel, by mmdskin."""
@@ -213,7 +206,7 @@ class Pictures(imported.Case):
 
     def test_eevee(self):
         engines = bpy.types.RenderSettings.bl_rna.properties["engine"].enum_items.keys()
-        if bpy.app.version < (4, 2):
+        if bpy.app.version < (4, 2) and bpy.app.background:
             self.skipTest("EEVEE needs a window here")
         scene = bpy.context.scene
         scene.render.engine = next(name for name in engines if "EEVEE" in name)
@@ -295,6 +288,18 @@ class OfMmdTools(imported.Case):
             self.assert_close(node.inputs["Power"].default_value, 8.0, 1e-5)
             self.assertEqual(bpy.ops.mmdskin.look(action="DISABLE"), {"FINISHED"})
             self.assertEqual(counts, [len(one.node_tree.nodes) for one in mesh.data.materials])
+
+
+def shot(folder):
+    """(SIZE, SIZE, 4) display numbers 0 to 255 of Blender's picture, the top row first."""
+    path = os.path.join(folder, "shot.png")
+    bpy.context.scene.render.filepath = path
+    bpy.ops.render.render(write_still=True)
+    image = bpy.data.images.load(path)
+    image.alpha_mode = "CHANNEL_PACKED"
+    pixels = np.array(image.pixels[:], np.float32).reshape(SIZE, SIZE, 4)[::-1]
+    bpy.data.images.remove(image)
+    return np.round(pixels * 255)
 
 
 def interior(triangles):

@@ -120,11 +120,16 @@ def selected_cases(items):
     return {version: names or list(cases()) for version, names in selected.items()}
 
 
-def run_cases(version, selected, addon_zip, folder):
+def run_cases(version, selected, addon_zip, folder, display=None):
+    """The outcomes of cases, in the background or with a window on a display."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    report, log = folder / "report.json", BUILD / f"cases-{version}.log"
+    report = folder / "report.json"
+    log = BUILD / f"cases-{version}{'-window' if display else ''}.log"
+    blender = addon_profile.blender_command(version)
+    if display:
+        blender = [one for one in blender if one != "--background"]
     command = [
-        *addon_profile.blender_command(version),
+        *blender,
         HERE / "run.py",
         "--",
         "--zip",
@@ -138,7 +143,7 @@ def run_cases(version, selected, addon_zip, folder):
     with log.open("wb") as output:
         subprocess.run(
             command,
-            env=addon_profile.environment(folder),
+            env=addon_profile.environment(folder) | ({"DISPLAY": display} if display else {}),
             stdout=output,
             stderr=subprocess.STDOUT,
             timeout=3600,
@@ -270,6 +275,25 @@ def test_the_five_steps_of_the_readme(addon_zip, tmp_path):
         pytest.skip(window.missing())
     with window.Window(tmp_path, BUILD / "tour", empty=True) as blender:
         tour.walk(blender, addon_zip, tmp_path)
+
+
+def test_eevee_in_a_window(addon_zip, tmp_path):
+    """Before 4.2, EEVEE draws nothing in the background."""
+    if "3.4" not in VERSIONS:
+        pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
+    if window.missing():
+        pytest.skip(window.missing())
+    names = [name for name in cases() if name.startswith("cases_look") and "eevee" in name.lower()]
+    assert len(names) >= 4
+    server, display = window.start_display()
+    try:
+        outcomes = run_cases("3.4", names, addon_zip, tmp_path, display)
+    finally:
+        server.terminate()
+        server.wait()
+    assert {name: outcome for name, (outcome, _) in outcomes.items()} == dict.fromkeys(
+        names, "passed"
+    ), outcomes
 
 
 def bake_a_frame(blender, before):

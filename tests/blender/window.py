@@ -54,6 +54,18 @@ def command(version):
     return [addon_profile.CACHE / f"window-{version}/blender", "/usr/bin/blender"]
 
 
+def start_display():
+    """(process, name) of a virtual display."""
+    reading, writing = os.pipe()
+    screen = f"{SIZE[0]}x{SIZE[1]}x24"
+    # The server finds a free display itself and tells its number.
+    server = ["Xvfb", "-displayfd", str(writing), "-screen", "0", screen, "-nolisten", "tcp"]
+    process = subprocess.Popen(server, pass_fds=[writing], stderr=subprocess.DEVNULL)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        return process, f":{pipe.readline().strip()}"
+
+
 class Window:
     """A context manager: starts display and Blender, ends both, and lays out the pictures.
 
@@ -92,16 +104,8 @@ class Window:
         for path in self.pictures.glob("*.png"):
             path.unlink()
         self.environment = addon_profile.environment(self.folder)
-        reading, writing = os.pipe()
-        screen = f"{SIZE[0]}x{SIZE[1]}x24"
-        # The server finds a free display itself and tells its number.
-        server = ["Xvfb", "-displayfd", str(writing), "-screen", "0", screen, "-nolisten", "tcp"]
-        self.processes.append(
-            subprocess.Popen(server, pass_fds=[writing], stderr=subprocess.DEVNULL)
-        )
-        os.close(writing)
-        with os.fdopen(reading) as pipe:
-            self.environment["DISPLAY"] = f":{pipe.readline().strip()}"
+        server, self.environment["DISPLAY"] = start_display()
+        self.processes.append(server)
         blender = [
             *command(self.version),
             "--factory-startup",

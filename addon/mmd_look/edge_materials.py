@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Materials of edges where those of the surfaces cannot draw them: before 4.2, two-sided opaque ones.
+
+There EEVEE ignores the alpha that hides the front of the hull, which would cover the model. So the
+hull has a one-sided material, which follows the values of the surface's.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+
+from ..blender import blender_versions
+from ..scene import material_values
+from . import materials, shading
+
+_MARK = "mmdskin_edge"  # custom property of our materials
+
+# The edge's material of the surface's.
+Replaced = dict[bpy.types.Material, bpy.types.Material]
+
+
+def replaced(edged: Iterable[bpy.types.Material], known: Replaced) -> Replaced:
+    """What the hull has instead of materials with an edge: what is known, else a new material."""
+    return {
+        one: known.get(one) or _new(one)
+        for one in edged
+        if blender_versions.ignores_alpha(one) and not one.use_backface_culling
+    }
+
+
+def drop_unused() -> None:
+    for one in [one for one in bpy.data.materials if _MARK in one and not one.library]:
+        if not one.users:
+            bpy.data.materials.remove(one)
+    shading.drop_unused()
+
+
+def _new(surface: bpy.types.Material) -> bpy.types.Material:
+    values: Any = material_values.read(surface)
+    material: Any = bpy.data.materials.new(f"{surface.name}_edge")
+    material[_MARK] = True
+    material.use_backface_culling, material.shadow_method = True, "NONE"
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    look = tree.nodes.new("ShaderNodeGroup")
+    look.node_tree = shading.group(shading.SHADING)
+    materials.follow_edge(surface, look, values)
+    output = tree.nodes.new("ShaderNodeOutputMaterial")
+    output.location.x = 250
+    tree.links.new(look.outputs[shading.RESULT], output.inputs["Surface"])
+    opacity = values.edge_color[3]
+    if opacity.value < 1 or opacity.is_driven(surface):
+        material.blend_method = "HASHED"
+    return material
