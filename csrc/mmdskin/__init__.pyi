@@ -538,6 +538,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         *,
         ik: bool = True,
         places: None = None,
+        offsets: None = None,
     ) -> Simulation: ...
     @overload
     def __new__(
@@ -548,6 +549,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         *,
         ik: bool = True,
         places: ArrayLike | None = None,
+        offsets: ArrayLike | None = None,
     ) -> _Several: ...
     @property
     def model(self) -> _Simulated: ...
@@ -557,6 +559,8 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
     def physics(self) -> Physics: ...
     @property
     def places(self) -> NDArray[np.float64] | None: ...
+    @property
+    def offsets(self) -> NDArray[np.float64] | None: ...
     @property
     def frame(self) -> float: ...
     @property

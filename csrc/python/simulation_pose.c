@@ -138,18 +138,20 @@ PyObject *mmd_py_simulation_pose_frames(PyObject *models, bool is_list, mmd_simu
 }
 
 static void fill_models(PyObject *models, PyObject *motions, const double *places,
-                        mmd_simulation_model *out)
+                        const double *offsets, mmd_simulation_model *out)
 {
     for (Py_ssize_t m = 0; m < PyTuple_Size(models); m++) {
         PyObject *motion = PyTuple_GetItem(motions, m);
         out[m].rig = mmd_py_model_rig(PyTuple_GetItem(models, m));
         out[m].motion = motion == Py_None ? NULL : mmd_py_motion_data(motion);
         out[m].placement = places ? places + 7 * m : NULL;
+        out[m].offset = offsets ? offsets[m] : 0;
     }
 }
 
 mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, const double *places,
-                                         bool ik, const mmd_simulation_settings *physics)
+                                         const double *offsets, bool ik,
+                                         const mmd_simulation_settings *physics)
 {
     mmd_error err = {0};
     mmd_simulation *simulation;
@@ -159,7 +161,7 @@ mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, co
         PyErr_NoMemory();
         return NULL;
     }
-    fill_models(models, motions, places, list);
+    fill_models(models, motions, places, offsets, list);
     Py_BEGIN_ALLOW_THREADS
     simulation = mmd_simulation_new(list, count, ik, physics, &err);
     Py_END_ALLOW_THREADS
@@ -174,7 +176,8 @@ PyObject *mmd_py_simulation_run(PyObject *model, PyObject *motion, bool ik,
 {
     PyObject *models = PyTuple_Pack(1, model), *motions = PyTuple_Pack(1, motion), *pose = NULL;
     mmd_simulation *simulation =
-        models && motions ? mmd_py_simulation_create(models, motions, NULL, ik, physics) : NULL;
+        models && motions ? mmd_py_simulation_create(models, motions, NULL, NULL, ik, physics)
+                          : NULL;
     if (simulation)
         pose = mmd_py_simulation_pose_frames(models, false, simulation, frames);
     mmd_simulation_free(simulation);

@@ -26,7 +26,7 @@ void mmd_py_simulation_release(mmd_py_simulation *self)
 typedef struct simulation_arguments {
     PyObject *models, *motions; /* tuples; owned */
     bool is_list;
-    mmd_py_array places;
+    mmd_py_array places, offsets;
     int ik;
 } simulation_arguments;
 
@@ -83,17 +83,19 @@ static bool parse_models(mmd_py_state *state, PyObject *model, PyObject *motion,
     return true;
 }
 
-static bool parse_places(PyObject *argument, simulation_arguments *arguments)
+/* An array (N,) or (N,7), or None. */
+static bool parse_numbers(PyObject *argument, const char *name, int rank,
+                          const simulation_arguments *arguments, mmd_py_array *out)
 {
     const size_t shape[] = {(size_t)PyTuple_Size(arguments->models), 7};
     if (argument == Py_None)
         return true;
     if (!arguments->is_list) {
-        PyErr_SetString(PyExc_TypeError, "places: expected None for one model; give it in a list");
+        PyErr_Format(PyExc_TypeError, "%s: expected None for one model; give it in a list", name);
         return false;
     }
-    return mmd_py_array_from(argument, "places", MMD_PY_FLOAT64, true, &arguments->places) &&
-           mmd_py_array_check_shape(&arguments->places, "places", 2, shape, "");
+    return mmd_py_array_from(argument, name, MMD_PY_FLOAT64, true, out) &&
+           mmd_py_array_check_shape(out, name, rank, shape, "");
 }
 
 static PyObject *new_object(PyTypeObject *type, const simulation_arguments *arguments,
@@ -105,12 +107,14 @@ static PyObject *new_object(PyTypeObject *type, const simulation_arguments *argu
     self->models = Py_NewRef(arguments->models);
     self->motions = Py_NewRef(arguments->motions);
     self->places = Py_XNewRef(arguments->places.object);
+    self->offsets = Py_XNewRef(arguments->offsets.object);
     self->is_list = arguments->is_list;
     self->ik = arguments->ik;
     self->physics = mmd_py_physics_record_new(PyType_GetModuleState(type), physics);
     if (self->physics && mmd_py_object_lock_init(&self->lock))
-        self->simulation = mmd_py_simulation_create(self->models, self->motions,
-                                                    arguments->places.data, self->ik, physics);
+        self->simulation =
+            mmd_py_simulation_create(self->models, self->motions, arguments->places.data,
+                                     arguments->offsets.data, self->ik, physics);
     if (!self->simulation)
         Py_CLEAR(self);
     return (PyObject *)self;
@@ -118,21 +122,24 @@ static PyObject *new_object(PyTypeObject *type, const simulation_arguments *argu
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"model", "motion", "physics", "ik", "places", NULL};
+    static char *names[] = {"model", "motion", "physics", "ik", "places", "offsets", NULL};
     mmd_py_state *state = PyType_GetModuleState(type);
     PyObject *model, *motion = Py_None, *physics_arg = Py_True, *places = Py_None, *self = NULL;
+    PyObject *offsets = Py_None;
     simulation_arguments arguments = {.ik = 1};
     mmd_simulation_settings physics;
     mmd_py_array gravity = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$pO:Simulation", names, &model, &motion,
-                                     &physics_arg, &arguments.ik, &places))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$pOO:Simulation", names, &model, &motion,
+                                     &physics_arg, &arguments.ik, &places, &offsets))
         return NULL;
     int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
     if (simulates == 0)
         PyErr_SetString(PyExc_TypeError, "physics: expected True or a Physics");
     else if (simulates > 0 && parse_models(state, model, motion, &arguments) &&
-             parse_places(places, &arguments))
+             parse_numbers(places, "places", 2, &arguments, &arguments.places) &&
+             parse_numbers(offsets, "offsets", 1, &arguments, &arguments.offsets))
         self = new_object(type, &arguments, &physics);
+    mmd_py_array_clear(&arguments.offsets);
     mmd_py_array_clear(&arguments.places);
     Py_XDECREF(arguments.motions);
     Py_XDECREF(arguments.models);
@@ -146,6 +153,7 @@ static void simulation_dealloc(PyObject *object)
     mmd_simulation_free(self->simulation);
     mmd_py_object_lock_free(&self->lock);
     Py_CLEAR(self->physics);
+    Py_CLEAR(self->offsets);
     Py_CLEAR(self->places);
     Py_CLEAR(self->motions);
     Py_CLEAR(self->models);
@@ -274,11 +282,10 @@ static PyObject *get_physics(PyObject *object, void *unused)
     return Py_NewRef(((mmd_py_simulation *)object)->physics);
 }
 
-static PyObject *get_places(PyObject *object, void *unused)
+static PyObject *get_array(PyObject *object, void *offset)
 {
-    (void)unused;
-    PyObject *places = ((mmd_py_simulation *)object)->places;
-    return Py_NewRef(places ? places : Py_None);
+    PyObject *array = *(PyObject **)(void *)((char *)object + (size_t)offset);
+    return Py_NewRef(array ? array : Py_None);
 }
 
 static PyGetSetDef simulation_members[] = {
@@ -287,7 +294,11 @@ static PyGetSetDef simulation_members[] = {
     {"motion", get_models, NULL, "The Motion, or None; of several models a tuple.",
      (void *)offsetof(mmd_py_simulation, motions)},
     {"physics", get_physics, NULL, "The settings, a Physics.", NULL},
-    {"places", get_places, NULL, "(N,7) float64, read-only: where the models are, or None.", NULL},
+    {"places", get_array, NULL, "(N,7) float64, read-only: where the models are, or None.",
+     (void *)offsetof(mmd_py_simulation, places)},
+    {"offsets", get_array, NULL,
+     "(N,) float64, read-only: frames by which motions are ahead of the run, or None.",
+     (void *)offsetof(mmd_py_simulation, offsets)},
     {"frame", get_frame, NULL,
      "The frame of the last pose(), float; after step(), 30 times the seconds since the start.",
      NULL},
@@ -350,8 +361,9 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     PyObject *ik = self->ik ? Py_True : Py_False;
     if (self->is_list)
-        return Py_BuildValue("((OOO){sOsO})", self->models, self->motions, self->physics, "ik", ik,
-                             "places", self->places ? self->places : Py_None);
+        return Py_BuildValue("((OOO){sOsOsO})", self->models, self->motions, self->physics, "ik",
+                             ik, "places", self->places ? self->places : Py_None, "offsets",
+                             self->offsets ? self->offsets : Py_None);
     return Py_BuildValue("((OOO){sO})", PyTuple_GetItem(self->models, 0),
                          PyTuple_GetItem(self->motions, 0), self->physics, "ik", ik);
 }
@@ -396,7 +408,8 @@ static PyMethodDef simulation_methods[] = {
     {0}};
 
 static const char simulation_doc[] =
-    "Simulation(model, motion=None, physics=True, *, ik=True, places=None)\n--\n\n"
+    "Simulation(model, motion=None, physics=True, *, ik=True, places=None, "
+    "offsets=None)\n--\n\n"
     "Simulates the rigid bodies of a model, such as hair and clothes, along a motion, by the\n"
     "equations of Bullet 2.75, the engine that MMD credits. It keeps its state, so consecutive\n"
     "frames are cheap. The same model, motion, settings and frame give the same bytes, whatever\n"
@@ -408,11 +421,12 @@ static const char simulation_doc[] =
     "which\n"
     "are simulated in one world, so that the hand of one moves the hair of another. Results are\n"
     "then tuples, in the order of the models. A model may be listed twice. The run starts at the\n"
-    "earliest first frame of the motions.\n\n"
+    "earliest first frame of the motions, less their offsets.\n\n"
     "places: for a list, (N,7): the position and the rotation x y z w of each model's space in "
     "that\n"
     "    world; None: they share one space. Gravity and ground are those of the world; poses\n"
-    "    remain in the spaces of their models.\n\n"
+    "    remain in the spaces of their models.\n"
+    "offsets: for a list, (N,): frames by which each motion is ahead of the run; None: 0.\n\n"
     "Threads may share a Simulation; their calls wait for each other. Separate Simulations can\n"
     "run in parallel. Raises ValueError for invalid settings, bodies and joints; the message\n"
     "names them.";

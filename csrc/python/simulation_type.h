@@ -11,7 +11,7 @@
 typedef struct mmd_py_simulation {
     PyObject_HEAD
     PyObject *models, *motions; /* tuples, kept alive for `simulation`; a motion may be None */
-    PyObject *places;           /* an array (N,7), or NULL */
+    PyObject *places, *offsets; /* arrays (N,7) and (N,), or NULL */
     PyObject *physics;          /* a Physics */
     bool is_list;               /* of models, also if it is one: results are tuples */
     int ik;
@@ -22,9 +22,11 @@ typedef struct mmd_py_simulation {
 bool mmd_py_simulation_acquire(mmd_py_simulation *self);
 void mmd_py_simulation_release(mmd_py_simulation *self);
 
-/* A new simulation of the core. `places` (N,7), or NULL. NULL with an exception. */
+/* A new simulation of the core. `places` (N,7) and `offsets` (N,), or NULL. NULL with an
+   exception. */
 mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, const double *places,
-                                         bool ik, const mmd_simulation_settings *physics);
+                                         const double *offsets, bool ik,
+                                         const mmd_simulation_settings *physics);
 
 /* The steps between checks for signals. */
 size_t mmd_py_simulation_chunk(PyObject *models);

@@ -223,7 +223,7 @@ static void a_simulation_survives_every_failing_allocation(void)
         return;
     mmd_simulation *made = NULL;
     STARVE(10, err,
-           (made = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
+           (made = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true,
                                       &mmd_simulation_settings_default, &err)));
     mmd_simulation_free(made);
     mmd_rig_free(rig);

@@ -77,8 +77,9 @@ static uint64_t hash_of(const mmd_rig *rig, const mmd_motion *motion, bool physi
     float *matrices = malloc(16 * rig->bone_count * sizeof *matrices);
     float *weights = malloc((rig->morph_count + 1) * sizeof *weights);
     mmd_poser *poser = mmd_poser_new(rig, motion, NULL);
-    mmd_simulation *simulation = mmd_simulation_new(&(mmd_simulation_model){rig, motion, NULL}, 1,
-                                                    true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *simulation =
+        mmd_simulation_new(&(mmd_simulation_model){rig, motion, NULL, 0}, 1, true,
+                           &mmd_simulation_settings_default, NULL);
     bool made = matrices && weights && poser && simulation;
     for (int f = 0; made && f < FRAMES; f++) {
         double frame = f;

@@ -48,7 +48,7 @@ static void a_pendulum_swings(void)
     mmd_simulation_settings physics = mmd_simulation_settings_default;
     physics.settle = 0;
     mmd_simulation *simulation =
-        mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true, &physics, NULL);
+        mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true, &physics, NULL);
     if (!CHECK(simulation))
         return;
     float matrices[3 * 16], position[3], lowest = 10;
@@ -78,7 +78,7 @@ static void a_simulation_survives_every_failing_allocation(void)
     for (long n = 0; !simulation; n++) {
         mmd_error err = {0};
         mmd_arena_fail_after(n);
-        simulation = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
+        simulation = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true,
                                         &mmd_simulation_settings_default, &err);
         if (!simulation)
             CHECK_INT(err.code, MMD_E_MEMORY);
@@ -93,7 +93,7 @@ static void a_simulation_of_two_models_survives_every_failing_allocation(void)
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
     const double place[7] = {9, 0, 0, 0, 0, 0, 1};
-    const mmd_simulation_model models[] = {{rig, NULL, NULL}, {rig, NULL, place}};
+    const mmd_simulation_model models[] = {{rig, NULL, NULL, 0}, {rig, NULL, place, 0}};
     mmd_simulation *simulation = NULL;
     for (long n = 0; !simulation; n++) {
         mmd_error err = {0};
@@ -112,9 +112,9 @@ static void a_run_needs_no_checkpoints(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation *without = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
-                                                 &mmd_simulation_settings_default, NULL);
-    mmd_simulation *with = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
+    mmd_simulation *without = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1,
+                                                 true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *with = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true,
                                               &mmd_simulation_settings_default, NULL);
     float a[3 * 16], b[3 * 16];
     CHECK(without && with);
@@ -137,10 +137,10 @@ static void an_interrupted_start_is_made_again(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation *interrupted = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1,
+    mmd_simulation *interrupted = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1,
                                                      true, &mmd_simulation_settings_default, NULL);
-    mmd_simulation *complete = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL}, 1, true,
-                                                  &mmd_simulation_settings_default, NULL);
+    mmd_simulation *complete = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1,
+                                                  true, &mmd_simulation_settings_default, NULL);
     const mmd_pose_job rest = {.frame_count = 1};
     float a[3 * 16], b[3 * 16];
     CHECK(interrupted && complete);

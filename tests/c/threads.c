@@ -61,7 +61,7 @@ typedef struct bench {
 static bench bench_new(void)
 {
     bench own = {mmd_poser_new(shared.rig, shared.motion, NULL),
-                 mmd_simulation_new(&(mmd_simulation_model){shared.rig, shared.motion, NULL}, 1,
+                 mmd_simulation_new(&(mmd_simulation_model){shared.rig, shared.motion, NULL, 0}, 1,
                                     true, &mmd_simulation_settings_default, NULL),
                  calloc(FRAMES * 16 * shared.rig->bone_count + 1, sizeof(float)),
                  calloc(FRAMES * shared.rig->morph_count + 1, sizeof(float)),

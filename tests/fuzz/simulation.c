@@ -93,8 +93,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mmd_motion *motion = take_motion(&s);
     PROMISE(rig);
     mmd_simulation_settings physics = take_physics(&s);
-    seek((mmd_simulation_model[]){{rig, motion, NULL}, {rig, NULL, place}}, count, &physics, &s);
-    step((mmd_simulation_model[]){{rig, NULL, NULL}, {rig, NULL, place}}, count, &physics, &s);
+    seek((mmd_simulation_model[]){{rig, motion, NULL, 0}, {rig, NULL, place, 2.5}}, count, &physics,
+         &s);
+    step((mmd_simulation_model[]){{rig, NULL, NULL, 0}, {rig, NULL, place, 0}}, count, &physics,
+         &s);
     mmd_motion_free(motion);
     mmd_rig_free(rig);
     return 0;

@@ -127,9 +127,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mmd_simulation_settings physics = take_physics(&s);
     PROMISE(rig);
     mmd_simulation *one =
-        mmd_simulation_new(&(mmd_simulation_model){rig, played, NULL}, 1, true, &physics, NULL);
+        mmd_simulation_new(&(mmd_simulation_model){rig, played, NULL, 0}, 1, true, &physics, NULL);
     mmd_simulation *other =
-        mmd_simulation_new(&(mmd_simulation_model){rig, played, NULL}, 1, true, &physics, NULL);
+        mmd_simulation_new(&(mmd_simulation_model){rig, played, NULL, 0}, 1, true, &physics, NULL);
     if (one && other)
         exchange(one, other, rig, edits, way);
     mmd_simulation_free(one), mmd_simulation_free(other);

@@ -298,6 +298,30 @@ def test_the_run_starts_at_the_earliest_motion(chain):
     assert same(group.pose(9)[2], chain.pose(early, 9))
 
 
+def test_an_offset_moves_a_motion_in_time(chain):
+    """As a motion whose keys are earlier; the run starts at the earliest one."""
+    keys = [0, 10, 20, 30]
+    moves = [(0, 0, 0), (2, 0, 0), (2, 1, 0), (0, 0, 3)]
+    early = mmdskin.Motion.from_tracks([("root", keys, moves, None, None)])
+    late = mmdskin.Motion.from_tracks([("root", [k + 15 for k in keys], moves, None, None)])
+    group = mmdskin.Simulation([chain, chain], [early, late], offsets=[0, 0])
+    moved = mmdskin.Simulation([chain, chain], [late, late], offsets=[15, 0])
+    assert (group.frame, moved.frame) == (0, 0)
+    assert moved.offsets.tolist() == [15, 0]
+    frames = [12, 20.5, 31]
+    assert all(map(same, moved.pose(frames), group.pose(frames)))
+    twin = pickle.loads(pickle.dumps(moved))
+    assert all(map(same, twin.pose(32), moved.pose(32)))
+    alone = mmdskin.Simulation([chain], [early], offsets=[-7.5])
+    assert alone.frame == 7.5
+    assert same(alone.pose(20)[0], chain.pose(early, 12.5, physics=True))
+    stepped = mmdskin.Simulation([chain, chain], [late, None], offsets=[15, 0])
+    for frame in range(21):
+        pose, _ = stepped.step()
+        expected = chain.pose(early, frame)
+        assert np.allclose(pose.bone_matrices[0], expected.bone_matrices[0], atol=1e-5)
+
+
 def test_a_model_that_jumps_restarts_alone(chain):
     jump = mmdskin.Motion.from_tracks(
         [("root", [0, 20, 21], [(0, 0, 0), (0, 0, 0), (90, 0, 0)], None, None)]
@@ -412,6 +436,15 @@ def test_bad_lists_are_refused(chain, swing, arguments, message):
 def test_bad_places_are_refused(chain, places, message):
     with pytest.raises(ValueError, match=message):
         mmdskin.Simulation([chain, chain], places=places)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "message"),
+    [([1], r"offsets: shape \(1,\), expected \(2,\)"), ([0, np.inf], "model 1: offsets: inf")],
+)
+def test_bad_offsets_are_refused(chain, offsets, message):
+    with pytest.raises(ValueError, match=message):
+        mmdskin.Simulation([chain, chain], offsets=offsets)
 
 
 def test_one_model_has_no_place(chain):

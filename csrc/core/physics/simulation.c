@@ -82,15 +82,15 @@ static bool copy_gravity(mmd_simulation *simulation)
     return rows != NULL;
 }
 
-/* The earliest first frame of the motions; 0 without motions. */
+/* The earliest first frame of the motions, on the clock of the run; 0 without motions. */
 static double first_frame(const mmd_simulation_model *models, size_t count)
 {
     bool any = false;
     double first = 0;
     for (size_t m = 0; m < count; m++) {
         const mmd_motion *motion = models[m].motion;
-        if (motion && (!any || motion->first_frame < first))
-            first = motion->first_frame;
+        if (motion && (!any || motion->first_frame - models[m].offset < first))
+            first = motion->first_frame - models[m].offset;
         any = any || motion;
     }
     return first;

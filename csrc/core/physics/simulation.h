@@ -36,11 +36,12 @@ typedef struct mmd_simulation_model {
     /* (7,) of its space in that of the world: position, rotation x y z w; NULL: the same space. The
        poses of its bones remain in its own space. */
     const double *placement;
+    double offset; /* frames by which its motion is ahead of the run */
 } mmd_simulation_model;
 
 /* A model may be listed twice. Rigs and motions must outlive the simulation; it copies gravity. The
-   first frame of "the motion" is the earliest of all. Fails with MMD_E_ARGUMENT, which names the
-   setting, model, body or joint, or with MMD_E_MEMORY. */
+   first frame of "the motion" is the earliest of all, less their offsets. Fails with
+   MMD_E_ARGUMENT, which names the setting, model, body or joint, or with MMD_E_MEMORY. */
 mmd_simulation *mmd_simulation_new(const mmd_simulation_model *models, size_t count, bool ik,
                                    const mmd_simulation_settings *settings, mmd_error *err);
 void mmd_simulation_free(mmd_simulation *simulation);

@@ -40,6 +40,9 @@ static bool init_member(mmd_arena *arena, const mmd_simulation_model *model,
     member->joint_count = rig->model->joint_count;
     if (!set_placement(model, member, err))
         return false;
+    if (!(fabs(model->offset) <= UINT32_MAX))
+        return mmd_fail(err, MMD_E_ARGUMENT, "offsets: %g, expected frames", model->offset);
+    member->offset = model->offset;
     member->poser = mmd_poser_new(rig, model->motion, err);
     if (!member->poser)
         return false;

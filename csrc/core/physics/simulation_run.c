@@ -63,8 +63,8 @@ bool mmd_simulation_run_takes_input(const mmd_simulation *simulation)
 double mmd_simulation_run_member_frame(const mmd_simulation *simulation,
                                        const mmd_simulation_member *member, double frame)
 {
-    return simulation->uses_input && mmd_poser_binding(member->poser) ? simulation->start + frame
-                                                                      : frame;
+    bool counts = simulation->uses_input && mmd_poser_binding(member->poser);
+    return (counts ? simulation->start + frame : frame) + member->offset;
 }
 
 void mmd_simulation_run_forget_bones(mmd_simulation *simulation)

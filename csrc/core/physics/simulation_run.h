@@ -49,7 +49,8 @@ double mmd_simulation_run_frame_of_step(const mmd_simulation *simulation, double
 /* Whether a model has no motion, so that the caller moves it. */
 bool mmd_simulation_run_takes_input(const mmd_simulation *simulation);
 
-/* The frame of the member's motion: with poses of the caller, `frame` counts from the start. */
+/* The frame of the member's motion at one of the run: with poses of the caller, `frame` counts from
+ * the start. */
 double mmd_simulation_run_member_frame(const mmd_simulation *simulation,
                                        const mmd_simulation_member *member, double frame);
 
