@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from ..blender import blender_versions, details, playhead
-from ..physics import cache, keyed
+from ..physics import cache, key_inputs, keyed
 from ..pose import ik_source, motion_source, pose_source
 from . import anchors
 
@@ -145,7 +145,7 @@ def _prepared(
     opened = open_source(armature, settings)
     keys: set[str] = set()
     if isinstance(opened, ik_source.Solver):
-        keys = keyed.Inputs(opened, np.empty(0, np.intp)).keys
+        keys = key_inputs.Inputs(opened, np.empty(0, np.intp)).keys
     rests = np.empty((len(names), 4, 4), np.float32)
     own.data.bones.foreach_get("matrix_local", rests.ravel())
     followed = anchors.followed(own)

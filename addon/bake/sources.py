@@ -12,7 +12,7 @@ import numpy as np
 
 from ..blender import playhead
 from ..physics import keyed, simulation
-from ..pose import ik_source, pose_source, skinner
+from ..pose import ik_source, motion_source, pose_source, skinner
 from ..pose.deformation import Deformation
 from ..pose.motion_source import Motion
 from . import animation
@@ -28,7 +28,8 @@ def poses_of(
     opened = pose_source.load(armature, settings)
     if isinstance(opened, ik_source.Solver):
         return IkPoses(armature, bones, keyed.with_physics(opened, armature, strict=True))
-    return MotionPoses(bones, simulation.with_physics(opened, settings.physics))
+    assert isinstance(settings, motion_source.Settings)
+    return MotionPoses(bones, simulation.baked(opened, armature, settings))
 
 
 class Poses(Protocol):

@@ -188,7 +188,7 @@ def _poses_of(
     if isinstance(settings, motion_source.Settings):
         motion = motion_source.load(armature, settings)
         return _MotionPoses(
-            simulation.with_physics(motion, settings.physics) if is_simulated else motion
+            simulation.baked(motion, armature, settings) if is_simulated else motion
         )
     return _Poses(armature, solver.rig)
 

@@ -7,7 +7,6 @@ file is not played; the panel then shows the reason.
 
 import dataclasses
 import functools
-import hashlib
 import os
 import zipfile
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,16 +16,17 @@ import numpy as np
 
 from ..blender import blender_versions, cache_files, input_files, new_file
 from ..blender.translations import Sentence
-from ..pose import motion_source, physics_settings, quaternions
+from ..blender.user_error import UserError
+from ..pose import motion_source, quaternions
 from ..pose.motion_source import Motion
 from ..scene import setting_paths
+from . import made_of
 
 if TYPE_CHECKING:
     import mmdskin
 
 RATE = 2  # samples per frame of the motion
 ENDING = "_physics.npz"
-_VERSION = 3
 
 
 @dataclasses.dataclass
@@ -37,6 +37,7 @@ class Shown:
     name: str = ""  # of the armature, at its evaluation
     mixing: str | None = None  # how its actions are blended, if the simulation is of keyframes
     changes: int = 0  # incremented when keys may have changed
+    grouped: bool = False  # whether it depends on the keys of other models
 
     @property
     def trouble(self) -> str:
@@ -72,19 +73,74 @@ class Cache(NamedTuple):
         return self.first + (len(self.points) - 1) / self.rate
 
 
-def played(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
-    """The motion with the physics of its cache; unchanged if no cache matches."""
+def played(
+    motion: Motion,
+    armature: bpy.types.Object,
+    settings: motion_source.Settings,
+    strict: bool = False,
+) -> Motion:
+    """The motion with the physics of its cache; unchanged if no cache matches.
+
+    `Shown` reports why; with `strict`, a UserError does.
+    """
     of_armature = shown_of(armature)
-    of_armature.said = ""
     if settings.physics is None:
+        of_armature.said = ""
         return motion
-    cache, trouble = read_for(armature)
-    if cache is not None:
-        if cache.made_of == made_of(motion, settings) and fits(cache, motion.rig.pmx):
-            return motion.with_poses(functools.partial(_posed, motion, cache))
-        trouble = changed()
+    if settings.physics.group:
+        return motion.with_poses(_Grouped(motion, armature, settings, strict).posed)
+    cache, trouble = _matching(motion, armature, settings)
     of_armature.said = trouble
-    return motion
+    return motion if cache is None else motion.with_poses(functools.partial(_posed, motion, cache))
+
+
+def _matching(
+    motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings
+) -> tuple[Cache | None, object]:
+    """The cache of an armature object if it is one of this motion, or the reason why there is none."""
+    cache, trouble = read_for(armature)
+    if cache is None:
+        return None, trouble
+    if cache.made_of == made_of.of_motion(motion, settings) and fits(cache, motion.rig.pmx):
+        return cache, ""
+    return None, changed()
+
+
+class _Grouped:
+    """The poses of a motion that is simulated together with other models, whose keys may change."""
+
+    def __init__(
+        self,
+        motion: Motion,
+        armature: bpy.types.Object,
+        settings: motion_source.Settings,
+        strict: bool,
+    ) -> None:
+        self._motion, self._armature = motion, armature.original
+        self._settings, self._strict = settings, strict
+        # The Shown, its number of changes, and the cache at that time.
+        self._known: tuple[Shown, int, Cache | None] | None = None
+        shown = shown_of(self._armature)
+        shown.name, shown.grouped = self._armature.name, True
+
+    def posed(self, frames: np.ndarray) -> np.ndarray:
+        """As `Motion.posed`."""
+        shown = shown_of(self._armature)
+        if self._known is None or self._known[0] is not shown or self._known[1] != shown.changes:
+            changes = shown.changes
+            try:
+                cache, trouble = _matching(self._motion, self._armature, self._settings)
+            except UserError as error:
+                cache, trouble = None, error
+            if trouble and self._strict:
+                raise UserError(
+                    "The physics of '{name}' cannot be baked: {reason}",
+                    name=self._armature.name,
+                    reason=trouble,
+                )
+            shown.said, self._known = trouble, (shown, changes, cache)
+        found = self._known[2]
+        return self._motion.posed(frames) if found is None else _posed(self._motion, found, frames)
 
 
 def shown_of(armature: bpy.types.Object) -> Shown:
@@ -107,42 +163,6 @@ def read_for(armature: bpy.types.Object) -> tuple[Cache | None, object]:
 
 def changed() -> Sentence:
     return Sentence("The files or settings have changed since the simulation: simulate again")
-
-
-def made_of(motion: Motion, settings: motion_source.Settings) -> str:
-    """The inputs of a simulation, as text."""
-    files = [digest(path) for path in (motion.rig.path, motion.path)]
-    assert settings.physics is not None
-    return text(*files, *settings.physics)
-
-
-def text(*parts: object) -> str:
-    return " ".join(
-        str(int(part) if isinstance(part, bool) else part) for part in (_VERSION, *parts)
-    )
-
-
-def digest(path: str) -> str:
-    """A digest of a file's contents."""
-    return _digest(path, *_stat(path))
-
-
-def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
-    """(K,) indices of the bones that rigid bodies may move, and of their followers."""
-    moved = physics_settings.moved_bones(pmx)
-    while True:
-        more = {
-            number
-            for number, bone in enumerate(pmx.bones)
-            if number not in moved
-            and (bone.parent in moved or (bone.append and bone.append.source in moved))
-        }
-        for number, bone in enumerate(pmx.bones):
-            if bone.ik and moved & {number, bone.ik.target}:
-                more |= {link.bone for link in bone.ik.links} - moved
-        if not more:
-            return np.array(sorted(moved), int)
-        moved |= more
 
 
 def places(
@@ -299,9 +319,3 @@ def matrices_at(cache: Cache, frames: np.ndarray) -> np.ndarray:
 def _stat(path: str) -> tuple[int, int]:
     found = input_files.check(path)
     return found.st_mtime_ns, found.st_size
-
-
-@functools.lru_cache(maxsize=32)
-def _digest(path: str, mtime: int, size: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()

@@ -3,10 +3,13 @@
 
 import os
 
+import bpy
+
 from ..blender import native
 from ..blender.user_error import UserError
-from ..pose import physics_settings
+from ..pose import motion_source, physics_settings
 from ..pose.motion_source import Motion
+from . import cache
 
 
 def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> Motion:
@@ -21,6 +24,13 @@ def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> 
             "The physics of '{file}' cannot be simulated: {reason}", file=name, reason=error
         ) from error
     return motion.with_poses(lambda frames: run.pose(frames).bone_matrices)
+
+
+def baked(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
+    """The motion as MMD Skinning shows it; of models that are simulated together, their file's."""
+    if settings.physics is not None and settings.physics.group:
+        return cache.played(motion, armature, settings, strict=True)
+    return with_physics(motion, settings.physics)
 
 
 def bones(motion: Motion) -> set[str]:

@@ -30,6 +30,14 @@ MORE = (
 )
 
 
+class Member(NamedTuple):
+    """A model of a group that is simulated together."""
+
+    name: str  # of its armature object
+    world: tuple[float, ...]  # its world matrix, row by row
+    settings: Any  # of its pose source, without the group
+
+
 class Settings(NamedTuple):
     ground: bool = True
     settle: int = 300  # steps in the first pose
@@ -40,6 +48,12 @@ class Settings(NamedTuple):
     gravity: tuple[float, ...] | gravity_keys.Rows = (0.0, 0.0, -98.0)
     iterations: int = 10
     teleport: float = 0.0
+    group: tuple[Member, ...] = ()  # all members, if there are several
+
+    @property
+    def own(self) -> tuple:
+        """All but the group."""
+        return self[:-1]
 
     def record(self) -> "mmdskin.Physics":
         keyed = isinstance(self.gravity, gravity_keys.Rows)
@@ -53,6 +67,11 @@ class Settings(NamedTuple):
             settle=self.settle,
             teleport=self.teleport,
         )
+
+
+def is_simulated(settings: Any) -> bool:
+    """Whether a model with these properties has physics."""
+    return settings.physics and settings.source in {"IK", "MOTION"}
 
 
 def moved_bones(pmx: "mmdskin.Model") -> set[int]:

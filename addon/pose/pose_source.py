@@ -2,12 +2,13 @@
 """The pose source of a model, and skinning matrices of the evaluated armature."""
 
 from collections.abc import Iterable
+from typing import cast
 
 import bpy
 import numpy as np
 
 from ..blender.user_error import UserError
-from . import ik_source, motion_source
+from . import ik_source, motion_source, physics_settings
 
 Settings = ik_source.Settings | motion_source.Settings
 Opened = ik_source.Solver | motion_source.Motion
@@ -22,6 +23,47 @@ def settings_of(
 
     `overrides`: properties by name that replace the model's own.
     """
+    settings = _settings_of(armature, scene, overrides)
+    return settings and with_group(armature, scene, settings)
+
+
+def with_group(armature: bpy.types.Object, scene: bpy.types.Scene, settings: Settings) -> Settings:
+    """Settings with the group of models that a model is simulated with, if there is one."""
+    physics, name = settings.physics, armature.mmdskin.physics_group
+    if physics is None or not name:
+        return settings
+    own = armature.original
+    members = [
+        physics_settings.Member(
+            obj.name_full,
+            tuple(round(number, 5) + 0.0 for row in obj.matrix_world for number in row),
+            settings if obj == own else _settings_of(obj, scene),
+        )
+        for obj in members_of(name, own, scene)
+    ]
+    if len(members) < 2:
+        return settings
+    group = tuple(sorted(members, key=lambda member: member.name))
+    physics = physics._replace(group=group)
+    return cast(Settings, settings._replace(physics=physics))
+
+
+def members_of(
+    name: str, armature: bpy.types.Object, scene: bpy.types.Scene
+) -> list[bpy.types.Object]:
+    """The armature objects of a scene that are simulated together under a name, with this one."""
+    return [
+        obj
+        for obj in scene.objects
+        if obj.type == "ARMATURE"
+        and obj.mmdskin.physics_group == name
+        and (obj == armature or physics_settings.is_simulated(obj.mmdskin))
+    ]
+
+
+def _settings_of(
+    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
+) -> Settings | None:
     return ik_source.settings_of(armature, scene, overrides) or motion_source.settings_of(
         armature, scene, overrides
     )

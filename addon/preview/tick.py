@@ -172,6 +172,8 @@ def _show(
     else:
         overrides = {"physics": False} if frame is None else {}
         settings = ik_source.settings_of(armature, depsgraph.scene, overrides)
+    if settings is not None:
+        settings = pose_source.with_group(armature, depsgraph.scene, settings)
     chosen = deformation.method_of(armature)
     ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):

@@ -58,6 +58,18 @@ def _motion_changed(settings: Any, context: bpy.types.Context) -> None:
     switch.refresh(settings.id_data)
 
 
+def _group_changed(settings: Any, context: bpy.types.Context) -> None:
+    _motion_changed(settings, context)
+    for obj in bpy.data.objects:
+        if obj.type == "ARMATURE" and obj.mmdskin.physics_group:
+            obj.update_tag()  # the simulations of the others are outdated
+
+
+def _groups(settings: Any, context: bpy.types.Context, text: str) -> list[str]:
+    names = (obj.mmdskin.physics_group for obj in bpy.data.objects if obj.type == "ARMATURE")
+    return sorted({name for name in names if name})
+
+
 def _deformation_changed(settings: Any, context: bpy.types.Context) -> None:
     settings.id_data.update_tag()  # drivers of live meshes depend on the armature
 
@@ -72,9 +84,9 @@ _Deformation = declaring(
     "_Deformation", deformation_properties(update=_deformation_changed, **_SETTING)
 )
 _Normals = declaring("_Normals", normals_properties(update=_normals_changed, **_SETTING))
-_Motion = declaring("_Motion", motion_properties(update=_motion_changed, **_SETTING))
-_Physics = declaring("_Physics", physics_properties(update=_motion_changed, **_SETTING))
-_More = declaring("_More", more_physics_properties(update=_motion_changed, **_SETTING))
+_Motion = declaring("_Motion", motion_properties(update=_group_changed, **_SETTING))
+_Physics = declaring("_Physics", physics_properties(update=_group_changed, **_SETTING))
+_More = declaring("_More", more_physics_properties(update=_group_changed, **_SETTING))
 _Bake = declaring("_Bake", bake_properties(**_SETTING))
 
 
@@ -84,6 +96,14 @@ class MMDSKIN_PG_model(
     physics_more: BoolProperty(
         name="More Physics Settings",
         description="Show gravity and other settings that few models need",
+        **_SETTING,
+    )
+    physics_group: StringProperty(
+        name="Simulate Together",
+        description="Models with the same name here touch each other: their hands move each other's"
+        " hair. Simulate then simulates all of them; empty is alone",
+        update=_group_changed,
+        search=_groups,
         **_SETTING,
     )
     physics_cache: StringProperty(

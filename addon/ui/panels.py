@@ -25,7 +25,7 @@ from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operators import properties
 from ..physics import cache
 from ..physics.operators import MMDSKIN_OT_simulate
-from ..pose import ik_source, physics_settings
+from ..pose import ik_source, physics_settings, pose_source
 from ..preview import switch, tick
 from ..preview.operators import MMDSKIN_OT_preview
 from ..preview.override import MMDSKIN_OT_make_override, is_linked
@@ -371,6 +371,9 @@ def _pose_source(
     _settings(layout, settings, shown, width)
     if "physics" in shown and settings.physics:
         _more_physics(layout, settings, width)
+        others = ", ".join(_simulated_with(armature, scene))
+        if others:
+            _wrapped(layout, tr("Simulated together with {names}", names=others), width)
         _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
         trouble = MMDSKIN_OT_simulate.unavailable(model)
         if not trouble and switch.is_on(armature):
@@ -383,6 +386,13 @@ def _pose_source(
             " Original Keys"
         )
         _wrapped(layout, text, width)
+
+
+def _simulated_with(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
+    """Names of the other models of its group."""
+    name = armature.mmdskin.physics_group
+    members = pose_source.members_of(name, armature, scene) if name else []
+    return sorted((scene_model.root_of(obj) or obj).name for obj in members if obj != armature)
 
 
 def _more_physics(
@@ -399,7 +409,7 @@ def _more_physics(
         emboss=False,
     )
     if settings.physics_more:
-        _settings(layout, settings, list(physics_settings.MORE), width)
+        _settings(layout, settings, [*physics_settings.MORE, "physics_group"], width)
 
 
 def _summary(obj: bpy.types.Object, armature: bpy.types.Object) -> _Summary:

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Models that are simulated together: a body of one moves the hair of the other."""
+
+import os
+from unittest import mock
+
+import bpy
+import case
+import numpy as np
+import scene
+from files import pmx_file
+from keyed_physics import BAR, Keyed, addon, dressed
+
+NEAR = 20 * BAR  # contacts amplify the rounding of Blender's matrices and curves
+HIDDEN = (0, 0, 0, 0, 0, 0, 1)
+
+
+def with_hair(pmx):
+    """Only the hair touches others."""
+    for body in pmx.rigid_bodies:
+        if body.mode:
+            body.mask, body.group = 0xFFFF, 1
+    return pmx
+
+
+def with_hand(pmx):
+    """Only a large body touches others: it is held out to the side."""
+    body = pmx.rigid_bodies[0]
+    body.mask, body.size, body.position = 0xFFFF, (0.9, 0, 0), (2, 8, 0)
+    return pmx
+
+
+class Group(Keyed):
+    """Two models in a group, with a motion each, as own keys and as files."""
+
+    place = (-0.088, 0.032, 0.032)  # of the second one's object: its body is beside the hair
+
+    def setUp(self):
+        super().setUp()
+        with_hair(self.pmx)
+        with open(self.path, "wb") as file:
+            file.write(pmx_file.write(self.pmx))
+        self.other_path = self.write(with_hand(dressed()), "手.pmx")
+        other = self.load(self.other_path)
+        self.other, self.other_mesh = other.armature, other.mesh
+        self.first_motion = self.motion_path
+        scene.select(self.other)
+        bpy.ops.mmdskin.import_motion(filepath=self.motion_path, mode="ORIGINAL", frame_start=0)
+        self.put(self.place)
+        self.armatures = self.armature, self.other
+        for armature in self.armatures:
+            settings = armature.mmdskin
+            settings.source, settings.motion_path = "MOTION", self.motion_path
+            settings.motion_start, settings.physics_settle = 0, 20
+            settings.physics, settings.physics_group = True, "二人"
+            settings.preview = True
+        bpy.ops.wm.save_mainfile()
+        scene.select(self.mesh)
+
+    def put(self, location, turn=0.0):
+        root = self.other.parent
+        root.location, root.rotation_euler = location, (0, 0, turn)
+        bpy.context.view_layer.update()
+
+    def both(self, frame, place=None, physics=True, offsets=(0, 0)):
+        """(V, 3) of both models, in their own spaces."""
+        mmdskin = addon().blender.native.load()
+        models = [mmdskin.load_model(path) for path in (self.path, self.other_path)]
+        motion = mmdskin.load_motion(self.motion_path)
+        x, y, z = np.array(self.place) / scene.SCALE
+        places = np.array([HIDDEN, (x, z, y, 0, 0, 0, 1) if place is None else place])
+        if physics:
+            settings = mmdskin.Physics(start=0, settle=20)
+            # in the order of the armatures' names
+            run = mmdskin.Simulation(
+                models[::-1],
+                [motion] * 2,
+                settings,
+                places=places[::-1],
+                offsets=offsets[::-1],
+            )
+            poses = run.pose(frame)[::-1]
+        else:
+            poses = [model.pose(motion, frame) for model in models]
+        return [
+            scene.in_blender(mmdskin.skin(model, pose, normals=False).positions)
+            for model, pose in zip(models, poses, strict=True)
+        ]
+
+    def assert_both(self, frames=(11, 4), bar=NEAR, **options):
+        for frame in frames:
+            bpy.context.scene.frame_set(frame)
+            found = [scene.evaluated_positions(mesh) for mesh in (self.mesh, self.other_mesh)]
+            self.assertEqual(case.live_errors(), [])
+            self.assertEqual(case.physics_troubles(), [])
+            for shown, expected in zip(found, self.both(frame, **options), strict=True):
+                self.assert_close(shown, expected, bar, frame)
+
+    def troubles(self, frame=11):
+        bpy.context.scene.frame_set(frame)
+        for mesh in (self.mesh, self.other_mesh):
+            scene.evaluated_positions(mesh)
+        shown_of = addon().physics.cache.shown_of
+        return [shown_of(armature).trouble for armature in self.armatures]
+
+    def assert_outdated(self):
+        for trouble in self.troubles():
+            self.assertRegex(trouble, "have changed since the simulation")
+
+    def own_keys(self, *armatures):
+        for armature in armatures:
+            armature.mmdskin.source = "IK"
+
+    def files(self):
+        return sorted(name for name in os.listdir(self.folder) if name.endswith(".npz"))
+
+    def assert_refused(self, words):
+        before = self.files(), [armature.mmdskin.physics_cache for armature in self.armatures]
+        with self.assertRaisesRegex(RuntimeError, words):
+            bpy.ops.mmdskin.simulate()
+        after = self.files(), [armature.mmdskin.physics_cache for armature in self.armatures]
+        self.assertEqual(after, before)
+
+
+class Together(Group):
+    def test_a_hand_moves_the_hair_of_the_other_model(self):
+        self.simulate()
+        self.assertEqual(len(self.files()), 2)
+        self.assert_both()
+        self.assertGreater(np.abs(self.both(11)[0] - self.expected(11, settle=20)).max(), 0.01)
+
+    def test_each_file_is_enough_to_play(self):
+        self.simulate()
+        os.remove(bpy.path.abspath(self.other.mmdskin.physics_cache))
+        bpy.context.scene.frame_set(11)
+        self.assert_close(scene.evaluated_positions(self.mesh), self.both(11)[0], NEAR)
+
+    def test_own_keys_of_both(self):
+        self.own_keys(*self.armatures)
+        self.simulate()
+        self.assert_both()
+
+    def test_own_keys_beside_a_motion_file(self):
+        for keyed in self.armatures:
+            for armature in self.armatures:
+                armature.mmdskin.source = "IK" if armature == keyed else "MOTION"
+            with self.subTest(keyed.name):
+                self.simulate()
+                self.assert_both()
+
+    def test_models_meet_where_they_are_seen(self):
+        """The second one is turned by a quarter, so that its body is beside the hair only if that counts."""
+        self.put((0.072, -0.128, 0.032), np.pi / 2)
+        x, y, z = np.array((0.072, -0.128, 0.032)) / scene.SCALE
+        half = np.sqrt(0.5)
+        # about Blender's z, which is the file's y: mirrored axes turn the other way
+        place = x, z, y, 0, -half, 0, half
+        self.simulate()
+        for frame in (11, 4):
+            bpy.context.scene.frame_set(frame)
+            self.assert_close(
+                scene.evaluated_positions(self.mesh), self.both(frame, place=place)[0], NEAR
+            )
+        self.assertEqual(case.physics_troubles(), [])
+        for other in ((*place[:4], half, 0, half), (99, *place[1:])):
+            hair = self.both(11, place=other)[0]
+            self.assertGreater(np.abs(self.both(11, place=place)[0] - hair).max(), 0.01)
+
+    def test_motions_that_start_at_different_frames(self):
+        self.other.mmdskin.motion_start = 3
+        self.simulate()
+        bpy.context.scene.frame_set(11)
+        hair, _ = self.both(11, offsets=(0, -3))
+        self.assert_close(scene.evaluated_positions(self.mesh), hair, NEAR)
+
+    def test_a_model_without_physics_is_simulated_alone(self):
+        self.other.mmdskin.physics = False
+        self.simulate()
+        self.assertEqual(len(self.files()), 1)
+        bpy.context.scene.frame_set(11)
+        shown = scene.evaluated_positions(self.mesh)
+        self.assert_close(shown, self.expected(11, settle=20), BAR)
+
+    def test_bakes_use_the_simulation(self):
+        with self.assertRaisesRegex(RuntimeError, "Not simulated yet"):
+            bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CURRENT")
+        self.simulate()
+        bpy.context.scene.frame_set(11)
+        self.settings.preview = False
+        self.assertEqual(bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CURRENT"), {"FINISHED"})
+        bpy.context.scene.frame_set(11)
+        shown = scene.evaluated_positions(self.mesh)
+        self.assert_close(shown, self.both(11)[0], NEAR)
+
+
+class Outdated(Group):
+    def setUp(self):
+        super().setUp()
+        self.simulate()
+        self.assertEqual(self.troubles(), ["", ""])
+
+    def test_when_a_setting_of_the_other_model_changes(self):
+        self.other.mmdskin.physics_hz = 120
+        self.assert_outdated()
+        self.other.mmdskin.physics_hz = 60
+        self.assertEqual(self.troubles(), ["", ""])
+
+    def test_when_the_other_model_is_moved(self):
+        self.put((-0.088, 0.042, 0.032))
+        self.assert_outdated()
+        self.put(self.place)
+        self.assertEqual(self.troubles(), ["", ""])
+
+    def test_when_the_other_model_leaves_the_group(self):
+        self.other.mmdskin.physics_group = ""
+        self.assert_outdated()
+
+    def test_when_keys_of_the_other_model_change(self):
+        for sources in (("MOTION", "IK"), ("IK", "IK")):
+            for armature, source in zip(self.armatures, sources, strict=True):
+                armature.mmdskin.source = source
+            self.simulate()
+            self.assertEqual(self.troubles(), ["", ""])
+            curves = addon().blender.actions.played(self.other.animation_data)[0]
+            curve = next(c for c in curves if c.data_path.endswith("location"))
+            curve.keyframe_points[1].co.y += 0.01
+            curve.update()
+            with self.subTest(sources):
+                self.assertRegex(self.troubles()[0], "have changed since the simulation")
+            curve.keyframe_points[1].co.y -= 0.01
+            curve.update()
+
+
+class Refused(Group):
+    def test_different_settings(self):
+        self.other.mmdskin.physics_iterations = 20
+        self.assert_refused("simulated together: set Solver Iterations to the same value")
+
+    def test_different_scales(self):
+        self.other.parent.scale = (2, 2, 2)
+        bpy.context.view_layer.update()
+        self.assert_refused("different scales")
+
+    def test_mirrored_models(self):
+        self.other.parent.scale = (-1, 1, 1)
+        bpy.context.view_layer.update()
+        self.assert_refused("mirrored or scaled unevenly")
+
+    def test_objects_that_move(self):
+        root = self.other.parent
+        root.keyframe_insert("location", frame=0)
+        root.location.x += 1
+        root.keyframe_insert("location", frame=15)
+        for source in ("MOTION", "IK"):
+            bpy.context.scene.frame_set(0)
+            for armature in self.armatures:
+                armature.mmdskin.source = source
+            self.assert_refused("moves as an object")
+
+    def test_another_speed(self):
+        bpy.context.scene.render.fps = 60
+        self.other.mmdskin.motion_real_time = False
+        self.assert_refused("plays at another speed")
+
+    def test_a_missing_motion_of_the_other_model(self):
+        self.other.mmdskin.motion_path = os.path.join(self.folder, "無.vmd")
+        self.assert_refused("cannot be opened")
+
+    def test_a_file_that_cannot_be_written(self):
+        cache = addon().physics.cache
+        write, written = cache.write, []
+
+        def fails(*arguments):
+            if written:
+                raise addon().blender.user_error.UserError("full")
+            written.append(write(*arguments))
+            return written[0]
+
+        with mock.patch.object(cache, "write", fails):
+            self.assert_refused("full")
+        self.assertEqual(len(written), 1)
