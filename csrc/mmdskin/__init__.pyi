@@ -44,7 +44,10 @@ _Simulated = TypeVar("_Simulated", covariant=True, default=Model)
 _Followed = TypeVar("_Followed", covariant=True, default=Motion | None)
 _Strain = TypeVar("_Strain", covariant=True, default=NDArray[np.float64])
 
-# Arguments of Motion.from_tracks: the tracks below, or plain tuples of the same values.
+# Arguments of Model.from_arrays beside its records: their fields by name.
+_Fields = tuple[Any, ...] | Mapping[str, Any]
+
+# Arguments of Motion.from_tracks: the tracks below, plain tuples of the same values, or dicts.
 _Optional = ArrayLike | None
 _BoneKeys = (
     tuple[str, ArrayLike, _Optional, _Optional, _Optional]
@@ -63,42 +66,42 @@ class BackendError(RuntimeError): ...
 
 class Append(NamedTuple):
     source: int
-    ratio: float
-    rotation: bool
-    translation: bool
-    local: bool
+    ratio: float = 1.0
+    rotation: bool = True
+    translation: bool = False
+    local: bool = False
 
 class IKLink(NamedTuple):
     bone: int
-    lower: _Vector | None
-    upper: _Vector | None
+    lower: _Vector | None = None
+    upper: _Vector | None = None
 
 class IK(NamedTuple):
     target: int
-    loop_count: int
-    unit_angle: float
-    links: tuple[IKLink, ...]
+    loop_count: int = 40
+    unit_angle: float = 2.0
+    links: tuple[IKLink, ...] = ()
 
 class Bone(NamedTuple):
     name: str
-    name_english: str
-    position: _Vector
-    parent: int
-    layer: int
-    flags: int
-    tail_bone: int
-    tail_offset: _Vector
-    append: Append | None
-    fixed_axis: _Vector | None
-    local_axes: tuple[_Vector, _Vector] | None
-    external_parent: int | None
-    after_physics: bool
-    ik: IK | None
+    name_english: str = ""
+    position: _Vector = (0.0, 0.0, 0.0)
+    parent: int = -1
+    layer: int = 0
+    flags: int = 0x1E
+    tail_bone: int = -1
+    tail_offset: _Vector = (0.0, 0.0, 0.0)
+    append: Append | None = None
+    fixed_axis: _Vector | None = None
+    local_axes: tuple[_Vector, _Vector] | None = None
+    external_parent: int | None = None
+    after_physics: bool = False
+    ik: IK | None = None
 
 class Morph(NamedTuple):
     name: str
-    name_english: str
-    panel: int
+    name_english: str = ""
+    panel: int = 4
     kind: Literal[
         "group",
         "vertex",
@@ -111,65 +114,67 @@ class Morph(NamedTuple):
         "material",
         "flip",
         "impulse",
-    ]
-    indices: NDArray[np.int32]
-    values: NDArray[np.float32]
+    ] = "vertex"
+    indices: NDArray[np.int32] = ...
+    values: NDArray[np.float32] = ...
 
 class Material(NamedTuple):
     name: str
-    name_english: str
-    diffuse: _Color
-    specular: _Vector
-    specular_power: float
-    ambient: _Vector
-    flags: int
-    edge_color: _Color
-    edge_size: float
-    texture: int
-    sphere_texture: int
-    sphere_mode: Literal["none", "multiply", "add", "sub_texture"]
-    toon: int
-    shared_toon: bool
-    memo: str
-    index_count: int
+    name_english: str = ""
+    diffuse: _Color = (1.0, 1.0, 1.0, 1.0)
+    specular: _Vector = (0.0, 0.0, 0.0)
+    specular_power: float = 5.0
+    ambient: _Vector = (0.5, 0.5, 0.5)
+    flags: int = 0x0E
+    edge_color: _Color = (0.0, 0.0, 0.0, 1.0)
+    edge_size: float = 1.0
+    texture: int = -1
+    sphere_texture: int = -1
+    sphere_mode: Literal["none", "multiply", "add", "sub_texture"] = "none"
+    toon: int = -1
+    shared_toon: bool = False
+    memo: str = ""
+    index_count: int = -1
 
 class DisplayFrame(NamedTuple):
     name: str
-    name_english: str
-    special: bool
-    elements: tuple[tuple[Literal["bone", "morph"], int], ...]
+    name_english: str = ""
+    special: bool = False
+    elements: tuple[tuple[Literal["bone", "morph"], int], ...] = ()
 
 class RigidBody(NamedTuple):
     name: str
-    name_english: str
-    bone: int
-    group: int
-    mask: int
-    shape: Literal["sphere", "box", "capsule"]
-    size: _Vector
-    position: _Vector
-    rotation: _Vector
-    mass: float
-    linear_damping: float
-    angular_damping: float
-    restitution: float
-    friction: float
-    mode: Literal["follow_bone", "physics", "physics_and_bone"]
+    name_english: str = ""
+    bone: int = -1
+    group: int = 0
+    mask: int = 0xFFFF
+    shape: Literal["sphere", "box", "capsule"] = "sphere"
+    size: _Vector = (1.0, 1.0, 1.0)
+    position: _Vector = (0.0, 0.0, 0.0)
+    rotation: _Vector = (0.0, 0.0, 0.0)
+    mass: float = 1.0
+    linear_damping: float = 0.5
+    angular_damping: float = 0.5
+    restitution: float = 0.0
+    friction: float = 0.5
+    mode: Literal["follow_bone", "physics", "physics_and_bone"] = "follow_bone"
 
 class Joint(NamedTuple):
     name: str
-    name_english: str
-    kind: Literal["spring_6dof", "6dof", "point_to_point", "cone_twist", "slider", "hinge"]
-    body_a: int
-    body_b: int
-    position: _Vector
-    rotation: _Vector
-    translation_lower: _Vector
-    translation_upper: _Vector
-    rotation_lower: _Vector
-    rotation_upper: _Vector
-    translation_spring: _Vector
-    rotation_spring: _Vector
+    name_english: str = ""
+    kind: Literal["spring_6dof", "6dof", "point_to_point", "cone_twist", "slider", "hinge"] = (
+        "spring_6dof"
+    )
+    body_a: int = -1
+    body_b: int = -1
+    position: _Vector = (0.0, 0.0, 0.0)
+    rotation: _Vector = (0.0, 0.0, 0.0)
+    translation_lower: _Vector = (0.0, 0.0, 0.0)
+    translation_upper: _Vector = (0.0, 0.0, 0.0)
+    rotation_lower: _Vector = (0.0, 0.0, 0.0)
+    rotation_upper: _Vector = (0.0, 0.0, 0.0)
+    translation_spring: _Vector = (0.0, 0.0, 0.0)
+    rotation_spring: _Vector = (0.0, 0.0, 0.0)
 
 class Skinned(NamedTuple, Generic[_Normals, _Tangents]):
     positions: _Floats
@@ -285,6 +290,33 @@ class Named(tuple[_Record, ...]):
 
 @final
 class Model:
+    @classmethod
+    def from_arrays(
+        cls,
+        positions: ArrayLike | None = None,
+        triangles: ArrayLike | None = None,
+        *,
+        normals: ArrayLike | None = None,
+        uvs: ArrayLike | None = None,
+        additional_uvs: ArrayLike | None = None,
+        edge_scales: ArrayLike | None = None,
+        deform: ArrayLike | None = None,
+        bone_indices: ArrayLike | None = None,
+        bone_weights: ArrayLike | None = None,
+        sdef: ArrayLike | None = None,
+        bones: Iterable[Bone | _Fields] | None = None,
+        morphs: Iterable[Morph | _Fields] | None = None,
+        materials: Iterable[Material | _Fields] | None = None,
+        textures: Iterable[str] | None = None,
+        display_frames: Iterable[DisplayFrame | _Fields] | None = None,
+        rigid_bodies: Iterable[RigidBody | _Fields] | None = None,
+        joints: Iterable[Joint | _Fields] | None = None,
+        name: str = "",
+        name_english: str = "",
+        comment: str = "",
+        comment_english: str = "",
+        version: float | None = None,
+    ) -> Model: ...
     @property
     def name(self) -> str: ...
     @property
@@ -383,6 +415,33 @@ class Model:
     def _repr_html_(self) -> str: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def replace(
+        self,
+        *,
+        positions: ArrayLike | None = ...,
+        triangles: ArrayLike | None = ...,
+        normals: ArrayLike | None = ...,
+        uvs: ArrayLike | None = ...,
+        additional_uvs: ArrayLike | None = ...,
+        edge_scales: ArrayLike | None = ...,
+        deform: ArrayLike | None = ...,
+        bone_indices: ArrayLike | None = ...,
+        bone_weights: ArrayLike | None = ...,
+        sdef: ArrayLike | None = ...,
+        bones: Iterable[Bone | _Fields] | None = ...,
+        morphs: Iterable[Morph | _Fields] | None = ...,
+        materials: Iterable[Material | _Fields] | None = ...,
+        textures: Iterable[str] | None = ...,
+        display_frames: Iterable[DisplayFrame | _Fields] | None = ...,
+        rigid_bodies: Iterable[RigidBody | _Fields] | None = ...,
+        joints: Iterable[Joint | _Fields] | None = ...,
+        name: str = ...,
+        name_english: str = ...,
+        comment: str = ...,
+        comment_english: str = ...,
+        version: float | None = ...,
+    ) -> Model: ...
+    def __replace__(self, **changes: Any) -> Model: ...
     def save(self, path: _Target, /) -> None: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 

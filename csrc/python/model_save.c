@@ -3,8 +3,7 @@
 #include "python/exceptions.h"
 #include "python/types.h"
 
-/* The bytes of a PMX file, or NULL with an exception. */
-static PyObject *write_pmx(mmd_py_state *state, const mmd_model *model)
+PyObject *mmd_py_model_write(mmd_py_state *state, const mmd_model *model)
 {
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mmd_pmx_size(model));
     if (!bytes)
@@ -24,7 +23,7 @@ static PyObject *write_pmx(mmd_py_state *state, const mmd_model *model)
 
 PyObject *mmd_py_model_save(PyObject *self, PyObject *path)
 {
-    PyObject *bytes = write_pmx(mmd_py_state_of(self), mmd_py_model_data(self));
+    PyObject *bytes = mmd_py_model_write(mmd_py_state_of(self), mmd_py_model_data(self));
     bool written = bytes && mmd_py_file_io_write(path, bytes);
     Py_XDECREF(bytes);
     return written ? Py_NewRef(Py_None) : NULL;

@@ -20,7 +20,7 @@ enum { BONES, MORPHS, MATERIALS, TEXTURES, DISPLAY_FRAMES, RIGID_BODIES, JOINTS,
 typedef struct model_object {
     PyObject_HEAD
     PyObject *owner;
-    PyObject *bytes;          /* of the file, for pickling */
+    PyObject *bytes;          /* of the file; NULL until file_bytes() if there is none */
     PyObject *tuples[TUPLES]; /* cached tuples of records */
     mmd_arena names_arena;    /* of name_indices */
     mmd_py_model_name_index name_indices[MMD_PY_MODEL_NAME_KIND_COUNT];
@@ -113,11 +113,10 @@ typedef struct model_parts {
     mmd_mesh_extras extras;
 } model_parts;
 
-static bool read_parts(const char *data, Py_ssize_t size, model_parts *parts, mmd_error *err)
+/* Makes the other parts of a model. */
+static bool make_parts(model_parts *parts, mmd_error *err)
 {
-    parts->model = mmd_model_load((const uint8_t *)data, (size_t)size, err);
-    if (parts->model)
-        parts->rig = mmd_rig_new(parts->model, err);
+    parts->rig = mmd_rig_new(parts->model, err);
     return parts->rig && find_extras(parts->model, &parts->extras_arena, &parts->extras, err);
 }
 
@@ -139,7 +138,7 @@ static PyObject *wrap(mmd_py_state *state, model_parts *parts, PyObject *bytes)
     }
     PyCapsule_SetDestructor(owner, free_owner);
     self->owner = owner;
-    self->bytes = Py_NewRef(bytes);
+    self->bytes = Py_XNewRef(bytes);
     self->model = parts->model;
     self->rig = parts->rig;
     self->extras_arena = parts->extras_arena;
@@ -159,12 +158,27 @@ static PyObject *load(mmd_py_state *state, PyObject *bytes)
     model_parts parts = {0};
     bool loaded;
     Py_BEGIN_ALLOW_THREADS
-    loaded = read_parts(data, size, &parts, &err);
+    parts.model = mmd_model_load((const uint8_t *)data, (size_t)size, &err);
+    loaded = parts.model && make_parts(&parts, &err);
     Py_END_ALLOW_THREADS
     PyObject *model = loaded ? wrap(state, &parts, bytes) : mmd_py_exceptions_raise(state, &err);
     if (!model)
         free_parts(&parts);
     return model;
+}
+
+PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model)
+{
+    mmd_error err = {0};
+    model_parts parts = {.model = model};
+    bool made;
+    Py_BEGIN_ALLOW_THREADS
+    made = make_parts(&parts, &err);
+    Py_END_ALLOW_THREADS
+    PyObject *self = made ? wrap(state, &parts, NULL) : mmd_py_exceptions_raise(state, &err);
+    if (!self)
+        free_parts(&parts);
+    return self;
 }
 
 PyObject *mmd_py_model_load(PyObject *module, PyObject *source)
@@ -214,18 +228,33 @@ static PyObject *model_repr(PyObject *self)
     return text;
 }
 
+/* The bytes of the file, or of the one that save() would write; borrowed. NULL with an exception.
+ */
+static PyObject *file_bytes(PyObject *self)
+{
+    model_object *model = (model_object *)self;
+    PyObject *bytes = model->bytes ? NULL : mmd_py_model_write(mmd_py_state_of(self), model->model);
+    /* Another thread may have written them meanwhile. */
+    if (model->bytes)
+        Py_XDECREF(bytes);
+    else
+        model->bytes = bytes;
+    return model->bytes;
+}
+
 /* Models of equal files are equal. */
 static PyObject *model_compare(PyObject *self, PyObject *other, int operation)
 {
     if (Py_TYPE(other) != Py_TYPE(self) || (operation != Py_EQ && operation != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
-    return PyObject_RichCompare(((model_object *)self)->bytes, ((model_object *)other)->bytes,
-                                operation);
+    PyObject *one = file_bytes(self), *two = one ? file_bytes(other) : NULL;
+    return two ? PyObject_RichCompare(one, two, operation) : NULL;
 }
 
 static Py_hash_t model_hash(PyObject *self)
 {
-    return PyObject_Hash(((model_object *)self)->bytes);
+    PyObject *bytes = file_bytes(self);
+    return bytes ? PyObject_Hash(bytes) : -1;
 }
 
 static PyObject *model_html(PyObject *self, PyObject *unused)
@@ -237,16 +266,17 @@ static PyObject *model_html(PyObject *self, PyObject *unused)
 static PyObject *model_reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    PyObject *module = PyType_GetModule(Py_TYPE(self));
+    PyObject *bytes = file_bytes(self);
+    PyObject *module = bytes ? PyType_GetModule(Py_TYPE(self)) : NULL;
     PyObject *function = module ? PyObject_GetAttrString(module, "load_model") : NULL;
-    if (!function)
-        return NULL;
-    return Py_BuildValue("N(O)", function, ((model_object *)self)->bytes);
+    return function ? Py_BuildValue("N(O)", function, bytes) : NULL;
 }
 
 #define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef model_methods[] = {
+    {"from_arrays", (PyCFunction)(void (*)(void))mmd_py_model_from_arrays,
+     METH_VARARGS | METH_KEYWORDS | METH_CLASS, mmd_py_model_from_arrays_doc},
     {"bone", mmd_py_model_bone, METH_O, mmd_py_model_bone_doc},
     {"morph", mmd_py_model_morph, METH_O, mmd_py_model_morph_doc},
     {"sliders", mmd_py_model_sliders, METH_O, mmd_py_model_sliders_doc},
@@ -262,6 +292,9 @@ static PyMethodDef model_methods[] = {
     {"texture_factors_at", mmd_py_model_texture_factors_at, METH_O,
      mmd_py_model_texture_factors_at_doc},
     {"_repr_html_", model_html, METH_NOARGS, "For notebooks: a table of what the model has."},
+    {"replace", WITH_KEYWORDS(mmd_py_model_replace), mmd_py_model_replace_doc},
+    {"__replace__", WITH_KEYWORDS(mmd_py_model_replace),
+     "For copy.replace(): the same as replace()."},
     {"save", mmd_py_model_save, METH_O, mmd_py_model_save_doc},
     {"__reduce__", model_reduce, METH_NOARGS, "Pickles as the bytes of the file."},
     {0}};
@@ -423,8 +456,9 @@ static PyGetSetDef model_members[] = {
     {0}};
 
 static const char model_doc[] =
-    "An MMD model, as load_model() returns it: immutable, picklable (as the bytes of the file)\n"
-    "and safe to share between threads. Coordinates are those of the file: left-handed, +Y up,\n"
+    "An MMD model, as load_model() and Model.from_arrays() return it: immutable, picklable (as\n"
+    "the bytes of the file) and safe to share between threads. Coordinates are those of the file: "
+    "left-handed, +Y up,\n"
     "about 12.5 units per metre. Arrays are read-only views, not copies; a view keeps the data\n"
     "alive. Models of equal files are equal.\n\n"
     "VTK ignores that an array is read-only, and DLPack before version 1 cannot say so: give them\n"

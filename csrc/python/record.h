@@ -15,16 +15,16 @@ typedef struct mmd_py_record_source {
     PyObject *owner;
 } mmd_py_record_source;
 
-/* The state of parsing tracks; see motion_tracks.c. */
-typedef struct mmd_py_record_track_parser mmd_py_record_track_parser;
+typedef struct mmd_py_record_parser mmd_py_record_parser; /* record_parser.h */
 
 typedef struct mmd_py_record_field {
     const char *name;
     /* Converts to Python; NULL: the class is called with values, never made from a struct. */
     PyObject *(*get)(const struct mmd_py_record_field *field, const mmd_py_record_source *source);
-    /* Converts from Python; NULL: not a field of a track. */
+    /* Converts from Python to the struct that is parsed. Exceptions begin with the parser's path.
+     */
     bool (*set)(const struct mmd_py_record_field *field, PyObject *value,
-                mmd_py_record_track_parser *parser);
+                mmd_py_record_parser *parser);
     size_t offset, size; /* of the struct's member; the size of an enum is its number of names */
     union {
         const char *const *names; /* of an enum's values 0, 1, 2, ... */

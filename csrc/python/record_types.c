@@ -2,27 +2,30 @@
 /* The classes of records and their fields, in order. A test compares them with the stub. */
 #include "python/field.h"
 #include "python/physics_record.h"
+#include "python/record_defaults.h"
 
 #include <stddef.h>
 
 /* clang-format off */
-#define MEMBER(field, type, member, getter) \
-    {.name = field, .get = getter, .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)}
 #define TEXT(type, member) \
     {.name = #member, .get = mmd_py_field_get_text, .set = mmd_py_field_set_text, .offset = offsetof(type, member)}
-#define INTEGER(type, member) MEMBER(#member, type, member, mmd_py_field_get_integer)
-#define NUMBER(type, member) MEMBER(#member, type, member, mmd_py_field_get_number)
-#define BOOL(type, member) MEMBER(#member, type, member, mmd_py_field_get_bool)
-#define VECTOR(type, member) MEMBER(#member, type, member, mmd_py_field_get_vector)
+#define MEMBER(field, type, member, what) \
+    {.name = field, .get = mmd_py_field_get_##what, .set = mmd_py_field_set_##what, \
+     .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)}
+#define INTEGER(type, member) MEMBER(#member, type, member, integer)
+#define NUMBER(type, member) MEMBER(#member, type, member, number)
+#define BOOL(type, member) MEMBER(#member, type, member, bool)
+#define VECTOR(type, member) MEMBER(#member, type, member, vector)
 #define ENUM(type, member, list) \
-    {.name = #member, .get = mmd_py_field_get_enum, .offset = offsetof(type, member), \
+    {.name = #member, .get = mmd_py_field_get_enum, .set = mmd_py_field_set_enum, .offset = offsetof(type, member), \
      .size = sizeof(list) / sizeof *(list), .as.names = list}
 #define KEYS(type, member, number, width, height) \
     {.name = #member, .get = mmd_py_field_get_keys, .set = mmd_py_field_set_keys, .offset = offsetof(type, member), \
      .as.keys = {MMD_PY_##number, offsetof(type, key_count), width, height}}
-#define FLAG(field, bit) {.name = field, .get = mmd_py_field_get_bone_flag, .as.flag = bit}
+#define FLAG(field, bit) \
+    {.name = field, .get = mmd_py_field_get_bone_flag, .set = mmd_py_field_set_bone_flag, .as.flag = bit}
 /* Computed from the whole struct. */
-#define STRUCT(field, getter) {.name = field, .get = getter}
+#define STRUCT(field, what) {.name = field, .get = mmd_py_field_get_##what, .set = mmd_py_field_set_##what}
 /* A value that the class is called with. */
 #define VALUE(field) {.name = field}
 /* clang-format on */
@@ -95,19 +98,19 @@ static const mmd_py_record_field bone_fields[] = {
     INTEGER(mmd_bone, parent),
     INTEGER(mmd_bone, layer),
     INTEGER(mmd_bone, flags),
-    INTEGER(mmd_bone, tail_bone),
-    VECTOR(mmd_bone, tail_offset),
-    STRUCT("append", mmd_py_field_get_append),
-    MEMBER("fixed_axis", mmd_bone, fixed_axis, mmd_py_field_get_fixed_axis),
-    STRUCT("local_axes", mmd_py_field_get_local_axes),
-    MEMBER("external_parent", mmd_bone, external_parent, mmd_py_field_get_external_parent),
+    MEMBER("tail_bone", mmd_bone, tail_bone, tail_bone),
+    MEMBER("tail_offset", mmd_bone, tail_offset, tail_offset),
+    STRUCT("append", append),
+    MEMBER("fixed_axis", mmd_bone, fixed_axis, fixed_axis),
+    STRUCT("local_axes", local_axes),
+    MEMBER("external_parent", mmd_bone, external_parent, external_parent),
     FLAG("after_physics", MMD_BONE_AFTER_PHYSICS),
-    STRUCT("ik", mmd_py_field_get_ik),
+    STRUCT("ik", ik),
 };
 
 static const mmd_py_record_field append_fields[] = {
-    MEMBER("source", mmd_bone, append_source, mmd_py_field_get_integer),
-    MEMBER("ratio", mmd_bone, append_ratio, mmd_py_field_get_number),
+    MEMBER("source", mmd_bone, append_source, integer),
+    MEMBER("ratio", mmd_bone, append_ratio, number),
     FLAG("rotation", MMD_BONE_APPEND_ROTATION),
     FLAG("translation", MMD_BONE_APPEND_TRANSLATION),
     FLAG("local", MMD_BONE_APPEND_LOCAL),
@@ -117,22 +120,25 @@ static const mmd_py_record_field ik_fields[] = {
     INTEGER(mmd_ik, target),
     INTEGER(mmd_ik, loop_count),
     NUMBER(mmd_ik, unit_angle),
-    STRUCT("links", mmd_py_field_get_ik_links),
+    STRUCT("links", ik_links),
 };
 
 static const mmd_py_record_field ik_link_fields[] = {
     INTEGER(mmd_ik_link, bone),
-    MEMBER("lower", mmd_ik_link, lower, mmd_py_field_get_ik_limit),
-    MEMBER("upper", mmd_ik_link, upper, mmd_py_field_get_ik_limit),
+    MEMBER("lower", mmd_ik_link, lower, ik_limit),
+    MEMBER("upper", mmd_ik_link, upper, ik_limit),
 };
 
 static const mmd_py_record_field morph_fields[] = {
     TEXT(mmd_morph, name),
     TEXT(mmd_morph, name_english),
     INTEGER(mmd_morph, panel),
-    {.name = "kind", .get = mmd_py_field_get_morph_kind, .as.names = morph_kinds},
-    STRUCT("indices", mmd_py_field_get_morph_indices),
-    STRUCT("values", mmd_py_field_get_morph_values),
+    {.name = "kind",
+     .get = mmd_py_field_get_morph_kind,
+     .set = mmd_py_field_set_morph_kind,
+     .as.names = morph_kinds},
+    STRUCT("indices", morph_indices),
+    STRUCT("values", morph_values),
 };
 
 static const mmd_py_record_field material_fields[] = {
@@ -158,7 +164,7 @@ static const mmd_py_record_field display_frame_fields[] = {
     TEXT(mmd_display_frame, name),
     TEXT(mmd_display_frame, name_english),
     BOOL(mmd_display_frame, special),
-    STRUCT("elements", mmd_py_field_get_frame_elements),
+    STRUCT("elements", frame_elements),
 };
 
 static const mmd_py_record_field rigid_body_fields[] = {
@@ -236,8 +242,8 @@ static const mmd_py_record_field shadow_track_fields[] = {
 static const mmd_py_record_field property_track_fields[] = {
     KEYS(mmd_property_track, frames, UINT32, 0, 0),
     KEYS(mmd_property_track, visible, BOOL, 0, 0),
-    {.name = "ik_names", .get = mmd_py_field_get_ik_names, .set = mmd_py_field_set_ik_names},
-    {.name = "ik_enabled", .get = mmd_py_field_get_ik_enabled, .set = mmd_py_field_set_ik_enabled},
+    STRUCT("ik_names", ik_names),
+    STRUCT("ik_enabled", ik_enabled),
 };
 
 static const mmd_py_record_field unmatched_fields[] = {
@@ -254,12 +260,6 @@ static const mmd_py_record_field fit_report_fields[] = {
 
 #define FIELDS_WITH(list, defaults) sizeof(list) / sizeof *(list), (list), (defaults)
 #define FIELDS(list) FIELDS_WITH(list, NULL)
-
-/* BoneTrack.physics is optional: it was added later. */
-static PyObject *two_nones(void)
-{
-    return PyTuple_Pack(2, Py_None, Py_None);
-}
 
 const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
     [MMD_PY_RECORD_SKINNED] =
@@ -341,7 +341,8 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
                             "external_parent: its key or None\n"
                             "after_physics: whether the bone is evaluated after physics\n"
                             "ik: an IK or None",
-                            sizeof(mmd_bone), FIELDS(bone_fields)},
+                            sizeof(mmd_bone),
+                            FIELDS_WITH(bone_fields, mmd_py_record_defaults_bone)},
     [MMD_PY_RECORD_APPEND] =
         {"Append",
          "A share of the motion of another bone.\n"
@@ -349,18 +350,18 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
          "ratio: factor\n"
          "rotation, translation: whether each is appended\n"
          "local: use the source's motion in world space (the format calls this local)",
-         sizeof(mmd_bone), FIELDS(append_fields)},
+         sizeof(mmd_bone), FIELDS_WITH(append_fields, mmd_py_record_defaults_append)},
     [MMD_PY_RECORD_IK] = {"IK",
                           "An IK solver.\n"
                           "target: the bone that shall reach the IK bone (the end effector)\n"
                           "unit_angle: maximum angle per iteration and link, radians\n"
                           "links: tuple of IKLink, beginning next to the target",
-                          sizeof(mmd_ik), FIELDS(ik_fields)},
+                          sizeof(mmd_ik), FIELDS_WITH(ik_fields, mmd_py_record_defaults_ik)},
     [MMD_PY_RECORD_IK_LINK] =
         {"IKLink",
          "A bone that IK rotates.\n"
          "lower, upper: limits, Euler angles (x, y, z) in radians; None without limits",
-         sizeof(mmd_ik_link), FIELDS(ik_link_fields)},
+         sizeof(mmd_ik_link), FIELDS_WITH(ik_link_fields, mmd_py_record_defaults_ik_link)},
     [MMD_PY_RECORD_MORPH] =
         {"Morph",
          "A morph. panel: 0 reserved, 1 eyebrow, 2 eye, 3 mouth, 4 other.\n"
@@ -374,7 +375,7 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
          "      sphere 4, toon 4\n"
          "  \"impulse\": rigid bodies; local (0 or 1), impulse 3 (PMX calls it\n"
          "      velocity), torque 3",
-         sizeof(mmd_morph), FIELDS(morph_fields)},
+         sizeof(mmd_morph), FIELDS_WITH(morph_fields, mmd_py_record_defaults_morph)},
     [MMD_PY_RECORD_MATERIAL] =
         {"Material",
          "A material. Colors are tuples of 0 to 1; diffuse and edge_color have an alpha.\n"
@@ -383,11 +384,13 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
          "sphere_mode: \"none\", \"multiply\", \"add\", \"sub_texture\"\n"
          "toon: index of a texture or -1; if shared_toon, 0 to 9 for toon01.bmp to toon10.bmp\n"
          "index_count: 3 per triangle; triangles are grouped by material, in this order",
-         sizeof(mmd_material), FIELDS(material_fields)},
+         sizeof(mmd_material), FIELDS_WITH(material_fields, mmd_py_record_defaults_material)},
     [MMD_PY_RECORD_DISPLAY_FRAME] = {"DisplayFrame",
                                      "A group of bones and morphs in MMD's timeline.\n"
                                      "elements: tuple of (\"bone\" or \"morph\", index)",
-                                     sizeof(mmd_display_frame), FIELDS(display_frame_fields)},
+                                     sizeof(mmd_display_frame),
+                                     FIELDS_WITH(display_frame_fields,
+                                                 mmd_py_record_defaults_display_frame)},
     [MMD_PY_RECORD_RIGID_BODY] = {"RigidBody",
                                   "A rigid body.\n"
                                   "bone: index or -1\n"
@@ -395,7 +398,9 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
                                   "shape: \"sphere\", \"box\", \"capsule\"\n"
                                   "size, position: model units; rotation: Euler angles in radians\n"
                                   "mode: \"follow_bone\", \"physics\", \"physics_and_bone\"",
-                                  sizeof(mmd_rigid_body), FIELDS(rigid_body_fields)},
+                                  sizeof(mmd_rigid_body),
+                                  FIELDS_WITH(rigid_body_fields,
+                                              mmd_py_record_defaults_rigid_body)},
     [MMD_PY_RECORD_JOINT] =
         {"Joint",
          "A joint between two rigid bodies.\n"
@@ -403,7 +408,7 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
          "    \"hinge\"\n"
          "body_a, body_b: indices or -1\n"
          "Lengths are in model units, angles in radians.",
-         sizeof(mmd_joint), FIELDS(joint_fields)},
+         sizeof(mmd_joint), FIELDS_WITH(joint_fields, mmd_py_record_defaults_joint)},
     [MMD_PY_RECORD_BONE_TRACK] =
         {"BoneTrack",
          "Keys of a bone.\n"
@@ -418,7 +423,7 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
          "    or None if these are the bytes that Motion.save() makes of the other members. Files\n"
          "    differ in bytes that mean the same: those of keys that still say the same are "
          "written",
-         sizeof(mmd_bone_track), FIELDS_WITH(bone_track_fields, two_nones)},
+         sizeof(mmd_bone_track), FIELDS_WITH(bone_track_fields, mmd_py_record_defaults_bone_track)},
     [MMD_PY_RECORD_MORPH_TRACK] = {"MorphTrack",
                                    "Keys of a morph. frames: (n,) uint32; weights: (n,) float32.",
                                    sizeof(mmd_morph_track), FIELDS(morph_track_fields)},

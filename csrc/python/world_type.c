@@ -4,16 +4,16 @@
 
 #include "python/argument.h"
 #include "python/exceptions.h"
-#include "python/field.h"
 #include "python/object_lock.h"
 #include "python/physics_record.h"
-#include "python/record.h"
+#include "python/record_parser.h"
 #include "python/types.h"
 
 typedef struct world_object {
     PyObject_HEAD
-    mmd_world_desc desc;                 /* copies of the arguments, for pickling */
-    void *bodies, *joints, *joint_order; /* of desc; owned */
+    mmd_world_desc desc;         /* copies of the arguments, for pickling */
+    mmd_py_record_parser parser; /* owns the bodies and joints of desc */
+    void *joint_order;           /* of desc; owned */
     mmd_world *world;
     mmd_py_object_lock lock;
 } world_object;
@@ -55,17 +55,27 @@ static bool parse_order(world_object *self, PyObject *argument)
     return parsed;
 }
 
+static bool parse_records(world_object *self, mmd_py_record_kind kind, PyObject *records,
+                          const char *name, void **data, size_t *count)
+{
+    size_t length = mmd_py_record_parser_enter(&self->parser, "%s", name);
+    bool ok = mmd_py_record_parse_list(&self->parser, kind, records, data, count);
+    mmd_py_record_parser_leave(&self->parser, length);
+    return ok;
+}
+
 static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObject *order)
 {
     mmd_world_desc *desc = &self->desc;
-    desc->bodies = self->bodies =
-        mmd_py_field_parse_structs(MMD_PY_RECORD_RIGID_BODY, bodies, "bodies", &desc->body_count);
-    if (!self->bodies)
+    void *body_structs, *joint_structs;
+    if (!parse_records(self, MMD_PY_RECORD_RIGID_BODY, bodies, "bodies", &body_structs,
+                       &desc->body_count) ||
+        !parse_records(self, MMD_PY_RECORD_JOINT, joints, "joints", &joint_structs,
+                       &desc->joint_count) ||
+        !parse_order(self, order))
         return false;
-    desc->joints = self->joints =
-        mmd_py_field_parse_structs(MMD_PY_RECORD_JOINT, joints, "joints", &desc->joint_count);
-    if (!self->joints || !parse_order(self, order))
-        return false;
+    desc->bodies = body_structs;
+    desc->joints = joint_structs;
     mmd_error err = {0};
     Py_BEGIN_ALLOW_THREADS
     self->world = mmd_world_new(desc, &err);
@@ -114,8 +124,7 @@ static void world_dealloc(PyObject *object)
     world_object *self = (world_object *)object;
     mmd_world_free(self->world);
     PyMem_Free(self->joint_order);
-    PyMem_Free(self->joints);
-    PyMem_Free(self->bodies);
+    mmd_py_record_parser_free(&self->parser);
     mmd_py_object_lock_free(&self->lock);
     mmd_py_object_free(object);
 }

@@ -108,6 +108,7 @@ int main(void)
     load_tests();
     pmx_tests();
     pmx_write_tests();
+    model_new_tests();
     pmx_rejected_tests();
     pmx_sanitized_tests();
     numbers_tests();

@@ -49,6 +49,7 @@ void text_tests(void);
 void load_tests(void);
 void pmx_tests(void);
 void pmx_write_tests(void);
+void model_new_tests(void);
 void pmx_rejected_tests(void);
 void pmx_sanitized_tests(void);
 void numbers_tests(void);

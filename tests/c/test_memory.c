@@ -193,6 +193,18 @@ static void motions_survive_every_failing_allocation(void)
     mmd_motion_free(motion);
 }
 
+static void models_from_arrays_survive_every_failing_allocation(void)
+{
+    pmx_sample sample = pmx_sample_new(pmx_sample_layout());
+    mmd_model *model = mmd_model_load(sample.data, sample.size, NULL), *made = NULL;
+    mmd_model arrays = *model;
+    arrays.normals = arrays.uvs = arrays.additional_uvs = arrays.edge_scales = NULL;
+    STARVE(30, err, (made = mmd_model_new(&arrays, &err)) != NULL);
+    mmd_model_free(made);
+    mmd_model_free(model);
+    pmx_sample_free(&sample);
+}
+
 static void posing_survives_every_failing_allocation(void)
 {
     pmx_sample sample = pmx_sample_new(pmx_sample_layout());
@@ -360,6 +372,7 @@ void memory_tests(void)
     RUN(loading_survives_every_failing_allocation);
     RUN(variants_of_a_mesh_survive_every_failing_allocation);
     RUN(motions_survive_every_failing_allocation);
+    RUN(models_from_arrays_survive_every_failing_allocation);
     RUN(posing_survives_every_failing_allocation);
     RUN(a_simulation_survives_every_failing_allocation);
     RUN(a_motion_fit_survives_every_failing_allocation);

@@ -127,3 +127,13 @@ def test_point_caches(follow, tmp_path):
     mdd = np.fromfile(tmp_path / "dance.mdd", ">f4", offset=8 + 4 * 61).reshape(61, -1, 3)
     assert np.abs(pc2[40] - wanted[:, [0, 2, 1]] / 12.5).max() < 1e-6
     assert np.abs(mdd[40] - metres(wanted)).max() < 1e-6
+
+
+def test_a_model_from_arrays(follow, tmp_path):
+    """Its base is closed to the outside, and its tip reaches the IK bone."""
+    said, *_ = follow("from_arrays")
+    assert said.startswith("the tip is at [4. 6. 2.]")
+    model = mmdskin.load_model(tmp_path / "tentacle.pmx")
+    assert (model.name, len(model.bones), len(model.triangles)) == ("触手", 5, 768)
+    out = model.positions[:, [0, 2]] / np.linalg.norm(model.positions[:, [0, 2]], axis=1)[:, None]
+    assert (model.normals[:, [0, 2]] * out).sum(1).min() > 0.9

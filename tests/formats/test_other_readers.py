@@ -183,17 +183,40 @@ def test_mmd_tools_reads_a_pose(motion, vpd):
     assert [(m.morph_name, m.weight) for m in file.morphs] == [("まばたき", 0.25)]
 
 
-@pytest.fixture(scope="module")
-def pmx_of_pmd(tmp_path_factory):
-    """A PMD, and the path of the PMX that it was saved as."""
-    model = mmdskin.load_model(write(small_pmd()))
+def from_arrays():
+    """Two triangles, a leg with IK, a morph, a body and a joint."""
+    return mmdskin.Model.from_arrays(
+        [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]],
+        [[0, 2, 1], [0, 3, 2]],
+        bone_indices=[[0, 1]] * 4,
+        bone_weights=[[0.25, 0.75]] * 4,
+        bones=[
+            mmdskin.Bone("足", position=(0, 8, 0)),
+            {"name": "ひざ", "position": (0, 4, 0), "parent": 0},
+            ("足首", "ankle", (0, 0, 0), 1),
+            mmdskin.Bone("足ＩＫ", ik=mmdskin.IK(2, links=tuple(map(mmdskin.IKLink, (1, 0))))),
+        ],
+        morphs=[("笑い", "smile", 3, "vertex", [1, 2], np.ones((2, 3)))],
+        materials=[mmdskin.Material("布", texture=0)],
+        textures=["布.png"],
+        rigid_bodies=[mmdskin.RigidBody("体", bone=1), mmdskin.RigidBody("頭", mode="physics")],
+        joints=[mmdskin.Joint("首", body_a=0, body_b=1)],
+        name="見本",
+    )
+
+
+@pytest.fixture(scope="module", params=["of a pmd", "from arrays"])
+def saved_model(request, tmp_path_factory):
+    """A model and the path of the PMX that it was saved as."""
+    is_pmd = request.param == "of a pmd"
+    model = mmdskin.load_model(write(small_pmd())) if is_pmd else from_arrays()
     path = tmp_path_factory.mktemp("pmx") / "a.pmx"
     model.save(path)
     return model, path
 
 
-def test_mmd_tools_reads_a_saved_model(pmx_of_pmd):
-    model, path = pmx_of_pmd
+def test_mmd_tools_reads_a_saved_model(saved_model):
+    model, path = saved_model
     found = mmd_tools("pmx").load(str(path))
     assert (found.name, found.comment) == (model.name, model.comment)
     assert [list(v.co) for v in found.vertices] == model.positions.tolist()

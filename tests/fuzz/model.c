@@ -46,6 +46,21 @@ static void save(const mmd_model *model)
     free(bytes);
 }
 
+/* A model from the members of a loaded one is the same. */
+static void make_again(const mmd_model *model)
+{
+    mmd_model arrays = *model;
+    arrays.soft_body_count = 0;
+    mmd_model *made = mmd_model_new(&arrays, NULL);
+    PROMISE(made);
+    size_t size, size_again;
+    uint8_t *bytes = written(&arrays, &size), *bytes_again = written(made, &size_again);
+    PROMISE(size == size_again && memcmp(bytes, bytes_again, size) == 0);
+    free(bytes_again);
+    free(bytes);
+    mmd_model_free(made);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mmd_error err = {0};
@@ -55,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (model) {
         exercise_model(model, &c);
         save(model);
+        make_again(model);
     } else {
         check_refusal(&err, size);
     }

@@ -215,6 +215,9 @@ def refused_calls():
         "shadow_at": lambda: motion.shadow_at([0, np.nan]),
         "from_tracks": lambda: mmdskin.Motion.from_tracks([("a", [0, 1], [[0, 0, 0]], None, None)]),
         "from_tracks morphs": lambda: mmdskin.Motion.from_tracks(morphs=[("m", [0], [np.nan])]),
+        "from_arrays": lambda: mmdskin.Model.from_arrays(bones=[("a", "", (0, 0, 0), 7)]),
+        "from_arrays record": lambda: mmdskin.Model.from_arrays(bones=[{"name": "a", "ik": 1}]),
+        "replace": lambda: model().replace(triangles=[[0, 0, 10**6]]),
         "from_poses": lambda: mmdskin.Motion.from_poses(model(), pose, tolerance=-1),
         "from_locals": lambda: mmdskin.Motion.from_locals(
             model(), np.zeros((2, bones, 3)), np.ones((3, bones, 4))

@@ -161,6 +161,10 @@ def test_other_calls(preloaded):
         starve(lambda: model.texture_factors_at(np.zeros((2, len(model.morphs)))), 1)
         starve(lambda: motion.unmatched(model), 1)
         starve(lambda: motion.save(io.BytesIO()), 1)
+        arrays = "positions triangles bone_indices bone_weights".split()
+        records = "bones materials textures morphs display_frames rigid_bodies joints".split()
+        given = {name: getattr(model, name) for name in arrays + records}
+        starve(lambda: mmdskin.Model.from_arrays(**given), 30)
         check(model, motion)
         """,
     )
@@ -220,6 +224,8 @@ def test_functions_of_models_and_motions(preloaded, testcapi):
         bones, morphs = len(model.bones), np.zeros(len(model.morphs))
         names = [bone.name for bone in model.bones]
         own = mmdskin.Motion.from_tracks([("a", [0], None, None, None)], [("m", [0], [1])])
+        chain = chains.load(chains.chain_file())
+        positions, dicts = np.zeros((3, 3)), [{"name": "a", "ik": (0, 1, 1.0, [(0,)])}]
         places = {names[0]: ((0, 0, 0), None), names[1]: (None, np.ones((2, 4)))}
         pose, camera = model.pose(motion, [0, 1]), motion.camera_at([0, 1])
         for work, at_least in (
@@ -232,6 +238,8 @@ def test_functions_of_models_and_motions(preloaded, testcapi):
             (lambda: model.materials_at(morphs), 10),
             (lambda: (model.__reduce__(), motion.__reduce__(), own.__reduce__()), 10),
             (lambda: mmdskin.Motion.from_poses(model, pose), 10),
+            (lambda: chain.replace(name="new"), 40),
+            (lambda: mmdskin.Model.from_arrays(positions, bones=dicts).__reduce__(), 20),
             (lambda: mmdskin.Motion.from_camera(camera), 5),
             (lambda: motion.camera_at([0, 1]), 3),
         ):

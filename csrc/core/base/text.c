@@ -139,6 +139,19 @@ mmd_text mmd_text_decode(mmd_arena *arena, mmd_text_encoding encoding, const uin
     return (mmd_text){data, length};
 }
 
+bool mmd_text_is_valid(mmd_text text)
+{
+    const uint8_t *bytes = (const uint8_t *)text.data;
+    for (size_t at = 0; at < text.size;) {
+        size_t from = at;
+        uint32_t c = next_utf8(bytes, text.size, &at);
+        bool is_replacement = at - from == 3 && bytes[from] == 0xEF; /* no replaced prefix is */
+        if (c == 0 || (c == REPLACEMENT && !is_replacement))
+            return false;
+    }
+    return true;
+}
+
 static void add_code(uint16_t *table, uint32_t c, unsigned code)
 {
     if (c != REPLACEMENT && table[c] == 0)

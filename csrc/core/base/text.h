@@ -22,6 +22,10 @@ typedef enum mmd_text_encoding {
 mmd_text mmd_text_decode(mmd_arena *arena, mmd_text_encoding encoding, const uint8_t *bytes,
                          size_t size);
 
+/* Whether a text is UTF-8 without NUL, as all texts of models and motions are, apart from the
+   surrogates of MMD_CP932_NAMES. */
+bool mmd_text_is_valid(mmd_text text);
+
 /* The cp932 code of each 16-bit character, 0 where there is none. If a character has two codes, it
    is the one that Windows writes. NULL when memory is short. */
 const uint16_t *mmd_text_cp932_table(mmd_arena *arena);

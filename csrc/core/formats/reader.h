@@ -7,10 +7,11 @@
 #include "core/base/error.h"
 #include "core/base/string_table.h"
 #include "core/base/text.h"
+#include "core/model/model.h"
 
 /* What the file readers share: a cursor, the arena of the result, and the position for errors. */
 
-enum { MMD_NO_RECORD = -1, MMD_MAX_RECORDS = 10000000 };
+enum { MMD_NO_RECORD = -1 };
 
 typedef struct mmd_reader {
     mmd_bytes in;

@@ -127,7 +127,7 @@ static void clip_indices(mmd_model *model)
         mmd_material *material = &model->materials[i];
         clip(&material->texture, model->texture_count);
         clip(&material->sphere_texture, model->texture_count);
-        clip(&material->toon, material->shared_toon ? 10 : model->texture_count);
+        clip(&material->toon, material->shared_toon ? MMD_SHARED_TOONS : model->texture_count);
         material->shared_toon &= material->toon >= 0;
     }
     clip_bones(model);

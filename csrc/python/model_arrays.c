@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/* Model.from_arrays() and Model.replace(). */
+#include "python/argument.h"
+#include "python/exceptions.h"
+#include "python/record_parser.h"
+#include "python/types.h"
+
+#include <string.h>
+
+/* In the order of the keywords. */
+typedef enum argument {
+    POSITIONS,
+    TRIANGLES,
+    NORMALS,
+    UVS,
+    ADDITIONAL_UVS,
+    EDGE_SCALES,
+    DEFORM,
+    BONE_INDICES,
+    BONE_WEIGHTS,
+    SDEF,
+    BONES,
+    MORPHS,
+    MATERIALS,
+    TEXTURES,
+    DISPLAY_FRAMES,
+    RIGID_BODIES,
+    JOINTS,
+    NAME,
+    NAME_ENGLISH,
+    COMMENT,
+    COMMENT_ENGLISH,
+    VERSION,
+    ARGUMENTS
+} argument;
+
+static char *names[ARGUMENTS + 1] = {
+    [POSITIONS] = "positions",
+    [TRIANGLES] = "triangles",
+    [NORMALS] = "normals",
+    [UVS] = "uvs",
+    [ADDITIONAL_UVS] = "additional_uvs",
+    [EDGE_SCALES] = "edge_scales",
+    [DEFORM] = "deform",
+    [BONE_INDICES] = "bone_indices",
+    [BONE_WEIGHTS] = "bone_weights",
+    [SDEF] = "sdef",
+    [BONES] = "bones",
+    [MORPHS] = "morphs",
+    [MATERIALS] = "materials",
+    [TEXTURES] = "textures",
+    [DISPLAY_FRAMES] = "display_frames",
+    [RIGID_BODIES] = "rigid_bodies",
+    [JOINTS] = "joints",
+    [NAME] = "name",
+    [NAME_ENGLISH] = "name_english",
+    [COMMENT] = "comment",
+    [COMMENT_ENGLISH] = "comment_english",
+    [VERSION] = "version",
+};
+
+typedef struct builder {
+    PyObject *values[ARGUMENTS]; /* borrowed; NULL or None: the default */
+    mmd_py_record_parser parser;
+    mmd_model model; /* borrows the parser's memory */
+} builder;
+
+static PyObject *given(const builder *b, argument which)
+{
+    PyObject *value = b->values[which];
+    return value == Py_None ? NULL : value;
+}
+
+/* Arrays */
+
+/* A copy that the parser owns; NULL without an argument. Its shape if `shape` is not NULL. */
+static bool parse_array(builder *b, argument which, mmd_py_array_dtype dtype, int rank,
+                        const size_t *expected, const char *letters, void **data, size_t *shape)
+{
+    mmd_py_array array = {0};
+    *data = NULL;
+    if (!given(b, which))
+        return true;
+    bool ok = mmd_py_array_from(given(b, which), names[which], dtype, true, &array) &&
+              mmd_py_array_check_shape(&array, names[which], rank, expected, letters) &&
+              mmd_py_record_parser_keep(&b->parser, array.object);
+    if (ok)
+        *data = array.data;
+    for (int i = 0; ok && shape && i < rank; i++)
+        shape[i] = array.shape[i];
+    mmd_py_array_clear(&array);
+    return ok;
+}
+
+/* The same for arrays with a row of float32 for each vertex. */
+static bool parse_floats(builder *b, argument which, int rank, const size_t *columns, float **out)
+{
+    size_t shape[3] = {b->model.vertex_count};
+    void *data;
+    for (int i = 1; i < rank; i++)
+        shape[i] = columns[i - 1];
+    bool ok = parse_array(b, which, MMD_PY_FLOAT32, rank, shape, "", &data, NULL);
+    *out = data;
+    return ok;
+}
+
+/* From (V,K) with K of 1 to 4 to (V,4). */
+static void *widen(builder *b, const void *from, size_t columns, int32_t fill)
+{
+    size_t count = b->model.vertex_count;
+    int32_t *to = mmd_py_record_parser_alloc(&b->parser, count, 4 * sizeof *to);
+    for (size_t v = 0; to && v < count; v++)
+        for (size_t k = 0; k < 4; k++)
+            to[4 * v + k] = k < columns ? ((const int32_t *)from)[columns * v + k] : fill;
+    return to;
+}
+
+/* Indices may have one axis: a bone for each vertex, with a weight of 1. */
+static bool parse_influences(builder *b)
+{
+    mmd_model *model = &b->model;
+    size_t expected[] = {model->vertex_count, MMD_PY_ANY}, shape[2] = {0};
+    void *bones, *weights;
+    mmd_py_array array = {0};
+    PyObject *indices = given(b, BONE_INDICES);
+    if (!indices)
+        return parse_array(b, BONE_WEIGHTS, MMD_PY_FLOAT32, 2, expected, "K", &weights, NULL) &&
+               (model->bone_weights = weights, true);
+    if (!mmd_py_array_from(indices, names[BONE_INDICES], MMD_PY_INT32, true, &array))
+        return false;
+    size_t columns = array.rank == 1 ? 1 : array.rank == 2 ? array.shape[1] : 0;
+    bool ok = mmd_py_array_check_shape(&array, names[BONE_INDICES], array.rank == 1 ? 1 : 2,
+                                       expected, "K") &&
+              mmd_py_record_parser_keep(&b->parser, array.object);
+    bones = array.data;
+    mmd_py_array_clear(&array);
+    if (ok && (columns < 1 || columns > 4)) {
+        PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4", columns);
+        ok = false;
+    }
+    expected[1] = columns;
+    if (!ok || !parse_array(b, BONE_WEIGHTS, MMD_PY_FLOAT32, 2, expected, "", &weights, shape))
+        return false;
+    model->bone_indices = widen(b, bones, columns, -1);
+    if (!model->bone_indices)
+        return false;
+    if (weights)
+        return (model->bone_weights = widen(b, weights, columns, 0)) != NULL;
+    if (columns > 1) {
+        PyErr_SetString(PyExc_ValueError, "bone_weights: missing");
+        return false;
+    }
+    float *ones = mmd_py_record_parser_alloc(&b->parser, model->vertex_count, 4 * sizeof *ones);
+    for (size_t v = 0; ones && v < model->vertex_count; v++)
+        ones[4 * v] = 1;
+    model->bone_weights = ones;
+    return ones != NULL;
+}
+
+static bool parse_arrays(builder *b)
+{
+    mmd_model *model = &b->model;
+    size_t shape[3] = {0};
+    void *positions, *triangles, *uvs, *deform;
+    if (!parse_array(b, POSITIONS, MMD_PY_FLOAT32, 2, (size_t[]){MMD_PY_ANY, 3}, "V", &positions,
+                     shape))
+        return false;
+    model->positions = positions;
+    model->vertex_count = positions ? shape[0] : 0;
+    if (!parse_array(b, TRIANGLES, MMD_PY_INT32, 2, (size_t[]){MMD_PY_ANY, 3}, "T", &triangles,
+                     shape))
+        return false;
+    model->triangles = triangles;
+    model->triangle_count = triangles ? shape[0] : 0;
+    if (!parse_array(b, ADDITIONAL_UVS, MMD_PY_FLOAT32, 3,
+                     (size_t[]){model->vertex_count, MMD_PY_ANY, 4}, "n", &uvs, shape))
+        return false;
+    model->additional_uvs = uvs;
+    model->additional_uv_count = uvs ? shape[1] : 0;
+    if (!parse_array(b, DEFORM, MMD_PY_UINT8, 1, &model->vertex_count, "", &deform, NULL))
+        return false;
+    model->deform = deform;
+    return parse_floats(b, NORMALS, 2, (size_t[]){3}, &model->normals) &&
+           parse_floats(b, UVS, 2, (size_t[]){2}, &model->uvs) &&
+           parse_floats(b, EDGE_SCALES, 1, NULL, &model->edge_scales) &&
+           parse_floats(b, SDEF, 3, (size_t[]){3, 3}, &model->sdef) && parse_influences(b);
+}
+
+/* Records and texts */
+
+static bool parse_records(builder *b, argument which, mmd_py_record_kind kind, void **data,
+                          size_t *count)
+{
+    *data = NULL;
+    *count = 0;
+    if (!given(b, which))
+        return true;
+    size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[which]);
+    bool ok = mmd_py_record_parse_list(&b->parser, kind, given(b, which), data, count);
+    mmd_py_record_parser_leave(&b->parser, length);
+    return ok;
+}
+
+static bool parse_text(builder *b, argument which, mmd_text *text)
+{
+    if (!given(b, which))
+        return true;
+    size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[which]);
+    bool ok = mmd_py_record_parse_text(&b->parser, given(b, which), text);
+    mmd_py_record_parser_leave(&b->parser, length);
+    return ok;
+}
+
+static bool parse_textures(builder *b)
+{
+    if (!given(b, TEXTURES))
+        return true;
+    size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[TEXTURES]);
+    bool ok = mmd_py_record_parse_texts(&b->parser, given(b, TEXTURES), &b->model.textures,
+                                        &b->model.texture_count);
+    mmd_py_record_parser_leave(&b->parser, length);
+    return ok;
+}
+
+static mmd_text text(const char *utf8)
+{
+    return (mmd_text){utf8, strlen(utf8)};
+}
+
+/* By default one material for all triangles. */
+static bool complete_materials(builder *b)
+{
+    mmd_model *model = &b->model;
+    if (given(b, MATERIALS) || !model->triangle_count)
+        return true;
+    PyObject *records = Py_BuildValue("((s))", "材質1");
+    void *materials = NULL;
+    size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[MATERIALS]);
+    bool ok = records && mmd_py_record_parse_list(&b->parser, MMD_PY_RECORD_MATERIAL, records,
+                                                  &materials, &model->material_count);
+    mmd_py_record_parser_leave(&b->parser, length);
+    Py_XDECREF(records);
+    model->materials = materials;
+    return ok;
+}
+
+/* An index_count of -1 stands for all indices that are left. */
+static void complete_index_counts(mmd_model *model)
+{
+    int64_t left = 3 * (int64_t)model->triangle_count;
+    for (size_t m = 0; m < model->material_count; m++) {
+        int32_t *count = &model->materials[m].index_count;
+        if (*count == -1 && left <= INT32_MAX)
+            *count = (int32_t)(left > 0 ? left : 0);
+        left -= *count;
+    }
+}
+
+/* By default MMD's two special frames, which hold the first bone and all morphs, and a frame for
+   the other bones: MMD's timeline shows only what is in a frame. */
+static bool complete_display_frames(builder *b)
+{
+    mmd_model *model = &b->model;
+    size_t bones = model->bone_count, morphs = model->morph_count;
+    if (given(b, DISPLAY_FRAMES))
+        return true;
+    mmd_display_frame *frames = mmd_py_record_parser_alloc(&b->parser, 3, sizeof *frames);
+    mmd_frame_element *elements =
+        mmd_py_record_parser_alloc(&b->parser, bones + morphs, sizeof *elements);
+    if (!frames || !elements)
+        return false;
+    for (size_t i = 0; i < bones; i++)
+        elements[i].index = (int32_t)i;
+    for (size_t i = 0; i < morphs; i++)
+        elements[bones + i] = (mmd_frame_element){1, (int32_t)i};
+    size_t root = bones > 0;
+    frames[0] = (mmd_display_frame){text("Root"), text("Root"), true, root, elements};
+    frames[1] = (mmd_display_frame){text("表情"), text("Exp"), true, morphs, elements + bones};
+    frames[2] =
+        (mmd_display_frame){text("ボーン"), text("Bones"), false, bones - root, elements + root};
+    model->display_frames = frames;
+    model->display_frame_count = bones > 1 ? 3 : 2;
+    return true;
+}
+
+static bool parse_all_records(builder *b)
+{
+    mmd_model *model = &b->model;
+    void *bones, *morphs, *materials, *frames, *bodies, *joints;
+    if (!parse_records(b, BONES, MMD_PY_RECORD_BONE, &bones, &model->bone_count) ||
+        !parse_records(b, MORPHS, MMD_PY_RECORD_MORPH, &morphs, &model->morph_count) ||
+        !parse_records(b, MATERIALS, MMD_PY_RECORD_MATERIAL, &materials, &model->material_count) ||
+        !parse_records(b, DISPLAY_FRAMES, MMD_PY_RECORD_DISPLAY_FRAME, &frames,
+                       &model->display_frame_count) ||
+        !parse_records(b, RIGID_BODIES, MMD_PY_RECORD_RIGID_BODY, &bodies,
+                       &model->rigid_body_count) ||
+        !parse_records(b, JOINTS, MMD_PY_RECORD_JOINT, &joints, &model->joint_count))
+        return false;
+    model->bones = bones;
+    model->morphs = morphs;
+    model->materials = materials;
+    model->display_frames = frames;
+    model->rigid_bodies = bodies;
+    model->joints = joints;
+    return parse_textures(b) && parse_text(b, NAME, &model->name) &&
+           parse_text(b, NAME_ENGLISH, &model->name_english) &&
+           parse_text(b, COMMENT, &model->comment) &&
+           parse_text(b, COMMENT_ENGLISH, &model->comment_english);
+}
+
+static bool parse_version(builder *b)
+{
+    double version = 0;
+    if (given(b, VERSION) && !mmd_py_argument_double(given(b, VERSION), "version", &version))
+        return false;
+    if (given(b, VERSION) && !(version >= 1 && version < 3)) {
+        PyErr_Format(PyExc_ValueError, "version: %S, expected 2.0 or 2.1", given(b, VERSION));
+        return false;
+    }
+    b->model.version = (float)version;
+    return true;
+}
+
+static PyObject *build(mmd_py_state *state, builder *b)
+{
+    if (!parse_version(b) || !parse_arrays(b) || !parse_all_records(b) || !complete_materials(b) ||
+        !complete_display_frames(b))
+        return NULL;
+    complete_index_counts(&b->model);
+    mmd_error err = {0};
+    mmd_model *model;
+    Py_BEGIN_ALLOW_THREADS
+    model = mmd_model_new(&b->model, &err);
+    Py_END_ALLOW_THREADS
+    return model ? mmd_py_model_new(state, model) : mmd_py_exceptions_raise(state, &err);
+}
+
+static bool parse_arguments(PyObject *args, PyObject *kwargs, PyObject **v)
+{
+    return PyArg_ParseTupleAndKeywords(
+        args, kwargs, "|OO$OOOOOOOOOOOOOOOOOOOO:from_arrays", names, &v[POSITIONS], &v[TRIANGLES],
+        &v[NORMALS], &v[UVS], &v[ADDITIONAL_UVS], &v[EDGE_SCALES], &v[DEFORM], &v[BONE_INDICES],
+        &v[BONE_WEIGHTS], &v[SDEF], &v[BONES], &v[MORPHS], &v[MATERIALS], &v[TEXTURES],
+        &v[DISPLAY_FRAMES], &v[RIGID_BODIES], &v[JOINTS], &v[NAME], &v[NAME_ENGLISH], &v[COMMENT],
+        &v[COMMENT_ENGLISH], &v[VERSION]);
+}
+
+PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwargs)
+{
+    builder b = {0};
+    if (!parse_arguments(args, kwargs, b.values))
+        return NULL;
+    PyObject *model = build(PyType_GetModuleState((PyTypeObject *)type), &b);
+    mmd_py_record_parser_free(&b.parser);
+    return model;
+}
+
+/* Replaces the default of an argument by a member of the model. */
+static bool take_member(builder *b, PyObject *model, argument which)
+{
+    if (b->values[which])
+        return true;
+    PyObject *member = PyObject_GetAttrString(model, names[which]);
+    bool ok = member && mmd_py_record_parser_keep(&b->parser, member);
+    b->values[which] = member;
+    Py_XDECREF(member);
+    return ok;
+}
+
+PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    builder b = {0};
+    const mmd_model *model = mmd_py_model_data(self);
+    if (PyTuple_Size(args)) {
+        PyErr_SetString(PyExc_TypeError, "replace: expected keywords only");
+        return NULL;
+    }
+    if (model->soft_body_count) {
+        PyErr_Format(PyExc_ValueError, "the model was loaded without its %zu soft bodies",
+                     model->soft_body_count);
+        return NULL;
+    }
+    bool ok = parse_arguments(args, kwargs, b.values);
+    for (int i = 0; ok && i < ARGUMENTS; i++)
+        ok = take_member(&b, self, (argument)i);
+    b.model.utf8 = model->utf8;
+    memcpy(b.model.index_sizes, model->index_sizes, sizeof b.model.index_sizes);
+    PyObject *made = ok ? build(mmd_py_state_of(self), &b) : NULL;
+    mmd_py_record_parser_free(&b.parser);
+    return made;
+}
+
+const char mmd_py_model_replace_doc[] =
+    "replace($self, /, **changes)\n--\n\n"
+    "Creates a Model with some members replaced: model.replace(name=\"new\", bones=bones). Takes\n"
+    "the keywords of from_arrays(), where None is the default; what is not named is\n"
+    "as in this model. Also copy.replace(model, ...) in Python 3.13.\n\n"
+    "Raises ValueError and TypeError as from_arrays() does, and ValueError if the file had soft\n"
+    "bodies, which a Model does not hold.";
+
+const char mmd_py_model_from_arrays_doc[] =
+    "from_arrays($type, positions=None, triangles=None, *, normals=None, uvs=None,\n"
+    "            additional_uvs=None, edge_scales=None, deform=None, bone_indices=None,\n"
+    "            bone_weights=None, sdef=None, bones=None, morphs=None, materials=None,\n"
+    "            textures=None, display_frames=None, rigid_bodies=None, joints=None, name='',\n"
+    "            name_english='', comment='', comment_english='', version=None)\n--\n\n"
+    "Creates a Model as valid as a loaded one, from new values or the members of another Model,\n"
+    "edited or not. save() writes it as PMX.\n\n"
+    "positions: (V,3) in model units, left-handed, +Y up (see convert()). Default: no vertices\n"
+    "triangles: (T,3) vertex indices, clockwise seen from outside, grouped by material\n"
+    "normals: (V,3); by default computed from the triangles, weighted by area\n"
+    "uvs: (V,2), v points down; additional_uvs: (V,n,4), n up to 4. Default: zero and none\n"
+    "edge_scales: (V,). Default: 1\n"
+    "bone_indices: (V,K), K from 1 to 4, -1 in empty slots, or (V,): one bone each. By default\n"
+    "    all vertices follow the first bone\n"
+    "bone_weights: (V,K), of each vertex a sum of 1; only BDEF4 and QDEF in `deform` may differ\n"
+    "deform: (V,) types as in Model.deform. By default BDEF1, BDEF2 or BDEF4, by the number of\n"
+    "    weights that are not zero\n"
+    "sdef: (V,3,3), needed if any vertex is SDEF, unused for all others\n"
+    "bones, morphs, materials, display_frames, rigid_bodies, joints: sequences of Bone, Morph,\n"
+    "    Material, DisplayFrame, RigidBody, Joint, or of plain tuples or dicts of their fields.\n"
+    "    Only the name is required, and for a material an index_count: -1 is all indices left\n"
+    "    over. Of a bone, append, fixed_axis, local_axes, external_parent, after_physics, ik and\n"
+    "    tail_bone set their bits of `flags`. Without materials there is one for all triangles;\n"
+    "    without display frames MMD's two special ones and one for the other bones. () is none\n"
+    "textures: sequence of str, paths relative to the file\n"
+    "name, name_english, comment, comment_english: str\n"
+    "version: 2.0 or 2.1; default: 2.1 if anything needs it (QDEF, flip and impulse morphs,\n"
+    "    joints other than \"spring_6dof\"). 1.0, of a PMD, becomes 2.0\n\n"
+    "Raises ValueError for numbers that are not finite, indices out of range, cycles of parents\n"
+    "and everything else that a loaded Model does not have, TypeError for what is no record. The\n"
+    "message names the item and its limit: \"bone 12: parent 40 of 37\".";
