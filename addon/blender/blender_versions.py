@@ -98,6 +98,12 @@ def ignores_alpha(material: bpy.types.Material) -> bool:
     return bpy.app.version < (4, 2) and material.blend_method == "OPAQUE"
 
 
+def hide_by_alpha(material: bpy.types.Material) -> None:
+    """Let EEVEE draw nothing of a transparent material."""
+    if bpy.app.version < (4, 2):
+        material.blend_method, material.shadow_method = "CLIP", "NONE"
+
+
 def cut_out_shadow(material: bpy.types.Material) -> str:
     """Let a material's transparency count for shadows; returns what `restore_shadow` needs, or ""."""
     if bpy.app.version >= (4, 2):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Materials of edges where those of the surfaces cannot draw them: before 4.2, two-sided opaque ones.
+"""Materials of the hull where those of the surfaces do not do.
 
-There EEVEE ignores the alpha that hides the front of the hull, which would cover the model. So the
-hull has a one-sided material, which follows the values of the surface's.
+Before 4.2, EEVEE ignores the alpha of opaque materials, which hides the front of the hull: where they
+are two-sided, it would cover the model. So the hull has one-sided materials instead, which follow the
+values of the surface's. Before 4.5, an invisible one hides the hull's faces without an edge.
 """
 
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from ..scene import material_values
 from . import materials, shading
 
 _MARK = "mmdskin_edge"  # custom property of our materials
+_INVISIBLE = "MMD No Edge"
 
 # The edge's material of the surface's.
 Replaced = dict[bpy.types.Material, bpy.types.Material]
@@ -29,17 +31,39 @@ def replaced(edged: Iterable[bpy.types.Material], known: Replaced) -> Replaced:
     }
 
 
+def invisible() -> bpy.types.Material:
+    """The material that shows nothing, made at its first use."""
+    for one in _ours():
+        if one[_MARK] == _INVISIBLE:
+            return one
+    material: Any = bpy.data.materials.new(_INVISIBLE)
+    material[_MARK] = _INVISIBLE
+    blender_versions.hide_by_alpha(material)
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    clear, output = (
+        tree.nodes.new(f"ShaderNode{kind}") for kind in ("BsdfTransparent", "OutputMaterial")
+    )
+    output.location.x = 250
+    tree.links.new(clear.outputs[0], output.inputs["Surface"])
+    return material
+
+
 def drop_unused() -> None:
-    for one in [one for one in bpy.data.materials if _MARK in one and not one.library]:
-        if not one.users:
-            bpy.data.materials.remove(one)
+    for one in [one for one in _ours() if not one.users]:
+        bpy.data.materials.remove(one)
     shading.drop_unused()
+
+
+def _ours() -> list:
+    return [one for one in bpy.data.materials if _MARK in one and not one.library]
 
 
 def _new(surface: bpy.types.Material) -> bpy.types.Material:
     values: Any = material_values.read(surface)
     material: Any = bpy.data.materials.new(f"{surface.name}_edge")
-    material[_MARK] = True
+    material[_MARK] = surface.name
     material.use_backface_culling, material.shadow_method = True, "NONE"
     material.use_nodes = True
     tree = material.node_tree

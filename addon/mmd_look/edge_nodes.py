@@ -7,12 +7,12 @@ those of morphs do, or edges have materials of their own, the object has nodes o
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 
 from ..blender import blender_versions
-from ..blender.node_builder import BOOLEAN, GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
+from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
 from ..scene import mmd_tools
 from . import edge_materials, followers
 from .shading import HULL
@@ -21,7 +21,7 @@ SIZE, EDGED = "mmd_edge", "mmd_edged"  # attributes of points (edge size) and fa
 SCALE = mmd_tools.EDGE_SCALE  # of points: the file's factor of the size, a vertex group
 SLOT = "mmd_edge_material"  # of points: the material slot whose size drivers move, -1 for none
 WELDED = "mmd_welded"  # of points, before 4.5: the first point at the same place
-POINTS, CUTS = "Points", "Cuts"  # inputs before 4.5: how many points `WELDED` is for; see `_cut`
+POINTS = "Points"  # input before 4.5: how many points `WELDED` is for
 _NAME = "MMD Edge"
 _MARK = "mmdskin_edge"  # ID property of the group: the name of the scene whose camera it follows
 _ANY = ""  # that of the evaluated scene, which drivers of older versions cannot name
@@ -37,38 +37,37 @@ _DRIVEN = "mmd_size_"  # names of the nodes with driven sizes: before the slot's
 Driven = Mapping[int, tuple[bpy.types.Material, str]]
 
 
-def group(scene: bpy.types.Scene, driven: Driven, replaced: edge_materials.Replaced) -> Any:
-    """The nodes for a scene, whose camera they follow, and for these sizes and materials."""
-    wanted = driven, replaced
-    found = next(
-        (one for one in _of_scene(scene) if (sources(one), replacing(one)) == wanted), None
-    )
+class Variant(NamedTuple):
+    """What nodes are made for: which sizes are driven, which materials the hull has instead of others,
+    and, before 4.5, whether faces with and without an edge share points."""
+
+    driven: Driven
+    replaced: edge_materials.Replaced
+    shares_points: bool
+
+
+def group(scene: bpy.types.Scene, variant: Variant) -> Any:
+    """The nodes for a scene, whose camera they follow."""
+    found = next((one for one in _of_scene(scene) if variant_of(one) == variant), None)
     if found is None:
         builder = NodeBuilder(_NAME, "GeometryNodeTree")
         found = builder.group
         found[_MARK] = _ANY if blender_versions.HAS_CONTEXT_VARIABLES else scene.name
-        _build(builder, driven, replaced)
+        _build(builder, variant)
         follow_camera(scene)
     return found
 
 
-def sources(group: Any) -> Driven:
-    """The driven sizes that nodes follow."""
-    found = {}
+def variant_of(group: Any) -> Variant:
+    driven, replaced = {}, {}
     for node in group.nodes:
         if node.name.startswith(_DRIVEN):
             target = _curve_of(group, node).driver.variables[0].targets[0]
-            found[int(node.name.removeprefix(_DRIVEN))] = (target.id, target.data_path)
-    return found
-
-
-def replacing(group: Any) -> edge_materials.Replaced:
-    """The materials that nodes replace."""
-    return {
-        node.inputs["Old"].default_value: node.inputs["New"].default_value
-        for node in group.nodes
-        if node.type == "REPLACE_MATERIAL"
-    }
+            driven[int(node.name.removeprefix(_DRIVEN))] = (target.id, target.data_path)
+        elif node.type == "REPLACE_MATERIAL":
+            old, new = (node.inputs[name].default_value for name in ("Old", "New"))
+            replaced[old] = new
+    return Variant(driven, replaced, any(node.type == "SET_MATERIAL" for node in group.nodes))
 
 
 def drop_unused() -> None:
@@ -122,35 +121,43 @@ def _groups() -> list:
     return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
 
 
-def _build(builder: NodeBuilder, driven: Driven, replaced: edge_materials.Replaced) -> None:
+def _build(builder: NodeBuilder, variant: Variant) -> None:
     blender_versions.mark_as_modifier(builder.group)
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
     info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")
     builder.put(info.inputs["Object"], source)
     geometry = info.outputs["Geometry"]
-    size = _size(builder, driven)
+    size = _size(builder, variant.driven)
     offset = builder.vector("SCALE", _normal(builder, geometry), _width(builder, size))
     move, flip = builder.node("GeometryNodeSetPosition"), builder.node("GeometryNodeFlipFaces")
     mark = builder.node("GeometryNodeStoreNamedAttribute", data_type="FLOAT", domain="POINT")
     mark.inputs["Name"].default_value = HULL
     builder.put(enabled(mark.inputs, "Value"), 1.0)
-    builder.put(move.inputs["Geometry"], _cut(builder, geometry))
-    if not blender_versions.HAS_FREE_NORMALS:
-        # Faces without edges that are not cut collapse to one point.
+    if blender_versions.HAS_FREE_NORMALS:
+        geometry = _cut(builder, geometry)
+    elif not variant.shares_points:
+        # Faces without an edge collapse to one point.
         kept = builder.number("GREATER_THAN", size, 0.0)
         here = builder.node("GeometryNodeInputPosition").outputs[0]
         builder.put(move.inputs["Position"], builder.vector("SCALE", here, kept))
         offset = builder.vector("SCALE", offset, kept)
+    builder.put(move.inputs["Geometry"], geometry)
     builder.put(move.inputs["Offset"], offset)
     builder.put(flip.inputs[0], move.outputs[0])
     builder.put(mark.inputs["Geometry"], flip.outputs[0])
     geometry = mark.outputs[0]
-    for old, new in replaced.items():
+    for old, new in variant.replaced.items():
         replace = builder.node("GeometryNodeReplaceMaterial")
         builder.put(replace.inputs["Geometry"], geometry)
         replace.inputs["Old"].default_value, replace.inputs["New"].default_value = old, new
         geometry = replace.outputs[0]
+    if variant.shares_points:
+        hide = builder.node("GeometryNodeSetMaterial")
+        builder.put(hide.inputs["Geometry"], geometry)
+        builder.put(hide.inputs["Selection"], _without_edge(builder))
+        hide.inputs["Material"].default_value = edge_materials.invisible()
+        geometry = hide.outputs[0]
     builder.output("Geometry", GEOMETRY, geometry)
     _rest(builder.group)
 
@@ -158,23 +165,17 @@ def _build(builder: NodeBuilder, driven: Driven, replaced: edge_materials.Replac
 def _cut(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.NodeSocket:
     """The geometry without the faces that have no edge.
 
-    Blender 3.4 copies each vertex group for this, which takes most of the time. So before 4.5, only
-    the input CUTS asks for it: where faces with and without edges share points.
+    Blender 3.4 copies each vertex group for this, which takes most of the time. So before 4.5, these
+    faces collapse, or are invisible where they share points with others.
     """
     cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
     builder.put(cut.inputs["Geometry"], geometry)
-    without = builder.number("LESS_THAN", builder.attribute(EDGED), 0.5)
-    builder.put(cut.inputs["Selection"], without)
-    if blender_versions.HAS_FREE_NORMALS:
-        return cut.outputs[0]
-    switch = builder.node("GeometryNodeSwitch", input_type="GEOMETRY")
-    for name, value in (
-        ("Switch", builder.input(CUTS, BOOLEAN)),
-        ("False", geometry),
-        ("True", cut.outputs[0]),
-    ):
-        builder.put(enabled(switch.inputs, name), value)
-    return enabled(switch.outputs)
+    builder.put(cut.inputs["Selection"], _without_edge(builder))
+    return cut.outputs[0]
+
+
+def _without_edge(builder: NodeBuilder) -> bpy.types.NodeSocket:
+    return builder.number("LESS_THAN", builder.attribute(EDGED), 0.5)
 
 
 def _size(builder: NodeBuilder, driven: Driven) -> Value:

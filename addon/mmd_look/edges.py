@@ -18,18 +18,22 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     driven = _driven(obj.data)
     _store_sizes(obj, driven)
     hull = followers.find(obj, followers.EDGES)
-    if hull is not None:
-        own = followers.modifier_of(hull).node_group
-        replaced = edge_materials.replaced(_edged(obj.data), edge_nodes.replacing(own))
-        if (edge_nodes.sources(own), edge_nodes.replacing(own)) != (driven, replaced):
-            followers.give_nodes(hull, edge_nodes.group(scene, driven, replaced))
-            edge_nodes.drop_unused()
-    elif edge_nodes.SIZE in obj.data.attributes:
-        replaced = edge_materials.replaced(_edged(obj.data), {})
-        nodes = edge_nodes.group(scene, driven, replaced)
-        hull = followers.new(scene, obj, followers.EDGES, nodes)
-    if hull is not None and not blender_versions.HAS_FREE_NORMALS:
-        _set_inputs(hull, obj.data)
+    if hull is None and edge_nodes.SIZE not in obj.data.attributes:
+        return
+    own = followers.modifier_of(hull).node_group if hull is not None else None
+    known = edge_nodes.variant_of(own) if own is not None else None
+    replaced = edge_materials.replaced(_edged(obj.data), known.replaced if known else {})
+    shares_points = not blender_versions.HAS_FREE_NORMALS and _shares_points(obj.data)
+    variant = edge_nodes.Variant(driven, replaced, shares_points)
+    if hull is None:
+        hull = followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene, variant))
+    elif known != variant:
+        followers.give_nodes(hull, edge_nodes.group(scene, variant))
+        edge_nodes.drop_unused()
+    if not blender_versions.HAS_FREE_NORMALS:
+        modifier, count = followers.modifier_of(hull), len(obj.data.vertices)
+        blender_versions.set_modifier_input(modifier, edge_nodes.POINTS, count)
+        hull.update_tag()
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -53,13 +57,6 @@ def show_only_in_renders(hull: bpy.types.Object, on: bool) -> None:
     modifier = followers.modifier_of(hull)
     if modifier is not None:
         modifier.show_viewport = not on
-
-
-def _set_inputs(hull: bpy.types.Object, mesh: Any) -> None:
-    modifier = followers.modifier_of(hull)
-    blender_versions.set_modifier_input(modifier, edge_nodes.POINTS, len(mesh.vertices))
-    blender_versions.set_modifier_input(modifier, edge_nodes.CUTS, _shares_points(mesh))
-    hull.update_tag()
 
 
 def _shares_points(mesh: Any) -> bool:

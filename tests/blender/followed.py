@@ -25,14 +25,18 @@ def shown(mesh):
 
 
 def _visible(mesh):
-    """The positions of points in faces with an area, and the number of these faces."""
+    """The positions of points in faces that can be seen, and the number of these faces."""
     mesh.calc_loop_triangles()
     points = imported.read(mesh.vertices, "co", 3)
     corners = imported.read(mesh.loop_triangles, "vertices", 3, np.int32)
     faces = imported.read(mesh.loop_triangles, "polygon_index", 1, np.int32)
     a, b, c = (points[corners[:, i]] for i in range(3))
-    has_area = np.abs(np.cross(b - a, c - a)).max(1) > 1e-12
-    return points[np.unique(corners[has_area])], len(np.unique(faces[has_area]))
+    seen = np.abs(np.cross(b - a, c - a)).max(1) > 1e-12
+    hidden = [one and one.name.startswith("MMD No Edge") for one in mesh.materials]
+    if any(hidden):
+        slots = imported.read(mesh.polygons, "material_index", 1, np.int32)
+        seen &= ~np.array(hidden)[slots[faces]]
+    return points[np.unique(corners[seen])], len(np.unique(faces[seen]))
 
 
 def distances(points, others):
