@@ -2,18 +2,20 @@
 """Hair and clothes moved by the model's rigid bodies, for a motion or an armature's keyframes.
 
 `simulation` computes them frame by frame, for bakes and imports of motions. The preview can jump to
-any frame, so it plays a file that Simulate (`operators`) wrote and `cache` reads. Bakes of an
-armature's own keyframes (`keyed`) do the same.
+any frame, so it plays a file that Simulate (`operators`) wrote and `cache` reads (`playback`). Bakes of
+an armature's own keyframes (`keyed`) do the same.
 """
 
-from . import keyed, operators
+from . import keyed, operators, playback
 
 
 def register() -> None:
     operators.register()
     keyed.register()
+    playback.register()
 
 
 def unregister() -> None:
+    playback.unregister()
     keyed.unregister()
     operators.unregister()

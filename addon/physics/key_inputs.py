@@ -16,8 +16,6 @@ from ..scene import scene_model
 if TYPE_CHECKING:
     import mmdskin
 
-_MOVES_BONES = {"bone", "impulse"}  # kinds of morphs
-
 
 class Inputs:
     """The parts of a Local that rigid bodies and the bones that they move depend on."""
@@ -25,14 +23,13 @@ class Inputs:
     def __init__(self, solver: Solver, moved: np.ndarray) -> None:
         pmx = solver.rig.pmx
         self._bones = _depended_on(pmx, moved)
-        self._morphs = _acting(pmx)
+        self._morphs = solver.acting
         let_go = physics_settings.moved_bones(pmx)
         self._switched = np.array([i for i in self._bones if i in let_go], np.intp)
         self._goals = np.array([i for i in self._bones if pmx.bones[i].ik], np.intp)
         self._names = {name for name, i in solver.rig.bones.items() if i in set(self._bones)}
-        acting = set(self._morphs)
-        self._keys = _chosen(solver.keys, acting)
-        self._properties = _chosen(solver.properties, acting)
+        self._keys = solver.acting_of(solver.keys)
+        self._properties = solver.acting_of(solver.properties)
 
     @property
     def keys(self) -> set[str]:
@@ -133,24 +130,6 @@ def _depended_on(pmx: "mmdskin.Model", moved: np.ndarray) -> np.ndarray:
                 sources |= chain
         more = sources - wanted - {-1}
     return np.array(sorted(wanted), np.intp)
-
-
-def _acting(pmx: "mmdskin.Model") -> np.ndarray:
-    """(S,) indices of bone and impulse morphs, and of groups and flips of these."""
-    acting = {i for i, morph in enumerate(pmx.morphs) if morph.kind in _MOVES_BONES}
-    while True:
-        more = {
-            i
-            for i, morph in enumerate(pmx.morphs)
-            if morph.kind in {"group", "flip"} and not acting.isdisjoint(morph.indices.tolist())
-        }
-        if more <= acting:
-            return np.array(sorted(acting), np.intp)
-        acting |= more
-
-
-def _chosen(names: Sequence[str], numbers: set[int]) -> set[str]:
-    return {name for number, name in enumerate(names) if name and number in numbers}
 
 
 def key_values(

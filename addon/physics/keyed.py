@@ -63,6 +63,10 @@ class _Playing:
         if len(self._cache.bones):
             matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
 
+    @property
+    def changes(self) -> int:
+        return cache.shown_of(self._armature).changes
+
     def _changed(self) -> object:
         """The trouble of the cache at any frame, checked again when keys have changed."""
         shown = cache.shown_of(self._armature)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Map poses of a model file's bones to the bones of the scene."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import bpy
 import numpy as np
@@ -15,8 +15,13 @@ class Placement:
     def __init__(self, rig: Rig, armature: bpy.types.Object) -> None:
         self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
         # T M inverse(T), as one matrix that multiplies the 16 elements of M.
-        to_armature, to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
+        self.to_armature = to_armature = rig.to_armature
+        to_file = np.linalg.inv(to_armature)
         self._conjugate = np.kron(to_armature, to_file.T).T
+
+    def numbers(self, bones: Iterable[str]) -> np.ndarray:
+        """(B,) indices of the file's bones that move the named scene bones, or -1."""
+        return np.array([self._bones.get(name, -1) for name in bones], np.intp)
 
     def matrices(self, of_file: np.ndarray, bones: Sequence[str]) -> np.ndarray:
         """(F, B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
@@ -24,9 +29,9 @@ class Placement:
         `of_file` are all skinning matrices of the file's model, (F, …, 4, 4). A bone that the file
         lacks moves with its parent.
         """
-        numbers = [self._bones.get(name, -1) for name in bones]
+        numbers = self.numbers(bones)
         chosen = of_file[:, numbers]
-        chosen[:, [i for i, number in enumerate(numbers) if number < 0]] = np.eye(4)
+        chosen[:, numbers < 0] = np.eye(4)
         moved = chosen.reshape(-1, 16) @ self._conjugate
         return moved.reshape(chosen.shape).astype(np.float32)
 

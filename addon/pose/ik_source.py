@@ -6,8 +6,8 @@ a bone is on, by a constraint or a switch of mmd_tools, is read from the scene.
 """
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import bpy
 import numpy as np
@@ -16,7 +16,11 @@ from ..blender import playhead
 from ..scene import mmd_tools, model_file, names, rig_constraints, setting_paths, sliders
 from . import file_pose, gravity_keys, physics_settings, quaternions
 
+if TYPE_CHECKING:
+    import mmdskin
+
 SOURCE = "IK"  # the item of the setting
+_MOVES_BONES = {"bone", "impulse"}  # kinds of morphs
 
 
 class Settings(NamedTuple):
@@ -35,7 +39,25 @@ class Local(NamedTuple):
     physics: np.ndarray  # (B,) bool: whether rigid bodies move the bone, else they follow it
 
 
-Finish = Callable[[np.ndarray, Local, float], None]
+class Finish(Protocol):
+    """Changes solved poses; gets the matrices (B, 4, 4) in the file's space to write to, what they
+    were solved from, and the frame."""
+
+    def __call__(self, matrices: np.ndarray, local: Local, frame: float) -> None: ...
+
+    @property
+    def changes(self) -> int:
+        """Incremented when the same input may have another result."""
+        ...
+
+
+class _Input(NamedTuple):
+    """What Blender evaluated, of which a Local is made."""
+
+    basis: np.ndarray  # (B, 4, 4) float32 of the scene's bones that the file has, by column
+    weights: np.ndarray  # as in Local
+    ik: np.ndarray
+    physics: np.ndarray
 
 
 def settings_of(
@@ -69,13 +91,14 @@ def has_muted_ik(armature: bpy.types.Object) -> bool:
 
 
 class Solver:
-    """Immutable; any thread may use it."""
+    """Any thread may use it: it only remembers its last result."""
 
     def __init__(self, armature: bpy.types.Object, settings: Settings) -> None:
         self.settings = settings
         self.rig = rig = model_file.rig(armature, settings.model_path)
         self._finish: Finish | None = None
-        self._placement = file_pose.Placement(rig, armature)
+        self._last: tuple[tuple, np.ndarray] | None = None  # input and result of `shown`
+        self.placement = file_pose.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
         self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
         numbers = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
@@ -85,7 +108,9 @@ class Solver:
         rests = self._rests[self._places, :3, :3].transpose(0, 2, 1)
         self._moves = np.linalg.inv(rig.to_armature[:3, :3]) @ rests.astype(np.float64)
         left, _, right = np.linalg.svd(self._moves)
-        self._turns = left @ right
+        turns = left @ right
+        # A mirror image rotates the other way about the axis.
+        self._turns = np.linalg.det(turns)[:, None, None] * turns
         axes = {i: bone.fixed_axis for i, bone in enumerate(rig.pmx.bones) if bone.fixed_axis}
         self._fixed = np.array(list(axes), np.intp)
         self._axes = _unit(np.array(list(axes.values()), np.float64).reshape(-1, 3))
@@ -100,15 +125,13 @@ class Solver:
         # Sliders: custom properties of the armature, shape keys.
         self._properties = sliders.names(armature.original)
         self._keys = model_file.morph_keys(armature)
+        # (S,) indices of the morphs that may move bones.
+        self.acting = _acting(rig.pmx)
 
     def with_finish(self, finish: Finish) -> "Solver":
-        """A copy that passes each solved pose to `finish`.
-
-        `finish` gets the matrices (B, 4, 4) in the file's space to write to, what they were solved
-        from, and the frame.
-        """
+        """A copy that passes each solved pose to `finish`."""
         other = copy.copy(self)
-        other._finish = finish
+        other._finish, other._last = finish, None
         return other
 
     @property
@@ -130,6 +153,10 @@ class Solver:
         """The custom property of each morph, as `keys`."""
         return self._properties
 
+    def acting_of(self, names: Sequence[str]) -> set[str]:
+        """Names, of `keys` or `properties`, of morphs that may move bones."""
+        return {names[i] for i in self.acting if i < len(names) and names[i]}
+
     @property
     def rests(self) -> np.ndarray:
         """(P, 4, 4) float32 of the armature's bones."""
@@ -147,8 +174,27 @@ class Solver:
         The armature object is an evaluated one, `keys` are values of shape keys, since morphs may
         move bones. `frame` is that of the animation.
         """
-        posed = self.posed(self.local(armature, keys), frame)
-        return self._placement.matrices(posed[None], bones)[0]
+        return self.placement.matrices(self.shown(armature, keys, frame)[None], bones)[0]
+
+    def shown(
+        self, armature: bpy.types.Object, keys: Mapping[str, float], frame: float = 0.0
+    ) -> np.ndarray:
+        """(B, 4, 4) float32 as `posed`, read-only, with the arguments of `matrices`.
+
+        Solved once for all objects that show the model in an evaluation.
+        """
+        found = self._input(armature, keys, let_go=self._finish is not None)
+        moving = found._replace(weights=found.weights[self.acting])
+        state: tuple = tuple(array.tobytes() for array in moving)
+        if self._finish is not None:
+            state += (self._finish.changes, frame)
+        last = self._last
+        if last is not None and last[0] == state:
+            return last[1]
+        posed = self.posed(self._local(found), frame)
+        posed.flags.writeable = False
+        self._last = state, posed
+        return posed
 
     def posed(self, local: Local, frame: float = 0.0) -> np.ndarray:
         """(B, 4, 4) float32 from rest to pose of all bones, in the file's space."""
@@ -159,21 +205,30 @@ class Solver:
 
     def local(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> Local:
         """The input values from an evaluated armature object and shape key values."""
-        translations, rotations = self._channels(armature.pose.bones)
-        weights = self._weights(armature, keys)
-        bones = armature.pose.bones
-        return Local(translations, rotations, weights, self._switched(bones), self._let_go(bones))
+        return self._local(self._input(armature, keys))
 
-    def _channels(self, pose_bones: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _input(
+        self, armature: bpy.types.Object, keys: Mapping[str, float], let_go: bool = True
+    ) -> _Input:
+        """`let_go`: whether `physics` is read, which takes time and matters to simulations only."""
+        bones = armature.pose.bones
+        basis = _read(bones, "matrix_basis")[self._places]
+        weights, on = self._weights(armature, keys), self._switched(bones)
+        return _Input(basis, weights, on, self._let_go(bones) if let_go else np.ones_like(on))
+
+    def _local(self, found: _Input) -> Local:
+        return Local(*self._channels(found.basis), found.weights, found.ik, found.physics)
+
+    def _channels(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""
-        basis = _read(pose_bones, "matrix_basis")[self._places]
-        basis = basis.transpose(0, 2, 1).astype(np.float64)
+        columns = basis.astype(np.float64)
         count = len(self.rig.pmx.bones)
         translations, rotations = np.zeros((count, 3)), np.tile((0.0, 0.0, 0.0, 1.0), (count, 1))
-        moves = self._moves @ basis[:, :3, 3:]
-        turns = self._turns @ basis[:, :3, :3] @ self._turns.transpose(0, 2, 1)
+        moves = self._moves @ columns[:, 3, :3, None]
         translations[self._numbers] = moves[..., 0]
-        rotations[self._numbers] = quaternions.from_matrices(turns)[:, [1, 2, 3, 0]]
+        turns = quaternions.unit_rows(np.ascontiguousarray(columns[:, :3, :3].transpose(2, 1, 0)))
+        rotations[self._numbers, :3] = (self._turns @ turns[1:].T[..., None])[..., 0]
+        rotations[self._numbers, 3] = turns[0]
         # As MMD registers keys: docs/mmd-behaviour.md#fixed-axis.
         turned = rotations[self._fixed, :3]
         signs = np.where((turned * self._axes).sum(axis=1, keepdims=True) < 0, -1, 1)
@@ -219,6 +274,20 @@ def _read(bones: Any, name: str) -> np.ndarray:
 
 def _rests(armature: bpy.types.Object) -> np.ndarray:
     return _read(armature.data.bones, "matrix_local")
+
+
+def _acting(pmx: "mmdskin.Model") -> np.ndarray:
+    """(S,) indices of bone and impulse morphs, and of groups and flips of these."""
+    acting = {i for i, morph in enumerate(pmx.morphs) if morph.kind in _MOVES_BONES}
+    while True:
+        more = {
+            i
+            for i, morph in enumerate(pmx.morphs)
+            if morph.kind in {"group", "flip"} and not acting.isdisjoint(morph.indices.tolist())
+        }
+        if more <= acting:
+            return np.array(sorted(acting), np.intp)
+        acting |= more
 
 
 def _unit(axes: np.ndarray) -> np.ndarray:

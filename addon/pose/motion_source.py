@@ -94,7 +94,7 @@ def speed(settings: Settings) -> float:
 
 
 class Motion:
-    """Immutable, without references to Blender data: any threads may use it at the same time."""
+    """Without references to Blender data. Any threads may use it: it only remembers its last result."""
 
     def __init__(
         self,
@@ -107,14 +107,14 @@ class Motion:
     ) -> None:
         self.rig = rig
         self._set(motion, path, start, speed)
-        self._placement = file_pose.Placement(rig, armature)
+        self.placement = file_pose.Placement(rig, armature)
         self._keys = morphs_of_keys(rig.pmx, armature)
         self._flips, self._groups, self._ratios = _mixing(rig.pmx)
 
     def with_poses(self, poses: Callable[[np.ndarray], np.ndarray]) -> "Motion":
         """A copy with other poses: `poses` is like `posed`."""
         other = copy.copy(self)
-        other._poses = poses
+        other._poses, other._last = poses, None
         return other
 
     def with_motion(
@@ -131,6 +131,7 @@ class Motion:
         self._bone_tracks = {track.name for track in motion.bones}
         self._morph_tracks = {track.name for track in motion.morphs}
         self._poses: Callable[[np.ndarray], np.ndarray] | None = None
+        self._last: tuple[float, np.ndarray] | None = None  # frame and result of `shown`
 
     @property
     def unmatched(self) -> "mmdskin.Unmatched":
@@ -164,7 +165,20 @@ class Motion:
 
         A bone that the file lacks moves with its parent.
         """
-        return self._placement.matrices(self.posed(self.motion_frames(frames)), bones)
+        return self.placement.matrices(self.posed(self.motion_frames(frames)), bones)
+
+    def shown(self, frame: float) -> np.ndarray:
+        """(B, 4, 4) float32 as `posed`, read-only, for a scene frame.
+
+        Solved once for all objects that show the model in an evaluation.
+        """
+        last = self._last
+        if last is not None and last[0] == frame:
+            return last[1]
+        posed = self.posed(self.motion_frames(frame))[0]
+        posed.flags.writeable = False
+        self._last = frame, posed
+        return posed
 
     def posed(self, frames: np.ndarray) -> np.ndarray:
         """(F, B, 4, 4) float32 of all bones, for motion frames, in the file's space."""

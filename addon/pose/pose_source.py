@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pose source of a model, and skinning matrices of the evaluated armature."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import bpy
@@ -74,6 +74,19 @@ def load(armature: bpy.types.Object, settings: Settings) -> Opened:
     if isinstance(settings, ik_source.Settings):
         return ik_source.Solver(armature, settings)
     return motion_source.load(armature, settings)
+
+
+def shown(
+    opened: Opened, armature: bpy.types.Object, keys: Mapping[str, float], frame: float
+) -> np.ndarray:
+    """(B, 4, 4) float32, read-only, from rest to pose of the file's bones, in the file's space.
+
+    The armature object is an evaluated one, `keys` are values of shape keys, `frame` is that of the
+    animation.
+    """
+    if isinstance(opened, ik_source.Solver):
+        return opened.shown(armature, keys, frame)
+    return opened.shown(frame)
 
 
 def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndarray) -> np.ndarray:

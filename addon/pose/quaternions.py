@@ -10,7 +10,18 @@ def from_matrices(matrices: np.ndarray) -> np.ndarray:
 
 
 def from_matrix_rows(matrices: np.ndarray) -> np.ndarray:
-    """(4, ..., F) of (3, 3, ..., F), as `from_matrices`.
+    """(4, ..., F) of (3, 3, ..., F), as `from_matrices`."""
+    result = unit_rows(matrices)
+    turns = np.einsum("i...,i...->...", result[..., 1:], result[..., :-1]) < 0
+    starts = result[0, ..., :1] < 0
+    if turns.any() or starts.any():
+        changes = np.concatenate([starts, turns], axis=-1)
+        result *= np.cumprod(np.where(changes, -1, 1), axis=-1)
+    return result
+
+
+def unit_rows(matrices: np.ndarray) -> np.ndarray:
+    """(4, ...) unit quaternions, with any sign, of rotations (3, 3, ...) that may be scaled.
 
     Elements come first, so that each operation works on long rows.
     """
@@ -25,11 +36,6 @@ def from_matrix_rows(matrices: np.ndarray) -> np.ndarray:
     if far.any():
         result[:, far] = _by_largest(m[:, :, far])
     result /= np.sqrt(np.einsum("i...,i...->...", result, result))
-    turns = np.einsum("i...,i...->...", result[..., 1:], result[..., :-1]) < 0
-    starts = result[0, ..., :1] < 0
-    if turns.any() or starts.any():
-        changes = np.concatenate([starts, turns], axis=-1)
-        result *= np.cumprod(np.where(changes, -1, 1), axis=-1)
     return result
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..blender import blender_versions, details, evaluated, playhead
 from ..blender.user_error import UserError
-from ..physics import cache, keyed
+from ..physics import playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mmd_tools, rest_bones, scene_model
 from . import bypass, nodes
@@ -262,14 +262,12 @@ def _skinned(
     if opened is None:
         matrices = pose_source.matrices(armature, obj, ready.numbers)
     else:
-        if isinstance(opened, ik_source.Solver):
-            sliders = dict(zip(keys, values, strict=True))
-            in_armature = opened.matrices(armature, bones, sliders, frame or 0.0)
-        else:
-            in_armature = opened.matrices(bones, [frame])[0]
-            if pinned is None:
-                known = opened.known_keys(keys)
-                values = np.where(known, opened.key_values(keys, [frame])[0], values)
+        sliders = dict(zip(keys, values, strict=True))
+        shown = pose_source.shown(opened, armature, sliders, frame or 0.0)
+        in_armature = opened.placement.matrices(shown[None], bones)[0]
+        if isinstance(opened, motion_source.Motion) and pinned is None:
+            known = opened.known_keys(keys)
+            values = np.where(known, opened.key_values(keys, [frame])[0], values)
         matrices = pose_source.in_mesh_space(in_armature, armature, obj)
     return ready.skinner.positions_and_normals(matrices, values, chosen, ready.buffers)
 
@@ -304,7 +302,7 @@ def _prepared(
     with_normals = normals and _normals_of(mesh) is not None
     reader = skinner.Skinner(obj, armature, normals=with_normals)
     numbers = pose_source.numbers(armature, reader.bones)
-    opened = _open(armature, settings) if settings else None
+    opened = playback.load(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
     ready = _Ready(reader, names, numbers, reader.buffers(), rest, settings, opened, normals)
     waits = isinstance(opened, motion_source.Motion) or _waits_for(
@@ -319,13 +317,6 @@ def _prepared(
     copies[address] = ready
     _leave_to_armature(mesh)
     return ready
-
-
-def _open(armature: bpy.types.Object, settings: Any) -> ik_source.Solver | motion_source.Motion:
-    opened = pose_source.load(armature, settings)
-    if isinstance(opened, motion_source.Motion):
-        return cache.played(opened, armature, settings)
-    return keyed.with_physics(opened, armature)
 
 
 def _waits_for(mesh: bpy.types.Mesh, bones: tuple[str, ...]) -> bool:

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pose sources that models show, with the physics that MMD Skinning plays.
+
+A mesh and the objects on its bones share one, so that each pose is solved once per frame.
+"""
+
+from typing import NamedTuple
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..blender import blender_versions, registration
+from ..pose import ik_source, motion_source, pose_source
+from . import cache, keyed
+
+
+class _Newest(NamedTuple):
+    settings: pose_source.Settings
+    simulation: cache.Cache | None
+    names: list[str]  # of all pose bones
+    opened: pose_source.Opened
+
+
+_newest: dict[int, _Newest] = {}  # by `identity` of the armature object
+
+
+def load(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_source.Opened:
+    """The pose source of Settings, read again."""
+    opened = pose_source.load(armature, settings)
+    if isinstance(opened, motion_source.Motion):
+        assert isinstance(settings, motion_source.Settings)
+        opened = cache.played(opened, armature, settings)
+    else:
+        opened = keyed.with_physics(opened, armature)
+    number, names = blender_versions.identity(armature), armature.pose.bones.keys()
+    _newest[number] = _Newest(settings, _simulation(armature, settings), names, opened)
+    return opened
+
+
+def shared(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_source.Opened:
+    """The pose source that was loaded last, if that is still valid, else a new one."""
+    newest = _newest.get(blender_versions.identity(armature))
+    if (
+        newest is not None
+        and newest.settings == settings
+        and newest.names == armature.pose.bones.keys()
+        and newest.simulation is _simulation(armature, settings)
+        and (not isinstance(newest.opened, ik_source.Solver) or newest.opened.fits(armature))
+    ):
+        return newest.opened
+    return load(armature, settings)
+
+
+def _simulation(armature: bpy.types.Object, settings: pose_source.Settings) -> cache.Cache | None:
+    return cache.read_for(armature)[0] if settings.physics else None
+
+
+@persistent
+def _forget(*_: object) -> None:
+    _newest.clear()
+
+
+_HANDLERS = tuple((name, _forget) for name in ("load_pre", "undo_post", "redo_post"))
+
+
+def register() -> None:
+    registration.add_handlers(_HANDLERS)
+
+
+def unregister() -> None:
+    registration.remove_handlers(_HANDLERS)
+    _forget()
