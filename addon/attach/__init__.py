@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Attach to Bone: objects follow bones of the pose that a model shows, whatever its source.
+"""Attach to Bone and Show Pose on Bones: the pose that a model shows, whatever its source, on bones.
 
-A hidden armature, the anchors, has one bone for each bone with attachments. Objects follow it by
-Child Of constraints, so they keep their offset, and users can animate the influence. Each of its bones
-copies the transforms of the model's bone: that is what shows without the add-on, for linked models and
-on an error. If the model shows another pose, a driver on a bone above all others writes it to the
-evaluated copy before Blender evaluates them, and turns these constraints off.
+An armature of its own, the display armature, has the bones that objects are attached to, or all.
+Objects follow it by Child Of constraints, so they keep their offset, and users can animate the
+influence. Each of its bones copies the transforms of the model's bone: that is what shows without the
+add-on, for linked models and on an error. If the model shows another pose, a driver on a bone above
+all others writes it to the evaluated copy before Blender evaluates them, and mutes these constraints.
 
-Users call `operators`; `anchors` adds and removes bones and constraints, the driver calls `tick`, and
+Users call `operators`; `display` adds and removes bones and constraints, the driver calls `tick`, and
 `handlers` keep the driver working.
 """
 

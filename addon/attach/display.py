@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The anchors of a model: an armature that shows the poses of bones with attachments."""
+"""The display armature of a model: its bones have the pose that the model shows."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -7,77 +7,94 @@ from typing import Any
 
 import bpy
 
+from ..blender import blender_versions
 from ..scene import scene_model
 
-MARK = "mmdskin_anchors"  # ID property of the object and of its armature
+MARK = scene_model.DISPLAY  # ID property of the object and of its armature
+SHOWN = "mmdskin_shown"  # ID property of the object: whether Show Pose on Bones is on
 ROOT = "MMD Skin"  # the bone above all others
-SWITCH = "ik_stretch"  # a property of it without another effect: whether the driver poses the bones
-CONSTRAINT = "MMD Skin"  # of attached objects
+DRIVEN = "ik_stretch"  # a property of it without another effect
+CONSTRAINT = "MMD Skin"  # of attached objects, and of bones that follow the model's
 
 
 def find(armature: bpy.types.Object) -> bpy.types.Object | None:
-    """The anchors of an armature object, or None."""
+    """The display armature of an armature object, or None."""
     return next((child for child in armature.children if MARK in child), None)
 
 
 def every() -> list[bpy.types.Object]:
-    """The anchors of all models."""
+    """The display armatures of all models."""
     marked = {data for data in bpy.data.armatures if MARK in data}
     if not marked:
         return []
     return [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj.data in marked]
 
 
-def followed(anchors: bpy.types.Object) -> dict[str, str]:
-    """{bone of the anchors: the model's bone}, which users may have renamed since."""
-    return {
-        bone.name: bone.constraints[0].subtarget for bone in anchors.pose.bones if bone.constraints
-    }
+def is_shown(display: bpy.types.Object | None) -> bool:
+    return display is not None and SHOWN in display
+
+
+def followed(display: bpy.types.Object) -> dict[str, str]:
+    """{bone: the model's bone}, which users may have renamed since."""
+    bones: Any = display.pose.bones
+    found = ((bone.name, bone.constraints.get(CONSTRAINT)) for bone in bones)
+    return {name: constraint.subtarget for name, constraint in found if constraint is not None}
 
 
 def ensure(
-    context: bpy.types.Context, armature: bpy.types.Object, bone: str
+    context: bpy.types.Context, armature: bpy.types.Object, bones: Iterable[str]
 ) -> tuple[bpy.types.Object, bool]:
-    """The anchors of an armature object, with the named bone; and whether they are new."""
-    anchors = find(armature)
-    is_new = anchors is None
-    if anchors is None:
-        anchors = _new(context, armature)
-    if bone not in followed(anchors).values():
-        name = _add_bone(context, anchors, armature.data.bones[bone])
-        _copy_transforms(anchors, name, armature, bone)
-    return anchors, is_new
+    """The display armature of an armature object, with the named bones; and whether it is new."""
+    display = find(armature)
+    is_new = display is None
+    if display is None:
+        display = _new(context, armature)
+    known = set(followed(display).values())
+    missing = [name for name in bones if name not in known]
+    if missing:
+        _add_bones(context, display, armature, missing)
+    return display, is_new
 
 
-def drop_unused(context: bpy.types.Context, anchors: bpy.types.Object) -> None:
-    """Remove bones without attachments, and the anchors without bones."""
-    used = {constraint.subtarget for _, constraint in attachments(anchors)}
-    unused = [name for name in followed(anchors) if name not in used]
+def show(display: bpy.types.Object, on: bool) -> None:
+    """Let users see and select it, or hide it."""
+    display.hide_viewport = display.hide_select = not on
+    if on:
+        display[SHOWN] = True
+    else:
+        display.pop(SHOWN, None)
+
+
+def drop_unused(context: bpy.types.Context, display: bpy.types.Object) -> None:
+    """Remove bones without attachments, and an armature without bones, unless it is shown."""
+    if is_shown(display):
+        return
+    used = {constraint.subtarget for _, constraint in attachments(display)}
+    unused = [name for name in followed(display) if name not in used]
     if not used:
-        remove(anchors)
+        remove(display)
     elif unused:
-        for name in unused:
-            for constraint in anchors.pose.bones[name].constraints:
-                constraint.driver_remove("influence")
-        with _edited(context, anchors) as bones:
+        left = {name: bone for name, bone in followed(display).items() if name in used}
+        with _edited(context, display) as bones:
             for name in unused:
                 bones.remove(bones[name])
+            _set_parents(bones, left, display)
 
 
-def remove(anchors: bpy.types.Object) -> None:
-    data: Any = anchors.data
-    bpy.data.objects.remove(anchors)
+def remove(display: bpy.types.Object) -> None:
+    data: Any = display.data
+    bpy.data.objects.remove(display)
     if not data.users:
         bpy.data.armatures.remove(data)
 
 
 def attachments(
-    anchors: bpy.types.Object,
+    display: bpy.types.Object,
 ) -> Iterator[tuple[bpy.types.Object, bpy.types.ChildOfConstraint]]:
-    """The objects that follow these anchors, and their constraints."""
+    """The objects that follow bones of a display armature, and their constraints."""
     for obj in bpy.data.objects:
         for constraint in obj.constraints:
-            if constraint.type == "CHILD_OF" and constraint.target == anchors:
+            if constraint.type == "CHILD_OF" and constraint.target == display:
                 yield obj, constraint
 
 
@@ -91,89 +108,120 @@ def constraints_of(obj: bpy.types.Object) -> list[bpy.types.ChildOfConstraint]:
 
 
 def attach(
-    context: bpy.types.Context, obj: bpy.types.Object, anchors: bpy.types.Object, bone: str
+    context: bpy.types.Context, obj: bpy.types.Object, display: bpy.types.Object, bone: str
 ) -> bpy.types.Constraint:
     """Let an object follow a bone of the model from where it is now."""
     constraint: Any = obj.constraints.new("CHILD_OF")
     constraint.name = CONSTRAINT
-    constraint.target, constraint.subtarget = anchors, _anchor_of(anchors, bone)
-    constraint.inverse_matrix = place_of(context, anchors, bone).inverted_safe()
+    constraint.target, constraint.subtarget = display, follower_of(display, bone)
+    constraint.inverse_matrix = place_of(context, display, bone).inverted_safe()
     return constraint
 
 
-def place_of(context: bpy.types.Context, anchors: bpy.types.Object, bone: str) -> Any:
+def place_of(context: bpy.types.Context, display: bpy.types.Object, bone: str) -> Any:
     """The matrix in the world of a bone of the model as shown now."""
-    shown: Any = anchors.evaluated_get(context.evaluated_depsgraph_get())
-    return shown.matrix_world @ shown.pose.bones[_anchor_of(anchors, bone)].matrix
+    shown: Any = display.evaluated_get(context.evaluated_depsgraph_get())
+    return shown.matrix_world @ shown.pose.bones[follower_of(display, bone)].matrix
 
 
-def _anchor_of(anchors: bpy.types.Object, bone: str) -> str:
+def follower_of(display: bpy.types.Object, bone: str) -> str:
     """The bone that follows a bone of the model."""
-    return next(name for name, one in followed(anchors).items() if one == bone)
+    return next(name for name, one in followed(display).items() if one == bone)
+
+
+def rename(display: bpy.types.Object) -> None:
+    """Give bones the names of the model's bones, which were renamed."""
+    for name, bone in followed(display).items():
+        if name != bone and bone not in display.data.bones:
+            display.data.bones[name].name = bone
 
 
 def _new(context: bpy.types.Context, armature: bpy.types.Object) -> bpy.types.Object:
-    name = f"{armature.name}_anchors"
-    anchors = bpy.data.objects.new(name, bpy.data.armatures.new(name))
-    anchors.parent = armature
+    name = f"{armature.name}_pose"
+    display = bpy.data.objects.new(name, bpy.data.armatures.new(name))
+    display.parent = armature
     for collection in armature.users_collection:
         if not collection.library and not collection.override_library:
-            collection.objects.link(anchors)
+            collection.objects.link(display)
     context.view_layer.update()
-    if anchors.name not in context.view_layer.objects:
-        context.scene.collection.objects.link(anchors)
-    anchors.hide_select = anchors.hide_viewport = anchors.hide_render = True
-    with _edited(context, anchors) as bones:
+    if display.name not in context.view_layer.objects:
+        context.scene.collection.objects.link(display)
+    display.hide_render = display.show_in_front = True
+    show(display, False)
+    display.data.display_type = armature.data.display_type
+    with _edited(context, display) as bones:
         bones.new(ROOT).tail = (0, 0, 1)
-    anchors[MARK] = anchors.data[MARK] = True
-    return anchors
+    blender_versions.hide_bone(display.pose.bones[ROOT], True)
+    display[MARK] = display.data[MARK] = True
+    return display
 
 
-def _add_bone(context: bpy.types.Context, anchors: bpy.types.Object, source: bpy.types.Bone) -> str:
-    """The name of a new bone at the rest position of another."""
-    with _edited(context, anchors) as bones:
-        bone = bones.new(source.name)
-        name = bone.name
-        bone.head, bone.tail = source.head_local, source.tail_local
-        matrix: Any = source.matrix_local
-        bone.align_roll(matrix.col[2].xyz)
-        bone.parent = bones[ROOT]
-    return name
+def _add_bones(
+    context: bpy.types.Context,
+    display: bpy.types.Object,
+    armature: bpy.types.Object,
+    sources: list[str],
+) -> None:
+    """Add bones at the rest positions of the model's."""
+    own = followed(display)
+    with _edited(context, display) as bones:
+        for source in sources:
+            of_model = armature.data.bones[source]
+            bone = bones.new(source)
+            own[bone.name] = source
+            bone.head, bone.tail = of_model.head_local, of_model.tail_local
+            matrix: Any = of_model.matrix_local
+            bone.align_roll(matrix.col[2].xyz)
+        _set_parents(bones, own, display)
+    wanted = set(sources)
+    for name, source in own.items():
+        if source in wanted:
+            _copy_transforms(display, name, armature, source)
+            hidden = blender_versions.is_bone_hidden(armature.pose.bones[source])
+            blender_versions.hide_bone(display.pose.bones[name], hidden)
+
+
+def _set_parents(bones: Any, own: dict[str, str], display: bpy.types.Object) -> None:
+    """Give edit bones the hierarchy of the model's bones that they follow."""
+    follower = {source: name for name, source in own.items()}
+    for name, source in own.items():
+        of_model = display.parent.data.bones.get(source)
+        above = of_model.parent if of_model is not None else None
+        while above is not None and above.name not in follower:
+            above = above.parent
+        bones[name].parent = bones[follower[above.name] if above is not None else ROOT]
 
 
 def _copy_transforms(
-    anchors: bpy.types.Object, name: str, armature: bpy.types.Object, bone: str
+    display: bpy.types.Object, name: str, armature: bpy.types.Object, bone: str
 ) -> None:
-    constraint: Any = anchors.pose.bones[name].constraints.new("COPY_TRANSFORMS")
+    """What shows where the driver does not pose the bones."""
+    constraint: Any = display.pose.bones[name].constraints.new("COPY_TRANSFORMS")
+    constraint.name = CONSTRAINT
     constraint.target, constraint.subtarget = armature, bone
     constraint.owner_space = constraint.target_space = "POSE"
-    driver = constraint.driver_add("influence").driver
-    variable = driver.variables.new()
-    variable.name = "posed"
-    variable.targets[0].id = anchors
-    variable.targets[0].data_path = f'pose.bones["{ROOT}"].{SWITCH}'
-    driver.expression = "1 - posed"  # simple: Blender evaluates it without Python
 
 
 @contextlib.contextmanager
-def _edited(context: bpy.types.Context, anchors: bpy.types.Object) -> Iterator[Any]:
-    """The edit bones of the anchors; selection, modes and the active object are then as before."""
+def _edited(context: bpy.types.Context, display: bpy.types.Object) -> Iterator[Any]:
+    """The edit bones; selection, modes and the active object are then as before."""
     layer = context.view_layer
     objects = [obj for obj in layer.objects if obj]
     active, selected = layer.objects.active, [obj for obj in objects if obj.select_get()]
     modes = [(obj, obj.mode) for obj in objects if obj.mode != "OBJECT"]
+    hidden = display.hide_viewport
     try:
         _set_modes(layer, modes, "OBJECT")
         _select(objects, [])
-        anchors.hide_viewport = False
-        layer.objects.active = anchors
+        display.hide_viewport = False
+        layer.objects.active = display
         bpy.ops.object.mode_set(mode="EDIT")
         try:
-            yield anchors.data.edit_bones
+            yield display.data.edit_bones
         finally:
             bpy.ops.object.mode_set(mode="OBJECT")
     finally:
-        anchors.hide_viewport = True
+        display.hide_viewport = hidden
         _set_modes(layer, modes)
         _select(objects, selected)
         layer.objects.active = active
@@ -199,7 +247,7 @@ def _select(objects: Iterable[bpy.types.Object], selected: list[bpy.types.Object
 
 
 def is_own(obj: bpy.types.Object, model: scene_model.SceneModel) -> bool:
-    """Whether an object is a part of the model: its armature, a mesh, its root or the anchors."""
+    """Whether an object is part of the model: armature, mesh, root or display armature."""
     return (
         obj in (model.armature, *model.meshes)
         or MARK in obj

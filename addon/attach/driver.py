@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The driver of anchors: what it waits for, and whether the model shows its pose source."""
+"""The driver of a display armature: what it waits for, and whether the model shows its pose source."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from ..blender.user_error import UserError
 from ..pose import ik_source, pose_source
 from ..preview import switch
 from ..scene import saved_state
-from . import anchors, tick
+from . import display, tick
 
 _BY_SOURCE = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
 _BY_ARMATURE = "0.0"
 _MESH = "mesh"  # how names of variables for mesh objects begin
 _PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose source
-_known: dict[str, tuple] = {}  # name of anchors: the state for which the driver was made
+_known: dict[str, tuple] = {}  # name of an armature: the states for which its driver was made
 
 
 def fit(own: bpy.types.Object, meshes: tuple | None = None) -> None:
@@ -27,9 +27,9 @@ def fit(own: bpy.types.Object, meshes: tuple | None = None) -> None:
     playhead.keep_values(bpy.context.scene)
     if meshes is None:
         meshes = tuple(_meshes(own))
-    root, armature = own.pose.bones[anchors.ROOT], own.parent
-    root.driver_remove(anchors.SWITCH)
-    driver = root.driver_add(anchors.SWITCH).driver
+    root, armature = own.pose.bones[display.ROOT], own.parent
+    root.driver_remove(display.DRIVEN)
+    driver = root.driver_add(display.DRIVEN).driver
     driver.type, driver.use_self = "SCRIPTED", True
     _add_transform(driver, "armature", armature)
     for number, obj in enumerate(meshes):
@@ -42,12 +42,19 @@ def fit(own: bpy.types.Object, meshes: tuple | None = None) -> None:
         if isinstance(settings, ik_source.Settings):
             _wait_for_armature(driver, armature, settings, meshes)
     tick.forget(own)
-    _known[own.name] = (_state(own), settings)
+    _known[own.name] = _state(own, settings), _kind(own)
     own.update_tag()
 
 
 def is_fit(own: bpy.types.Object) -> bool:
-    return _known.get(own.name) == (_state(own), _shown(own.parent, tuple(_meshes(own))))
+    known = _known.get(own.name)
+    return known is not None and known[0] == _state(own, _shown(own.parent, tuple(_meshes(own))))
+
+
+def is_fit_in_time(own: bpy.types.Object) -> bool:
+    """As `is_fit` on another frame, on which the driver reads the settings in any case."""
+    known = _known.get(own.name)
+    return known is not None and known[1] == _kind(own)
 
 
 def forget() -> None:
@@ -56,8 +63,7 @@ def forget() -> None:
 
 def curve_of(own: bpy.types.Object) -> bpy.types.FCurve | None:
     animation = own.animation_data
-    path = f'pose.bones["{anchors.ROOT}"].{anchors.SWITCH}'
-    return animation.drivers.find(path) if animation else None
+    return animation.drivers.find(tick.PATH) if animation else None
 
 
 def _shown(armature: bpy.types.Object, meshes: tuple) -> pose_source.Settings | None:
@@ -77,14 +83,28 @@ def _is_played(obj: bpy.types.Object) -> bool:
         return False
 
 
-def _state(own: bpy.types.Object) -> tuple:
-    return own.parent.name, anchors.followed(own)
+def _state(own: bpy.types.Object, settings: pose_source.Settings | None) -> tuple:
+    return own.parent.name, display.followed(own), settings
+
+
+def _kind(own: bpy.types.Object) -> tuple:
+    """What the variables of the driver depend on, quickly."""
+    parts = [
+        (obj.name, saved_state.BAKE in obj, switch.is_live(obj))
+        for obj in _meshes(own)
+        if obj is not None
+    ]
+    settings = own.parent.mmdskin
+    return own.parent.name, settings.source, settings.model_path, parts
 
 
 def _meshes(own: bpy.types.Object) -> list[Any]:
     curve = curve_of(own)
-    variables: Any = curve.driver.variables if curve else ()
-    return [one.targets[0].id for one in variables if one.name.startswith(_MESH)]
+    variables: Any = curve.driver.variables if curve else {}
+    found: list[Any] = []
+    while (name := f"{_MESH}{len(found)}") in variables:
+        found.append(variables[name].targets[0].id)
+    return found
 
 
 def _wait_for_armature(

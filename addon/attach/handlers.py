@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Handlers that keep attachments following: what a model shows may change at any time."""
+"""Handlers that keep display armatures posed: what a model shows may change at any time."""
 
 import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import registration
 from ..preview.handlers import ONLY_WHERE_LIVE
-from . import anchors, driver, tick
+from . import display, driver, tick
 
 
 @persistent
 def revive(*_: object) -> None:
     """Make the drivers of a loaded file work: they look up their function when compiled."""
-    found = anchors.every()
+    found = display.every()
     if found or not ONLY_WHERE_LIVE:
         tick.install()
     else:
@@ -26,15 +26,36 @@ def revive(*_: object) -> None:
 
 @persistent
 def _follow(*_: object) -> None:
-    """Another pose may be shown: the drivers must depend on it."""
-    for own in anchors.every():
+    """Another pose may be shown, or bones were renamed."""
+    for own in _editable():
+        if not driver.is_fit(own):
+            display.rename(own)
+            _fit(own)
+
+
+@persistent
+def _follow_in_time(*_: object) -> None:
+    for own in _editable():
+        if not driver.is_fit_in_time(own):
+            _fit(own)
+
+
+def _editable() -> list[bpy.types.Object]:
+    """All display armatures that can be changed; those without a model are removed."""
+    found = []
+    for own in display.every():
         if own.library or own.override_library:
             continue
         if own.parent is None or not any(own.parent.name in s.objects for s in bpy.data.scenes):
-            anchors.remove(own)
-        elif not driver.is_fit(own):
-            tick.install()
-            driver.fit(own)
+            display.remove(own)
+        else:
+            found.append(own)
+    return found
+
+
+def _fit(own: bpy.types.Object) -> None:
+    tick.install()
+    driver.fit(own)
 
 
 @persistent
@@ -51,13 +72,13 @@ _HANDLERS = [
     ("depsgraph_update_post", _follow),
 ]
 if bpy.app.background:  # where a script may render before anything is updated
-    _HANDLERS += [("render_init", _follow), ("frame_change_post", _follow)]
+    _HANDLERS += [("render_init", _follow), ("frame_change_post", _follow_in_time)]
 
 
 def register() -> None:
     registration.add_handlers(_HANDLERS)
     if not ONLY_WHERE_LIVE:
-        tick.install()  # any file may contain attachments
+        tick.install()  # any file may contain display armatures
     # The file cannot be read while an add-on is being enabled.
     bpy.app.timers.register(revive, first_interval=0)
 
@@ -67,6 +88,6 @@ def unregister() -> None:
         bpy.app.timers.unregister(revive)
     registration.remove_handlers(_HANDLERS)
     if tick.uninstall():
-        for own in anchors.every():
+        for own in display.every():
             own.update_tag()
     _forget()

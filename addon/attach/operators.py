@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operators Attach to Bone and Detach from Bone."""
+"""The operators Attach to Bone, Detach from Bone and Show Pose on Bones."""
 
 from typing import Any
 
 import bpy
-from bpy.props import StringProperty
+from bpy.props import EnumProperty, StringProperty
 from mathutils import Matrix
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators.editing import editing
+from ..operators.editing import Edit, editing
+from ..operators.model_operator import ModelOperator
 from ..scene import scene_model
-from . import anchors, driver, tick
+from . import display, driver, tick
 
 
 class _Attaching:
@@ -54,17 +55,17 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
         try:
             model = scene_model.model_of(context.active_object, context.view_layer)
             bone = self._bone(model.armature)
-            objects = [obj for obj in context.selected_objects if not anchors.is_own(obj, model)]
+            objects = [obj for obj in context.selected_objects if not display.is_own(obj, model)]
             with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
                 tick.install()
-                own, is_new = anchors.ensure(context, model.armature, bone)
+                own, is_new = display.ensure(context, model.armature, [bone])
                 edit.on_failure(_take_back, context, own.name)
                 if is_new or driver.curve_of(own) is None:
                     driver.fit(own, model.meshes)
                 else:
                     driver.fit(own)
                 for obj in objects:
-                    constraint = anchors.attach(context, obj, own, bone)
+                    constraint = display.attach(context, obj, own, bone)
                     edit.on_failure(obj.constraints.remove, constraint)
                 if not objects:
                     _attach_empty(context, own, bone)
@@ -106,15 +107,15 @@ class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
         named: Any = bpy.data.objects.get(self.object)
         objects = [named] if named is not None else context.selected_objects
         try:
-            with editing([o for o in objects if anchors.constraints_of(o)], _check_local) as edit:
+            with editing([o for o in objects if display.constraints_of(o)], _check_local) as edit:
                 followed: dict[bpy.types.Object, None] = {}
                 for obj, _ in edit.checked:
-                    for constraint in anchors.constraints_of(obj):
+                    for constraint in display.constraints_of(obj):
                         followed[constraint.target] = None
                         obj.constraints.remove(constraint)
                 for own in followed:
                     if not own.library and not own.override_library:
-                        anchors.drop_unused(context, own)
+                        display.drop_unused(context, own)
         except UserError as error:
             return cancelled(self, error)
         if not edit.checked:
@@ -124,6 +125,66 @@ class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
             tr_count("Detached 1 object", "Detached {count} objects", len(edit.checked)),
         )
         return {"FINISHED"}
+
+
+class MMDSKIN_OT_show_pose(ModelOperator, bpy.types.Operator):
+    """Show an armature with the pose of the mesh, for constraints of other objects"""
+
+    bl_idname = "mmdskin.show_pose"
+    bl_label = "Show Pose on Bones"
+
+    action: EnumProperty(
+        name="Action",
+        items=[
+            ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
+            ("ENABLE", "Enable", "Turn on"),
+            ("DISABLE", "Disable", "Turn off"),
+        ],
+        default="TOGGLE",
+        options={"SKIP_SAVE"},
+    )
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            with editing(self.models(context), _check_display) as edit:
+                for model, _ in edit.checked:
+                    was = display.is_shown(display.find(model.armature))
+                    on = {"ENABLE": True, "DISABLE": False}.get(self.action, not was)
+                    if on != was:
+                        (_show if on else _hide)(context, model, edit)
+        except UserError as error:
+            return cancelled(self, error)
+        return {"FINISHED"}
+
+
+def _check_display(model: scene_model.SceneModel) -> None:
+    own = display.find(model.armature)
+    if own is not None and (own.library or own.override_library):
+        raise UserError(
+            "'{name}' is linked from another file: append it or make it local first", name=own.name
+        )
+
+
+def _show(context: bpy.types.Context, model: scene_model.SceneModel, edit: Edit) -> None:
+    tick.install()
+    bones = [bone.name for bone in model.armature.data.bones]
+    own, is_new = display.ensure(context, model.armature, bones)
+    display.show(own, True)
+    edit.on_failure(_hide, context, model)
+    driver.fit(own, model.meshes if is_new else None)
+
+
+def _hide(
+    context: bpy.types.Context, model: scene_model.SceneModel, edit: Edit | None = None
+) -> None:
+    own: Any = display.find(model.armature)
+    display.show(own, False)
+    display.drop_unused(context, own)
+    own = display.find(model.armature)
+    if own is not None:
+        driver.fit(own)
+    if edit is not None:
+        edit.on_failure(_show, context, model, edit)
 
 
 def _active_bone(armature: bpy.types.Object) -> str:
@@ -150,20 +211,22 @@ def _check_local(obj: bpy.types.Object) -> None:
 
 
 def _attach_empty(context: bpy.types.Context, own: bpy.types.Object, bone: str) -> None:
-    """Attach a new empty at the bone as it is shown, in the collections of the anchors."""
+    """Attach a new empty at the bone as it is shown, in the collections of the display."""
     empty = bpy.data.objects.new(bone, None)
     for collection in own.users_collection:
         collection.objects.link(empty)
     empty.empty_display_size = max(own.parent.data.bones[bone].length, 1e-3)
-    anchors.attach(context, empty, own, bone)  # before: what nothing depends on is not evaluated
-    location, rotation, _ = anchors.place_of(context, own, bone).decompose()
+    display.attach(context, empty, own, bone)  # before: what nothing depends on is not evaluated
+    location, rotation, _ = display.place_of(context, own, bone).decompose()
     empty.matrix_basis = Matrix.LocRotScale(location, rotation, None)
 
 
 def _take_back(context: bpy.types.Context, name: str) -> None:
     own: Any = bpy.data.objects.get(name)
     if own is not None:
-        anchors.drop_unused(context, own)
+        display.drop_unused(context, own)
 
 
-register, unregister = registration.functions(MMDSKIN_OT_attach, MMDSKIN_OT_detach)
+register, unregister = registration.functions(
+    MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
+)

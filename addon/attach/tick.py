@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The function that the driver of anchors calls in every evaluation, on any thread."""
+"""The function that the driver of a display armature calls in every evaluation, on any thread."""
 
 from typing import Any, NamedTuple
 
@@ -7,31 +7,31 @@ import bpy
 import numpy as np
 
 from ..blender import blender_versions, details, playhead
-from ..physics import cache, key_inputs, keyed
-from ..pose import ik_source, motion_source, pose_source
-from . import anchors
+from ..physics import playback
+from ..pose import ik_source, pose_source
+from . import display
 
 FUNCTION = "mmdskin_attach"
 KEYS = "key"  # how names of driver variables for shape keys begin
+PATH = f'pose.bones["{display.ROOT}"].{display.DRIVEN}'
 
 _installed = False  # whether the driver namespace has our function
 
 
 class _Ready(NamedTuple):
-    """Anchors that were read for posing, and the state for which they were read."""
+    """A display armature that was read for posing, and what it was read for."""
 
     names: list[str]  # of all pose bones
-    settings: pose_source.Settings
-    simulation: cache.Cache | None
-    bones: list[str]  # of the model
-    numbers: np.ndarray  # indices of the anchors' bones that follow them
-    to_rest: np.ndarray  # (B, 4, 4) float64 of these bones
-    from_rest: np.ndarray
     opened: pose_source.Opened
-    keys: frozenset[str]  # the shape keys that move bones
+    followers: np.ndarray  # (K,) indices of the bones that follow the model's
+    sources: np.ndarray  # (K,) indices of the file's bones, or -1
+    parents: np.ndarray  # (K,) the same of their parents
+    to_own: np.ndarray  # (K, 4, 4) float64: from the file's space to the bones' own at rest
+    from_own: np.ndarray
+    keys: set[str]  # the shape keys that move bones
 
 
-_ready: dict[int, _Ready] = {}  # by `identity` of the anchors
+_ready: dict[int, _Ready] = {}  # by `identity` of the display armature
 
 
 def install() -> None:
@@ -55,7 +55,7 @@ def uninstall() -> bool:
 
 
 def forget(own: bpy.types.Object | None = None) -> None:
-    """Discard what was read of anchors, or of all."""
+    """Discard what was read of a display armature, or of all."""
     if own is None:
         _ready.clear()
     else:
@@ -63,52 +63,61 @@ def forget(own: bpy.types.Object | None = None) -> None:
 
 
 def tick(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
-    """Pose the evaluated anchors; never raises, since that would disable the driver.
+    """Pose the evaluated display armature; never raises, since that would disable the driver.
 
     Returns whether it did: if not, the bones copy those of the armature.
     """
     if playhead.is_unseen(depsgraph):
-        return getattr(root, anchors.SWITCH)
+        return getattr(root, display.DRIVEN)
     own: Any = root.id_data
-    try:
-        return float(_pose(own, depsgraph, frame))
-    except Exception as error:
-        details.log(error, f"Attach to Bone of '{own.name}'")
-    return 0.0
-
-
-def open_source(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_source.Opened:
-    """The pose source of Settings, with the physics that MMD Skinning shows."""
-    opened = pose_source.load(armature, settings)
-    if isinstance(opened, motion_source.Motion):
-        assert isinstance(settings, motion_source.Settings)
-        return cache.played(opened, armature, settings)
-    return keyed.with_physics(opened, armature)
+    posed = False
+    # Blender silently ignores writes to linked data.
+    if own.is_evaluated and not (own.original.library or own.original.override_library):
+        try:
+            posed = _pose(own, depsgraph, frame)
+        except Exception as error:
+            details.log(error, f"Display armature '{own.name}'")
+        _copy_transforms(own, not posed)
+    return float(posed)
 
 
 def _pose(own: bpy.types.Object, depsgraph: bpy.types.Depsgraph, frame: float) -> bool:
-    # Blender silently ignores writes to linked data.
-    if not own.is_evaluated or own.original.library or own.original.override_library:
-        return False
     armature = own.parent
     settings = pose_source.settings_of(armature, depsgraph.scene) if armature else None
     if settings is None:
         return False
-    ready = _prepared(own, armature, settings)
-    matrices = _matrices(ready, own, armature, frame)
+    ready = _prepared(own, playback.shared(armature, settings))
+    shown = pose_source.shown(ready.opened, armature, _key_values(ready, own), frame)
+    shown = np.concatenate([shown, np.eye(4, dtype=np.float32)[None]]).astype(np.float64)
+    matrices = _relative(shown[ready.sources], shown[ready.parents])
     basis = np.zeros((len(ready.names), 4, 4), np.float32)
     basis[:] = np.eye(4)
-    basis[ready.numbers] = (ready.from_rest @ matrices @ ready.to_rest).transpose(0, 2, 1)
+    basis[ready.followers] = (ready.to_own @ matrices @ ready.from_own).transpose(0, 2, 1)
     own.pose.bones.foreach_set("matrix_basis", basis.ravel())
     return True
 
 
-def _matrices(
-    ready: _Ready, own: bpy.types.Object, armature: bpy.types.Object, frame: float
-) -> np.ndarray:
-    if isinstance(ready.opened, ik_source.Solver):
-        return ready.opened.matrices(armature, ready.bones, _key_values(ready, own), frame)
-    return ready.opened.matrices(ready.bones, [frame])[0]
+def _relative(matrices: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    """(K, 4, 4) rigid transforms, each after undoing that of its parent."""
+    back = parents[:, :3, :3].transpose(0, 2, 1)
+    moved = matrices.copy()
+    moved[:, :3, 3] -= parents[:, :3, 3]
+    moved[:, :3] = back @ moved[:, :3]
+    return moved
+
+
+def _copy_transforms(own: bpy.types.Object, on: bool) -> None:
+    """Let the evaluated bones copy those of the armature, or not.
+
+    By `foreach_set`, which tags nothing for an update. Blender resets it in each new copy.
+    """
+    for bone in own.pose.bones:
+        constraint: Any = bone.constraints.get(display.CONSTRAINT)
+        if constraint is not None:
+            if constraint.mute != on:  # all are alike
+                return
+            muted = [not on if one == constraint else one.mute for one in bone.constraints]
+            bone.constraints.foreach_set("mute", muted)
 
 
 def _key_values(ready: _Ready, own: bpy.types.Object) -> dict[str, float]:
@@ -123,44 +132,31 @@ def _key_values(ready: _Ready, own: bpy.types.Object) -> dict[str, float]:
 
 
 def variables(own: bpy.types.Object) -> Any:
-    """The variables of the anchors' driver."""
-    path = f'pose.bones["{anchors.ROOT}"].{anchors.SWITCH}'
-    return own.animation_data.drivers.find(path).driver.variables
+    """The variables of the driver."""
+    return own.animation_data.drivers.find(PATH).driver.variables
 
 
-def _prepared(
-    own: bpy.types.Object, armature: bpy.types.Object, settings: pose_source.Settings
-) -> _Ready:
-    number = blender_versions.identity(own)
-    names = own.pose.bones.keys()
-    simulation = cache.read_for(armature)[0] if settings.physics else None
+def _prepared(own: bpy.types.Object, opened: pose_source.Opened) -> _Ready:
+    number, names = blender_versions.identity(own), own.pose.bones.keys()
     ready = _ready.get(number)
-    if (
-        ready is not None
-        and (ready.names, ready.settings) == (names, settings)
-        and ready.simulation is simulation
-        and (not isinstance(ready.opened, ik_source.Solver) or ready.opened.fits(armature))
-    ):
+    if ready is not None and ready.opened is opened and ready.names == names:
         return ready
-    opened = open_source(armature, settings)
-    keys: set[str] = set()
-    if isinstance(opened, ik_source.Solver):
-        keys = key_inputs.Inputs(opened, np.empty(0, np.intp)).keys
+    followed = display.followed(own)
+    places = {name: place for place, name in enumerate(names)}
+    followers = np.array([places[name] for name in followed], np.intp)
+    above = [own.pose.bones[name].parent.name for name in followed]
     rests = np.empty((len(names), 4, 4), np.float32)
     own.data.bones.foreach_get("matrix_local", rests.ravel())
-    followed = anchors.followed(own)
-    bones = list(followed.values())
-    numbers = np.array([names.index(name) for name in followed], np.intp)
-    to_rest = rests[numbers].transpose(0, 2, 1).astype(np.float64)
+    from_own = rests[followers].transpose(0, 2, 1).astype(np.float64)
+    placement = opened.placement
     ready = _ready[number] = _Ready(
         names,
-        settings,
-        simulation,
-        bones,
-        numbers,
-        to_rest,
-        np.linalg.inv(to_rest),
         opened,
-        frozenset(keys),
+        followers,
+        placement.numbers(followed.values()),
+        placement.numbers(followed.get(name, "") for name in above),
+        np.linalg.inv(from_own) @ placement.to_armature,
+        np.linalg.inv(placement.to_armature) @ from_own,
+        opened.acting_of(opened.keys) if isinstance(opened, ik_source.Solver) else set(),
     )
     return ready

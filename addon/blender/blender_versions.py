@@ -131,8 +131,15 @@ def move_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, place: in
 
 
 def hide_bone(pose_bone: bpy.types.PoseBone, hidden: bool) -> None:
-    owner = pose_bone if hasattr(pose_bone, "hide") else pose_bone.bone  # 5.0
-    owner.hide = hidden
+    _hiding(pose_bone).hide = hidden
+
+
+def is_bone_hidden(pose_bone: bpy.types.PoseBone) -> bool:
+    return _hiding(pose_bone).hide
+
+
+def _hiding(pose_bone: bpy.types.PoseBone) -> Any:
+    return pose_bone if hasattr(pose_bone, "hide") else pose_bone.bone  # 5.0
 
 
 def bone_collection(armature: bpy.types.Object, name: str) -> "bpy.types.BoneCollection | None":

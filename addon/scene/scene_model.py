@@ -9,6 +9,8 @@ import bpy
 from ..blender.user_error import UserError
 from . import mmd_tools, saved_state
 
+DISPLAY = "mmdskin_display"  # custom property of armatures that only show the pose of a model
+
 
 class SceneModel(NamedTuple):
     name: str
@@ -139,7 +141,7 @@ def _armature_of(obj: bpy.types.Object) -> bpy.types.Object:
         modifiers = armature_modifiers(obj)
         if modifiers:
             return modifiers[0].object
-    above = next((ancestor for ancestor in ancestors(obj) if ancestor.type == "ARMATURE"), None)
+    above = next((ancestor for ancestor in ancestors(obj) if _is_armature(ancestor)), None)
     return above or _armature_below(list(ancestors(obj))[-1])
 
 
@@ -148,7 +150,12 @@ def _armature_below(obj: bpy.types.Object) -> bpy.types.Object | None:
     level = list(obj.children)
     while level:
         for child in level:
-            if child.type == "ARMATURE":
+            if _is_armature(child):
                 return child
         level = [grandchild for child in level for grandchild in child.children]
     return None
+
+
+def _is_armature(obj: bpy.types.Object) -> bool:
+    """Whether it may be the armature of a model."""
+    return obj.type == "ARMATURE" and DISPLAY not in obj

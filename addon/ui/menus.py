@@ -21,6 +21,7 @@ class MMDSKIN_MT_model(bpy.types.Menu):
             "simulate",
             "mirror_pose",
             "flip_sliders",
+            "show_pose",
             "attach",
             "detach",
             "bake",

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..attach import anchors
-from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach
+from ..attach import display
+from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
 from ..bake import memory, operators, record
 from ..blender import native, registration, translations
 from ..blender.blender_versions import identity
@@ -131,7 +131,7 @@ def _without_model(
         row.scale_y = 1.3
         row.operator("mmdskin.import_model", icon="IMPORT")
     _wrapped(layout, str(error), context.region.width)
-    if context.active_object is not None and anchors.constraints_of(context.active_object):
+    if context.active_object is not None and display.constraints_of(context.active_object):
         layout.operator(MMDSKIN_OT_detach.bl_idname, icon="X")
     for obj in (obj for model in stranded for obj in model.meshes):
         if saved_state.PREVIEW in obj:
@@ -212,15 +212,17 @@ def _warn_of_size(
 
 class MMDSKIN_PT_attach(_Below, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_attach"
-    bl_label = "Attached Objects"
+    bl_label = "Bones"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout = self.layout
+        layout, model = self.layout, _shown(context).model
+        own = display.find(model.armature)
+        on = display.is_shown(own)
+        _button(layout, MMDSKIN_OT_show_pose, model, "OUTLINER_OB_ARMATURE", depress=on)
         layout.operator(MMDSKIN_OT_attach.bl_idname, icon="CONSTRAINT_BONE")
-        own = anchors.find(_shown(context).model.armature)
         column = layout.column(align=True)
-        for obj, constraint in anchors.attachments(own) if own is not None else ():
+        for obj, constraint in display.attachments(own) if own is not None else ():
             row = column.row()
             row.label(
                 text=f"{obj.name}: {constraint.subtarget}", icon="OBJECT_DATA", translate=False

@@ -221,7 +221,7 @@ class Detach(Attached):
             scene.select(gone)
             bpy.ops.mmdskin.detach()
         self.assert_follows({"腕.R": props[1]})
-        bones = next(o for o in bpy.data.objects if o.name.endswith("anchors")).pose.bones
+        bones = next(o for o in bpy.data.objects if o.name.endswith("_pose")).pose.bones
         self.assertEqual(bones.keys(), ["MMD Skin", "腕.R"])
 
 

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Show Pose on Bones: an armature has the pose that the mesh shows, whatever its source.
+
+The judges are the mesh itself and `mmdskin.Model.pose`.
+"""
+
+import bpy
+import fingerprint
+import numpy as np
+import scene
+from cases_attach import BAR, BONES, FRAMES, Attached
+
+
+class ShowPose(Attached):
+    """An armature with the pose of the mesh."""
+
+    def show(self, action="ENABLE"):
+        scene.select(self.mesh)
+        self.assertEqual(bpy.ops.mmdskin.show_pose(action=action), {"FINISHED"})
+        return next((obj for obj in bpy.data.objects if obj.name.endswith("_pose")), None)
+
+    def aimed(self, display, bone):
+        """A user's own object that copies where a bone of the armature is."""
+        obj = bpy.data.objects.new("aimed", None)
+        bpy.context.scene.collection.objects.link(obj)
+        constraint = obj.constraints.new("CHILD_OF")
+        constraint.target, constraint.subtarget = display, bone
+        dg = bpy.context.evaluated_depsgraph_get()
+        matrix = display.evaluated_get(dg).matrix_world @ (
+            display.evaluated_get(dg).pose.bones[bone].matrix
+        )
+        constraint.inverse_matrix = matrix.inverted()
+        obj.location = self.vertex(bone)
+        return obj
+
+    def assert_shown(self, display, frames=FRAMES):
+        self.assert_follows({bone: self.aimed(display, bone) for bone in BONES}, frames)
+
+    def test_a_motion_file(self):
+        self.play_motion()
+        display = self.show()
+        self.assertEqual(
+            set(display.pose.bones.keys()), {"MMD Skin", *self.armature.pose.bones.keys()}
+        )
+        self.assertTrue(display.visible_get())
+        self.assert_shown(display)
+
+    def test_mmds_ik(self):
+        self.settings.source = "IK"
+        self.settings.preview = True
+        display = self.show()
+        goal = self.armature.pose.bones["足ＩＫ.R"]
+        arm = self.armature.pose.bones["腕.R"]
+        for frame, height in ((0, 0.0), (12, 0.25)):
+            goal.location.z = goal.location.y = height
+            goal.keyframe_insert("location", frame=frame)
+            arm.rotation_mode, arm.rotation_euler = "XYZ", (height, 2 * height, 0)
+            arm.keyframe_insert("rotation_euler", frame=frame)
+        bpy.context.scene.frame_set(0)
+        self.assert_shown(display)
+
+    def test_all_bones_have_the_pose_of_the_file(self):
+        self.play_motion()
+        display = self.show()
+        bpy.context.scene.frame_set(9)
+        model, motion = self.loaded()
+        frame = 9 * 30 / bpy.context.scene.render.fps
+        matrices = model.pose(motion, [frame]).bone_matrices[0].astype(float)
+        shown = display.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        moved = []
+        for number, name in enumerate(self.scene.bone_names):
+            rest = np.array(model.bones[number].position, float)
+            posed = matrices[number, :3, :3] @ rest + matrices[number, :3, 3]
+            at_rest, expected = scene.in_blender(np.array([rest, posed]))
+            actual = shown.matrix_world @ shown.pose.bones[name].head
+            self.assert_close(np.array(actual), expected, BAR)
+            moved.append(np.abs(expected - at_rest).max())
+        self.assertGreater(np.median(moved), 100 * BAR)
+
+    def test_hierarchy_and_rest_pose_are_those_of_the_model(self):
+        display = self.show()
+        for bone in self.armature.data.bones:
+            own = display.data.bones[bone.name]
+            above = bone.parent.name if bone.parent else "MMD Skin"
+            self.assertEqual(own.parent.name, above)
+            self.assert_close(np.array(own.matrix_local), np.array(bone.matrix_local), 1e-6)
+
+    def test_off_removes_every_trace(self):
+        self.play_motion()
+        before = fingerprint.of_file()
+        self.show()
+        self.show("DISABLE")
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_off_keeps_attachments(self):
+        self.play_motion()
+        prop = self.prop("ひざ.R")
+        display = self.show()
+        self.assert_follows({"ひざ.R": prop})
+        self.show("DISABLE")
+        self.assertFalse(display.visible_get())
+        self.assertEqual(display.pose.bones.keys(), ["MMD Skin", "ひざ.R"])
+        self.assert_follows({"ひざ.R": prop})
+
+    def test_detaching_leaves_it_on(self):
+        self.play_motion()
+        display = self.show()
+        prop = self.prop("腕.R")
+        scene.select(prop)
+        bpy.ops.mmdskin.detach()
+        self.assertIn("ひざ.R", display.pose.bones)
+        self.assert_shown(display)
+
+    def test_its_selection_is_the_model(self):
+        self.play_motion()
+        display = self.show()
+        scene.select(display)
+        self.assertEqual(bpy.ops.mmdskin.show_pose(action="DISABLE"), {"FINISHED"})
+        self.assertFalse(any(obj.name.endswith("_pose") for obj in bpy.data.objects))
+
+    def test_a_bake(self):
+        self.play_motion()
+        display = self.show()
+        scene.select(self.mesh)
+        done = bpy.ops.mmdskin.bake(
+            target="MESH_CACHE",
+            range="CUSTOM",
+            frame_start=0,
+            frame_end=12,
+            folder=self.folder.name,
+        )
+        self.assertEqual(done, {"FINISHED"})
+        self.assert_shown(display, frames=(0, 12, 3))
+
+    def test_bones_are_renamed(self):
+        self.play_motion()
+        display = self.show()
+        self.armature.pose.bones["腕.R"]["mmd_name_j"] = "右腕"
+        self.armature.pose.bones["腕.R"].name = "Arm"
+        bpy.context.view_layer.update()
+        self.assertIn("Arm", display.pose.bones)
+
+    def test_saved_and_loaded(self):
+        self.play_motion()
+        self.aimed(self.show(), "腕.R")
+        path = self.folder.name + "/saved.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        bpy.ops.wm.open_mainfile(filepath=path)
+        self.mesh = bpy.data.objects["model_mesh"]
+        self.assert_follows({"腕.R": bpy.data.objects["aimed"]})
+
+    def test_appended(self):
+        self.play_motion()
+        self.aimed(self.show(), "腕.R")
+        path = self.folder.name + "/saved.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        with bpy.data.libraries.load(path) as (of_file, loaded):
+            loaded.objects = list(of_file.objects)
+        for obj in loaded.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        self.mesh = bpy.data.objects["model_mesh"]
+        self.assert_follows({"腕.R": bpy.data.objects["aimed"]})
+
+    def test_undo_and_redo(self):
+        self.play_motion()
+        bpy.ops.ed.undo_push(message="before")
+        self.show()
+        bpy.ops.ed.undo_push(message="shown")
+        bpy.ops.ed.undo()
+        self.assertFalse(any(obj.name.endswith("_pose") for obj in bpy.data.objects))
+        bpy.ops.ed.redo()
+        self.mesh = bpy.data.objects["model_mesh"]
+        display = next(obj for obj in bpy.data.objects if obj.name.endswith("_pose"))
+        self.assert_shown(display)
