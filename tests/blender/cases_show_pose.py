@@ -173,3 +173,11 @@ class ShowPose(Attached):
         self.mesh = bpy.data.objects["model_mesh"]
         display = next(obj for obj in bpy.data.objects if obj.name.endswith("_pose"))
         self.assert_shown(display)
+
+    def test_of_a_linked_model(self):
+        self.play_motion()
+        self.link_all()
+        bpy.context.scene.frame_set(0)
+        self.assert_shown(self.show())
+        self.show("DISABLE")
+        self.assertFalse(any(obj.name.endswith("_pose") for obj in bpy.data.objects))
