@@ -88,7 +88,8 @@ def played(
         of_armature.said = ""
         return motion
     if settings.physics.group:
-        return motion.with_poses(_Grouped(motion, armature, settings, strict).posed)
+        grouped = _Grouped(motion, armature, settings, strict)
+        return motion.with_poses(grouped.posed, grouped.changes)
     cache, trouble = _matching(motion, armature, settings)
     of_armature.said = trouble
     return motion if cache is None else motion.with_poses(functools.partial(_posed, motion, cache))
@@ -122,6 +123,9 @@ class _Grouped:
         self._known: tuple[Shown, int, Cache | None] | None = None
         shown = shown_of(self._armature)
         shown.name, shown.grouped = self._armature.name, True
+
+    def changes(self) -> int:
+        return shown_of(self._armature).changes
 
     def posed(self, frames: np.ndarray) -> np.ndarray:
         """As `Motion.posed`."""

@@ -111,10 +111,17 @@ class Motion:
         self._keys = morphs_of_keys(rig.pmx, armature)
         self._flips, self._groups, self._ratios = _mixing(rig.pmx)
 
-    def with_poses(self, poses: Callable[[np.ndarray], np.ndarray]) -> "Motion":
-        """A copy with other poses: `poses` is like `posed`."""
+    def with_poses(
+        self,
+        poses: Callable[[np.ndarray], np.ndarray],
+        changes: Callable[[], int] | None = None,
+    ) -> "Motion":
+        """A copy with other poses: `poses` is like `posed`.
+
+        `changes` returns another number when they may have changed, if they can.
+        """
         other = copy.copy(self)
-        other._poses, other._last = poses, None
+        other._poses, other._changes, other._last = poses, changes, None
         return other
 
     def with_motion(
@@ -131,7 +138,8 @@ class Motion:
         self._bone_tracks = {track.name for track in motion.bones}
         self._morph_tracks = {track.name for track in motion.morphs}
         self._poses: Callable[[np.ndarray], np.ndarray] | None = None
-        self._last: tuple[float, np.ndarray] | None = None  # frame and result of `shown`
+        self._changes: Callable[[], int] | None = None
+        self._last: tuple[tuple, np.ndarray] | None = None  # state and result of `shown`
 
     @property
     def unmatched(self) -> "mmdskin.Unmatched":
@@ -172,12 +180,13 @@ class Motion:
 
         Solved once for all objects that show the model in an evaluation.
         """
+        state = (frame, self._changes() if self._changes else 0)
         last = self._last
-        if last is not None and last[0] == frame:
+        if last is not None and last[0] == state:
             return last[1]
         posed = self.posed(self.motion_frames(frame))[0]
         posed.flags.writeable = False
-        self._last = frame, posed
+        self._last = state, posed
         return posed
 
     def posed(self, frames: np.ndarray) -> np.ndarray:

@@ -179,5 +179,7 @@ class ShowPose(Attached):
         self.link_all()
         bpy.context.scene.frame_set(0)
         self.assert_shown(self.show())
+        for obj in [obj for obj in bpy.data.objects if obj.name.startswith("aimed")]:
+            bpy.data.objects.remove(obj)
         self.show("DISABLE")
         self.assertFalse(any(obj.name.endswith("_pose") for obj in bpy.data.objects))
