@@ -11,7 +11,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import playhead
+from ..blender import playhead, pose_evaluation
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..operators import modal_job
@@ -57,8 +57,13 @@ class Job(modal_job.Job):
         self.options = options
         self.result: Result | None = None
         self._context = context
+        self._frames: _Frames | None = None
         wanted = list(zip(models, poses, deformations, strict=True))
         super().__init__(self._run(wanted), len(options.visited))
+
+    def show(self) -> None:
+        if self._frames is not None:
+            self._frames.show()
 
     def _run(
         self, wanted: list[tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]]
@@ -82,11 +87,13 @@ class Job(modal_job.Job):
                 ),
                 _Frames(self._context, options, groups) as frames,
             ):
+                self._frames = frames
                 for block in frames:
                     depsgraph = self._context.evaluated_depsgraph_get()
                     for group in groups:
                         group.add(block, depsgraph)
                     yield modal_job.frames_done(frames.done, self.frames)
+            self._frames = None
             for target in targets:
                 _check_unchanged(target.part)
                 for share in target.finish():
@@ -137,6 +144,10 @@ class _Group:
             for part in parts
         ]
 
+    @property
+    def objects(self) -> list[bpy.types.Object]:
+        return [self.armature, *(target.part.obj for _, target in self.parts)]
+
     def add(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> None:
         pose = self.poses.matrices(frames, depsgraph)
         self._check_finite(pose, frames)
@@ -181,6 +192,10 @@ class _Frames:
         self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
         self.done = 0
         self._last: float | None = None
+        self._evaluation: pose_evaluation.PoseEvaluation | None = None
+        if self._moves:
+            read = [obj for group in groups for obj in group.objects]
+            self._evaluation = pose_evaluation.PoseEvaluation(context, read)
 
     def __enter__(self) -> "_Frames":
         if self._moves:
@@ -188,26 +203,35 @@ class _Frames:
         return self
 
     def __exit__(self, *of: object) -> None:
-        if self._moves:
+        if self._evaluation is not None:
+            self._evaluation.restore()
             self._playhead.__exit__(*of)
+
+    def show(self) -> None:
+        """Evaluate the last frame as a whole, before the window is drawn."""
+        if self._evaluation is not None and self._last is not None:
+            self._evaluation.restore()
+            self._playhead.go_to(self._last)
 
     def __iter__(self) -> Iterator[list[float]]:
         frames = self._options.visited
         for first in range(0, len(frames), self._size):
             block = frames[first : first + self._size]
-            if self._moves:
-                self._go_to(block[0])
+            if self._evaluation is not None:
+                self._go_to(block[0], self._evaluation)
             self.done = first + len(block)
             yield block
 
-    def _go_to(self, frame: float) -> None:
+    def _go_to(self, frame: float, evaluation: pose_evaluation.PoseEvaluation) -> None:
+        evaluation.turn_off()
+        unseen = not evaluation.needs_drivers
         # Rigid bodies are simulated frame by frame.
         world = self._scene.rigidbody_world
         if world and world.enabled and self._last is not None:
             for between in range(math.floor(self._last) + 1, math.ceil(frame)):
-                self._playhead.go_to(between)
+                self._playhead.go_to(between, unseen)
         self._last = frame
-        self._playhead.go_to(frame)
+        self._playhead.go_to(frame, unseen)
 
 
 def _check(model: scene_model.SceneModel, depsgraph: bpy.types.Depsgraph) -> None:

@@ -12,7 +12,8 @@ from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 
-_TICK = 0.02  # seconds between timer events, and minimum seconds of work for each
+_TICK = 0.02  # seconds between timer events
+_WORK = 0.1  # minimum seconds of work for each: after it, the window is drawn
 _STEPS = 1000  # of the progress indicator
 
 
@@ -45,6 +46,9 @@ class Job:
                 "Not enough memory for {frames}: shorten the frame range",
                 frames=tr_count("1 frame", "{count} frames", self.frames),
             ) from error
+
+    def show(self) -> None:
+        """Called before the window is drawn, between steps."""
 
     def close(self) -> None:
         self._steps.close()
@@ -98,7 +102,7 @@ class ModalJob:
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
-        end = time.perf_counter() + _TICK
+        end = time.perf_counter() + _WORK
         try:
             progress = next(self._job, None)
             while progress is not None and time.perf_counter() < end:
@@ -112,6 +116,7 @@ class ModalJob:
         if progress is None:
             _leave(self._job, context)
             return self._report(self._job)
+        self._job.show()
         context.window_manager.progress_update(int(progress.share * _STEPS))
         context.workspace.status_text_set(progress.text)
         return {"RUNNING_MODAL"}

@@ -161,7 +161,7 @@ class Operator(Stopped):
         members["report"] = lambda _, level, text: self.reports.append((min(level), text))
         members["properties"] = SimpleNamespace(is_property_set=given.__contains__)
         self.operator = type("Fake", (), members)()
-        patch = mock.patch.object(addon().operators.modal_job, "_TICK", 0.0)
+        patch = mock.patch.object(addon().operators.modal_job, "_WORK", 0.0)
         patch.start()
         self.addCleanup(patch.stop)
         window = SimpleNamespace(

@@ -472,7 +472,7 @@ class Simulates(Hair, MotionCase):
         window = SimpleNamespace(app=SimpleNamespace(background=False))
         with (
             mock.patch.object(addon().operators.modal_job, "bpy", window),
-            mock.patch.object(addon().operators.modal_job, "_TICK", 0.0),
+            mock.patch.object(addon().operators.modal_job, "_WORK", 0.0),
         ):
             for events in (["TIMER", "ESC"], ["TIMER"] * 3):
                 self.assertEqual(operator.invoke(context, None), {"RUNNING_MODAL"})

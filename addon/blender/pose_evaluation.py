@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Evaluations of a scene of which only poses are read.
+
+Modifiers take most of a frame's time: the edges of one model ten times as long as its pose. Those
+that no pose can depend on are turned off in evaluated copies only, by `foreach_set`, which tags
+nothing: neither the user's objects nor the file change.
+"""
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+import numpy as np
+
+# Modifiers through which objects act on others that do not refer to them, or that keep a cache.
+_PHYSICS = {
+    "CLOTH",
+    "COLLISION",
+    "DYNAMIC_PAINT",
+    "EXPLODE",
+    "FLUID",
+    "PARTICLE_SYSTEM",
+    "SOFT_BODY",
+    "SURFACE",
+}
+_SWITCH = "show_viewport"
+
+
+class PoseEvaluation:
+    """Turns off what the poses, transforms and shape key values of some objects do not need."""
+
+    def __init__(self, context: bpy.types.Context, read: Iterable[bpy.types.Object]) -> None:
+        self._context = context
+        read = list(read)
+        needed = _needed(read)
+        objects = context.view_layer.objects
+        self._unneeded = [obj for obj in objects if obj not in needed and _is_separate(obj)]
+        # Functions of live meshes and attached objects, on which poses may depend.
+        self.needs_drivers = any(map(_calls_functions, needed))
+        self._turned_off: list[tuple[bpy.types.Object, np.ndarray]] = []
+
+    def turn_off(self) -> None:
+        """Until `restore`, unneeded modifiers have no effect."""
+        if self._turned_off:
+            return
+        depsgraph = self._context.evaluated_depsgraph_get()
+        for obj in self._unneeded:
+            evaluated = obj.evaluated_get(depsgraph)
+            if not evaluated.is_evaluated:
+                continue
+            before = np.empty(len(evaluated.modifiers), bool)
+            evaluated.modifiers.foreach_get(_SWITCH, before)
+            evaluated.modifiers.foreach_set(_SWITCH, np.zeros_like(before))
+            self._turned_off.append((obj, before))
+
+    def restore(self) -> None:
+        """The next evaluation shows all objects with their modifiers again."""
+        depsgraph = self._context.evaluated_depsgraph_get()
+        turned_off, self._turned_off = self._turned_off, []
+        for obj, before in turned_off:
+            with contextlib.suppress(ReferenceError):  # removed in the meantime
+                evaluated = obj.evaluated_get(depsgraph)
+                if evaluated.is_evaluated and len(evaluated.modifiers) == len(before):
+                    evaluated.modifiers.foreach_set(_SWITCH, before)
+                obj.update_tag(refresh={"DATA"})
+
+
+def _needed(read: list[bpy.types.Object]) -> set[bpy.types.ID]:
+    """The datablocks on which poses, transforms and key values of these objects may depend."""
+    uses = defaultdict(list)
+    for block, users in bpy.data.user_map().items():
+        for user in users:
+            uses[user].append(block)
+    # What a mesh refers to decides how it looks, not where it is.
+    meshes = [obj.data for obj in read if obj.type == "MESH"]
+    looks = {*meshes, *(slot.material for obj in read for slot in obj.material_slots)}
+    keys = [mesh.shape_keys for mesh in meshes if mesh.shape_keys]
+    waiting = [*(obj for obj in read if obj.type != "MESH"), *keys]
+    waiting += [block for obj in read if obj.type == "MESH" for block in uses[obj]]
+    needed: set[bpy.types.ID] = set()
+    while waiting:
+        block = waiting.pop()
+        if block not in needed and block not in looks:
+            needed.add(block)
+            waiting += uses[block]
+    return needed
+
+
+def _is_separate(obj: bpy.types.Object) -> bool:
+    """Whether an object has modifiers and takes no part in a simulation of Blender."""
+    if not len(obj.modifiers) or obj.rigid_body or obj.soft_body:
+        return False
+    if obj.field and obj.field.type != "NONE":
+        return False
+    return not any(modifier.type in _PHYSICS for modifier in obj.modifiers)
+
+
+def _calls_functions(block: Any) -> bool:
+    """Whether a datablock has drivers that call Python functions."""
+    data = getattr(block, "animation_data", None)
+    drivers = data.drivers if data else ()
+    return any(
+        curve.driver.type == "SCRIPTED" and "(" in curve.driver.expression for curve in drivers
+    )
