@@ -8,16 +8,18 @@ python dataset_dask.py /net/models /net/motions /net/dances.zarr --scheduler tcp
 import sys
 from itertools import islice
 
+import cloudpickle
 import dask
 import dataset_chunks
 import dataset_group
 import dataset_manifest
+import dataset_process
 from distributed import Client, as_completed
 
 # How often Dask monitors itself. By default that takes a tenth of the workers' time, and more of the
 # scheduler's time than the tasks. Use the same settings in the configuration of your own cluster.
-# A task that kills its worker fails at the third death. A worker holds one task at a time: otherwise
-# those that wait for it fail, too.
+# A task whose worker is killed fails at the third death. A worker holds one task at a time: otherwise
+# those that wait for it fail, too. (A task that kills its own process fails without Dask's help.)
 WATCH = {
     "distributed.scheduler.allowed-failures": 2,
     "distributed.scheduler.worker-saturation": 1.0,
@@ -37,7 +39,8 @@ def on(client):
 
         def submit(count):
             for item in islice(items, count):
-                future = client.submit(function, item, settings, pure=False)
+                task = cloudpickle.dumps((function, item, settings))
+                future = client.submit(dataset_process.run, task, pure=False)
                 doing[future] = item
                 done.add(future)
 
@@ -71,7 +74,7 @@ def main():
             return dataset_chunks.build(options, on(client))
     with Client(options.scheduler) as client:
         client.wait_for_workers(1)
-        for module in (dataset_group, dataset_manifest, dataset_chunks):
+        for module in (dataset_process, dataset_group, dataset_manifest, dataset_chunks):
             client.upload_file(module.__file__)
         return dataset_chunks.build(options, on(client))
 

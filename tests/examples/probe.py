@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An example with an instrumented task: probe.py die|kill|measure|change dataset_dask <arguments>"""
+"""An example with an instrumented task: probe.py die|orphan|kill|measure|change dataset_dask <arguments>"""
 
 import importlib
 import os
@@ -15,7 +15,7 @@ import dataset_chunks  # noqa: E402
 make, examine = dataset_chunks.make, dataset_chunks.examine
 
 
-def die(part, settings):
+def die(part, settings, process=os.getpid):
     """Kill the process once, after the positions of a second chunk are written and before its normals."""
     flag = Path(settings.store + ".died")
     if 1 in part.blocks and not flag.exists():
@@ -24,11 +24,16 @@ def die(part, settings):
 
         def write_until_normals(array, where, values):
             if array.basename == "normals" and where.start:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(process(), signal.SIGKILL)
             write(array, where, values)
 
         zarr.Array.__setitem__ = write_until_normals
     return make(part, settings)
+
+
+def orphan(part, settings):
+    """The same to the parent, which is Dask's worker."""
+    return die(part, settings, os.getppid)
 
 
 def kill(part, settings):
@@ -61,5 +66,7 @@ if __name__ == "__main__":
     if probe == "change":
         dataset_chunks.examine = change
     else:
-        dataset_chunks.make = {"die": die, "kill": kill, "measure": measure}[probe]
+        dataset_chunks.make = {"die": die, "orphan": orphan, "kill": kill, "measure": measure}[
+            probe
+        ]
     sys.exit(1 if importlib.import_module(example).main() else 0)

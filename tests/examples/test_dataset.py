@@ -175,9 +175,12 @@ def test_a_running_cluster_needs_only_its_packages(run, data, serial, tmp_path):
     assert contents(tmp_path / "out") == contents(serial)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_killed_worker_loses_nothing(run, data, serial, tmp_path, engine):
-    run(PROBE, "die", engine, *data, tmp_path / "out", *OPTIONS, "--workers", "2", status=1)
+@pytest.mark.parametrize(
+    "engine, probe", [*((engine, "die") for engine in ENGINES), ("dataset_dask", "orphan")]
+)
+def test_a_killed_worker_loses_nothing(run, data, serial, tmp_path, engine, probe):
+    """Nor does the process of its own in which Dask's worker runs a task."""
+    run(PROBE, probe, engine, *data, tmp_path / "out", *OPTIONS, "--workers", "2", status=1)
     assert (tmp_path / "out.died").exists()
     assert contents(tmp_path / "out") == contents(serial)
 

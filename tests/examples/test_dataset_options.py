@@ -11,7 +11,7 @@ import pytest
 from files import pmx_file as pmx
 from files import small
 from physics import chains
-from test_dataset import PROBE, run, script  # noqa: F401
+from test_dataset import ENGINES, PROBE, run, script  # noqa: F401
 
 READ = Path(__file__).with_name("read_back.py")
 GROUP = "髪.pmx/振る.vmd"
@@ -135,13 +135,14 @@ def test_the_manifest_has_a_row_for_each_pair_and_each_error(run, folders):  # n
     assert len(row["model_sha256"]) == 64
 
 
-def test_inputs_that_kill_their_workers_are_failures(run, folders):  # noqa: F811
-    """Each of them, and nothing else; the run ends. In Ray: Dask's scheduler may hang then."""
+@pytest.mark.parametrize("engine", ENGINES)
+def test_inputs_that_kill_their_process_are_failures(run, folders, engine):  # noqa: F811
+    """Each of them, and nothing else; the run ends."""
     models, motions, store = folders
     shutil.copy(models / "髪.pmx", models / "kill.pmx")
     for number in range(5):
         shutil.copy(motions / "振る.vmd", motions / f"{number}.vmd")
-    said = run(PROBE, "kill", "dataset_ray", *folders, "--workers", "2", status=1).splitlines()
+    said = run(PROBE, "kill", engine, *folders, "--workers", "2", status=1).splitlines()
     failed = sorted(line.split(",")[0] for line in said if line.startswith("kill.pmx/"))
     assert failed == [f"kill.pmx/{name}.vmd" for name in (0, 1, 2, 3, 4, "振る")]
     assert "2 models, 6 motions, 6 failures" in said
