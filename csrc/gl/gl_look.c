@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws a frame in the look of MMD: docs/look.md has its rules and where they are from. */
-#include "gl/gl_renderer.h"
+#include "gl/gl_look.h"
 
 #include "core/math/vec3.h"
 
 #include <math.h>
 #include <string.h>
-
-/* The light's y, of a unit vector, below which the shadow on the ground would be too long. */
-static const double MIN_LIGHT_Y = 1e-6;
 
 /* The depth map's bias against shadows of a surface on itself, and its empty border, in pixels. */
 static const double SHADOW_OFFSET = 1.5, SHADOW_BIAS = 0.5, SHADOW_BORDER = 2;
@@ -18,12 +15,7 @@ static double clamp01(double x)
     return fmin(fmax(x, 0), 1);
 }
 
-static bool is_drawn(const mmd_render_material *material)
-{
-    return material->diffuse[3] > 0;
-}
-
-static const float *light_color(const mmd_gl_renderer *r)
+const float *mmd_gl_look_light_color(const mmd_gl_renderer *r)
 {
     const mmd_render_effects *effects = &r->resources.job->effects;
     return effects->light_colors + (effects->light_color_frames > 1 ? 3 * r->frame : 0);
@@ -35,8 +27,7 @@ static void bind_texture(GLenum unit, GLuint texture)
     mmd_gl1.BindTexture(GL_TEXTURE_2D, texture);
 }
 
-/* A direction in view space. */
-static void to_view(const mmd_gl_renderer *r, const double v[3], double out[3])
+void mmd_gl_look_to_view(const mmd_gl_renderer *r, const double v[3], double out[3])
 {
     for (int i = 0; i < 3; i++)
         out[i] = mmd_vec3_dot(r->view.rotation[i], v);
@@ -99,7 +90,7 @@ static void find_bounds(const mmd_gl_renderer *r, double axes[3][3], bounds *cas
         const int32_t *end = corner + 3 * material->triangle_count;
         bool casts = material->flags & MMD_MATERIAL_CASTS_SELF_SHADOW;
         bool receives = material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW;
-        for (; is_drawn(material) && corner < end; corner += 3) {
+        for (; mmd_gl_look_is_drawn(material) && corner < end; corner += 3) {
             const float *corners[3];
             for (int c = 0; c < 3; c++)
                 corners[c] = r->view_positions + 4 * (size_t)corner[c];
@@ -118,7 +109,7 @@ static bool fit_shadow_view(const mmd_gl_renderer *r, shadow_view *out)
 {
     double to_light[3], axes[3][3];
     bounds box, receiving;
-    to_view(r, r->view.to_light, to_light);
+    mmd_gl_look_to_view(r, r->view.to_light, to_light);
     for (int i = 0; i < 3; i++)
         axes[2][i] = -to_light[i];
     mmd_vec3_perpendicular(axes[2], axes[0]);
@@ -150,16 +141,14 @@ static bool fit_shadow_view(const mmd_gl_renderer *r, shadow_view *out)
     return true;
 }
 
-/* Draws the materials that have a flag, with or without the back faces of single-sided ones;
-   consecutive ones at once, as most of a draw's cost for software renderers is its start. */
-static void draw_flagged(const mmd_gl_renderer *r, uint8_t flag, bool culled)
+void mmd_gl_look_draw_flagged(const mmd_gl_renderer *r, uint8_t flag, bool culled)
 {
     const mmd_render_job *job = r->resources.job;
     size_t first = 0, count = 0;
     bool cull = false;
     for (size_t i = 0; i <= job->material_count; i++) {
         const mmd_render_material *material = i < job->material_count ? &job->materials[i] : NULL;
-        bool drawn = material && is_drawn(material) && (material->flags & flag);
+        bool drawn = material && mmd_gl_look_is_drawn(material) && (material->flags & flag);
         bool culls = drawn && culled && !(material->flags & MMD_MATERIAL_DOUBLE_SIDED);
         if (count && (!drawn || culls != cull)) {
             cull ? mmd_gl1.Enable(GL_CULL_FACE) : mmd_gl1.Disable(GL_CULL_FACE);
@@ -186,33 +175,7 @@ static void draw_shadow_map(const mmd_gl_renderer *r, const shadow_view *view)
     glUniformMatrix4fv(program->shadow_matrix, 1, GL_TRUE, view->caster);
     mmd_gl1.CullFace(GL_FRONT); /* as it counts in the map, which is not upside down as the image */
     mmd_gl1.Enable(GL_DEPTH_TEST);
-    draw_flagged(r, MMD_MATERIAL_CASTS_SELF_SHADOW, true);
-}
-
-/* The shadow on the ground */
-
-/* It comes first and nothing is behind it: each pixel gets its color once without a stencil. */
-static void draw_ground_shadow(const mmd_gl_renderer *r)
-{
-    const mmd_render_job *job = r->resources.job;
-    const mmd_gl_render_program *program = &r->programs->passes[MMD_GL_PASS_GROUND_SHADOW];
-    double to_light[3];
-    to_view(r, r->view.to_light, to_light);
-    double height = r->view.to_light[1];
-    if (job->effects.ground_shadow == MMD_GROUND_SHADOW_OFF || fabs(height) < MIN_LIGHT_Y)
-        return;
-    bool lit = job->effects.ground_shadow == MMD_GROUND_SHADOW_LIGHT;
-    const float *color = lit ? light_color(r) : job->effects.ground_color;
-    mmd_gl_renderer_begin(r, program, &r->resources.targets->samples);
-    glUniform4f(program->ground, (float)r->view.rotation[0][1], (float)r->view.rotation[1][1],
-                (float)r->view.rotation[2][1], (float)r->view.position[1]);
-    glUniform3f(program->ground_light, (float)(-to_light[0] / height),
-                (float)(-to_light[1] / height), (float)(-to_light[2] / height));
-    glUniform4f(program->ground_color, mmd_gl_clamp01(color[0]), mmd_gl_clamp01(color[1]),
-                mmd_gl_clamp01(color[2]), lit ? 1 : mmd_gl_clamp01(color[3]));
-    mmd_gl1.Disable(GL_DEPTH_TEST);
-    mmd_gl1.Disable(GL_BLEND);
-    draw_flagged(r, MMD_MATERIAL_GROUND_SHADOW, false);
+    mmd_gl_look_draw_flagged(r, MMD_MATERIAL_CASTS_SELF_SHADOW, true);
 }
 
 /* Surfaces and edges */
@@ -253,7 +216,7 @@ static void set_material(const mmd_gl_renderer *r, const mmd_gl_render_program *
                          size_t index)
 {
     const mmd_render_material *material = &r->resources.job->materials[index];
-    const float *light = light_color(r);
+    const float *light = mmd_gl_look_light_color(r);
     float diffuse[3], specular[3];
     for (int i = 0; i < 3; i++) {
         diffuse[i] = (float)clamp01((double)material->ambient[i] +
@@ -280,7 +243,7 @@ static void set_lights(const mmd_gl_renderer *r, const mmd_gl_render_program *pr
                        const shadow_view *shadow)
 {
     double to_light[3];
-    to_view(r, r->view.to_light, to_light);
+    mmd_gl_look_to_view(r, r->view.to_light, to_light);
     glUniform3f(program->to_light, (float)to_light[0], (float)to_light[1], (float)to_light[2]);
     if (shadow)
         glUniformMatrix4fv(program->shadow_matrix, 1, GL_TRUE, shadow->receiver);
@@ -296,7 +259,7 @@ static bool draw_surfaces(const mmd_gl_renderer *r, const shadow_view *shadow, m
     size_t first = 0;
     for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
         const mmd_render_material *material = &job->materials[i];
-        if (!is_drawn(material))
+        if (!mmd_gl_look_is_drawn(material))
             continue;
         mmd_gl_look_variant variant = variant_of(r, material);
         const mmd_gl_render_program *program = mmd_gl_look_program_get(r->context, &variant, err);
@@ -337,7 +300,7 @@ static void draw_edges(const mmd_gl_renderer *r)
     for (size_t i = 0; i < job->material_count; i++) {
         const mmd_render_material *material = &job->materials[i];
         const float *color = material->edge_color;
-        if (is_drawn(material) && (material->flags & MMD_MATERIAL_EDGE) &&
+        if (mmd_gl_look_is_drawn(material) && (material->flags & MMD_MATERIAL_EDGE) &&
             material->edge_size > 0 && color[3] > 0) {
             glUniform4f(program->edge_color, mmd_gl_clamp01(color[0]), mmd_gl_clamp01(color[1]),
                         mmd_gl_clamp01(color[2]), mmd_gl_clamp01(color[3]));
@@ -356,7 +319,8 @@ bool mmd_gl_look_draw(const mmd_gl_renderer *r, mmd_error *err)
         shadow = &view;
         draw_shadow_map(r, shadow);
     }
-    draw_ground_shadow(r);
+    if (!mmd_gl_ground_shadow_draw(r, err))
+        return false;
     mmd_gl_renderer_begin(r, &r->programs->passes[MMD_GL_PASS_EDGE],
                           &r->resources.targets->samples);
     bind_texture(MMD_GL_SHADOW_UNIT, r->resources.targets->shadow.texture);

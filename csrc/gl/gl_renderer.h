@@ -2,8 +2,17 @@
 #ifndef MMD_GL_RENDERER_H
 #define MMD_GL_RENDERER_H
 
+#include "core/render/coverage.h"
 #include "gl/gl_render_resources.h"
 #include "gl/gl_render_skin.h"
+
+/* Memory and names of gl_ground_shadow.c; NULL and 0 until they are needed. */
+typedef struct mmd_gl_ground_shadow {
+    mmd_coverage coverage; /* of the samples of the image */
+    float *corners;        /* (V,2): where the shadows of vertices are, in samples */
+    int32_t *large;        /* corners of triangles that are drawn one by one */
+    GLuint texture, elements;
+} mmd_gl_ground_shadow;
 
 /* The state of a render job while a frame is drawn, and what the looks have in common. */
 typedef struct mmd_gl_renderer {
@@ -11,6 +20,7 @@ typedef struct mmd_gl_renderer {
     const mmd_gl_render_programs *programs;
     mmd_gl_render_resources resources;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */
+    mmd_gl_ground_shadow *ground;
     size_t frame;
     float *view_positions; /* (V,4) of the current frame, unless it is skinned on the device */
     mmd_render_view view;
@@ -33,8 +43,5 @@ void mmd_gl_renderer_draw(size_t first, size_t count);
 double mmd_gl_renderer_edge_unit(const mmd_gl_renderer *renderer);
 
 float mmd_gl_clamp01(float x);
-
-/* gl_look.c: draws the surfaces, edges and shadows of the frame in the look of MMD. */
-bool mmd_gl_look_draw(const mmd_gl_renderer *renderer, mmd_error *err);
 
 #endif

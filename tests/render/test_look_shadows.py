@@ -24,11 +24,17 @@ def pictures(scene, materials, **options):
     """(found, expected): (H,W,4) bytes and the twin's numbers of 0 to 255."""
     mesh, skinned = scene
     options = {"camera": CAMERA, "size": SIZE, "light": (-0.5, -1, 0.5)} | options
+    corners = options.pop("corners", None)
     found = mmdskin.render(mesh, skinned, look="mmd", materials=materials, **options).image
-    triangles = np.arange(len(skinned.positions)).reshape(-1, 4)[:, [0, 1, 2, 0, 2, 3]]
-    triangles = options.pop("corners", triangles.reshape(-1, 3))
+    if corners is None:
+        corners = np.arange(len(skinned.positions)).reshape(-1, 4)[:, [0, 1, 2, 0, 2, 3]]
     twin = look_twin.Scene(
-        skinned.positions, skinned.normals, triangles, materials, toons=mmdskin.toons(), **options
+        skinned.positions,
+        skinned.normals,
+        corners.reshape(-1, 3),
+        materials,
+        toons=mmdskin.toons(),
+        **options,
     )
     return found.astype(int), look_twin.render(twin)[0] * 255
 
@@ -61,6 +67,33 @@ def test_a_level_light_casts_no_shadow_on_the_ground(light):
     mesh, skinned = boxes(((0, 3, 0), (1, 1, 1)))
     with_shadow = mmdskin.render(mesh, skinned, ground_shadow=True, **options).image
     np.testing.assert_array_equal(with_shadow, mmdskin.render(mesh, skinned, **options).image)
+
+
+def test_surfaces_of_all_sizes_cast_one_shadow_on_the_ground():
+    """Small triangles and large ones are drawn differently, and meet without gaps."""
+    box_skinned = boxes(((0, 3, 0), (1.5, 1, 1.5)))[1]
+    ball_skinned = ball(48, 1.2, (2, 4, 0))[1]
+    positions = np.concatenate([box_skinned.positions, ball_skinned.positions])
+    normals = np.concatenate([box_skinned.normals, ball_skinned.normals])
+    box = np.arange(24).reshape(-1, 4)[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)
+    down, around = np.mgrid[0:48, 0:48]
+    a = (down * 49 + around).ravel() + 24
+    quads = np.stack([a, a + 1, a + 49, a + 1, a + 50, a + 49], 1).reshape(-1, 3)
+    triangles = np.concatenate([box, quads])
+    scene = mesh_of(positions, normals, triangles)
+    materials = [SURFACE, SURFACE._replace(index_count=3 * len(quads))]
+    for camera in (
+        CAMERA,
+        CAMERA._replace(position=(0.5, 30, -1)),
+        CAMERA._replace(position=(2, 3, -5)),
+    ):
+        found, expected = pictures(
+            scene, materials, corners=triangles, ground_shadow=(1, 0, 0, 0.5), camera=camera
+        )
+        assert same_coverage(found, expected) >= 0.995
+        off = np.abs(found - np.round(expected)).max(-1)
+        assert np.mean(off <= 2) >= 0.995
+        assert (found[..., 3] == 128).sum() > 300
 
 
 def test_by_default_the_shadow_on_the_ground_has_the_color_of_the_light():

@@ -39,6 +39,17 @@ def test_a_pose_gives_the_picture_of_its_vertices(posed, look, by):
     assert agree(found, expected) >= (0.9995 if by == "gl" else 1)
 
 
+@pytest.mark.parametrize("camera", [VIEW, VIEW._replace(position=(2, 40, -20))])
+def test_a_pose_casts_the_shadow_of_its_vertices_on_the_ground(posed, camera):
+    """On the device all triangles are drawn; of vertices on the CPU it knows what small ones cover."""
+    model, pose = posed
+    options = {"camera": camera, "size": (256, 256), "look": "mmd", "ground_shadow": (1, 0, 1, 0.5)}
+    expected = mmdskin.render(model, mmdskin.skin(model, pose), **options).image
+    found = mmdskin.render(model, pose, backend="gl", **options).image
+    assert agree(found, expected) >= 0.9995
+    assert (expected == [255, 0, 255, 128]).all(-1).sum() > 300
+
+
 def test_other_results_are_those_of_the_vertices(posed):
     model, pose = posed
     options = {"camera": VIEW, "size": (128, 128), "want": ("depth", "normals", "triangles")}

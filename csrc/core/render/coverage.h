@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_COVERAGE_H
+#define MMD_COVERAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The samples of an image that any of many small triangles covers. CPU renderers take much longer
+   for each triangle, as they draw it in colors. */
+typedef struct mmd_coverage {
+    size_t width, height, stride;
+    uint8_t *samples;        /* (height,stride), 255 where covered, else 0 */
+    size_t first[2], end[2]; /* columns and rows outside of which nothing is covered */
+} mmd_coverage;
+
+/* Corners farther away than this along an axis are not supported. */
+enum { MMD_COVERAGE_MAX_SIDE = 16 };
+
+/* Covers nothing. The samples must be zero where the coverage of the last image was. */
+void mmd_coverage_begin(mmd_coverage *coverage);
+
+/* Zeros the samples again. */
+void mmd_coverage_clear(mmd_coverage *coverage);
+
+/* Adds a triangle: the samples, which are at the middle of pixels, that are inside of it or nearer
+   than 1/256 pixel. Corners are in pixels. False if it is too large, and is not added. */
+bool mmd_coverage_add(mmd_coverage *coverage, const float a[2], const float b[2], const float c[2]);
+
+#endif
