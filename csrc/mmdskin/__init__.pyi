@@ -610,6 +610,17 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         places: ArrayLike | None = None,
         offsets: ArrayLike | None = None,
     ) -> _Several: ...
+    @overload
+    def __new__(
+        cls,
+        model: Model | Sequence[Model],
+        motion: Motion | Sequence[Motion | None] | None = None,
+        physics: Physics | bool = True,
+        *,
+        ik: bool = True,
+        places: ArrayLike | None = None,
+        offsets: ArrayLike | None = None,
+    ) -> Simulation[Any, Any, Any, Any]: ...
     @property
     def model(self) -> _Simulated: ...
     @property
@@ -649,6 +660,17 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         ik: bool | Sequence[bool | ArrayLike] = True,
         physics: bool | Sequence[bool | ArrayLike] = True,
     ) -> tuple[Pose, ...]: ...
+    @overload
+    def step(
+        self,
+        translations: _Translations | Sequence[_Translations] = None,
+        rotations: ArrayLike | Sequence[ArrayLike | None] | None = None,
+        morph_weights: ArrayLike | Sequence[ArrayLike | None] | None = None,
+        seconds: float = 0.03333333333333333,
+        *,
+        ik: bool | ArrayLike | Sequence[bool | ArrayLike] = True,
+        physics: bool | ArrayLike | Sequence[bool | ArrayLike] = True,
+    ) -> Pose | tuple[Pose, ...]: ...
     def reset(self) -> None: ...
     def __class_getitem__(cls, item: object, /) -> GenericAlias: ...
     def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]: ...
