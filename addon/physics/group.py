@@ -43,12 +43,10 @@ def batches(models: list[SceneModel], context: bpy.types.Context) -> list[list[S
         group = settings.physics.group if settings and settings.physics else ()
         names = tuple(member.name for member in group) or (model.armature.name_full,)
         if names not in found:
+            armatures = [pose_source.armature_of(member) for member in group]
             found[names] = [
-                model
-                if name == model.armature.name_full
-                else scene_model.model_of(bpy.data.objects[name], context.view_layer)
-                for name in names
-            ]
+                scene_model.model_of(armature, context.view_layer) for armature in armatures
+            ] or [model]
     return list(found.values())
 
 

@@ -53,7 +53,7 @@ def _of_group(physics: physics_settings.Settings) -> list[str]:
 
 
 def _of_member(member: physics_settings.Member) -> tuple:
-    armature, settings = bpy.data.objects[member.name], member.settings
+    armature, settings = pose_source.armature_of(member), member.settings
     opened: Any = pose_source.load(armature, settings)
     if isinstance(opened, Motion):
         time = settings.start, opened.speed

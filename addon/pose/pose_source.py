@@ -61,6 +61,14 @@ def members_of(
     ]
 
 
+def armature_of(member: physics_settings.Member) -> bpy.types.Object:
+    """The armature object of a member, which may be linked."""
+    for obj in bpy.data.objects:
+        if obj.name_full == member.name:
+            return obj
+    raise UserError("The model was removed in the meantime")
+
+
 def _settings_of(
     armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
 ) -> Settings | None:

@@ -336,7 +336,7 @@ def _settings(
     column.use_property_split = wide = width >= _WIDE * bpy.context.preferences.system.ui_scale
     for name in names:
         kind, text = settings.bl_rna.properties[name], name_of(settings, name)
-        if kind.subtype in _PATHS or (kind.type == "ENUM" and not wide):
+        if kind.subtype in _PATHS or (kind.type in {"ENUM", "STRING"} and not wide):
             above = column.column(align=True)
             above.use_property_split = False
             above.label(text=text, translate=False)
