@@ -39,7 +39,7 @@ from . import (  # noqa: E402
 from .blender import cache_files, native, translations  # noqa: E402
 from .operators import importing, modal_job  # noqa: E402
 from .scene import model_file, setting_paths  # noqa: E402
-from .ui import menus, model_properties, panels, preferences, report  # noqa: E402
+from .ui import menus, model_properties, panels, preferences, report, shown  # noqa: E402
 
 _parts = (
     translations,
@@ -63,6 +63,7 @@ _parts = (
     physics,
     preview,
     attach,
+    shown,
     panels,
     menus,
 )

@@ -25,8 +25,8 @@ _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's .001
 
 def import_file(
     context: bpy.types.Context, path: str, options: Options
-) -> tuple[bpy.types.Object, Report]:
-    """The new root object and the Report; a UserError leaves everything unchanged."""
+) -> tuple[scene_model.SceneModel, Report]:
+    """The new model, whose root is active, and the Report; a UserError leaves everything unchanged."""
     path = os.path.abspath(path)
     with editing([path], read) as edit:
         [(_, pmx)] = edit.checked
@@ -37,8 +37,8 @@ def import_file(
         report = Report()
         layer_objects = context.view_layer.objects
         edit.on_failure(_select, context, layer_objects.active, layer_objects.selected[:])
-        root = _build(context, pmx, path, folder, options, report)
-    return root, report
+        model = _build(context, pmx, path, folder, options, report)
+    return model, report
 
 
 def read(path: str) -> "mmdskin.Model":
@@ -65,7 +65,7 @@ def _build(
     folder: textures.TextureFolder,
     options: Options,
     report: Report,
-) -> bpy.types.Object:
+) -> scene_model.SceneModel:
     # Root and armature are always created, so that every tool can find one from the other.
     stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
     _deselect_all(context)
@@ -89,6 +89,7 @@ def _build(
     if "DISPLAY" in options.parts:
         records.group_bones(rig, pmx.display_frames, bone_names)
     key_names, slider_names = {}, {}
+    model = scene_model.SceneModel(root.name, rig, ())
     if "MESH" in options.parts:
         obj = _mesh_object(collection, pmx, stem, rig, bone_names, folder, options, report)
         if len(pmx.positions):
@@ -98,8 +99,8 @@ def _build(
                 slider_names = morphs.add(
                     rig, obj, pmx, key_names, bone_names, options.scale, report
                 )
+        model = model._replace(meshes=(obj,))
         if options.look:
-            model = scene_model.SceneModel(stem, rig, (obj,))
             look.enable(context.scene, model, folder)
         report.textures(folder)
     records.describe(root, pmx, key_names, slider_names, options)
@@ -107,7 +108,7 @@ def _build(
     _deselect_all(context)
     root.select_set(True)
     context.view_layer.objects.active = root
-    return root
+    return model
 
 
 def _constrain(

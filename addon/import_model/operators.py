@@ -105,9 +105,9 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         failures = []
         for path in paths:
             try:
-                root, report = build.import_file(context, path, options)
+                model, report = build.import_file(context, path, options)
                 if self.live and {"MESH", "ARMATURE"} <= options.parts:
-                    self._turn_on(context, root, report)
+                    self._turn_on(model, report)
             except UserError as error:
                 failures.append(str(error))
                 continue
@@ -124,10 +124,9 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         )
         return {"FINISHED"}
 
-    def _turn_on(self, context: bpy.types.Context, root: bpy.types.Object, report: Report) -> None:
-        context.view_layer.update()  # lists the new objects
+    def _turn_on(self, model: scene_model.SceneModel, report: Report) -> None:
         try:
-            switch.enable(scene_model.model_of(root, context.view_layer))
+            switch.enable(model)
         except UserError as error:
             report.warn(str(error))
 

@@ -37,9 +37,8 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
     def unavailable(cls, model: scene_model.SceneModel) -> str:
         if override.is_linked(model):
             return str(scene_model.needs_override(model.name))
-        if not switch.is_on(model.armature) and any(
-            saved_state.BAKE in obj for obj in model.meshes
-        ):
+        is_live = any(switch.is_live(obj) for obj in model.meshes)
+        if not is_live and any(saved_state.BAKE in obj for obj in model.meshes):
             return tr("'{name}' is baked: clear the bake first", name=model.name)
         return ""
 

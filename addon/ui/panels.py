@@ -31,7 +31,7 @@ from ..preview.operators import MMDSKIN_OT_preview
 from ..preview.override import MMDSKIN_OT_make_override, is_linked
 from ..rename.operators import MMDSKIN_OT_switch_names
 from ..scene import mesh_source, saved_state, scene_model, sliders
-from . import status
+from . import shown, status
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _WIDE = 300  # pixels of a sidebar in which all values fit beside their names
@@ -54,7 +54,7 @@ class _Shown:
         self.model: scene_model.SceneModel | None = None
         self.error: UserError | None = None
         try:
-            self.model = scene_model.model_of(context.active_object, context.view_layer)
+            self.model = shown.model_of(context.active_object, context.view_layer)
         except UserError as error:
             self.error = error
 
@@ -70,7 +70,7 @@ def _key(context: bpy.types.Context) -> tuple[int, int]:
 
 
 def _shown(context: bpy.types.Context, is_first: bool = False) -> _Shown:
-    """Found once per redraw, since it takes time in a large scene."""
+    """Made once per redraw."""
     global _last
     if is_first or _last is None or _last.key != _key(context):
         _last = _Shown(context)
@@ -91,10 +91,10 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         translations.follow()
-        shown = _shown(context, is_first=True)
-        model = shown.model
+        found = _shown(context, is_first=True)
+        model = found.model
         if model is None:
-            _without_model(layout, context, shown.error)
+            _without_model(layout, context, found.error)
             return
         layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
         _wrapped(layout, status.of_model(model), context.region.width)
@@ -378,7 +378,7 @@ def _pose_source(
             _wrapped(layout, tr("Simulated together with {names}", names=others), width)
         _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
         trouble = MMDSKIN_OT_simulate.unavailable(model)
-        if not trouble and switch.is_on(armature):
+        if not trouble and any(switch.is_live(obj) for obj in model.meshes):
             trouble = cache.shown_of(armature).trouble
         if trouble:
             _wrapped(layout, trouble, width)

@@ -362,9 +362,9 @@ class Materials(imported.Case):
         build = sys.modules["addon_package"].import_model.build
         self.pmx.textures = ["tex/無い.png"]
         path = self.write(self.pmx)
-        root, report = build.import_file(bpy.context, path, build.Options())
+        model, report = build.import_file(bpy.context, path, build.Options())
         self.assertEqual(report.warnings, ["1 texture is missing: tex/無い.png"])
-        material = imported.Imported(root).mesh.data.materials[0]
+        material = model.meshes[0].data.materials[0]
         node = self.inputs(material)["Base Color"].links[0].from_node
         self.assertIn("無い.png", node.image.filepath)
 

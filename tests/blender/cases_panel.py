@@ -189,3 +189,89 @@ class Unavailable(case.Case):
     def test_without_a_model(self):
         bpy.context.view_layer.objects.active = None
         self.assertEqual(self.reason(bpy.types.MMDSKIN_OT_clear_bake), "")
+
+
+class BigScene(case.Case):
+    """Redraws do as much in a scene of many objects as in one with the model only."""
+
+    def setUp(self):
+        super().setUp()
+        self.scene.armature.mmdskin.preview = True
+        bpy.context.view_layer.update()
+
+    def operations(self):
+        """How many bytecodes Python runs for a redraw; 3.13 leaves out some."""
+        count = 0
+
+        def step(frame, event, _):
+            nonlocal count
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            count += event == "opcode"
+            return step
+
+        tracing = sys.gettrace()
+        sys.settrace(step)
+        try:
+            redraw_as_it_is(bpy.context.view_layer.objects.active)
+        finally:
+            sys.settrace(tracing)
+        return count
+
+    def crowd(self, meshes):
+        """Add 300 objects."""
+        for number in range(300):
+            mesh = bpy.data.meshes.new("prop") if meshes else None
+            obj = bpy.data.objects.new(f"prop {number}", mesh)
+            bpy.context.scene.collection.objects.link(obj)
+        bpy.context.view_layer.update()
+
+    def test_costs_no_more_with_many_objects(self):
+        for active in (self.mesh, self.scene.armature, self.scene.root):
+            scene.select(active)
+            redraw_as_it_is(active)
+        self.change_pose_and_frame()
+        few = {}
+        for active in (self.mesh, self.scene.root):
+            scene.select(active)
+            self.operations()
+            few[active] = self.operations()
+        self.crowd(meshes=False)
+        self.crowd(meshes=True)
+        for active in few:
+            scene.select(active)
+            with self.assertRaises(AssertionError):  # it looks again
+                self.assert_fewer_than_objects(self.operations() - few[active])
+            for change in (lambda: None, self.change_pose_and_frame):
+                change()
+                self.assert_fewer_than_objects(self.operations() - few[active])
+
+    def assert_fewer_than_objects(self, more):
+        """A look at each object would take several bytecodes."""
+        self.assertLess(more, 600)
+
+    def change_pose_and_frame(self):
+        self.scene.armature.pose.bones[0].location.x += 0.1
+        bpy.context.view_layer.update()
+        bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+
+    def test_shows_what_changed(self):
+        redraw(self.mesh)
+        self.crowd(meshes=True)
+        other = bpy.data.objects["prop 7"]
+        other.modifiers.new("arm", "ARMATURE").object = self.scene.armature
+        bpy.context.view_layer.update()
+        self.assertEqual(len(self.shown().meshes), 2)
+        other.modifiers.clear()
+        bpy.context.view_layer.update()
+        self.assertEqual(self.shown().meshes, (self.mesh,))
+        self.scene.root.name = "renamed"
+        self.assertEqual(self.shown().name, "renamed")
+        bpy.data.objects.remove(other)
+        self.assertEqual(self.shown().meshes, (self.mesh,))
+        bpy.data.objects.remove(self.mesh)
+        scene.select(self.scene.armature)
+        self.assertIn("has no mesh", drawn_texts(self.scene.armature)[-1])
+
+    def shown(self):
+        addon = sys.modules["addon_package"]
+        return addon.ui.shown.model_of(self.scene.armature, bpy.context.view_layer)

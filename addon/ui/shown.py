@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The model that the panels show, looked for only after the scene has changed.
+
+Finding it takes a look at every object, which is slow in a large scene, and Blender redraws panels
+on every frame of a playback and on every step of a drag.
+"""
+
+from typing import NamedTuple
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..blender import registration
+from ..blender.blender_versions import identity
+from ..blender.user_error import UserError
+from ..scene import scene_model
+
+
+class _Found(NamedTuple):
+    key: tuple[int, ...]
+    model: scene_model.SceneModel | None
+    error: UserError | None
+
+    @property
+    def own(self) -> set[bpy.types.Object]:
+        """The objects that may change without another model being found."""
+        if self.model is None:
+            return set()
+        return {*self.model.meshes, *scene_model.ancestors(self.model.armature)}
+
+
+_found: _Found | None = None
+
+
+def model_of(
+    active: bpy.types.Object | None, view_layer: bpy.types.ViewLayer
+) -> scene_model.SceneModel:
+    """As `scene_model.model_of`."""
+    global _found
+    key = _key(active, view_layer)
+    if _found is None or _found.key != key or not _holds(_found, active):
+        try:
+            _found = _Found(key, scene_model.model_of(active, view_layer), None)
+        except UserError as error:
+            _found = _Found(key, None, error)
+    if _found.model is None:
+        raise _found.error
+    return _found.model
+
+
+def _key(active: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> tuple[int, ...]:
+    """Equal while the same object is active and there are as many objects."""
+    number = identity(active) if active is not None else 0
+    return number, view_layer.as_pointer(), len(view_layer.objects)
+
+
+def _holds(found: _Found, active: bpy.types.Object | None) -> bool:
+    """Whether the objects still form that model."""
+    if found.model is None:
+        return True
+    name, armature, meshes = found.model
+    try:
+        root = scene_model.root_of(armature)
+        return (
+            name == (root or armature).name
+            and scene_model.root_of(active) == root
+            and all(scene_model.armature_modifiers(obj, armature) for obj in meshes)
+        )
+    except ReferenceError:  # removed
+        return False
+
+
+@persistent
+def _forget(*_: object) -> None:
+    global _found
+    _found = None
+
+
+@persistent
+def _notice(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Look again after a change of any object that is not of the model."""
+    if _found is None:
+        return
+    try:
+        own = _found.own
+    except ReferenceError:  # removed
+        own = set()
+    changed = (update.id.original for update in depsgraph.updates)
+    if any(isinstance(one, bpy.types.Object) and one not in own for one in changed):
+        _forget()
+
+
+_HANDLERS = (
+    ("depsgraph_update_post", _notice),
+    *((name, _forget) for name in ("load_pre", "undo_pre", "undo_post", "redo_pre", "redo_post")),
+)
+
+
+def register() -> None:
+    registration.add_handlers(_HANDLERS)
+
+
+def unregister() -> None:
+    registration.remove_handlers(_HANDLERS)
+    _forget()
