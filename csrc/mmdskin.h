@@ -37,7 +37,7 @@ extern "C" {
 #endif
 
 /* The version of this header; the function returns that of the library. */
-#define MMDSKIN_VERSION "0.1.0"
+#define MMDSKIN_VERSION "0.2.0"
 const char *mmd_version(void);
 
 /* Errors */
