@@ -10,7 +10,13 @@ import case
 import numpy as np
 import scene
 
-CHILDREN = ("MMDSKIN_PT_morphs", "MMDSKIN_PT_bake", "MMDSKIN_PT_files", "MMDSKIN_PT_details")
+CHILDREN = (
+    "MMDSKIN_PT_morphs",
+    "MMDSKIN_PT_look",
+    "MMDSKIN_PT_bake",
+    "MMDSKIN_PT_files",
+    "MMDSKIN_PT_details",
+)
 
 
 class Layout:
