@@ -148,7 +148,10 @@ def _new(context: bpy.types.Context, armature: bpy.types.Object) -> bpy.types.Ob
         context.scene.collection.objects.link(display)
     display.hide_render = display.show_in_front = True
     show(display, False)
-    display.data.display_type = armature.data.display_type
+    display.display_type, display.data.display_type = (
+        armature.display_type,
+        armature.data.display_type,
+    )
     with _edited(context, display) as bones:
         bones.new(ROOT).tail = (0, 0, 1)
     blender_versions.hide_bone(display.pose.bones[ROOT], True)

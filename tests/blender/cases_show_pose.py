@@ -9,6 +9,7 @@ import fingerprint
 import numpy as np
 import scene
 from cases_attach import BAR, BONES, FRAMES, Attached
+from mathutils import Vector
 
 
 class ShowPose(Attached):
@@ -84,6 +85,65 @@ class ShowPose(Attached):
             above = bone.parent.name if bone.parent else "MMD Skin"
             self.assertEqual(own.parent.name, above)
             self.assert_close(np.array(own.matrix_local), np.array(bone.matrix_local), 1e-6)
+
+    def test_several_models(self):
+        """Each armature has the pose of its own model."""
+        copies = [self.scene.root.copy(), self.armature.copy(), self.mesh.copy()]
+        copies[2].data = self.mesh.data.copy()
+        for obj in copies:
+            bpy.context.scene.collection.objects.link(obj)
+        root, other, mesh = copies
+        other.parent, mesh.parent, mesh.modifiers[0].object = root, other, other
+        root.location.x += 3
+        other.mmdskin.motion_start = 4
+        self.play_motion()
+        bpy.context.view_layer.update()
+        other.mmdskin.source, other.mmdskin.motion_path = "MOTION", self.motion_path
+        other.mmdskin.preview = True
+        scene.select(self.mesh)
+        bpy.ops.mmdskin.show_pose(action="ENABLE", all_models=True)
+        displays = {obj.parent: obj for obj in bpy.data.objects if "mmdskin_display" in obj}
+        self.assertEqual(set(displays), {self.armature, other})
+        bpy.context.scene.frame_set(9)
+        dg = bpy.context.evaluated_depsgraph_get()
+        model, motion = self.loaded()
+        number = self.scene.bone_names.index("ひざ.R")
+        for armature, start in ((self.armature, 0), (other, 4)):
+            frame = (9 - start) * 30 / bpy.context.scene.render.fps
+            matrix = model.pose(motion, [frame]).bone_matrices[0, number].astype(float)
+            head = matrix[:3, :3] @ model.bones[number].position + matrix[:3, 3]
+            shown = displays[armature].evaluated_get(dg).pose.bones["ひざ.R"].head
+            expected = Vector(scene.in_blender(np.array([head]))[0])
+            expected = self.armature.matrix_world.inverted() @ expected
+            self.assert_close(np.array(shown), np.array(expected), BAR)
+
+    def test_in_renders(self):
+        """In the evaluations for a render."""
+        self.play_motion()
+        obj = self.aimed(self.show(), "腕.R")
+        seen = []
+
+        def look(scene_, depsgraph):
+            found = next(one for one in depsgraph.ids if one.original == obj)
+            seen.append((depsgraph.mode, np.array(found.matrix_world.translation)))
+
+        bpy.app.handlers.frame_change_post.append(look)
+        render = bpy.context.scene.render
+        camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+        bpy.context.scene.collection.objects.link(camera)
+        bpy.context.scene.camera = camera
+        render.engine, render.resolution_x, render.resolution_y = "BLENDER_WORKBENCH", 8, 8
+        render.filepath = self.folder.name + "/frame"
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 10, 12
+        try:
+            bpy.ops.render.render(animation=True)
+        finally:
+            bpy.app.handlers.frame_change_post.remove(look)
+        rendered = [place for mode, place in seen if mode == "RENDER"]
+        self.assertEqual(len(rendered), 3)
+        for frame, actual in zip((10, 11, 12), rendered, strict=True):
+            bpy.context.scene.frame_set(frame)
+            self.assert_close(actual, np.array(self.vertex("腕.R")), BAR)
 
     def test_off_removes_every_trace(self):
         self.play_motion()
