@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     _Skin = Callable[[mmdskin.Pose, mmdskin.Skinned | None], mmdskin.Skinned]
     _Chunks = Iterator[tuple[_Numbers, mmdskin.Skinned]]
 
-# Frames per core: as many as its cache holds, positions and normals, but enough to share.
-CACHE_BYTES, MIN_FRAMES = 1 << 21, 4
+# Positions and normals of a core's frames: half of a usual second-level cache, which the mesh is in, too.
+CACHE_BYTES = 1 << 20
 
 
 def frames(
@@ -74,7 +74,7 @@ def frames(
         raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
     if chunk is None:
         fitting = CACHE_BYTES // (24 * max(1, len(model.positions)))
-        chunk = max(MIN_FRAMES, fitting) * (threads or os.cpu_count() or 1)
+        chunk = max(1, fitting) * (threads or os.cpu_count() or 1)
     if chunk < 1:
         raise ValueError(f"chunk: {chunk}, expected at least 1")
 

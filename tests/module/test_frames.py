@@ -39,7 +39,7 @@ def gather(loop):
 @pytest.mark.parametrize("physics", [None, True, mmdskin.Physics(hz=120)])
 @pytest.mark.parametrize("chunk, lengths", [(None, [8, 3]), (4, [4, 4, 3]), (11, [11]), (99, [11])])
 def test_the_loop_gives_what_one_batch_gives(model, motion, chunk, lengths, physics, monkeypatch):
-    monkeypatch.setattr("mmdskin.frame_loop.CACHE_BYTES", 1)
+    monkeypatch.setattr("mmdskin.frame_loop.CACHE_BYTES", 4 * 24 * len(model.positions))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     numbers = [5, 0.5, 3, 90, 91, 92, 7, 7, 150, 0, 1]
     found = gather(mmdskin.frames(model, motion, numbers, chunk=chunk, physics=physics))

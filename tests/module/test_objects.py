@@ -203,3 +203,16 @@ def test_a_simulation_says_where_it_is(model, motion):
     assert (
         repr(simulation) == "<mmdskin.Simulation '見本の腕': frame 1.5, 2 rigid bodies, 1 joints>"
     )
+
+
+def test_read_only_views_are_exported_only_to_those_who_know_read_only_arrays(model):
+    """DLPack has a flag for it from version 1 on."""
+    view = model.positions
+    with pytest.raises(BufferError, match="readonly"):
+        view.__dlpack__()
+    view.copy().__dlpack__()
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        found = np.from_dlpack(view)
+        assert np.shares_memory(found, view) and not found.flags.writeable
+    skinned = mmdskin.skin(model, np.tile(np.eye(4), (len(model.bones), 1, 1)))
+    assert np.from_dlpack(skinned.positions).tobytes() == skinned.positions.tobytes()
