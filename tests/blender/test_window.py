@@ -50,6 +50,7 @@ def test_an_artists_session(addon_zip, version, tmp_path):  # noqa: F811
         export(blender, tmp_path / "dancer.fbx")
         clear_bake(blender)
         find_by_search(blender)
+        copy_report(blender)
 
 
 def write_model(folder):
@@ -257,3 +258,14 @@ def find_by_search(blender):
     blender.click(".mmdskin.preview")
     blender.wait_state(preview=True)
     assert np.allclose(blender.fresh(10)["foot"], foot, atol=1e-4)
+
+
+def copy_report(blender):
+    blender.search("Copy Report")
+    blender.wait(lambda: "mmdskin" in blender.state()["clipboard"], "the report is copied")
+    blender.picture("report")
+    report = blender.state()["clipboard"]
+    assert report.startswith(f"Blender {blender.version}."), report
+    assert "MMD Skinning on, source IK" in report, report
+    assert "SDEF" in report, report
+    assert "dancer" not in report, report

@@ -108,6 +108,7 @@ def any_state():
         "drawn": drawn["count"],
         "mode": bpy.context.mode,
         "file": chosen_file(),
+        "clipboard": bpy.context.window_manager.clipboard,
     }
 
 
