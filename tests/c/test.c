@@ -129,6 +129,7 @@ int main(void)
     memory_tests();
     simulation_tests();
     world_tests();
+    constraint_solver_tests();
     same_bits_tests();
     printf("C: %d passed, %d failed\n", passed, failed);
     return failed > 0;

@@ -70,6 +70,7 @@ void kernel_tests(void);
 void memory_tests(void);
 void simulation_tests(void);
 void world_tests(void);
+void constraint_solver_tests(void);
 void same_bits_tests(void);
 
 #endif

@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 /* Vectors of three doubles: mmd_vec3_* for those in memory, mmd_simd_vec3 for those in registers.
    cglm computes in float; posing and physics need double, docs/mmd-behaviour.md#ik-precision.
    `out` must not be an argument unless the function says otherwise. */
@@ -107,6 +111,31 @@ static inline mmd_double2 mmd_double2_load(const double *from)
 static inline void mmd_double2_store(mmd_double2 pair, double *to)
 {
     memcpy(to, &pair, sizeof pair);
+}
+
+/* In each lane a number of `yes` if that lane's bits of the mask are set, else of `no`. */
+static inline mmd_double2 mmd_double2_select(mmd_double2_bits mask, mmd_double2 yes, mmd_double2 no)
+{
+    return (mmd_double2)((mask & (mmd_double2_bits)yes) | (~mask & (mmd_double2_bits)no));
+}
+
+/* In each lane; a where it is not less, or not greater, than b, also where one of them is NaN. */
+static inline mmd_double2 mmd_double2_max(mmd_double2 a, mmd_double2 b)
+{
+#ifdef __SSE2__
+    return (mmd_double2)_mm_max_pd((__m128d)b, (__m128d)a);
+#else
+    return mmd_double2_select(a < b, b, a);
+#endif
+}
+
+static inline mmd_double2 mmd_double2_min(mmd_double2 a, mmd_double2 b)
+{
+#ifdef __SSE2__
+    return (mmd_double2)_mm_min_pd((__m128d)b, (__m128d)a);
+#else
+    return mmd_double2_select(a > b, b, a);
+#endif
 }
 
 /* Three doubles in registers. */

@@ -97,8 +97,8 @@ bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const
         .aabbs = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->aabbs),
         .entries = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->entries),
         .starts = mmd_arena_alloc(arena, body_count + 1, sizeof *broad_phase->starts),
-        .pairs = mmd_arena_alloc(arena, capacity, sizeof *broad_phase->pairs),
-        .found = mmd_arena_alloc(arena, capacity, sizeof *broad_phase->found),
+        .pairs = mmd_arena_alloc(arena, capacity + 1, sizeof *broad_phase->pairs),
+        .found = mmd_arena_alloc(arena, capacity + 1, sizeof *broad_phase->found),
         .scratch = mmd_arena_alloc(arena, capacity, sizeof *broad_phase->scratch),
         .indices = mmd_arena_alloc(arena, 2 * capacity, sizeof *broad_phase->indices)};
     if (!broad_phase->filters || !broad_phase->aabbs || !broad_phase->entries ||
@@ -116,7 +116,10 @@ bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const
     find_colliding(broad_phase);
     for (size_t i = 0; i < body_count; i++)
         if (broad_phase->filters[i].collides)
-            broad_phase->entries[broad_phase->entry_count++].body = (uint32_t)i;
+            broad_phase->entries[broad_phase->entry_count++] =
+                (mmd_broad_phase_entry){.body = (uint32_t)i,
+                                        .group = broad_phase->filters[i].group,
+                                        .mask = broad_phase->filters[i].mask};
     return exclude_joined(arena, joints, joint_count, broad_phase);
 }
 
@@ -145,15 +148,10 @@ static void sort_entries(mmd_broad_phase_entry *entries, size_t count)
 
 /* For bodies that overlap on the sweep axis. Without short-circuits: a mispredicted branch costs
    more than the comparisons. */
-static bool may_collide(const mmd_broad_phase *broad_phase, uint32_t a, uint32_t b)
+static inline bool may_collide(const mmd_broad_phase_entry *a, const mmd_broad_phase_entry *b)
 {
-    const mmd_broad_phase_filter *x = &broad_phase->filters[a], *y = &broad_phase->filters[b];
-    const mmd_broad_phase_aabb *m = &broad_phase->aabbs[a], *n = &broad_phase->aabbs[b];
-    bool result = ((x->mask & y->group) != 0) & ((y->mask & x->group) != 0);
-    for (int i = 0; i < 3; i++)
-        if (i != SWEEP_AXIS)
-            result = result & (m->min[i] <= n->max[i]) & (n->min[i] <= m->max[i]);
-    return result;
+    mmd_double2_bits overlap = (a->lower <= b->upper) & (b->lower <= a->upper);
+    return (overlap[0] & overlap[1]) & ((a->mask & b->group) != 0) & ((b->mask & a->group) != 0);
 }
 
 static int compare_pairs(mmd_broad_phase_pair p, mmd_broad_phase_pair q)
@@ -192,6 +190,13 @@ static void update_aabbs(mmd_broad_phase *broad_phase, const mmd_body *bodies,
     }
 }
 
+static void update_entry(const mmd_broad_phase_aabb *aabb, mmd_broad_phase_entry *entry)
+{
+    entry->lower = (mmd_double2){aabb->min[0], aabb->min[2]};
+    entry->upper = (mmd_double2){aabb->max[0], aabb->max[2]};
+    entry->min = aabb->min[SWEEP_AXIS];
+}
+
 /* Fills `found` with the pairs of this step, sorted; returns their number. */
 static size_t find_pairs(mmd_broad_phase *broad_phase)
 {
@@ -199,18 +204,18 @@ static size_t find_pairs(mmd_broad_phase *broad_phase)
     mmd_broad_phase_pair *found = broad_phase->found, *scratch = broad_phase->scratch;
     size_t entry_count = broad_phase->entry_count, body_count = broad_phase->body_count, count = 0;
     for (size_t i = 0; i < entry_count; i++)
-        entries[i].min = broad_phase->aabbs[entries[i].body].min[SWEEP_AXIS];
+        update_entry(&broad_phase->aabbs[entries[i].body], &entries[i]);
     sort_entries(entries, entry_count);
     broad_phase->dropped_count = 0;
     for (size_t i = 0; i < entry_count; i++) {
-        uint32_t a = entries[i].body;
-        double max = broad_phase->aabbs[a].max[SWEEP_AXIS];
+        mmd_broad_phase_entry entry = entries[i];
+        double max = broad_phase->aabbs[entry.body].max[SWEEP_AXIS];
         for (size_t k = i + 1; k < entry_count && entries[k].min <= max; k++) {
-            uint32_t b = entries[k].body;
+            uint32_t a = entry.body, b = entries[k].body;
             if (count == broad_phase->capacity)
                 break;
-            if (may_collide(broad_phase, a, b))
-                found[count++] = (mmd_broad_phase_pair){a < b ? a : b, a < b ? b : a};
+            found[count] = (mmd_broad_phase_pair){a < b ? a : b, a < b ? b : a};
+            count += may_collide(&entry, &entries[k]);
         }
     }
     sort_pairs(found, count, true, body_count, broad_phase->starts, scratch);

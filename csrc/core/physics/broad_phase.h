@@ -3,6 +3,7 @@
 #define MMD_BROAD_PHASE_H
 
 #include "core/base/arena.h"
+#include "core/math/vec3.h"
 #include "core/physics/body.h"
 #include "core/physics/shape.h"
 
@@ -21,9 +22,12 @@ typedef struct mmd_broad_phase_aabb {
     double min[3], max[3];
 } mmd_broad_phase_aabb;
 
+/* What the sweep needs of a body. */
 typedef struct mmd_broad_phase_entry {
-    double min; /* of the body's AABB on the sweep axis */
+    mmd_double2 lower, upper; /* its AABB across the sweep axis: x and z */
+    double min;               /* and along it */
     uint32_t body;
+    uint16_t group, mask;
 } mmd_broad_phase_entry;
 
 /* The order of pairs in one of Bullet's arrays: pairs are added at the end, and the last one takes
@@ -43,7 +47,7 @@ typedef struct mmd_broad_phase {
     size_t *starts;                 /* scratch memory of the sort */
     mmd_broad_phase_pair *excluded; /* pairs that never collide, sorted */
     mmd_broad_phase_pair *pairs;    /* `pair_count`, sorted by a, then b */
-    mmd_broad_phase_pair *found;    /* those of this step */
+    mmd_broad_phase_pair *found;    /* those of this step; room for one more than `capacity` */
     mmd_broad_phase_pair *scratch;
     mmd_broad_phase_order cache;     /* that of btHashedOverlappingPairCache */
     mmd_broad_phase_order manifolds; /* that of btCollisionDispatcher's manifolds */

@@ -56,10 +56,9 @@ bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mm
         .previous = mmd_arena_alloc(arena, capacity, sizeof *set->previous),
         .of_pairs = mmd_arena_alloc(arena, pairs, sizeof *set->of_pairs),
         .of_ground = mmd_arena_alloc(arena, count, sizeof *set->of_ground),
-        .order = mmd_arena_alloc(arena, pairs + count, sizeof *set->order),
-        .rows = mmd_arena_alloc(arena, capacity, 2 * MMD_COLLIDE_MAX_CONTACTS * sizeof *set->rows)};
+        .order = mmd_arena_alloc(arena, pairs + count + 1, sizeof *set->order)};
     if (!set->shapes || !set->frictions || !set->restitutions || !set->manifolds ||
-        !set->previous || !set->of_pairs || !set->of_ground || !set->order || !set->rows)
+        !set->previous || !set->of_pairs || !set->of_ground || !set->order)
         return false;
     for (size_t i = 0; i < count; i++) {
         mmd_shape_init(&desc->sources[i], &set->shapes[i]);
@@ -84,7 +83,8 @@ void mmd_contact_set_clear(mmd_contact_set *set)
 static double breaking_threshold_of(const mmd_contact_set *set, size_t a, size_t b)
 {
     double threshold = set->shapes[a].breaking_threshold;
-    return b < set->body_count ? fmin(threshold, set->shapes[b].breaking_threshold) : threshold;
+    double other = b < set->body_count ? set->shapes[b].breaking_threshold : threshold;
+    return other < threshold ? other : threshold;
 }
 
 /* Whether a manifold comes before that of a and b in the list: those with the ground come first. */
@@ -123,6 +123,8 @@ static uint32_t detect_pair(mmd_contact_set *set, const mmd_body *bodies, size_t
                        ? mmd_collide_ground(collider, set->ground_height, contacts)
                        : mmd_collide(collider, (mmd_collider){&bodies[b], &set->shapes[b]},
                                      threshold, contacts);
+    if (count == 0 && manifold->count == 0)
+        return NONE;
     mmd_contact_manifold_update(manifold, bodies, threshold, contacts, count);
     set->point_count += manifold->count;
     return manifold->count > 0 ? (uint32_t)set->count++ : NONE;
@@ -151,47 +153,51 @@ void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies)
 
 /* The order in which manifolds are solved */
 
-static void add_slot(mmd_contact_set *set, const mmd_body *bodies, mmd_islands *islands, size_t a,
-                     size_t b, uint32_t manifold)
+static void add_slot(mmd_contact_set *set, const mmd_islands *islands, size_t a, size_t b,
+                     uint32_t manifold)
 {
-    mmd_islands_slot slot = mmd_islands_slot_of(islands, bodies, a, b, manifold);
-    if (slot.island > 0 || manifold != NONE)
-        set->order[set->order_count++] = slot;
+    mmd_islands_slot slot = mmd_islands_slot_of(islands, a, b, manifold);
+    set->order[set->order_count] = slot;
+    set->order_count += (slot.island > 0) | (manifold != NONE);
 }
 
 /* Manifolds without points take part in the sort, as in Bullet, and are then left out. Those with
    the ground come first, as it is the first body of a world of Bullet. */
-void mmd_contact_set_sort(mmd_contact_set *set, const mmd_body *bodies, mmd_islands *islands)
+void mmd_contact_set_sort(mmd_contact_set *set, const mmd_islands *islands)
 {
     const mmd_broad_phase *broad_phase = &set->broad_phase;
     set->order_count = 0;
     for (size_t i = 0; set->ground && i < set->body_count; i++)
-        add_slot(set, bodies, islands, i, set->body_count, set->of_ground[i]);
+        add_slot(set, islands, i, set->body_count, set->of_ground[i]);
     for (size_t i = 0; i < broad_phase->manifolds.count; i++) {
         uint32_t index = broad_phase->manifolds.pairs[i];
-        add_slot(set, bodies, islands, broad_phase->pairs[index].a, broad_phase->pairs[index].b,
-                 set->of_pairs[index]);
+        mmd_broad_phase_pair pair = broad_phase->pairs[index];
+        add_slot(set, islands, pair.a, pair.b, set->of_pairs[index]);
     }
     mmd_islands_sort(set->order, set->order_count);
     size_t kept = 0;
-    for (size_t i = 0; i < set->order_count; i++)
-        if (set->order[i].index != NONE)
-            set->order[kept++] = set->order[i];
+    for (size_t i = 0; i < set->order_count; i++) {
+        mmd_islands_slot slot = set->order[i];
+        set->order[kept] = slot;
+        kept += slot.index != NONE;
+    }
     set->order_count = kept;
 }
 
 /* Constraint rows */
 
-/* Sets the Jacobian of the points' relative velocity along an axis. */
-static void set_jacobian(const mmd_contact_manifold_point *point, const mmd_body *bodies,
-                         const double axis[3], double target_velocity, mmd_constraint_row *row)
+/* Sets a row for the points' relative velocity along an axis. */
+static void set_row(const mmd_contact_manifold *manifold, const mmd_contact_manifold_point *point,
+                    const mmd_body *bodies, const double axis[3], mmd_constraint_row *row)
 {
-    double offset[3], angular_a[3], angular_b[3];
-    mmd_vec3_subtract(point->on_a, bodies[row->body_a].state.position, offset);
-    mmd_vec3_cross(offset, axis, angular_a);
-    mmd_vec3_subtract(point->contact.point, bodies[row->body_b].state.position, offset);
-    mmd_vec3_cross(axis, offset, angular_b);
-    mmd_constraint_row_set_jacobian(row, bodies, axis, angular_a, angular_b, target_velocity);
+    double offset[3];
+    row->body_a = (uint32_t)manifold->body_a;
+    row->body_b = (uint32_t)manifold->body_b;
+    mmd_vec3_copy(axis, row->linear);
+    mmd_vec3_subtract(point->on_a, bodies[manifold->body_a].state.position, offset);
+    mmd_vec3_cross(offset, axis, row->angular_a);
+    mmd_vec3_subtract(point->contact.point, bodies[manifold->body_b].state.position, offset);
+    mmd_vec3_cross(axis, offset, row->angular_b);
 }
 
 /* Velocity of the point on A relative to that on B. */
@@ -208,81 +214,65 @@ static void relative_velocity(const mmd_contact_manifold_point *point, const mmd
     mmd_vec3_add_scaled(angular, -1, velocity);
 }
 
-static void setup_point(const mmd_contact_manifold *manifold,
+static void setup_point(const mmd_contact_set *set, const mmd_contact_manifold *manifold,
                         const mmd_contact_manifold_point *point, const mmd_body *bodies,
-                        double restitution, double time_step, mmd_constraint_row *contact,
-                        mmd_constraint_row *friction, mmd_delta_velocity *deltas)
+                        double time_step, mmd_constraint_row *contact, mmd_constraint_row *friction)
 {
-    const mmd_body *a = &bodies[manifold->body_a], *b = &bodies[manifold->body_b];
     const double *normal = point->contact.normal;
-    double velocity[3];
-    relative_velocity(point, a, b, velocity);
+    double velocity[3], tangent[3];
+    relative_velocity(point, &bodies[manifold->body_a], &bodies[manifold->body_b], velocity);
     double normal_velocity = mmd_vec3_dot(velocity, normal);
+    double restitution = set->restitutions[manifold->body_a] * set->restitutions[manifold->body_b];
     double bounce =
         point->lifetime > MAX_BOUNCING_LIFETIME ? 0 : fmax(0, -normal_velocity * restitution);
-
-    mmd_constraint_row_init(contact, manifold->body_a, manifold->body_b, 0, DBL_MAX);
-    set_jacobian(point, bodies, normal, bounce - point->contact.distance * CONTACT_ERP / time_step,
-                 contact);
+    set_row(manifold, point, bodies, normal, contact);
+    contact->kind = MMD_CONSTRAINT_ROW_LINEAR;
+    contact->target_velocity = bounce - point->contact.distance * CONTACT_ERP / time_step;
+    contact->lower_impulse = 0;
+    contact->upper_impulse = DBL_MAX;
     contact->impulse = point->impulse * WARM_STARTING_FACTOR;
-    mmd_constraint_row_apply(contact, contact->impulse, deltas);
 
-    double tangent[3];
     mmd_vec3_copy(velocity, tangent);
     mmd_vec3_add_scaled(normal, -normal_velocity, tangent);
     if (mmd_vec3_dot(tangent, tangent) > DBL_EPSILON)
         mmd_vec3_normalize(tangent);
     else
         mmd_vec3_perpendicular(normal, tangent);
-    mmd_constraint_row_init(friction, manifold->body_a, manifold->body_b, 0, 0);
-    set_jacobian(point, bodies, tangent, 0, friction);
+    double coefficient = mmd_clamp(
+        set->frictions[manifold->body_a] * set->frictions[manifold->body_b], 0, MAX_FRICTION);
+    set_row(manifold, point, bodies, tangent, friction);
+    friction->kind = MMD_CONSTRAINT_ROW_FRICTION;
+    friction->target_velocity = 0;
+    friction->lower_impulse = -coefficient;
+    friction->upper_impulse = coefficient;
+    friction->impulse = 0;
 }
 
-void mmd_contact_set_setup_rows(mmd_contact_set *set, const mmd_body *bodies, double time_step,
-                                mmd_delta_velocity *deltas)
+size_t mmd_contact_set_max_rows(const mmd_contact_set *set)
 {
-    if (set->order_count == 0)
-        return;
-    mmd_constraint_row *contact = set->rows, *friction = set->rows + set->point_count;
+    return 2 * MMD_COLLIDE_MAX_CONTACTS * set->capacity;
+}
+
+void mmd_contact_set_rows(const mmd_contact_set *set, const mmd_body *bodies, double time_step,
+                          mmd_constraint_row *rows, size_t first)
+{
+    size_t contact = first, friction = first + set->point_count;
     for (size_t i = 0; i < set->order_count; i++) {
         const mmd_contact_manifold *manifold = &set->manifolds[set->order[i].index];
-        double restitution =
-            set->restitutions[manifold->body_a] * set->restitutions[manifold->body_b];
-        for (size_t k = 0; k < manifold->count; k++)
-            setup_point(manifold, &manifold->points[k], bodies, restitution, time_step, contact++,
-                        friction++, deltas);
+        for (size_t k = 0; k < manifold->count; k++, contact++, friction++) {
+            rows[friction].contact = (uint32_t)contact;
+            setup_point(set, manifold, &manifold->points[k], bodies, time_step, &rows[contact],
+                        &rows[friction]);
+        }
     }
 }
 
-static double combined_friction(const mmd_contact_set *set, const mmd_constraint_row *row)
+void mmd_contact_set_store_impulses(mmd_contact_set *set, const double *const *impulses)
 {
-    double friction = set->frictions[row->body_a] * set->frictions[row->body_b];
-    return mmd_clamp(friction, 0, MAX_FRICTION);
-}
-
-void mmd_contact_set_solve(mmd_contact_set *set, mmd_delta_velocity *deltas)
-{
-    size_t count = set->point_count;
-    for (size_t i = 0; i < count; i++)
-        mmd_constraint_row_solve(&set->rows[i], deltas);
-    for (size_t i = 0; i < count; i++) {
-        mmd_constraint_row *friction = &set->rows[count + i];
-        double contact_impulse = set->rows[i].impulse;
-        if (!(contact_impulse > 0))
-            continue;
-        friction->upper_impulse = combined_friction(set, friction) * contact_impulse;
-        friction->lower_impulse = -friction->upper_impulse;
-        mmd_constraint_row_solve(friction, deltas);
-    }
-}
-
-void mmd_contact_set_store_impulses(mmd_contact_set *set)
-{
-    const mmd_constraint_row *row = set->rows;
     for (size_t i = 0; i < set->order_count; i++) {
         mmd_contact_manifold *manifold = &set->manifolds[set->order[i].index];
-        for (size_t k = 0; k < manifold->count; k++, row++)
-            manifold->points[k].impulse = row->impulse <= MAX_STORED_IMPULSE ? row->impulse : 0;
+        for (size_t k = 0; k < manifold->count; k++, impulses++)
+            manifold->points[k].impulse = **impulses <= MAX_STORED_IMPULSE ? **impulses : 0;
     }
 }
 

@@ -19,9 +19,8 @@ typedef struct mmd_contact_set {
     mmd_contact_manifold *manifolds, *previous; /* with points: of this step, the one before */
     size_t count, previous_count, order_count;
     uint32_t *of_pairs,
-        *of_ground;           /* the manifold of each pair, and of each body with the ground */
-    mmd_islands_slot *order;  /* in which the manifolds are solved */
-    mmd_constraint_row *rows; /* `point_count` contact rows, then as many friction rows */
+        *of_ground;          /* the manifold of each pair, and of each body with the ground */
+    mmd_islands_slot *order; /* in which the manifolds are solved */
     size_t point_count;
 } mmd_contact_set;
 
@@ -44,17 +43,17 @@ void mmd_contact_set_clear(mmd_contact_set *set);
 void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies);
 
 /* Sorts the manifolds by island, for setting up the rows. */
-void mmd_contact_set_sort(mmd_contact_set *set, const mmd_body *bodies, mmd_islands *islands);
+void mmd_contact_set_sort(mmd_contact_set *set, const mmd_islands *islands);
 
-/* Sets up the rows and applies their warm starting impulses. */
-void mmd_contact_set_setup_rows(mmd_contact_set *set, const mmd_body *bodies, double time_step,
-                                mmd_delta_velocity *deltas);
+/* The most rows that there can be. */
+size_t mmd_contact_set_max_rows(const mmd_contact_set *set);
 
-/* One solver iteration: contact rows, then friction rows. */
-void mmd_contact_set_solve(mmd_contact_set *set, mmd_delta_velocity *deltas);
+/* Sets rows[first] and following: `point_count` contact rows, then as many of friction. */
+void mmd_contact_set_rows(const mmd_contact_set *set, const mmd_body *bodies, double time_step,
+                          mmd_constraint_row *rows, size_t first);
 
-/* Stores the impulses in the manifolds, for the next step's warm starting. */
-void mmd_contact_set_store_impulses(mmd_contact_set *set);
+/* Stores the impulses of the contact rows, for the next step's warm starting. */
+void mmd_contact_set_store_impulses(mmd_contact_set *set, const double *const *impulses);
 
 /* What later steps depend on; as mmd_world_save(), mmd_world_restore(), mmd_world_can_restore(). */
 size_t mmd_contact_set_save(const mmd_contact_set *set, void *bytes);

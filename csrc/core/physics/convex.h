@@ -2,6 +2,7 @@
 #ifndef MMD_CONVEX_H
 #define MMD_CONVEX_H
 
+#include "core/math/vec3.h"
 #include "core/physics/collide.h"
 
 /* Distance and penetration depth of two convex shapes A and B: btConvexConvexAlgorithm. GJK and EPA
@@ -29,13 +30,23 @@ typedef enum mmd_convex_margin {
     MMD_CONVEX_WITH_MARGIN
 } mmd_convex_margin;
 
-/* `direction` need not have unit length, but must not be zero. */
-void mmd_convex_find_support_point(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
-                                   const double direction[3], mmd_convex_support_point *support);
+/* Two shapes, prepared for many directions: A in lane 0, B in lane 1. */
+typedef struct mmd_convex_pair {
+    mmd_double2 axes[3][3]; /* of the bodies */
+    mmd_double2 core[3][3]; /* the axes times the half extents of the core */
+    mmd_double2 radius;
+    double offset[3]; /* from B to A */
+} mmd_convex_pair;
 
-/* A simplex of the one support point in a direction. */
-void mmd_convex_simplex_init(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
-                             const double direction[3], mmd_convex_simplex *simplex);
+void mmd_convex_pair_init(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
+                          mmd_convex_pair *pair);
+
+/* `direction` need not have unit length, but must not be zero. */
+void mmd_convex_find_support_point(const mmd_convex_pair *pair, const double direction[3],
+                                   mmd_convex_support_point *support);
+
+/* The simplex of one vertex. */
+void mmd_convex_simplex_init(const mmd_convex_support_point *vertex, mmd_convex_simplex *simplex);
 
 /* Six times the signed volume of four vertices. */
 double mmd_convex_simplex_volume(const mmd_convex_simplex *simplex);
@@ -43,8 +54,9 @@ double mmd_convex_simplex_volume(const mmd_convex_simplex *simplex);
 /* Adds the candidate vertex and reduces the simplex to the vertices, in their order, of the face
    that contains the point closest to the origin. The candidate is one of them, as it lies farther
    towards the origin than the others. Returns false, and changes nothing, unless that brings the
-   squared distance below `squared_distance`: rounding or NaN can prevent it. */
-bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance);
+   squared distance below `squared_distance`: rounding or NaN can prevent it. `volume` is that with
+   the candidate, if it is the fourth vertex. In convex_simplex.c, as the two above. */
+bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance, double volume);
 
 typedef enum mmd_convex_gjk_result {
     MMD_CONVEX_SEPARATED,
@@ -53,7 +65,7 @@ typedef enum mmd_convex_gjk_result {
 } mmd_convex_gjk_result;
 
 /* Sets the contact for MMD_CONVEX_CONTACT only: an overlap by more than the margins is for
-   mmd_convex_epa; in convex_gjk.c, as all above. */
+   mmd_convex_epa; in convex_gjk.c, as the pair of shapes. */
 mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
                                      mmd_collide_contact *contact);
 

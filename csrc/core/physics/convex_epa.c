@@ -55,16 +55,17 @@ typedef struct polytope {
 /* 1. The tetrahedron */
 
 /* GJK; false if the shapes do not overlap. */
-static bool enclose_origin(mmd_collider a, mmd_collider b, mmd_convex_simplex *simplex)
+static bool enclose_origin(mmd_collider a, const mmd_convex_pair *pair, mmd_convex_simplex *simplex)
 {
     double direction[3], recent[4][3], lower_bound = 0;
-    mmd_vec3_subtract(a.body->state.position, b.body->state.position, direction);
     double guess[3] = {1, 0, 0};
     /* Bullet uses this world-space vector as if it were in A's space; reproduced here. */
-    if (mmd_vec3_dot(direction, direction) > 0)
-        mmd_vec3_copy(direction, guess);
+    if (mmd_vec3_dot(pair->offset, pair->offset) > 0)
+        mmd_vec3_copy(pair->offset, guess);
     mmd_mat3_transform(a.body->basis, guess, direction);
-    mmd_convex_simplex_init(a, b, MMD_CONVEX_WITH_MARGIN, direction, simplex);
+    mmd_convex_support_point first;
+    mmd_convex_find_support_point(pair, direction, &first);
+    mmd_convex_simplex_init(&first, simplex);
     for (int i = 0; i < 4; i++)
         mmd_vec3_copy(simplex->closest, recent[i]);
     for (int iteration = 1; iteration <= GJK_MAX_ITERATIONS; iteration++) {
@@ -73,7 +74,7 @@ static bool enclose_origin(mmd_collider a, mmd_collider b, mmd_convex_simplex *s
             return true;
         mmd_vec3_scale(simplex->closest, -1, direction);
         mmd_convex_support_point *support = &simplex->vertices[simplex->count];
-        mmd_convex_find_support_point(a, b, MMD_CONVEX_WITH_MARGIN, direction, support);
+        mmd_convex_find_support_point(pair, direction, support);
         for (int i = 0; i < 4; i++) {
             mmd_vec3_subtract(support->point, recent[i], difference);
             if (mmd_vec3_dot(difference, difference) < GJK_DUPLICATED_EPSILON)
@@ -83,7 +84,8 @@ static bool enclose_origin(mmd_collider a, mmd_collider b, mmd_convex_simplex *s
         lower_bound = fmax(lower_bound, mmd_vec3_dot(simplex->closest, support->point) / length);
         if (length - lower_bound <= GJK_ACCURACY * length)
             return false;
-        if (!mmd_convex_simplex_add(simplex, DBL_MAX))
+        double volume = simplex->count == 3 ? mmd_convex_simplex_volume(simplex) : 0;
+        if (!mmd_convex_simplex_add(simplex, DBL_MAX, volume))
             return false;
         if (simplex->count == 4)
             return true;
@@ -93,7 +95,8 @@ static bool enclose_origin(mmd_collider a, mmd_collider b, mmd_convex_simplex *s
 
 /* Completes a simplex that touches the origin to a tetrahedron, by support points on either side of
    it (EncloseOrigin). */
-static bool complete_tetrahedron(mmd_collider a, mmd_collider b, mmd_convex_simplex *simplex)
+static bool complete_tetrahedron(mmd_collider a, const mmd_convex_pair *pair,
+                                 mmd_convex_simplex *simplex)
 {
     double edge[3], other[3], direction[3];
     if (simplex->count == 4)
@@ -110,9 +113,8 @@ static bool complete_tetrahedron(mmd_collider a, mmd_collider b, mmd_convex_simp
         if (!(mmd_vec3_dot(direction, direction) > 0))
             continue;
         for (int side = 0; side < 2; side++) {
-            mmd_convex_find_support_point(a, b, MMD_CONVEX_WITH_MARGIN, direction,
-                                          &simplex->vertices[simplex->count++]);
-            if (complete_tetrahedron(a, b, simplex))
+            mmd_convex_find_support_point(pair, direction, &simplex->vertices[simplex->count++]);
+            if (complete_tetrahedron(a, pair, simplex))
                 return true;
             simplex->count--;
             mmd_vec3_scale(direction, -1, direction);
@@ -148,7 +150,9 @@ static bool add_face(polytope *hull, size_t i, size_t k, size_t m)
     const double *a = hull->vertices[i].point, *b = hull->vertices[k].point;
     const double *c = hull->vertices[m].point;
     face *added = &hull->faces[hull->face_count];
-    *added = (face){.vertices = {(uint8_t)i, (uint8_t)k, (uint8_t)m}};
+    added->vertices[0] = (uint8_t)i, added->vertices[1] = (uint8_t)k;
+    added->vertices[2] = (uint8_t)m;
+    added->removed = false;
     double edge[3], other[3];
     mmd_vec3_subtract(b, a, edge);
     mmd_vec3_subtract(c, a, other);
@@ -201,13 +205,13 @@ static bool expand(polytope *hull, size_t from, size_t to)
 }
 
 /* Replaces a face by faces to its support point; false if there is none beyond it. */
-static bool expand_face(mmd_collider a, mmd_collider b, polytope *hull, size_t index)
+static bool expand_face(const mmd_convex_pair *pair, polytope *hull, size_t index)
 {
     face *expanded = &hull->faces[index];
     if (hull->vertex_count == MAX_VERTICES)
         return false;
     mmd_convex_support_point *support = &hull->vertices[hull->vertex_count];
-    mmd_convex_find_support_point(a, b, MMD_CONVEX_WITH_MARGIN, expanded->normal, support);
+    mmd_convex_find_support_point(pair, expanded->normal, support);
     if (!(mmd_vec3_dot(expanded->normal, support->point) - expanded->distance > EPA_ACCURACY))
         return false;
     hull->vertex_count++;
@@ -219,8 +223,11 @@ static bool expand_face(mmd_collider a, mmd_collider b, polytope *hull, size_t i
     for (size_t i = 0; i < hull->face_count; i++) {
         if (hull->faces[i].removed)
             continue;
-        hull->faces[count] = hull->faces[i];
-        register_edges(hull, count++);
+        if (count < i) {
+            hull->faces[count] = hull->faces[i];
+            register_edges(hull, count);
+        }
+        count++;
     }
     hull->face_count = count;
     return true;
@@ -261,13 +268,15 @@ static void witness_point(const polytope *hull, const face *nearest, double on_a
 size_t mmd_convex_epa(mmd_collider a, mmd_collider b, mmd_collide_contact *contact)
 {
     mmd_convex_simplex simplex;
+    mmd_convex_pair pair;
     polytope hull;
-    if (!enclose_origin(a, b, &simplex) || !complete_tetrahedron(a, b, &simplex) ||
+    mmd_convex_pair_init(a, b, MMD_CONVEX_WITH_MARGIN, &pair);
+    if (!enclose_origin(a, &pair, &simplex) || !complete_tetrahedron(a, &pair, &simplex) ||
         !polytope_init(&simplex, &hull))
         return 0;
     const face *closest = closest_face(&hull);
     face outermost = *closest;
-    while (expand_face(a, b, &hull, (size_t)(closest - hull.faces))) {
+    while (expand_face(&pair, &hull, (size_t)(closest - hull.faces))) {
         closest = closest_face(&hull);
         if (closest->edge_distance >= outermost.edge_distance)
             outermost = *closest;

@@ -52,9 +52,11 @@ enum { MAX_DEPTH = 64 };
 
 bool mmd_islands_init(mmd_arena *arena, size_t body_count, mmd_islands *islands)
 {
-    *islands = (mmd_islands){.body_count = body_count};
-    islands->islands = mmd_arena_alloc(arena, body_count, sizeof *islands->islands);
-    return islands->islands != NULL;
+    *islands =
+        (mmd_islands){.body_count = body_count,
+                      .roots = mmd_arena_alloc(arena, body_count, sizeof *islands->roots),
+                      .islands = mmd_arena_alloc(arena, body_count + 1, sizeof *islands->islands)};
+    return islands->roots && islands->islands;
 }
 
 static void unite_dynamic(size_t *islands, const mmd_body *bodies, size_t a, size_t b)
@@ -67,25 +69,16 @@ void mmd_islands_update(mmd_islands *islands, const mmd_body *bodies,
                         const mmd_joint_constraint *joints, size_t joint_count,
                         const mmd_broad_phase *broad_phase)
 {
-    init(islands->islands, islands->body_count);
+    init(islands->roots, islands->body_count);
     for (size_t i = 0; broad_phase && i < broad_phase->cache.count; i++) {
         mmd_broad_phase_pair pair = broad_phase->pairs[broad_phase->cache.pairs[i]];
-        unite_dynamic(islands->islands, bodies, pair.a, pair.b);
+        unite_dynamic(islands->roots, bodies, pair.a, pair.b);
     }
     for (size_t i = 0; i < joint_count; i++)
-        unite_dynamic(islands->islands, bodies, joints[i].body_a, joints[i].body_b);
-}
-
-/* Its island is that of A, or of B if A is not dynamic; counted from 1. */
-mmd_islands_slot mmd_islands_slot_of(mmd_islands *islands, const mmd_body *bodies, size_t body_a,
-                                     size_t body_b, size_t index)
-{
-    mmd_islands_slot slot = {.index = (uint32_t)index};
-    if (bodies[body_a].inverse_mass > 0)
-        slot.island = (uint32_t)find(islands->islands, body_a) + 1;
-    else if (bodies[body_b].inverse_mass > 0)
-        slot.island = (uint32_t)find(islands->islands, body_b) + 1;
-    return slot;
+        unite_dynamic(islands->roots, bodies, joints[i].body_a, joints[i].body_b);
+    for (size_t i = 0; i < islands->body_count; i++)
+        islands->islands[i] =
+            bodies[i].inverse_mass > 0 ? (uint32_t)find(islands->roots, i) + 1 : 0;
 }
 
 /* Hoare's quicksort with the middle slot as pivot. */
@@ -93,6 +86,13 @@ static void quicksort(mmd_islands_slot *slots, ptrdiff_t count, int depth)
 {
     if (count < 2 || depth == 0)
         return;
+    if (count == 2) { /* the most frequent case: a branch would be mispredicted */
+        mmd_islands_slot first = slots[0], second = slots[1];
+        bool swap = first.island >= second.island;
+        slots[0] = swap ? second : first;
+        slots[1] = swap ? first : second;
+        return;
+    }
     uint32_t pivot = slots[(count - 1) / 2].island;
     ptrdiff_t low = 0, high = count - 1;
     while (low <= high) {

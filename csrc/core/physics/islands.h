@@ -14,8 +14,8 @@ void mmd_islands_of_model(const mmd_model *model, size_t *islands);
    result. */
 typedef struct mmd_islands {
     size_t body_count;
-    size_t
-        *islands; /* union-find: from each body to another one of its island, the root to itself */
+    size_t *roots;     /* scratch memory: the union-find */
+    uint32_t *islands; /* of the bodies and the ground, from 1; 0: infinite mass */
 } mmd_islands;
 
 /* A joint or manifold to be sorted. */
@@ -32,9 +32,14 @@ void mmd_islands_update(mmd_islands *islands, const mmd_body *bodies,
                         const mmd_joint_constraint *joints, size_t joint_count,
                         const mmd_broad_phase *broad_phase);
 
-/* The slot of a joint or manifold between two bodies. */
-mmd_islands_slot mmd_islands_slot_of(mmd_islands *islands, const mmd_body *bodies, size_t body_a,
-                                     size_t body_b, size_t index);
+/* The slot of a joint or manifold between two bodies: its island is that of A, or of B if A has
+   infinite mass. */
+static inline mmd_islands_slot mmd_islands_slot_of(const mmd_islands *islands, size_t body_a,
+                                                   size_t body_b, uint32_t index)
+{
+    uint32_t a = islands->islands[body_a], b = islands->islands[body_b];
+    return (mmd_islands_slot){.island = a ? a : b, .index = index};
+}
 
 /* Sorts slots by island as Bullet does, which also exchanges slots of the same island. */
 void mmd_islands_sort(mmd_islands_slot *slots, size_t count);

@@ -30,7 +30,8 @@
 
 static double normalize_angle(double angle)
 {
-    angle = fmod(angle, 2 * FLOAT_PI);
+    if (!(fabs(angle) < 2 * FLOAT_PI))
+        angle = fmod(angle, 2 * FLOAT_PI);
     if (angle < -FLOAT_PI)
         return angle + 2 * FLOAT_PI;
     return angle > FLOAT_PI ? angle - 2 * FLOAT_PI : angle;
@@ -182,32 +183,38 @@ static dof_motor motor_of(const mmd_joint_constraint_dof *dof, double value, dou
     return (dof_motor){0};
 }
 
-/* Values are those of B relative to A, while a row's velocity is that of A relative to B: the
-   motor's signs are flipped. */
-static void linear_row(const mmd_joint_constraint *joint, const mmd_body *bodies,
-                       const double axis[3], const double anchor[3], dof_motor motor,
-                       mmd_constraint_row *row)
+static void init_row(const mmd_joint_constraint *joint, double target_velocity,
+                     double lower_impulse, double upper_impulse, mmd_constraint_row *row)
 {
-    double offset[3], angular_a[3], angular_b[3];
-    mmd_constraint_row_init(row, joint->body_a, joint->body_b, -motor.upper_impulse,
-                            -motor.lower_impulse);
-    mmd_vec3_subtract(anchor, bodies[joint->body_a].state.position, offset);
-    mmd_vec3_cross(offset, axis, angular_a);
-    mmd_vec3_subtract(anchor, bodies[joint->body_b].state.position, offset);
-    mmd_vec3_cross(axis, offset, angular_b);
-    mmd_constraint_row_set_jacobian(row, bodies, axis, angular_a, angular_b,
-                                    -motor.target_velocity);
+    row->body_a = (uint32_t)joint->body_a;
+    row->body_b = (uint32_t)joint->body_b;
+    row->target_velocity = target_velocity;
+    row->lower_impulse = lower_impulse;
+    row->upper_impulse = upper_impulse;
+    row->impulse = 0;
 }
 
-static void angular_row(const mmd_joint_constraint *joint, const mmd_body *bodies,
-                        const double axis[3], dof_motor motor, mmd_constraint_row *row)
+/* `offset_a` and `offset_b` lead from the bodies to the joint. Values are those of B relative to A,
+   while a row's velocity is that of A relative to B: the motor's signs are flipped. */
+static void linear_row(const mmd_joint_constraint *joint, const double axis[3],
+                       const double offset_a[3], const double offset_b[3], dof_motor motor,
+                       mmd_constraint_row *row)
 {
-    static const double zero[3] = {0};
-    double opposite[3];
-    mmd_constraint_row_init(row, joint->body_a, joint->body_b, motor.lower_impulse,
-                            motor.upper_impulse);
-    mmd_vec3_scale(axis, -1, opposite);
-    mmd_constraint_row_set_jacobian(row, bodies, zero, axis, opposite, motor.target_velocity);
+    init_row(joint, -motor.target_velocity, -motor.upper_impulse, -motor.lower_impulse, row);
+    row->kind = MMD_CONSTRAINT_ROW_LINEAR;
+    mmd_vec3_copy(axis, row->linear);
+    mmd_vec3_cross(offset_a, axis, row->angular_a);
+    mmd_vec3_cross(axis, offset_b, row->angular_b);
+}
+
+static void angular_row(const mmd_joint_constraint *joint, const double axis[3], dof_motor motor,
+                        mmd_constraint_row *row)
+{
+    init_row(joint, motor.target_velocity, motor.lower_impulse, motor.upper_impulse, row);
+    row->kind = MMD_CONSTRAINT_ROW_ANGULAR;
+    memset(row->linear, 0, sizeof row->linear);
+    mmd_vec3_copy(axis, row->angular_a);
+    mmd_vec3_scale(axis, -1, row->angular_b);
 }
 
 /* The vector and the length by which values exceed their limits. */
@@ -281,8 +288,10 @@ size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_bo
     mmd_joint_constraint_axes a, b;
     axes_to_world(&joint->axes_a, &bodies[joint->body_a], &a);
     axes_to_world(&joint->axes_b, &bodies[joint->body_b], &b);
-    double offset[3], translations[3], angles[3], rotation_axes[3][3];
+    double offset[3], offset_a[3], offset_b[3], translations[3], angles[3], rotation_axes[3][3];
     mmd_vec3_subtract(b.position, a.position, offset);
+    mmd_vec3_subtract(b.position, bodies[joint->body_a].state.position, offset_a);
+    mmd_vec3_subtract(b.position, bodies[joint->body_b].state.position, offset_b);
     mmd_mat3_transform_transposed(a.basis, offset, translations);
     euler_angles(&a, &b, angles, rotation_axes);
 
@@ -294,7 +303,7 @@ size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_bo
         double axis[3];
         mmd_mat3_column(a.basis, i, axis);
         if (motor.active)
-            linear_row(joint, bodies, axis, b.position, motor, &rows[count++]);
+            linear_row(joint, axis, offset_a, offset_b, motor, &rows[count++]);
     }
     for (int i = 0; i < 3; i++) {
         const mmd_joint_constraint_dof *dof = &joint->angular[i];
@@ -302,7 +311,7 @@ size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_bo
         double angle = adjust_to_limits(angles[i], dof);
         dof_motor motor = motor_of(dof, angle, spring_torque, time_step, iterations);
         if (motor.active)
-            angular_row(joint, bodies, rotation_axes[i], motor, &rows[count++]);
+            angular_row(joint, rotation_axes[i], motor, &rows[count++]);
     }
     return count;
 }

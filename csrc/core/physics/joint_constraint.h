@@ -2,6 +2,7 @@
 #ifndef MMD_JOINT_CONSTRAINT_H
 #define MMD_JOINT_CONSTRAINT_H
 
+#include "core/physics/body.h"
 #include "core/physics/constraint_row.h"
 
 enum { MMD_JOINT_CONSTRAINT_ROWS = 6 }; /* at most */

@@ -6,8 +6,8 @@
    2. Gravity and damping change the velocities of dynamic bodies (body.c).
    3. Collision detection updates the contacts (contact_set.c).
    4. The solver: rows are set up for joints, in the order of islands.c, for contacts and for
-      friction. Each of n solver iterations visits all of them, in this order (constraint_row.h).
-      Then the delta velocities are added to the velocities.
+      friction. Each of n solver iterations visits all of them, in this order
+      (constraint_solver.h). Then the delta velocities are added to the velocities.
    5. Velocities change the poses (body.c).
 
    There is no sleeping and no split impulse. */
@@ -16,19 +16,19 @@
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/math/quat.h"
+#include "core/physics/constraint_solver.h"
 #include "core/physics/contact_set.h"
 #include "core/physics/islands.h"
 
 struct mmd_world {
     mmd_arena arena;
     size_t body_count, kinematic_count, joint_count, desc_joint_count;
-    mmd_body *bodies;                      /* the ground is after the last one */
-    mmd_joint_constraint *joints;          /* those of the desc that connect two bodies */
-    mmd_islands islands;                   /* of this step */
-    mmd_islands_slot *joint_order;         /* of this step, unless the desc has one */
-    mmd_constraint_row *rows;              /* of joints */
-    uint32_t *row_order, *levels, *starts; /* see mmd_constraint_row_schedule */
-    mmd_delta_velocity *deltas;            /* of the bodies and the ground */
+    mmd_body *bodies;              /* the ground is after the last one */
+    mmd_joint_constraint *joints;  /* those of the desc that connect two bodies */
+    mmd_islands islands;           /* of this step */
+    mmd_islands_slot *joint_order; /* of this step, unless the desc has one */
+    mmd_constraint_row *rows;      /* of joints, contacts, friction */
+    mmd_constraint_solver solver;
     double gravity[3], time_step;
     size_t iterations;
     bool additional_damping, contacts, fixed_order;
@@ -113,8 +113,7 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
     mmd_vec3_copy(settings->gravity, world->gravity);
     world->contacts = desc->contacts;
     world->bodies = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->bodies);
-    world->deltas = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->deltas);
-    if (!world->bodies || !world->deltas)
+    if (!world->bodies)
         return mmd_fail_memory(err);
     for (size_t i = 0; i < desc->body_count; i++) {
         mmd_body_init(&desc->bodies[i], world->time_step, &world->bodies[i]);
@@ -134,12 +133,11 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
                                         .ground_height = settings->ground_height};
     if (desc->contacts && !mmd_contact_set_init(&world->arena, &contact_set, &world->contact_set))
         return mmd_fail_memory(err);
-    size_t rows = MMD_JOINT_CONSTRAINT_ROWS * world->joint_count;
+    size_t rows = MMD_JOINT_CONSTRAINT_ROWS * world->joint_count +
+                  mmd_contact_set_max_rows(&world->contact_set);
     world->rows = mmd_arena_alloc(&world->arena, rows, sizeof *world->rows);
-    world->row_order = mmd_arena_alloc(&world->arena, rows, sizeof *world->row_order);
-    world->levels = mmd_arena_alloc(&world->arena, world->body_count, sizeof *world->levels);
-    world->starts = mmd_arena_alloc(&world->arena, 2 * rows + 3, sizeof *world->starts);
-    return (world->rows && world->row_order && world->levels && world->starts) ||
+    return (world->rows &&
+            mmd_constraint_solver_init(&world->arena, world->body_count, rows, &world->solver)) ||
            mmd_fail_memory(err);
 }
 
@@ -411,11 +409,11 @@ static void sort_by_island(mmd_world *world)
     mmd_islands_update(&world->islands, world->bodies, world->joints, world->joint_count,
                        world->contacts ? &world->contact_set.broad_phase : NULL);
     for (size_t i = 0; !world->fixed_order && i < world->joint_count; i++)
-        world->joint_order[i] = mmd_islands_slot_of(
-            &world->islands, world->bodies, world->joints[i].body_a, world->joints[i].body_b, i);
+        world->joint_order[i] = mmd_islands_slot_of(&world->islands, world->joints[i].body_a,
+                                                    world->joints[i].body_b, (uint32_t)i);
     if (!world->fixed_order)
         mmd_islands_sort(world->joint_order, world->joint_count);
-    mmd_contact_set_sort(&world->contact_set, world->bodies, &world->islands);
+    mmd_contact_set_sort(&world->contact_set, &world->islands);
 }
 
 /* Returns the number of rows. */
@@ -428,32 +426,23 @@ static size_t setup_joint_rows(mmd_world *world)
             count += mmd_joint_constraint_rows(joint, world->bodies, world->time_step,
                                                world->iterations, &world->rows[count]);
     }
-    mmd_constraint_row_schedule(world->rows, count, world->bodies, world->body_count, world->levels,
-                                world->starts, world->row_order);
     return count;
 }
 
 static void solve(mmd_world *world)
 {
+    mmd_constraint_solver *solver = &world->solver;
+    mmd_contact_set *contact_set = &world->contact_set;
     sort_by_island(world);
-    size_t count = setup_joint_rows(world);
-    for (size_t i = 0; i <= world->body_count; i++)
-        world->deltas[i] = (mmd_delta_velocity){.inverse_mass = world->bodies[i].inverse_mass};
-    mmd_contact_set_setup_rows(&world->contact_set, world->bodies, world->time_step, world->deltas);
-    for (size_t iteration = 0; iteration < world->iterations; iteration++) {
-        for (size_t i = 0; i < count; i++)
-            mmd_constraint_row_solve(&world->rows[world->row_order[i]], world->deltas);
-        mmd_contact_set_solve(&world->contact_set, world->deltas);
-    }
-    mmd_contact_set_store_impulses(&world->contact_set);
-    for (size_t i = 0; i < world->body_count; i++) {
-        if (world->bodies[i].inverse_mass == 0) /* its delta may be 0 times infinity */
-            continue;
-        for (int k = 0; k < 3; k++) {
-            world->bodies[i].state.velocity[k] += world->deltas[i].velocity[k][0];
-            world->bodies[i].state.angular_velocity[k] += world->deltas[i].velocity[k][1];
-        }
-    }
+    size_t first = setup_joint_rows(world), points = contact_set->point_count;
+    mmd_contact_set_rows(contact_set, world->bodies, world->time_step, world->rows, first);
+    mmd_constraint_solver_begin(solver, world->rows, first + 2 * points, world->bodies);
+    for (size_t i = 0; i < points; i++)
+        mmd_constraint_solver_warm_start(solver, &world->rows[first + i], world->bodies);
+    for (size_t iteration = 0; iteration < world->iterations; iteration++)
+        mmd_constraint_solver_iterate(solver);
+    mmd_constraint_solver_end(solver, world->bodies);
+    mmd_contact_set_store_impulses(contact_set, solver->impulses + first);
 }
 
 void mmd_world_advance(mmd_world *world)

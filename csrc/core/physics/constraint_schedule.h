@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_CONSTRAINT_SCHEDULE_H
+#define MMD_CONSTRAINT_SCHEDULE_H
+
+#include "core/base/arena.h"
+#include "core/physics/body.h"
+#include "core/physics/constraint_row.h"
+
+/* The order in which constraint rows are solved, in pairs of rows that move different bodies. */
+
+/* Half of a model's rows connect a dynamic body to one of infinite mass, whose velocity the solver
+   leaves alone: they have one side, that of the dynamic body. A kind of pair is a
+   mmd_constraint_row_kind, plus MMD_CONSTRAINT_TWO_SIDED. */
+enum {
+    MMD_CONSTRAINT_TWO_SIDED = MMD_CONSTRAINT_ROW_KINDS,
+    MMD_CONSTRAINT_PAIR_KINDS = 2 * MMD_CONSTRAINT_ROW_KINDS
+};
+
+/* Pairs of one kind, one after the other. An angular row may be in a linear pair. */
+typedef struct mmd_constraint_run {
+    uint32_t kind, pair_count;
+} mmd_constraint_run;
+
+/* The second row of a pair, where none is left. */
+#define MMD_CONSTRAINT_NO_ROW UINT32_MAX
+
+typedef struct mmd_constraint_schedule {
+    size_t run_count;
+    mmd_constraint_run *runs;
+    uint32_t *rows; /* the two rows of each pair */
+    size_t body_count;
+    uint32_t *levels, *groups, *ends; /* scratch memory */
+} mmd_constraint_schedule;
+
+/* For at most `row_count` rows; false if out of memory. */
+bool mmd_constraint_schedule_init(mmd_arena *arena, size_t body_count, size_t row_count,
+                                  mmd_constraint_schedule *schedule);
+
+/* Level scheduling, for rows in the order of the solver; reads their bodies and kinds only.
+   Rows that move the same body keep their relative order, so that the result has the same bits as
+   if they were solved one by one; independent rows come between them, so that the CPU works on
+   several at once. The ground is the body after the last one. */
+void mmd_constraint_schedule_set(mmd_constraint_schedule *schedule, const mmd_constraint_row *rows,
+                                 size_t row_count, const mmd_body *bodies);
+
+#endif
