@@ -31,6 +31,7 @@
     X(GLenum, GetError, (void))                                                                    \
     X(void, GetIntegerv, (GLenum name, GLint * value))                                             \
     X(const GLubyte *, GetString, (GLenum name))                                                   \
+    X(void, PixelStorei, (GLenum name, GLint value))                                               \
     X(void, ReadBuffer, (GLenum source))                                                           \
     X(void, ReadPixels,                                                                            \
       (GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, void *pixels)) \

@@ -13,6 +13,18 @@ bool mmd_gl_look_draw(const mmd_gl_renderer *renderer, mmd_error *err);
 bool mmd_gl_ground_shadow_draw(const mmd_gl_renderer *renderer, mmd_error *err);
 void mmd_gl_ground_shadow_free(mmd_gl_context *context, mmd_gl_ground_shadow *ground);
 
+/* gl_shadow_map.c: the depth map of the light, fitted to what is seen of what casts shadows. False
+   if that is nothing. */
+typedef struct mmd_gl_shadow_view {
+    float caster[16], receiver[16]; /* row-major: view space to the map, 0 to 1 */
+    float offset; /* of receivers along their normals, against shadows of a surface on itself */
+} mmd_gl_shadow_view;
+
+bool mmd_gl_shadow_map_fit(const mmd_gl_renderer *renderer, mmd_gl_shadow_view *out);
+bool mmd_gl_shadow_map_draw(const mmd_gl_renderer *renderer, const mmd_gl_shadow_view *view,
+                            mmd_error *err);
+void mmd_gl_shadow_map_free(mmd_gl_context *context, mmd_gl_shadow_map *map);
+
 /* What they share. */
 
 static inline bool mmd_gl_look_is_drawn(const mmd_render_material *material)

@@ -273,10 +273,12 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     const mmd_render_job *job = request->job;
     mmd_gl_render_skin skin = {0};
     mmd_gl_ground_shadow ground = {0};
+    mmd_gl_shadow_map shadow_map = {0};
     mmd_gl_renderer r = {.context = context,
                          .programs = mmd_gl_render_programs_get(context, err),
                          .resources = {.context = context, .job = job},
                          .ground = &ground,
+                         .shadow_map = &shadow_map,
                          .skin = request->skin && job->vertex_count ? &skin : NULL};
     if (!r.programs)
         return false;
@@ -291,6 +293,7 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     ok = mmd_gl_render_output_finish(&r, ok, err);
     free(r.view_positions);
     mmd_gl_ground_shadow_free(context, &ground);
+    mmd_gl_shadow_map_free(context, &shadow_map);
     if (mmd_gl_context_hangs(context)) /* leaves the objects, which the device may still use */
         return false;
     mmd_gl_render_resources_free(&r.resources, ok);

@@ -3,6 +3,7 @@
 #define MMD_GL_RENDERER_H
 
 #include "core/render/coverage.h"
+#include "core/render/depth_map.h"
 #include "gl/gl_render_resources.h"
 #include "gl/gl_render_skin.h"
 
@@ -14,6 +15,16 @@ typedef struct mmd_gl_ground_shadow {
     GLuint texture, elements;
 } mmd_gl_ground_shadow;
 
+/* The same of gl_shadow_map.c. */
+typedef struct mmd_gl_shadow_map {
+    mmd_depth_map map;
+    uint16_t *pixels;        /* the same as the texture's numbers */
+    float *corners;          /* (V,3): vertices in the map, and their depths */
+    int32_t *large;          /* corners of triangles that the device draws */
+    size_t first[2], end[2]; /* bounds of what the texture has */
+    GLuint elements;
+} mmd_gl_shadow_map;
+
 /* The state of a render job while a frame is drawn, and what the looks have in common. */
 typedef struct mmd_gl_renderer {
     mmd_gl_context *context;
@@ -21,6 +32,7 @@ typedef struct mmd_gl_renderer {
     mmd_gl_render_resources resources;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */
     mmd_gl_ground_shadow *ground;
+    mmd_gl_shadow_map *shadow_map;
     size_t frame;
     float *view_positions; /* (V,4) of the current frame, unless it is skinned on the device */
     mmd_render_view view;

@@ -101,6 +101,7 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0); /* keeps what was printed when a sanitizer aborts */
     coverage_tests();
+    depth_map_tests();
     error_tests();
     arena_tests();
     bytes_tests();
