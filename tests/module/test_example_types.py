@@ -48,3 +48,17 @@ def test_pyright_accepts_them_and_finds_a_mistake(folder):
     found = json.loads(done.stdout)["generalDiagnostics"]
     errors = [(each["file"].rpartition("/")[2], each["message"]) for each in found]
     assert {file for file, _ in errors} == {"wrong.py"}, errors
+
+
+def test_mypy_accepts_those_of_libraries_that_are_not_here(tmp_path):
+    """Their types are unknown here, ours are checked. Not: recipes with functions, which are untyped for
+    short, and Blender's, whose operators have no types."""
+    libraries = ("trimesh", "pyvista", "zarr", "xarray")
+    for name in libraries:
+        (example,) = (
+            one for one in docs_examples.everywhere().values() if f"import {name}\n" in one
+        )
+        (tmp_path / f"with_{name}.py").write_text(example, encoding="utf-8")
+    options = ("--strict", "--ignore-missing-imports", "--cache-dir", "cache")
+    done = check(tmp_path, "mypy", *options, ".")
+    assert done.returncode == 0, done.stdout
