@@ -8,7 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { KEPT_BYTES = 256 << 20 }; /* of all textures between jobs */
+enum {
+    KEPT_BYTES = 256 << 20, /* of all textures between jobs */
+    MIN_BYTES = 64 << 10    /* what a small one counts, so that there are at most 4096 to search */
+};
 
 typedef struct digest {
     uint64_t halves[2];
@@ -60,7 +63,8 @@ static digest digest_of(const uint8_t *bytes, size_t size)
 
 static size_t bytes_of(const entry *texture)
 {
-    return texture->width * texture->height * 4 * 4 / 3; /* with mipmaps */
+    size_t bytes = texture->width * texture->height * 4 * 4 / 3; /* with mipmaps */
+    return bytes > MIN_BYTES ? bytes : MIN_BYTES;
 }
 
 bool mmd_gl_texture_cache_begin(mmd_gl_context *context, mmd_error *err)

@@ -205,7 +205,7 @@ def test_shadows_of_all_devices_are_the_same(wrapper):
 
 
 def test_textures_are_kept_within_a_limit(wrapper):
-    """Of 256 MB: eleven of 2048 x 2048 pixels with mipmaps, and a small one."""
+    """Of 256 MB: eleven of 2048 x 2048 pixels with mipmaps, and a small one, which counts 64 KB."""
     python(
         """
         corners = np.float32([[-1, -1, 0], [0, 1, 0], [1, -1, 0]])
@@ -218,10 +218,12 @@ def test_textures_are_kept_within_a_limit(wrapper):
         def alive():
             return ctypes.c_int.in_dll(driver, "textures_alive").value
 
-        def draw(value):
-            pixels = np.full((2048, 2048, 4), value, np.uint8)
-            return mmdskin.render(flat, posed, materials=[material], textures={0: pixels},
+        def render(textures):
+            return mmdskin.render(flat, posed, materials=[material], textures=textures,
                                   uvs=np.zeros((3, 2)), size=(8, 8)).image
+
+        def draw(value):
+            return render({0: np.full((2048, 2048, 4), value, np.uint8)})
 
         mmdskin.render(flat, posed, materials=[], size=(8, 8))
         before = alive()
@@ -232,6 +234,10 @@ def test_textures_are_kept_within_a_limit(wrapper):
             color = draw(value)[6, 4]
             assert (color[:3] == value).all(), color
             assert alive() - before == 11
+        for first in (0, 3000, 6000):  # of one pixel each
+            texels = np.arange(first, first + 3000, dtype="<u4").view(np.uint8).reshape(-1, 1, 1, 4)
+            render(dict(enumerate(texels)))
+            assert alive() - before < 4096, alive() - before
         """,
         **wrapper,
     )
