@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The light's y, of a unit vector, below which the shadow would be too long. */
 static const double MIN_LIGHT_Y = 1e-6;
@@ -48,13 +47,11 @@ static void begin(const mmd_gl_renderer *r, mmd_gl_render_pass pass, const proje
     mmd_gl1.Disable(GL_BLEND);
 }
 
-/* Software renderers take as long for each of the many small triangles as for a large one, and many
-   of these cover no sample: the CPU finds what the small ones cover. */
+/* For software renderers: gl_small_triangles.h. */
 
 static bool make_coverage(const mmd_gl_renderer *r, mmd_error *err)
 {
     const mmd_gl_framebuffer *samples = &r->resources.targets->samples;
-    const mmd_render_job *job = r->resources.job;
     mmd_gl_ground_shadow *ground = r->ground;
     mmd_coverage *coverage = &ground->coverage;
     if (coverage->samples)
@@ -63,11 +60,10 @@ static bool make_coverage(const mmd_gl_renderer *r, mmd_error *err)
     coverage->height = (size_t)samples->height;
     coverage->stride = (coverage->width + 3) / 4 * 4; /* as OpenGL aligns rows */
     coverage->samples = calloc(coverage->stride * coverage->height, 1);
-    ground->corners = malloc(2 * job->vertex_count * sizeof *ground->corners + 1);
-    ground->large = malloc(3 * job->triangle_count * sizeof *ground->large + 1);
-    if (!coverage->samples || !ground->corners || !ground->large)
+    if (!coverage->samples)
         return mmd_fail_memory(err);
-    glGenBuffers(1, &ground->elements);
+    if (!mmd_gl_small_triangles_init(r, 2, &ground->triangles, err))
+        return false;
     mmd_gl1.GenTextures(1, &ground->texture);
     mmd_gl1.BindTexture(GL_TEXTURE_2D, ground->texture);
     mmd_gl1.TexImage2D(GL_TEXTURE_2D, 0, GL_R8, (GLsizei)coverage->stride, samples->height, 0,
@@ -82,7 +78,7 @@ static void project(const mmd_gl_renderer *r, const projection *shadow)
     const mmd_coverage *coverage = &r->ground->coverage;
     const float *g = shadow->ground, *light = shadow->light;
     float half[2] = {(float)coverage->width / 2, (float)coverage->height / 2};
-    float near_plane = (float)r->near_plane;
+    float near_plane = (float)r->near_plane, *corners = r->ground->triangles.corners;
     float scale[2] = {half[0] / (float)r->view.half_extent[0],
                       -half[1] / (float)r->view.half_extent[1]};
     for (size_t v = 0; v < r->resources.job->vertex_count; v++) {
@@ -91,44 +87,16 @@ static void project(const mmd_gl_renderer *r, const projection *shadow)
         float x = p[0] + light[0] * height, y = p[1] + light[1] * height,
               z = p[2] + light[2] * height;
         float per_z = z > near_plane ? 1 / z : INFINITY;
-        r->ground->corners[2 * v] = per_z < INFINITY ? half[0] + x * per_z * scale[0] : INFINITY;
-        r->ground->corners[2 * v + 1] = half[1] + y * per_z * scale[1];
+        corners[2 * v] = per_z < INFINITY ? half[0] + x * per_z * scale[0] : INFINITY;
+        corners[2 * v + 1] = half[1] + y * per_z * scale[1];
     }
 }
 
-/* Covers the samples of small triangles, and returns the number of corners of others. */
-static size_t cover(const mmd_gl_renderer *r)
+static bool cover(void *image, const mmd_render_material *material, const float *a, const float *b,
+                  const float *c)
 {
-    const mmd_render_job *job = r->resources.job;
-    mmd_gl_ground_shadow *ground = r->ground;
-    const int32_t *corner = job->triangles;
-    size_t large = 0;
-    mmd_coverage_begin(&ground->coverage);
-    for (size_t i = 0; i < job->material_count; i++) {
-        const mmd_render_material *material = &job->materials[i];
-        const int32_t *end = corner + 3 * material->triangle_count;
-        if (mmd_gl_look_is_drawn(material) && (material->flags & MMD_MATERIAL_GROUND_SHADOW))
-            for (; corner < end; corner += 3)
-                if (!mmd_coverage_add(&ground->coverage, ground->corners + 2 * (size_t)corner[0],
-                                      ground->corners + 2 * (size_t)corner[1],
-                                      ground->corners + 2 * (size_t)corner[2])) {
-                    memcpy(ground->large + large, corner, 3 * sizeof *corner);
-                    large += 3;
-                }
-        corner = end;
-    }
-    return large;
-}
-
-static void draw_large(const mmd_gl_renderer *r, const projection *shadow, size_t corners)
-{
-    begin(r, MMD_GL_PASS_GROUND_SHADOW, shadow);
-    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, r->ground->elements);
-    glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(corners * sizeof(int32_t)), r->ground->large,
-                 GL_STREAM_DRAW);
-    mmd_gl1.Disable(GL_CULL_FACE);
-    mmd_gl_renderer_draw(0, corners / 3);
-    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, r->resources.elements);
+    (void)material;
+    return mmd_coverage_add(image, a, b, c);
 }
 
 static void draw_covered(const mmd_gl_renderer *r, const projection *shadow)
@@ -165,9 +133,13 @@ bool mmd_gl_ground_shadow_draw(const mmd_gl_renderer *r, mmd_error *err)
     if (!make_coverage(r, err))
         return false;
     project(r, &shadow);
-    size_t large = cover(r);
-    if (large)
-        draw_large(r, &shadow, large);
+    mmd_coverage_begin(&r->ground->coverage);
+    mmd_gl_small_triangles_draw(r, &r->ground->triangles, MMD_MATERIAL_GROUND_SHADOW, cover,
+                                &r->ground->coverage);
+    if (r->ground->triangles.large_size) {
+        begin(r, MMD_GL_PASS_GROUND_SHADOW, &shadow);
+        mmd_gl_small_triangles_draw_large(r, &r->ground->triangles);
+    }
     draw_covered(r, &shadow);
     return true;
 }
@@ -175,10 +147,7 @@ bool mmd_gl_ground_shadow_draw(const mmd_gl_renderer *r, mmd_error *err)
 void mmd_gl_ground_shadow_free(mmd_gl_context *context, mmd_gl_ground_shadow *ground)
 {
     free(ground->coverage.samples);
-    free(ground->corners);
-    free(ground->large);
-    if (mmd_gl_context_hangs(context))
-        return;
-    mmd_gl1.DeleteTextures(1, &ground->texture);
-    glDeleteBuffers(1, &ground->elements);
+    mmd_gl_small_triangles_free(context, &ground->triangles);
+    if (!mmd_gl_context_hangs(context))
+        mmd_gl1.DeleteTextures(1, &ground->texture);
 }

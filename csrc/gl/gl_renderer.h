@@ -6,23 +6,21 @@
 #include "core/render/depth_map.h"
 #include "gl/gl_render_resources.h"
 #include "gl/gl_render_skin.h"
+#include "gl/gl_small_triangles.h"
 
 /* Memory and names of gl_ground_shadow.c; NULL and 0 until they are needed. */
 typedef struct mmd_gl_ground_shadow {
-    mmd_coverage coverage; /* of the samples of the image */
-    float *corners;        /* (V,2): where the shadows of vertices are, in samples */
-    int32_t *large;        /* corners of triangles that are drawn one by one */
-    GLuint texture, elements;
+    mmd_coverage coverage;            /* of the samples of the image */
+    mmd_gl_small_triangles triangles; /* (V,2): where the shadows of vertices are, in samples */
+    GLuint texture;
 } mmd_gl_ground_shadow;
 
 /* The same of gl_shadow_map.c. */
 typedef struct mmd_gl_shadow_map {
     mmd_depth_map map;
-    uint16_t *pixels;        /* the same as the texture's numbers */
-    float *corners;          /* (V,3): vertices in the map, and their depths */
-    int32_t *large;          /* corners of triangles that the device draws */
-    size_t first[2], end[2]; /* bounds of what the texture has */
-    GLuint elements;
+    uint16_t *pixels;                 /* its depths as the texture's numbers */
+    mmd_gl_small_triangles triangles; /* (V,3): vertices in the map, and their depths */
+    size_t first[2], end[2];          /* bounds of what the texture has */
 } mmd_gl_shadow_map;
 
 /* The state of a render job while a frame is drawn, and what the looks have in common. */

@@ -121,13 +121,12 @@ static bool is_culled(const mmd_render_material *material)
     return !(material->flags & MMD_MATERIAL_DOUBLE_SIDED);
 }
 
-static const mmd_gl_render_program *begin(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
+static void begin(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
 {
     const mmd_gl_render_program *program = &r->programs->passes[MMD_GL_PASS_SHADOW_MAP];
     mmd_gl_renderer_begin(r, program, &r->resources.targets->shadow);
     glUniformMatrix4fv(program->shadow_matrix, 1, GL_TRUE, view->caster);
     mmd_gl1.Enable(GL_DEPTH_TEST);
-    return program;
 }
 
 static void draw_all(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
@@ -139,11 +138,10 @@ static void draw_all(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
     mmd_gl_look_draw_flagged(r, MMD_MATERIAL_CASTS_SELF_SHADOW, true);
 }
 
-/* Software renderers take many times as long as the CPU alone, which draws only depths. */
+/* For software renderers: gl_small_triangles.h. */
 
 static bool make_map(const mmd_gl_renderer *r, mmd_error *err)
 {
-    const mmd_render_job *job = r->resources.job;
     mmd_gl_shadow_map *own = r->shadow_map;
     mmd_depth_map *map = &own->map;
     if (map->depths)
@@ -152,58 +150,36 @@ static bool make_map(const mmd_gl_renderer *r, mmd_error *err)
     size_t pixels = map->stride * map->height;
     map->depths = malloc(pixels * sizeof *map->depths);
     own->pixels = malloc(pixels * sizeof *own->pixels);
-    own->corners = malloc(3 * job->vertex_count * sizeof *own->corners + 1);
-    own->large = malloc(3 * job->triangle_count * sizeof *own->large + 1);
-    if (!map->depths || !own->pixels || !own->corners || !own->large)
+    if (!map->depths || !own->pixels)
         return mmd_fail_memory(err);
+    if (!mmd_gl_small_triangles_init(r, 3, &own->triangles, err))
+        return false;
     for (size_t i = 0; i < pixels; i++)
         map->depths[i] = 1;
     own->end[0] = map->stride; /* the texture may have anything */
     own->end[1] = map->height;
-    glGenBuffers(1, &own->elements);
     return true;
 }
 
 /* As look.vert. */
 static void project(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
 {
-    float size = (float)r->shadow_map->map.width;
+    float size = (float)r->shadow_map->map.width, *corners = r->shadow_map->triangles.corners;
     for (size_t v = 0; v < r->resources.job->vertex_count; v++) {
         const float *p = r->view_positions + 4 * v;
         for (int i = 0; i < 3; i++) {
             const float *row = view->caster + 4 * i;
             float at = row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
-            r->shadow_map->corners[3 * v + (size_t)i] = i < 2 ? at * size : at;
+            corners[3 * v + (size_t)i] = i < 2 ? at * size : at;
         }
     }
 }
 
-/* Draws small triangles, and returns the number of corners of others. */
-static size_t draw_small(const mmd_gl_renderer *r)
+static bool draw_small(void *image, const mmd_render_material *material, const float *a,
+                       const float *b, const float *c)
 {
-    const mmd_render_job *job = r->resources.job;
-    mmd_gl_shadow_map *own = r->shadow_map;
-    const int32_t *corner = job->triangles;
-    size_t large = 0;
-    mmd_depth_map_begin(&own->map);
-    for (size_t i = 0; i < job->material_count; i++) {
-        const mmd_render_material *material = &job->materials[i];
-        const int32_t *end = corner + 3 * material->triangle_count;
-        bool casts =
-            mmd_gl_look_is_drawn(material) && (material->flags & MMD_MATERIAL_CASTS_SELF_SHADOW);
-        for (; casts && corner < end; corner += 3) {
-            const float *a = own->corners + 3 * (size_t)corner[0],
-                        *b = own->corners + 3 * (size_t)corner[1],
-                        *c = own->corners + 3 * (size_t)corner[2];
-            if ((is_culled(material) && mmd_raster_area(a, b, c) > 0) ||
-                mmd_depth_map_add(&own->map, a, b, c))
-                continue;
-            memcpy(own->large + large, corner, 3 * sizeof *corner);
-            large += 3;
-        }
-        corner = end;
-    }
-    return large;
+    return (is_culled(material) && mmd_raster_area(a, b, c) > 0) ||
+           mmd_depth_map_add(image, a, b, c);
 }
 
 /* To the texture's numbers. */
@@ -213,7 +189,7 @@ static void quantize(const float *depths, uint16_t *out, size_t count)
         out[i] = (uint16_t)(int32_t)(depths[i] * UINT16_MAX + 0.5f);
 }
 
-/* What the map has, or the last one had. */
+/* Uploads the part of the map that has triangles, or of which the texture still has older ones. */
 static void upload(const mmd_gl_renderer *r)
 {
     mmd_gl_shadow_map *own = r->shadow_map;
@@ -242,16 +218,11 @@ static void upload(const mmd_gl_renderer *r)
     mmd_depth_map_clear(map);
 }
 
-static void draw_large(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view, size_t corners)
+static void draw_large(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
 {
     mmd_gl_shadow_map *own = r->shadow_map;
     begin(r, view);
-    mmd_gl1.Disable(GL_CULL_FACE);
-    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, own->elements);
-    glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(corners * sizeof(int32_t)), own->large,
-                 GL_STREAM_DRAW);
-    mmd_gl_renderer_draw(0, corners / 3);
-    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, r->resources.elements);
+    mmd_gl_small_triangles_draw_large(r, &own->triangles);
     own->first[0] = own->first[1] = 0; /* anywhere */
     own->end[0] = own->map.stride;
     own->end[1] = own->map.height;
@@ -267,10 +238,12 @@ bool mmd_gl_shadow_map_draw(const mmd_gl_renderer *r, const mmd_gl_shadow_view *
     if (!make_map(r, err))
         return false;
     project(r, view);
-    size_t large = draw_small(r);
+    mmd_depth_map_begin(&r->shadow_map->map);
+    mmd_gl_small_triangles_draw(r, &r->shadow_map->triangles, MMD_MATERIAL_CASTS_SELF_SHADOW,
+                                draw_small, &r->shadow_map->map);
     upload(r);
-    if (large)
-        draw_large(r, view, large);
+    if (r->shadow_map->triangles.large_size)
+        draw_large(r, view);
     return true;
 }
 
@@ -278,8 +251,5 @@ void mmd_gl_shadow_map_free(mmd_gl_context *context, mmd_gl_shadow_map *own)
 {
     free(own->map.depths);
     free(own->pixels);
-    free(own->corners);
-    free(own->large);
-    if (own->elements && !mmd_gl_context_hangs(context))
-        glDeleteBuffers(1, &own->elements);
+    mmd_gl_small_triangles_free(context, &own->triangles);
 }

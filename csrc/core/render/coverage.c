@@ -21,22 +21,13 @@ void mmd_coverage_clear(mmd_coverage *coverage)
 
 bool mmd_coverage_add(mmd_coverage *coverage, const float a[2], const float b[2], const float c[2])
 {
-    int first[2], end[2];
-    const size_t sizes[2] = {coverage->width, coverage->height};
-    for (int i = 0; i < 2; i++) {
-        if (!mmd_raster_is_small(a[i], b[i], c[i], MMD_COVERAGE_MAX_SIDE))
-            return false;
-        if (!mmd_raster_range(a[i], b[i], c[i], sizes[i], &first[i], &end[i]))
-            return true;
-    }
-    float area = mmd_raster_area(a, b, c);
-    if (area == 0)
-        return true;
-    float turn = area > 0 ? 1.0f : -1.0f;
-    const float origin[2] = {(float)first[0] + 0.5f, (float)first[1] + 0.5f};
-    mmd_raster_plane ab = mmd_raster_side(a, b, turn, origin),
-                     bc = mmd_raster_side(b, c, turn, origin),
-                     ca = mmd_raster_side(c, a, turn, origin);
+    mmd_raster_triangle triangle;
+    mmd_raster_size size = mmd_raster_triangle_set(&triangle, a, b, c, coverage->width,
+                                                   coverage->height, MMD_COVERAGE_MAX_SIDE, 1);
+    if (size != MMD_RASTER_SMALL)
+        return size == MMD_RASTER_EMPTY;
+    const int *first = triangle.first, *end = triangle.end;
+    const mmd_raster_plane ab = triangle.sides[0], bc = triangle.sides[1], ca = triangle.sides[2];
     for (int y = first[1]; y < end[1]; y++) {
         uint8_t *row = coverage->samples + (size_t)y * coverage->stride;
         float down = (float)(y - first[1]);

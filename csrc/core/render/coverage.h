@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The samples of an image that any of many small triangles covers. CPU renderers take much longer
-   for each triangle, as they draw it in colors. */
+/* Which samples of an image are covered by at least one of many small triangles. Renderers without
+   a graphics card take much longer for each triangle, as they draw it in colors. */
 typedef struct mmd_coverage {
     size_t width, height, stride;
     uint8_t *samples;        /* (height,stride), 255 where covered, else 0 */
@@ -17,10 +17,10 @@ typedef struct mmd_coverage {
 /* Corners farther away than this along an axis are not supported. */
 enum { MMD_COVERAGE_MAX_SIDE = 16 };
 
-/* Covers nothing. The samples must be zero where the coverage of the last image was. */
+/* Starts an image in which nothing is covered; the samples must be zero. */
 void mmd_coverage_begin(mmd_coverage *coverage);
 
-/* Zeros the samples again. */
+/* Sets the covered samples to zero again, for the next image. */
 void mmd_coverage_clear(mmd_coverage *coverage);
 
 /* Adds a triangle: the samples, which are at the middle of pixels, that are inside of it or nearer

@@ -49,25 +49,14 @@ static lanes along_row(mmd_raster_plane of, float down)
 
 bool mmd_depth_map_add(mmd_depth_map *map, const float a[3], const float b[3], const float c[3])
 {
-    int first[2], end[2];
-    const size_t sizes[2] = {map->width, map->height};
-    for (int i = 0; i < 2; i++) {
-        if (!mmd_raster_is_small(a[i], b[i], c[i], MMD_DEPTH_MAP_MAX_SIDE))
-            return false;
-        if (!mmd_raster_range(a[i], b[i], c[i], sizes[i], &first[i], &end[i]))
-            return true;
-    }
-    float area = mmd_raster_area(a, b, c);
-    if (area == 0)
-        return true;
-    first[0] -= first[0] % MMD_DEPTH_MAP_STEP;
-    end[0] += (MMD_DEPTH_MAP_STEP - end[0] % MMD_DEPTH_MAP_STEP) % MMD_DEPTH_MAP_STEP;
-    const float origin[2] = {(float)first[0] + 0.5f, (float)first[1] + 0.5f};
-    float turn = area > 0 ? 1.0f : -1.0f;
-    mmd_raster_plane ab = mmd_raster_side(a, b, turn, origin),
-                     bc = mmd_raster_side(b, c, turn, origin),
-                     ca = mmd_raster_side(c, a, turn, origin),
-                     depth = depth_of(a, b, c, area, origin);
+    mmd_raster_triangle triangle;
+    mmd_raster_size size = mmd_raster_triangle_set(&triangle, a, b, c, map->width, map->height,
+                                                   MMD_DEPTH_MAP_MAX_SIDE, MMD_DEPTH_MAP_STEP);
+    if (size != MMD_RASTER_SMALL)
+        return size == MMD_RASTER_EMPTY;
+    const int *first = triangle.first, *end = triangle.end;
+    const mmd_raster_plane ab = triangle.sides[0], bc = triangle.sides[1], ca = triangle.sides[2],
+                           depth = depth_of(a, b, c, triangle.area, triangle.origin);
     float nearest = mmd_raster_min(a[2], b[2], c[2]), farthest = mmd_raster_max(a[2], b[2], c[2]);
     lanes low = {nearest, nearest, nearest, nearest},
           high = {farthest, farthest, farthest, farthest};

@@ -15,10 +15,10 @@ typedef struct mmd_depth_map {
 /* Pixels that are computed at once; corners farther away along an axis are not supported. */
 enum { MMD_DEPTH_MAP_STEP = 4, MMD_DEPTH_MAP_MAX_SIDE = 64 };
 
-/* Empties the map; `depths` must be that of an empty map. */
+/* Starts an empty map; all depths must be 1. */
 void mmd_depth_map_begin(mmd_depth_map *map);
 
-/* Empties it again. */
+/* Sets the depths that were drawn to 1 again, and starts the next map. */
 void mmd_depth_map_clear(mmd_depth_map *map);
 
 /* Adds a triangle whose corners are pixels and a depth from 0 to 1. False if it is too large, and

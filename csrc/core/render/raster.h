@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What coverage.c and depth_map.c share: which pixels a triangle has. A sample is at the middle of
-   its pixel; corners are in pixels. */
+/* What coverage.c and depth_map.c share: the samples of a small triangle. A sample is at the middle
+   of its pixel; corners are in pixels. */
 
 /* Samples nearer than this to a triangle belong to it: GPUs round corners to 1/256 pixel. */
 #define MMD_RASTER_TOLERANCE (1.0f / 256)
@@ -62,6 +62,47 @@ static inline mmd_raster_plane mmd_raster_side(const float a[2], const float b[2
     float x = turn * (a[1] - b[1]), y = turn * (b[0] - a[0]);
     float tolerance = (fabsf(x) + fabsf(y)) * MMD_RASTER_TOLERANCE;
     return (mmd_raster_plane){x, y, (origin[0] - a[0]) * x + (origin[1] - a[1]) * y + tolerance};
+}
+
+/* A small triangle. */
+typedef struct mmd_raster_triangle {
+    int first[2], end[2];      /* columns and rows outside of which it has no sample */
+    float area, origin[2];     /* twice the area; the first sample, origin of the planes */
+    mmd_raster_plane sides[3]; /* not negative at its samples */
+} mmd_raster_triangle;
+
+typedef enum mmd_raster_size {
+    MMD_RASTER_EMPTY, /* it has no sample, or no area */
+    MMD_RASTER_SMALL,
+    MMD_RASTER_LARGE /* corners are more than the limit apart along an axis */
+} mmd_raster_size;
+
+/* Sets `triangle` if it is small. Its columns begin and end at multiples of `step`. */
+static inline mmd_raster_size mmd_raster_triangle_set(mmd_raster_triangle *triangle,
+                                                      const float a[2], const float b[2],
+                                                      const float c[2], size_t width, size_t height,
+                                                      float limit, int step)
+{
+    const size_t sizes[2] = {width, height};
+    int *first = triangle->first, *end = triangle->end;
+    for (int i = 0; i < 2; i++) {
+        if (!mmd_raster_is_small(a[i], b[i], c[i], limit))
+            return MMD_RASTER_LARGE;
+        if (!mmd_raster_range(a[i], b[i], c[i], sizes[i], &first[i], &end[i]))
+            return MMD_RASTER_EMPTY;
+    }
+    triangle->area = mmd_raster_area(a, b, c);
+    if (triangle->area == 0)
+        return MMD_RASTER_EMPTY;
+    first[0] -= first[0] % step;
+    end[0] += (step - end[0] % step) % step;
+    for (int i = 0; i < 2; i++)
+        triangle->origin[i] = (float)first[i] + 0.5f;
+    float turn = triangle->area > 0 ? 1.0f : -1.0f;
+    triangle->sides[0] = mmd_raster_side(a, b, turn, triangle->origin);
+    triangle->sides[1] = mmd_raster_side(b, c, turn, triangle->origin);
+    triangle->sides[2] = mmd_raster_side(c, a, turn, triangle->origin);
+    return MMD_RASTER_SMALL;
 }
 
 /* Extends the bounds of what is drawn by pixels from first to before end. */
