@@ -75,7 +75,7 @@ def _shown(armature: bpy.types.Object, meshes: tuple) -> pose_source.Settings | 
 
 def _is_played(obj: bpy.types.Object) -> bool:
     """Whether the mesh plays a bake of the pose source."""
-    if saved_state.BAKE not in obj:
+    if not saved_state.exists(obj, saved_state.BAKE):
         return False
     try:
         return saved_state.load(obj, saved_state.BAKE).get("target") in _PLAYED
@@ -90,7 +90,7 @@ def _state(own: bpy.types.Object, settings: pose_source.Settings | None) -> tupl
 def _kind(own: bpy.types.Object) -> tuple:
     """What the variables of the driver depend on, quickly."""
     parts = [
-        (obj.name, saved_state.BAKE in obj, switch.is_live(obj))
+        (obj.name, saved_state.exists(obj, saved_state.BAKE), switch.is_live(obj))
         for obj in _meshes(own)
         if obj is not None
     ]

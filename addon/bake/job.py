@@ -71,7 +71,7 @@ class Job(modal_job.Job):
         options = self.options
         depsgraph = self._context.evaluated_depsgraph_get()
         for model, *_ in wanted:
-            _check(model, depsgraph)
+            _check(model, depsgraph, options.target)
         groups = [
             _Group(model, settings, deformation, options) for model, settings, deformation in wanted
         ]
@@ -234,11 +234,11 @@ class _Frames:
         self._playhead.go_to(frame, unseen)
 
 
-def _check(model: scene_model.SceneModel, depsgraph: bpy.types.Depsgraph) -> None:
+def _check(model: scene_model.SceneModel, depsgraph: bpy.types.Depsgraph, target: str) -> None:
     _check_evaluated(model.armature, depsgraph)
     skinner.check_mode(model.armature)
     for obj in model.meshes:
-        skinner.check_editable(obj)
+        record.check_writable(obj, target)
         _check_evaluated(obj, depsgraph)
         skinner.check_modifiers(obj, model.armature)
         pose_source.mesh_from_armature(  # raises an error if one has no inverse

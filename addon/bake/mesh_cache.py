@@ -89,6 +89,7 @@ class MeshCache:
 
     def write(self, state: record.BakeState) -> None:
         obj = self.part.obj
+        record.switch_armature_off(obj, self.part.armature, state)
         modifier = self._play(self._positions, "MMD Skin Cache")
         state.added = modifier.name
         added = [modifier]
@@ -106,7 +107,6 @@ class MeshCache:
         if self._normals:
             nodes.set_kind(reader, nodes.READING)
             nodes.set_kind(giver, nodes.kind_with_normals(obj, giver))
-        record.switch_armature_off(obj, self.part.armature, state)
 
     def close(self, done: bool) -> None:
         """Remove temporary files; without `done`, the new ones, else older ones."""

@@ -4,6 +4,7 @@
 The property is saved with the file, so a bake can be cleared in another session.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ import bpy
 import numpy as np
 
 from ..blender import actions, blender_versions
+from ..blender.user_error import UserError
 from ..operators.editing import editing
 from ..pose import skinner
 from ..pose.deformation import Deformation
@@ -66,12 +68,53 @@ class BakeState(saved_state.SavedState):
 
 
 def is_baked(obj: bpy.types.Object) -> bool:
-    return BakeState.PROPERTY in obj
+    return saved_state.exists(obj, saved_state.BAKE)
 
 
 def state_of(obj: bpy.types.Object) -> BakeState | None:
     """The state of a baked mesh object, or None."""
     return BakeState.read(obj) if is_baked(obj) else None
+
+
+def check_writable(obj: bpy.types.Object, target: str) -> None:
+    """UserError if a bake into `target` cannot change a mesh object now.
+
+    A mesh cache only needs a modifier, which a library override can have, too.
+    """
+    if not _is_from_library(obj):
+        skinner.check_editable(obj)
+        return
+    override = obj.override_library
+    if BakeState.PROPERTY in obj and (obj.library or override):
+        raise UserError("'{name}' is baked in its own file: clear the bake there", name=obj.name)
+    if error := needs_mesh_cache([obj], target):
+        raise error
+    if obj.library:
+        raise scene_model.needs_override(obj.name)
+    if override and override.is_system_override:
+        raise UserError(
+            "The library override of '{name}' is not editable: select it and use Object >"
+            " Library Override > Make first",
+            name=obj.name,
+        )
+    skinner.check_mode(obj)
+
+
+def needs_mesh_cache(meshes: Iterable[bpy.types.Object], target: str) -> UserError | None:
+    """Why a bake into `target` is refused, since a mesh is in another file."""
+    name = next((obj.name for obj in meshes if _is_from_library(obj)), None)
+    if name is None or target == "MESH_CACHE":
+        return None
+    return UserError(
+        "The mesh of '{name}' is linked from another file and cannot get shape keys: bake a"
+        " library override of the model into a mesh cache",
+        name=name,
+    )
+
+
+def _is_from_library(obj: bpy.types.Object) -> bool:
+    """Whether the object or its mesh is linked or a library override."""
+    return any((one.library or one.override_library) is not None for one in (obj, obj.data))
 
 
 def begin(obj: bpy.types.Object, armature: bpy.types.Object, live: bool = False) -> BakeState:
@@ -82,7 +125,9 @@ def begin(obj: bpy.types.Object, armature: bpy.types.Object, live: bool = False)
     keys = obj.data.shape_keys
     active = obj.active_shape_key.name if keys and obj.active_shape_key else None
     modifier = obj.modifiers.active
-    on = switch.is_on(armature)
+    # The modifier of a live mesh from another file is turned off with the Armature modifier.
+    from_library = _is_from_library(obj)
+    on = switch.is_on(armature) and not from_library
     state = BakeState(
         active_modifier=modifier.name if modifier else "",
         had_keys=keys is not None,
@@ -94,7 +139,8 @@ def begin(obj: bpy.types.Object, armature: bpy.types.Object, live: bool = False)
     if on:
         switch.disable(armature)
     state.mesh_animated = obj.data.animation_data is not None
-    state.sdef = mmd_tools.suspend_sdef(obj)
+    if not from_library:
+        state.sdef = mmd_tools.suspend_sdef(obj)
     return state
 
 
@@ -129,7 +175,10 @@ def add_key(
 def switch_armature_off(
     obj: bpy.types.Object, armature: bpy.types.Object, state: BakeState
 ) -> None:
-    for modifier in scene_model.armature_modifiers(obj, armature):
+    """Turn its modifiers off; where the mesh is in another file, also that of the preview."""
+    deforming: list = scene_model.armature_modifiers(obj, armature)
+    live = nodes.modifier_of(obj) if _is_from_library(obj) else None
+    for modifier in [*deforming, live] if live else deforming:
         state.modifiers.setdefault(modifier.name, [modifier.show_viewport, modifier.show_render])
         modifier.show_viewport = modifier.show_render = False
 
@@ -152,7 +201,7 @@ def _states(model: scene_model.SceneModel) -> dict[bpy.types.Object, BakeState]:
     """The states of the baked meshes of a model, all of which can be cleared."""
     baked = [obj for obj in model.meshes if is_baked(obj)]
     for obj in baked:
-        skinner.check_editable(obj)
+        check_writable(obj, "MESH_CACHE")
     return {obj: BakeState.read(obj) for obj in baked}
 
 
@@ -181,8 +230,7 @@ def clear_mesh(obj: bpy.types.Object, state: BakeState) -> bool:
         if state.active_modifier in obj.modifiers:
             obj.modifiers.active = obj.modifiers[state.active_modifier]
     mmd_tools.resume_sdef(obj, state.sdef)
-    if is_baked(obj):
-        del obj[BakeState.PROPERTY]
+    saved_state.remove(obj, saved_state.BAKE)
     obj.data.update_tag()
     mmd_tools.refresh_sdef(obj)
     return state.preview

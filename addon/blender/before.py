@@ -91,7 +91,7 @@ class ObjectBefore:
     def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
         self._obj, mesh = obj, obj.data
         self._values = _values(obj, _OBJECT)
-        self._properties = _Properties(obj, used)
+        self._properties, self._declared = _Properties(obj, used), _Declared(obj)
         self._animation = AnimationBefore(obj, used)
         self._modifiers = _Modifiers(obj)
         self._bones = [_Bone(bone, used) for bone in obj.pose.bones] if obj.pose else []
@@ -113,6 +113,7 @@ class ObjectBefore:
         for bone in self._bones:
             bone.put_back(obj)
         self._properties.put_back(obj)
+        self._declared.put_back(obj)
         if self._keys is not None and self._of_mesh is not None:
             properties, declared, animation, attributes = self._of_mesh
             self._keys.put_back(obj)

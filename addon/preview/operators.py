@@ -38,7 +38,7 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
         if override.is_linked(model):
             return str(scene_model.needs_override(model.name))
         is_live = any(switch.is_live(obj) for obj in model.meshes)
-        if not is_live and any(saved_state.BAKE in obj for obj in model.meshes):
+        if not is_live and any(saved_state.exists(obj, saved_state.BAKE) for obj in model.meshes):
             return tr("'{name}' is baked: clear the bake first", name=model.name)
         return ""
 

@@ -51,7 +51,7 @@ def is_on(armature: bpy.types.Object) -> bool:
 
 def is_live(obj: bpy.types.Object) -> bool:
     """Whether a mesh object shows MMD's deformation: it has all parts, and they are enabled."""
-    if obj.type != "MESH":
+    if obj.type != "MESH" or _is_baked(obj):
         return False
     curve = driver_of(obj.data)
     return (
@@ -101,7 +101,7 @@ def trouble_of(model: scene_model.SceneModel) -> str | None:
         if error := tick.live_of(block).error:
             return error
     for obj in model.meshes:
-        if _is_linked(obj) and not is_live(obj):
+        if _is_linked(obj) and not is_live(obj) and not _is_baked(obj):
             return tr(
                 "'{name}' is linked from another file, where MMD Skinning is off: turn it on there,"
                 " or append the model",
@@ -140,10 +140,12 @@ class Prepared(NamedTuple):
 def prepare(model: scene_model.SceneModel) -> Prepared:
     """Check that the preview of a model can be switched on; changes nothing."""
     if any(_is_override(obj) for obj in model.meshes):
+        if any(map(_is_baked, model.meshes)):
+            raise UserError("'{name}' is baked: clear the bake first", name=model.name)
         return Prepared({}, None, _live_overrides(model))
     for obj in model.meshes:
         skinner.check_editable(obj)
-        if saved_state.BAKE in obj:
+        if _is_baked(obj):
             raise UserError("'{name}' is baked: clear the bake first", name=model.name)
         skinner.check_modifiers(obj, model.armature)
         _check_attributes(obj)
@@ -264,8 +266,13 @@ def _expression(settings: ik_source.Settings | motion_source.Settings | None) ->
     return _IN_TIME if settings and settings.physics else _BY_POSE
 
 
+def _is_baked(obj: bpy.types.Object) -> bool:
+    return saved_state.exists(obj, saved_state.BAKE)
+
+
 def _has_parts(obj: bpy.types.Object) -> bool:
-    return LiveState.PROPERTY in obj or driver_of(obj.data) is not None
+    """Whether a mesh object has a part of the preview in use: a baked override keeps them, hidden."""
+    return not _is_baked(obj) and (LiveState.PROPERTY in obj or driver_of(obj.data) is not None)
 
 
 def objects_of(armature: bpy.types.Object) -> list[bpy.types.Object]:

@@ -13,7 +13,7 @@ from ..blender import blender_versions, details, evaluated, playhead
 from ..blender.user_error import UserError
 from ..physics import playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
-from ..scene import mmd_tools, rest_bones, scene_model
+from ..scene import mmd_tools, rest_bones, saved_state, scene_model
 from . import bypass, nodes
 
 FUNCTION = "mmdskin_tick"
@@ -160,8 +160,8 @@ def _show(
     """Write the attribute if possible and required; returns whether it was written."""
     if attribute is None or not len(attribute.data):  # in edit mode
         return False
-    if armature is None or obj is None:
-        return False
+    if armature is None or obj is None or saved_state.exists(obj, saved_state.BAKE):
+        return False  # a baked library override keeps its driver
     _check_users(mesh, armature, depsgraph)
     # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
     if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:

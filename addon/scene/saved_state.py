@@ -18,6 +18,9 @@ from . import stored
 # The custom properties.
 PREVIEW, BAKE, MOTION = "mmdskin_preview", "mmdskin_bake", "mmdskin_motion"
 LOOK = "mmdskin_look"
+# A string property of Object that holds the bake of a library override: when the file is opened, an
+# override loses custom properties that its library lacks, but not declared ones.
+BAKE_OF_OVERRIDE = "mmdskin_bake_of_override"
 POSES = "single_poses"  # a field of a bake's state, with names of bones
 VERSION = 2  # of the current format; 0.1 wrote no version
 _State = TypeVar("_State", bound="SavedState")
@@ -49,9 +52,13 @@ def nested(kind: type, optional: bool = True) -> Any:
     return dataclasses.field(default_factory=kind, metadata=metadata)
 
 
+def exists(block: bpy.types.ID, name: str) -> bool:
+    return name in block or bool(_of_override(block, name))
+
+
 def load(block: bpy.types.ID, name: str) -> dict[str, Any]:
     """The JSON of a custom property, {} if there is none or if it was damaged."""
-    text = stored.text(block, name)
+    text = _of_override(block, name) or stored.text(block, name)
     try:
         found = json.loads(text) if text else {}
     except (ValueError, RecursionError):  # edited by hand
@@ -66,7 +73,24 @@ def load(block: bpy.types.ID, name: str) -> dict[str, Any]:
 
 
 def store(block: bpy.types.ID, name: str, state: dict[str, Any]) -> None:
-    block[name] = json.dumps({"version": VERSION, **state})
+    text = json.dumps({"version": VERSION, **state})
+    if name == BAKE and block.override_library:
+        setattr(block, BAKE_OF_OVERRIDE, text)
+    else:
+        block[name] = text
+
+
+def remove(block: bpy.types.ID, name: str) -> None:
+    """Remove what `store` stored, if it did."""
+    if _of_override(block, name):
+        block.property_unset(BAKE_OF_OVERRIDE)
+    elif name in block:
+        del block[name]
+
+
+def _of_override(block: bpy.types.ID, name: str) -> str:
+    # Also of an object that is no override any more, since it was made local.
+    return getattr(block, BAKE_OF_OVERRIDE, "") if name == BAKE else ""
 
 
 def _typed(kind: Any, saved: Any) -> Any:

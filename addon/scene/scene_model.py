@@ -47,7 +47,7 @@ def stranded(objects: Iterable[bpy.types.Object | None]) -> list[SceneModel]:
         for obj in objects
         if obj is not None
         and obj.type == "MESH"
-        and (saved_state.PREVIEW in obj or saved_state.BAKE in obj)
+        and (saved_state.PREVIEW in obj or saved_state.exists(obj, saved_state.BAKE))
         and not armature_modifiers(obj)
     ]
 

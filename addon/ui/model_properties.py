@@ -18,6 +18,7 @@ from ..operators.properties import (
     physics_properties,
 )
 from ..preview import switch, tick
+from ..scene import saved_state
 
 
 def _is_on(settings: Any) -> bool:
@@ -150,13 +151,22 @@ def register() -> None:
     bpy.types.Object.mmdskin = PointerProperty(
         type=MMDSKIN_PG_model, override={"LIBRARY_OVERRIDABLE"}
     )
+    setattr(
+        bpy.types.Object,
+        saved_state.BAKE_OF_OVERRIDE,
+        StringProperty(options={"HIDDEN"}, override={"LIBRARY_OVERRIDABLE"}),
+    )
     # The driver of the preview must be on a property of Mesh itself: only there Blender runs it
     # before the geometry in every version.
     setattr(bpy.types.Mesh, tick.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"}))
 
 
 def unregister() -> None:
-    for owner, name in ((bpy.types.Mesh, tick.PROPERTY), (bpy.types.Object, "mmdskin")):
+    for owner, name in (
+        (bpy.types.Mesh, tick.PROPERTY),
+        (bpy.types.Object, saved_state.BAKE_OF_OVERRIDE),
+        (bpy.types.Object, "mmdskin"),
+    ):
         if hasattr(owner, name):
             delattr(owner, name)
     _unregister()

@@ -137,7 +137,7 @@ def _without_model(
         if saved_state.PREVIEW in obj:
             operator = layout.operator(MMDSKIN_OT_preview.bl_idname, icon="HIDE_OFF", depress=True)
             operator.action = "DISABLE"
-        if saved_state.BAKE in obj:
+        if saved_state.exists(obj, saved_state.BAKE):
             layout.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
 
 
@@ -200,14 +200,22 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
 def _warn_of_size(
     layout: bpy.types.UILayout, model: scene_model.SceneModel, context: bpy.types.Context
 ) -> None:
-    """Before shape keys need more memory than there is, offer a mesh cache."""
+    """Before shape keys need more memory than there is, offer a mesh cache; also for an override."""
     settings = model.armature.mmdskin
+    trouble = record.needs_mesh_cache(model.meshes, settings.target)
+    if trouble:
+        _offer_mesh_cache(layout, str(trouble), context)
+        return
     if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":
         return
     too_big = memory.warning(model.meshes, memory.frames_of(settings, context.scene))
     if too_big:
-        _wrapped(layout, too_big, context.region.width, alert=True)
-        layout.operator(operators.MMDSKIN_OT_use_mesh_cache.bl_idname)
+        _offer_mesh_cache(layout, too_big, context)
+
+
+def _offer_mesh_cache(layout: bpy.types.UILayout, reason: str, context: bpy.types.Context) -> None:
+    _wrapped(layout, reason, context.region.width, alert=True)
+    layout.operator(operators.MMDSKIN_OT_use_mesh_cache.bl_idname)
 
 
 class MMDSKIN_PT_attach(_Below, bpy.types.Panel):
