@@ -87,6 +87,15 @@ static void a_text_without_memory_has_no_data(void)
     mmd_arena_fail_after(-1);
 }
 
+static void a_shown_text_is_cut_between_characters(void)
+{
+    const char bytes[] = "a\xE5\x88\x9D\xF0\xA0\xAE\xB7"; /* 1, 3 and 4 bytes */
+    const int shown[] = {0, 1, 1, 1, 4, 4, 4, 4, 8, 8};
+    for (int limit = 0; limit < 10; limit++)
+        CHECK(mmd_text_fit((mmd_text){bytes, sizeof bytes - 1}, limit) == shown[limit]);
+    CHECK(mmd_text_fit((mmd_text){0}, 5) == 0);
+}
+
 void text_tests(void)
 {
     RUN(utf16_becomes_utf8);
@@ -98,4 +107,5 @@ void text_tests(void)
     RUN(invalid_utf8_is_replaced);
     RUN(utf8_that_ends_early_is_replaced);
     RUN(a_text_without_memory_has_no_data);
+    RUN(a_shown_text_is_cut_between_characters);
 }

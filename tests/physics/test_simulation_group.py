@@ -344,6 +344,16 @@ def test_notes_name_the_model(chain):
     assert group.notes == ('model 1 "巡音ルカ": body 2 "b2" has no mass and does not move',)
 
 
+def test_long_names_in_notes_end_with_a_whole_character(chain):
+    file = chains.chain_file()
+    file.name = "a" + "初音" * 10
+    file.rigid_bodies[2].name = "ab" + "髪" * 30
+    file.rigid_bodies[2].mass = 0
+    (note,) = mmdskin.Simulation([chain, chains.load(file)]).notes
+    shown = "a" + "初音" * 5 + "初", "ab" + "髪" * 19  # of 36 and 60 bytes
+    assert note == f'model 1 "{shown[0]}": body 2 "{shown[1]}" has no mass and does not move'
+
+
 # Steps
 
 
@@ -436,6 +446,11 @@ def test_bad_lists_are_refused(chain, swing, arguments, message):
 def test_bad_places_are_refused(chain, places, message):
     with pytest.raises(ValueError, match=message):
         mmdskin.Simulation([chain, chain], places=places)
+
+
+def test_an_error_does_not_number_the_only_model(chain):
+    with pytest.raises(ValueError, match="^places: body 0 at 1.00002e"):
+        mmdskin.Simulation([chain], places=[(0, 1e6, 0, 0, 0, 0, 1)])
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,15 @@ bool mmd_text_is_valid(mmd_text text)
     return true;
 }
 
+int mmd_text_fit(mmd_text text, int limit)
+{
+    if (text.size <= (size_t)limit)
+        return (int)text.size;
+    while (limit > 0 && ((uint8_t)text.data[limit] & 0xC0) == 0x80) /* inside a character */
+        limit--;
+    return limit;
+}
+
 static void add_code(uint16_t *table, uint32_t c, unsigned code)
 {
     if (c != REPLACEMENT && table[c] == 0)

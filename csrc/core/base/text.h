@@ -26,6 +26,10 @@ mmd_text mmd_text_decode(mmd_arena *arena, mmd_text_encoding encoding, const uin
    surrogates of MMD_CP932_NAMES. */
 bool mmd_text_is_valid(mmd_text text);
 
+/* How many bytes of a text are shown, if it may take `limit` bytes and is cut between characters:
+   for "%.*s". */
+int mmd_text_fit(mmd_text text, int limit);
+
 /* The cp932 code of each 16-bit character, 0 where there is none. If a character has two codes, it
    is the one that Windows writes. NULL when memory is short. */
 const uint16_t *mmd_text_cp932_table(mmd_arena *arena);

@@ -139,8 +139,8 @@ static bool copy_unique_name(builder *b, const char *kind, size_t index, mmd_tex
                               &first))
         return mmd_fail_memory(b->r.err);
     return first == index ||
-           mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s: duplicate name \"%.120s\", also of %s[%u]",
-                    b->path, name->data, kind, (unsigned)first);
+           mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s: duplicate name \"%.*s\", also of %s[%u]",
+                    b->path, mmd_text_fit(*name, 120), name->data, kind, (unsigned)first);
 }
 
 static void clear_names(builder *b)

@@ -51,7 +51,8 @@ static bool encode_name(const writer *w, mmd_text name, const char *where, uint8
     mmd_motion_names_fault fault;
     return mmd_motion_names_encode(w->encoding, name, MMD_VMD_NAME, field, &fault) ||
            w->cut_names ||
-           mmd_fail(w->err, MMD_E_ARGUMENT, "%s: \"%.120s\" %s", where, name.data, fault.text);
+           mmd_fail(w->err, MMD_E_ARGUMENT, "%s: \"%.*s\" %s", where, mmd_text_fit(name, 120),
+                    name.data, fault.text);
 }
 
 /* The fields of names that are `stride` bytes apart. NULL if two of them are equal, possibly
@@ -72,9 +73,10 @@ static const uint8_t *encode_names(writer *w, const char *kind, const mmd_text *
         if (ok && !mmd_string_table_add(&w->arena, &table, field, MMD_VMD_NAME, &index))
             ok = mmd_fail_memory(w->err);
         else if (ok && index != i)
-            ok = mmd_fail(w->err, MMD_E_ARGUMENT,
-                          "%s: \"%.120s\" and the name of %s[%u] have the same first %d bytes",
-                          where, name->data, kind, (unsigned)index, MMD_VMD_NAME);
+            ok =
+                mmd_fail(w->err, MMD_E_ARGUMENT,
+                         "%s: \"%.*s\" and the name of %s[%u] have the same first %d bytes", where,
+                         mmd_text_fit(*name, 120), name->data, kind, (unsigned)index, MMD_VMD_NAME);
     }
     return ok ? fields : NULL;
 }

@@ -50,8 +50,8 @@ static bool write_name(writer *w, const char *kind, size_t index, mmd_text name)
         return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: the name contains a line end", kind,
                         index);
     if (!mmd_motion_names_fits(w->encoding, name, MMD_NAME_ANY_SIZE, &fault) && !w->cut_names)
-        return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: \"%.120s\" %s", kind, index, name.data,
-                        fault.text);
+        return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: \"%.*s\" %s", kind, index,
+                        mmd_text_fit(name, 120), name.data, fault.text);
     w->at += mmd_text_encode_cp932(w->encoding, name, w->at, (size_t)(w->end - w->at), &missing);
     write_text(w, NEW_LINE);
     return true;

@@ -2,6 +2,8 @@
 /* The texts of Simulation.notes: a body or joint, then what happened to it. */
 #include "core/physics/notes.h"
 
+#include "core/base/text.h"
+
 #include <stdio.h>
 
 static void add(mmd_notes *notes, mmd_notes_kind kind, size_t bit_index, mmd_notes_entry added)
@@ -124,6 +126,6 @@ void mmd_notes_text(const mmd_notes *notes, size_t index, const char *owner, cha
     write_predicate(kind, note, predicate, sizeof predicate);
     if (note->count > 1)
         snprintf(others, sizeof others, " (and %zu more)", note->count - 1);
-    snprintf(text, size, "%s%s %zu \"%.60s\" %s%s", owner, joint ? "joint" : "body", note->index,
-             name->data ? name->data : "", predicate, others);
+    snprintf(text, size, "%s%s %zu \"%.*s\" %s%s", owner, joint ? "joint" : "body", note->index,
+             mmd_text_fit(*name, 60), name->data ? name->data : "", predicate, others);
 }

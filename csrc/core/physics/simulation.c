@@ -8,6 +8,7 @@
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/base/numbers.h"
+#include "core/base/text.h"
 #include "core/physics/islands.h"
 #include "core/physics/simulation_run.h"
 
@@ -116,11 +117,12 @@ static bool find_rest_poses(mmd_simulation *simulation, mmd_error *err)
             mmd_simulation_members_of_body(simulation->members, i);
         mmd_simulation_member_place(member, &poses[i]);
         for (int k = 0; k < 3; k++)
-            if (!(fabs(poses[i].position[k]) <= MMD_BODY_LIMIT))
-                return mmd_fail(err, MMD_E_ARGUMENT,
-                                "model %zu: places: body %zu at %g, expected at most 1e6",
-                                (size_t)(member - simulation->members), i - member->first_body,
-                                poses[i].position[k]);
+            if (!(fabs(poses[i].position[k]) <= MMD_BODY_LIMIT)) {
+                mmd_fail(err, MMD_E_ARGUMENT, "places: body %zu at %g, expected at most 1e6",
+                         i - member->first_body, poses[i].position[k]);
+                return mmd_simulation_members_fail((size_t)(member - simulation->members),
+                                                   simulation->member_count, err);
+            }
     }
     return true;
 }
@@ -407,10 +409,11 @@ bool mmd_simulation_note(const mmd_simulation *simulation, size_t index, char te
     if (m == simulation->member_count)
         return false;
     const mmd_simulation_member *member = &simulation->members[m];
-    const char *name = member->rig->model->name.data;
+    mmd_text name = member->rig->model->name;
     char owner[64] = "";
     if (simulation->member_count > 1)
-        snprintf(owner, sizeof owner, "model %zu \"%.36s\": ", m, name ? name : "");
+        snprintf(owner, sizeof owner, "model %zu \"%.*s\": ", m, mmd_text_fit(name, 36),
+                 name.data ? name.data : "");
     mmd_notes_text(&member->notes, index, owner, text, 256);
     return true;
 }
