@@ -104,57 +104,65 @@ static bool parse_floats(builder *b, argument which, int rank, const size_t *col
     return ok;
 }
 
-/* From (V,K) with K of 1 to 4 to (V,4). */
-static void *widen(builder *b, const void *from, size_t columns, int32_t fill)
+/* From (V,K) numbers of four bytes, K from 1 to 4, to (V,4). */
+static void *widen(builder *b, const void *from, size_t columns, const void *fill)
 {
+    enum { SIZE = 4 };
     size_t count = b->model.vertex_count;
-    int32_t *to = mmd_py_record_parser_alloc(&b->parser, count, 4 * sizeof *to);
+    char *to = mmd_py_record_parser_alloc(&b->parser, count, 4 * SIZE);
     for (size_t v = 0; to && v < count; v++)
         for (size_t k = 0; k < 4; k++)
-            to[4 * v + k] = k < columns ? ((const int32_t *)from)[columns * v + k] : fill;
+            memcpy(to + SIZE * (4 * v + k),
+                   k < columns ? (const char *)from + SIZE * (columns * v + k) : fill, SIZE);
     return to;
 }
 
-/* Indices may have one axis: a bone for each vertex, with a weight of 1. */
-static bool parse_influences(builder *b)
+/* Indices may have one axis: a bone for each vertex. */
+static bool parse_bone_indices(builder *b, size_t *columns)
 {
-    mmd_model *model = &b->model;
-    size_t expected[] = {model->vertex_count, MMD_PY_ANY}, shape[2] = {0};
-    void *bones, *weights;
+    static const int32_t no_bone = -1;
+    const size_t expected[] = {b->model.vertex_count, MMD_PY_ANY};
     mmd_py_array array = {0};
-    PyObject *indices = given(b, BONE_INDICES);
-    if (!indices)
-        return parse_array(b, BONE_WEIGHTS, MMD_PY_FLOAT32, 2, expected, "K", &weights, NULL) &&
-               (model->bone_weights = weights, true);
-    if (!mmd_py_array_from(indices, names[BONE_INDICES], MMD_PY_INT32, true, &array))
+    if (!mmd_py_array_from(given(b, BONE_INDICES), names[BONE_INDICES], MMD_PY_INT32, true, &array))
         return false;
-    size_t columns = array.rank == 1 ? 1 : array.rank == 2 ? array.shape[1] : 0;
-    bool ok = mmd_py_array_check_shape(&array, names[BONE_INDICES], array.rank == 1 ? 1 : 2,
-                                       expected, "K") &&
-              mmd_py_record_parser_keep(&b->parser, array.object);
-    bones = array.data;
-    mmd_py_array_clear(&array);
-    if (ok && (columns < 1 || columns > 4)) {
-        PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4", columns);
+    int rank = array.rank == 1 ? 1 : 2;
+    bool ok = mmd_py_array_check_shape(&array, names[BONE_INDICES], rank, expected, "K");
+    *columns = ok && rank == 2 ? array.shape[1] : 1;
+    if (ok && (*columns < 1 || *columns > 4)) {
+        PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4", *columns);
         ok = false;
     }
-    expected[1] = columns;
-    if (!ok || !parse_array(b, BONE_WEIGHTS, MMD_PY_FLOAT32, 2, expected, "", &weights, shape))
+    b->model.bone_indices = ok ? widen(b, array.data, *columns, &no_bone) : NULL;
+    mmd_py_array_clear(&array);
+    return b->model.bone_indices != NULL;
+}
+
+static bool parse_influences(builder *b)
+{
+    static const float no_weight = 0;
+    mmd_model *model = &b->model;
+    size_t columns = MMD_PY_ANY;
+    void *weights;
+    if (given(b, BONE_INDICES) && !parse_bone_indices(b, &columns))
         return false;
-    model->bone_indices = widen(b, bones, columns, -1);
-    if (!model->bone_indices)
+    const size_t expected[] = {model->vertex_count, columns};
+    if (!parse_array(b, BONE_WEIGHTS, MMD_PY_FLOAT32, 2, expected, "K", &weights, NULL))
         return false;
+    if (!model->bone_indices) {
+        model->bone_weights = weights; /* mmd_model_new() says what is missing */
+        return true;
+    }
     if (weights)
-        return (model->bone_weights = widen(b, weights, columns, 0)) != NULL;
+        return (model->bone_weights = widen(b, weights, columns, &no_weight)) != NULL;
     if (columns > 1) {
         PyErr_SetString(PyExc_ValueError, "bone_weights: missing");
         return false;
     }
-    float *ones = mmd_py_record_parser_alloc(&b->parser, model->vertex_count, 4 * sizeof *ones);
-    for (size_t v = 0; ones && v < model->vertex_count; v++)
-        ones[4 * v] = 1;
-    model->bone_weights = ones;
-    return ones != NULL;
+    model->bone_weights =
+        mmd_py_record_parser_alloc(&b->parser, model->vertex_count, 4 * sizeof(float));
+    for (size_t v = 0; model->bone_weights && v < model->vertex_count; v++)
+        model->bone_weights[4 * v] = 1;
+    return model->bone_weights != NULL;
 }
 
 static bool parse_arrays(builder *b)
