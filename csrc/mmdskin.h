@@ -300,14 +300,14 @@ typedef struct mmd_model {
    MMD_E_MEMORY. */
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err);
 
-/* Creates a model from arrays and records, which it copies: what mmd_pmx_write() writes of them and
-   mmd_model_load() reads. The members `arena` and `soft_body_count` of the argument are ignored.
-   These may be NULL: normals (computed from the triangles), uvs and additional_uvs (zero),
-   edge_scales (1), bone_indices with bone_weights (all vertices follow the first bone), deform
-   (BDEF1, BDEF2 or BDEF4, by the number of weights that are not zero, which must add up to 1), and
-   sdef if no vertex is SDEF. A version of 0 is 2.1 if anything needs it, else 2.0; 1 becomes 2.0.
-   Fails with MMD_E_ARGUMENT for everything that a loaded model does not have ("bone 12: parent 40
-   of 37"), or with MMD_E_MEMORY. */
+/* Creates a model from arrays and records, which it copies. It equals the model that
+   mmd_model_load() makes of what mmd_pmx_write() would write. The members `arena` and
+   `soft_body_count` of the argument are ignored. These may be NULL: normals (computed from the
+   triangles), uvs and additional_uvs (zero), edge_scales (1), bone_indices with bone_weights (all
+   vertices follow the first bone), deform (BDEF1, BDEF2 or BDEF4, by the number of weights that are
+   not zero, which must add up to 1), and sdef if no vertex is SDEF. A version of 0 is 2.1 if
+   anything needs it, else 2.0; 1 becomes 2.0. Fails with MMD_E_ARGUMENT, which names the item, if
+   the model would not be valid ("bone 12: parent 40 of 37"), or with MMD_E_MEMORY. */
 mmd_model *mmd_model_new(const mmd_model *arrays, mmd_error *err);
 void mmd_model_free(mmd_model *model);
 

@@ -62,7 +62,7 @@ static bool check_framebuffer(mmd_error *err)
            mmd_fail(err, MMD_E_BACKEND, "OpenGL: framebuffer status 0x%04x", status);
 }
 
-/* Whether it has these properties, or else is empty now. */
+/* Whether the last job's framebuffer has these properties. Frees it if not. */
 static bool is_kept(mmd_gl_framebuffer *framebuffer, size_t width, size_t height,
                     unsigned attachments)
 {

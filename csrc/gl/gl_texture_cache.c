@@ -32,8 +32,8 @@ struct mmd_gl_texture_cache {
     uint64_t job;
 };
 
-/* For equal pixels only, but for chance: one pair in 2^64. Each step is a permutation of the lane
-   and of the word, so a difference in one word is never lost. */
+/* Different pixels have the same digest with a probability of 2^-64. Each step is a permutation of
+   the lane and of the word, so a difference in one word is never lost. */
 static uint64_t mix(uint64_t lane, uint64_t word)
 {
     lane = (lane ^ word) * UINT64_C(0x9E3779B97F4A7C15);

@@ -401,8 +401,8 @@ PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
 const char mmd_py_model_replace_doc[] =
     "replace($self, /, **changes)\n--\n\n"
     "Creates a Model with some members replaced: model.replace(name=\"new\", bones=bones). Takes\n"
-    "the keywords of from_arrays(), where None is the default; what is not named is\n"
-    "as in this model. Also copy.replace(model, ...) in Python 3.13.\n\n"
+    "the keywords of from_arrays(); None is the default there. Members that are not named are\n"
+    "those of this model. Also copy.replace(model, ...) in Python 3.13.\n\n"
     "Raises ValueError and TypeError as from_arrays() does, and ValueError if the file had soft\n"
     "bodies, which a Model does not hold.";
 
@@ -436,5 +436,5 @@ const char mmd_py_model_from_arrays_doc[] =
     "version: 2.0 or 2.1; default: 2.1 if anything needs it (QDEF, flip and impulse morphs,\n"
     "    joints other than \"spring_6dof\"). 1.0, of a PMD, becomes 2.0\n\n"
     "Raises ValueError for numbers that are not finite, indices out of range, cycles of parents\n"
-    "and everything else that a loaded Model does not have, TypeError for what is no record. The\n"
-    "message names the item and its limit: \"bone 12: parent 40 of 37\".";
+    "and everything else that is not valid in a Model, and TypeError for an item that is not a\n"
+    "record. The message names the item and its limit: \"bone 12: parent 40 of 37\".";

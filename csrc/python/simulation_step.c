@@ -119,7 +119,7 @@ static bool parse_model(mmd_py_simulation *self, size_t m, PyObject *const *argu
 }
 
 /* Lets the exception begin with the model. */
-static void name_model(size_t m)
+static void prefix_exception(size_t m)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -163,7 +163,7 @@ static bool parse_item(mmd_py_simulation *self, size_t m, PyObject *const *argum
         ok = items[i] != NULL;
     }
     if (ok && !parse_model(self, m, items, call)) {
-        name_model(m);
+        prefix_exception(m);
         ok = false;
     }
     for (int i = 0; i < ARGUMENTS; i++)

@@ -43,22 +43,22 @@ bool mmd_constraint_solver_init(mmd_arena *arena, size_t body_count, size_t row_
 
 /* Setup */
 
-#define LOOP static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline))
 
-LOOP void load(const double *first, const double *second, mmd_double2 v[3])
+INLINE void load(const double *first, const double *second, mmd_double2 v[3])
 {
     for (int i = 0; i < 3; i++)
         v[i] = (mmd_double2){first[i], second[i]};
 }
 
-LOOP mmd_double2 dot(const mmd_double2 a[3], const mmd_double2 b[3])
+INLINE mmd_double2 dot(const mmd_double2 a[3], const mmd_double2 b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 /* The velocities of two bodies along axes. */
-LOOP mmd_double2 velocity_along(const mmd_double2 axis[3], const double *first,
-                                const double *second)
+INLINE mmd_double2 velocity_along(const mmd_double2 axis[3], const double *first,
+                                  const double *second)
 {
     mmd_double2 velocity[3];
     load(first, second, velocity);
@@ -66,8 +66,8 @@ LOOP mmd_double2 velocity_along(const mmd_double2 axis[3], const double *first,
 }
 
 /* Sets the terms of a side. Returns what it adds to the inverse effective mass by turning. */
-LOOP mmd_double2 set_side(const mmd_body *first, const mmd_body *second,
-                          const mmd_double2 angular[3], mmd_double2 *terms)
+INLINE mmd_double2 set_side(const mmd_body *first, const mmd_body *second,
+                            const mmd_double2 angular[3], mmd_double2 *terms)
 {
     for (int i = 0; i < 3; i++) {
         terms[i] = angular[i];
@@ -83,8 +83,8 @@ static inline bool is_side_a(const mmd_constraint_row *row, const mmd_body *bodi
     return bodies[row->body_a].inverse_mass > 0;
 }
 
-LOOP void set_pair(const mmd_constraint_row *first, const mmd_constraint_row *second,
-                   const mmd_body *bodies, bool two_sided, bool linear, row_pair *pair)
+INLINE void set_pair(const mmd_constraint_row *first, const mmd_constraint_row *second,
+                     const mmd_body *bodies, bool two_sided, bool linear, row_pair *pair)
 {
     const mmd_body *first_a = &bodies[first->body_a], *first_b = &bodies[first->body_b];
     const mmd_body *second_a = &bodies[second->body_a], *second_b = &bodies[second->body_b];
@@ -139,9 +139,9 @@ LOOP void set_pair(const mmd_constraint_row *first, const mmd_constraint_row *se
 }
 
 /* An empty row does nothing to the ground. */
-LOOP mmd_double2 *set_run(mmd_constraint_solver *solver, const uint32_t *of_lanes, size_t count,
-                          const mmd_constraint_row *rows, const mmd_body *bodies, bool two_sided,
-                          uint32_t kind, mmd_double2 *next)
+INLINE mmd_double2 *set_run(mmd_constraint_solver *solver, const uint32_t *of_lanes, size_t count,
+                            const mmd_constraint_row *rows, const mmd_body *bodies, bool two_sided,
+                            uint32_t kind, mmd_double2 *next)
 {
     static const double no_impulse = 0;
     const uint32_t ground = (uint32_t)solver->body_count;
@@ -235,8 +235,8 @@ void mmd_constraint_solver_warm_start(mmd_constraint_solver *solver, const mmd_c
 /* Solution: one function for all kinds of pairs, which is compiled for each. */
 
 /* v += term * scale */
-LOOP void add_scaled(const mmd_double2 term[3], mmd_double2 scale, const mmd_double2 v[3],
-                     double *first, double *second)
+INLINE void add_scaled(const mmd_double2 term[3], mmd_double2 scale, const mmd_double2 v[3],
+                       double *first, double *second)
 {
     for (int i = 0; i < 3; i++) {
         mmd_double2 sum = v[i] + term[i] * scale;
@@ -251,8 +251,8 @@ typedef struct side_deltas {
     mmd_double2 linear[3], angular[3];
 } side_deltas;
 
-LOOP void load_side(const row_pair *pair, size_t side, bool linear, mmd_delta_velocity *deltas,
-                    side_deltas *out)
+INLINE void load_side(const row_pair *pair, size_t side, bool linear, mmd_delta_velocity *deltas,
+                      side_deltas *out)
 {
     out->first = &deltas[pair->bodies[side][0]];
     out->second = &deltas[pair->bodies[side][1]];
@@ -262,8 +262,8 @@ LOOP void load_side(const row_pair *pair, size_t side, bool linear, mmd_delta_ve
 }
 
 /* dV += M^-1 J^T impulse */
-LOOP void apply_side(const row_pair *pair, size_t side, bool linear, mmd_double2 impulse,
-                     const side_deltas *deltas)
+INLINE void apply_side(const row_pair *pair, size_t side, bool linear, mmd_double2 impulse,
+                       const side_deltas *deltas)
 {
     const mmd_double2 *angular = pair->terms + (linear ? 3 : 0) + 6 * side;
     if (linear) {
@@ -275,8 +275,8 @@ LOOP void apply_side(const row_pair *pair, size_t side, bool linear, mmd_double2
                deltas->second->angular);
 }
 
-LOOP void visit(row_pair *pair, bool two_sided, bool linear, mmd_double2 lower, mmd_double2 upper,
-                mmd_double2_bits active, mmd_delta_velocity *deltas)
+INLINE void visit(row_pair *pair, bool two_sided, bool linear, mmd_double2 lower, mmd_double2 upper,
+                  mmd_double2_bits active, mmd_delta_velocity *deltas)
 {
     const mmd_double2 *angular = pair->terms + (linear ? 3 : 0);
     side_deltas a, b;
@@ -301,8 +301,8 @@ LOOP void visit(row_pair *pair, bool two_sided, bool linear, mmd_double2 lower, 
         apply_side(pair, 1, linear, impulse, &b);
 }
 
-LOOP mmd_double2 *visit_run(mmd_double2 *next, size_t count, bool two_sided, bool linear,
-                            mmd_delta_velocity *deltas)
+INLINE mmd_double2 *visit_run(mmd_double2 *next, size_t count, bool two_sided, bool linear,
+                              mmd_delta_velocity *deltas)
 {
     const mmd_double2_bits active = {-1, -1};
     for (size_t i = 0; i < count; i++, next += size_of(two_sided, linear)) {
@@ -312,8 +312,8 @@ LOOP mmd_double2 *visit_run(mmd_double2 *next, size_t count, bool two_sided, boo
     return next;
 }
 
-LOOP mmd_double2 *visit_friction_run(mmd_double2 *next, size_t count, bool two_sided,
-                                     mmd_delta_velocity *deltas)
+INLINE mmd_double2 *visit_friction_run(mmd_double2 *next, size_t count, bool two_sided,
+                                       mmd_delta_velocity *deltas)
 {
     for (size_t i = 0; i < count; i++, next += size_of(two_sided, true)) {
         row_pair *pair = (row_pair *)next;

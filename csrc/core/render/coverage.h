@@ -14,7 +14,7 @@ typedef struct mmd_coverage {
     size_t first[2], end[2]; /* columns and rows outside of which nothing is covered */
 } mmd_coverage;
 
-/* Corners farther away than this along an axis are not supported. */
+/* The largest distance of two corners along an axis, in pixels. */
 enum { MMD_COVERAGE_MAX_SIDE = 16 };
 
 /* Starts an image in which nothing is covered; the samples must be zero. */
@@ -23,8 +23,8 @@ void mmd_coverage_begin(mmd_coverage *coverage);
 /* Sets the covered samples to zero again, for the next image. */
 void mmd_coverage_clear(mmd_coverage *coverage);
 
-/* Adds a triangle: the samples, which are at the middle of pixels, that are inside of it or nearer
-   than 1/256 pixel. Corners are in pixels. False if it is too large, and is not added. */
+/* Adds a triangle: the samples that are inside of it or nearer than 1/256 pixel. A sample is at the
+   middle of its pixel; corners are in pixels. False, without adding it, if it is too large. */
 bool mmd_coverage_add(mmd_coverage *coverage, const float a[2], const float b[2], const float c[2]);
 
 #endif

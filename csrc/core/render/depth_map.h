@@ -12,7 +12,7 @@ typedef struct mmd_depth_map {
     size_t first[2], end[2];      /* columns and rows outside of which there is nothing */
 } mmd_depth_map;
 
-/* Pixels that are computed at once; corners farther away along an axis are not supported. */
+/* Pixels that are computed at once; the largest distance of two corners along an axis. */
 enum { MMD_DEPTH_MAP_STEP = 4, MMD_DEPTH_MAP_MAX_SIDE = 64 };
 
 /* Starts an empty map; all depths must be 1. */
@@ -21,8 +21,8 @@ void mmd_depth_map_begin(mmd_depth_map *map);
 /* Sets the depths that were drawn to 1 again, and starts the next map. */
 void mmd_depth_map_clear(mmd_depth_map *map);
 
-/* Adds a triangle whose corners are pixels and a depth from 0 to 1. False if it is too large, and
-   is not added. */
+/* Adds a triangle whose corners are pixels and a depth from 0 to 1. False, without adding it, if it
+   is too large. */
 bool mmd_depth_map_add(mmd_depth_map *map, const float a[3], const float b[3], const float c[3]);
 
 #endif
