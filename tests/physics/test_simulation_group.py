@@ -336,6 +336,26 @@ def test_a_model_that_jumps_restarts_alone(chain):
     assert np.allclose(bone_positions(chain, pose), rest + (90, 0, 0), rtol=0, atol=0.1)
 
 
+def test_a_model_that_jumps_leaves_the_contacts_of_others_alone(chain):
+    """A box on the ground: the contacts of its corners start with the impulses of the last step."""
+    box = {"shape": 1, "size": (2, 0.5, 1)}
+    lying = chains.load(balls_file(((0, 9, 0), FOLLOW_BONE, {}), ((20, 1, 0), PHYSICS, box)))
+    physics = mmdskin.Physics(teleport=30, settle=0)
+
+    def lies(distance):
+        moves = [(0, 0, 0), (0, 0, 0), (distance, 0, 0)]
+        motion = mmdskin.Motion.from_tracks([("root", [0, 20, 21], moves, None, None)])
+        group = mmdskin.Simulation([lying, chain], [None, motion], physics)
+        matrices = group.pose(range(30))[0].bone_matrices
+        return matrices, group.notes
+
+    still, no_notes = lies(0)
+    beside, notes = lies(90)
+    assert no_notes == ()
+    assert "where the model jumped" in notes[0]
+    np.testing.assert_array_equal(beside, still)
+
+
 def test_notes_name_the_model(chain):
     file = chains.chain_file()
     file.name = "巡音ルカ"

@@ -78,6 +78,21 @@ void mmd_contact_set_clear(mmd_contact_set *set)
     mmd_broad_phase_clear(&set->broad_phase);
 }
 
+void mmd_contact_set_clear_bodies(mmd_contact_set *set, size_t first, size_t end)
+{
+    size_t kept = 0;
+    set->point_count = set->order_count = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const mmd_contact_manifold *manifold = &set->manifolds[i];
+        if ((manifold->body_a >= first && manifold->body_a < end) ||
+            (manifold->body_b >= first && manifold->body_b < end))
+            continue;
+        set->point_count += manifold->count;
+        set->manifolds[kept++] = *manifold;
+    }
+    set->count = kept;
+}
+
 /* Collision detection */
 
 static double breaking_threshold_of(const mmd_contact_set *set, size_t a, size_t b)

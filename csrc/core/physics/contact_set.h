@@ -36,8 +36,9 @@ typedef struct mmd_contact_set_desc {
 /* False if out of memory. */
 bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mmd_contact_set *set);
 
-/* Removes all contacts. */
+/* Removes all contacts, or those of the bodies from `first` to before `end`. */
 void mmd_contact_set_clear(mmd_contact_set *set);
+void mmd_contact_set_clear_bodies(mmd_contact_set *set, size_t first, size_t end);
 
 /* Collision detection for the current poses. */
 void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies);

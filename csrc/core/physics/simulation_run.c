@@ -176,7 +176,7 @@ static void restart_bodies(mmd_simulation *simulation, const mmd_body_pose *pose
             mmd_body_stop(&bodies[i]);
         bodies[i].escaped = false;
     }
-    mmd_world_clear_contacts(simulation->world);
+    mmd_world_clear_contacts(simulation->world, first, end);
 }
 
 void mmd_simulation_run_read_switches(mmd_simulation *simulation, double frame)

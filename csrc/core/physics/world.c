@@ -320,9 +320,12 @@ void mmd_world_set_gravity(mmd_world *world, const double gravity[3])
     mmd_vec3_copy(gravity, world->gravity);
 }
 
-void mmd_world_clear_contacts(mmd_world *world)
+void mmd_world_clear_contacts(mmd_world *world, size_t first, size_t end)
 {
-    mmd_contact_set_clear(&world->contact_set);
+    if (first == 0 && end == world->body_count)
+        mmd_contact_set_clear(&world->contact_set);
+    else
+        mmd_contact_set_clear_bodies(&world->contact_set, first, end);
 }
 
 /* The bytes begin with this; the states of the bodies and the contacts follow. */

@@ -85,7 +85,8 @@ bool mmd_world_limit_stretch(mmd_world *world, double max_stretch, double *large
 /* The pairs of neighboring bodies that the last step left out, as there were too many. */
 size_t mmd_world_dropped_pairs(const mmd_world *world);
 
-void mmd_world_clear_contacts(mmd_world *world);
+/* Removes the contacts of the bodies from `first` to before `end`. */
+void mmd_world_clear_contacts(mmd_world *world, size_t first, size_t end);
 
 /* Everything but masses that later steps depend on. Writes it to `bytes`, and returns its size;
    NULL only counts. The same world can be restored from it. */
