@@ -13,7 +13,7 @@ static void fill(uint32_t *random, double *numbers, int count)
         numbers[i] = (double)test_random_float(random, -1, 1);
 }
 
-/* Moving bodies, three of infinite mass, and the ground. */
+/* Moving bodies, a third of them of infinite mass, and the ground. */
 static void make_bodies(uint32_t *random, mmd_body *bodies)
 {
     memset(bodies, 0, (BODIES + 1) * sizeof *bodies);
