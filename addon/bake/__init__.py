@@ -2,10 +2,18 @@
 """Bake MMD Skin: store the deformation of one or many frames in shape keys or caches.
 
 `operators` has the operators; `job` takes poses from `sources` frame by frame and passes them to the
-targets (`shape_keys`, `mesh_cache`, `corrective`). `record` stores what Clear Bake needs.
+targets (`shape_keys`, `mesh_cache`, `corrective`). `record` stores what Clear Bake needs,
+`lost` restores that where Blender drops it.
 """
 
-from . import operators
+from . import lost, operators
 
-register = operators.register
-unregister = operators.unregister
+
+def register() -> None:
+    operators.register()
+    lost.register()
+
+
+def unregister() -> None:
+    lost.unregister()
+    operators.unregister()

@@ -21,7 +21,23 @@ from . import record
 from .frames import Block, Options
 from .sources import Part
 
+NAME = "MMD Skin Cache"  # of the modifier
+NORMALS = ("MMD Normals Cache", "MMD Normals Reader", "MMD Normals")  # of those for normals
 _HEADER = struct.Struct("<12siiffi")
+
+
+def range_of(modifier: bpy.types.Modifier) -> tuple[list[int] | None, int]:
+    """The first and last frame, and the samples per frame; None and 1 for one pose or without a file."""
+    path = bpy.path.abspath(modifier.filepath)
+    try:
+        with open(path, "rb") as file:
+            _, _, _, first, spacing, count = _HEADER.unpack(file.read(_HEADER.size))
+    except (OSError, struct.error):
+        return None, 1
+    if count < 2:
+        return None, 1
+    samples = max(1, round(1 / spacing)) if spacing > 0 else 1
+    return [round(first), round(first + (count - 1) * spacing)], samples
 
 
 class MeshCache:
@@ -90,14 +106,14 @@ class MeshCache:
     def write(self, state: record.BakeState) -> None:
         obj = self.part.obj
         record.switch_armature_off(obj, self.part.armature, state)
-        modifier = self._play(self._positions, "MMD Skin Cache")
+        modifier = self._play(self._positions, NAME)
         state.added = modifier.name
         added = [modifier]
         if self._normals:
             # The nodes for normals read the positions that the first cache sets.
-            shown = self._play(self._normals, "MMD Normals Cache")
-            reader = obj.modifiers.new("MMD Normals Reader", "NODES")
-            giver = obj.modifiers.new("MMD Normals", "NODES")
+            shown = self._play(self._normals, NORMALS[0])
+            reader = obj.modifiers.new(NORMALS[1], "NODES")
+            giver = obj.modifiers.new(NORMALS[2], "NODES")
             added = [shown, reader, modifier, giver]
             state.normals = [shown.name, reader.name, giver.name]
         first = scene_model.armature_modifiers(obj, self.part.armature)[0]

@@ -49,6 +49,12 @@ class Override(Linked):
         self.mesh.override_library.reference.library.reload()
         self.find_override()
 
+    def lose_the_record(self):
+        """As Blender does where the add-on, which declares the property, is disabled."""
+        self.mesh.property_unset("mmdskin_bake_of_override")
+        self.assertFalse(addon().bake.record.is_baked(self.mesh))
+        self.open_again()
+
     def bake(self, target="MESH_CACHE", **options):
         return bpy.ops.mmdskin.bake(target=target, range="SCENE", **options)
 
@@ -200,6 +206,16 @@ class Lasts(Override):
         bpy.ops.mmdskin.clear_bake()
         self.assertFalse(addon().bake.record.is_baked(self.mesh))
         self.assertNotIn("MESH_CACHE", [one.type for one in self.mesh.modifiers])
+
+    def test_when_it_was_saved_without_the_add_on(self):
+        known = vars(addon().bake.record.state_of(self.mesh))
+        self.lose_the_record()
+        self.assertEqual(vars(addon().bake.record.state_of(self.mesh)), known)
+        self.assert_plays()
+        bpy.ops.mmdskin.clear_bake()
+        self.assertTrue(self.armature.mmdskin.preview)
+        self.assertEqual(len(self.mesh.modifiers), 2)
+        self.assert_close(self.frames(), self.shown, 0)
 
     def test_undone_and_done_again(self):
         bpy.ops.mmdskin.clear_bake()
@@ -361,7 +377,7 @@ class Normals(Override):
     def test_are_baked_and_last(self):
         live, before, positions = self.normals(), self.content(), self.frames()
         self.bake()
-        for change in (lambda: None, self.open_again, self.reload):
+        for change in (lambda: None, self.open_again, self.reload, self.lose_the_record):
             change()
             self.assertLess(angles(self.normals(), live).max(), 0.1)
             self.assert_close(self.frames(), positions, BAR)
