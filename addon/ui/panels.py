@@ -203,7 +203,7 @@ def _warn_of_size(
     """Before shape keys need more memory than there is, offer a mesh cache; also for an override."""
     settings = model.armature.mmdskin
     trouble = record.needs_mesh_cache(model.meshes, settings.target)
-    if trouble:
+    if trouble and not is_linked(model):  # whose settings cannot be changed here
         _offer_mesh_cache(layout, str(trouble), context)
         return
     if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":

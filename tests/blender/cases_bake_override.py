@@ -325,6 +325,9 @@ class Refused(Linked):
     def test_a_link(self):
         self.bring(link=True)
         self.assert_refused("make a library override first")
+        self.assertNotIn(("mmdskin.use_mesh_cache", None), redraw(self.mesh))
+        with self.assertRaisesRegex(RuntimeError, "bake a library override of the model into"):
+            bpy.ops.mmdskin.bake(target="SHAPE_KEYS")
 
     def test_an_override_that_blender_made_for_another(self):
         self.override()
