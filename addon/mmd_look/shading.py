@@ -22,10 +22,13 @@ HULL = "mmd_hull"  # attribute: 1 on the edge's geometry
 TEXTURES = ("Base", "Sphere", "Toon")
 _MARK = "mmdskin_look"  # ID property of each of our groups: its kind
 _WHITE, _BLACK = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
-_CASTS_FROM = 0.5 / 255  # alpha
+_LEAST_ALPHA = 0.5 / 255  # below it, nothing is drawn and nothing casts a shadow
 # The mirror that shows the Sun (`_visibility`): its roughness, and the least radiance of the Sun in it
 # where nothing hides the Sun, in those of the light. EEVEE shows about 10.
 _MIRROR, _SUN = 0.3, 4.0
+# The hull of a translucent surface is visible where its normal is this close to perpendicular to the
+# view: the cosine of the angle between them.
+_RIM = 0.2
 
 
 def group(kind: str) -> bpy.types.ShaderNodeTree:
@@ -168,10 +171,11 @@ def _shading(builder: NodeBuilder) -> None:
     covers = builder.number("MULTIPLY", edge_alpha, front, clamp=True)
     for number in (alpha, edge_size):
         covers = builder.number("MULTIPLY", covers, builder.number("GREATER_THAN", number, 0.0))
+    covers = builder.number("MULTIPLY", covers, _is_outside(builder, opacity))
     difference = builder.number("SUBTRACT", covers, opacity)
     # What casts a shadow casts it whole, and edges cast none.
     cast = builder.number("MULTIPLY", casts, builder.number("SUBTRACT", 1.0, on_edge))
-    cast = builder.number("MULTIPLY", cast, builder.number("GREATER_THAN", opacity, _CASTS_FROM))
+    cast = builder.number("MULTIPLY", cast, builder.number("GREATER_THAN", opacity, _LEAST_ALPHA))
     opacity = builder.number("MULTIPLY_ADD", on_edge, difference, opacity)
     seen = builder.mixed(toned, edge, on_edge)
     builder.output(RESULT, SHADER, _shown(builder, seen, opacity))
@@ -180,6 +184,22 @@ def _shading(builder: NodeBuilder) -> None:
     opacity = builder.number("MULTIPLY_ADD", is_shadow, difference, opacity)
     seen = builder.mixed(shadowed, edge, on_edge)
     builder.output(SHADOWED, SHADER, _shown(builder, seen, opacity))
+
+
+def _is_outside(builder: NodeBuilder, opacity: Value) -> Value:
+    """0 where the hull is behind its own translucent surface.
+
+    MMD's translucent surfaces write their depth, so they hide the hull. Blender's do not: the whole hull
+    would darken them. Its part outside the surface is where the normal is nearly perpendicular to the
+    view.
+    """
+    geometry = builder.node("ShaderNodeNewGeometry")
+    facing = builder.vector("DOT_PRODUCT", geometry.outputs["Normal"], geometry.outputs["Incoming"])
+    inside = builder.number("GREATER_THAN", builder.number("ABSOLUTE", facing), _RIM)
+    is_drawn = builder.number("GREATER_THAN", opacity, _LEAST_ALPHA)
+    translucent = builder.number("LESS_THAN", opacity, 1 - _LEAST_ALPHA)
+    hidden = builder.number("MULTIPLY", inside, builder.number("MULTIPLY", is_drawn, translucent))
+    return builder.number("SUBTRACT", 1.0, hidden)
 
 
 def _ground(builder: NodeBuilder) -> None:

@@ -17,6 +17,7 @@ from imported import MmdTools
 
 SIZE, TEXELS = 256, 32
 DISTANCE, FOV = 20.0, 30.0
+RADIUS = 3.0
 SCALE = 0.08
 HAS_NORMALS = bpy.app.version >= (4, 5)  # geometry nodes see the file's normals
 
@@ -205,12 +206,7 @@ class Pictures(imported.Case):
         self.share(shot, image, interior(triangles), 0.99)
 
     def test_eevee(self):
-        engines = bpy.types.RenderSettings.bl_rna.properties["engine"].enum_items.keys()
-        if bpy.app.version < (4, 2) and bpy.app.background:
-            self.skipTest("EEVEE needs a window here")
-        scene = bpy.context.scene
-        scene.render.engine = next(name for name in engines if "EEVEE" in name)
-        scene.render.filter_size, scene.eevee.taa_render_samples = 0.01, 1
+        use_eevee(self, samples=1)
         plain, _ = self.expected(edges=False)
         image, triangles = self.expected(edges=True)
         shot = self.shot(edges=True)
@@ -270,6 +266,44 @@ class Pictures(imported.Case):
             bpy.data.objects.remove(obj)
 
 
+class TranslucentEdge(imported.Case):
+    """A ball of radius 3 with an alpha of 0.5 and an edge 2 pixels wide."""
+
+    def setUp(self):
+        super().setUp()
+        record = material("透", -1, toon=0, flags=0x1E, edge_size=4.0, edge_color=(0, 0, 0, 1))
+        record.index_count, record.diffuse = ball(np.zeros(3))[3].size, (0.7, 0.8, 0.6, 0.5)
+        pmx = balls([(0, 0, 0)], [record])
+        pmx.positions *= RADIUS
+        self.load(self.write(pmx))
+        set_view()
+
+    def rings(self):
+        """The mean opacity by distance from the ball's center, in pixels, and the ball's radius."""
+        y, x = np.mgrid[0:SIZE, 0:SIZE] + 0.5 - SIZE / 2
+        away = np.int32(np.hypot(x, y))
+        alpha = shot(self.folder)[..., 3] / 255
+        ring = np.bincount(away.ravel(), alpha.ravel()) / np.bincount(away.ravel())
+        outline = RADIUS / math.sqrt(DISTANCE**2 - RADIUS**2)
+        return ring, outline / math.tan(math.radians(FOV / 2)) * SIZE / 2
+
+    def test_it_is_only_around_the_surface(self):
+        bpy.context.scene.cycles.samples = 64
+        self.assert_only_around()
+
+    def test_eevee(self):
+        use_eevee(self, samples=64)
+        self.assert_only_around()
+
+    def assert_only_around(self):
+        ring, radius = self.rings()
+        # Of the front alone, as where translucent surfaces write their depth.
+        inside = ring[10 : int(0.95 * radius)]
+        self.assert_close(inside, np.full(inside.shape, 0.5), 0.05)
+        self.assertGreater(ring[math.ceil(radius)], 0.6)
+        self.assertEqual(ring[math.ceil(radius) + 4], 0)
+
+
 class OfMmdTools(imported.Case):
     def test_its_materials_have_the_look_and_lose_it(self):
         with MmdTools():
@@ -325,3 +359,13 @@ def set_view():
     cycles = scene.cycles
     cycles.samples, cycles.use_denoising = 1, False
     cycles.pixel_filter_type, cycles.filter_width = "BOX", 0.01
+
+
+def use_eevee(case, samples):
+    """Settings as exact as EEVEE's can be."""
+    if bpy.app.version < (4, 2) and bpy.app.background:
+        case.skipTest("EEVEE needs a window here")
+    engines = bpy.types.RenderSettings.bl_rna.properties["engine"].enum_items.keys()
+    scene = bpy.context.scene
+    scene.render.engine = next(name for name in engines if "EEVEE" in name)
+    scene.render.filter_size, scene.eevee.taa_render_samples = 0.01, samples
