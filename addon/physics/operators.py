@@ -84,6 +84,8 @@ class _Batch:
 
 
 def _member(model: scene_model.SceneModel, context: bpy.types.Context) -> group.Member:
+    if model.armature.library:  # Blender would not save where its simulation is
+        raise scene_model.needs_override(model.name)
     settings = pose_source.settings_of(model.armature, context.scene)
     if settings is None or settings.physics is None:
         raise UserError(

@@ -52,6 +52,8 @@ def make(context: bpy.types.Context, obj: bpy.types.Object | None) -> bpy.types.
     model = instanced[0] if instanced else scene_model.model_of(obj, context.view_layer)
     if not is_linked(model):
         raise UserError("'{name}' is not linked from another file", name=model.name)
+    if instanced and obj.library:
+        raise scene_model.needs_override(obj.name)
     before = {*bpy.data.objects, *bpy.data.collections}
     if instanced:
         _override(context, obj.instance_collection, model, obj)
@@ -59,7 +61,7 @@ def make(context: bpy.types.Context, obj: bpy.types.Object | None) -> bpy.types.
     else:
         root = list(scene_model.ancestors(model.armature))[-1]
         _override(context, _linked_collection(context.scene, model.armature) or root, model)
-        _replace_linked(before)
+        _replace_linked(context.scene, before)
     return _override_of(model.armature, before)
 
 
@@ -73,7 +75,9 @@ def _override(
         context.scene, context.view_layer, reference=reference, do_fully_editable=True
     )
     if made is None:
-        raise UserError("Blender cannot override '{name}'", name=model.name)
+        raise UserError(
+            "Blender cannot make an override of '{name}': append it instead", name=model.name
+        )
 
 
 def _replace_instance(empty: bpy.types.Object, before: set[bpy.types.ID]) -> None:
@@ -100,9 +104,9 @@ def _linked_collection(
     return None
 
 
-def _replace_linked(before: set[bpy.types.ID]) -> None:
-    """Remove from the local collections what has a new override, which is already in them."""
-    parents = [scene.collection for scene in bpy.data.scenes] + list(bpy.data.collections)
+def _replace_linked(scene: bpy.types.Scene, before: set[bpy.types.ID]) -> None:
+    """Remove what has a new override from the scene's local collections: the override is in them."""
+    parents = [scene.collection, *scene.collection.children_recursive]
     local = [one for one in parents if not one.library and not one.override_library]
     for kind, place in ((bpy.data.objects, "objects"), (bpy.data.collections, "children")):
         for new in [one for one in kind if one not in before and one.override_library]:

@@ -6,6 +6,7 @@ from unittest import mock
 
 import bpy
 import case
+import fingerprint
 import numpy as np
 import scene
 from files import pmx_file
@@ -114,12 +115,14 @@ class Group(Keyed):
     def files(self):
         return sorted(name for name in os.listdir(self.folder) if name.endswith(".npz"))
 
+    def caches(self):
+        return [armature.mmdskin.physics_cache for armature in self.armatures]
+
     def assert_refused(self, words):
-        before = self.files(), [armature.mmdskin.physics_cache for armature in self.armatures]
+        before = self.files(), self.caches()
         with self.assertRaisesRegex(RuntimeError, words):
             bpy.ops.mmdskin.simulate()
-        after = self.files(), [armature.mmdskin.physics_cache for armature in self.armatures]
-        self.assertEqual(after, before)
+        self.assertEqual((self.files(), self.caches()), before)
 
 
 class Together(Group):
@@ -191,6 +194,30 @@ class Together(Group):
         bpy.context.scene.frame_set(11)
         shown = scene.evaluated_positions(self.mesh)
         self.assert_close(shown, self.both(11)[0], NEAR)
+
+
+class Elsewhere(Group):
+    def test_a_linked_model_is_refused(self):
+        """Blender would not save where its simulation is."""
+        bpy.ops.wm.save_mainfile()
+        library = bpy.data.filepath
+        bpy.ops.wm.read_homefile(use_empty=True)
+        bpy.ops.wm.save_as_mainfile(filepath=os.path.join(self.folder, "shot.blend"))
+        with bpy.data.libraries.load(library, link=True) as (there, here):
+            here.objects = there.objects
+        for obj in here.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        found = [obj for obj in here.objects if obj.type == "ARMATURE"]
+        bpy.context.view_layer.update()
+        scene.select(found[0])
+        bpy.ops.mmdskin.make_override()
+        self.armatures = bpy.context.active_object, found[1]
+        self.assertEqual({obj.mmdskin.physics_group for obj in self.armatures}, {"二人"})
+        self.assert_refused("is linked from another file: make a library override first")
+        scene.select(found[1])
+        self.assert_refused("is linked from another file: make a library override first")
+        bpy.ops.mmdskin.make_override()
+        self.assertEqual(bpy.ops.mmdskin.simulate(), {"FINISHED"})
 
 
 class Outdated(Group):
@@ -279,3 +306,35 @@ class Refused(Group):
         with mock.patch.object(cache, "write", fails):
             self.assert_refused("full")
         self.assertEqual(len(written), 1)
+
+
+class Cancelled(Group):
+    def test_escape_leaves_the_simulations_before(self):
+        self.simulate()
+        for armature in self.armatures:
+            armature.mmdskin.physics_settle = 5
+        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
+        bpy.context.scene.frame_end = 40
+        bpy.context.scene.frame_set(3)
+        self.other.pose.bones[1].location.x += 0.25  # without a keyframe
+        bpy.context.view_layer.update()
+        for sources in (("MOTION", "MOTION"), ("MOTION", "IK"), ("IK", "IK")):
+            for armature, source in zip(self.armatures, sources, strict=True):
+                armature.mmdskin.source = source
+            before = fingerprint.of_file(), self.contents(), self.caches()
+            for steps in (0, 1, 2):
+                with self.subTest(sources, steps=steps):
+                    job = addon().physics.operators.Job([model], bpy.context)
+                    self.assertEqual(job.frames, 41)
+                    for _ in range(steps):
+                        next(job)
+                    job.close()
+                    self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
+                    self.assertEqual((self.contents(), self.caches()), before[1:])
+
+    def contents(self):
+        found = {}
+        for name in self.files():
+            with open(os.path.join(self.folder, name), "rb") as file:
+                found[name] = file.read()
+        return found

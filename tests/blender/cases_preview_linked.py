@@ -8,6 +8,7 @@ from unittest import mock
 import bpy
 import case
 import cases_motion
+import fingerprint
 import numpy as np
 import scene
 from cases_panel import redraw
@@ -286,6 +287,46 @@ class Overrides(Linked):
         self.find([obj for obj in bpy.data.objects if obj.override_library])
         np.testing.assert_allclose(np.array(self.mesh.matrix_world), place, atol=1e-6)
         self.assert_can_be_posed()
+
+    def test_other_scenes_keep_the_linked_model(self):
+        collection = self.collection()
+        linked = self.mesh
+        bpy.context.scene.collection.children.link(collection)
+        other = bpy.data.scenes.new("other")
+        self.addCleanup(bpy.data.scenes.remove, other)
+        other.collection.children.link(collection)
+        self.make(self.armature)
+        self.assertEqual([o for o in bpy.context.scene.objects if o.library], [])
+        self.assertIn(linked, list(other.objects))
+        self.assertNotIn(self.mesh, list(other.objects))
+
+    def test_where_blender_makes_none_nothing_changes(self):
+        """The instanced collection is of this file, only its objects are linked."""
+        self.bring(link=True)
+        own = bpy.data.collections.new("own")
+        for obj in list(bpy.context.scene.collection.objects):
+            own.objects.link(obj)
+            bpy.context.scene.collection.objects.unlink(obj)
+        scene.select(self.instance(own))
+        before = fingerprint.of_file()
+        with self.assertRaisesRegex(RuntimeError, "cannot make an override of 'model': append it"):
+            bpy.ops.mmdskin.make_override()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def test_of_a_linked_instance(self):
+        self.instance(self.collection())
+        middle = os.path.join(os.path.dirname(self.path), "middle.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=middle)
+        bpy.ops.wm.read_homefile(use_empty=True)
+        with bpy.data.libraries.load(middle, link=True) as (_, here):
+            here.objects = ["instance"]
+        bpy.context.scene.collection.objects.link(here.objects[0])
+        self.find(bpy.data.objects)
+        scene.select(here.objects[0])
+        before = list(bpy.data.objects)
+        with self.assertRaisesRegex(RuntimeError, "'instance' is linked from another file"):
+            bpy.ops.mmdskin.make_override()
+        self.assertEqual(list(bpy.data.objects), before)
 
     def test_only_of_a_linked_model(self):
         self.bring(link=False)
