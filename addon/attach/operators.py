@@ -10,7 +10,7 @@ from mathutils import Matrix
 from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators.editing import Edit, editing
+from ..operators.editing import editing
 from ..operators.model_operator import ModelOperator
 from ..scene import scene_model
 from . import display, driver, tick
@@ -151,7 +151,8 @@ class MMDSKIN_OT_show_pose(ModelOperator, bpy.types.Operator):
                     was = display.is_shown(display.find(model.armature))
                     on = {"ENABLE": True, "DISABLE": False}.get(self.action, not was)
                     if on != was:
-                        (_show if on else _hide)(context, model, edit)
+                        edit.on_failure(_hide if on else _show, context, model)
+                        (_show if on else _hide)(context, model)
         except UserError as error:
             return cancelled(self, error)
         return {"FINISHED"}
@@ -165,26 +166,23 @@ def _check_display(model: scene_model.SceneModel) -> None:
         )
 
 
-def _show(context: bpy.types.Context, model: scene_model.SceneModel, edit: Edit) -> None:
+def _show(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
     tick.install()
     bones = [bone.name for bone in model.armature.data.bones]
     own, is_new = display.ensure(context, model.armature, bones)
     display.show(own, True)
-    edit.on_failure(_hide, context, model)
     driver.fit(own, model.meshes if is_new else None)
 
 
-def _hide(
-    context: bpy.types.Context, model: scene_model.SceneModel, edit: Edit | None = None
-) -> None:
-    own: Any = display.find(model.armature)
+def _hide(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
+    own = display.find(model.armature)
+    if own is None:
+        return
     display.show(own, False)
     display.drop_unused(context, own)
     own = display.find(model.armature)
     if own is not None:
         driver.fit(own)
-    if edit is not None:
-        edit.on_failure(_show, context, model, edit)
 
 
 def _active_bone(armature: bpy.types.Object) -> str:

@@ -4,12 +4,19 @@
 The judges are the mesh itself and `mmdskin.Model.pose`.
 """
 
+import sys
+from unittest import mock
+
 import bpy
 import fingerprint
 import numpy as np
 import scene
 from cases_attach import BAR, BONES, FRAMES, Attached
 from mathutils import Vector
+
+
+def addon():
+    return sys.modules["addon_package"]
 
 
 class ShowPose(Attached):
@@ -233,6 +240,30 @@ class ShowPose(Attached):
         self.mesh = bpy.data.objects["model_mesh"]
         display = next(obj for obj in bpy.data.objects if obj.name.endswith("_pose"))
         self.assert_shown(display)
+
+    def test_a_failure_leaves_it_as_before(self):
+        self.play_motion()
+        self.prop("腕.R")
+        operators, driver = addon().attach.operators, addon().attach.driver
+        for action in ("ENABLE", "DISABLE"):
+            failing = [addon().blender.user_error.UserError("no room")]
+
+            def fails(*arguments, failing=failing):
+                driver.fit(*arguments)
+                if failing:
+                    raise failing.pop()
+
+            display = addon().attach.display.find(self.armature)
+            before = display.pose.bones.keys(), display.visible_get()
+            with (
+                self.subTest(action),
+                mock.patch.object(operators, "driver", mock.Mock(wraps=driver, fit=fails)),
+                self.assertRaisesRegex(RuntimeError, "no room"),
+            ):
+                self.show(action)
+            display = addon().attach.display.find(self.armature)
+            self.assertEqual((display.pose.bones.keys(), display.visible_get()), before)
+            self.show("ENABLE")
 
     def test_of_a_linked_model(self):
         self.play_motion()
