@@ -165,6 +165,15 @@ def read_for(armature: bpy.types.Object) -> tuple[Cache | None, object]:
     return None, Sentence("'{file}' cannot be read: simulate again", file=file)
 
 
+def version_of(armature: bpy.types.Object) -> tuple | None:
+    """What changes with the file of an armature object's simulation; None if there is none."""
+    path = setting_paths.absolute(armature, "physics_cache")
+    try:
+        return (path, *_stat(path)) if path else None
+    except (OSError, ValueError):
+        return None
+
+
 def changed() -> Sentence:
     return Sentence("The files or settings have changed since the simulation: simulate again")
 

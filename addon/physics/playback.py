@@ -16,7 +16,7 @@ from . import cache, keyed
 
 class _Newest(NamedTuple):
     settings: pose_source.Settings
-    simulation: cache.Cache | None
+    simulation: tuple | None  # the version of its file
     names: list[str]  # of all pose bones
     opened: pose_source.Opened
 
@@ -44,15 +44,15 @@ def shared(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_s
         newest is not None
         and newest.settings == settings
         and newest.names == armature.pose.bones.keys()
-        and newest.simulation is _simulation(armature, settings)
+        and newest.simulation == _simulation(armature, settings)
         and (not isinstance(newest.opened, ik_source.Solver) or newest.opened.fits(armature))
     ):
         return newest.opened
     return load(armature, settings)
 
 
-def _simulation(armature: bpy.types.Object, settings: pose_source.Settings) -> cache.Cache | None:
-    return cache.read_for(armature)[0] if settings.physics else None
+def _simulation(armature: bpy.types.Object, settings: pose_source.Settings) -> tuple | None:
+    return cache.version_of(armature) if settings.physics else None
 
 
 @persistent

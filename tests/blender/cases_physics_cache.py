@@ -64,6 +64,17 @@ class Kept(Keyed):
         self.assertEqual(self.paths(), ["//" + name for name in self.names])
         self.assert_shows((11,))
 
+    def test_its_pose_source_is_kept_until_the_file_changes(self):
+        """Also where more simulations are played than `cache` keeps in memory."""
+        playback, cache = addon().physics.playback, addon().physics.cache
+        settings = addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
+        opened = playback.load(self.armature, settings)
+        cache._loaded.cache_clear()
+        self.assertIs(playback.shared(self.armature, settings), opened)
+        self.assertEqual(cache._loaded.cache_info().misses, 0)
+        os.utime(self.file, (1e9, 1e9))
+        self.assertIsNot(playback.shared(self.armature, settings), opened)
+
     def relative(self):
         """Make all paths relative or absolute, and keep them so."""
         self.settings.model_path = "//" + os.path.basename(self.path)
