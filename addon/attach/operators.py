@@ -4,14 +4,14 @@
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty, StringProperty
+from bpy.props import StringProperty
 from mathutils import Matrix
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
-from ..operators.model_operator import ModelOperator
+from ..operators.model_operator import SwitchOperator
 from ..scene import scene_model
 from . import display, driver, tick
 
@@ -127,29 +127,18 @@ class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_show_pose(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
     """Show an armature with the pose of the mesh, for constraints of other objects"""
 
     bl_idname = "mmdskin.show_pose"
     bl_label = "Show Pose on Bones"
-
-    action: EnumProperty(
-        name="Action",
-        items=[
-            ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
-            ("ENABLE", "Enable", "Turn on"),
-            ("DISABLE", "Disable", "Turn off"),
-        ],
-        default="TOGGLE",
-        options={"SKIP_SAVE"},
-    )
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
             with editing(self.models(context), _check_display) as edit:
                 for model, _ in edit.checked:
                     was = display.is_shown(display.find(model.armature))
-                    on = {"ENABLE": True, "DISABLE": False}.get(self.action, not was)
+                    on = self.turns_on(was)
                     if on != was:
                         edit.on_failure(_hide if on else _show, context, model)
                         (_show if on else _hide)(context, model)

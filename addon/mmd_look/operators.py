@@ -4,39 +4,26 @@
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
-from ..operators.model_operator import ModelOperator
-from ..scene import scene_model
+from ..operators.model_operator import SwitchOperator
 from . import color_management, switch
 
 
-class MMDSKIN_OT_look(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_look(SwitchOperator, bpy.types.Operator):
     """Show toon shading, sphere maps, edges and MMD's light in renders"""
 
     bl_idname = "mmdskin.look"
     bl_label = "MMD Look"
 
-    action: EnumProperty(
-        name="Action",
-        items=[
-            ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
-            ("ENABLE", "Enable", "Turn on"),
-            ("DISABLE", "Disable", "Turn off"),
-        ],
-        default="TOGGLE",
-        options={"SKIP_SAVE"},
-    )
-
     def execute(self, context: bpy.types.Context) -> set[Any]:
         missing: dict[str, None] = {}
         try:
             with editing(self.models(context), switch.prepare) as edit:
-                on = [self._turns_on(model) for model, _ in edit.checked]
+                on = [self.turns_on(switch.is_on(model)) for model, _ in edit.checked]
                 for (model, _), turns_on in zip(edit.checked, on, strict=True):
                     folder = switch.folder_of(model)
                     if turns_on:
@@ -58,11 +45,6 @@ class MMDSKIN_OT_look(ModelOperator, bpy.types.Operator):
             )
             self.report({"WARNING"}, text)
         return {"FINISHED"}
-
-    def _turns_on(self, model: scene_model.SceneModel) -> bool:
-        if self.action == "TOGGLE":
-            return not switch.is_on(model)
-        return self.action == "ENABLE"
 
 
 class MMDSKIN_OT_standard_colors(bpy.types.Operator):

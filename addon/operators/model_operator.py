@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Base class of the operators that act on models."""
+"""Base classes of the operators that act on models."""
 
 import bpy
-from bpy.props import BoolProperty
+from bpy.props import BoolProperty, EnumProperty
 
 from ..blender.translations import tr
 from ..blender.user_error import UserError
@@ -59,3 +59,22 @@ class ModelOperator:
             if not stranded:
                 raise
             return stranded
+
+
+class SwitchOperator(ModelOperator):
+    """Turns something of models on or off."""
+
+    action: EnumProperty(
+        name="Action",
+        items=[
+            ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
+            ("ENABLE", "Enable", "Turn on"),
+            ("DISABLE", "Disable", "Turn off"),
+        ],
+        default="TOGGLE",
+        options={"SKIP_SAVE"},
+    )
+
+    def turns_on(self, is_on: bool) -> bool:
+        """Whether it is to be on, where it is on or off now."""
+        return not is_on if self.action == "TOGGLE" else self.action == "ENABLE"

@@ -5,33 +5,21 @@ from collections.abc import Callable
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty
 
 from ..blender import registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
-from ..operators.model_operator import ModelOperator
+from ..operators.model_operator import SwitchOperator
 from ..scene import saved_state, scene_model
 from . import override, switch, tick
 
 
-class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
     """Show MMD's deformation in the viewport and in renders"""
 
     bl_idname = "mmdskin.preview"
     bl_label = "MMD Skinning"
-
-    action: EnumProperty(
-        name="Action",
-        items=[
-            ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
-            ("ENABLE", "Enable", "Turn on"),
-            ("DISABLE", "Disable", "Turn off"),
-        ],
-        default="TOGGLE",
-        options={"SKIP_SAVE"},
-    )
 
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
@@ -59,9 +47,8 @@ class MMDSKIN_OT_preview(ModelOperator, bpy.types.Operator):
             return None
         if override.is_linked(model):
             raise scene_model.needs_override(model.name)
-        on = switch.is_on(model.armature)
         try:
-            if self.action == "ENABLE" or (self.action == "TOGGLE" and not on):
+            if self.turns_on(switch.is_on(model.armature)):
                 return switch.prepare(model)
             switch.check_disabling(switch.objects_of(model.armature))
         except UserError as error:
