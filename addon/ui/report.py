@@ -60,20 +60,22 @@ def _of_model(model: scene_model.SceneModel) -> list[str]:
     settings = armature.mmdskin
     live, physics = (_on(one) for one in (switch.is_on(armature), settings.physics))
     lines = [
-        f"{len(armature.data.bones)} bones, {len(model.meshes)} meshes",
+        f"{_count(armature.data.bones, 'bone')}, {_count(model.meshes, 'mesh', 'meshes')}",
         f"MMD Skinning {live}, source {settings.source}, physics {physics}",
         f"deformation {settings.deformation}",
     ]
     for obj in model.meshes:
-        keys = obj.data.shape_keys
-        count = len(keys.key_blocks) if keys else 0
-        lines.append(
-            f"{len(obj.data.vertices)} vertices, {count} shape keys; {_types(obj, armature)}"
-        )
+        vertices = _count(obj.data.vertices, "vertex", "vertices")
+        keys = _count(obj.data.shape_keys.key_blocks if obj.data.shape_keys else (), "shape key")
+        lines.append(f"{vertices}, {keys}; {_types(obj, armature)}")
     cost = tick.cost_of(model)
     if cost is not None:
         lines.append(f"last evaluation {cost:.2f} ms")
     return lines
+
+
+def _count(things: Any, one: str, many: str = "") -> str:
+    return f"{len(things)} {one if len(things) == 1 else many or one + 's'}"
 
 
 def _on(value: bool) -> str:

@@ -23,7 +23,7 @@ class Report(case.Case):
             f"Blender {bpy.app.version_string}",
             f"mmdskin {addon().blender.native.load().__version__}",
             "cpu: ",
-            f"{len(pmx.bones)} bones, 1 meshes",
+            f"{len(pmx.bones)} bones, 1 mesh\n",
             f"{len(pmx.positions)} vertices",
             "MMD Skinning on, source ARMATURE",
             f"SDEF {(pmx.deform == scene.SDEF).sum()}",
