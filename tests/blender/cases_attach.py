@@ -65,12 +65,20 @@ class Attached(MotionCase):
         self.assert_close(np.array(place(obj)), np.array(before), BAR)  # the offset is kept
         return obj
 
-    def link_all(self):
-        """Save the file, and link its objects into an empty one."""
+    def save(self):
         path = self.folder.name + "/saved.blend"
         bpy.ops.wm.save_as_mainfile(filepath=path)
+        return path
+
+    def open_again(self):
+        bpy.ops.wm.open_mainfile(filepath=self.save())
+        self.mesh = bpy.data.objects["model_mesh"]
+
+    def bring_all(self, link):
+        """Save the file, and link or append its objects into an empty one."""
+        path = self.save()
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        with bpy.data.libraries.load(path, link=True) as (of_file, loaded):
+        with bpy.data.libraries.load(path, link=link) as (of_file, loaded):
             loaded.objects = list(of_file.objects)
         for obj in loaded.objects:
             bpy.context.scene.collection.objects.link(obj)
@@ -165,23 +173,13 @@ class Changes(Attached):
     def test_saved_and_loaded(self):
         self.play_motion()
         self.prop("腕.R")
-        path = self.folder.name + "/saved.blend"
-        bpy.ops.wm.save_as_mainfile(filepath=path)
-        bpy.ops.wm.open_mainfile(filepath=path)
-        self.mesh = bpy.data.objects["model_mesh"]
+        self.open_again()
         self.assert_follows({"腕.R": bpy.data.objects["prop"]})
 
     def test_appended(self):
         self.play_motion()
         self.prop("腕.R")
-        path = self.folder.name + "/saved.blend"
-        bpy.ops.wm.save_as_mainfile(filepath=path)
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        with bpy.data.libraries.load(path) as (of_file, loaded):
-            loaded.objects = list(of_file.objects)
-        for obj in loaded.objects:
-            bpy.context.scene.collection.objects.link(obj)
-        self.mesh = bpy.data.objects["model_mesh"]
+        self.bring_all(link=False)
         self.assert_follows({"腕.R": bpy.data.objects["prop"]})
 
     def test_linked_as_the_armature(self):
@@ -193,7 +191,7 @@ class Changes(Attached):
         self.play_motion()
         self.prop("腕.R")
         armature = self.armature.name
-        self.link_all()
+        self.bring_all(link=True)
         places = []
         for frame in (0, 12):
             bpy.context.scene.frame_set(frame)
@@ -205,7 +203,7 @@ class Changes(Attached):
 
     def test_to_a_linked_model(self):
         self.play_motion()
-        self.link_all()
+        self.bring_all(link=True)
         bpy.context.scene.frame_set(0)
         self.assert_follows({bone: self.prop(bone) for bone in BONES})
 

@@ -210,23 +210,13 @@ class ShowPose(Attached):
     def test_saved_and_loaded(self):
         self.play_motion()
         self.aimed(self.show(), "腕.R")
-        path = self.folder.name + "/saved.blend"
-        bpy.ops.wm.save_as_mainfile(filepath=path)
-        bpy.ops.wm.open_mainfile(filepath=path)
-        self.mesh = bpy.data.objects["model_mesh"]
+        self.open_again()
         self.assert_follows({"腕.R": bpy.data.objects["aimed"]})
 
     def test_appended(self):
         self.play_motion()
         self.aimed(self.show(), "腕.R")
-        path = self.folder.name + "/saved.blend"
-        bpy.ops.wm.save_as_mainfile(filepath=path)
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        with bpy.data.libraries.load(path) as (of_file, loaded):
-            loaded.objects = list(of_file.objects)
-        for obj in loaded.objects:
-            bpy.context.scene.collection.objects.link(obj)
-        self.mesh = bpy.data.objects["model_mesh"]
+        self.bring_all(link=False)
         self.assert_follows({"腕.R": bpy.data.objects["aimed"]})
 
     def test_undo_and_redo(self):
@@ -267,7 +257,7 @@ class ShowPose(Attached):
 
     def test_of_a_linked_model(self):
         self.play_motion()
-        self.link_all()
+        self.bring_all(link=True)
         bpy.context.scene.frame_set(0)
         self.assert_shown(self.show())
         for obj in [obj for obj in bpy.data.objects if obj.name.startswith("aimed")]:
