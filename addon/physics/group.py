@@ -117,7 +117,7 @@ def _scale(matrix: np.ndarray, member: Member) -> float:
     scale = float(np.cbrt(np.linalg.det(turn)))
     if not scale > 0 or np.abs(turn.T @ turn / scale**2 - np.eye(3)).max() > _SAME_SCALE:
         raise UserError(
-            "'{name}' is mirrored or scaled unevenly: such a model is simulated only alone",
+            "'{name}' is mirrored or scaled unevenly: such a model can only be simulated alone",
             name=member.model.name,
         )
     return scale

@@ -102,7 +102,7 @@ class MMDSKIN_PG_model(
     physics_group: StringProperty(
         name="Simulate Together",
         description="Models with the same name here touch each other: their hands move each other's"
-        " hair. Simulate then simulates all of them; empty is alone",
+        " hair. Simulate then simulates all of them; leave empty to simulate the model alone",
         update=_group_changed,
         search=_groups,
         **_SETTING,
