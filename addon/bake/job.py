@@ -204,8 +204,10 @@ class _Frames:
 
     def __exit__(self, *of: object) -> None:
         if self._evaluation is not None:
-            self._evaluation.restore()
-            self._playhead.__exit__(*of)
+            try:
+                self._evaluation.restore()
+            finally:
+                self._playhead.__exit__(*of)
 
     def show(self) -> None:
         """Evaluate the last frame as a whole, before the window is drawn."""

@@ -109,13 +109,8 @@ def show_self_shadow(armature: bpy.types.Object, on: bool) -> None:
     shading.drop_unused()
 
 
-def _meshes(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """The mesh objects here that an armature object deforms."""
-    return [
-        obj
-        for obj in bpy.context.view_layer.objects
-        if obj.type == "MESH" and scene_model.armature_modifiers(obj, armature)
-    ]
+def _meshes(armature: bpy.types.Object) -> tuple:
+    return scene_model.meshes_of(armature, bpy.context.view_layer)
 
 
 def _followers(armature: bpy.types.Object, kind: str) -> list[bpy.types.Object]:

@@ -115,8 +115,12 @@ def armature_modifiers(
 def _described(
     armature: bpy.types.Object, root: bpy.types.Object | None, view_layer: bpy.types.ViewLayer
 ) -> SceneModel:
-    meshes = (obj for obj in _mesh_objects(view_layer) if armature_modifiers(obj, armature))
-    return SceneModel((root or armature).name, armature, tuple(meshes))
+    return SceneModel((root or armature).name, armature, meshes_of(armature, view_layer))
+
+
+def meshes_of(armature: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> tuple:
+    """The mesh objects of a view layer that an armature object deforms."""
+    return tuple(obj for obj in _mesh_objects(view_layer) if armature_modifiers(obj, armature))
 
 
 def _mesh_objects(view_layer: bpy.types.ViewLayer) -> Iterator[bpy.types.Object]:
