@@ -2,8 +2,6 @@
 """The MMD tab in the sidebar of the 3D Viewport."""
 
 import functools
-import unicodedata
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import bpy
@@ -31,12 +29,11 @@ from ..preview.operators import MMDSKIN_OT_preview
 from ..preview.override import MMDSKIN_OT_make_override, is_linked
 from ..rename.operators import MMDSKIN_OT_switch_names
 from ..scene import mesh_source, saved_state, scene_model, sliders
-from . import shown, status
+from . import shown, status, wrapping
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _WIDE = 300  # pixels of a sidebar in which all values fit beside their names
 _PATHS = {"FILE_PATH", "DIR_PATH"}  # subtypes of properties that need the whole width
-_NOT_FIRST, _NOT_LAST = " 。、，：；）」”ー", "（「“"  # of a line
 _last: "_Shown | None" = None  # of the last redraw
 _summaries: dict[int, tuple[tuple, "_Summary"]] = {}  # identity of a mesh object: (sizes, _Summary)
 
@@ -453,38 +450,8 @@ def _wrapped(layout: bpy.types.UILayout, text: str, width: float, alert: bool = 
     column = layout.column(align=True)
     column.alert = alert
     room = width / (8 * bpy.context.preferences.system.ui_scale)
-    for line in _lines(text, room):
+    for line in wrapping.lines(text, room):
         column.label(text=line, translate=False)
-
-
-def _lines(text: str, room: float) -> list[str]:
-    """The text wrapped to lines of `room` letters; wide letters count twice."""
-    lines, line = [], ""
-    for piece in _pieces(text):
-        if line and _breadth(line) + _breadth(piece.rstrip()) > room:
-            lines.append(line.rstrip())
-            line = ""
-        line += piece
-    return [*lines, line.rstrip()]
-
-
-def _pieces(text: str) -> list[str]:
-    """The unbreakable parts: words with their space, and wide letters with punctuation."""
-    pieces = [text[:1]]
-    for before, letter in pairwise(text):
-        broken = before == " " or _is_wide(before) or _is_wide(letter)
-        if broken and letter not in _NOT_FIRST and before not in _NOT_LAST:
-            pieces.append("")
-        pieces[-1] += letter
-    return pieces
-
-
-def _breadth(text: str) -> int:
-    return sum(2 if _is_wide(letter) else 1 for letter in text)
-
-
-def _is_wide(letter: str) -> bool:
-    return unicodedata.east_asian_width(letter) in "WFA"
 
 
 _classes = (
