@@ -247,6 +247,20 @@ static PyArrayObject *base_array(PyObject *argument)
     return (PyArrayObject *)array;
 }
 
+/* Replaces an array by a copy in the memory of a bytes object. An array that owns its memory could
+   be made writable again, as by copy.setflags(write=True). */
+static PyArrayObject *freeze(PyArrayObject *array, mmd_py_array_dtype dtype)
+{
+    mmd_py_array from;
+    set_array(array, &from);
+    PyObject *bytes = PyBytes_FromStringAndSize(from.data, PyArray_NBYTES(array)), *copy = NULL;
+    if (bytes)
+        copy = mmd_py_array_view(dtype, PyBytes_AsString(bytes), from.rank, from.shape, bytes);
+    Py_XDECREF(bytes);
+    Py_DECREF(array);
+    return (PyArrayObject *)copy;
+}
+
 bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype dtype, bool copy,
                        mmd_py_array *out)
 {
@@ -259,15 +273,15 @@ bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype 
         if (PyArray_TYPE(input) != numpy_types[dtype])
             array = convert(input, name, dtype);
         else
-            array = (PyArrayObject *)PyArray_FromAny(
-                (PyObject *)input, PyArray_DescrFromType(numpy_types[dtype]), 0, 0,
-                NPY_ARRAY_CARRAY_RO | (copy ? NPY_ARRAY_ENSURECOPY : 0), NULL);
+            array = (PyArrayObject *)PyArray_FromAny((PyObject *)input,
+                                                     PyArray_DescrFromType(numpy_types[dtype]), 0,
+                                                     0, NPY_ARRAY_CARRAY_RO, NULL);
     }
     Py_DECREF(input);
+    if (array && copy)
+        array = freeze(array, dtype);
     if (!array)
         return false;
-    if (copy)
-        PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     set_array(array, out);
     return true;
 }

@@ -47,8 +47,8 @@ bool mmd_py_array_new_floats(int rank, const size_t *shape, mmd_py_array *out);
 
 /* Converts an argument, or fails with a TypeError or ValueError that begins with `name`. Integers
    out of range and floats for integers are errors. An object with the method as_quat (scipy's
-   Rotation) is an array of quaternions x y z w. With `copy` the result is always a new,
-   read-only array. */
+   Rotation) is an array of quaternions x y z w. With `copy` the result is a new array that no
+   caller can modify or make writable. */
 bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype dtype, bool copy,
                        mmd_py_array *out);
 

@@ -20,10 +20,15 @@ enum {
     ARRAYS
 };
 
+/* Copies of the arguments, for pickling; the mesh cache borrows some of them. */
+typedef struct mesh_copies {
+    PyObject *arrays[ARRAYS]; /* NULL: not passed */
+    PyObject *morphs;         /* tuple of (indices, offsets) */
+} mesh_copies;
+
 typedef struct mesh_object {
     PyObject_HEAD
-    PyObject *arrays[ARRAYS]; /* copies of the arguments, for pickling; NULL: not passed */
-    PyObject *morphs;         /* tuple of (indices, offsets), copies, too */
+    mesh_copies copies;
     mmd_py_mesh_cache mesh_cache;
 } mesh_object;
 
@@ -93,19 +98,19 @@ static bool parse_morph(PyObject *pair, size_t index, mmd_morph *morph, PyObject
 }
 
 /* Parses all morphs. Free `*list` with PyMem_Free. */
-static bool parse_morphs(PyObject *argument, mesh_object *self, mmd_morph **list)
+static bool parse_morphs(PyObject *argument, mesh_copies *copies, mmd_morph **list)
 {
     PyObject *all = PySequence_Tuple(argument);
     if (!all)
         return false;
     Py_ssize_t count = PyTuple_Size(all);
     *list = PyMem_Calloc((size_t)count + 1, sizeof **list);
-    self->morphs = *list ? PyTuple_New(count) : PyErr_NoMemory();
-    bool ok = self->morphs != NULL;
+    copies->morphs = *list ? PyTuple_New(count) : PyErr_NoMemory();
+    bool ok = copies->morphs != NULL;
     for (Py_ssize_t i = 0; ok && i < count; i++) {
-        PyObject *copies = NULL;
-        ok = parse_morph(PyTuple_GetItem(all, i), (size_t)i, &(*list)[i], &copies) &&
-             PyTuple_SetItem(self->morphs, i, copies) == 0;
+        PyObject *pair = NULL;
+        ok = parse_morph(PyTuple_GetItem(all, i), (size_t)i, &(*list)[i], &pair) &&
+             PyTuple_SetItem(copies->morphs, i, pair) == 0;
     }
     Py_DECREF(all);
     return ok;
@@ -150,8 +155,8 @@ static bool check_shapes(const mmd_py_array inputs[ARRAYS])
     return true;
 }
 
-/* Copies the arrays that were passed; the object owns the copies. */
-static bool parse_arrays(mesh_object *self, PyObject *const objects[ARRAYS],
+/* Copies the arrays that were passed; `copies` owns them. */
+static bool parse_arrays(mesh_copies *copies, PyObject *const objects[ARRAYS],
                          mmd_py_array inputs[ARRAYS])
 {
     for (int i = 0; i < ARRAYS; i++) {
@@ -159,13 +164,13 @@ static bool parse_arrays(mesh_object *self, PyObject *const objects[ARRAYS],
             continue;
         if (!mmd_py_array_from(objects[i], arguments[i].name, arguments[i].dtype, true, &inputs[i]))
             return false;
-        self->arrays[i] = inputs[i].object;
+        copies->arrays[i] = inputs[i].object;
     }
     return check_shapes(inputs);
 }
 
-static bool create_mesh(mesh_object *self, const mmd_py_array inputs[ARRAYS],
-                        const mmd_morph *morphs)
+static bool create_mesh(mmd_py_state *state, const mmd_py_array inputs[ARRAYS],
+                        const mmd_morph *morphs, size_t morph_count, mmd_py_mesh_cache *cache)
 {
     const mmd_mesh_desc desc = {.vertex_count = inputs[POSITIONS].shape[0],
                                 .positions = inputs[POSITIONS].data,
@@ -177,36 +182,62 @@ static bool create_mesh(mesh_object *self, const mmd_py_array inputs[ARRAYS],
                                 .bone_weights = inputs[BONE_WEIGHTS].data,
                                 .deform = inputs[DEFORM].data,
                                 .sdef = inputs[SDEF].data,
-                                .morph_count = (size_t)PyTuple_Size(self->morphs),
+                                .morph_count = morph_count,
                                 .morphs = morphs};
-    mmd_mesh_extras *extras = &self->mesh_cache.extras;
-    *extras = (mmd_mesh_extras){.triangles = inputs[TRIANGLES].data,
-                                .triangle_count = inputs[TRIANGLES].shape[0],
-                                .centers = inputs[CENTERS].data,
-                                .segments = inputs[SEGMENTS].data,
-                                .segment_count = inputs[SEGMENTS].shape[0],
-                                .parents = inputs[PARENTS].data,
-                                .parent_count = inputs[PARENTS].shape[0]};
+    cache->extras = (mmd_mesh_extras){.triangles = inputs[TRIANGLES].data,
+                                      .triangle_count = inputs[TRIANGLES].shape[0],
+                                      .centers = inputs[CENTERS].data,
+                                      .segments = inputs[SEGMENTS].data,
+                                      .segment_count = inputs[SEGMENTS].shape[0],
+                                      .parents = inputs[PARENTS].data,
+                                      .parent_count = inputs[PARENTS].shape[0]};
     mmd_error err = {0};
     bool ok;
     Py_BEGIN_ALLOW_THREADS
     mmd_mesh *mesh = mmd_mesh_new(&desc, &err);
-    atomic_store(&self->mesh_cache.base, mesh);
-    ok = mesh && mmd_mesh_extras_check(mesh, extras, &err);
+    atomic_store(&cache->base, mesh);
+    ok = mesh && mmd_mesh_extras_check(mesh, &cache->extras, &err);
     Py_END_ALLOW_THREADS
     if (!ok)
-        mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
+        mmd_py_exceptions_raise(state, &err);
     return ok;
 }
 
-static bool build(mesh_object *self, PyObject *const objects[ARRAYS], PyObject *morphs)
+static bool build(mmd_py_state *state, PyObject *const objects[ARRAYS], PyObject *morphs,
+                  mesh_copies *copies, mmd_py_mesh_cache *cache)
 {
     mmd_py_array inputs[ARRAYS] = {{0}};
     mmd_morph *list = NULL;
-    bool built = parse_arrays(self, objects, inputs) && parse_morphs(morphs, self, &list) &&
-                 create_mesh(self, inputs, list);
+    bool built = parse_arrays(copies, objects, inputs) && parse_morphs(morphs, copies, &list) &&
+                 create_mesh(state, inputs, list, (size_t)PyTuple_Size(copies->morphs), cache);
     PyMem_Free(list);
     return built;
+}
+
+static void free_members(mesh_copies *copies, mmd_py_mesh_cache *cache)
+{
+    for (int i = 0; i < ARRAYS; i++)
+        Py_CLEAR(copies->arrays[i]);
+    Py_CLEAR(copies->morphs);
+    mmd_py_mesh_cache_free(cache);
+}
+
+/* The object comes last: gc.get_objects() shows it to everyone, and arguments may run any code. */
+static PyObject *new_object(PyTypeObject *type, PyObject *const objects[ARRAYS], PyObject *morphs)
+{
+    mesh_copies copies = {{NULL}};
+    mmd_py_mesh_cache cache = {0};
+    mesh_object *self = NULL;
+    if (build(PyType_GetModuleState(type), objects, morphs, &copies, &cache))
+        self = (mesh_object *)mmd_py_object_new(type);
+    if (!self) {
+        free_members(&copies, &cache);
+        return NULL;
+    }
+    self->copies = copies;
+    self->mesh_cache.extras = cache.extras;
+    atomic_store(&self->mesh_cache.base, atomic_load(&cache.base));
+    return (PyObject *)self;
 }
 
 static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -227,9 +258,7 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
             return NULL;
         }
     PyObject *no_morphs = PyTuple_New(0);
-    PyObject *self = no_morphs ? mmd_py_object_new(type) : NULL;
-    if (self && !build((mesh_object *)self, objects, morphs ? morphs : no_morphs))
-        Py_CLEAR(self);
+    PyObject *self = no_morphs ? new_object(type, objects, morphs ? morphs : no_morphs) : NULL;
     Py_XDECREF(no_morphs);
     return self;
 }
@@ -237,7 +266,7 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static int mesh_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(((mesh_object *)self)->morphs);
+    Py_VISIT(((mesh_object *)self)->copies.morphs);
     return 0;
 }
 
@@ -245,10 +274,7 @@ static void mesh_dealloc(PyObject *self)
 {
     mesh_object *mesh = (mesh_object *)self;
     PyObject_GC_UnTrack(self);
-    for (int i = 0; i < ARRAYS; i++)
-        Py_CLEAR(mesh->arrays[i]);
-    Py_CLEAR(mesh->morphs);
-    mmd_py_mesh_cache_free(&mesh->mesh_cache);
+    free_members(&mesh->copies, &mesh->mesh_cache);
     mmd_py_object_free(self);
 }
 
@@ -262,18 +288,18 @@ static PyObject *mesh_repr(PyObject *self)
 static PyObject *mesh_getnewargs_ex(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    mesh_object *mesh = (mesh_object *)self;
-    PyObject *keywords = PyDict_New();
-    bool complete = keywords && PyDict_SetItemString(keywords, "morphs", mesh->morphs) == 0;
+    const mesh_copies *copies = &((mesh_object *)self)->copies;
+    PyObject *const *arrays = copies->arrays, *keywords = PyDict_New();
+    bool complete = keywords && PyDict_SetItemString(keywords, "morphs", copies->morphs) == 0;
     for (int i = NORMALS; complete && i < ARRAYS; i++)
-        if (mesh->arrays[i])
-            complete = PyDict_SetItemString(keywords, arguments[i].name, mesh->arrays[i]) == 0;
+        if (arrays[i])
+            complete = PyDict_SetItemString(keywords, arguments[i].name, arrays[i]) == 0;
     if (!complete) {
         Py_XDECREF(keywords);
         return NULL;
     }
-    return Py_BuildValue("((OOO)N)", mesh->arrays[POSITIONS], mesh->arrays[BONE_INDICES],
-                         mesh->arrays[BONE_WEIGHTS], keywords);
+    return Py_BuildValue("((OOO)N)", arrays[POSITIONS], arrays[BONE_INDICES], arrays[BONE_WEIGHTS],
+                         keywords);
 }
 
 static PyMethodDef mesh_methods[] = {

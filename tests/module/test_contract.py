@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The interface in detail: morph weights, batches, poses, `out`, enumerations."""
 
+import gc
+
 import mmdskin
 import numpy as np
 import pytest
@@ -426,6 +428,38 @@ def test_a_mesh_copies_its_arguments(backend):
     for array in arrays:
         array[:] = 7
     assert np.array_equal(mmdskin.skin(mesh, REST, backend=backend).positions, [(0, 0, 0)])
+
+
+def test_nobody_sees_a_mesh_before_it_is_complete():
+    """Arguments may run any code, such as a debugger's that looks at all objects."""
+    seen = []
+
+    class Spy:
+        def __array__(self, *_arguments, **_options):
+            seen.extend(o for o in gc.get_objects() if type(o) is mmdskin.Mesh)
+            return np.zeros((1, 3), "f4")
+
+    gc.collect()
+    before = sum(type(o) is mmdskin.Mesh for o in gc.get_objects())
+    mmdskin.Mesh(Spy(), np.zeros((1, 1), "i4"), np.ones((1, 1), "f4"))
+    assert len(seen) == before
+
+
+def test_copies_that_a_mesh_keeps_cannot_be_made_writable():
+    """It was checked with their values: a triangle of other vertices would be read out of bounds."""
+    mesh = mmdskin.Mesh(
+        np.eye(3),
+        np.zeros((3, 1), "i4"),
+        np.ones((3, 1)),
+        morphs=[([0], [(1, 2, 3)])],
+        triangles=[(0, 1, 2)],
+    )
+    arguments, options = mesh.__getnewargs_ex__()
+    for array in (*arguments, options["triangles"], *options["morphs"][0]):
+        while isinstance(array, np.ndarray):
+            with pytest.raises(ValueError, match=r"writ|WRIT"):
+                array.setflags(write=True)
+            array = array.base
 
 
 def test_a_view_keeps_its_model_alive():
