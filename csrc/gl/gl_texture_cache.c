@@ -32,12 +32,15 @@ struct mmd_gl_texture_cache {
     uint64_t job;
 };
 
-/* Different pixels have the same digest with a probability of 2^-64. Each step is a permutation of
-   the lane and of the word, so a difference in one word is never lost. */
+/* Each step is a permutation of the lane and of the word, so a difference in one word is never
+   lost. The first shift lets the last texel's alpha reach the other bits: multiplication carries
+   only upward, and the alphas of the next word would undo what stayed in their place. Pixels that
+   are not made for it have the same digest with a probability of about 2^-64. */
 static uint64_t mix(uint64_t lane, uint64_t word)
 {
-    lane = (lane ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    return lane ^ lane >> 32;
+    lane ^= word;
+    lane = (lane ^ lane >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+    return lane ^ lane >> 29;
 }
 
 static digest digest_of(const uint8_t *bytes, size_t size)

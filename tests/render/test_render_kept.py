@@ -36,6 +36,14 @@ def test_a_texture_that_changes_in_place(side):
         np.testing.assert_array_equal(textured(pixels, size), pixels)
 
 
+def test_textures_that_differ_in_three_alphas_only():
+    """A digest that multiplies before it mixes the high bits takes these two for one."""
+    pixels = np.zeros((2, 8 * 8, 4), np.uint8)
+    pixels[1, [1, 16, 17], 3] = 255, 23, 23
+    for texture in pixels.reshape(2, 8, 8, 4):
+        np.testing.assert_array_equal(textured(texture)[..., 3], texture[..., 3])
+
+
 def test_textures_of_the_same_bytes_and_another_shape():
     pixels = np.random.default_rng(2).integers(0, 256, (8, 8, 4), np.uint8)
     shapes = [(8, 8, 4), (16, 4, 4), (4, 16, 4)]
