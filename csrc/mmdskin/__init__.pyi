@@ -32,6 +32,7 @@ _Record = TypeVar("_Record", covariant=True)
 _Default = TypeVar("_Default")
 _Normals = TypeVar("_Normals", covariant=True, default=_Floats | None)
 _Tangents = TypeVar("_Tangents", covariant=True, default=_Floats | None)
+_Weights = TypeVar("_Weights", covariant=True, default=_Floats | None)
 _Image = TypeVar("_Image", covariant=True, default=NDArray[np.uint8] | None)
 _Position = TypeVar("_Position", covariant=True, default=ArrayLike)
 _Point = TypeVar("_Point", covariant=True, default=ArrayLike)
@@ -39,7 +40,7 @@ _Up = TypeVar("_Up", covariant=True, default=ArrayLike)
 _Fov = TypeVar("_Fov", covariant=True, default=ArrayLike)
 
 # A Simulation of one model has one of each, that of a list of models a tuple.
-_Posed = TypeVar("_Posed", covariant=True, default=Pose)
+_Posed = TypeVar("_Posed", covariant=True, default=Pose[_Floats])
 _Simulated = TypeVar("_Simulated", covariant=True, default=Model)
 _Followed = TypeVar("_Followed", covariant=True, default=Motion | None)
 _Strain = TypeVar("_Strain", covariant=True, default=NDArray[np.float64])
@@ -181,9 +182,9 @@ class Skinned(NamedTuple, Generic[_Normals, _Tangents]):
     normals: _Normals
     tangents: _Tangents
 
-class Pose(NamedTuple):
+class Pose(NamedTuple, Generic[_Weights]):
     bone_matrices: NDArray[np.float32]
-    morph_weights: NDArray[np.float32] | None
+    morph_weights: _Weights
 
 class Rendered(NamedTuple, Generic[_Image]):
     image: _Image
@@ -378,7 +379,7 @@ class Model:
         ik: bool = True,
         threads: int | None = None,
         physics: Physics | bool | None = None,
-    ) -> Pose: ...
+    ) -> Pose[_Floats]: ...
     def locals_of(
         self, pose: Pose | ArrayLike, /
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
@@ -391,7 +392,7 @@ class Model:
         *,
         ik: bool | ArrayLike = True,
         threads: int | None = None,
-    ) -> Pose: ...
+    ) -> Pose[_Floats]: ...
     @overload
     def pose_from(
         self,
@@ -401,7 +402,7 @@ class Model:
         *,
         ik: bool | ArrayLike = True,
         threads: int | None = None,
-    ) -> Pose: ...
+    ) -> Pose[_Floats]: ...
     def joint_positions(self, pose: Pose | ArrayLike, /) -> NDArray[np.float32]: ...
     def transforms(
         self, pose: Pose | ArrayLike, /, space: Literal["world", "local"] = "world"
@@ -648,7 +649,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         *,
         ik: bool | ArrayLike = True,
         physics: bool | ArrayLike = True,
-    ) -> Pose: ...
+    ) -> Pose[_Floats]: ...
     @overload
     def step(
         self: _Several,
@@ -659,7 +660,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         *,
         ik: bool | Sequence[bool | ArrayLike] = True,
         physics: bool | Sequence[bool | ArrayLike] = True,
-    ) -> tuple[Pose, ...]: ...
+    ) -> tuple[Pose[_Floats], ...]: ...
     @overload
     def step(
         self,
@@ -670,7 +671,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         *,
         ik: bool | ArrayLike | Sequence[bool | ArrayLike] = True,
         physics: bool | ArrayLike | Sequence[bool | ArrayLike] = True,
-    ) -> Pose | tuple[Pose, ...]: ...
+    ) -> Pose[_Floats] | tuple[Pose[_Floats], ...]: ...
     def reset(self) -> None: ...
     def __class_getitem__(cls, item: object, /) -> GenericAlias: ...
     def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]: ...
@@ -678,7 +679,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
     def __setstate__(self, state: bytes, /) -> None: ...
 
 _Several = Simulation[
-    tuple[Pose, ...],
+    tuple[Pose[_Floats], ...],
     tuple[Model, ...],
     tuple[Motion | None, ...],
     tuple[NDArray[np.float64], ...],
@@ -867,8 +868,8 @@ def convert(
 ) -> Skinned[_Normals, _Tangents]: ...
 @overload
 def convert(
-    values: Pose, kind: None = None, *, to: _World = "mmd", source: _World = "mmd"
-) -> Pose: ...
+    values: Pose[_Weights], kind: None = None, *, to: _World = "mmd", source: _World = "mmd"
+) -> Pose[_Weights]: ...
 @overload
 def convert(
     values: Camera, kind: None = None, *, to: _World = "mmd", source: _World = "mmd"

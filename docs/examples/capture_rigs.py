@@ -10,41 +10,63 @@ out in a quarter of an hour. The models and motions are generated here and free 
 import itertools
 import struct
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import mmdskin
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-FOLLOWS, MOVED, TURNED = MODES = "follow_bone", "physics", "physics_and_bone"
-SHAPES = "sphere", "box", "capsule"
+Vector = tuple[float, float, float]
+Limits = tuple[Vector, Vector]
+Key = tuple[int, Vector, tuple[float, float, float, float]]
+Mode = Literal["follow_bone", "physics", "physics_and_bone"]
+Shape = Literal["sphere", "box", "capsule"]
+FOLLOWS: Mode = "follow_bone"
+MOVED: Mode = "physics"
+TURNED: Mode = "physics_and_bone"
+MODES = FOLLOWS, MOVED, TURNED
+SHAPES: tuple[Shape, ...] = "sphere", "box", "capsule"
 NOTHING, EVERYTHING = 0, 0xFFFF  # masks: the groups a body collides with
-FREE, FIXED = ((-1, -1, -1), (1, 1, 1)), ((0, 0, 0), (0, 0, 0))
+FREE: Limits = (-1, -1, -1), (1, 1, 1)
+FIXED: Limits = (0, 0, 0), (0, 0, 0)
 DEGREE = np.pi / 180
 
 
 class Bone(NamedTuple):
     name: str
-    position: tuple
+    position: Vector
     parent: int
 
 
 class Rig:
     """A model under construction, and its motion."""
 
-    def __init__(self, name, asks, last, *, extra=""):
+    def __init__(self, name: str, asks: str, last: int, *, extra: str = "") -> None:
         self.name, self.asks, self.last, self.extra = name, asks, last, extra
-        self.bones, self.bodies, self.joints, self.keys = [], [], [], {}
-        self.off = []  # (bone, frame): keys with physics switched off
-        self.impulses = []  # (body, velocity, torque) of an impulse morph
-        self.pushes = []  # (frame, weight) of this morph
+        self.bones: list[Bone] = []
+        self.bodies: list[mmdskin.RigidBody] = []
+        self.joints: list[mmdskin.Joint] = []
+        self.keys: dict[str, list[Key]] = {}
+        self.off: list[tuple[str, int]] = []  # (bone, frame): keys with physics switched off
+        self.impulses: list[tuple[int, Vector, Vector]] = []  # (body, velocity, torque) of a morph
+        self.pushes: list[tuple[int, float]] = []  # (frame, weight) of this morph
 
-    def body(self, name, position, *, parent=-1, bone=None, **fields):
+    def body(
+        self,
+        name: str,
+        position: Vector,
+        *,
+        parent: int = -1,
+        bone: int | None = None,
+        **fields: Any,
+    ) -> int:
         """Adds a body, and a bone of its name unless `bone` is given; returns the body's index."""
         if bone is None:
             bone = len(self.bones)
-            self.bones.append(Bone(name, tuple(position), parent))
-        defaults = {
+            self.bones.append(Bone(name, position, parent))
+        defaults: dict[str, Any] = {
             "group": 0,
             "mask": NOTHING,
             "shape": "box",
@@ -63,7 +85,17 @@ class Rig:
         self.bodies.append(record)
         return len(self.bodies) - 1
 
-    def joint(self, a, b, position, *, rotation=(0, 0, 0), moves=FIXED, turns=FREE, springs=FIXED):
+    def joint(
+        self,
+        a: int,
+        b: int,
+        position: Vector,
+        *,
+        rotation: Vector = (0, 0, 0),
+        moves: Limits = FIXED,
+        turns: Limits = FREE,
+        springs: Limits = FIXED,
+    ) -> None:
         """`moves` and `turns` are (lower, upper) limits, `springs` (translation, rotation)."""
         name = f"j{len(self.joints)}"
         record = mmdskin.Joint(
@@ -71,17 +103,17 @@ class Rig:
         )
         self.joints.append(record)
 
-    def hang(self, body, from_body, **fields):
+    def hang(self, body: int, from_body: int, **fields: Any) -> None:
         """A joint at the upper end of a body."""
         x, y, z = self.bodies[body].position
         self.joint(from_body, body, (x, y + self.bodies[body].size[1], z), **fields)
 
-    def key(self, bone, frame, place=(0, 0, 0), turn=0.0):
+    def key(self, bone: str, frame: int, place: Vector = (0, 0, 0), turn: float = 0.0) -> None:
         """Adds a keyframe, rotated about z in degrees."""
         half = turn * DEGREE / 2
         self.keys.setdefault(bone, []).append((frame, place, (0, 0, np.sin(half), np.cos(half))))
 
-    def swing(self, bone, reach, every, last):
+    def swing(self, bone: str, reach: float, every: int, last: int) -> None:
         """Adds keys from side to side; the first and the last one are in the middle."""
         sides = itertools.cycle([(reach, 0, 0), (-reach, 0, 0)])
         self.key(bone, 0)
@@ -90,11 +122,11 @@ class Rig:
         self.key(bone, last)
 
 
-def root(rig, *, position=(0, 16, 0), name="root"):
+def root(rig: Rig, *, position: Vector = (0, 16, 0), name: str = "root") -> int:
     return rig.body(name, position, mode=FOLLOWS, size=(0.5, 0.2, 0.5))
 
 
-def chain(rig, top, count, **fields):
+def chain(rig: Rig, top: int, count: int, **fields: Any) -> int:
     """Boxes hanging from `top` in a chain."""
     above = top
     for i in range(count):
@@ -107,7 +139,7 @@ def chain(rig, top, count, **fields):
     return above
 
 
-def swung_chain():
+def swung_chain() -> Rig:
     asks = (
         "steps per second, iterations per step, gravity; whether bones move per step or per frame"
     )
@@ -118,7 +150,7 @@ def swung_chain():
     return rig
 
 
-def rotated():
+def rotated() -> Rig:
     rig = Rig("2_rotated", "the order of the angles of bodies and joints", 120)
     top = root(rig)
     turns = ((-0.9, -0.3, -0.1), (0.2, 0.6, 0.4))
@@ -132,7 +164,7 @@ def rotated():
     return rig
 
 
-def limits():
+def limits() -> Rig:
     rig = Rig("3_limits", "limits inverted, locked away from zero, near 90 and 180 degrees", 120)
     top = root(rig)
     quarter, half, third = 89.5 * DEGREE, 179.5 * DEGREE, 30 * DEGREE
@@ -151,9 +183,9 @@ def limits():
     return rig
 
 
-def joined():
+def joined() -> Rig:
     rig = Rig("4_joined_bodies", "whether joined bodies touch each other", 90)
-    touching = {"mask": EVERYTHING, "shape": "sphere", "size": (1, 0, 0)}
+    touching: dict[str, Any] = {"mask": EVERYTHING, "shape": "sphere", "size": (1, 0, 0)}
     held = rig.body("root", (0, 16, 0), mode=FOLLOWS, **touching)
     ball = rig.body("ball", (0.6, 15, 0), parent=0, **touching)
     rig.joint(held, ball, (0, 16, 0), moves=((-3, -3, -3), (3, 3, 3)), turns=FREE)
@@ -161,30 +193,34 @@ def joined():
     return rig
 
 
-def coming_to_rest():
+def coming_to_rest() -> Rig:
     rig = Rig("5_coming_to_rest", "additional damping of slow bodies, sleep", 300)
     top = root(rig)
-    still = {"linear_damping": 0, "angular_damping": 0, "parent": 0}
+    still: dict[str, Any] = {"linear_damping": 0, "angular_damping": 0, "parent": 0}
     pendulum = rig.body("pendulum", (-3, 13.4, 0), size=(0.3, 2.4, 0.3), **still)
     rig.hang(pendulum, top)
+    damped: dict[str, Any] = still | {"angular_damping": 0.9}
     # doors on slightly tilted hinges: with additional damping, slow doors stay where they are
     for i, lean in enumerate((0.02, 0.002)):
         hinge, door = (2 + 2 * i, 14, 0), (2 + 2 * i, 14, 0.8)
-        box = rig.body(
-            f"door{i + 1}", door, size=(0.1, 0.8, 0.8), **(still | {"angular_damping": 0.9})
-        )
+        box = rig.body(f"door{i + 1}", door, size=(0.1, 0.8, 0.8), **damped)
         rig.joint(top, box, hinge, rotation=(0, 0, -lean), turns=((0, -1.5, 0), (0, 1.5, 0)))
     rig.key("root", 0)
     rig.key("root", 5, (0.6, 0, 0))
     return rig
 
 
-def ground():
+def ground() -> Rig:
     rig = Rig(
         "6_ground", "whether there is a ground plane y = 0, its friction and restitution", 120
     )
     root(rig, position=(0, 12, 0))
-    touching = {"mask": EVERYTHING, "linear_damping": 0, "angular_damping": 0, "restitution": 0.5}
+    touching: dict[str, Any] = {
+        "mask": EVERYTHING,
+        "linear_damping": 0,
+        "angular_damping": 0,
+        "restitution": 0.5,
+    }
     sizes = {"sphere": (1, 0, 0), "box": (1, 0.6, 0.8), "capsule": (0.6, 1.5, 0)}
     for i, (shape, size) in enumerate(sizes.items()):
         tilt = (0, 0, 0.3 * i)
@@ -194,11 +230,11 @@ def ground():
     return rig
 
 
-def modes():
+def modes() -> Rig:
     asks = "position of 'physics + bone', two bodies on one bone, one mode below the other"
     rig = Rig("7_modes", asks, 120)
     top = root(rig)
-    pull = {"moves": ((-3, -3, -3), (3, 3, 3)), "turns": FREE}
+    pull: dict[str, Any] = {"moves": ((-3, -3, -3), (3, 3, 3)), "turns": FREE}
     aligned = rig.body("aligned", (-4, 15, 0), parent=0, mode=TURNED)
     rig.joint(top, aligned, (-4, 15.8, 0), **pull)
     first = rig.body("shared", (0, 15, 0), parent=0)
@@ -213,7 +249,7 @@ def modes():
     return rig
 
 
-def switches():
+def switches() -> Rig:
     asks = "keys that switch physics off and on, the start, a jump"
     rig = Rig(
         "8_switches",
@@ -231,7 +267,7 @@ def switches():
     return rig
 
 
-def impulse():
+def impulse() -> Rig:
     asks = "impulse morphs: MMD itself rejects PMX 2.1, other programs may not"
     rig = Rig("8_impulse", asks, 120, extra="Skip it if the program rejects the model.")
     box = chain(rig, root(rig), 2)
@@ -241,20 +277,20 @@ def impulse():
     return rig
 
 
-def pile():
+def pile() -> Rig:
     rig = Rig("9_pile", "friction and stacks; compared by statistics only", 300)
-    touching = {"mask": EVERYTHING}
+    touching: dict[str, Any] = {"mask": EVERYTHING}
     rig.body("floor", (0, 4, 0), mode=FOLLOWS, size=(8, 0.5, 8), **touching)
     for i in range(3):
         place = (0.2 * i, 5.6 + 2.1 * i, 0.1 * i)
         rig.body(f"box{i + 1}", place, size=(1, 1, 1), **touching)
-    capsule = {"shape": "capsule", "size": (0.5, 2, 0), "rotation": (0, 0, 1.4)}
+    capsule: dict[str, Any] = {"shape": "capsule", "size": (0.5, 2, 0), "rotation": (0, 0, 1.4)}
     rig.body("capsule", (0.3, 13, 0), **(touching | capsule))
     rig.key("floor", 0)
     return rig
 
 
-def rigs():
+def rigs() -> list[Rig]:
     makers = (swung_chain, rotated, limits, joined, coming_to_rest, ground, modes, switches)
     return [maker() for maker in (*makers, impulse, pile)]
 
@@ -262,16 +298,16 @@ def rigs():
 # The files. Indices have one byte, vertex indices two.
 
 
-def text(string):
+def text(string: str) -> bytes:
     data = string.encode("utf-16-le")
     return struct.pack("<i", len(data)) + data
 
 
-def names(name):
+def names(name: str) -> bytes:
     return text(name) * 2
 
 
-def counted(records):
+def counted(records: Iterable[bytes]) -> bytes:
     records = list(records)
     return struct.pack("<i", len(records)) + b"".join(records)
 
@@ -280,10 +316,10 @@ BOX = np.array(list(itertools.product((-1, 1), repeat=3)), float)
 FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
 
 
-def box_of(body):
+def box_of(body: mmdskin.RigidBody) -> NDArray[np.float64]:
     """Corners (8, 3) of the box around a body's shape."""
     x, y, z = body.rotation
-    turns = []
+    turns: list[NDArray[np.float64]] = []
     for axis, angle in ((1, y), (0, x), (2, z)):  # Ry Rx Rz
         i, j = (axis + 1) % 3, (axis + 2) % 3
         turn = np.eye(3)
@@ -299,12 +335,13 @@ def box_of(body):
     return BOX * size @ (turns[0] @ turns[1] @ turns[2]).T + body.position
 
 
-def pmx(rig):
+def pmx(rig: Rig) -> bytes:
     """Bytes of the model, with a visible box for each body."""
     version = 2.1 if rig.impulses else 2.0
     out = [struct.pack("<4sf9B", b"PMX ", version, 8, 0, 0, 2, 1, 1, 1, 1, 1)]
     out += [names(rig.name), names(rig.asks)]
-    vertices, triangles = [], []
+    vertices: list[bytes] = []
+    triangles: list[int] = []
     for number, body in enumerate(rig.bodies):
         corners = box_of(body)
         for corner, way in zip(corners, corners - body.position, strict=True):
@@ -326,19 +363,19 @@ def pmx(rig):
     return b"".join(out)
 
 
-def bone_record(bone):
+def bone_record(bone: Bone) -> bytes:
     turns_moves_shown_operable = 0x2 | 0x4 | 0x8 | 0x10
     record = struct.pack("<3fbi", *bone.position, bone.parent, 0)
     return names(bone.name) + record + struct.pack("<H3f", turns_moves_shown_operable, 0, -0.5, 0)
 
 
-def impulse_morph(rig):
+def impulse_morph(rig: Rig) -> bytes:
     other, kind = 4, 10
     pushes = [struct.pack("<bB6f", body, 0, *v, *turn) for body, v, turn in rig.impulses]
     return names("push") + struct.pack("<BB", other, kind) + counted(pushes)
 
 
-def frames_shown(rig):
+def frames_shown(rig: Rig) -> Iterator[bytes]:
     """The display frames: the first bone, the morphs, then the other bones."""
     bones = [struct.pack("<Bb", 0, number) for number in range(len(rig.bones))]
     morphs = [struct.pack("<Bb", 1, 0)] if rig.impulses else []
@@ -347,7 +384,7 @@ def frames_shown(rig):
     yield names("bones") + b"\x00" + counted(bones[1:])
 
 
-def body_record(body):
+def body_record(body: mmdskin.RigidBody) -> bytes:
     kind = struct.pack("<bBHB", body.bone, body.group, body.mask, SHAPES.index(body.shape))
     places = struct.pack("<9f", *body.size, *body.position, *body.rotation)
     damping = body.linear_damping, body.angular_damping
@@ -357,7 +394,7 @@ def body_record(body):
     return names(body.name) + kind + places + rest
 
 
-def joint_record(joint):
+def joint_record(joint: mmdskin.Joint) -> bytes:
     return (
         names(joint.name)
         + struct.pack("<Bbb", 0, joint.body_a, joint.body_b)
@@ -365,11 +402,15 @@ def joint_record(joint):
     )
 
 
-def motion(rig):
-    bones = [
-        (name, *map(list, zip(*sorted(keys), strict=True)), None) for name, keys in rig.keys.items()
-    ]
-    morphs = [("push", *zip(*rig.pushes, strict=True))] if rig.pushes else []
+def motion(rig: Rig) -> mmdskin.Motion:
+    bones: list[tuple[str, ArrayLike, ArrayLike, ArrayLike, None]] = []
+    for name, keys in rig.keys.items():
+        frames, places, turns = zip(*sorted(keys), strict=True)
+        bones.append((name, frames, places, turns, None))
+    morphs: list[tuple[str, ArrayLike, ArrayLike]] = []
+    if rig.pushes:
+        frames, weights = zip(*rig.pushes, strict=True)
+        morphs.append(("push", frames, weights))
     return mmdskin.Motion.from_tracks(bones, morphs, name=rig.name)
 
 
@@ -381,7 +422,7 @@ BONES_AT, KEY_BYTES, SWITCH_AT = (
 OFF = b"\x63\x0f"
 
 
-def switched_off(rig, path):
+def switched_off(rig: Rig, path: Path) -> None:
     """Sets the flag "physics off" on keys of a VMD."""
     data = bytearray(path.read_bytes())
     [count] = struct.unpack_from("<I", data, BONES_AT - 4)
@@ -413,13 +454,13 @@ Send the VMDs, the versions of MMD and MMDBridge, and the numbers of step 2.
 """
 
 
-def page(made):
+def page(made: Iterable[Rig]) -> str:
     rows = (f"| {rig.name} | {rig.last} | {rig.asks} | {rig.extra} |\n" for rig in made)
     return STEPS + "".join(rows)
 
 
-def main(folder):
-    folder = Path(folder)
+def main(path: str) -> None:
+    folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     made = rigs()
     for rig in made:

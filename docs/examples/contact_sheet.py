@@ -11,11 +11,14 @@ movement of a vertex per frame in the last second. Then it prints the notes of t
 """
 
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import mmdskin
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 CELL = 310, 330  # pixels
@@ -27,10 +30,14 @@ HEIGHT, LENS = 25, 12  # visible units; degrees: a long lens, so that perspectiv
 ABOVE_FLOOR = 0.42  # of the picture's center, in picture heights
 CHUNK = 128  # frames skinned per call
 
+Array = NDArray[Any]
+Images = dict[int, Array]
+Pose = mmdskin.Pose[Array]
 
-def textures(model, folder):
+
+def textures(model: mmdskin.Model, folder: Path) -> Images:
     """Images of the texture files that exist, by index, for render()."""
-    found = {}
+    found: Images = {}
     for number, name in enumerate(model.textures):
         path = folder / name.replace("\\", "/")
         if path.is_file():
@@ -38,7 +45,7 @@ def textures(model, folder):
     return found
 
 
-def camera(positions):
+def camera(positions: Array) -> mmdskin.Camera:
     """A camera in front of a model with vertices (V,3)."""
     x, _, z = (positions.min(0) + positions.max(0)) / 2
     target = np.array((x, ABOVE_FLOOR * HEIGHT, z))
@@ -46,7 +53,9 @@ def camera(positions):
     return mmdskin.Camera(target - away, target, (0, 1, 0), LENS)
 
 
-def picture(model, images, pose, seen_by):
+def picture(
+    model: mmdskin.Model, images: Images, pose: Pose, seen_by: mmdskin.Camera
+) -> Image.Image:
     """An Image of one frame's Pose."""
     weights = pose.morph_weights
     seen = mmdskin.render(
@@ -66,13 +75,15 @@ def picture(model, images, pose, seen_by):
     return Image.fromarray(seen.image).convert("RGB")
 
 
-def pair(model, images, *poses):
+def pair(model: mmdskin.Model, images: Images, *poses: Pose) -> list[Image.Image]:
     """Images of poses, from one camera."""
     seen_by = camera(mmdskin.skin(model, poses[0]).positions)
     return [picture(model, images, pose, seen_by) for pose in poses]
 
 
-def sheet(model, folder, motion, frames):
+def sheet(
+    model: mmdskin.Model, folder: Path, motion: mmdskin.Motion, frames: Sequence[float]
+) -> Image.Image:
     """An Image of pairs: the frames (F,) without and with physics."""
     images, simulation = textures(model, folder), mmdskin.Simulation(model, motion)
     width, height = CELL
@@ -95,7 +106,7 @@ def sheet(model, folder, motion, frames):
 class Measured:
     """Measurements of the mesh over many frames."""
 
-    def __init__(self, model):
+    def __init__(self, model: mmdskin.Model) -> None:
         self._model = model
         sides = model.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
         self._edges = np.unique(np.sort(sides, axis=1), axis=0)
@@ -104,10 +115,11 @@ class Measured:
         self._swinging = np.isin(model.bone_indices[:, 0], moved)
         self.lowest, self.stretch, self.way = np.inf, 0.0, 0.0
 
-    def _lengths(self, positions):
-        return np.linalg.norm(np.diff(positions[:, self._edges], axis=2)[:, :, 0], axis=-1)
+    def _lengths(self, positions: Array) -> Array:
+        sides = np.diff(positions[:, self._edges], axis=2)[:, :, 0]
+        return np.asarray(np.linalg.norm(sides, axis=-1))
 
-    def add(self, pose):
+    def add(self, pose: Pose) -> None:
         """Adds consecutive frames (F); `way` is the largest movement per frame of the latest ones."""
         out = mmdskin.skin(self._model, pose, normals=False).positions
         self.lowest = min(self.lowest, out[:, self._swinging, 1].min(initial=np.inf))
@@ -115,7 +127,9 @@ class Measured:
         self.way = np.linalg.norm(np.diff(out, axis=0), axis=-1).max(initial=0)
 
 
-def measure(model, motion, pose):
+def measure(
+    model: mmdskin.Model, motion: mmdskin.Motion, pose: Callable[[Array], Pose]
+) -> Measured:
     """Measurements of all frames of a motion, whose end is held; pose(frames) poses them."""
     found = Measured(model)
     first, last = motion.frame_range
@@ -125,14 +139,17 @@ def measure(model, motion, pose):
     return found
 
 
-def main(model_path, motion_path, output, *frames):
+def main(model_path: str, motion_path: str, output: str, *frames: str) -> None:
     model, motion = mmdskin.load_model(model_path), mmdskin.load_motion(motion_path)
     chosen = [float(frame) for frame in frames]
-    chosen = chosen or np.linspace(*motion.frame_range, PICTURES).round()
+    chosen = chosen or np.linspace(*motion.frame_range, PICTURES).round().tolist()
     sheet(model, Path(model_path).parent, motion, chosen).save(output)
     print(f"{'':20}{'lowest vertex':>15}{'edge stretch':>13}{'moves at end':>13}")
     simulation = mmdskin.Simulation(model, motion)
-    poses = {"without physics": partial(model.pose, motion), "with physics": simulation.pose}
+    poses: dict[str, Callable[[Array], Pose]] = {
+        "without physics": partial(model.pose, motion),
+        "with physics": simulation.pose,
+    }
     for name, pose in poses.items():
         found = measure(model, motion, pose)
         print(f"{name:20}{found.lowest:15.3f}{found.stretch:13.3f}{found.way:13.5f}")

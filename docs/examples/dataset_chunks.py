@@ -16,8 +16,9 @@ import csv
 import hashlib
 import os
 import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -25,24 +26,38 @@ import dataset_group
 import dataset_manifest
 import mmdskin
 import numpy as np
-from dataset_group import File, Pair, Part, Settings, load, make
+from dataset_group import File, Pair, Part, Settings, make
 from tqdm import tqdm
 
 MODELS, MOTIONS = (".pmx", ".pmd"), (".vmd", ".vpd")
+Item = TypeVar("Item", bound=File | Pair | Part)
+Result = TypeVar("Result")
 PART_BLOCKS = 16  # per task at most: half a second, 1 % of it in Dask's scheduler
+
+
+class Engine(Protocol):
+    """Calls a function with items: yields (item, result, error) of each, in order of completion."""
+
+    def __call__(
+        self,
+        function: Callable[[Item, Settings], Any],
+        items: Iterable[Item],
+        settings: Settings,
+        /,
+    ) -> Iterator[tuple[Item, Any, Exception | None]]: ...
 
 
 class Plan(NamedTuple):
     parts: list[Part]
     frames_there: int
     warning: str
-    record: dict  # the pair's row in the manifest
+    record: dict[str, Any]  # the pair's row in the manifest
 
 
 # The tasks that workers run: examine each file, plan each pair, make each part of a pair (dataset_group).
 
 
-def examine(file, settings):
+def examine(file: File, settings: Settings) -> File:
     """Return the file with its hash and frames, or raise an error that says what is wrong."""
     data = file.path.read_bytes()
     found = dataset_group.LOADERS[file.path.suffix.lower()](data)
@@ -54,12 +69,13 @@ def examine(file, settings):
     return file
 
 
-def plan(pair, settings):
+def plan(pair: Pair, settings: Settings) -> Plan:
     """Create the group of a pair if necessary, and return what is missing."""
-    model, motion = load(pair.model), load(pair.motion)
+    model, motion = dataset_group.loaded(pair)
     attributes = dataset_group.attributes(pair, settings, model, motion)
     group = dataset_group.opened(pair, settings, model, attributes)
-    written, length = group["written"][:], dataset_group.block_length(group)
+    written = dataset_group.values(dataset_group.member(group, "written"))
+    length = dataset_group.block_length(group)
     frames = pair.motion.frames
     there = sum(len(frames[i * length : (i + 1) * length]) for i in np.flatnonzero(written))
     missing = np.flatnonzero(written == 0).tolist()
@@ -76,10 +92,10 @@ def plan(pair, settings):
     )
 
 
-def divide(pair, blocks):
+def divide(pair: Pair, blocks: list[int]) -> list[Part]:
     """Long parts first, which keep an engine's overhead small, then shorter ones, so that all
     workers finish together."""
-    parts = []
+    parts: list[Part] = []
     while blocks:
         count = min(PART_BLOCKS, max(2, len(blocks) // 4))
         parts.append(Part(pair, blocks[:count]))
@@ -90,17 +106,20 @@ def divide(pair, blocks):
 # Shared by the engines
 
 
-def one_by_one(function, items, settings):
-    """An engine: yields (item, result, error) of every item, in order of completion."""
+def one_by_one(
+    function: Callable[[Item, Settings], Any], items: Iterable[Item], settings: Settings, /
+) -> Iterator[tuple[Item, Any, Exception | None]]:
+    """The engine for one core."""
     for item in items:
         try:
-            result, error = function(item, settings), None
-        except Exception as raised:
-            result, error = None, raised
-        yield item, result, error
+            result = function(item, settings)
+        except Exception as error:
+            yield item, None, error
+        else:
+            yield item, result, None
 
 
-def build(options, engine):
+def build(options: argparse.Namespace, engine: Engine) -> int:
     """Compute everything that is missing; print a line per failure and return their number."""
     settings = Settings(
         options.store,
@@ -112,30 +131,36 @@ def build(options, engine):
         options.physics,
         options.compress,
     )
-    rows, failures = {}, []
+    rows: dict[str, dict[str, Any]] = {}
+    failures: list[str] = []
 
-    def results(function, items):
+    def results(
+        function: Callable[[Item, Settings], Result], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result]]:
         for item, result, error in engine(function, items, settings):
             if error is None:
                 yield item, result
                 continue
             text = f"{type(error).__name__}: {error}"
             failures.append(f"{item}: {text}")
-            row_of(getattr(item, "pair", item))["error"] = text
+            row_of(item.pair if isinstance(item, Part) else item)["error"] = text
 
-    def row_of(item):
+    def row_of(item: File | Pair) -> dict[str, Any]:
         """The row of a pair, or of a file that cannot be read."""
         if isinstance(item, File):
             kind = "model" if item.path.suffix.lower() in MODELS else "motion"
             return rows.setdefault(str(item), {kind: str(item)})
         return rows.setdefault(str(item), {"model": str(item.model), "motion": str(item.motion)})
 
-    def examined(files):
+    def examined(files: list[File]) -> dict[str, File]:
         return {file.name: file for file in sorted(file for _, file in results(examine, files))}
 
     listed = read_pairs(options.pairs) if options.pairs else None
-    models = examined(files(options.models, MODELS, listed and {model for model, _ in listed}))
-    motions = examined(files(options.motions, MOTIONS, listed and {motion for _, motion in listed}))
+    names: list[set[str] | None] = [None, None]
+    if listed is not None:
+        names = [{pair[i] for pair in listed} for i in (0, 1)]
+    models = examined(files(options.models, MODELS, names[0]))
+    motions = examined(files(options.motions, MOTIONS, names[1]))
     if listed is None:
         listed = [(model, motion) for model in models for motion in motions]
     pairs = [
@@ -146,7 +171,7 @@ def build(options, engine):
     frames = sum(len(pair.motion.frames) for pair in pairs)
     with tqdm(total=frames, unit=" frames", disable=options.quiet) as progress:
 
-        def parts():
+        def parts() -> Iterator[Part]:
             for pair, found in results(plan, pairs):
                 row_of(pair).update(found.record)
                 progress.update(found.frames_there)
@@ -163,7 +188,7 @@ def build(options, engine):
     return len(failures)
 
 
-def files(folder, suffixes, names):
+def files(folder: Path, suffixes: tuple[str, ...], names: Collection[str] | None) -> list[File]:
     """The files of a folder and the folders in it, or those with these names."""
     if names is not None:
         return [File(folder / name, name) for name in sorted(names)]
@@ -171,7 +196,7 @@ def files(folder, suffixes, names):
     return [File(path, path.relative_to(folder).as_posix()) for path in paths]
 
 
-def read_pairs(path):
+def read_pairs(path: Path) -> list[tuple[str, str]]:
     """[(model, motion)] of a CSV file: names relative to the folders, in columns of these names."""
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
@@ -180,16 +205,16 @@ def read_pairs(path):
         return [*dict.fromkeys((row["model"], row["motion"]) for row in reader)]
 
 
-def parser(description):
+def parser(description: str) -> argparse.ArgumentParser:
     """The arguments that all engines have."""
 
-    def some_frames(text):
+    def some_frames(text: str) -> slice:
         return slice(*(int(number) if number else None for number in text.split(":")))
 
-    def existing(text):
+    def existing(text: str) -> Path:
         return Path(text).resolve(strict=True)
 
-    def store(text):
+    def store(text: str) -> str:
         if text.startswith("file://"):
             text = url2pathname(urlsplit(text).path)
         return text if "://" in text else os.path.abspath(text)
@@ -222,7 +247,7 @@ def parser(description):
     return arguments
 
 
-def main():
+def main() -> int:
     return build(parser("Builds the data set on one core.").parse_args(), one_by_one)
 
 

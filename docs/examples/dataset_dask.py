@@ -6,15 +6,19 @@ python dataset_dask.py /net/models /net/motions /net/dances.zarr --scheduler tcp
 """
 
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 import cloudpickle
-import dask
+import dask.config
 import dataset_chunks
 import dataset_group
 import dataset_manifest
 import dataset_process
-from distributed import Client, as_completed
+from dataset_chunks import Engine, Item
+from dataset_group import Settings
+from distributed import Client, Future, as_completed
 
 # How often Dask monitors itself. By default that takes a tenth of the workers' time, and more of the
 # scheduler's time than the tasks. Use the same settings in the configuration of your own cluster.
@@ -29,40 +33,45 @@ WATCH = {
 }
 
 
-def on(client):
+def on(client: Client) -> Engine:
     """An engine with two tasks per thread in flight. Dask reassigns the tasks of a worker that died."""
 
-    def engine(function, items, settings):
-        items, doing = iter(items), {}
+    def engine(
+        function: Callable[[Item, Settings], Any], items: Iterable[Item], settings: Settings, /
+    ) -> Iterator[tuple[Item, Any, Exception | None]]:
+        items = iter(items)
+        doing: dict[Future[Any], Item] = {}
         # Not with_results: if a worker dies with the result of a task that then fails, it never comes.
         done = as_completed(loop=client.loop)
 
-        def submit(count):
+        def submit(count: int) -> None:
             for item in islice(items, count):
                 task = cloudpickle.dumps((function, item, settings))
                 future = client.submit(dataset_process.run, task, pure=False)
                 doing[future] = item
                 done.add(future)
 
-        submit(2 * sum(client.nthreads().values()))
+        threads: Any = client.nthreads()  # {worker: threads}
+        submit(2 * sum(threads.values()))
         for future in done:
             try:
-                result, error = future.result(), None
-            except Exception as raised:
-                result, error = None, raised
-            yield doing.pop(future), result, error
+                result = future.result()
+            except Exception as error:
+                yield doing.pop(future), None, error
+            else:
+                yield doing.pop(future), result, None
             submit(1)
 
     return engine
 
 
-def local(workers, **options):
+def local(workers: int | None, **options: Any) -> Client:
     """A client of this many workers here; None: one per core."""
     dask.config.set(WATCH)  # permanently: workers that die are restarted
     return Client(n_workers=workers, threads_per_worker=1, **options)
 
 
-def main():
+def main() -> int:
     arguments = dataset_chunks.parser("Builds the data set on Dask workers.")
     arguments.add_argument(
         "--scheduler", help="address of a running cluster, such as tcp://head:8786"

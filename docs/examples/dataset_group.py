@@ -16,16 +16,18 @@ Dimensions have names, so that xarray.open_zarr reads a group.
 
 import hashlib
 import threading
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mmdskin
 import numpy as np
 import zarr
+from numpy.typing import NDArray
 from zarr.codecs import BloscCodec, ZstdCodec
 
-LOADERS = {
+LOADERS: dict[str, Callable[[bytes], mmdskin.Model | mmdskin.Motion]] = {
     ".pmx": mmdskin.load_model,
     ".pmd": mmdskin.load_model,
     ".vmd": mmdskin.load_motion,
@@ -40,6 +42,9 @@ COMPRESSORS = {
 zarr.config.set(
     {"array.write_empty_chunks": True}
 )  # otherwise it first compares all values with NaN
+
+
+Array = NDArray[Any]
 
 
 class Settings(NamedTuple):
@@ -59,7 +64,7 @@ class File(NamedTuple):
     sha256: str = ""
     frames: range = range(0)  # chosen frames of a motion
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name
 
 
@@ -67,7 +72,7 @@ class Pair(NamedTuple):
     model: File
     motion: File
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.model}/{self.motion}"
 
 
@@ -77,22 +82,30 @@ class Part(NamedTuple):
     pair: Pair
     blocks: list[int]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.pair}, blocks {self.blocks}"
 
 
 @lru_cache(maxsize=4)
-def load(file):
+def load(file: File) -> mmdskin.Model | mmdskin.Motion:
     data = file.path.read_bytes()
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise ValueError(f"{file} was changed after this run started")
     return LOADERS[file.path.suffix.lower()](data)
 
 
+def loaded(pair: Pair) -> tuple[mmdskin.Model, mmdskin.Motion]:
+    model, motion = load(pair.model), load(pair.motion)
+    assert isinstance(model, mmdskin.Model) and isinstance(motion, mmdskin.Motion)
+    return model, motion
+
+
 # The group
 
 
-def attributes(pair, settings, model, motion):
+def attributes(
+    pair: Pair, settings: Settings, model: mmdskin.Model, motion: mmdskin.Motion
+) -> dict[str, Any]:
     unmatched, frames = motion.unmatched(model), pair.motion.frames
     return {
         "model": pair.model.name,
@@ -113,7 +126,9 @@ def attributes(pair, settings, model, motion):
     }
 
 
-def opened(pair, settings, model, attributes):
+def opened(
+    pair: Pair, settings: Settings, model: mmdskin.Model, attributes: dict[str, Any]
+) -> zarr.Group:
     """The group of a pair; created, or replaced, unless the store has it with these attributes."""
     group = zarr.open_group(settings.store, path=str(pair), mode="a")
     if dict(group.attrs) != attributes:
@@ -122,7 +137,7 @@ def opened(pair, settings, model, attributes):
     return group
 
 
-def create(pair, settings, model):
+def create(pair: Pair, settings: Settings, model: mmdskin.Model) -> zarr.Group:
     """An empty group."""
     frames = len(pair.motion.frames)
     chunk, block = lengths(frames, settings, model)
@@ -150,7 +165,9 @@ def create(pair, settings, model):
     return group
 
 
-def described(model, dtype):
+def described(
+    model: mmdskin.Model, dtype: str
+) -> dict[str, tuple[tuple[int, ...], tuple[str, ...], str]]:
     """{name: (shape and dimensions of a frame, data type)} of the arrays that have frames."""
     vertices, bones = len(model.positions), len(model.bones)
     return {
@@ -162,7 +179,7 @@ def described(model, dtype):
     }
 
 
-def lengths(frames, settings, model):
+def lengths(frames: int, settings: Settings, model: mmdskin.Model) -> tuple[int, int]:
     """How many frames a chunk has, and a block."""
     vertices = len(model.positions) if is_skinned(settings) else 0
     frame_bytes = 24 * vertices + 64 * len(model.bones)  # input and output of skin() in memory
@@ -171,64 +188,79 @@ def lengths(frames, settings, model):
     return chunk, chunk * min(chunks, -(-frames // chunk))
 
 
-def block_length(group):
+def member(group: zarr.Group, name: str) -> zarr.Array[Any]:
+    """An array of a group."""
+    found = group[name]
+    assert isinstance(found, zarr.Array)
+    return found
+
+
+def values(array: zarr.Array[Any], span: slice = slice(None)) -> Array:
+    """What an array holds at these indices of its first dimension."""
+    return np.asarray(array[span])
+
+
+def block_length(group: zarr.Group) -> int:
     """Frames per block."""
-    array = next(group[name] for name in ARRAYS if name in group)
+    array = next(member(group, name) for name in ARRAYS if name in group)
     return (array.shards or array.chunks)[0]
 
 
-def is_skinned(settings):
+def is_skinned(settings: Settings) -> bool:
     return "positions" in settings.arrays or "normals" in settings.arrays
 
 
 # Its frames
 
 
-def make(part, settings):
+def make(part: Part, settings: Settings) -> int:
     """Compute the blocks of a part, and return their number of frames."""
-    model, motion = load(part.pair.model), load(part.pair.motion)
+    model, motion = loaded(part.pair)
     group = zarr.open_group(settings.store, path=str(part.pair), mode="r+")
-    if settings.physics:
-        pose = mmdskin.Simulation(model, motion).pose
-    else:  # a worker has one core
-
-        def pose(frames):
-            return model.pose(motion, frames, threads=1)
-
+    pose: Callable[[Array], mmdskin.Pose[Array]] = (
+        mmdskin.Simulation(model, motion).pose
+        if settings.physics
+        else partial(model.pose, motion, threads=1)  # a worker has one core
+    )
     return sum(make_block(group, model, pose, settings, number) for number in part.blocks)
 
 
-def make_block(group, model, pose_of, settings, number):
+def make_block(
+    group: zarr.Group,
+    model: mmdskin.Model,
+    pose_of: Callable[[Array], mmdskin.Pose[Array]],
+    settings: Settings,
+    number: int,
+) -> int:
     """Pose and skin the frames of one block, and return their number."""
     length = block_length(group)
     span = slice(number * length, (number + 1) * length)
-    pose = pose_of(group["frame"][span])
-    values = {"bone_matrices": pose.bone_matrices, "morph_weights": pose.morph_weights}
+    pose = pose_of(values(member(group, "frame"), span))
+    made = {"bone_matrices": pose.bone_matrices, "morph_weights": pose.morph_weights}
     if "joints" in settings.arrays:
-        values["joints"] = model.joint_positions(pose)
+        made["joints"] = model.joint_positions(pose)
     if is_skinned(settings):
         positions, normals = room(len(pose.bone_matrices), len(model.positions))
-        if "normals" not in settings.arrays:
-            normals = None
-        out = mmdskin.Skinned(positions, normals, None)
-        has_normals = normals is not None
+        has_normals = "normals" in settings.arrays
+        out = mmdskin.Skinned(positions, normals if has_normals else None, None)
         # OpenGL rounds differently.
         mmdskin.skin(model, pose, normals=has_normals, backend="cpu", out=out, threads=1)
-        values.update(positions=positions, normals=normals)
+        made.update(positions=positions, normals=normals)
     for name in settings.arrays:
-        array = group[name]
-        array[span] = values[name].astype(array.dtype, copy=False)
-    group["written"][number] = 1  # each write is atomic, and this is the last one
+        array = member(group, name)
+        array[span] = made[name].astype(array.dtype, copy=False)
+    member(group, "written")[number] = 1  # each write is atomic, and this is the last one
     return len(pose.bone_matrices)
 
 
 kept = threading.local()
 
 
-def room(frames, vertices):
+def room(frames: int, vertices: int) -> Array:
     """Two output arrays. Each thread reuses them: fresh memory costs more than skinning."""
     shape = (2, frames, vertices, 3)
-    if getattr(kept, "arrays", None) is None or kept.arrays.shape != shape:
-        kept.arrays = None  # frees the old arrays first
-        kept.arrays = np.empty(shape, np.float32)
-    return kept.arrays
+    arrays: Array | None = getattr(kept, "arrays", None)
+    if arrays is None or arrays.shape != shape:
+        kept.arrays = arrays = None  # frees the old arrays first
+        kept.arrays = arrays = np.empty(shape, np.float32)
+    return arrays

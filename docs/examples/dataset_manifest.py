@@ -5,8 +5,12 @@ A file that cannot be read has a row of its own, in which the other file is null
 """
 
 import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import fsspec
+import mmdskin
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -32,19 +36,19 @@ SCHEMA = pa.schema(
 )
 
 
-def place(store):
+def place(store: str) -> str:
     """dances.parquet for dances.zarr."""
     return os.path.splitext(store.rstrip("/"))[0] + ".parquet"
 
 
-def terms(path, model):
+def terms(path: Path, model: mmdskin.Model) -> str:
     """What a model's author says in the file, and the text files beside it."""
     comments = dict.fromkeys((model.comment.strip(), model.comment_english.strip()))
     beside = sorted(file.name for file in path.parent.glob("*.txt"))
     return "\n\n".join([*filter(None, comments), *(f"See {name}" for name in beside)])
 
 
-def write(path, rows):
+def write(path: str, rows: Iterable[dict[str, Any]]) -> None:
     """Write all rows, which are dicts; names that no text can hold are escaped."""
     local = "://" not in path
     partial = path + ".partial" if local else path
@@ -56,7 +60,7 @@ def write(path, rows):
         os.replace(partial, path)
 
 
-def valid(value):
+def valid(value: Any) -> Any:
     """Names that MMD has cut inside a character hold surrogates, which UTF-8 cannot."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -11,6 +11,7 @@ import queue
 import subprocess
 import sys
 import threading
+from typing import Any
 
 ATTEMPTS = 3  # a death may have other causes than the task, such as too little memory
 START = [sys.executable, "-c", "import dataset_process; dataset_process.serve()"]
@@ -22,23 +23,26 @@ class ProcessKilledError(RuntimeError):
     pass
 
 
-def run(task):
+def run(task: bytes) -> Any:
     """The result of a pickled (function, *arguments), computed in the child process."""
+    status = 0
     for _ in range(ATTEMPTS):
-        if getattr(kept, "child", None) is None:
+        child: subprocess.Popen[bytes] | None = getattr(kept, "child", None)
+        if child is None:
             paths = [os.path.abspath(path) for path in sys.path]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-            kept.child = subprocess.Popen(
+            kept.child = child = subprocess.Popen(
                 START, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
+        assert child.stdin and child.stdout
         try:
-            pickle.dump(task, kept.child.stdin)
-            kept.child.stdin.flush()
-            result, error = pickle.load(kept.child.stdout)
+            pickle.dump(task, child.stdin)
+            child.stdin.flush()
+            result, error = pickle.load(child.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
-            kept.child.kill()  # if only its pipes are closed
-            kept.child.communicate()
-            status, kept.child = kept.child.returncode, None
+            child.kill()  # if only its pipes are closed
+            child.communicate()
+            status, kept.child = child.returncode, None
             continue
         if error is not None:
             raise error
@@ -46,13 +50,13 @@ def run(task):
     raise ProcessKilledError(f"killed its process {ATTEMPTS} times, exit status {status}")
 
 
-def serve():
+def serve() -> None:
     """The child: run tasks from standard input; end with the parent, even during a task."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what tasks print is no answer
-    tasks = queue.SimpleQueue()
+    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
-    def read():
+    def read() -> None:
         try:
             while True:
                 tasks.put(pickle.load(sys.stdin.buffer))
@@ -65,7 +69,7 @@ def serve():
         answers.flush()
 
 
-def answer(task):
+def answer(task: bytes) -> bytes:
     """A pickled (result, error)."""
     try:
         function, *arguments = pickle.loads(task)

@@ -6,16 +6,24 @@ python dataset_ray.py /net/models /net/motions /net/dances.zarr --address auto
 """
 
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import dataset_chunks
 import ray
+from dataset_chunks import Item
+from dataset_group import Settings
+from ray.exceptions import RayError
 
 
-def engine(function, items, settings):
+def engine(
+    function: Callable[[Item, Settings], Any], items: Iterable[Item], settings: Settings, /
+) -> Iterator[tuple[Item, Any, Exception | None]]:
     """An engine with two tasks per core in flight. Ray reassigns the tasks of a worker that died."""
-    items, doing = iter(items), {}
+    items = iter(items)
+    doing: dict[ray.ObjectRef[Any], Item] = {}
     remote = ray.remote(max_retries=2)(function)  # if it kills its worker
     most = 2 * int(ray.cluster_resources()["CPU"])
     while True:
@@ -25,13 +33,14 @@ def engine(function, items, settings):
             return
         [done], _ = ray.wait(list(doing))
         try:
-            result, error = ray.get(done), None
-        except ray.exceptions.RayError as raised:
-            result, error = None, getattr(raised, "cause", raised)
-        yield doing.pop(done), result, error
+            result = ray.get(done)
+        except RayError as error:
+            yield doing.pop(done), None, getattr(error, "cause", error)
+        else:
+            yield doing.pop(done), result, None
 
 
-def main():
+def main() -> int:
     arguments = dataset_chunks.parser("Builds the data set on Ray workers.")
     arguments.add_argument("--address", help="address of a running cluster, such as auto")
     arguments.add_argument("--workers", type=int, help="without a cluster; default: one per core")

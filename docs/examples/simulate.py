@@ -10,15 +10,18 @@ bones' descendants follow.
 """
 
 import sys
+from collections.abc import Sequence
 
 import mmdskin
 import numpy as np
+from numpy.typing import NDArray
 
 SETTLING = 60  # steps in the first pose, so that hair hangs down before the dance starts
 FOLLOWS, TURNS = "follow_bone", "physics_and_bone"
+Array = NDArray[np.float64]
 
 
-def rotation_matrices(q):
+def rotation_matrices(q: Array) -> Array:
     """Rotation matrices of quaternions x y z w (..., 4)."""
     x, y, z, w = np.moveaxis(q, -1, 0)
     rows = [
@@ -29,7 +32,7 @@ def rotation_matrices(q):
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def matrices(places):
+def matrices(places: Array) -> Array:
     """Matrices (..., 4, 4) of positions and quaternions (..., 7)."""
     out = np.zeros((*places.shape[:-1], 4, 4))
     out[..., :3, :3] = rotation_matrices(places[..., 3:7])
@@ -37,7 +40,7 @@ def matrices(places):
     return out
 
 
-def places(matrices):
+def places(matrices: Array) -> Array:
     """Positions and quaternions (..., 7) of matrices (..., 4, 4)."""
     m = matrices[..., :3, :3]
     trace = np.einsum("...ii", m)
@@ -56,7 +59,7 @@ def places(matrices):
     return np.concatenate([matrices[..., :3, 3], q], axis=-1)
 
 
-def simulate(model, motion, last_frame):
+def simulate(model: mmdskin.Model, motion: mmdskin.Motion, last_frame: int) -> mmdskin.Pose:
     """The Pose of frames 0 to last_frame."""
     world = mmdskin.World(model.rigid_bodies, model.joints)
     rest = matrices(world.state)
@@ -83,7 +86,7 @@ def simulate(model, motion, last_frame):
     )
 
 
-def moved_bones(model, posed, simulated):
+def moved_bones(model: mmdskin.Model, posed: Array, simulated: Array) -> Array:
     """Skinning matrices (F, B, 4, 4) of the motion, with bones moved by their bodies."""
     moved = posed.copy()
     body_of = {body.bone: i for i, body in enumerate(model.rigid_bodies) if body.mode != FOLLOWS}
@@ -101,10 +104,10 @@ def moved_bones(model, posed, simulated):
     return moved
 
 
-def parents_first(bones):
-    order = {}
+def parents_first(bones: Sequence[mmdskin.Bone]) -> dict[int, None]:
+    order: dict[int, None] = {}
     for bone in range(len(bones)):
-        chain = []
+        chain: list[int] = []
         while bone >= 0 and bone not in order:
             chain.append(bone)
             bone = bones[bone].parent
@@ -112,7 +115,7 @@ def parents_first(bones):
     return order
 
 
-def main(model_path, motion_path, output):
+def main(model_path: str, motion_path: str, output: str) -> None:
     model, motion = mmdskin.load_model(model_path), mmdskin.load_motion(motion_path)
     pose = simulate(model, motion, motion.frame_range[1])
     np.savez_compressed(output, **pose._asdict())
