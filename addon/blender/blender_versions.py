@@ -20,9 +20,6 @@ HAS_FREE_NORMALS = hasattr(bpy.types, "GeometryNodeSetMeshNormal")
 # Whether drivers can follow the evaluated scene, and values have a fallback.
 HAS_CONTEXT_VARIABLES = bpy.app.version >= (4, 2)
 
-# Whether shadows in EEVEE are free of dark stripes where a material is a mirror; seen in 4.2.
-HAS_CLEAN_SHADOWS = not (4, 2) <= bpy.app.version < (4, 5)
-
 _HAS_SESSION_UID = "session_uid" in bpy.types.ID.bl_rna.properties  # 4.2
 
 

@@ -87,7 +87,7 @@ def _self_shadow(builder: NodeBuilder) -> None:
     receives = builder.input("Receives", FLOAT, 1.0)
     towards, color = _light(builder)
     geometry, normal = _geometry(builder)
-    visible = _visibility(builder, geometry.outputs["Incoming"], towards, color)
+    visible = _visibility(builder, geometry.outputs["Incoming"], normal, towards, color)
     hidden = builder.number("SUBTRACT", 1.0, visible)
     visible = builder.number("SUBTRACT", 1.0, builder.number("MULTIPLY", hidden, receives))
     cosine = builder.vector("DOT_PRODUCT", normal, towards)
@@ -95,7 +95,9 @@ def _self_shadow(builder: NodeBuilder) -> None:
     builder.output("Light", FLOAT, builder.number("MINIMUM", angle, visible))
 
 
-def _visibility(builder: NodeBuilder, incoming: Value, towards: Value, color: Value) -> Value:
+def _visibility(
+    builder: NodeBuilder, incoming: Value, normal: Value, towards: Value, color: Value
+) -> Value:
     """1 where the Sun is visible from the surface, 0 in its shadow; EEVEE only.
 
     A mirror turned so that it reflects the Sun to the viewer: however the surface lies, and whatever
@@ -106,8 +108,16 @@ def _visibility(builder: NodeBuilder, incoming: Value, towards: Value, color: Va
     mirror.inputs["Color"].default_value = (1.0, 1.0, 1.0, 1.0)
     mirror.inputs["Roughness"].default_value = _MIRROR
     builder.put(mirror.inputs["Normal"], half)
+    # Blender 4.2 moves the point along the normal of the first shader before it looks for what hides the
+    # Sun. By the mirror's, the surface would hide itself; this one is black and has the surface's own.
+    first = builder.node("ShaderNodeBsdfDiffuse")
+    first.inputs["Color"].default_value = (0.0, 0.0, 0.0, 1.0)
+    builder.put(first.inputs["Normal"], normal)
+    both = builder.node("ShaderNodeAddShader")
+    for socket, shader in zip(both.inputs, (first, mirror), strict=True):
+        builder.put(socket, shader.outputs[0])
     seen = builder.node("ShaderNodeShaderToRGB")
-    builder.put(seen.inputs[0], mirror.outputs[0])
+    builder.put(seen.inputs[0], both.outputs[0])
     brightness = builder.vector("DOT_PRODUCT", seen.outputs["Color"], _WHITE)
     energy = _of_view_layer(builder, light.ENERGY).outputs["Fac"]
     least = builder.number("MULTIPLY", builder.vector("DOT_PRODUCT", color, (_SUN,) * 3), energy)

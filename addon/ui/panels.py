@@ -11,7 +11,7 @@ from ..attach import display
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
 from ..bake import memory, operators, record
 from ..blender import native, registration, translations
-from ..blender.blender_versions import HAS_CLEAN_SHADOWS, identity
+from ..blender.blender_versions import identity
 from ..blender.translations import label, name_of, tr, tr_count
 from ..blender.user_error import UserError
 from ..export.operators import MMDSKIN_OT_export
@@ -167,9 +167,6 @@ class MMDSKIN_PT_look(_Below, bpy.types.Panel):
         )
         if settings.self_shadow and context.scene.render.engine == "CYCLES":
             _wrapped(layout, tr("Cycles shows no self-shadow: use EEVEE"), context.region.width)
-        elif settings.self_shadow and not HAS_CLEAN_SHADOWS:
-            text = tr("EEVEE of Blender 4.2 to 4.4 shows self-shadow with stripes: use Blender 4.5")
-            _wrapped(layout, text, context.region.width)
         if color_management.changes_colors(context.scene):
             text = tr("The scene's color management changes MMD's colors")
             _wrapped(layout, text, context.region.width)

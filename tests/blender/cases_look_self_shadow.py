@@ -118,8 +118,6 @@ class Eevee(cases_look.Case):
     def setUp(self):
         if bpy.app.version < (4, 2) and bpy.app.background:
             self.skipTest("EEVEE needs a window here")
-        if (4, 2) <= bpy.app.version < (4, 5):
-            self.skipTest("EEVEE of Blender 4.2 to 4.4 shows self-shadow with stripes")
         super().setUp()
         self.native = sys.modules["addon_package"].blender.native.load()
         if not any(one.name == "gl" and one.available for one in self.native.backends()):

@@ -41,6 +41,7 @@ def main(arguments):
     parser.add_argument("--yaw", type=float, default=-12)
     parser.add_argument("--pitch", type=float, default=5)
     parser.add_argument("--light", type=float, nargs=3, default=(154 / 255,) * 3, help="its color")
+    parser.add_argument("--self-shadow", action="store_true", help="not in Cycles")
     parser.add_argument("--blender", default="4.5", help="version, such as 4.5")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -76,9 +77,17 @@ def draw(options):
         path = options.model.parent / name
         if path.is_file():
             textures[number] = np.asarray(Image.open(path).convert("RGBA"))
-    look = {"look": "mmd", "edges": True, "samples": 4, "light_color": options.light}
     drawn = mmdskin.render(
-        model, out, size=tuple(options.size), camera=camera, textures=textures, **look
+        model,
+        out,
+        size=tuple(options.size),
+        camera=camera,
+        textures=textures,
+        look="mmd",
+        edges=True,
+        samples=4,
+        light_color=options.light,
+        self_shadow=options.self_shadow,
     ).image
     with tempfile.TemporaryDirectory() as folder:
         shots = in_blender(options, camera, folder)
@@ -117,6 +126,7 @@ def in_blender(options, camera, folder):
         "up": np.asarray(camera.up, float).tolist(),
         "fov": float(camera.fov),
         "light": list(options.light),
+        "self_shadow": options.self_shadow,
     }
     command = addon_profile.blender_command(options.blender)
     if command is None:
@@ -153,6 +163,9 @@ def shoot(job):
     if job["motion"]:
         bpy.ops.mmdskin.import_motion(filepath=job["motion"], frame_start=0, types={"MODEL"})
     scene.frame_set(job["frame"])
+    if job["self_shadow"]:
+        armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        armature.mmdskin.self_shadow = True
     sun = sys.modules[package_name].scene.light.of_scene(scene)
     sun.data.color = job["light"]
     position, target, up = (Vector(job[name]).xzy for name in ("position", "target", "up"))
