@@ -262,11 +262,16 @@ def check_editable(obj: bpy.types.Object) -> None:
     mesh = obj.data
     users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
     if users > 1:
-        raise UserError(
-            "The mesh of '{name}' is used by {count} objects: make it single-user first",
-            name=obj.name,
-            count=users,
-        )
+        raise shared_mesh(obj, users)
+
+
+def shared_mesh(obj: bpy.types.Object, users: int) -> UserError:
+    """The error where objects share a mesh that can only be deformed for one of them."""
+    return UserError(
+        "The mesh of '{name}' is used by {count} objects: make it single-user first",
+        name=obj.name,
+        count=users,
+    )
 
 
 def check_modifiers(obj: bpy.types.Object, armature: bpy.types.Object) -> None:

@@ -6,7 +6,7 @@ cached by address, and a disabled add-on must release everything.
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import registration
+from ..blender import playhead, registration
 from ..blender.blender_versions import identity
 from . import nodes, switch, tick
 
@@ -48,6 +48,17 @@ def _catch_up(*_: object) -> None:
 
 
 @persistent
+def _show_again(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Some operators, such as Texture Paint Mode, let Blender copy a mesh without its drivers."""
+    if playhead.is_unseen(depsgraph):
+        return
+    for update in depsgraph.updates:
+        mesh = update.id
+        if isinstance(mesh, bpy.types.Mesh) and switch.driver_of(mesh) and tick.is_blank(mesh):
+            mesh.original.update_tag()
+
+
+@persistent
 def _forget(*_: object) -> None:
     tick.forget()
 
@@ -57,6 +68,7 @@ _HANDLERS = (
     ("load_post", revive),
     ("undo_post", _forget),
     ("redo_post", _forget),
+    ("depsgraph_update_post", _show_again),
     # With a window, frames also change on the render thread, where editing is not allowed.
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _catch_up),
     *((name, _welcome) for name in ("depsgraph_update_pre", "frame_change_pre") if ONLY_WHERE_LIVE),

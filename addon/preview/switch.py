@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import bpy
+import numpy as np
 
 from ..blender import native, playhead
 from ..blender.translations import tr
@@ -225,8 +226,13 @@ def check_disabling(objects: Iterable[bpy.types.Object]) -> None:
 
 
 def wait_for(obj: bpy.types.Object) -> None:
-    """Make the driver of a live mesh depend on bones and keys that were added since."""
+    """Make the driver of a live mesh depend on the object, bones and keys that it has now."""
     armature = _armature_of(obj)
+    if armature is None:
+        return
+    if tick.is_filled(obj.data):
+        attribute = obj.data.attributes[nodes.ATTRIBUTE]
+        attribute.data.foreach_set("vector", np.zeros(3 * len(attribute.data), np.float32))
     _fit_normals(obj, armature)
     settings = pose_source.settings_of(armature, bpy.context.scene)
     opened = pose_source.load(armature, settings) if settings else None
@@ -284,10 +290,12 @@ def objects_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
     ]
 
 
-def _armature_of(obj: bpy.types.Object) -> bpy.types.Object:
-    """The armature on which a mesh's driver depends."""
+def _armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature on which a mesh's driver depends, or its own if the mesh is another object's."""
     curve = driver_of(obj.data)
-    return (curve and _target(curve, "armature")) or obj.find_armature()
+    if curve is not None and _target(curve, "object") == obj:
+        return _target(curve, "armature") or obj.find_armature()
+    return obj.find_armature()
 
 
 def _target(curve: bpy.types.FCurve, name: str) -> Any:

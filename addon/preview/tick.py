@@ -47,6 +47,7 @@ class Live:
     said: object = ""  # the sentence of an error
     cost: float | None = None  # ms of the last evaluation
     outgrown: bool = False  # driver or attributes no longer match the mesh
+    retried: bool = False  # whether `is_blank` was answered since the last evaluation
     copies: dict[int, _Ready] = field(default_factory=dict)  # by address of the evaluated mesh
 
     @property
@@ -131,6 +132,7 @@ def _tick(
         if not mesh.is_evaluated:
             return 0.0
         started = time.perf_counter()
+        live_of(mesh).retried = False
         attribute = mesh.attributes.get(nodes.ATTRIBUTE)
         armature, obj = _targets(mesh)
         if _show(mesh, attribute, armature, obj, depsgraph, frame, by_motion):
@@ -160,8 +162,13 @@ def _show(
     """Write the attribute if possible and required; returns whether it was written."""
     if attribute is None or not len(attribute.data):  # in edit mode
         return False
-    if armature is None or obj is None or saved_state.exists(obj, saved_state.BAKE):
+    if obj is not None and saved_state.exists(obj, saved_state.BAKE):
         return False  # a baked library override keeps its driver
+    if not _follows_its_object(mesh.original):
+        live_of(mesh).outgrown = True
+        return False
+    if armature is None or obj is None:
+        return False
     _check_users(mesh, armature, depsgraph)
     # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
     if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:
@@ -186,25 +193,36 @@ def _show(
     return True
 
 
+def _follows_its_object(mesh: bpy.types.ID) -> bool:
+    """Whether the object of the user's mesh's driver has this mesh: not if the object was removed,
+    or the mesh copied."""
+    curve = mesh.animation_data.drivers.find(PROPERTY) if mesh.animation_data else None
+    obj: Any = curve.driver.variables["object"].targets[0].id if curve else None
+    return obj is not None and obj.data == mesh
+
+
 def _check_users(
     mesh: bpy.types.Mesh, armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph
 ) -> None:
-    """UserError if an object with another armature shows a linked mesh.
+    """UserError if an object with another armature shows the mesh, which can only follow one.
 
     An override may have its own armature, for which the driver in the other file does not wait.
     """
     original = mesh.original
-    if original.library is None or original.users < 2:
+    if original.users - original.use_fake_user < 2:
         return
     blocks = (block.original for block in depsgraph.ids)
     users = [one for one in blocks if isinstance(one, bpy.types.Object) and one.data == original]
     for obj in users:
-        if not scene_model.armature_modifiers(obj, armature.original):
-            raise UserError(
-                "'{name}' uses a linked mesh with another armature: make a library override of"
-                " the whole model",
-                name=obj.name,
-            )
+        if not nodes.are_on(obj) or scene_model.armature_modifiers(obj, armature.original):
+            continue
+        if original.library is None:
+            raise skinner.shared_mesh(obj, len(users))
+        raise UserError(
+            "'{name}' uses a linked mesh with another armature: make a library override of"
+            " the whole model",
+            name=obj.name,
+        )
 
 
 def _show_normals(
@@ -242,10 +260,25 @@ def _normals_of(mesh: bpy.types.Mesh) -> bpy.types.Attribute | None:
     return mesh.attributes.get(nodes.NORMALS)
 
 
-def _is_fresh(attribute: bpy.types.FloatVectorAttribute) -> bool:
-    vector: Any = attribute.data[0].vector
-    x, y, z = vector
+def is_blank(mesh: bpy.types.Mesh) -> bool:
+    """Whether Blender has copied a live mesh without evaluating its driver; true once per copy."""
+    attribute: Any = mesh.attributes.get(nodes.ATTRIBUTE)
+    if attribute is None or not len(attribute.data) or not _is_fresh(attribute):
+        return False
+    live = live_of(mesh)
+    was, live.retried = live.retried, True
+    return not was
+
+
+def _is_fresh(attribute: Any) -> bool:
+    x, y, z = attribute.data[0].vector
     return not (x or y or z) and math.copysign(1, x) > 0
+
+
+def is_filled(mesh: bpy.types.ID) -> bool:
+    """Whether the user's mesh has positions: Blender writes them to it when a modifier is applied."""
+    attribute: Any = mesh.attributes.get(nodes.ATTRIBUTE)
+    return bool(attribute and len(attribute.data) and not _is_fresh(attribute))
 
 
 def _skinned(
@@ -291,6 +324,8 @@ def _prepared(
     if mesh.shape_keys:
         names += mesh.shape_keys.key_blocks.keys()
     fresh = _is_fresh(attribute)
+    if not fresh and is_filled(mesh.original):
+        fresh = live_of(mesh).outgrown = True
     rest = rest_bones.signature(armature, obj) if chosen.uses_rest_bones else None
     normals = deformation.gives_normals(armature)
     same = ready and not fresh

@@ -24,6 +24,11 @@ def model_of(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> S
         raise UserError("No active object: select an object of an MMD model")
     root = root_of(obj)
     armature = _armature_below(root) if root else _armature_of(obj)
+    own = _own_armature(obj)
+    if own not in (None, armature):  # of a copy whose root was not copied
+        model = _described(own, root, view_layer)
+        if model.meshes:
+            return model
     if armature is None:
         name = (root or obj).name
         raise UserError("'{name}' has no armature: select an object of an MMD model", name=name)
@@ -140,11 +145,17 @@ def root_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     return next((ancestor for ancestor in ancestors(obj) if mmd_tools.is_root(ancestor)), None)
 
 
-def _armature_of(obj: bpy.types.Object) -> bpy.types.Object:
+def _own_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The object itself if it is an armature, or the armature of its first Armature modifier."""
     if obj.type == "MESH":
-        modifiers = armature_modifiers(obj)
-        if modifiers:
-            return modifiers[0].object
+        obj = next((modifier.object for modifier in armature_modifiers(obj)), obj)
+    return obj if _is_armature(obj) else None
+
+
+def _armature_of(obj: bpy.types.Object) -> bpy.types.Object:
+    own = _own_armature(obj)
+    if own is not None:
+        return own
     above = next((ancestor for ancestor in ancestors(obj) if _is_armature(ancestor)), None)
     return above or _armature_below(list(ancestors(obj))[-1])
 
