@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The record of a library override's bake, written again where Blender has dropped it.
 
-It drops the record when a file is opened and saved while the add-on is disabled
-(`saved_state.BAKE_OF_OVERRIDE`), but not the modifiers.
+It drops the record when a file is opened and saved while the add-on, which declares its property, is
+disabled, but not the modifiers.
 """
 
 from typing import Any

@@ -91,17 +91,17 @@ class ObjectBefore:
     def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
         self._obj, mesh = obj, obj.data
         self._values = _values(obj, _OBJECT)
-        self._properties, self._declared = _Properties(obj, used), _Declared(obj)
+        self._properties, self._declared = _Properties(obj, used), _Declared(obj, used)
         self._animation = AnimationBefore(obj, used)
         self._modifiers = _Modifiers(obj)
         self._bones = [_Bone(bone, used) for bone in obj.pose.bones] if obj.pose else []
-        self._settings = _Declared(obj.mmdskin) if obj.type == "ARMATURE" else None
+        self._settings = _Declared(obj.mmdskin, used) if obj.type == "ARMATURE" else None
         self._of_mesh: tuple[_Properties, _Declared, AnimationBefore, _Attributes] | None = None
         self._keys: _Keys | None = None
         if obj.type == "MESH":
             self._of_mesh = (
                 _Properties(mesh, used),
-                _Declared(mesh),
+                _Declared(mesh, used),
                 AnimationBefore(mesh, used),
                 _Attributes(mesh),
             )
@@ -204,26 +204,37 @@ def _custom(owner: Any) -> list[str]:
 class _Declared:
     """Values of properties that add-ons have declared, which may be unset."""
 
-    def __init__(self, owner: Any) -> None:
+    def __init__(self, owner: Any, used: ActionsBefore) -> None:
         self._values = {
-            name: getattr(owner, name) for name in _declared(owner) if owner.is_property_set(name)
+            name: _held(getattr(owner, name), used)
+            for name in _declared(owner)
+            if owner.is_property_set(name)
         }
 
     def put_back(self, owner: Any) -> None:
         for name in _declared(owner):
             if name in self._values:
-                if getattr(owner, name) != self._values[name]:
-                    setattr(owner, name, self._values[name])
+                value = self._values[name]
+                value = value.action if isinstance(value, Held) else value
+                if _plain(getattr(owner, name)) != value:
+                    setattr(owner, name, value)
             elif owner.is_property_set(name):
                 owner.property_unset(name)
 
 
 def _declared(owner: Any) -> list[str]:
+    """Names of the properties that hold values or actions."""
     return [
         item.identifier
         for item in owner.bl_rna.properties
-        if item.is_runtime and not item.is_readonly and item.type not in {"POINTER", "COLLECTION"}
+        if item.is_runtime and not item.is_readonly and _is_value(item)
     ]
+
+
+def _is_value(item: Any) -> bool:
+    if item.type == "POINTER":
+        return item.fixed_type.identifier == "Action"
+    return item.type != "COLLECTION"
 
 
 class _Attributes:

@@ -11,7 +11,7 @@ import numpy as np
 from ..blender import actions, playhead
 from ..blender.user_error import UserError
 from ..import_motion import record
-from ..scene.saved_state import MOTION
+from ..scene import saved_state
 
 FRAMES_PER_SECOND = 30  # of every VMD
 _MOST = 100_000  # frames, almost an hour
@@ -107,5 +107,7 @@ def _spans(block: Any) -> Iterable[tuple[float, float]]:
             yield min(first for first, _ in ranges), max(last for _, last in ranges)
     for strip in actions.strips(data):
         yield strip.frame_start, strip.frame_end
-    for _, start, _ in record.Record(block).state.files if MOTION in block else ():
+    for _, start, _ in (
+        record.Record(block).state.files if saved_state.exists(block, saved_state.MOTION) else ()
+    ):
         yield start, start

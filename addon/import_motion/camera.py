@@ -91,7 +91,7 @@ class CameraState(saved_state.SavedState):
 
 def imported(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The targets of the scene's imported cameras."""
-    return [obj for obj in scene.objects if obj.type == "EMPTY" and MOTION in obj]
+    return [obj for obj in scene.objects if obj.type == "EMPTY" and saved_state.exists(obj, MOTION)]
 
 
 def clear(edit: Edit, scene: bpy.types.Scene, targets: Iterable[bpy.types.Object]) -> list[str]:

@@ -22,7 +22,9 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
 
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
-        has_motion = any(saved_state.MOTION in block for block in record.blocks(model))
+        has_motion = any(
+            saved_state.exists(block, saved_state.MOTION) for block in record.blocks(model)
+        )
         return "" if has_motion else tr("This model has no imported motion to clear")
 
     def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:

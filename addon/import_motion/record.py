@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What imported motions changed, stored in custom properties of each datablock, and how to undo it.
+"""What imported motions changed, stored in properties of each datablock, and how to undo it.
 
 An import writes into a copy of the current action, so that the user's action is unchanged and Clear
 Motion can restore it. The properties are the state and both actions. They are saved with the file,
@@ -22,10 +22,7 @@ from ..operators.editing import Edit
 from ..pose import motion_source
 from ..scene import saved_state, scene_model, sliders
 from ..scene.names import PHYSICS
-from ..scene.saved_state import MOTION
-
-_BEFORE, _WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
-
+from ..scene.saved_state import MOTION, MOTION_BEFORE, MOTION_WRITTEN
 
 # Forms of keyframes, as the operator's modes are called: IK solved, or those of the file.
 SOLVED, ORIGINAL = "SOLVED", "ORIGINAL"
@@ -91,7 +88,8 @@ class Record:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.state = MotionState.read(block)
-        self._before, self._written = block.get(_BEFORE), block.get(_WRITTEN)
+        self._before = saved_state.load_action(block, MOTION_BEFORE)
+        self._written = saved_state.load_action(block, MOTION_WRITTEN)
         self._is_own = False  # whether `own_action` was called
 
     @property
@@ -104,11 +102,8 @@ class Record:
         if self._is_own:
             self.state.digest = self._digest(self.state.form == ORIGINAL)
         self.state.write(self.block)
-        for name, action in ((_BEFORE, self._before), (_WRITTEN, self._written)):
-            if action is not None:
-                self.block[name] = action
-            elif name in self.block:
-                del self.block[name]
+        saved_state.store_action(self.block, MOTION_BEFORE, self._before)
+        saved_state.store_action(self.block, MOTION_WRITTEN, self._written)
 
     def note_files(self, motions: Sequence[motion_source.Motion], form: str) -> None:
         """The imported motions."""
@@ -199,9 +194,8 @@ class Record:
         Or if `keeps_action`. Else returns "", and the action is removed when the edit ends.
         """
         block, state = self.block, self.state
-        for name in (MOTION, _BEFORE, _WRITTEN):
-            if name in block:
-                del block[name]
+        for name in (MOTION, MOTION_BEFORE, MOTION_WRITTEN):
+            saved_state.remove(block, name)
         kept = self._restore_action(edit, keeps_action)
         for path, index in state.drivers:
             curve = block.animation_data and block.animation_data.drivers.find(path, index=index)
@@ -297,14 +291,14 @@ def extend_range(scene: bpy.types.Scene, last: int) -> None:
 
 def forget_old_range() -> None:
     """Forget the end of scenes if what extended it was removed without Clear Motion."""
-    if not any(MOTION in obj for obj in bpy.data.objects):
+    if not any(saved_state.exists(obj, MOTION) for obj in bpy.data.objects):
         for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
             del scene[MOTION]
 
 
 def restore_range() -> None:
     """Restore the end of scenes, unless motions or cameras remain or the user has changed it."""
-    if any(MOTION in obj for obj in bpy.data.objects):
+    if any(saved_state.exists(obj, MOTION) for obj in bpy.data.objects):
         return
     for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
         state = RangeState.read(scene)
@@ -347,7 +341,7 @@ def changed_objects(models: Iterable[scene_model.SceneModel]) -> list[bpy.types.
 
 
 def _records(model: scene_model.SceneModel) -> list[Record]:
-    return [Record(block) for block in blocks(model) if MOTION in block]
+    return [Record(block) for block in blocks(model) if saved_state.exists(block, MOTION)]
 
 
 def blocks(model: scene_model.SceneModel) -> list[Block]:

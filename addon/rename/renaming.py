@@ -227,11 +227,11 @@ def _rename_all(things: Any, wanted: dict[str, str]) -> dict[str, str]:
 def _follow(owner: bpy.types.ID, state: str, collection: str, changed: dict[str, str]) -> None:
     """Update these names in a state that is stored on a datablock, and in its actions."""
     paths = _paths(collection, changed)
-    if changed and state in owner:
+    if changed and saved_state.exists(owner, state):
         noted = saved_state.load(owner, state)
         saved_state.store(owner, state, _renamed(noted, changed, paths))
-    before = owner.get(f"{state}_before")
-    if isinstance(before, bpy.types.Action) and before.users - before.use_fake_user <= 1:
+    before = saved_state.load_action(owner, f"{state}_before")
+    if before is not None and before.users - before.use_fake_user <= 1:
         for curve in actions.curves_of(before):
             curve.data_path = _renamed(curve.data_path, {}, paths)
 

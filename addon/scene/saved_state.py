@@ -11,6 +11,7 @@ import typing
 from typing import Any, ClassVar, TypeVar
 
 import bpy
+from bpy.props import PointerProperty, StringProperty
 
 from ..blender.user_error import UserError
 from . import stored
@@ -18,9 +19,13 @@ from . import stored
 # The custom properties.
 PREVIEW, BAKE, MOTION = "mmdskin_preview", "mmdskin_bake", "mmdskin_motion"
 LOOK = "mmdskin_look"
-# A string property of Object that holds the bake of a library override: when the file is opened, an
-# override loses custom properties that its library lacks, but not declared ones.
-BAKE_OF_OVERRIDE = "mmdskin_bake_of_override"
+# Custom properties that refer to actions: the user's, and the one that imports write.
+MOTION_BEFORE, MOTION_WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
+# When a file is opened, a library override loses custom properties that its library lacks, but not
+# those that an add-on has declared. So these have declared counterparts, which overrides use.
+TEXTS_OF_OVERRIDES = BAKE, MOTION
+ACTIONS_OF_OVERRIDES = MOTION_BEFORE, MOTION_WRITTEN
+_OF_OVERRIDES = {name: f"{name}_of_override" for name in TEXTS_OF_OVERRIDES + ACTIONS_OF_OVERRIDES}
 POSES = "single_poses"  # a field of a bake's state, with names of bones
 VERSION = 2  # of the current format; 0.1 wrote no version
 _State = TypeVar("_State", bound="SavedState")
@@ -52,6 +57,22 @@ def nested(kind: type, optional: bool = True) -> Any:
     return dataclasses.field(default_factory=kind, metadata=metadata)
 
 
+def declare() -> None:
+    """Declare the properties of overrides, on objects: no other datablock of ours can be one."""
+    options: dict[str, Any] = {"options": {"HIDDEN"}, "override": {"LIBRARY_OVERRIDABLE"}}
+    for name in TEXTS_OF_OVERRIDES:
+        setattr(bpy.types.Object, _OF_OVERRIDES[name], StringProperty(**options))
+    for name in ACTIONS_OF_OVERRIDES:
+        action = PointerProperty(type=bpy.types.Action, **options)
+        setattr(bpy.types.Object, _OF_OVERRIDES[name], action)
+
+
+def undeclare() -> None:
+    for declared in _OF_OVERRIDES.values():
+        if hasattr(bpy.types.Object, declared):
+            delattr(bpy.types.Object, declared)
+
+
 def exists(block: bpy.types.ID, name: str) -> bool:
     return name in block or bool(_of_override(block, name))
 
@@ -73,24 +94,43 @@ def load(block: bpy.types.ID, name: str) -> dict[str, Any]:
 
 
 def store(block: bpy.types.ID, name: str, state: dict[str, Any]) -> None:
-    text = json.dumps({"version": VERSION, **state})
-    if name == BAKE and block.override_library:
-        setattr(block, BAKE_OF_OVERRIDE, text)
+    _store(block, name, json.dumps({"version": VERSION, **state}))
+
+
+def load_action(block: bpy.types.ID, name: str) -> bpy.types.Action | None:
+    """The action that `store_action` has stored, None if there is none."""
+    found = _of_override(block, name) or block.get(name)
+    return found if isinstance(found, bpy.types.Action) else None
+
+
+def store_action(block: bpy.types.ID, name: str, action: bpy.types.Action | None) -> None:
+    if action is None:
+        remove(block, name)
     else:
-        block[name] = text
+        _store(block, name, action)
 
 
 def remove(block: bpy.types.ID, name: str) -> None:
-    """Remove what `store` stored, if it did."""
+    """Remove what was stored, if anything was."""
     if _of_override(block, name):
-        block.property_unset(BAKE_OF_OVERRIDE)
-    elif name in block:
+        block.property_unset(_OF_OVERRIDES[name])
+    if name in block:
         del block[name]
 
 
-def _of_override(block: bpy.types.ID, name: str) -> str:
+def _store(block: bpy.types.ID, name: str, value: str | bpy.types.Action) -> None:
+    declared = _OF_OVERRIDES.get(name, "")
+    if hasattr(block, declared) and (block.override_library or getattr(block, declared)):
+        setattr(block, declared, value)
+        if name in block:
+            del block[name]
+    else:
+        block[name] = value
+
+
+def _of_override(block: bpy.types.ID, name: str) -> Any:
     # Also of an object that is no override any more, since it was made local.
-    return getattr(block, BAKE_OF_OVERRIDE, "") if name == BAKE else ""
+    return getattr(block, _OF_OVERRIDES.get(name, ""), None)
 
 
 def _typed(kind: Any, saved: Any) -> Any:

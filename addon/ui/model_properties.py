@@ -151,11 +151,7 @@ def register() -> None:
     bpy.types.Object.mmdskin = PointerProperty(
         type=MMDSKIN_PG_model, override={"LIBRARY_OVERRIDABLE"}
     )
-    setattr(
-        bpy.types.Object,
-        saved_state.BAKE_OF_OVERRIDE,
-        StringProperty(options={"HIDDEN"}, override={"LIBRARY_OVERRIDABLE"}),
-    )
+    saved_state.declare()
     # The driver of the preview must be on a property of Mesh itself: only there Blender runs it
     # before the geometry in every version.
     setattr(bpy.types.Mesh, tick.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"}))
@@ -164,9 +160,9 @@ def register() -> None:
 def unregister() -> None:
     for owner, name in (
         (bpy.types.Mesh, tick.PROPERTY),
-        (bpy.types.Object, saved_state.BAKE_OF_OVERRIDE),
         (bpy.types.Object, "mmdskin"),
     ):
         if hasattr(owner, name):
             delattr(owner, name)
+    saved_state.undeclare()
     _unregister()

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A motion imported onto a library override is cleared exactly, also after its file is opened again."""
+
+import os
+from unittest import mock
+
+import bpy
+import case
+import numpy as np
+import scene
+from cases_motion import addon
+from cases_motion_import import ImportCase, faster
+from files import motion_file
+
+FRAMES = (1, 5, 9, 16)
+
+
+class Overridden(ImportCase):
+    """A library override in a saved file, whose arm is posed and keyed there."""
+
+    keyed = True  # whether the override has an action of its own
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(scene.clear)
+        collection = bpy.data.collections.new("cast")
+        bpy.context.scene.collection.children.link(collection)
+        for obj in list(bpy.context.scene.collection.objects):
+            collection.objects.link(obj)
+            bpy.context.scene.collection.objects.unlink(obj)
+        library = os.path.join(self.folder.name, "library.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=library, copy=True)
+        scene.clear()
+        for kind in (bpy.data.shape_keys, bpy.data.materials, bpy.data.collections):
+            bpy.data.batch_remove(list(kind))
+        self.shot = os.path.join(self.folder.name, "shot.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=self.shot)
+        with bpy.data.libraries.load(library, link=True) as (_, here):
+            here.collections = ["cast"]
+        bpy.context.scene.collection.children.link(here.collections[0])
+        linked = here.collections[0].all_objects
+        scene.select(next(obj for obj in linked if obj.type == "ARMATURE"))
+        bpy.ops.mmdskin.make_override()
+        self.find()
+        self.arm.rotation_mode = "XYZ"
+        self.arm.location = 0.1, 0.2, 0
+        if self.keyed:
+            for frame, angle in ((1, 0.1), (9, 0.6)):
+                self.arm.rotation_euler = angle, 0, 0
+                self.arm.keyframe_insert("rotation_euler", frame=frame)
+        bpy.context.scene.frame_set(1)
+        self.open_again()
+
+    def find(self):
+        own = [obj for obj in bpy.context.scene.objects if obj.override_library]
+        self.mesh = next(obj for obj in own if obj.type == "MESH")
+        self.armature = next(obj for obj in own if obj.type == "ARMATURE")
+        scene.select(self.mesh)
+        bpy.context.view_layer.update()
+
+    @property
+    def arm(self):
+        return self.armature.pose.bones["腕.L"]
+
+    def open_again(self):
+        bpy.ops.wm.save_mainfile()
+        bpy.ops.wm.open_mainfile(filepath=self.shot)
+        self.find()
+
+    def frames(self):
+        found = []
+        for frame in FRAMES:
+            bpy.context.scene.frame_set(frame)
+            found.append(scene.evaluated_positions(self.mesh))
+        bpy.context.scene.frame_set(1)
+        return np.array(found)
+
+    def content(self):
+        """What an import changes on the override, and what it adds to the file."""
+        bones = [
+            [str(list(getattr(bone, name))) for name in ("location", "rotation_quaternion")]
+            + [bone.rotation_mode, [one.mute for one in bone.constraints]]
+            for bone in self.armature.pose.bones
+        ]
+        data = self.armature.animation_data
+        settings = self.armature.mmdskin
+        return {
+            "bones": bones,
+            "action": data.action.name if data and data.action else None,
+            "actions": sorted(one.name for one in bpy.data.actions),
+            "settings": [settings.source, settings.motion_path, settings.model_path],
+            "properties": [
+                name
+                for name in list(self.armature.keys())
+                if "mmdskin_" in name and self.armature[name]
+            ],
+            "frame_end": bpy.context.scene.frame_end,
+        }
+
+    def overridden(self):
+        """What Blender has noted as different from the library, once saved."""
+        bpy.ops.wm.save_mainfile()
+        return sorted(
+            one.rna_path
+            for one in self.armature.override_library.properties
+            if len(one.operations) and "mmdskin_" in one.rna_path
+        )
+
+
+class Clears(Overridden):
+    def assert_cleared_after_opening_again(self, *imports):
+        known, before = self.frames(), self.content()
+        for options in imports:
+            self.assertEqual(self.imported(**options), {"FINISHED"})
+        moved = self.frames()
+        if self.armature.mmdskin.source == "ARMATURE":
+            self.assertGreater(np.abs(moved - known).max(), 0.1)
+        for _ in range(2):
+            self.open_again()
+            self.assert_close(self.frames(), moved, case.BAR * scene.SCALE)
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        self.assertEqual(self.content(), before)
+        self.assertEqual(self.overridden(), [])
+        self.assertTrue(np.array_equal(self.frames(), known))
+        self.open_again()
+        self.assertEqual(self.content(), before)
+        self.assertTrue(np.array_equal(self.frames(), known))
+
+    def test_solved_keyframes(self):
+        self.assert_cleared_after_opening_again({"mode": "SOLVED"})
+
+    def test_original_keyframes(self):
+        self.assert_cleared_after_opening_again({"mode": "ORIGINAL"})
+
+    def test_a_motion_source(self):
+        self.assert_cleared_after_opening_again({"mode": "FILE"})
+
+    def test_two_motions(self):
+        second = self.write("second.vmd", motion_file.write_vmd(faster(self.scene.pmx)))
+        self.assert_cleared_after_opening_again({}, {"path": second, "frame_start": 30})
+
+
+class Stopped(Overridden):
+    def test_a_failed_clear_changes_nothing(self):
+        self.imported()
+        self.open_again()
+        before, known = self.content(), self.frames()
+        error = addon().blender.user_error.UserError("no room")
+        place = addon().import_motion.record
+        with mock.patch.object(place, "restore_range", side_effect=error):
+            self.assertRaises(RuntimeError, bpy.ops.mmdskin.clear_motion)
+        self.assertEqual(self.content(), before)
+        self.assertTrue(np.array_equal(self.frames(), known))
+        self.open_again()
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+
+
+class ClearsUnkeyed(Clears):
+    keyed = False
