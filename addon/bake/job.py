@@ -30,7 +30,8 @@ _TARGETS: dict[str, Callable[[sources.Part, list[str], Options], Target]] = {
     "MESH_CACHE": mesh_cache.MeshCache,
     "CORRECTIVE": corrective.Corrective,
 }
-_BLOCK = 1 << 21  # vertices times frames that are computed together
+_BLOCK = 1 << 21  # vertices times frames that are posed together
+_SKINNED = 1 << 17  # that are skinned together: they stay in the processor's cache until written
 
 
 class Result(NamedTuple):
@@ -158,15 +159,10 @@ class _Group:
             obj = part.obj.evaluated_get(depsgraph)
             matrices = pose_source.in_mesh_space(pose[:, chosen], armature, obj)
             values = self.poses.key_values(part, frames, depsgraph)
-            try:
-                positions, normals = part.positions_and_normals(
-                    matrices, values, target.buffers(len(frames))
-                )
-            except ValueError as error:
-                raise UserError(
-                    "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error
-                ) from error
-            target.add(Block(tuple(frames), pose, matrices, values, positions, normals))
+            size = max(1, _SKINNED // part.skinner.vertex_count)
+            for first in range(0, len(frames), size):
+                some = slice(first, first + size)
+                _skin(target, tuple(frames[some]), pose[some], matrices[some], values[some])
 
     def _check_finite(self, pose: np.ndarray, frames: list[float]) -> None:
         finite = np.isfinite(pose).all(axis=(2, 3))
@@ -179,6 +175,22 @@ class _Group:
                 frame=frames[frame],
                 bone=self.bones[bone],
             )
+
+
+def _skin(
+    target: Target, frames: tuple, pose: np.ndarray, matrices: np.ndarray, values: np.ndarray
+) -> None:
+    """Hand over a block of frames to a target."""
+    part = target.part
+    try:
+        positions, normals = part.positions_and_normals(
+            matrices, values, target.buffers(len(frames))
+        )
+    except ValueError as error:
+        raise UserError(
+            "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error
+        ) from error
+    target.add(Block(frames, pose, matrices, values, positions, normals))
 
 
 class _Frames:

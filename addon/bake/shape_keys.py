@@ -9,6 +9,8 @@ from . import animation, record, sliders
 from .frames import Block, Options, name_of
 from .sources import Part
 
+_ROOM = 1 << 20  # vertices times frames: large arrays get large pages, which are faster to fill
+
 
 class ShapeKeys:
     """Baked frames of one mesh. A frame range is keyed, so that each key shows at its own frame."""
@@ -16,6 +18,7 @@ class ShapeKeys:
     def __init__(self, part: Part, bones: list[str], options: Options) -> None:
         self.part, self.options = part, options
         self.positions: deque[np.ndarray] = deque()
+        self._room = part.skinner.buffers(0)
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
@@ -26,8 +29,14 @@ class ShapeKeys:
     def start(self) -> None:
         pass
 
-    def buffers(self, frames: int) -> None:
-        return None
+    def buffers(self, frames: int) -> list[np.ndarray]:
+        """The next part of an array that is freed when all its frames are in shape keys."""
+        if len(self._room[0]) < frames:
+            size = max(frames, _ROOM // self.part.skinner.vertex_count)
+            self._room = self.part.skinner.buffers(size)
+        given = [array[:frames] for array in self._room]
+        self._room = [array[frames:] for array in self._room]
+        return given
 
     def add(self, block: Block) -> None:
         self.positions.extend(block.positions)
@@ -37,6 +46,7 @@ class ShapeKeys:
 
     def write(self, state: record.BakeState) -> None:
         obj = self.part.obj
+        self._room = self.part.skinner.buffers(0)
         record.base_key(obj)
         names = [
             record.add_key(obj, state, f"MMD {name_of(frame)}", self.positions.popleft()).name
@@ -61,3 +71,4 @@ class ShapeKeys:
 
     def close(self, done: bool) -> None:
         self.positions.clear()
+        self._room = self.part.skinner.buffers(0)

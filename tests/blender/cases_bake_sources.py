@@ -3,13 +3,14 @@
 
 import os
 import sys
+from unittest import mock
 
 import bpy
 import fingerprint
 import numpy as np
 import scene
 from cases_bake_range import Range
-from cases_motion import MotionCase
+from cases_motion import MotionCase, addon
 from mathutils import Matrix
 
 TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective": "KEYED"}))
@@ -43,6 +44,15 @@ class Motion(MotionCase):
                 self.bake(target, **self.files())
                 self.assert_plays({frame: frame for frame in range(1, 17)})
                 bpy.ops.mmdskin.clear_bake()
+
+    def test_plays_in_frames_that_are_skinned_in_several_blocks(self):
+        """Three frames are skinned together, and seven share an array of shape keys."""
+        count, bake = len(self.mesh.data.vertices), addon().bake
+        with (
+            mock.patch.object(bake.job, "_SKINNED", 3 * count),
+            mock.patch.object(bake.shape_keys, "_ROOM", 7 * count),
+        ):
+            self.test_plays_as_skinning_of_the_files()
 
     def test_corrective_keys_fit_an_armature_that_moves_like_the_motion(self):
         frames = (3, 9, 15)
