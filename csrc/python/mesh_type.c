@@ -225,7 +225,7 @@ static void free_members(mesh_copies *copies, mmd_py_mesh_cache *cache)
 /* The object comes last: gc.get_objects() shows it to everyone, and arguments may run any code. */
 static PyObject *new_object(PyTypeObject *type, PyObject *const objects[ARRAYS], PyObject *morphs)
 {
-    mesh_copies copies = {{NULL}};
+    mesh_copies copies = {.morphs = NULL};
     mmd_py_mesh_cache cache = {0};
     mesh_object *self = NULL;
     if (build(PyType_GetModuleState(type), objects, morphs, &copies, &cache))
