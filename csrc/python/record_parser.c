@@ -106,14 +106,21 @@ static PyObject *default_of(const mmd_py_record_type *type, size_t index, PyObje
     return index < first ? NULL : PyTuple_GetItem(defaults, (Py_ssize_t)(index - first));
 }
 
+/* "a" or "an", as the name of a type needs it: an Append, an IK. */
+static const char *article_of(const mmd_py_record_type *type)
+{
+    return strchr("AEIO", type->name[0]) ? "an" : "a";
+}
+
 static PyObject *fail_type(const mmd_py_record_parser *parser, const mmd_py_record_type *type,
                            PyObject *record)
 {
-    PyErr_Format(PyExc_TypeError, "%s: expected a %s, not %R", parser->path, type->name,
-                 (PyObject *)Py_TYPE(record));
+    PyErr_Format(PyExc_TypeError, "%s: expected %s %s, not %R", parser->path, article_of(type),
+                 type->name, (PyObject *)Py_TYPE(record));
     return NULL;
 }
 
+/* Of a dict that has more items than fields were found by their names. */
 static PyObject *fail_unknown_field(const mmd_py_record_parser *parser,
                                     const mmd_py_record_type *type, PyObject *dict)
 {
@@ -123,12 +130,13 @@ static PyObject *fail_unknown_field(const mmd_py_record_parser *parser,
         for (size_t i = 0; PyUnicode_Check(key) && !known && i < type->field_count; i++)
             known = PyUnicode_CompareWithASCIIString(key, type->fields[i].name) == 0;
         if (!known) {
-            PyErr_Format(PyExc_TypeError, "%s: a %s has no field %R", parser->path, type->name,
-                         key);
+            PyErr_Format(PyExc_TypeError, "%s: %s %s has no field %R", parser->path,
+                         article_of(type), type->name, key);
             return NULL;
         }
     }
-    return NULL;
+    /* A key that only looks like the name of a field, or the dict has changed meanwhile. */
+    return fail_type(parser, type, dict);
 }
 
 /* The value of a field: of a dict, or an attribute. Without one the default. */
@@ -149,8 +157,8 @@ static PyObject *find_value(const mmd_py_record_parser *parser, const mmd_py_rec
     PyErr_Clear();
     PyObject *fallback = default_of(type, index, defaults);
     if (!fallback && is_dict)
-        PyErr_Format(PyExc_TypeError, "%s: the field '%s' of a %s is missing", parser->path, name,
-                     type->name);
+        PyErr_Format(PyExc_TypeError, "%s: the field '%s' of %s %s is missing", parser->path, name,
+                     article_of(type), type->name);
     else if (!fallback)
         fail_type(parser, type, record);
     return Py_XNewRef(fallback);

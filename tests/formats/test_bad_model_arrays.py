@@ -168,6 +168,15 @@ def test_a_bad_value_is_refused_by_name(given, text):
         make(**given)
 
 
+class Lookalike(str):
+    """Shown as another text, and equal to nothing."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return self is other
+
+
 BAD_TYPES = [
     ({"bones": 1}, "bones: expected a sequence, not <class 'int'>"),
     ({"bones": [1]}, "bones[0]: expected a Bone, not <class 'int'>"),
@@ -176,6 +185,9 @@ BAD_TYPES = [
     ({"bones": [("a",) * 20]}, "bones[0]: expected a Bone, not <class 'tuple'>"),
     ({"bones": [{}]}, "bones[0]: the field 'name' of a Bone is missing"),
     ({"bones": [{"name": "a", "nmae": 1}]}, "bones[0]: a Bone has no field 'nmae'"),
+    ({"bones": [{"name": "a", Lookalike("name"): 1}]}, "bones[0]: expected a Bone, not <class 'd"),
+    ({"bones": [Bone("a", ik={})]}, "bones[0].ik: the field 'target' of an IK is missing"),
+    ({"bones": [Bone("a", ik={"tip": 1})]}, "bones[0].ik: the field 'target' of an IK is missing"),
     ({"bones": [{"name": 1}]}, "bones[0].name: expected a str, not <class 'int'>"),
     (
         {"bones": [Bone("a", parent=0.5)]},
@@ -185,7 +197,7 @@ BAD_TYPES = [
         {"bones": [Bone("a", position=("x", 0, 0))]},
         "bones[0].position: expected a number, not <class 'str'>",
     ),
-    ({"bones": [Bone("a", ik=3)]}, "bones[0].ik: expected a IK, not <class 'int'>"),
+    ({"bones": [Bone("a", ik=3)]}, "bones[0].ik: expected an IK, not <class 'int'>"),
     ({"textures": "a.png"}, "textures: expected a sequence of names, not a str"),
     ({"name": b"a"}, "name: expected a str, not <class 'bytes'>"),
     ({"triangles": [[0.5, 1, 2]]}, "triangles: "),
