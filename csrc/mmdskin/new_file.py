@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import re
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ENDING = ".mmdskin-new"
-_KEPT = (
-    60  # characters of the name that the new file's name starts with; file systems allow 255 bytes
-)
+# Characters of the name that the new file's name starts with; file systems allow 255 bytes.
+_KEPT = 60
 
 
 @contextlib.contextmanager
@@ -31,15 +31,18 @@ def new_file(path: str) -> Iterator[BinaryIO]:
 
     Until then it has a name of its own in the same folder, and `path` keeps its old contents. It is
     locked; the next write to the same path removes those of processes that died. A device or a pipe
-    is written to directly. An OSError names `path`.
+    is written to directly. An OSError names `path`, as for a file that may not be written.
     """
     target = os.path.realpath(path)
     beside = None
     try:
-        if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-            with open(target, "wb") as device:
-                yield device
-            return
+        if os.path.exists(target):
+            if not stat.S_ISREG(os.stat(target).st_mode):
+                with open(target, "wb") as device:
+                    yield device
+                return
+            if not os.access(target, os.W_OK):  # renaming would replace it all the same
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         _remove_leftovers(target)
         beside, file = _create(target)
         with file:
@@ -50,6 +53,7 @@ def new_file(path: str) -> Iterator[BinaryIO]:
             shutil.copymode(target, beside)
         os.replace(beside, target)
         beside = None
+        _flush_folder(target)
     except OSError as error:
         if error.filename in (None, beside, target):
             error.filename, error.filename2 = path, None
@@ -75,17 +79,21 @@ def _create(target: str) -> tuple[str, BinaryIO]:
         if fcntl:
             with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX)
-        return beside, file
+        if os.path.exists(beside):  # else it was taken for a leftover before it was locked
+            return beside, file
+        file.close()
     raise AssertionError
 
 
 def _remove_leftovers(target: str) -> None:
     folder = os.path.dirname(target)
     leftover = re.compile(re.escape(_kept(target)) + r"\.\d+-\d+" + re.escape(_ENDING))
-    for name in os.listdir(folder):
-        if leftover.fullmatch(name):
-            with contextlib.suppress(OSError):
-                _remove_unlocked(os.path.join(folder, name))
+    names = []
+    with contextlib.suppress(OSError):  # a folder that may not be listed
+        names = os.listdir(folder)
+    for name in filter(leftover.fullmatch, names):
+        with contextlib.suppress(OSError):
+            _remove_unlocked(os.path.join(folder, name))
 
 
 def _remove_unlocked(path: str) -> None:
@@ -95,3 +103,15 @@ def _remove_unlocked(path: str) -> None:
     with open(path, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.remove(path)
+
+
+def _flush_folder(target: str) -> None:
+    """Else the new name may be lost with the power, and the old file be there again."""
+    if not fcntl:
+        return
+    with contextlib.suppress(OSError):
+        folder = os.open(os.path.dirname(target), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
