@@ -115,8 +115,8 @@ class _Thread:
         self._thread = Thread(target=self._work, name="mmdskin-pose", daemon=True)
 
     def __enter__(self) -> _Thread:
-        atexit.register(self._stop)
         self._thread.start()
+        atexit.register(self._stop)
         return self
 
     def __exit__(self, *error: object) -> None:

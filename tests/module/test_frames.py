@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """mmdskin.frames: a dance as a loop, in the memory of a few frames."""
 
+import atexit
 import signal
 import subprocess
 import sys
@@ -106,6 +107,18 @@ print(len(next(loop)[0]))
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "") and int(done.stdout) > 0
+
+
+def test_a_thread_that_cannot_start_leaves_nothing_behind(model, monkeypatch):
+    def refused(_thread):
+        raise RuntimeError("can't start new thread")
+
+    handlers = atexit._ncallbacks()
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    loop = mmdskin.frames(model, None, [0, 1], chunk=1, physics=True)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        next(loop)
+    assert atexit._ncallbacks() == handlers
 
 
 @pytest.mark.parametrize("physics", [None, True])
