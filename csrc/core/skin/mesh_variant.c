@@ -215,7 +215,7 @@ static bool segment_direction(const float *segment, double out[3])
 static void set_bulge_free(mmd_mesh_vertex *vertex, mmd_mesh_vertex sorted,
                            const mmd_mesh_extras *extras, const bone_chains *chains)
 {
-    const float *segment = extras->segments + 6 * sorted.bones[0];
+    const float *segment = extras->segments + 6 * (size_t)sorted.bones[0];
     double direction[3];
     sorted.factor = chain_ratio(&sorted, chains);
     if (sorted.factor == 0 || !segment_direction(segment, direction))
@@ -231,8 +231,8 @@ static void set_bulge_free(mmd_mesh_vertex *vertex, mmd_mesh_vertex sorted,
 static void set_compensated(mmd_mesh_vertex *vertex, mmd_mesh_vertex sorted,
                             const mmd_mesh_extras *extras, const bone_chains *chains)
 {
-    const float *first = extras->segments + 6 * sorted.bones[0];
-    const float *second = extras->segments + 6 * sorted.bones[1];
+    const float *first = extras->segments + 6 * (size_t)sorted.bones[0];
+    const float *second = extras->segments + 6 * (size_t)sorted.bones[1];
     double u0[3], u1[3], from_head[3], moment[3];
     double w0 = sorted.weights[0], w1 = sorted.weights[1];
     double w2 = fmax(sorted.weights[2], sorted.weights[3]);
