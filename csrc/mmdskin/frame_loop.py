@@ -69,7 +69,10 @@ def frames(
     if frames is None:
         first, last = motion.frame_range if motion is not None else (0, 0)
         frames = np.arange(first, last + 1)
-    numbers = np.array(frames, np.float64)
+    try:
+        numbers = np.array(frames, np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"frames: expected numbers (F,), not {type(frames)!r}") from None
     if numbers.ndim != 1:
         raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
     if chunk is None:

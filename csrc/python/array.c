@@ -181,7 +181,8 @@ static bool is_real(mmd_py_array_dtype dtype)
     return dtype == MMD_PY_FLOAT32 || dtype == MMD_PY_FLOAT64;
 }
 
-static bool check_kind(PyArrayObject *array, const char *name, mmd_py_array_dtype dtype)
+static bool check_kind(PyArrayObject *array, PyObject *argument, const char *name,
+                       mmd_py_array_dtype dtype)
 {
     int type = PyArray_TYPE(array);
     bool real = PyTypeNum_ISFLOAT(type), whole = PyTypeNum_ISINTEGER(type);
@@ -191,8 +192,13 @@ static bool check_kind(PyArrayObject *array, const char *name, mmd_py_array_dtyp
                                      (boolean && dtype == MMD_PY_BOOL);
     if (fits)
         return true;
-    PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name,
-                 (PyObject *)PyArray_DESCR(array), is_real(dtype) ? "numbers" : "integers");
+    const char *expected = is_real(dtype) ? "numbers" : "integers";
+    if (type == NPY_OBJECT && PyArray_NDIM(array) == 0) /* numpy made an array of one object */
+        PyErr_Format(PyExc_TypeError, "%s: expected %s, not %R", name, expected,
+                     (PyObject *)Py_TYPE(argument));
+    else
+        PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name,
+                     (PyObject *)PyArray_DESCR(array), expected);
     return false;
 }
 
@@ -220,10 +226,26 @@ static PyArrayObject *convert(PyArrayObject *input, const char *name, mmd_py_arr
     return to;
 }
 
-/* numpy's error for rows of different lengths does not name the argument. */
-static bool prefix_error(const char *name)
+/* A record, such as a Pose, in place of one of its arrays, or the first of a list of them;
+   borrowed, or NULL. */
+static PyObject *find_record(PyObject *argument)
 {
-    if (PyErr_ExceptionMatches(PyExc_ValueError)) {
+    bool is_list = PyList_Check(argument) && PyList_Size(argument);
+    PyObject *first = is_list ? PyList_GetItem(argument, 0) : argument;
+    return PyTuple_Check(first) && PyObject_HasAttrString(first, "_fields") ? first : NULL;
+}
+
+/* numpy's error for rows of different lengths names neither the argument nor its type. */
+static bool rename_error(PyObject *argument, const char *name)
+{
+    if (!PyErr_ExceptionMatches(PyExc_ValueError))
+        return false;
+    PyObject *record = find_record(argument);
+    if (record) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%s: expected numbers, not %s%R", name,
+                     record == argument ? "" : "a list of ", (PyObject *)Py_TYPE(record));
+    } else {
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
         PyErr_Format(PyExc_ValueError, "%s: %S", name, value);
@@ -266,9 +288,9 @@ bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype 
 {
     PyArrayObject *input = base_array(argument);
     if (!input)
-        return prefix_error(name);
+        return rename_error(argument, name);
     PyArrayObject *array = NULL;
-    if (check_rank(input, name) && check_kind(input, name, dtype)) {
+    if (check_rank(input, name) && check_kind(input, argument, name, dtype)) {
         set_bounds(input, out);
         if (PyArray_TYPE(input) != numpy_types[dtype])
             array = convert(input, name, dtype);

@@ -4,6 +4,7 @@
 #include "python/types.h"
 
 #include <errno.h>
+#include <string.h>
 
 static PyObject *open_file(PyObject *path, const char *mode)
 {
@@ -93,6 +94,57 @@ static bool write_path(PyObject *path, PyObject *bytes)
             PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path);
     }
     return !failed;
+}
+
+/* The name of a file to write in lower case, a str or bytes; None for a file without a name. */
+static PyObject *lower_name(PyObject *target)
+{
+    bool is_file = PyObject_HasAttrString(target, "write");
+    PyObject *name = is_file ? PyObject_GetAttrString(target, "name") : PyOS_FSPath(target);
+    if (!name && !is_file && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "path: %R is neither a path nor a file to write to",
+                     (PyObject *)Py_TYPE(target));
+    if (!name && is_file)
+        PyErr_Clear();
+    if (is_file && (!name || (!PyUnicode_Check(name) && !PyBytes_Check(name)))) {
+        Py_XDECREF(name);
+        return Py_NewRef(Py_None);
+    }
+    PyObject *lower = name ? PyObject_CallMethod(name, "lower", NULL) : NULL;
+    Py_XDECREF(name);
+    return lower;
+}
+
+/* -1 with an exception. */
+static int ends_with(PyObject *name, const char *suffix)
+{
+    PyObject *ends =
+        name == Py_None
+            ? Py_NewRef(Py_False)
+            : PyObject_CallMethod(name, "endswith", PyUnicode_Check(name) ? "s" : "y", suffix);
+    int result = ends ? PyObject_IsTrue(ends) : -1;
+    Py_XDECREF(ends);
+    return result;
+}
+
+bool mmd_py_file_io_check_name(PyObject *target, const char *item, const char *first,
+                               const char *second, bool *is_second)
+{
+    static const char *const formats[] = {".pmx", ".pmd",  ".vmd", ".vpd", ".bvh", ".obj",
+                                          ".fbx", ".gltf", ".glb", ".abc", ".usd", ".npz"};
+    PyObject *name = lower_name(target);
+    if (!name)
+        return false;
+    int second_ends = second ? ends_with(name, second) : 0, other = 0;
+    for (size_t i = 0; second_ends == 0 && other == 0 && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i], first) != 0)
+            other = ends_with(name, formats[i]);
+    Py_DECREF(name);
+    *is_second = second_ends > 0;
+    if (other > 0)
+        PyErr_Format(PyExc_ValueError, "path: %S: a %s is written as %s%s%s", target, item, first,
+                     second ? " or " : "", second ? second : "");
+    return second_ends >= 0 && other == 0;
 }
 
 bool mmd_py_file_io_write(PyObject *target, PyObject *bytes)

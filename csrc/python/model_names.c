@@ -5,6 +5,7 @@
 #include "core/base/numbers.h"
 #include "python/argument.h"
 #include "python/record.h"
+#include "python/similar_names.h"
 #include "python/types.h"
 
 #include <math.h>
@@ -63,67 +64,26 @@ static const mmd_py_model_name_index *get_index(PyObject *self, mmd_py_model_nam
     return index;
 }
 
-/* Folds width and case of letters, which people mix up when they type a name. */
-static PyObject *fold(PyObject *unicodedata, PyObject *name)
+/* A list of all names; NULL with an exception. */
+static PyObject *all_names(const mmd_py_model_name_index *index)
 {
-    PyObject *narrow = PyObject_CallMethod(unicodedata, "normalize", "sO", "NFKC", name);
-    PyObject *folded = narrow ? PyObject_CallMethod(narrow, "casefold", NULL) : NULL;
-    Py_XDECREF(narrow);
-    return folded;
-}
-
-/* {folded name: name} */
-static PyObject *folded_names(PyObject *unicodedata, const mmd_py_model_name_index *index)
-{
-    PyObject *names = PyDict_New();
+    PyObject *names = PyList_New((Py_ssize_t)index->names.count);
     for (size_t i = 0; names && i < index->names.count; i++) {
         const mmd_string *string = &index->names.strings[i];
         PyObject *name = mmd_py_record_str((mmd_text){(const char *)string->bytes, string->size});
-        PyObject *key = name ? fold(unicodedata, name) : NULL;
-        if (!key || PyDict_SetItem(names, key, name) < 0)
+        if (!name || PyList_SetItem(names, (Py_ssize_t)i, name) < 0)
             Py_CLEAR(names);
-        Py_XDECREF(key);
-        Py_XDECREF(name);
     }
     return names;
-}
-
-/* Up to three similar names, best first, as `A", "B", "C`. */
-static PyObject *similar_names(const mmd_py_model_name_index *index, PyObject *name)
-{
-    PyObject *difflib = PyImport_ImportModule("difflib");
-    PyObject *unicodedata = difflib ? PyImport_ImportModule("unicodedata") : NULL;
-    PyObject *names = unicodedata ? folded_names(unicodedata, index) : NULL;
-    PyObject *folded_name = names ? fold(unicodedata, name) : NULL;
-    PyObject *found = folded_name ? PyObject_CallMethod(difflib, "get_close_matches", "OOid",
-                                                        folded_name, names, 3, 0.3)
-                                  : NULL;
-    for (Py_ssize_t i = 0; found && i < PyList_Size(found); i++) {
-        PyObject *whole = PyDict_GetItem(names, PyList_GetItem(found, i));
-        if (!whole || PyList_SetItem(found, i, Py_NewRef(whole)) < 0)
-            Py_CLEAR(found);
-    }
-    PyObject *comma = found ? PyUnicode_FromString("\", \"") : NULL;
-    PyObject *text = comma ? PyUnicode_Join(comma, found) : NULL;
-    Py_XDECREF(comma);
-    Py_XDECREF(found);
-    Py_XDECREF(folded_name);
-    Py_XDECREF(names);
-    Py_XDECREF(unicodedata);
-    Py_XDECREF(difflib);
-    return text;
 }
 
 static void raise_unknown(const mmd_py_model_name_index *index, mmd_py_model_name_kind kind,
                           PyObject *name)
 {
-    PyObject *similar = similar_names(index, name);
-    if (similar && PyUnicode_GetLength(similar))
-        PyErr_Format(PyExc_KeyError, "no %s \"%U\"; nearest: \"%U\"", kind_words[kind], name,
-                     similar);
-    else if (similar)
-        PyErr_Format(PyExc_KeyError, "no %s \"%U\" and no similar name", kind_words[kind], name);
-    Py_XDECREF(similar);
+    PyObject *names = all_names(index);
+    if (names)
+        mmd_py_similar_names_raise(kind_words[kind], names, names, name);
+    Py_XDECREF(names);
 }
 
 /* False with KeyError, or with TypeError for a name that is not a str. */

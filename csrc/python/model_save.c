@@ -23,7 +23,10 @@ PyObject *mmd_py_model_write(mmd_py_state *state, const mmd_model *model)
 
 PyObject *mmd_py_model_save(PyObject *self, PyObject *path)
 {
-    PyObject *bytes = mmd_py_model_write(mmd_py_state_of(self), mmd_py_model_data(self));
+    bool unused;
+    PyObject *bytes = mmd_py_file_io_check_name(path, "model", ".pmx", NULL, &unused)
+                          ? mmd_py_model_write(mmd_py_state_of(self), mmd_py_model_data(self))
+                          : NULL;
     bool written = bytes && mmd_py_file_io_write(path, bytes);
     Py_XDECREF(bytes);
     return written ? Py_NewRef(Py_None) : NULL;
@@ -37,5 +40,6 @@ const char mmd_py_model_save_doc[] =
     "their paths are relative to the file.\n\n"
     "path: a path (str or os.PathLike), or a binary file open for writing. A path that exists\n"
     "    keeps its old contents until the new ones are on the disk.\n\n"
-    "Raises ValueError if the file had soft bodies, which a Model does not hold, before anything\n"
-    "is written; OSError for a file that cannot be written.";
+    "Raises ValueError for the extension of another format, such as .pmd, and if the file had\n"
+    "soft bodies, which a Model does not hold, before anything is written; OSError for a file\n"
+    "that cannot be written.";

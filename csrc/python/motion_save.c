@@ -16,31 +16,6 @@ typedef struct save_call {
     mmd_arena arena;
 } save_call;
 
-/* Whether a file's name ends in .vpd; -1 with an exception. */
-static int has_vpd_name(PyObject *path)
-{
-    bool is_file = PyObject_HasAttrString(path, "write");
-    PyObject *name = is_file ? PyObject_GetAttrString(path, "name") : PyOS_FSPath(path);
-    if (!name && !is_file && PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Format(PyExc_TypeError, "path: %R is neither a path nor a file to write to",
-                     (PyObject *)Py_TYPE(path));
-    if (!name && is_file)
-        PyErr_Clear();
-    if (!name || (!PyUnicode_Check(name) && !PyBytes_Check(name))) {
-        Py_XDECREF(name);
-        return is_file ? 0 : -1;
-    }
-    PyObject *lower = PyObject_CallMethod(name, "lower", NULL);
-    PyObject *ends =
-        lower ? PyObject_CallMethod(lower, "endswith", PyUnicode_Check(name) ? "s" : "y", ".vpd")
-              : NULL;
-    int result = ends ? PyObject_IsTrue(ends) : -1;
-    Py_XDECREF(ends);
-    Py_XDECREF(lower);
-    Py_DECREF(name);
-    return result;
-}
-
 /* Collects the names that do not fit. */
 typedef struct name_faults {
     PyObject *list; /* of str; NULL after an exception */
@@ -167,14 +142,16 @@ static bool parse(save_call *call, PyObject *args, PyObject *kwargs)
                                      &call->names, &call->frame, &call->model) ||
         (call->names && !mmd_py_argument_word(call->names, "names", treatments, 2, &treatment)))
         return false;
-    int is_vpd = has_vpd_name(call->path);
+    bool is_vpd;
+    if (!mmd_py_file_io_check_name(call->path, "motion", ".vmd", ".vpd", &is_vpd))
+        return false;
     bool has_pose = call->frame != Py_None || call->model != Py_None;
     call->cut_names = treatment == 1;
-    call->is_vpd = is_vpd > 0 || (has_pose && PyObject_HasAttrString(call->path, "write"));
-    if (is_vpd == 0 && has_pose && !call->is_vpd)
+    call->is_vpd = is_vpd || (has_pose && PyObject_HasAttrString(call->path, "write"));
+    if (has_pose && !call->is_vpd)
         PyErr_SetString(PyExc_ValueError, "frame, model: only a VPD, whose name ends in .vpd, "
                                           "holds the pose of one frame");
-    return is_vpd >= 0 && (call->is_vpd || !has_pose);
+    return call->is_vpd || !has_pose;
 }
 
 PyObject *mmd_py_motion_save(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -200,7 +177,7 @@ const char mmd_py_motion_save_doc[] =
     "save($self, path, *, part=None, names=\"error\", frame=None, model=None)\n--\n\n"
     "Writes a VMD file that loads with the same tracks, or the pose of one frame as a VPD.\n\n"
     "path: a path (str or os.PathLike), or a binary file open for writing. A name that ends in\n"
-    "    .vpd makes a VPD.\n"
+    "    .vpd makes a VPD; the extension of another format, such as .bvh, is a ValueError.\n"
     "part: \"model\": bones, morphs and properties; \"camera\": camera, light and shadow, named\n"
     "    \"\xE3\x82\xAB\xE3\x83\xA1\xE3\x83\xA9\xE3\x83\xBB\xE7\x85\xA7\xE6\x98\x8E\", the name by "
     "which MMD knows them; \"all\": both. None: what the motion has,\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python type Named: a tuple of records that finds them by name, too. */
+#include "python/similar_names.h"
 #include "python/types.h"
 
 /* Whether the record's name is `name`; -1 with an exception. */
@@ -24,6 +25,34 @@ static PyObject *find(PyObject *self, PyObject *name)
     return NULL;
 }
 
+/* Appends a record's attribute to `names` and its name to `shown`. */
+static bool append_name(PyObject *record, const char *attribute, PyObject *names, PyObject *shown)
+{
+    PyObject *name = PyObject_GetAttrString(record, attribute);
+    PyObject *own = name ? PyObject_GetAttrString(record, "name") : NULL;
+    bool done = own && PyList_Append(names, name) == 0 && PyList_Append(shown, own) == 0;
+    Py_XDECREF(own);
+    Py_XDECREF(name);
+    return done;
+}
+
+/* English names are no keys, but they lead to the record's own name. */
+static void raise_unknown(PyObject *self, PyObject *key)
+{
+    PyObject *names = PyList_New(0), *shown = PyList_New(0);
+    bool done = names && shown;
+    for (int own = 0; done && own < 2; own++)
+        for (Py_ssize_t i = 0; done && i < PyTuple_Size(self); i++) {
+            PyObject *record = PyTuple_GetItem(self, i);
+            if (own || PyObject_HasAttrString(record, "name_english"))
+                done = append_name(record, own ? "name" : "name_english", names, shown);
+        }
+    if (done)
+        mmd_py_similar_names_raise("record", names, shown, key);
+    Py_XDECREF(shown);
+    Py_XDECREF(names);
+}
+
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
     if (!PyUnicode_Check(key)) {
@@ -32,7 +61,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     }
     PyObject *record = find(self, key);
     if (!record && !PyErr_Occurred())
-        PyErr_SetObject(PyExc_KeyError, key);
+        raise_unknown(self, key);
     return Py_XNewRef(record);
 }
 

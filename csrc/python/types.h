@@ -25,6 +25,11 @@ PyObject *mmd_py_file_io_read(PyObject *source);
 /* HTML for notebooks, by a function of the package's module `notebook`. */
 PyObject *mmd_py_object_html(PyObject *self, const char *function);
 
+/* Whether an item may be written to a path or file of this name: false with ValueError if it ends
+   as another format's does. The item's own formats are `first` and, unless NULL, `second`. */
+bool mmd_py_file_io_check_name(PyObject *target, const char *item, const char *first,
+                               const char *second, bool *is_second);
+
 /* Writes bytes to a path, whole or not at all, or to an object with a write method. */
 bool mmd_py_file_io_write(PyObject *target, PyObject *bytes);
 

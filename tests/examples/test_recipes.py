@@ -77,6 +77,22 @@ def test_jax(follow):
     assert int(said.split("%")[0].split()[-1]) < 50
 
 
+def test_jax_takes_read_only_arrays_but_not_by_dlpack(run, tmp_path):  # noqa: F811
+    """As docs/api.md says."""
+    model.write_character(tmp_path)
+    lines = (
+        "import jax.numpy as jnp, mmdskin, numpy as np",
+        "positions = mmdskin.load_model('dancer.pmx').positions",
+        "print(np.array_equal(jnp.asarray(positions), positions))",
+        "print(np.array_equal(jnp.from_dlpack(positions.copy()), positions))",
+        "try: jnp.from_dlpack(positions)",
+        "except BufferError as error: print(error)",
+    )
+    (tmp_path / "script.py").write_text("\n".join(lines))
+    said = run(tmp_path / "script.py", cwd=tmp_path).splitlines()
+    assert said[-3:-1] == ["True", "True"] and "readonly" in said[-1]
+
+
 def test_gltf_plays_the_dance(follow, tmp_path):
     """Its skeleton, keyframes and morphs give what skin() gives linearly."""
     _, dancer, motion = follow("pygltflib")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Damaged files: a `FormatError` with section and byte or a defined model, in bounded time and memory."""
 
+import io
 import math
 import random
 import struct
@@ -45,6 +46,19 @@ def assert_format_error(data, section=None, offset=None):
 )
 def test_other_data_is_a_format_error(data):
     assert_format_error(data)
+
+
+def test_a_motion_in_place_of_a_model_is_named_as_such_and_the_reverse():
+    motions = mmdskin.Motion.from_tracks(morphs=[("あ", [0], [1])])
+    for suffix in (".vmd", ".vpd"):
+        file = io.BytesIO()
+        file.name = f"a{suffix}"
+        motions.save(file)
+        with pytest.raises(mmdskin.FormatError, match="not a PMX or PMD file but a motion"):
+            mmdskin.load_model(file.getvalue())
+    for data in (small()[0], b"Pmd" + struct.pack("<f", 1) + bytes(300)):
+        with pytest.raises(mmdskin.FormatError, match="not a VMD or VPD file but a model"):
+            mmdskin.load_motion(data)
 
 
 @pytest.mark.parametrize("version", [0.0, 1.0, 1.99, 2.2, 3.0, NAN, INF, -2.0])

@@ -169,6 +169,19 @@ def test_bad_targets_are_refused(tmp_path):
         model.save(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["a.pmd", "a.GLB", "a.vmd", b"a.obj"])
+def test_a_model_is_not_saved_under_the_name_of_another_format(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = mmdskin.load_model(pmx.write(hard_file()))
+    with pytest.raises(ValueError, match=r"path: .*: a model is written as .pmx$"):
+        model.save(name)
+    with open(name, "wb") as file, pytest.raises(ValueError, match="a model is written as"):
+        model.save(file)
+    assert Path(os.fsdecode(name)).read_bytes() == b""
+    model.save("a.pmx.partial")  # says nothing about the format
+    assert mmdskin.load_model("a.pmx.partial") == model
+
+
 def test_a_pickled_model_is_saved_alike():
     data = pmx.write(hard_file(encoding="utf-8"))
     assert saved(pickle.loads(pickle.dumps(mmdskin.load_model(data)))) == data

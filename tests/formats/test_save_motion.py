@@ -280,7 +280,7 @@ GOOD = {"frames": [0], "translations": [[0, 0, 0]], "rotations": TURN, "interpol
         ({"frames": [-1]}, ValueError, "bones[1].frames[0]: -1 is out of range for uint32"),
         ({"frames": [2**32]}, ValueError, "bones[1].frames[0]: 4294967296 is out of range for uint32"),
         ({"frames": [0.5]}, TypeError, "bones[1].frames: dtype float64, expected integers"),
-        ({"frames": None}, TypeError, "bones[1].frames: dtype object"),
+        ({"frames": None}, TypeError, "bones[1].frames: expected integers, not <class 'NoneType'>"),
         ({"frames": [0, 1]}, ValueError, "bones[1].translations: shape (1, 3), expected (2, 3)"),
         (
             {"interpolation": np.full((1, 4, 4), 128, np.uint8)},
@@ -366,6 +366,13 @@ def test_a_path_that_cannot_be_written_is_an_os_error(tmp_path):
 def test_targets_that_are_no_path_are_rejected(target):
     with pytest.raises((TypeError, ValueError)):
         named().save(target)
+
+
+@pytest.mark.parametrize("name", ["a.bvh", "a.PMX", "a.fbx"])
+def test_a_motion_is_not_saved_under_the_name_of_another_format(tmp_path, name):
+    with pytest.raises(ValueError, match=r"path: .*: a motion is written as .vmd or .vpd$"):
+        named().save(tmp_path / name)
+    assert not (tmp_path / name).exists()
 
 
 def test_a_motion_that_cannot_be_saved_does_not_change_the_file(tmp_path):

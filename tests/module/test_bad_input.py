@@ -155,6 +155,23 @@ def test_matrices_that_are_not_numbers_are_refused(matrices):
         mmdskin.skin(mesh(), matrices)
 
 
+def test_an_object_in_place_of_an_array_is_named_by_its_type():
+    one = mmdskin.Pose(rest(), None)
+    for given, shown in (
+        (None, "<class 'NoneType'>"),
+        ((each for each in rest()), "<class 'generator'>"),
+        ({"左ひじ": 1}, "<class 'dict'>"),
+        ([one, one], "a list of <class 'mmdskin.Pose'>"),
+    ):
+        with pytest.raises(TypeError) as refused:
+            mmdskin.skin(mesh(), given)
+        assert str(refused.value) == f"bone_matrices: expected numbers, not {shown}"
+    with pytest.raises(TypeError, match="morph_weights: expected numbers, not <class 'mmdskin.P"):
+        mmdskin.skin(mesh(), rest(), mmdskin.Pose(rest(), np.zeros(1)))
+    with pytest.raises(ValueError, match="bone_matrices: setting an array element"):
+        mmdskin.skin(mesh(), [[[1, 2], [3]]])
+
+
 @pytest.mark.parametrize("value", [NAN, INF])
 def test_matrices_that_are_not_finite_are_refused_and_named(value):
     matrices = np.tile(rest(5), (3, 1, 1, 1))

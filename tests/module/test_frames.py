@@ -134,6 +134,8 @@ def test_wrong_arguments_are_errors_at_once(model, motion):
         ((motion, motion), {}, "model: expected a Model"),
         ((model, model), {}, "motion: expected a Motion or None"),
         ((model, motion, 3), {}, r"frames: shape \(\), expected \(F,\)"),
+        ((model, motion, slice(3)), {}, "frames: expected numbers .* not <class 'slice'>"),
+        ((model, motion, [[1], [2, 3]]), {}, "frames: expected numbers"),
         ((model, motion, [0]), {"chunk": 0}, "chunk: 0, expected at least 1"),
         ((model, motion, [0]), {"out": None}, "unexpected keyword argument 'out'"),
     ):

@@ -41,6 +41,19 @@ def test_tracks_and_records_are_found_by_name(model, motion):
     assert model.bones.names == tuple(bone.name for bone in model.bones)
 
 
+def test_the_error_for_a_missing_name_suggests_similar_and_japanese_names():
+    bones = (mmdskin.Bone("左ひじ", "elbow_L"), mmdskin.Bone("全ての親", "root"))
+    model = mmdskin.Model.from_arrays([[0, 0, 0]], bones=bones)
+    for name, nearest in (("左ひじ ", "左ひじ"), ("ELBOW_L", "左ひじ"), ("すべての親", "全ての親")):
+        with pytest.raises(KeyError) as refused:
+            model.bones[name]
+        (text,) = refused.value.args
+        assert text.startswith(f'no record "{name}"; nearest: "{nearest}"')
+    with pytest.raises(KeyError) as refused:
+        mmdskin.Named()["root"]
+    assert refused.value.args == ('no record "root" and no similar name',)
+
+
 def test_a_name_that_is_missing_is_a_key_error(motion):
     with pytest.raises(KeyError, match="なし"):
         motion.bones["なし"]
