@@ -150,6 +150,7 @@ class Skinner:
 # SDEF and QDEF extract a rotation from the first two columns of a matrix. Blender's bones are not
 # quite orthonormal, so it matters that these are the file's x and y: Blender's x and z. The mesh at
 # rest is therefore turned by 90 degrees, and the matrices turn it back: results are Blender's.
+# Not by `np.negative(…, out=…)`: NumPy 2.2 to 2.4 writes wrong numbers into arrays with strides.
 
 
 _TURNED_BACK = np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]], np.float32)
@@ -160,7 +161,7 @@ def _turned(points: np.ndarray) -> np.ndarray:
     """Points (…, 3) turned so that Blender's z is y."""
     result = np.empty_like(points)
     result[..., 0], result[..., 1] = points[..., 0], points[..., 2]
-    np.negative(points[..., 1], out=result[..., 2])
+    result[..., 2] = -points[..., 1]
     return result
 
 
@@ -171,7 +172,7 @@ def _from_turned(matrices: np.ndarray) -> np.ndarray:
     result = np.empty((*frames, bones + 1, 4, 4), np.float32)
     moved = result[..., :bones, :, :]
     moved[..., 0], moved[..., 1] = matrices[..., 0], matrices[..., 2]
-    np.negative(matrices[..., 1], out=moved[..., 2])
+    moved[..., 2] = -matrices[..., 1]
     moved[..., 3] = matrices[..., 3]
     result[..., bones, :, :] = _TURNED_BACK
     return result

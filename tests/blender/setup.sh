@@ -52,8 +52,10 @@ find_python() {
 # install_bpy 4.5: does nothing if the file `ready` says that all is installed.
 install_bpy() {
     local needs=3.11 numpy='numpy<2' folder=$cache/bpy-$1 python
-    [[ $1 == 5.2 ]] && needs=3.13 numpy='numpy>=2.2'
+    # The series that Blender 5.2 is built with: a newer one hides what is wrong with that one.
+    [[ $1 == 5.2 ]] && needs=3.13 numpy='numpy==2.2.*'
     if [[ -e $folder/ready ]] && "$folder/bin/python" -c '' 2>/dev/null; then
+        "$folder/bin/pip" install --quiet --no-cache-dir --disable-pip-version-check "$numpy"
         return
     fi
     python=$(find_python "$needs")
