@@ -25,7 +25,7 @@ int mmd_py_array_init(void)
     return _import_array();
 }
 
-/* "(3, 4)", "(3,)", with letters for lengths that are MMD_PY_ANY. */
+/* "(3, 4)", "(3,)", with the next letter for each length that is MMD_PY_ANY. */
 static void shape_text(int rank, const size_t *shape, const char *letters, char *text, size_t size)
 {
     size_t used = 0;
@@ -33,7 +33,7 @@ static void shape_text(int rank, const size_t *shape, const char *letters, char 
     for (int i = 0; i < rank; i++) {
         const char *comma = i ? ", " : "";
         int more = shape[i] == MMD_PY_ANY
-                       ? snprintf(text + used, size - used, "%s%c", comma, letters[i])
+                       ? snprintf(text + used, size - used, "%s%c", comma, *letters++)
                        : snprintf(text + used, size - used, "%s%zu", comma, shape[i]);
         used += (size_t)more;
     }

@@ -53,7 +53,8 @@ bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype 
                        mmd_py_array *out);
 
 /* Fails with a ValueError ("positions: shape (4, 2), expected (V, 3)") unless the array has this
-   rank and shape. MMD_PY_ANY allows any length; `letters` names these lengths in the message. */
+   rank and shape. MMD_PY_ANY allows any length; `letters` names these lengths in the message,
+   in order. */
 #define MMD_PY_ANY SIZE_MAX
 bool mmd_py_array_check_shape(const mmd_py_array *array, const char *name, int rank,
                               const size_t *shape, const char *letters);

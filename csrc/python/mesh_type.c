@@ -139,7 +139,7 @@ static bool check_shapes(const mmd_py_array inputs[ARRAYS])
         const char *letters = i == POSITIONS   ? "V"
                               : i == TRIANGLES ? "T"
                               : i >= SEGMENTS  ? "B"
-                                               : " K";
+                                               : "K";
         if (inputs[i].object && !mmd_py_array_check_shape(&inputs[i], arguments[i].name,
                                                           shapes[i].rank, shapes[i].shape, letters))
             return false;

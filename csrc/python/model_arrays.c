@@ -343,20 +343,22 @@ static PyObject *build(mmd_py_state *state, builder *b)
     return model ? mmd_py_model_new(state, model) : mmd_py_exceptions_raise(state, &err);
 }
 
-static bool parse_arguments(PyObject *args, PyObject *kwargs, PyObject **v)
+#define FORMAT "|OO$OOOOOOOOOOOOOOOOOOOO" /* of PyArg_ParseTupleAndKeywords */
+
+static bool parse_arguments(const char *format, PyObject *args, PyObject *kwargs, PyObject **v)
 {
     return PyArg_ParseTupleAndKeywords(
-        args, kwargs, "|OO$OOOOOOOOOOOOOOOOOOOO:from_arrays", names, &v[POSITIONS], &v[TRIANGLES],
-        &v[NORMALS], &v[UVS], &v[ADDITIONAL_UVS], &v[EDGE_SCALES], &v[DEFORM], &v[BONE_INDICES],
-        &v[BONE_WEIGHTS], &v[SDEF], &v[BONES], &v[MORPHS], &v[MATERIALS], &v[TEXTURES],
-        &v[DISPLAY_FRAMES], &v[RIGID_BODIES], &v[JOINTS], &v[NAME], &v[NAME_ENGLISH], &v[COMMENT],
-        &v[COMMENT_ENGLISH], &v[VERSION]);
+        args, kwargs, format, names, &v[POSITIONS], &v[TRIANGLES], &v[NORMALS], &v[UVS],
+        &v[ADDITIONAL_UVS], &v[EDGE_SCALES], &v[DEFORM], &v[BONE_INDICES], &v[BONE_WEIGHTS],
+        &v[SDEF], &v[BONES], &v[MORPHS], &v[MATERIALS], &v[TEXTURES], &v[DISPLAY_FRAMES],
+        &v[RIGID_BODIES], &v[JOINTS], &v[NAME], &v[NAME_ENGLISH], &v[COMMENT], &v[COMMENT_ENGLISH],
+        &v[VERSION]);
 }
 
 PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwargs)
 {
     builder b = {0};
-    if (!parse_arguments(args, kwargs, b.values))
+    if (!parse_arguments(FORMAT ":from_arrays", args, kwargs, b.values))
         return NULL;
     PyObject *model = build(PyType_GetModuleState((PyTypeObject *)type), &b);
     mmd_py_record_parser_free(&b.parser);
@@ -388,7 +390,7 @@ PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
                      model->soft_body_count);
         return NULL;
     }
-    bool ok = parse_arguments(args, kwargs, b.values);
+    bool ok = parse_arguments(FORMAT ":replace", args, kwargs, b.values);
     for (int i = 0; ok && i < ARGUMENTS; i++)
         ok = take_member(&b, self, (argument)i);
     b.model.utf8 = model->utf8;

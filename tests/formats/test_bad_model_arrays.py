@@ -23,6 +23,14 @@ BAD_VALUES = [
     ({"positions": [[0, 0]]}, "positions: shape (1, 2), expected (V, 3)"),
     ({"positions": SQUARE, "triangles": [[0, 1, 2], [0, 1, 4]]}, "triangle 1: vertex 4 of 4"),
     ({"positions": SQUARE, "triangles": [[0, 1, -1]]}, "triangle 0: vertex -1 of 4"),
+    (
+        {"positions": SQUARE, "additional_uvs": np.zeros((5, 1, 4))},
+        "additional_uvs: shape (5, 1, 4), expected (4, n, 4)",
+    ),
+    (
+        {"positions": SQUARE, "bone_indices": np.zeros((4, 1, 1), int)},
+        "bone_indices: shape (4, 1, 1), expected (4, K)",
+    ),
     ({"positions": SQUARE, "additional_uvs": np.zeros((4, 5, 4))}, "5 additional UVs, limit 4"),
     ({"positions": SQUARE, "bone_indices": [0, 1, 2, 0], "bones": BONES}, "vertex 2: bone 2 of 2"),
     (
@@ -201,6 +209,7 @@ BAD_TYPES = [
     ({"textures": "a.png"}, "textures: expected a sequence of names, not a str"),
     ({"name": b"a"}, "name: expected a str, not <class 'bytes'>"),
     ({"triangles": [[0.5, 1, 2]]}, "triangles: "),
+    ({"position": SQUARE}, "'position' is an invalid keyword argument for from_arrays()"),
 ]
 
 
@@ -208,3 +217,13 @@ BAD_TYPES = [
 def test_a_bad_type_is_refused_by_name(given, text):
     with pytest.raises(TypeError, match="^" + re.escape(text)):
         make(**given)
+
+
+def test_replace_is_named_in_errors_of_its_arguments():
+    model = make(SQUARE, bones=[Bone("a")])
+    with pytest.raises(TypeError, match=r"^'position' is an invalid keyword .* for replace\(\)$"):
+        model.replace(position=SQUARE)
+    with pytest.raises(
+        ValueError, match=r"^additional_uvs: shape \(4, 0, 4\), expected \(2, n, 4\)$"
+    ):
+        model.replace(positions=SQUARE[:2])

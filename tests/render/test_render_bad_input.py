@@ -247,7 +247,11 @@ MMD_LOOK = {"look": "mmd"}
         ({"light_color": (1, 1)} | MMD_LOOK, ValueError, "light_color: shape"),
         ({"factors": np.ones((2, 2, 3, 4))} | MMD_LOOK, ValueError, "factors: shape"),
         ({"factors": np.full((1, 2, 3, 4), INF)} | MMD_LOOK, ValueError, "factors: number 0 is inf"),
-        ({"toons": np.zeros((9, 32, 4), np.uint8)} | MMD_LOOK, ValueError, "toons: shape"),
+        (
+            {"toons": np.zeros((9, 32, 4), np.uint8)} | MMD_LOOK,
+            ValueError,
+            r"toons: shape \(9, 32, 4\), expected \(10, H, 4\)",
+        ),
         ({"toons": np.zeros((10, 0, 4), np.uint8)} | MMD_LOOK, ValueError, "toons: 0 rows"),
         ({"toons": np.zeros((10, 5000, 4), np.uint8)} | MMD_LOOK, ValueError, "toons: 5000 rows"),
         ({"toons": np.zeros((10, 32, 4))} | MMD_LOOK, TypeError, "toons"),
