@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, details, playhead
+from ..blender import blender_versions, details, evaluated_bones, playhead
 from ..physics import playback
 from ..pose import ik_source, pose_source
 from . import display
@@ -15,19 +15,21 @@ FUNCTION = "mmdskin_attach"
 KEYS = "key"  # how names of driver variables for shape keys begin
 PATH = f'pose.bones["{display.ROOT}"].{display.DRIVEN}'
 
+_STILL = np.eye(4, dtype=np.float32)[None]
+
 _installed = False  # whether the driver namespace has our function
 
 
 class _Ready(NamedTuple):
     """A display armature that was read for posing, and what it was read for."""
 
-    names: list[str]  # of all pose bones
+    bones: evaluated_bones.Bones
     opened: pose_source.Opened
     followers: np.ndarray  # (K,) indices of the bones that follow the model's
-    sources: np.ndarray  # (K,) indices of the file's bones, or -1
-    parents: np.ndarray  # (K,) the same of their parents
-    to_own: np.ndarray  # (K, 4, 4) float64: from the file's space to the bones' own at rest
-    from_own: np.ndarray
+    sources: np.ndarray  # (2 K,) indices of the file's bones, then of their parents
+    still: np.ndarray  # which of these the file does not have
+    from_own: np.ndarray  # (K, 4, 4) float64, by column: from the bones' own space at rest
+    to_own: np.ndarray  # to the file's, and back
     keys: set[str]  # the shape keys that move bones
 
 
@@ -88,22 +90,21 @@ def _pose(own: bpy.types.Object, depsgraph: bpy.types.Depsgraph, frame: float) -
         return False
     ready = _prepared(own, playback.shared(armature, settings))
     shown = pose_source.shown(ready.opened, armature, _key_values(ready, own), frame)
-    shown = np.concatenate([shown, np.eye(4, dtype=np.float32)[None]]).astype(np.float64)
-    matrices = _relative(shown[ready.sources], shown[ready.parents])
-    basis = np.zeros((len(ready.names), 4, 4), np.float32)
-    basis[:] = np.eye(4)
-    basis[ready.followers] = (ready.to_own @ matrices @ ready.from_own).transpose(0, 2, 1)
+    basis = _STILL.repeat(len(ready.bones.names), 0)
+    basis[ready.followers] = ready.from_own @ _relative(ready, shown) @ ready.to_own
     own.pose.bones.foreach_set("matrix_basis", basis.ravel())
     return True
 
 
-def _relative(matrices: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """(K, 4, 4) rigid transforms, each after undoing that of its parent."""
-    back = parents[:, :3, :3].transpose(0, 2, 1)
-    moved = matrices.copy()
+def _relative(ready: _Ready, shown: np.ndarray) -> np.ndarray:
+    """(K, 4, 4) by column: rigid transforms of the sources, each after undoing that of its parent."""
+    matrices = shown[ready.sources].astype(np.float64)
+    matrices[ready.still] = _STILL
+    moved, parents = matrices[: len(ready.followers)], matrices[len(ready.followers) :]
     moved[:, :3, 3] -= parents[:, :3, 3]
-    moved[:, :3] = back @ moved[:, :3]
-    return moved
+    result = moved.transpose(0, 2, 1)
+    result[..., :3] = result[..., :3] @ parents[:, :3, :3]
+    return result
 
 
 def _copy_transforms(own: bpy.types.Object, on: bool) -> None:
@@ -137,26 +138,26 @@ def variables(own: bpy.types.Object) -> Any:
 
 
 def _prepared(own: bpy.types.Object, opened: pose_source.Opened) -> _Ready:
-    number, names = blender_versions.identity(own), own.pose.bones.keys()
+    number, bones = blender_versions.identity(own), evaluated_bones.of(own)
     ready = _ready.get(number)
-    if ready is not None and ready.opened is opened and ready.names == names:
+    if ready is not None and ready.opened is opened and ready.bones is bones:
         return ready
     followed = display.followed(own)
-    places = {name: place for place, name in enumerate(names)}
+    places = {name: place for place, name in enumerate(bones.names)}
     followers = np.array([places[name] for name in followed], np.intp)
     above = [own.pose.bones[name].parent.name for name in followed]
-    rests = np.empty((len(names), 4, 4), np.float32)
-    own.data.bones.foreach_get("matrix_local", rests.ravel())
-    from_own = rests[followers].transpose(0, 2, 1).astype(np.float64)
+    rests = bones.rests[followers].transpose(0, 2, 1).astype(np.float64)
     placement = opened.placement
+    sources = placement.numbers([*followed.values(), *(followed.get(name, "") for name in above)])
+    to_own = np.linalg.inv(rests) @ placement.to_armature
     ready = _ready[number] = _Ready(
-        names,
+        bones,
         opened,
         followers,
-        placement.numbers(followed.values()),
-        placement.numbers(followed.get(name, "") for name in above),
-        np.linalg.inv(from_own) @ placement.to_armature,
-        np.linalg.inv(placement.to_armature) @ from_own,
+        sources,
+        np.flatnonzero(sources < 0),
+        np.linalg.inv(to_own).transpose(0, 2, 1),
+        to_own.transpose(0, 2, 1),
         opened.acting_of(opened.keys) if isinstance(opened, ik_source.Solver) else set(),
     )
     return ready

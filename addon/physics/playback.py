@@ -9,7 +9,7 @@ from typing import NamedTuple
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import blender_versions, registration
+from ..blender import blender_versions, evaluated_bones, registration
 from ..pose import ik_source, motion_source, pose_source
 from . import cache, keyed
 
@@ -17,7 +17,7 @@ from . import cache, keyed
 class _Newest(NamedTuple):
     settings: pose_source.Settings
     simulation: tuple | None  # the version of its file
-    names: list[str]  # of all pose bones
+    bones: evaluated_bones.Bones  # changes with anything of the armature object
     opened: pose_source.Opened
 
 
@@ -26,29 +26,41 @@ _newest: dict[int, _Newest] = {}  # by `identity` of the armature object
 
 def load(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_source.Opened:
     """The pose source of Settings, read again."""
-    opened = pose_source.load(armature, settings)
+    bones, opened = evaluated_bones.of(armature), pose_source.load(armature, settings)
     if isinstance(opened, motion_source.Motion):
         assert isinstance(settings, motion_source.Settings)
         opened = cache.played(opened, armature, settings)
     else:
         opened = keyed.with_physics(opened, armature)
-    number, names = blender_versions.identity(armature), armature.pose.bones.keys()
-    _newest[number] = _Newest(settings, _simulation(armature, settings), names, opened)
-    return opened
+    return _kept(armature, settings, bones, opened)
 
 
 def shared(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_source.Opened:
     """The pose source that was loaded last, if that is still valid, else a new one."""
     newest = _newest.get(blender_versions.identity(armature))
+    if newest is None or newest.settings != settings:
+        return load(armature, settings)
+    bones = evaluated_bones.of(armature)
+    if newest.bones is bones:
+        return newest.opened
     if (
-        newest is not None
-        and newest.settings == settings
-        and newest.names == armature.pose.bones.keys()
+        newest.bones.names == bones.names
         and newest.simulation == _simulation(armature, settings)
         and (not isinstance(newest.opened, ik_source.Solver) or newest.opened.fits(armature))
     ):
-        return newest.opened
+        return _kept(armature, settings, bones, newest.opened)
     return load(armature, settings)
+
+
+def _kept(
+    armature: bpy.types.Object,
+    settings: pose_source.Settings,
+    bones: evaluated_bones.Bones,
+    opened: pose_source.Opened,
+) -> pose_source.Opened:
+    newest = _Newest(settings, _simulation(armature, settings), bones, opened)
+    _newest[blender_versions.identity(armature)] = newest
+    return opened
 
 
 def _simulation(armature: bpy.types.Object, settings: pose_source.Settings) -> tuple | None:

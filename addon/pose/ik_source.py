@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import bpy
 import numpy as np
 
-from ..blender import playhead
+from ..blender import evaluated_bones, playhead
 from ..scene import mmd_tools, model_file, names, rig_constraints, setting_paths, sliders
 from . import file_pose, gravity_keys, physics_settings, quaternions
 
@@ -103,7 +103,7 @@ class Solver:
         self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
         numbers = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
         self._places = np.array([numbers[name] for name in self._names], np.intp)
-        self._rests = _rests(armature)
+        self._rests = evaluated_bones.of(armature).rests
         # From each bone's own axes to the file's, with the armature's scale and without.
         rests = self._rests[self._places, :3, :3].transpose(0, 2, 1)
         self._moves = np.linalg.inv(rig.to_armature[:3, :3]) @ rests.astype(np.float64)
@@ -141,7 +141,8 @@ class Solver:
 
     def fits(self, armature: bpy.types.Object) -> bool:
         """Whether the armature's rest pose is unchanged."""
-        return np.array_equal(_rests(armature), self._rests)
+        rests = evaluated_bones.of(armature).rests
+        return rests is self._rests or np.array_equal(rests, self._rests)
 
     @property
     def keys(self) -> Sequence[str]:
@@ -270,10 +271,6 @@ def _read(bones: Any, name: str) -> np.ndarray:
     flat = np.empty(16 * len(bones), np.float32)
     bones.foreach_get(name, flat)
     return flat.reshape(-1, 4, 4)
-
-
-def _rests(armature: bpy.types.Object) -> np.ndarray:
-    return _read(armature.data.bones, "matrix_local")
 
 
 def _acting(pmx: "mmdskin.Model") -> np.ndarray:

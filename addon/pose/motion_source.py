@@ -17,6 +17,7 @@ from . import file_pose, gravity_keys, physics_settings
 if TYPE_CHECKING:
     import mmdskin
 
+SOURCE = "MOTION"  # the item of the setting
 # The properties of models and operators that define Settings.
 PROPERTIES = ("source", "model_path", "motion_path", "motion_start", "motion_real_time")
 _FRAMES_PER_SECOND = 30  # of every VMD
@@ -41,9 +42,9 @@ def settings_of(
     `overrides`: properties by name that replace the model's own.
     """
     own, overrides = armature.mmdskin, overrides or {}
-    values = {name: overrides.get(name, getattr(own, name)) for name in PROPERTIES}
-    if values["source"] != "MOTION":
+    if overrides.get("source", own.source) != SOURCE:
         return None
+    values = {name: overrides.get(name, getattr(own, name)) for name in PROPERTIES}
     settings = Settings(
         setting_paths.absolute(armature, "model_path", overrides),
         setting_paths.absolute(armature, "motion_path", overrides),

@@ -83,8 +83,10 @@ def settings_of(
     owner: Any, overrides: dict[str, Any], timing: gravity_keys.Timing
 ) -> Settings | None:
     """The Settings of a model, None without physics; `overrides`, by name, replace them."""
-    switch, *fields = (overrides.get(name, getattr(owner, name)) for name in PROPERTIES)
-    return Settings(*fields)._replace(**_more_of(owner, timing)) if switch else None
+    if not overrides.get(PROPERTIES[0], getattr(owner, PROPERTIES[0])):
+        return None
+    fields = (overrides.get(name, getattr(owner, name)) for name in PROPERTIES[1:])
+    return Settings(*fields)._replace(**_more_of(owner, timing))
 
 
 def of_import(owner: Any, options: Any, start: int, timing: gravity_keys.Timing) -> Settings:

@@ -7,6 +7,7 @@ from typing import cast
 import bpy
 import numpy as np
 
+from ..blender import evaluated_bones
 from ..blender.user_error import UserError
 from . import ik_source, motion_source, physics_settings
 
@@ -23,6 +24,22 @@ def settings_of(
 
     `overrides`: properties by name that replace the model's own.
     """
+    if not armature.is_evaluated:
+        return _read_settings(armature, scene, overrides)
+    # No animation changes them, so they are read once for each copy.
+    notes, render = evaluated_bones.of(armature).notes, scene.render
+    key = ("settings", render.fps, render.fps_base, *(overrides or {}).items())
+    if key not in notes:
+        settings = _read_settings(armature, scene, overrides)
+        if settings is not None and settings.physics is not None:
+            return settings  # which also depend on keyframes and on other models
+        notes[key] = settings
+    return notes[key]
+
+
+def _read_settings(
+    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None
+) -> Settings | None:
     settings = _settings_of(armature, scene, overrides)
     return settings and with_group(armature, scene, settings)
 

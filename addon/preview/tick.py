@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, details, evaluated, playhead
+from ..blender import blender_versions, details, evaluated, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..physics import playback
-from ..pose import deformation, ik_source, motion_source, pose_source, skinner
+from ..pose import deformation, motion_source, pose_source, skinner
 from ..scene import mmd_tools, rest_bones, saved_state, scene_model
 from . import bypass, nodes
 
@@ -173,14 +173,12 @@ def _show(
     # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
     if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:
         return False
-    settings: pose_source.Settings | None
-    if by_motion:
-        settings = motion_source.settings_of(armature, depsgraph.scene, {"source": "MOTION"})
-    else:
-        overrides = {"physics": False} if frame is None else {}
-        settings = ik_source.settings_of(armature, depsgraph.scene, overrides)
-    if settings is not None:
-        settings = pose_source.with_group(armature, depsgraph.scene, settings)
+    overrides: dict[str, Any] = {"source": motion_source.SOURCE} if by_motion else {}
+    if frame is None:
+        overrides["physics"] = False
+    settings = pose_source.settings_of(armature, depsgraph.scene, overrides)
+    if not by_motion and isinstance(settings, motion_source.Settings):
+        settings = None
     chosen = deformation.method_of(armature)
     ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
@@ -320,9 +318,9 @@ def _prepared(
     address = mesh.as_pointer()
     copies = live_of(mesh).copies
     ready = copies.get(address)
-    names = armature.pose.bones.keys()
+    names = evaluated_bones.of(armature).names
     if mesh.shape_keys:
-        names += mesh.shape_keys.key_blocks.keys()
+        names = names + mesh.shape_keys.key_blocks.keys()
     fresh = _is_fresh(attribute)
     if not fresh and is_filled(mesh.original):
         fresh = live_of(mesh).outgrown = True
@@ -330,9 +328,11 @@ def _prepared(
     normals = deformation.gives_normals(armature)
     same = ready and not fresh
     same = same and (ready.names, ready.settings, ready.normals) == (names, settings, normals)
-    if same and isinstance(ready.opened, ik_source.Solver):
-        same = ready.opened.fits(armature)
     if same and (rest is None or np.array_equal(rest, ready.rest)):
+        # Another copy of the mesh may have read it again since.
+        opened = playback.shared(armature, settings) if settings else None
+        if opened is not ready.opened:
+            ready = copies[address] = ready._replace(opened=opened)
         return ready
     with_normals = normals and _normals_of(mesh) is not None
     reader = skinner.Skinner(obj, armature, normals=with_normals)

@@ -28,6 +28,8 @@ def absolute(armature: bpy.types.Object, name: str, overrides: dict[str, Any] | 
         input_files.choose(overrides[name])
         return bpy.path.abspath(overrides[name])
     path = getattr(armature.mmdskin, name)
+    if not path.startswith("//"):
+        return path
     reference = _reference(armature.original, name, path)
     return bpy.path.abspath(path, library=reference.library if reference else None)
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names and rest poses of the bones of evaluated armatures, read once for each copy.
+
+To read them takes longer than to solve the pose. Blender makes a new copy of an armature object after
+any change to it or its bones. So a copy that was read is marked, by a lock of its first bone, which
+only the tools obey that edit the original. It is set by `foreach_set`, which tags nothing for an
+update.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+import numpy as np
+
+_MARK = "lock_rotation_w"
+_MOST = 256  # copies
+
+
+@dataclass(eq=False)
+class Bones:
+    names: list[str]  # of the pose bones
+    rests: np.ndarray  # (B, 4, 4) float32 `matrix_local`, column by column as Blender stores them
+    # What was found out about the armature object, which stays as it is until it is copied again.
+    notes: dict[Any, Any] = field(default_factory=dict)
+
+
+_read: dict[int, Bones] = {}  # by address of the evaluated armature object
+
+
+def of(armature: bpy.types.Object) -> Bones:
+    """The Bones of an armature object: the same ones until Blender copies it again.
+
+    An original is read each time, and so is an evaluated object from another file, which `foreach_set`
+    does not write to.
+    """
+    bones = armature.pose.bones
+    if not armature.is_evaluated or not len(bones):
+        return _bones(armature)
+    address = armature.as_pointer()
+    before = getattr(armature.original.pose.bones[0], _MARK)
+    known = _read.get(address) if getattr(bones[0], _MARK) != before else None
+    if known is None:
+        known = _bones(armature)
+        for old in list(_read)[: len(_read) + 1 - _MOST]:
+            _read.pop(old, None)
+        _read[address] = known
+        locks = np.empty(len(bones), bool)
+        bones.foreach_get(_MARK, locks)
+        locks[0] = not before
+        bones.foreach_set(_MARK, locks)
+    return known
+
+
+def _bones(armature: bpy.types.Object) -> Bones:
+    of_data: Any = armature.data.bones
+    flat = np.empty(16 * len(of_data), np.float32)
+    of_data.foreach_get("matrix_local", flat)
+    return Bones(armature.pose.bones.keys(), flat.reshape(-1, 4, 4))

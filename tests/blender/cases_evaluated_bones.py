@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the add-on remembers of the bones of an evaluated armature: until it may have changed."""
+
+import sys
+
+import bpy
+import numpy as np
+import scene
+from live import Live
+
+
+class Remembered(Live):
+    """The judge is what Blender says of the same evaluated armature now."""
+
+    def setUp(self):
+        super().setUp()
+        self.of = sys.modules["addon_package"].blender.evaluated_bones.of
+
+    def evaluated(self):
+        return self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+
+    def assert_up_to_date(self):
+        armature = self.evaluated()
+        found = self.of(armature)
+        self.assertEqual(found.names, armature.pose.bones.keys())
+        rests = np.array([np.array(bone.matrix_local) for bone in armature.data.bones])
+        np.testing.assert_array_equal(found.rests.transpose(0, 2, 1), rests.astype(np.float32))
+        return found
+
+    def edit(self, change):
+        scene.select(self.armature)
+        bpy.ops.object.mode_set(mode="EDIT")
+        change(self.armature.data.edit_bones)
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+    def test_bones_are_read_once_while_frames_change(self):
+        first = self.assert_up_to_date()
+        for frame in (3, 7):
+            bpy.context.scene.frame_set(frame)
+            self.assertIs(self.of(self.evaluated()), first)
+
+    def test_bones_are_read_again_after_a_change(self):
+        bones = self.armature.data.bones
+        last = bones[-1].name
+
+        def rename():
+            bones[last].name = "renamed"
+
+        def move(edited):
+            edited["renamed"].tail.x += 0.25
+
+        def add(edited):
+            edited.new("new").tail = (0, 0, 1)
+
+        def remove(edited):
+            edited.remove(edited["new"])
+
+        for change in (
+            rename,
+            lambda: self.edit(move),
+            lambda: self.edit(add),
+            lambda: self.edit(remove),
+        ):
+            before = self.assert_up_to_date()
+            change()
+            bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+            self.assertIsNot(self.assert_up_to_date(), before)
+
+    def test_settings_are_read_again_after_a_change(self):
+        settings_of = sys.modules["addon_package"].pose.pose_source.settings_of
+        settings = self.armature.mmdskin
+        settings.source = "MOTION"
+        for start in (2, 5):
+            settings.motion_start = start
+            bpy.context.view_layer.update()
+            found = settings_of(self.evaluated(), bpy.context.scene)
+            self.assertEqual(found.start, start)
+        bpy.context.scene.render.fps = 25
+        self.assertEqual(settings_of(self.evaluated(), bpy.context.scene).fps, 25)
+
+    def test_the_users_bones_stay_as_they_are(self):
+        bones = self.armature.pose.bones
+        bones[0].lock_rotation_w = True
+        self.assert_up_to_date()
+        self.of(self.armature)
+        self.assertEqual([b.lock_rotation_w for b in bones], [True] + [False] * (len(bones) - 1))
