@@ -87,6 +87,14 @@ static void a_text_without_memory_has_no_data(void)
     mmd_arena_fail_after(-1);
 }
 
+static void texts_are_equal_if_all_their_bytes_are(void)
+{
+    CHECK(mmd_text_equal((mmd_text){"abc", 3}, (mmd_text){"abx", 3}) == false);
+    CHECK(mmd_text_equal((mmd_text){"abc", 3}, (mmd_text){"abcd", 4}) == false);
+    CHECK(mmd_text_equal((mmd_text){"abc", 2}, (mmd_text){"abx", 2}));
+    CHECK(mmd_text_equal((mmd_text){"", 0}, (mmd_text){0}));
+}
+
 static void a_shown_text_is_cut_between_characters(void)
 {
     const char bytes[] = "a\xE5\x88\x9D\xF0\xA0\xAE\xB7"; /* 1, 3 and 4 bytes */
@@ -107,5 +115,6 @@ void text_tests(void)
     RUN(invalid_utf8_is_replaced);
     RUN(utf8_that_ends_early_is_replaced);
     RUN(a_text_without_memory_has_no_data);
+    RUN(texts_are_equal_if_all_their_bytes_are);
     RUN(a_shown_text_is_cut_between_characters);
 }

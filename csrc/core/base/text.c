@@ -5,6 +5,7 @@
 #include "core/base/cp932.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 enum { REPLACEMENT = 0xFFFD, ESCAPED = 0xDC00 /* plus a byte that is no character */ };
 
@@ -150,6 +151,11 @@ bool mmd_text_is_valid(mmd_text text)
             return false;
     }
     return true;
+}
+
+bool mmd_text_equal(mmd_text a, mmd_text b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
 int mmd_text_fit(mmd_text text, int limit)

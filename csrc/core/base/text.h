@@ -26,6 +26,8 @@ mmd_text mmd_text_decode(mmd_arena *arena, mmd_text_encoding encoding, const uin
    surrogates of MMD_CP932_NAMES. */
 bool mmd_text_is_valid(mmd_text text);
 
+bool mmd_text_equal(mmd_text a, mmd_text b);
+
 /* How many bytes of a text are shown, if it may take `limit` bytes and is cut between characters:
    for "%.*s". */
 int mmd_text_fit(mmd_text text, int limit);

@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Fits the tracks of bones and morphs, and builds a motion from their keys. */
+/* Finds the bones and morphs that get tracks, and fits them. */
 #include "core/fit/motion_fit.h"
 
 #include "core/base/error.h"
 #include "core/base/string_table.h"
-#include "core/formats/track.h"
-#include "core/formats/vmd.h"
-#include "core/pose/sampling.h"
+#include "core/base/text.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 static const double MORPH_TOLERANCE = 0.002; /* of a weight */
 static const float MIN_TRANSLATION = 1e-4f;  /* of a bone that is only turned: rounding */
 static const float REST = 1e-9f; /* of a bone at rest: noise of the program that posed it */
-static const float at_rest[4] = {0, 0, 0, 1};
 enum { BONE_CHANNELS = 4 };
-
-static const float *rotations_of(const mmd_motion_fit_job *job, size_t frame, size_t bone)
-{
-    return job->rotations + 4 * (frame * job->rig->bone_count + bone);
-}
-
-static const float *translations_of(const mmd_motion_fit_job *job, size_t frame, size_t bone)
-{
-    return job->translations + 3 * (frame * job->rig->bone_count + bone);
-}
 
 static bool is_zero(const float *values)
 {
@@ -35,10 +22,12 @@ static bool is_zero(const float *values)
 /* Whether a bone is ever away from rest, and whether it changes. */
 static void classify_bone(const mmd_motion_fit_job *job, size_t bone, bool *posed, bool *moving)
 {
-    const float *t0 = translations_of(job, 0, bone), *q0 = rotations_of(job, 0, bone);
+    const float *t0 = mmd_motion_fit_translation_of(job, 0, bone),
+                *q0 = mmd_motion_fit_rotation_of(job, 0, bone);
     *posed = *moving = false;
     for (size_t f = 0; f < job->frame_count; f++) {
-        const float *t = translations_of(job, f, bone), *q = rotations_of(job, f, bone);
+        const float *t = mmd_motion_fit_translation_of(job, f, bone),
+                    *q = mmd_motion_fit_rotation_of(job, f, bone);
         *posed = *posed || !is_zero(t) || !is_zero(q);
         *moving = *moving || memcmp(t, t0, 3 * sizeof *t) || memcmp(q, q0, 4 * sizeof *q);
     }
@@ -69,7 +58,7 @@ static void find_simulated(mmd_motion_fit *fit)
 static bool is_translated(const mmd_motion_fit_job *job, size_t bone)
 {
     for (size_t f = 0; f < job->frame_count; f++) {
-        const float *t = translations_of(job, f, bone);
+        const float *t = mmd_motion_fit_translation_of(job, f, bone);
         if (fabsf(t[0]) > MIN_TRANSLATION || fabsf(t[1]) > MIN_TRANSLATION ||
             fabsf(t[2]) > MIN_TRANSLATION)
             return true;
@@ -219,15 +208,23 @@ static bool prepare_worker(const mmd_motion_fit *fit, mmd_motion_fit_worker *wor
            mmd_key_fit_scratch_init(&worker->arena, &fit->tables, frames, &worker->scratch);
 }
 
+const float *mmd_motion_fit_track_rotation(const mmd_motion_fit_job *job,
+                                           const mmd_motion_fit_track *track, size_t frame)
+{
+    static const float at_rest[4] = {0, 0, 0, 1};
+    return track->translation_only ? at_rest
+                                   : mmd_motion_fit_rotation_of(job, frame, (size_t)track->bone);
+}
+
 /* Samples of a bone as columns of their own; quaternions of unit length and continuous sign. */
-static void read_samples(const mmd_motion_fit_job *job, size_t bone, bool translation_only,
+static void read_samples(const mmd_motion_fit_job *job, const mmd_motion_fit_track *track,
                          double *columns)
 {
-    size_t count = job->frame_count;
+    size_t count = job->frame_count, bone = (size_t)track->bone;
     double *rotation = columns + 3 * count;
     for (size_t f = 0; f < count; f++, rotation += 4) {
-        const float *t = translations_of(job, f, bone);
-        const float *q = translation_only ? at_rest : rotations_of(job, f, bone);
+        const float *t = mmd_motion_fit_translation_of(job, f, bone);
+        const float *q = mmd_motion_fit_track_rotation(job, track, f);
         double dot = 0;
         for (size_t i = 0; i < 3; i++)
             columns[i * count + f] = (double)t[i];
@@ -241,15 +238,12 @@ static void read_samples(const mmd_motion_fit_job *job, size_t bone, bool transl
     }
 }
 
-/* The track of a bone in the earlier motion, or NULL. */
-static const mmd_bone_track *earlier_track(const mmd_motion_fit_job *job, mmd_text name)
+const mmd_bone_track *mmd_motion_fit_earlier_track(const mmd_motion_fit_job *job, mmd_text name)
 {
     const mmd_motion *earlier = job->earlier;
-    for (size_t i = 0; earlier && i < earlier->bone_track_count; i++) {
-        const mmd_bone_track *track = &earlier->bone_tracks[i];
-        if (track->name.size == name.size && memcmp(track->name.data, name.data, name.size) == 0)
-            return track;
-    }
+    for (size_t i = 0; earlier && i < earlier->bone_track_count; i++)
+        if (mmd_text_equal(earlier->bone_tracks[i].name, name))
+            return &earlier->bone_tracks[i];
     return NULL;
 }
 
@@ -257,7 +251,7 @@ static const mmd_bone_track *earlier_track(const mmd_motion_fit_job *job, mmd_te
 static size_t find_segments(const mmd_motion_fit_job *job, mmd_text name,
                             mmd_key_fit_segment *segments)
 {
-    const mmd_bone_track *track = earlier_track(job, name);
+    const mmd_bone_track *track = mmd_motion_fit_earlier_track(job, name);
     size_t count = 0;
     for (size_t k = 0; track && k + 1 < track->key_count; k++) {
         uint32_t first = track->frames[k], last = track->frames[k + 1];
@@ -290,7 +284,7 @@ static bool fit_bone(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
     mmd_mesh_tolerance_bone limit =
         mmd_mesh_tolerance_of(&fit->tolerance, bone, distance * track->scale);
     mmd_key_fit_channel channels[BONE_CHANNELS];
-    read_samples(job, bone, track->translation_only, worker->columns);
+    read_samples(job, track, worker->columns);
     for (size_t i = 0; i < 3; i++)
         channels[i] = (mmd_key_fit_channel){MMD_CHANNEL_SCALARS, 1, worker->columns + i * count,
                                             limit.translation};
@@ -330,156 +324,6 @@ bool mmd_motion_fit_tracks(void *arg, size_t index, size_t first, size_t count, 
             done = track->bone >= 0 ? fit_bone(fit, worker, track) : fit_morph(fit, worker, track);
     }
     return done || mmd_fail_memory(err);
-}
-
-/* Gives keys the bytes of the earlier motion's keys at their frames: mmd_motion_new() keeps those
-   that mean the same. False when memory is short. */
-static bool keep_stored(const mmd_motion_fit *fit, const mmd_motion_fit_track *from,
-                        mmd_arena *arena, mmd_bone_track *to)
-{
-    const mmd_bone_track *earlier = earlier_track(&fit->job, to->name);
-    if (!earlier || !earlier->stored)
-        return true;
-    to->stored = mmd_arena_alloc(arena, from->key_count, MMD_STORED_SIZE);
-    size_t cursor = 0;
-    for (size_t k = 0; to->stored && k < from->key_count; k++) {
-        uint32_t frame = fit->job.first_frame + from->frames[k];
-        size_t at = mmd_sampling_key_before(earlier->frames, earlier->key_count, frame, &cursor);
-        if (earlier->frames[at] == frame)
-            memcpy(to->stored + MMD_STORED_SIZE * k, earlier->stored + MMD_STORED_SIZE * at,
-                   MMD_STORED_SIZE);
-        else
-            mmd_vmd_encode(to->rotations + 4 * k, to->interpolation + 16 * k, to->physics[k],
-                           to->stored + MMD_STORED_SIZE * k);
-    }
-    return to->stored != NULL;
-}
-
-static bool build_bone(const mmd_motion_fit *fit, const mmd_motion_fit_track *from,
-                       mmd_arena *arena, mmd_bone_track *to)
-{
-    const mmd_motion_fit_job *job = &fit->job;
-    size_t bone = (size_t)from->bone, n = from->key_count;
-    to->name = job->rig->model->bones[bone].name;
-    to->key_count = n;
-    to->frames = mmd_arena_alloc(arena, n, sizeof *to->frames);
-    to->translations = mmd_arena_alloc(arena, n, 3 * sizeof(float));
-    to->rotations = mmd_arena_alloc(arena, n, 4 * sizeof(float));
-    to->physics = mmd_arena_alloc(arena, n, 1);
-    to->interpolation = from->curves;
-    if (!to->frames || !to->translations || !to->rotations || !to->physics)
-        return false;
-    bool on = !(job->key_physics && fit->simulated[bone]);
-    for (size_t k = 0; k < n; k++) {
-        size_t f = from->frames[k];
-        to->frames[k] = job->first_frame + (uint32_t)f;
-        to->physics[k] = on;
-        memcpy(to->translations + 3 * k, translations_of(job, f, bone), 3 * sizeof(float));
-        memcpy(to->rotations + 4 * k, from->translation_only ? at_rest : rotations_of(job, f, bone),
-               4 * sizeof(float));
-    }
-    return keep_stored(fit, from, arena, to);
-}
-
-static bool build_morph(const mmd_motion_fit *fit, const mmd_motion_fit_track *from,
-                        mmd_arena *arena, mmd_morph_track *to)
-{
-    const mmd_motion_fit_job *job = &fit->job;
-    size_t n = from->key_count, morphs = job->rig->morph_count;
-    to->name = job->rig->model->morphs[from->morph].name;
-    to->key_count = n;
-    to->frames = mmd_arena_alloc(arena, n, sizeof *to->frames);
-    to->weights = mmd_arena_alloc(arena, n, sizeof *to->weights);
-    for (size_t k = 0; to->frames && to->weights && k < n; k++) {
-        to->frames[k] = job->first_frame + from->frames[k];
-        to->weights[k] = job->morph_weights[from->frames[k] * morphs + (size_t)from->morph];
-    }
-    return to->frames && to->weights;
-}
-
-/* The keys of the earlier motion's visibility, and one at the first frame. */
-static bool keep_visibility(const mmd_motion_fit_job *job, mmd_arena *arena,
-                            mmd_property_track *track)
-{
-    static const mmd_property_track none = {0};
-    const mmd_property_track *from = job->earlier ? &job->earlier->properties : &none;
-    size_t cursor = 0;
-    track->frames = mmd_arena_alloc(arena, from->key_count + 1, sizeof *track->frames);
-    track->visible = mmd_arena_alloc(arena, from->key_count + 1, 1);
-    if (!track->frames || !track->visible)
-        return false;
-    track->frames[0] = job->first_frame;
-    track->visible[0] = 1;
-    if (from->key_count)
-        track->visible[0] = from->visible[mmd_sampling_key_before(from->frames, from->key_count,
-                                                                  job->first_frame, &cursor)];
-    track->key_count = 1;
-    for (size_t k = 0; k < from->key_count; k++)
-        if (from->frames[k] > job->first_frame &&
-            from->visible[k] != track->visible[track->key_count - 1]) {
-            track->frames[track->key_count] = from->frames[k];
-            track->visible[track->key_count++] = from->visible[k];
-        }
-    return true;
-}
-
-/* Every key switches every IK off. */
-static bool switch_ik_off(const mmd_motion_fit *fit, mmd_arena *arena, mmd_property_track *track)
-{
-    const mmd_rig *rig = fit->job.rig;
-    track->ik_names = mmd_arena_alloc(arena, rig->solver_count, sizeof *track->ik_names);
-    track->ik_enabled = mmd_arena_alloc(arena, track->key_count, rig->solver_count);
-    if (!track->ik_names || !track->ik_enabled)
-        return false;
-    for (size_t s = 0; s < rig->solver_count; s++) {
-        mmd_text name = rig->model->bones[rig->solvers[s].goal].name;
-        bool known = false;
-        for (size_t i = 0; i < track->ik_count; i++)
-            known = known || (track->ik_names[i].size == name.size &&
-                              memcmp(track->ik_names[i].data, name.data, name.size) == 0);
-        if (!known)
-            track->ik_names[track->ik_count++] = name;
-    }
-    return true;
-}
-
-static bool build_properties(const mmd_motion_fit *fit, mmd_arena *arena, mmd_property_track *track)
-{
-    const mmd_motion_fit_job *job = &fit->job;
-    if (job->earlier && job->keep_switches) {
-        *track = job->earlier->properties;
-        return true;
-    }
-    if (!keep_visibility(job, arena, track))
-        return false;
-    if (job->ik == MMD_MOTION_FIT_IK_OFF && job->rig->solver_count)
-        return switch_ik_off(fit, arena, track);
-    if (track->key_count == 1 && track->visible[0]) /* as without a key */
-        track->key_count = 0;
-    return true;
-}
-
-bool mmd_motion_fit_build(mmd_motion_fit *fit, mmd_error *err)
-{
-    mmd_arena arena = {0};
-    mmd_motion tracks = {.name = fit->job.rig->model->name};
-    tracks.bone_tracks = mmd_arena_alloc(&arena, fit->track_count, sizeof *tracks.bone_tracks);
-    tracks.morph_tracks = mmd_arena_alloc(&arena, fit->track_count, sizeof *tracks.morph_tracks);
-    bool done = tracks.bone_tracks && tracks.morph_tracks;
-    fit->key_count = 0;
-    for (size_t i = 0; done && i < fit->track_count; i++) {
-        const mmd_motion_fit_track *track = &fit->tracks[i];
-        fit->key_count += track->key_count;
-        done =
-            track->bone >= 0
-                ? build_bone(fit, track, &arena, &tracks.bone_tracks[tracks.bone_track_count++])
-                : build_morph(fit, track, &arena, &tracks.morph_tracks[tracks.morph_track_count++]);
-    }
-    done = done && build_properties(fit, &arena, &tracks.properties);
-    mmd_motion_free(fit->motion);
-    fit->motion = done ? mmd_motion_new(&tracks, err) : NULL;
-    mmd_arena_free(&arena);
-    return fit->motion || (done ? false : mmd_fail_memory(err));
 }
 
 double mmd_motion_fit_allowed(const mmd_motion_fit *fit, size_t vertex)

@@ -102,6 +102,26 @@ bool mmd_motion_fit_compare(void *fit, size_t worker, size_t first, size_t count
    again, with half of their tolerance. */
 bool mmd_motion_fit_refine(mmd_motion_fit *fit, mmd_error *err);
 
+/* The local values of a bone at a frame of the job. */
+static inline const float *mmd_motion_fit_rotation_of(const mmd_motion_fit_job *job, size_t frame,
+                                                      size_t bone)
+{
+    return job->rotations + 4 * (frame * job->rig->bone_count + bone);
+}
+
+static inline const float *mmd_motion_fit_translation_of(const mmd_motion_fit_job *job,
+                                                         size_t frame, size_t bone)
+{
+    return job->translations + 3 * (frame * job->rig->bone_count + bone);
+}
+
+/* The rotation that a bone's track gets at a frame. */
+const float *mmd_motion_fit_track_rotation(const mmd_motion_fit_job *job,
+                                           const mmd_motion_fit_track *track, size_t frame);
+
+/* The track of a bone in the earlier motion, or NULL. */
+const mmd_bone_track *mmd_motion_fit_earlier_track(const mmd_motion_fit_job *job, mmd_text name);
+
 /* How far a vertex may be off: more where a rigid body moves one of its bones. */
 double mmd_motion_fit_allowed(const mmd_motion_fit *fit, size_t vertex);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Comparison of motions. */
+#include "core/base/text.h"
 #include "core/model/motion.h"
 
 #include <string.h>
@@ -13,30 +14,26 @@ static bool same(const void *a, const void *b, size_t size)
 #define SAME_KEYS(member, columns)                                                                 \
     same(a->member, b->member, a->key_count *(columns) * sizeof *a->member)
 
-static bool same_text(mmd_text a, mmd_text b)
-{
-    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
-}
-
 static bool same_texts(const mmd_text *a, const mmd_text *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!same_text(a[i], b[i]))
+        if (!mmd_text_equal(a[i], b[i]))
             return false;
     return true;
 }
 
 static bool same_bones(const mmd_bone_track *a, const mmd_bone_track *b)
 {
-    return same_text(a->name, b->name) && a->key_count == b->key_count && SAME_KEYS(frames, 1) &&
-           SAME_KEYS(translations, 3) && SAME_KEYS(rotations, 4) && SAME_KEYS(interpolation, 16) &&
-           SAME_KEYS(physics, 1) && SAME_KEYS(stored, MMD_STORED_SIZE);
+    return mmd_text_equal(a->name, b->name) && a->key_count == b->key_count &&
+           SAME_KEYS(frames, 1) && SAME_KEYS(translations, 3) && SAME_KEYS(rotations, 4) &&
+           SAME_KEYS(interpolation, 16) && SAME_KEYS(physics, 1) &&
+           SAME_KEYS(stored, MMD_STORED_SIZE);
 }
 
 static bool same_morphs(const mmd_morph_track *a, const mmd_morph_track *b)
 {
-    return same_text(a->name, b->name) && a->key_count == b->key_count && SAME_KEYS(frames, 1) &&
-           SAME_KEYS(weights, 1);
+    return mmd_text_equal(a->name, b->name) && a->key_count == b->key_count &&
+           SAME_KEYS(frames, 1) && SAME_KEYS(weights, 1);
 }
 
 static bool same_camera(const mmd_camera_track *a, const mmd_camera_track *b)
@@ -67,7 +64,7 @@ static bool same_properties(const mmd_property_track *a, const mmd_property_trac
 
 bool mmd_motion_equal(const mmd_motion *a, const mmd_motion *b)
 {
-    if (!same_text(a->name, b->name) || a->bone_track_count != b->bone_track_count ||
+    if (!mmd_text_equal(a->name, b->name) || a->bone_track_count != b->bone_track_count ||
         a->morph_track_count != b->morph_track_count || !same_camera(&a->camera, &b->camera) ||
         !same_light(&a->light, &b->light) || !same_shadow(&a->shadow, &b->shadow) ||
         !same_properties(&a->properties, &b->properties))
