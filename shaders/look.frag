@@ -71,7 +71,7 @@ vec3 toon(float cosine)
 float visibility(vec3 n)
 {
     vec3 at = (shadow_matrix * vec4(surface_position + n * shadow_offset, 1.0)).xyz;
-    // Floating-point maps are compared without clamping: what is behind everything in the map is lit where that is empty.
+    // Clamped: what is behind everything in the map is lit where that is empty.
     return shadow_offset < 0.0 ? 1.0 : texture(shadow_map, vec3(at.xy, min(at.z, 1.0)));
 }
 

@@ -150,8 +150,8 @@ bool mmd_gl_render_skin_depth(const mmd_gl_render_skin *skin, size_t frame,
     double reach = morph_reach(skin), size = 0, largest = 0;
     *depth = -INFINITY;
     for (size_t b = 0; b <= job->mesh->bone_count; b++) {
-        bool rests = b == job->mesh->bone_count; /* vertices without bones */
-        if (!rests && !skin->bone_used[b])
+        bool at_rest = b == job->mesh->bone_count; /* vertices without bones */
+        if (!at_rest && !skin->bone_used[b])
             continue;
         double first[3];
         for (int corner = 0; corner < 8; corner++) {
@@ -159,9 +159,9 @@ bool mmd_gl_render_skin_depth(const mmd_gl_render_skin *skin, size_t frame,
             box_corner(skin, corner, reach, p);
             for (int i = 0; i < 3; i++) {
                 const float *row = matrices + 16 * b + 4 * i;
-                at[i] = rests ? p[i]
-                              : (double)row[0] * p[0] + (double)row[1] * p[1] +
-                                    (double)row[2] * p[2] + (double)row[3];
+                at[i] = at_rest ? p[i]
+                                : (double)row[0] * p[0] + (double)row[1] * p[1] +
+                                      (double)row[2] * p[2] + (double)row[3];
                 first[i] = corner ? first[i] : at[i];
                 way[i] = at[i] - view->position[i];
                 largest = fmax(largest, fabs(at[i]));

@@ -102,10 +102,10 @@ static bool parse_model(mmd_py_simulation *self, size_t m, PyObject *const *argu
     step->input.rotations = arguments[ROTATIONS];
     step->input.weights = arguments[WEIGHTS];
     step->input.ik = arguments[IK];
-    bool rests = arguments[TRANSLATIONS] == Py_None && arguments[ROTATIONS] == Py_None &&
-                 arguments[WEIGHTS] == Py_None;
+    bool at_rest = arguments[TRANSLATIONS] == Py_None && arguments[ROTATIONS] == Py_None &&
+                   arguments[WEIGHTS] == Py_None;
     bool follows =
-        self->is_list && rests && PyTuple_GetItem(self->motions, (Py_ssize_t)m) != Py_None;
+        self->is_list && at_rest && PyTuple_GetItem(self->motions, (Py_ssize_t)m) != Py_None;
     if (!mmd_py_pose_input_parse(model, &step->input) ||
         !parse_physics(arguments[PHYSICS], mmd_py_model_data(model)->bone_count, &step->physics))
         return false;
