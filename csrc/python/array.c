@@ -181,6 +181,20 @@ static bool is_real(mmd_py_array_dtype dtype)
     return dtype == MMD_PY_FLOAT32 || dtype == MMD_PY_FLOAT64;
 }
 
+/* Raises TypeError for a record, such as a Pose, in place of one of its arrays, and for a list of
+   them. */
+static bool refuse_record(PyObject *argument, const char *name, const char *expected)
+{
+    bool is_list = PyList_Check(argument) && PyList_Size(argument);
+    PyObject *first = is_list ? PyList_GetItem(argument, 0) : argument;
+    if (!PyTuple_Check(first) || !PyObject_HasAttrString(first, "_fields"))
+        return false;
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s: expected %s, not %s%R", name, expected,
+                 is_list ? "a list of " : "", (PyObject *)Py_TYPE(first));
+    return true;
+}
+
 static bool check_kind(PyArrayObject *array, PyObject *argument, const char *name,
                        mmd_py_array_dtype dtype)
 {
@@ -193,6 +207,8 @@ static bool check_kind(PyArrayObject *array, PyObject *argument, const char *nam
     if (fits)
         return true;
     const char *expected = is_real(dtype) ? "numbers" : "integers";
+    if (type == NPY_OBJECT && refuse_record(argument, name, expected)) /* before numpy 1.24 */
+        return false;
     if (type == NPY_OBJECT && PyArray_NDIM(array) == 0) /* numpy made an array of one object */
         PyErr_Format(PyExc_TypeError, "%s: expected %s, not %R", name, expected,
                      (PyObject *)Py_TYPE(argument));
@@ -226,26 +242,12 @@ static PyArrayObject *convert(PyArrayObject *input, const char *name, mmd_py_arr
     return to;
 }
 
-/* A record, such as a Pose, in place of one of its arrays, or the first of a list of them;
-   borrowed, or NULL. */
-static PyObject *find_record(PyObject *argument)
-{
-    bool is_list = PyList_Check(argument) && PyList_Size(argument);
-    PyObject *first = is_list ? PyList_GetItem(argument, 0) : argument;
-    return PyTuple_Check(first) && PyObject_HasAttrString(first, "_fields") ? first : NULL;
-}
-
 /* numpy's error for rows of different lengths names neither the argument nor its type. */
 static bool rename_error(PyObject *argument, const char *name)
 {
     if (!PyErr_ExceptionMatches(PyExc_ValueError))
         return false;
-    PyObject *record = find_record(argument);
-    if (record) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s: expected numbers, not %s%R", name,
-                     record == argument ? "" : "a list of ", (PyObject *)Py_TYPE(record));
-    } else {
+    if (!refuse_record(argument, name, "numbers")) {
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
         PyErr_Format(PyExc_ValueError, "%s: %S", name, value);
