@@ -74,7 +74,19 @@ def _new(surface: bpy.types.Material) -> bpy.types.Material:
     output = tree.nodes.new("ShaderNodeOutputMaterial")
     output.location.x = 250
     tree.links.new(look.outputs[shading.RESULT], output.inputs["Surface"])
+    _look_alike_in_solid(surface, material)
     opacity = values.edge_color[3]
     if opacity.value < 1 or opacity.is_driven(surface):
         material.blend_method = "HASHED"
     return material
+
+
+def _look_alike_in_solid(surface: bpy.types.Material, material: Any) -> None:
+    """Solid shading draws both sides of the hull, in the viewport color or the active texture."""
+    material.diffuse_color = surface.diffuse_color
+    tree: Any = surface.node_tree
+    base = tree.nodes.get(material_values.BASE_NODE) if tree else None
+    if base is not None and base.type == "TEX_IMAGE" and base.image:
+        texture = material.node_tree.nodes.new("ShaderNodeTexImage")
+        texture.image, texture.location.y = base.image, -300
+        material.node_tree.nodes.active = texture

@@ -26,6 +26,7 @@ DEFAULT_SHADOW = (0, 8875.0)  # mode and distance without keys
 # float32 come back as they were.
 LENGTHS = 2.0
 _NAME = "MMD Light"
+_TARGET = "MMD Light Target"  # the empty
 _MARK = "mmdskin_light"  # custom property of the Sun
 _ENERGY = 3.0  # lights what is not MMD's
 _SHADOWS = 30.0  # before 4.2: how far from the camera there are shadows; closer means sharper
@@ -102,7 +103,7 @@ def stored_shadow_distance(shown: Any) -> Any:
 
 def _new(scene: bpy.types.Scene) -> bpy.types.Object:
     data: Any = bpy.data.lights.new(_NAME, "SUN")
-    sun, empty = bpy.data.objects.new(_NAME, data), bpy.data.objects.new(_NAME, None)
+    sun, empty = bpy.data.objects.new(_NAME, data), bpy.data.objects.new(_TARGET, None)
     sun[_MARK] = True
     for obj in (sun, empty):
         scene.collection.objects.link(obj)

@@ -63,6 +63,26 @@ class Balls(cases_look.Case):
         self.assertLess(np.abs(away - 4 * SCALE * followed.WIDTH).max(), 0.02 * RADIUS)
 
 
+class TwoSided(cases_look.Case):
+    def pmx(self):
+        each = ball(np.zeros(3))[3].size
+        record = pmx_file.Material(
+            "両面", index_count=each, flags=0x1F, edge_size=1.0, diffuse=(0.2, 0.4, 0.6, 1)
+        )
+        return balls([(0, 0, 0)], [record])
+
+    def test_the_hull_has_the_color_and_texture_of_the_surface_in_solid_shading(self):
+        (surface,) = self.model.mesh.data.materials
+        texture = surface.node_tree.nodes.new("ShaderNodeTexImage")
+        texture.name, texture.image = "mmd_base_tex", bpy.data.images.new("stripes", 2, 2)
+        self.switch("ENABLE")
+        own = [one for one in bpy.data.materials if "mmdskin_edge" in one]
+        self.assertEqual(len(own), int(bpy.app.version < (4, 2)))  # later, it has the surface's
+        for one in own:
+            self.assertEqual(tuple(one.diffuse_color), tuple(surface.diffuse_color))
+            self.assertEqual(one.node_tree.nodes.active.image, texture.image)
+
+
 class Sizes(cases_look.Case):
     """Balls whose sizes morphs change: one with an edge, one without, one that they leave alone."""
 
