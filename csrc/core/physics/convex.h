@@ -32,6 +32,7 @@ typedef enum mmd_convex_margin {
 
 /* Two shapes, prepared for many directions: A in lane 0, B in lane 1. */
 typedef struct mmd_convex_pair {
+    size_t axis_count;      /* along which a core extends: a sphere's is a point */
     mmd_double2 axes[3][3]; /* of the bodies */
     mmd_double2 core[3][3]; /* the axes times the half extents of the core */
     mmd_double2 radius;

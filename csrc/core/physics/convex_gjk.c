@@ -26,17 +26,28 @@
 /* Distances shorter than this do not define a reliable direction. */
 #define MIN_DISTANCE 0.01
 
+/* By how much a squared distance has to exceed what is in reach: more than rounding can make of it.
+ */
+#define REACH_MARGIN 1e-9
+
 enum { MAX_ITERATIONS = 1000 };
 
 void mmd_convex_pair_init(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
                           mmd_convex_pair *pair)
 {
     bool with_margin = margin == MMD_CONVEX_WITH_MARGIN;
-    for (int i = 0; i < 3; i++)
+    pair->axis_count = 0;
+    for (int i = 0; i < 3; i++) {
+        mmd_double2 core = {a.shape->core[i], b.shape->core[i]};
+        if (core[0] == 0 && core[1] == 0)
+            continue;
+        mmd_double2 *axis = pair->axes[pair->axis_count], *half = pair->core[pair->axis_count];
+        pair->axis_count++;
         for (int k = 0; k < 3; k++) {
-            pair->axes[i][k] = (mmd_double2){a.body->basis[k][i], b.body->basis[k][i]};
-            pair->core[i][k] = pair->axes[i][k] * (mmd_double2){a.shape->core[i], b.shape->core[i]};
+            axis[k] = (mmd_double2){a.body->basis[k][i], b.body->basis[k][i]};
+            half[k] = axis[k] * core;
         }
+    }
     pair->radius = (mmd_double2){a.shape->radius - (with_margin ? 0 : a.shape->margin),
                                  b.shape->radius - (with_margin ? 0 : b.shape->margin)};
     mmd_vec3_subtract(a.body->state.position, b.body->state.position, pair->offset);
@@ -54,7 +65,7 @@ void mmd_convex_find_support_point(const mmd_convex_pair *pair, const double dir
         along[k] = (mmd_double2){direction[k], -direction[k]};
         sum[k] = (mmd_double2){0, 0};
     }
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < pair->axis_count; i++) {
         const mmd_double2 *axis = pair->axes[i];
         mmd_double2 cosine = axis[0] * along[0] + axis[1] * along[1] + axis[2] * along[2];
         mmd_double2_bits negative = ~(cosine >= 0) & sign_bits;
@@ -70,6 +81,22 @@ void mmd_convex_find_support_point(const mmd_convex_pair *pair, const double dir
 }
 
 /* GJK */
+
+/* Whether the distance of a sphere's center from the core of the other shape, which is a box, is
+   out of reach. */
+static bool is_sphere_out_of_reach(mmd_collider sphere, mmd_collider other,
+                                   double breaking_threshold)
+{
+    double offset[3], local[3], squared = 0;
+    double reach = sphere.shape->radius + other.shape->radius + breaking_threshold;
+    mmd_vec3_subtract(sphere.body->state.position, other.body->state.position, offset);
+    mmd_mat3_transform_transposed(other.body->basis, offset, local);
+    for (int i = 0; i < 3; i++) {
+        double beyond = fabs(local[i]) - other.shape->core[i];
+        squared += beyond > 0 ? beyond * beyond : 0;
+    }
+    return squared > reach * reach * (1 + REACH_MARGIN);
+}
 
 /* Whether a face normal of one of the cores' boxes is a separating axis. It is for most pairs that
    the broad phase finds, and GJK would find no contact either. */
@@ -145,7 +172,9 @@ mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double brea
                                      mmd_collide_contact *contact)
 {
     static const double down[3] = {0, -1, 0};
-    if (has_separating_axis(a, b, breaking_threshold))
+    if (a.shape->kind == MMD_SPHERE   ? is_sphere_out_of_reach(a, b, breaking_threshold)
+        : b.shape->kind == MMD_SPHERE ? is_sphere_out_of_reach(b, a, breaking_threshold)
+                                      : has_separating_axis(a, b, breaking_threshold))
         return MMD_CONVEX_SEPARATED;
     double max_distance = a.shape->margin + b.shape->margin + breaking_threshold;
     mmd_convex_pair pair;
