@@ -86,7 +86,7 @@ static void axes_to_world(const mmd_joint_constraint_axes *axes, const mmd_body 
 }
 
 /* The Euler angles between the joint axes of both bodies, in world space, and the axes about which
-   they change. */
+   they change, of any length. */
 static void euler_angles(const mmd_joint_constraint_axes *a, const mmd_joint_constraint_axes *b,
                          double angles[3], double rotation_axes[3][3])
 {
@@ -107,8 +107,6 @@ static void euler_angles(const mmd_joint_constraint_axes *a, const mmd_joint_con
     mmd_vec3_cross(z, x, rotation_axes[1]);
     mmd_vec3_cross(rotation_axes[1], z, rotation_axes[0]);
     mmd_vec3_cross(x, rotation_axes[1], rotation_axes[2]);
-    for (int i = 0; i < 3; i++)
-        mmd_vec3_normalize(rotation_axes[i]);
 }
 
 /* For an angle outside its limits, the equivalent angle that is nearer to them
@@ -310,8 +308,10 @@ size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_bo
         double spring_torque = -angles[i] * dof->spring_stiffness;
         double angle = adjust_to_limits(angles[i], dof);
         dof_motor motor = motor_of(dof, angle, spring_torque, time_step, iterations);
-        if (motor.active)
-            angular_row(joint, rotation_axes[i], motor, &rows[count++]);
+        if (!motor.active)
+            continue;
+        mmd_vec3_normalize(rotation_axes[i]);
+        angular_row(joint, rotation_axes[i], motor, &rows[count++]);
     }
     return count;
 }
