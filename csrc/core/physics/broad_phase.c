@@ -97,8 +97,8 @@ bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const
         .aabbs = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->aabbs),
         .entries = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->entries),
         .starts = mmd_arena_alloc(arena, body_count + 1, sizeof *broad_phase->starts),
-        .pairs = mmd_arena_alloc(arena, capacity + 1, sizeof *broad_phase->pairs),
-        .found = mmd_arena_alloc(arena, capacity + 1, sizeof *broad_phase->found),
+        .pairs = mmd_arena_alloc(arena, capacity + body_count, sizeof *broad_phase->pairs),
+        .found = mmd_arena_alloc(arena, capacity + body_count, sizeof *broad_phase->found),
         .scratch = mmd_arena_alloc(arena, capacity, sizeof *broad_phase->scratch),
         .indices = mmd_arena_alloc(arena, 2 * capacity, sizeof *broad_phase->indices)};
     if (!broad_phase->filters || !broad_phase->aabbs || !broad_phase->entries ||
@@ -114,12 +114,12 @@ bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const
                                      .dynamic = bodies[i].inverse_mass > 0};
     }
     find_colliding(broad_phase);
-    for (size_t i = 0; i < body_count; i++)
+    for (size_t i = 0; i < body_count; i++) {
+        uint32_t group = broad_phase->filters[i].group, mask = broad_phase->filters[i].mask;
         if (broad_phase->filters[i].collides)
-            broad_phase->entries[broad_phase->entry_count++] =
-                (mmd_broad_phase_entry){.body = (uint32_t)i,
-                                        .group = broad_phase->filters[i].group,
-                                        .mask = broad_phase->filters[i].mask};
+            broad_phase->entries[broad_phase->entry_count++] = (mmd_broad_phase_entry){
+                .body = (uint32_t)i, .filter = mask << 16 | group, .wanted = group << 16 | mask};
+    }
     return exclude_joined(arena, joints, joint_count, broad_phase);
 }
 
@@ -151,7 +151,8 @@ static void sort_entries(mmd_broad_phase_entry *entries, size_t count)
 static inline bool may_collide(const mmd_broad_phase_entry *a, const mmd_broad_phase_entry *b)
 {
     mmd_double2_bits overlap = (a->lower <= b->upper) & (b->lower <= a->upper);
-    return (overlap[0] & overlap[1]) & ((a->mask & b->group) != 0) & ((b->mask & a->group) != 0);
+    uint32_t allowed = a->filter & b->wanted;
+    return (overlap[0] & overlap[1]) & ((allowed & UINT16_MAX) != 0) & (allowed > UINT16_MAX);
 }
 
 static int compare_pairs(mmd_broad_phase_pair p, mmd_broad_phase_pair q)
@@ -211,12 +212,14 @@ static size_t find_pairs(mmd_broad_phase *broad_phase)
         mmd_broad_phase_entry entry = entries[i];
         double max = broad_phase->aabbs[entry.body].max[SWEEP_AXIS];
         for (size_t k = i + 1; k < entry_count && entries[k].min <= max; k++) {
-            uint32_t a = entry.body, b = entries[k].body;
-            if (count == broad_phase->capacity)
-                break;
-            found[count] = (mmd_broad_phase_pair){a < b ? a : b, a < b ? b : a};
+            found[count] = (mmd_broad_phase_pair){entry.body, entries[k].body};
             count += may_collide(&entry, &entries[k]);
         }
+        count = count < broad_phase->capacity ? count : broad_phase->capacity;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t a = found[i].a, b = found[i].b;
+        found[i] = (mmd_broad_phase_pair){a < b ? a : b, a < b ? b : a};
     }
     sort_pairs(found, count, true, body_count, broad_phase->starts, scratch);
     sort_pairs(scratch, count, false, body_count, broad_phase->starts, found);

@@ -27,7 +27,7 @@ typedef struct mmd_broad_phase_entry {
     mmd_double2 lower, upper; /* its AABB across the sweep axis: x and z */
     double min;               /* and along it */
     uint32_t body;
-    uint16_t group, mask;
+    uint32_t filter, wanted; /* group and mask in the low and the high half, and exchanged */
 } mmd_broad_phase_entry;
 
 /* The order of pairs in one of Bullet's arrays: pairs are added at the end, and the last one takes
@@ -47,7 +47,7 @@ typedef struct mmd_broad_phase {
     size_t *starts;                 /* scratch memory of the sort */
     mmd_broad_phase_pair *excluded; /* pairs that never collide, sorted */
     mmd_broad_phase_pair *pairs;    /* `pair_count`, sorted by a, then b */
-    mmd_broad_phase_pair *found;    /* those of this step; room for one more than `capacity` */
+    mmd_broad_phase_pair *found;    /* those of this step; room for `body_count` more */
     mmd_broad_phase_pair *scratch;
     mmd_broad_phase_order cache;     /* that of btHashedOverlappingPairCache */
     mmd_broad_phase_order manifolds; /* that of btCollisionDispatcher's manifolds */
