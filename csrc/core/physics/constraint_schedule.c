@@ -13,16 +13,18 @@ bool mmd_constraint_schedule_init(mmd_arena *arena, size_t body_count, size_t ro
     size_t groups = MMD_CONSTRAINT_PAIR_KINDS * row_count;
     *schedule = (mmd_constraint_schedule){
         .body_count = body_count,
-        .runs = mmd_arena_alloc(arena, row_count + 1, sizeof *schedule->runs),
+        .pair_counts = mmd_arena_alloc(arena, groups, sizeof *schedule->pair_counts),
         .rows = mmd_arena_alloc(arena, 2 * row_count + 1, sizeof *schedule->rows),
         .levels = mmd_arena_alloc(arena, body_count + 1, sizeof *schedule->levels),
-        .groups = mmd_arena_alloc(arena, row_count + groups, sizeof *schedule->groups),
+        .groups = mmd_arena_alloc(arena, row_count, sizeof *schedule->groups),
+        .ranks = mmd_arena_alloc(arena, row_count, sizeof *schedule->ranks),
+        .slots = mmd_arena_alloc(arena, groups, sizeof *schedule->slots),
         .ends = mmd_arena_alloc(arena, groups, sizeof *schedule->ends)};
-    return schedule->runs && schedule->rows && schedule->levels && schedule->groups &&
-           schedule->ends;
+    return schedule->pair_counts && schedule->rows && schedule->levels && schedule->groups &&
+           schedule->ranks && schedule->slots && schedule->ends;
 }
 
-/* Sets the group of each row; returns how many there are. */
+/* Sets the group of each row; returns the number of levels. */
 static uint32_t find_groups(const mmd_constraint_row *rows, size_t row_count,
                             const mmd_body *bodies, uint32_t *levels, uint32_t *groups)
 {
@@ -37,43 +39,43 @@ static uint32_t find_groups(const mmd_constraint_row *rows, size_t row_count,
                     ((moves_a & moves_b) ? MMD_CONSTRAINT_TWO_SIDED : 0u);
         level_count = level >= level_count ? level + 1 : level_count;
     }
-    return MMD_CONSTRAINT_PAIR_KINDS * level_count;
+    return level_count;
 }
 
-/* Sets where the rows of each group begin and end, and the runs. `sizes` become the beginnings. */
-static void lay_out(mmd_constraint_schedule *schedule, uint32_t *sizes, uint32_t group_count)
+/* Sets where the rows of each group begin and end, and the numbers of pairs. `slots` has those of
+   rows. */
+static void lay_out(mmd_constraint_schedule *schedule, uint32_t group_count)
 {
-    uint32_t slot = 0;
-    schedule->run_count = 0;
+    uint32_t *slots = schedule->slots, slot = 0;
     for (uint32_t i = 0; i < group_count; i++) {
         /* the last of an odd number of angular rows goes to the linear ones, the next group */
         bool angular = i % MMD_CONSTRAINT_TWO_SIDED == MMD_CONSTRAINT_ROW_ANGULAR;
-        uint32_t left_over = angular ? sizes[i] % 2 : 0;
-        uint32_t count = sizes[i] - left_over;
-        sizes[i + left_over] += left_over;
-        sizes[i] = slot;
+        uint32_t left_over = angular ? slots[i] % 2 : 0;
+        uint32_t count = slots[i] - left_over;
+        slots[i + left_over] += left_over;
+        slots[i] = slot;
         schedule->ends[i] = slot + count;
         schedule->rows[slot + count] = MMD_CONSTRAINT_NO_ROW; /* overwritten if count is even */
         slot += count + count % 2;
-        schedule->runs[schedule->run_count] =
-            (mmd_constraint_run){i % MMD_CONSTRAINT_PAIR_KINDS, (count + 1) / 2};
-        schedule->run_count += count > 0;
+        schedule->pair_counts[i] = (count + 1) / 2;
     }
 }
 
 void mmd_constraint_schedule_set(mmd_constraint_schedule *schedule, const mmd_constraint_row *rows,
                                  size_t row_count, const mmd_body *bodies)
 {
-    uint32_t *groups = schedule->groups, *slots = groups + row_count;
+    uint32_t *groups = schedule->groups, *slots = schedule->slots;
     memset(schedule->levels, 0, (schedule->body_count + 1) * sizeof *schedule->levels);
-    uint32_t group_count = find_groups(rows, row_count, bodies, schedule->levels, groups);
+    schedule->level_count = find_groups(rows, row_count, bodies, schedule->levels, groups);
+    uint32_t group_count = (uint32_t)(MMD_CONSTRAINT_PAIR_KINDS * schedule->level_count);
     memset(slots, 0, group_count * sizeof *slots);
     for (size_t i = 0; i < row_count; i++)
-        slots[groups[i]]++;
-    lay_out(schedule, slots, group_count);
+        schedule->ranks[i] = slots[groups[i]]++;
+    lay_out(schedule, group_count);
     for (size_t i = 0; i < row_count; i++) {
-        uint32_t group = groups[i];
-        group += slots[group] == schedule->ends[group];
-        schedule->rows[slots[group]++] = (uint32_t)i;
+        const uint32_t *ends = schedule->ends + groups[i];
+        uint32_t slot = slots[groups[i]] + schedule->ranks[i];
+        slot = slot < ends[0] ? slot : ends[1] - 1; /* left over */
+        schedule->rows[slot] = (uint32_t)i;
     }
 }

@@ -16,20 +16,16 @@ enum {
     MMD_CONSTRAINT_PAIR_KINDS = 2 * MMD_CONSTRAINT_ROW_KINDS
 };
 
-/* Pairs of one kind, one after the other. An angular row may be in a linear pair. */
-typedef struct mmd_constraint_run {
-    uint32_t kind, pair_count;
-} mmd_constraint_run;
-
 /* The second row of a pair, where none is left. */
 #define MMD_CONSTRAINT_NO_ROW UINT32_MAX
 
 typedef struct mmd_constraint_schedule {
-    size_t run_count;
-    mmd_constraint_run *runs;
-    uint32_t *rows; /* the two rows of each pair */
+    size_t level_count;
+    uint32_t *pair_counts; /* of each kind, level after level; an angular row may be in a linear
+                              pair */
+    uint32_t *rows;        /* the two rows of each pair */
     size_t body_count;
-    uint32_t *levels, *groups, *ends; /* scratch memory */
+    uint32_t *levels, *groups, *ranks, *slots, *ends; /* scratch memory */
 } mmd_constraint_schedule;
 
 /* For at most `row_count` rows; false if out of memory. */

@@ -23,6 +23,12 @@ typedef struct row_pair {
 
 enum { HEADER = sizeof(row_pair) / sizeof(mmd_double2), MAX_PAIR = HEADER + 15 };
 
+enum {
+    TWO_SIDED_ANGULAR = MMD_CONSTRAINT_TWO_SIDED + MMD_CONSTRAINT_ROW_ANGULAR,
+    TWO_SIDED_LINEAR = MMD_CONSTRAINT_TWO_SIDED + MMD_CONSTRAINT_ROW_LINEAR,
+    TWO_SIDED_FRICTION = MMD_CONSTRAINT_TWO_SIDED + MMD_CONSTRAINT_ROW_FRICTION
+};
+
 /* Numbers of a pair. */
 static inline size_t size_of(bool two_sided, bool linear)
 {
@@ -138,16 +144,36 @@ INLINE void set_pair(const mmd_constraint_row *first, const mmd_constraint_row *
     pair->impulse = (mmd_double2){first->impulse, second->impulse};
 }
 
-/* An empty row does nothing to the ground. */
-INLINE mmd_double2 *set_run(mmd_constraint_solver *solver, const uint32_t *of_lanes, size_t count,
-                            const mmd_constraint_row *rows, const mmd_body *bodies, bool two_sided,
-                            uint32_t kind, mmd_double2 *next)
+INLINE bool is_two_sided(uint32_t pair_kind)
+{
+    return pair_kind >= MMD_CONSTRAINT_TWO_SIDED;
+}
+
+INLINE mmd_constraint_row_kind row_kind_of(uint32_t pair_kind)
+{
+    return (mmd_constraint_row_kind)(pair_kind % MMD_CONSTRAINT_TWO_SIDED);
+}
+
+/* Where the next pair is read and written. */
+typedef struct setup_cursor {
+    const uint32_t *of_lanes;
+    mmd_double2 *next;
+} setup_cursor;
+
+/* Sets up the pairs of one level and kind. An empty row does nothing to the ground. */
+INLINE void set_run(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
+                    const mmd_body *bodies, const uint32_t *counts, uint32_t pair_kind,
+                    setup_cursor *cursor)
 {
     static const double no_impulse = 0;
     const uint32_t ground = (uint32_t)solver->body_count;
     const mmd_constraint_row empty = {.body_a = ground, .body_b = ground};
-    bool linear = kind != MMD_CONSTRAINT_ROW_ANGULAR;
-    for (size_t i = 0; i < count; i++, of_lanes += 2, next += size_of(two_sided, linear)) {
+    mmd_constraint_row_kind kind = row_kind_of(pair_kind);
+    bool two_sided = is_two_sided(pair_kind), linear = kind != MMD_CONSTRAINT_ROW_ANGULAR;
+    const uint32_t *of_lanes = cursor->of_lanes;
+    mmd_double2 *next = cursor->next;
+    for (size_t i = 0; i < counts[pair_kind];
+         i++, of_lanes += 2, next += size_of(two_sided, linear)) {
         row_pair *pair = (row_pair *)next;
         const double *impulses = (const double *)&pair->impulse;
         const mmd_constraint_row *first = &rows[of_lanes[0]], *second = &empty;
@@ -163,43 +189,23 @@ INLINE mmd_double2 *set_run(mmd_constraint_solver *solver, const uint32_t *of_la
                 second == &empty ? &no_impulse : solver->impulses[second->contact];
         }
     }
-    return next;
+    *cursor = (setup_cursor){of_lanes, next};
 }
 
+/* Each kind has code of its own, without a jump that depends on the kind. */
 static void set_pairs(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
                       const mmd_body *bodies)
 {
     const mmd_constraint_schedule *schedule = &solver->schedule;
-    const uint32_t *of_lanes = schedule->rows;
-    mmd_double2 *next = solver->pairs;
-    for (size_t i = 0; i < schedule->run_count; i++) {
-        size_t count = schedule->runs[i].pair_count;
-        switch (schedule->runs[i].kind) {
-        case MMD_CONSTRAINT_ROW_ANGULAR:
-            next = set_run(solver, of_lanes, count, rows, bodies, false, MMD_CONSTRAINT_ROW_ANGULAR,
-                           next);
-            break;
-        case MMD_CONSTRAINT_ROW_LINEAR:
-            next = set_run(solver, of_lanes, count, rows, bodies, false, MMD_CONSTRAINT_ROW_LINEAR,
-                           next);
-            break;
-        case MMD_CONSTRAINT_ROW_FRICTION:
-            next = set_run(solver, of_lanes, count, rows, bodies, false,
-                           MMD_CONSTRAINT_ROW_FRICTION, next);
-            break;
-        case MMD_CONSTRAINT_TWO_SIDED + MMD_CONSTRAINT_ROW_ANGULAR:
-            next = set_run(solver, of_lanes, count, rows, bodies, true, MMD_CONSTRAINT_ROW_ANGULAR,
-                           next);
-            break;
-        case MMD_CONSTRAINT_TWO_SIDED + MMD_CONSTRAINT_ROW_LINEAR:
-            next = set_run(solver, of_lanes, count, rows, bodies, true, MMD_CONSTRAINT_ROW_LINEAR,
-                           next);
-            break;
-        default:
-            next = set_run(solver, of_lanes, count, rows, bodies, true, MMD_CONSTRAINT_ROW_FRICTION,
-                           next);
-        }
-        of_lanes += 2 * count;
+    const uint32_t *counts = schedule->pair_counts;
+    setup_cursor cursor = {schedule->rows, solver->pairs};
+    for (size_t i = 0; i < schedule->level_count; i++, counts += MMD_CONSTRAINT_PAIR_KINDS) {
+        set_run(solver, rows, bodies, counts, MMD_CONSTRAINT_ROW_ANGULAR, &cursor);
+        set_run(solver, rows, bodies, counts, MMD_CONSTRAINT_ROW_LINEAR, &cursor);
+        set_run(solver, rows, bodies, counts, MMD_CONSTRAINT_ROW_FRICTION, &cursor);
+        set_run(solver, rows, bodies, counts, TWO_SIDED_ANGULAR, &cursor);
+        set_run(solver, rows, bodies, counts, TWO_SIDED_LINEAR, &cursor);
+        set_run(solver, rows, bodies, counts, TWO_SIDED_FRICTION, &cursor);
     }
 }
 
@@ -301,56 +307,39 @@ INLINE void visit(row_pair *pair, bool two_sided, bool linear, mmd_double2 lower
         apply_side(pair, 1, linear, impulse, &b);
 }
 
-INLINE mmd_double2 *visit_run(mmd_double2 *next, size_t count, bool two_sided, bool linear,
+/* Visits the pairs of one level and kind; returns where those of the next begin. */
+INLINE mmd_double2 *visit_run(mmd_double2 *next, const uint32_t *counts, uint32_t pair_kind,
                               mmd_delta_velocity *deltas)
 {
-    const mmd_double2_bits active = {-1, -1};
-    for (size_t i = 0; i < count; i++, next += size_of(two_sided, linear)) {
+    mmd_constraint_row_kind kind = row_kind_of(pair_kind);
+    bool two_sided = is_two_sided(pair_kind), linear = kind != MMD_CONSTRAINT_ROW_ANGULAR;
+    for (size_t i = 0; i < counts[pair_kind]; i++, next += size_of(two_sided, linear)) {
         row_pair *pair = (row_pair *)next;
-        visit(pair, two_sided, linear, pair->lower_impulse, pair->upper_impulse, active, deltas);
-    }
-    return next;
-}
-
-INLINE mmd_double2 *visit_friction_run(mmd_double2 *next, size_t count, bool two_sided,
-                                       mmd_delta_velocity *deltas)
-{
-    for (size_t i = 0; i < count; i++, next += size_of(two_sided, true)) {
-        row_pair *pair = (row_pair *)next;
-        mmd_double2 contact = {*pair->contact_impulses[0], *pair->contact_impulses[1]};
-        mmd_double2_bits active = contact > 0;
-        visit(pair, two_sided, true, pair->lower_impulse * contact, pair->upper_impulse * contact,
-              active, deltas);
+        mmd_double2 lower = pair->lower_impulse, upper = pair->upper_impulse;
+        mmd_double2_bits active = {-1, -1};
+        if (kind == MMD_CONSTRAINT_ROW_FRICTION) {
+            mmd_double2 contact = {*pair->contact_impulses[0], *pair->contact_impulses[1]};
+            active = contact > 0;
+            lower *= contact;
+            upper *= contact;
+        }
+        visit(pair, two_sided, linear, lower, upper, active, deltas);
     }
     return next;
 }
 
 void mmd_constraint_solver_iterate(mmd_constraint_solver *solver)
 {
-    const mmd_constraint_schedule *schedule = &solver->schedule;
+    const uint32_t *counts = solver->schedule.pair_counts;
     mmd_double2 *next = solver->pairs;
     mmd_delta_velocity *deltas = solver->deltas;
-    for (size_t i = 0; i < schedule->run_count; i++) {
-        size_t count = schedule->runs[i].pair_count;
-        switch (schedule->runs[i].kind) {
-        case MMD_CONSTRAINT_ROW_ANGULAR:
-            next = visit_run(next, count, false, false, deltas);
-            break;
-        case MMD_CONSTRAINT_ROW_LINEAR:
-            next = visit_run(next, count, false, true, deltas);
-            break;
-        case MMD_CONSTRAINT_ROW_FRICTION:
-            next = visit_friction_run(next, count, false, deltas);
-            break;
-        case MMD_CONSTRAINT_TWO_SIDED + MMD_CONSTRAINT_ROW_ANGULAR:
-            next = visit_run(next, count, true, false, deltas);
-            break;
-        case MMD_CONSTRAINT_TWO_SIDED + MMD_CONSTRAINT_ROW_LINEAR:
-            next = visit_run(next, count, true, true, deltas);
-            break;
-        default:
-            next = visit_friction_run(next, count, true, deltas);
-        }
+    for (size_t i = 0; i < solver->schedule.level_count; i++, counts += MMD_CONSTRAINT_PAIR_KINDS) {
+        next = visit_run(next, counts, MMD_CONSTRAINT_ROW_ANGULAR, deltas);
+        next = visit_run(next, counts, MMD_CONSTRAINT_ROW_LINEAR, deltas);
+        next = visit_run(next, counts, MMD_CONSTRAINT_ROW_FRICTION, deltas);
+        next = visit_run(next, counts, TWO_SIDED_ANGULAR, deltas);
+        next = visit_run(next, counts, TWO_SIDED_LINEAR, deltas);
+        next = visit_run(next, counts, TWO_SIDED_FRICTION, deltas);
     }
 }
 
