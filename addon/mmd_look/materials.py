@@ -79,9 +79,9 @@ def put_self_shadow_on(material: bpy.types.Material, values: MaterialValues) -> 
     tree.links.new(shadow.outputs["Light"], look.inputs["Light"])
     look.inputs["Casts"].default_value = bool(values.flags & material_values.CASTS)
     if _TOON in ours:
-        toon = _add(tree, "ShaderNodeTexImage", _SHADOW_TOON, (300, -900))
+        toon = _add(tree, "ShaderNodeTexImage", _SHADOW_TOON, (300, -1200))
         toon.image, toon.extension = ours[_TOON].image, "EXTEND"
-        lowest = _add(tree, "ShaderNodeCombineXYZ", _SHADOW_PLACE, (100, -900))
+        lowest = _add(tree, "ShaderNodeCombineXYZ", _SHADOW_PLACE, (100, -1200))
         tree.links.new(lowest.outputs[0], toon.inputs[0])
         tree.links.new(toon.outputs["Color"], look.inputs["Toon Shadow"])
     tree.links.new(look.outputs[shading.SHADOWED], ours[EEVEE].inputs["Surface"])
@@ -156,9 +156,12 @@ def _show_images(
         adds = values.sphere_mode == material_values.ADD
         look.inputs["Sphere Add" if adds else "Sphere Multiply"].default_value = 1.0
     if used.toon:
-        node = _texture(tree, look, used.toon, _TOON, 2)
-        node.extension = "EXTEND"
-        tree.links.new(where.outputs["Toon UV"], node.inputs[0])
+        where.inputs[shading.TOON_ROWS].default_value = used.toon.size[1]
+        for place, name in enumerate((_TOON, shading.NEXT_TOON)):
+            node = _texture(tree, look, used.toon, name, 2 + place)
+            node.extension, node.interpolation = "EXTEND", "Closest"
+            tree.links.new(where.outputs[f"{name} UV"], node.inputs[0])
+        tree.links.new(where.outputs[shading.TOON_MIX], look.inputs[shading.TOON_MIX])
 
 
 def _texture(tree: Any, look: Any, image: bpy.types.Image, name: str, place: int) -> Any:

@@ -20,6 +20,8 @@ SELF_SHADOW = "MMD Self-Shadow"
 RESULT, SHADOWED = "Shader", "Self-Shadowed Shader"  # outputs of SHADING
 HULL = "mmd_hull"  # attribute: 1 on the edge's geometry
 TEXTURES = ("Base", "Sphere", "Toon")
+TOON_ROWS = "Toon Rows"  # input of COORDINATES: the height of the toon's image
+NEXT_TOON, TOON_MIX = "Next Toon", "Toon Mix"
 _MARK = "mmdskin_look"  # ID property of each of our groups: its kind
 _WHITE, _BLACK = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
 _LEAST_ALPHA = 0.5 / 255  # below it, nothing is drawn and nothing casts a shadow
@@ -67,13 +69,31 @@ def _coordinates(builder: NodeBuilder) -> None:
     unit = builder.vector("NORMALIZE", seen.outputs[0])
     sphere = builder.vector("MULTIPLY_ADD", unit, (0.5, 0.5, 0.0), (0.5, 0.5, 0.0))
     lit = builder.vector("DOT_PRODUCT", normal, towards)
-    height = builder.number("MULTIPLY_ADD", lit, 0.5, 0.5)
+    rows = builder.input(TOON_ROWS, FLOAT, 32.0)
+    row, above, mix = _toon_rows(builder, builder.number("MULTIPLY_ADD", lit, 0.5, 0.5), rows)
     half = builder.vector("NORMALIZE", builder.vector("ADD", geometry.outputs["Incoming"], towards))
     highlight = builder.number("MAXIMUM", builder.vector("DOT_PRODUCT", half, normal), 0.0)
     builder.output("Sphere UV", VECTOR, sphere)
-    builder.output("Toon UV", VECTOR, builder.combined(0.0, height, 0.0))
+    builder.output("Toon UV", VECTOR, row)
+    builder.output(f"{NEXT_TOON} UV", VECTOR, above)
+    builder.output(TOON_MIX, FLOAT, mix)
     builder.output("Highlight", FLOAT, highlight)
     builder.output("Back", FLOAT, back)
+
+
+def _toon_rows(builder: NodeBuilder, height: Value, rows: Value) -> tuple:
+    """The places of the toon's two rows next to a height, 0 to 1, and how much the upper one counts.
+
+    The material reads both with Closest interpolation, since EEVEE would read a smaller mip map of the
+    toon where the normal changes abruptly, as at creases.
+    """
+    place = builder.number("MULTIPLY_ADD", height, rows, -0.5)
+    lower = builder.number("FLOOR", place)
+    centers = (builder.number("ADD", lower, half) for half in (0.5, 1.5))
+    below, above = (
+        builder.combined(0.0, builder.number("DIVIDE", center, rows), 0.0) for center in centers
+    )
+    return below, above, builder.number("SUBTRACT", place, lower)
 
 
 def _geometry(builder: NodeBuilder) -> tuple:
@@ -132,6 +152,8 @@ def _shading(builder: NodeBuilder) -> None:
     )
     alpha, power = builder.input("Alpha", FLOAT, 1.0), builder.input("Power", FLOAT, 0.0)
     base, sphere, toon = (builder.input(name, COLOR, (1, 1, 1, 1)) for name in TEXTURES)
+    next_toon = builder.input(NEXT_TOON, COLOR, (1, 1, 1, 1))
+    toon_mix = builder.input(TOON_MIX, FLOAT, 0.0)
     base_alpha = builder.input("Base Alpha", FLOAT, 1.0)
     sphere_alpha = builder.input("Sphere Alpha", FLOAT, 1.0)
     adds, multiplies = (builder.input(f"Sphere {how}", FLOAT, 0.0) for how in ("Add", "Multiply"))
@@ -160,7 +182,8 @@ def _shading(builder: NodeBuilder) -> None:
     factor = builder.mixed(_WHITE, changed("Sphere", numbers, _WHITE), multiplies)
     summand = builder.vector("SCALE", changed("Sphere", numbers, _BLACK), adds)
     rgb = builder.vector("MULTIPLY_ADD", rgb, factor, summand)
-    toned = builder.vector("MULTIPLY", rgb, changed("Toon", _encoded(builder, toon), _WHITE))
+    ramp = builder.mixed(_encoded(builder, toon), _encoded(builder, next_toon), toon_mix)
+    toned = builder.vector("MULTIPLY", rgb, changed("Toon", ramp, _WHITE))
     darkest = changed("Toon", _encoded(builder, toon_shadow), _WHITE)
     shadowed = builder.vector("MULTIPLY", rgb, builder.mixed(darkest, _WHITE, lit))
     # A power of 0 means no highlight.

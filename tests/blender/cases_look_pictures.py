@@ -304,6 +304,46 @@ class TranslucentEdge(imported.Case):
         self.assertEqual(ring[math.ceil(radius) + 4], 0)
 
 
+class Creases(imported.Case):
+    """A folded board: at its narrow folds, the light's angle changes abruptly, and the toon's color."""
+
+    def setUp(self):
+        super().setUp()
+        folds = 70
+        x, y = np.meshgrid(np.linspace(-4, 4, folds + 1), (-4, 4), indexing="ij")
+        pmx = balls([(0, 0, 0)], [])
+        pmx.positions = np.float32(np.stack([x, y, np.zeros_like(x)], -1)).reshape(-1, 3)
+        count = len(pmx.positions)
+        towards = np.float32((0.5, 1, -0.5)) / np.sqrt(1.5)
+        turned = (towards + (0, 0, -1), (0, 0, -1) - towards)  # lit, and in shade
+        pmx.normals = np.float32([turned[vertex // 2 % 2] for vertex in range(count)])
+        first = 2 * np.arange(folds)[:, None]
+        pmx.triangles = np.int32(first + (0, 1, 3, 0, 3, 2)).reshape(-1, 3)
+        for name in ("uvs", "additional_uvs", "edge_scales", "deform", "sdef"):
+            setattr(pmx, name, getattr(pmx, name)[:count])
+        pmx.bone_indices, pmx.bone_weights = pmx.bone_indices[:count], pmx.bone_weights[:count]
+        record = pmx_file.Material(
+            "折", ambient=(1, 1, 1), shared_toon=True, toon=2, index_count=pmx.triangles.size
+        )
+        pmx.materials = [record]
+        self.load(self.write(pmx))
+        set_view()
+
+    def test_only_the_two_colors_of_the_toon(self):
+        self.assert_colors()
+
+    def test_eevee(self):
+        use_eevee(self, samples=1)
+        self.assert_colors()
+
+    def assert_colors(self):
+        picture = shot(self.folder)
+        red = picture[..., 0][picture[..., 3] > 250]
+        shares = [(np.abs(red - color) <= 2).mean() for color in (154, 255)]  # of toon03
+        self.assertGreater(min(shares), 0.3)
+        self.assertGreater(sum(shares), 0.9)  # its step is 1/16 wide
+
+
 class OfMmdTools(imported.Case):
     def test_its_materials_have_the_look_and_lose_it(self):
         with MmdTools():
