@@ -156,9 +156,10 @@ def _show_images(
         adds = values.sphere_mode == material_values.ADD
         look.inputs["Sphere Add" if adds else "Sphere Multiply"].default_value = 1.0
     if used.toon:
-        where.inputs[shading.TOON_ROWS].default_value = used.toon.size[1]
+        toon: Any = used.toon
+        where.inputs[shading.TOON_ROWS].default_value = toon.size[1]
         for place, name in enumerate((_TOON, shading.NEXT_TOON)):
-            node = _texture(tree, look, used.toon, name, 2 + place)
+            node = _texture(tree, look, toon, name, 2 + place)
             node.extension, node.interpolation = "EXTEND", "Closest"
             tree.links.new(where.outputs[f"{name} UV"], node.inputs[0])
         tree.links.new(where.outputs[shading.TOON_MIX], look.inputs[shading.TOON_MIX])
