@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Import MMD Motion: a VMD or VPD file as keyframes that match MMD.
 
-`operators` and `clear` have the operators; `channels` computes, `keyframes` writes.
+`operators` and `clear` have the operators; `channels` computes, `keyframes` writes. `physics_switches`
+adds again what library overrides lose.
 """
 
-from . import clear, operators
+from . import clear, operators, physics_switches
 
 
 def register() -> None:
     operators.register()
     clear.register()
+    physics_switches.register()
 
 
 def unregister() -> None:
+    physics_switches.unregister()
     clear.unregister()
     operators.unregister()

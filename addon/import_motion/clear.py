@@ -23,7 +23,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
         has_motion = any(
-            saved_state.exists(block, saved_state.MOTION) for block in record.blocks(model)
+            saved_state.is_own(block, saved_state.MOTION) for block in record.blocks(model)
         )
         return "" if has_motion else tr("This model has no imported motion to clear")
 

@@ -15,7 +15,7 @@ from mathutils import Matrix, Quaternion
 from ..blender import actions, fcurves
 from ..scene import mmd_tools, rig_constraints, sliders
 from ..scene.names import PHYSICS
-from . import bezier, tracks
+from . import bezier, physics_switches, tracks
 from .channels import Channels
 from .record import ORIGINAL, Record
 from .tracks import Switch, Track
@@ -149,7 +149,9 @@ def write_physics(record: Record, switches: list[Switch]) -> None:
     record.own_action()
     holder, _ = actions.channels(record.block)
     for switch in put_physics(holder, record.armature, switches):
-        record.note_physics(record.armature.pose.bones[switch.name])
+        bone = record.armature.pose.bones[switch.name]
+        record.note_physics(bone)
+        physics_switches.add(bone)
 
 
 def put_physics(holder: Any, armature: bpy.types.Object, switches: list[Switch]) -> list[Switch]:

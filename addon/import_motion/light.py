@@ -51,12 +51,12 @@ def add(
 def imported(scene: bpy.types.Scene) -> bpy.types.Object | None:
     """The scene's light if a motion was imported onto it."""
     sun = light.of_scene(scene)
-    return sun if sun is not None and saved_state.exists(sun, saved_state.MOTION) else None
+    return sun if sun is not None and saved_state.is_own(sun, saved_state.MOTION) else None
 
 
 def clear(edit: Edit, scene: bpy.types.Scene, sun: bpy.types.Object) -> list[str]:
     """Undo all imports onto the scene's light; returns the names of actions that are kept."""
-    blocks = [block for block in _blocks(sun) if saved_state.exists(block, saved_state.MOTION)]
+    blocks = [block for block in _blocks(sun) if saved_state.is_own(block, saved_state.MOTION)]
     kept = [record.Record(block).restore(edit) for block in blocks]
     if not any(saved_state.LOOK in material for material in bpy.data.materials):
         edit.at_last(lambda: light.remove_untouched(scene))

@@ -17,7 +17,6 @@ import bpy
 
 from ..blender import actions, fcurves
 from ..blender.actions import Block
-from ..blender.translations import tr
 from ..operators.editing import Edit
 from ..pose import motion_source
 from ..scene import saved_state, scene_model, sliders
@@ -90,6 +89,10 @@ class Record:
         self.state = MotionState.read(block)
         self._before = saved_state.load_action(block, MOTION_BEFORE)
         self._written = saved_state.load_action(block, MOTION_WRITTEN)
+        if not saved_state.is_own(block, MOTION):
+            # A library override plays the motion of its library: that is what Clear Motion restores.
+            self.state = MotionState(files=self.state.files, form=self.state.form)
+            self._before = self._written = None
         self._is_own = False  # whether `own_action` was called
 
     @property
@@ -154,13 +157,7 @@ class Record:
             noted.append([bone.name, constraint.name, constraint.influence])
 
     def note_physics(self, bone: bpy.types.PoseBone) -> None:
-        """Also creates the switch if missing."""
         self.state.physics.setdefault(bone.name, bone.get(PHYSICS))
-        if PHYSICS not in bone:
-            bone[PHYSICS] = True
-            text = tr("Rigid bodies move this bone in simulations; if off, they follow it")
-            bone.id_properties_ui(PHYSICS).update(description=text, default=True)
-            bone.property_overridable_library_set(sliders.path(PHYSICS), True)
 
     def mute_drivers(self, paths: set[str]) -> int:
         """Returns the number muted."""
@@ -291,14 +288,14 @@ def extend_range(scene: bpy.types.Scene, last: int) -> None:
 
 def forget_old_range() -> None:
     """Forget the end of scenes if what extended it was removed without Clear Motion."""
-    if not any(saved_state.exists(obj, MOTION) for obj in bpy.data.objects):
+    if not any(saved_state.is_own(obj, MOTION) for obj in bpy.data.objects):
         for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
             del scene[MOTION]
 
 
 def restore_range() -> None:
     """Restore the end of scenes, unless motions or cameras remain or the user has changed it."""
-    if any(saved_state.exists(obj, MOTION) for obj in bpy.data.objects):
+    if any(saved_state.is_own(obj, MOTION) for obj in bpy.data.objects):
         return
     for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
         state = RangeState.read(scene)
@@ -341,7 +338,7 @@ def changed_objects(models: Iterable[scene_model.SceneModel]) -> list[bpy.types.
 
 
 def _records(model: scene_model.SceneModel) -> list[Record]:
-    return [Record(block) for block in blocks(model) if saved_state.exists(block, MOTION)]
+    return [Record(block) for block in blocks(model) if saved_state.is_own(block, MOTION)]
 
 
 def blocks(model: scene_model.SceneModel) -> list[Block]:

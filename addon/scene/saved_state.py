@@ -77,6 +77,14 @@ def exists(block: bpy.types.ID, name: str) -> bool:
     return name in block or bool(_of_override(block, name))
 
 
+def is_own(block: bpy.types.ID, name: str) -> bool:
+    """Whether something is stored, and in this file, not in the library that the block comes from."""
+    if block.library or not exists(block, name):
+        return False
+    reference = block.override_library.reference if block.override_library else None
+    return bool(_of_override(block, name)) or reference is None or name not in reference
+
+
 def load(block: bpy.types.ID, name: str) -> dict[str, Any]:
     """The JSON of a custom property, {} if there is none or if it was damaged."""
     text = _of_override(block, name) or stored.text(block, name)
@@ -111,10 +119,10 @@ def store_action(block: bpy.types.ID, name: str, action: bpy.types.Action | None
 
 
 def remove(block: bpy.types.ID, name: str) -> None:
-    """Remove what was stored, if anything was."""
+    """Remove what was stored in this file, if anything was."""
     if _of_override(block, name):
         block.property_unset(_OF_OVERRIDES[name])
-    if name in block:
+    elif is_own(block, name):
         del block[name]
 
 
@@ -122,8 +130,6 @@ def _store(block: bpy.types.ID, name: str, value: str | bpy.types.Action) -> Non
     declared = _OF_OVERRIDES.get(name, "")
     if hasattr(block, declared) and (block.override_library or getattr(block, declared)):
         setattr(block, declared, value)
-        if name in block:
-            del block[name]
     else:
         block[name] = value
 

@@ -178,6 +178,27 @@ class Lasts(Override):
             self.open_again()
             self.assert_plays()
 
+    def test_samples_when_the_shot_is_opened_again(self):
+        bpy.ops.mmdskin.clear_bake()
+        self.bake(samples=4)
+        times = [(frame, part / 8) for frame in (1, 7, 13) for part in range(8)]
+        shown = self.at(times)
+        for _ in range(2):
+            self.open_again()
+            self.assert_close(self.at(times), shown, 0)
+            self.assertEqual(addon().bake.record.state_of(self.mesh).samples, 4)
+        bpy.ops.mmdskin.clear_bake()
+        exact = slice(None, None, 2)
+        self.assert_close(self.at(times[exact]), shown[exact], BAR)
+
+    def at(self, times):
+        found = []
+        for frame, part in times:
+            bpy.context.scene.frame_set(frame, subframe=part)
+            found.append(scene.evaluated_positions(self.mesh))
+        bpy.context.scene.frame_set(FRAMES[0])
+        return np.array(found)
+
     def test_when_the_library_is_reloaded(self):
         for _ in range(2):
             self.reload()

@@ -9,7 +9,8 @@ import numpy as np
 import scene
 from cases_panel import drawn_texts
 from cases_preview_truth import trouble
-from keyed_physics import BAR, Keyed, addon
+from files import motion_file
+from keyed_physics import BAR, HAIR, Keyed, addon, switch
 
 
 class Elsewhere(Keyed):
@@ -151,3 +152,53 @@ class Overridden(Elsewhere):
             os.rename(self.file + ".gone", self.file)
             with open(self.file, "rb") as file:
                 self.assertEqual(file.read(), before)
+
+    def open_again(self):
+        bpy.ops.wm.save_mainfile()
+        bpy.ops.wm.open_mainfile(filepath=self.shot)
+        self.find()
+
+    def test_its_own_simulation_lasts(self):
+        self.settings.physics = True
+        self.settings.physics_settle = 7
+        scene.select(self.mesh)
+        self.simulate()
+        shown, path = self.frames(), self.settings.physics_cache
+        self.assertEqual(case.physics_troubles(), [])
+        for _ in range(2):
+            self.open_again()
+            self.assertEqual(self.settings.physics_cache, path)
+            self.assert_close(self.frames(), shown, BAR)
+            self.assertEqual(case.physics_troubles(), [])
+
+    def test_physics_switches_of_its_own_motion_last(self):
+        """They are custom properties of bones that the library does not have."""
+        later = [*switch(HAIR[0], (0, 0), (9, 1)), *switch(HAIR[1], (3, 0), (8, 1))]
+        self.write_motion(motion_file.Keys("次", later, []), "次.vmd")
+        self.armature.override_library.is_system_override = False
+        before = self.switches()
+        self.import_keys()
+        self.settings.physics = True
+        self.simulate()
+        shown, switches = self.frames(), self.switches()
+        self.assertGreater(np.abs(shown - self.known[True]).max(), 0.01)
+        for _ in range(2):
+            self.open_again()
+            self.assertEqual(self.switches(), switches)
+            self.assert_close(self.frames(), shown, BAR)
+            self.assertEqual(case.physics_troubles(), [])
+        bpy.ops.mmdskin.clear_motion()
+        for _ in range(2):
+            self.assertEqual(self.switches(), before)
+            self.assert_close(self.shown(False), self.known[False], BAR)
+            self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"CANCELLED"}, "the library's")
+            self.open_again()
+
+    def switches(self):
+        """The switches of bones, by frame."""
+        found = []
+        for frame in (0, 6, 11):
+            bpy.context.scene.frame_set(frame)
+            bones = self.armature.pose.bones
+            found.append({bone.name: bool(bone.get("mmd_physics", True)) for bone in bones})
+        return found
