@@ -10,7 +10,7 @@ from typing import Protocol
 import bpy
 import numpy as np
 
-from ..blender import playhead
+from ..blender import actions, playhead
 from ..physics import keyed, simulation
 from ..pose import ik_source, motion_source, pose_source, skinner
 from ..pose.deformation import Deformation
@@ -139,6 +139,8 @@ class Part:
         self.skinner = skinner.Skinner(obj, armature, absent, normals)
         self.bones, self.keys = self.skinner.bones, self.skinner.keys
         self.unmuted = state.muted if state else ()
+        keys = obj.data.shape_keys
+        self._mutes_move = bool(keys) and actions.animates(keys, ".mute")
         if state is None:
             self.pinned = skinner.pinned_key(obj)
         else:
@@ -161,4 +163,8 @@ class Part:
         """(K,) float32 by which Blender mixes the keys at the current frame."""
         keys = self.obj.data.shape_keys
         evaluated = keys.evaluated_get(depsgraph) if keys else None
-        return skinner.key_values(self.obj, self.keys, evaluated, self.unmuted, self.pinned)
+        # While poses are read, all keys of evaluated copies may be muted (`PoseEvaluation`).
+        muted_in = evaluated if self._mutes_move else keys
+        return skinner.key_values(
+            self.obj, self.keys, evaluated, self.unmuted, self.pinned, muted_in
+        )

@@ -4,6 +4,7 @@
 Up to 4.3 an action holds F-curves; from 4.4 on, layers, strips and slots hold them.
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -203,6 +204,15 @@ def drop(curves: Any, paths: set[str]) -> None:
 def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:
     """All curves of an action."""
     return [curve for curves in _all_curves(action) for curve in curves]
+
+
+def animates(block: Block, ending: str) -> bool:
+    """Whether a curve or driver of a datablock has a data path with this ending."""
+    data = block.animation_data
+    if data is None:
+        return False
+    curves = itertools.chain(data.drivers, *playing(data))
+    return any(curve.data_path.endswith(ending) for curve in curves)
 
 
 def playing(data: bpy.types.AnimData) -> list:

@@ -2,8 +2,9 @@
 """Evaluations of a scene of which only poses are read.
 
 Modifiers take most of a frame's time: the edges of one model ten times as long as its pose. Those
-that no pose can depend on are turned off in evaluated copies only, by `foreach_set`, which tags
-nothing: neither the user's objects nor the file change.
+that no pose can depend on are turned off in evaluated copies only, and so are shape keys, whose
+values are read but not their mix. `foreach_set` tags nothing: neither the user's objects nor the file
+change.
 """
 
 import contextlib
@@ -13,6 +14,8 @@ from typing import Any
 
 import bpy
 import numpy as np
+
+from . import actions
 
 # Modifiers through which objects act on others that do not refer to them, or that keep a cache.
 _PHYSICS = {
@@ -25,7 +28,7 @@ _PHYSICS = {
     "SOFT_BODY",
     "SURFACE",
 }
-_SWITCH = "show_viewport"
+_SWITCH, _MUTE = "show_viewport", "mute"
 
 
 class PoseEvaluation:
@@ -39,7 +42,10 @@ class PoseEvaluation:
         self._unneeded = [obj for obj in objects if obj not in needed and _is_separate(obj)]
         # Functions of live meshes and attached objects, on which poses may depend.
         self.needs_drivers = any(map(_calls_functions, needed))
+        # These functions may look at the keys of a mesh.
+        self._keys = [] if self.needs_drivers else _unmixed(self._unneeded)
         self._turned_off: list[tuple[bpy.types.Object, np.ndarray]] = []
+        self._muted: list[tuple[bpy.types.Key, np.ndarray]] = []
 
     def turn_off(self) -> None:
         """Until `restore`, unneeded modifiers have no effect."""
@@ -54,17 +60,37 @@ class PoseEvaluation:
             evaluated.modifiers.foreach_get(_SWITCH, before)
             evaluated.modifiers.foreach_set(_SWITCH, np.zeros_like(before))
             self._turned_off.append((obj, before))
+        for keys in self._keys if self._turned_off else ():
+            blocks = keys.evaluated_get(depsgraph).key_blocks
+            before = np.empty(len(blocks), bool)
+            blocks.foreach_get(_MUTE, before)
+            blocks.foreach_set(_MUTE, np.ones_like(before))
+            self._muted.append((keys, before))
 
     def restore(self) -> None:
         """The next evaluation shows all objects with their modifiers again."""
         depsgraph = self._context.evaluated_depsgraph_get()
         turned_off, self._turned_off = self._turned_off, []
+        muted, self._muted = self._muted, []
+        for keys, before in muted:
+            with contextlib.suppress(ReferenceError):  # removed in the meantime
+                blocks = keys.evaluated_get(depsgraph).key_blocks
+                if len(blocks) == len(before):
+                    blocks.foreach_set(_MUTE, before)
         for obj, before in turned_off:
             with contextlib.suppress(ReferenceError):  # removed in the meantime
                 evaluated = obj.evaluated_get(depsgraph)
                 if evaluated.is_evaluated and len(evaluated.modifiers) == len(before):
                     evaluated.modifiers.foreach_set(_SWITCH, before)
                 obj.update_tag(refresh={"DATA"})
+
+
+def _unmixed(unneeded: list[bpy.types.Object]) -> list[bpy.types.Key]:
+    """The shape keys of meshes that only these objects show, if nothing animates what is muted."""
+    shown = {obj.data for obj in set(bpy.data.objects).difference(unneeded)}
+    meshes = dict.fromkeys(obj.data for obj in unneeded if obj.type == "MESH")
+    found = [mesh.shape_keys for mesh in meshes if mesh not in shown and mesh.shape_keys]
+    return [keys for keys in found if not actions.animates(keys, f".{_MUTE}")]
 
 
 def _needed(read: list[bpy.types.Object]) -> set[bpy.types.ID]:

@@ -204,11 +204,13 @@ def key_values(
     evaluated_keys: bpy.types.Key | None,
     unmuted: Iterable[str] = (),
     pinned: str | None = None,
+    muted_in: bpy.types.Key | None = None,
 ) -> np.ndarray:
     """(K,) float32 by which Blender mixes the named keys now.
 
     `evaluated_keys` is the evaluated Key datablock or None. Keys in `unmuted` count as not muted;
-    `pinned` names the only key that is shown, if any.
+    `pinned` names the only key that is shown, if any. With `muted_in`, that datablock says which
+    keys are muted.
     """
     if not names:
         return np.zeros(0, np.float32)
@@ -216,7 +218,7 @@ def key_values(
     values = np.empty(len(blocks), np.float32)
     mute = np.empty(len(blocks), bool)
     blocks.foreach_get("value", values)
-    blocks.foreach_get("mute", mute)
+    (muted_in or evaluated_keys).key_blocks.foreach_get("mute", mute)
     order = _places(tuple(names), tuple(blocks.keys()))
     values, mute = values[order], mute[order]
     if unmuted:

@@ -157,6 +157,92 @@ class Evaluation(Range):
         self.assert_plays(expected)
 
 
+class ShapeKeys(Evaluation):
+    """Their values are read; their mix is not needed."""
+
+    def setUp(self):
+        super().setUp()
+        self.key = self.mesh.data.shape_keys.key_blocks["ふくらみ"]
+        self.key.value = 1.0
+        bpy.context.view_layer.update()
+
+    def look(self, *_):
+        """Whether the mesh is at rest, at the bake's frames."""
+        self.seen.append(np.abs(scene.evaluated_positions(self.mesh) - self.rest()).max() < 1e-6)
+
+    def expected(self, frames):
+        """As of the other cases, with the key."""
+        mmdskin, result = addon().blender.native.load(), {}
+        model = mmdskin.load_model(case.write_model(self, self.scene.pmx))
+        for frame in frames:
+            bpy.context.scene.frame_set(frame)
+            inputs = self.scene.bake_inputs()
+            result[frame] = scene.in_blender(mmdskin.skin(model, inputs, [1.0]).positions)
+        return result
+
+    def rest(self):
+        flat = np.empty(3 * len(self.mesh.data.vertices), np.float32)
+        self.mesh.data.shape_keys.reference_key.data.foreach_get("co", flat)
+        return flat.reshape(-1, 3)
+
+    def shown(self):
+        return scene.evaluated_positions(self.mesh)
+
+    def test_modifiers_of_others_are_off(self):
+        """And keys are not mixed."""
+        expected = self.expected(FRAMES)
+        self.watched(self.bake)
+        self.assertEqual(self.seen[: len(FRAMES)], [True] * len(FRAMES))
+        self.assert_plays(expected)
+
+    def test_a_pose_that_depends_on_a_modifier(self):
+        """Of the mesh itself: then its keys are mixed."""
+        self.mesh.vertex_groups.new(name="tip").add([0], 1.0, "REPLACE")
+        self.follow()
+        constraint = self.scene.armature.pose.bones[2].constraints[-1]
+        constraint.target, constraint.subtarget = self.mesh, "tip"
+        self.watched(self.bake)
+        self.assertNotIn(True, self.seen[: len(FRAMES)])
+
+    def test_cancelled(self):
+        before = self.shown()
+        job = self.job()
+        next(job)
+        job.close()
+        np.testing.assert_array_equal(self.shown(), before)
+
+    def test_afterwards_they_are_on(self):
+        before = self.shown()
+        self.bake()
+        bpy.ops.mmdskin.clear_bake()
+        np.testing.assert_array_equal(self.shown(), before)
+
+    def test_what_is_muted_may_be_animated(self):
+        """As if the value were zero."""
+        for name, values in (("mute", (False, True)), ("value", (1.0, 0.0))):
+            self.mesh.data.shape_keys.animation_data_clear()
+            self.key.mute, self.key.value = False, 1.0
+            for frame, value in zip((1, 3), values, strict=True):
+                setattr(self.key, name, value)
+                self.key.keyframe_insert(name, frame=frame)
+            for curves in addon().blender.actions.playing(self.mesh.data.shape_keys.animation_data):
+                for point in curves[0].keyframe_points:
+                    point.interpolation = "CONSTANT"
+            self.bake()
+            self.seen.append(self.baked())
+            bpy.ops.mmdskin.clear_bake()
+        by_mute, by_value = self.seen
+        self.assertGreater(np.abs(by_value[0] - self.seen[0][3]).max(), 1e-3)
+        np.testing.assert_array_equal(by_mute, by_value)
+
+    def baked(self):
+        found = []
+        for frame in FRAMES:
+            bpy.context.scene.frame_set(frame)
+            found.append(self.shown())
+        return np.array(found)
+
+
 class LiveBefore(case.Case):
     def test_another_live_model_is_live_afterwards(self):
         other = scene.Scene(case.small_model(), "other")
