@@ -127,6 +127,9 @@ class Solver:
         self._keys = model_file.morph_keys(armature)
         # (S,) indices of the morphs that may move bones.
         self.acting = _acting(rig.pmx)
+        known = len(self._properties) == len(self._keys) == len(rig.pmx.morphs)
+        self._morphs = range(len(rig.pmx.morphs)) if known else ()  # with known sliders
+        self._acting_morphs = self.acting.tolist() if known else ()
 
     def with_finish(self, finish: Finish) -> "Solver":
         """A copy that passes each solved pose to `finish`."""
@@ -184,7 +187,7 @@ class Solver:
 
         Solved once for all objects that show the model in an evaluation.
         """
-        found = self._input(armature, keys, let_go=self._finish is not None)
+        found = self._input(armature, keys, self._acting_morphs, let_go=self._finish is not None)
         moving = found._replace(weights=found.weights[self.acting])
         state: tuple = tuple(array.tobytes() for array in moving)
         if self._finish is not None:
@@ -206,15 +209,20 @@ class Solver:
 
     def local(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> Local:
         """The input values from an evaluated armature object and shape key values."""
-        return self._local(self._input(armature, keys))
+        return self._local(self._input(armature, keys, self._morphs))
 
     def _input(
-        self, armature: bpy.types.Object, keys: Mapping[str, float], let_go: bool = True
+        self,
+        armature: bpy.types.Object,
+        keys: Mapping[str, float],
+        morphs: Sequence[int],
+        let_go: bool = True,
     ) -> _Input:
-        """`let_go`: whether `physics` is read, which takes time and matters to simulations only."""
+        """`morphs`: those whose weights are read; `let_go`: whether `physics` is, which matters to
+        simulations only. Both take time."""
         bones = armature.pose.bones
         basis = _read(bones, "matrix_basis")[self._places]
-        weights, on = self._weights(armature, keys), self._switched(bones)
+        weights, on = self._weights(armature, keys, morphs), self._switched(bones)
         return _Input(basis, weights, on, self._let_go(bones) if let_go else np.ones_like(on))
 
     def _local(self, found: _Input) -> Local:
@@ -237,12 +245,15 @@ class Solver:
         rotations[self._fixed, :3] = self._axes * lengths * signs
         return translations, rotations
 
-    def _weights(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> np.ndarray:
-        """(M,) weights of the file's morphs whose sliders the importer stored."""
+    def _weights(
+        self, armature: bpy.types.Object, keys: Mapping[str, float], morphs: Sequence[int]
+    ) -> np.ndarray:
+        """(M,) weights of the file's morphs, 0 for those that are not listed in `morphs`."""
         weights = np.zeros(len(self.rig.pmx.morphs), np.float32)
-        if len(self._properties) == len(self._keys) == len(weights):
-            weights += sliders.values(armature, self._properties)
-            weights += [keys.get(name, 0.0) for name in self._keys]
+        for number in morphs:
+            name = self._properties[number]
+            value = armature.get(name, 0.0) if name else 0.0
+            weights[number] = value + keys.get(self._keys[number], 0.0)
         return weights
 
     def _switched(self, pose_bones: Any) -> np.ndarray:

@@ -10,7 +10,6 @@ armature object with its name in the file. Drivers use both in the same way; see
 from typing import Any, NamedTuple
 
 import bpy
-import numpy as np
 
 from . import english_names, mmd_tools, scene_model, stored
 from .names import Named, chosen, language_of
@@ -79,9 +78,3 @@ def names(armature: bpy.types.Object) -> tuple[str, ...]:
     """The custom property of each morph of the file, "" for none; () if none were stored."""
     root = scene_model.bearer(armature, mmd_tools.MORPHS)
     return tuple(stored.text(morph, SLIDER) for morph in stored.groups(root, mmd_tools.MORPHS))
-
-
-def values(armature: bpy.types.Object, properties: tuple[str, ...]) -> np.ndarray:
-    """(M,) float32 values of custom properties of an evaluated armature object, 0 if missing."""
-    found = [armature.get(name, 0.0) if name else 0.0 for name in properties]
-    return np.array(found, np.float32)
