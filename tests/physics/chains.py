@@ -34,6 +34,15 @@ def chain_file(modes=(PHYSICS,) * LINKS, height=20.0):
     return file
 
 
+def unstable_file():
+    """An extremely stiff spring accelerates its body beyond all bounds."""
+    file = chain_file()
+    file.rigid_bodies[3].mass = 1e-30
+    file.joints[2].translation_lower, file.joints[2].translation_upper = (1, 1, 1), (-1, -1, -1)
+    file.joints[2].translation_spring = (1e38,) * 3
+    return file
+
+
 def load(file):
     return mmdskin.load_model(pmx.write(file))
 

@@ -11,18 +11,20 @@ from physics.chains import PHYSICS, bone_positions
 MODELS = ["初音ミク.pmx", "巡音ルカ.pmx", "miku_v2.pmd", "mmt_test_model.pmx"]
 
 
-# In the first pose of the dance bodies tremble by up to 0.1 for good; after 60 steps strands still
-# swing by 1 to 4.
-@pytest.mark.parametrize(("motion", "bar"), [(None, 0.1), ("wavefile_v2.vmd", 0.2)])
+# In the first poses of the dances bodies tremble by up to 0.1 for good, so the mean of a second counts.
+# After 60 steps strands still swing by 1 to 4.
+@pytest.mark.parametrize("motion", [None, "wavefile_v2.vmd", "realize_motion.vmd"])
 @pytest.mark.parametrize("name", MODELS)
-def test_by_default_bones_are_where_600_steps_have_them(name, motion, bar):
+def test_by_default_bones_are_where_600_steps_have_them(name, motion):
     model = mmdskin.load_model(published_file(name))
     dance = motion and mmdskin.load_motion(published_file(motion))
-    ours, long = (
-        bone_positions(model, model.pose(dance, 0, physics=mmdskin.Physics(**settings)))
-        for settings in ({}, {"settle": 600})
-    )
-    assert np.linalg.norm(ours - long, axis=-1).max() < bar
+
+    def settled(**settings):
+        pose = model.pose(dance, 0, physics=mmdskin.Physics(**settings))
+        return bone_positions(model, pose)
+
+    long = np.mean([settled(settle=steps) for steps in range(600, 660, 6)], axis=0)
+    assert np.linalg.norm(settled() - long, axis=-1).max() < 0.1
 
 
 def fall(settle, gravity):

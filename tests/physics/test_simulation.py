@@ -169,12 +169,7 @@ def test_an_error_names_the_bad_body(swing):
 
 
 def test_a_body_that_escapes_is_reset(swing):
-    """An extremely stiff spring accelerates its body beyond all bounds."""
-    file = chains.chain_file()
-    file.rigid_bodies[3].mass = 1e-30
-    file.joints[2].translation_lower, file.joints[2].translation_upper = (1, 1, 1), (-1, -1, -1)
-    file.joints[2].translation_spring = (1e38,) * 3
-    model = chains.load(file)
+    model = chains.load(chains.unstable_file())
     pose = model.pose(swing, RUN, physics=True)
     assert np.isfinite(pose.bone_matrices).all()
     assert np.abs(pose.bone_matrices).max() < 2e6

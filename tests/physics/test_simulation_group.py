@@ -336,10 +336,14 @@ def test_a_model_that_jumps_restarts_alone(chain):
     assert np.allclose(bone_positions(chain, pose), rest + (90, 0, 0), rtol=0, atol=0.1)
 
 
-def test_a_model_that_jumps_leaves_the_contacts_of_others_alone(chain):
+@pytest.fixture
+def lying():
     """A box on the ground: the contacts of its corners start with the impulses of the last step."""
     box = {"shape": 1, "size": (2, 0.5, 1)}
-    lying = chains.load(balls_file(((0, 9, 0), FOLLOW_BONE, {}), ((20, 1, 0), PHYSICS, box)))
+    return chains.load(balls_file(((0, 9, 0), FOLLOW_BONE, {}), ((20, 1, 0), PHYSICS, box)))
+
+
+def test_a_model_that_jumps_leaves_the_contacts_of_others_alone(lying, chain):
     physics = mmdskin.Physics(teleport=30, settle=0)
 
     def lies(distance):
@@ -354,6 +358,20 @@ def test_a_model_that_jumps_leaves_the_contacts_of_others_alone(chain):
     assert no_notes == ()
     assert "where the model jumped" in notes[0]
     np.testing.assert_array_equal(beside, still)
+
+
+def test_a_model_that_becomes_unstable_leaves_the_contacts_of_others_alone(lying, chain):
+    def lies(other):
+        motions = [None, chains.swing()]
+        group = mmdskin.Simulation([lying, other], motions, mmdskin.Physics(settle=0))
+        matrices = group.pose(range(30))[0].bone_matrices
+        return matrices, group.notes
+
+    stable, no_notes = lies(chain)
+    beside, notes = lies(chains.load(chains.unstable_file()))
+    assert no_notes == ()
+    assert any("unstable" in note for note in notes)
+    np.testing.assert_array_equal(beside, stable)
 
 
 def test_notes_name_the_model(chain):

@@ -47,7 +47,7 @@ typedef struct mmd_broad_phase {
     size_t *starts;                 /* scratch memory of the sort */
     mmd_broad_phase_pair *excluded; /* pairs that never collide, sorted */
     mmd_broad_phase_pair *pairs;    /* `pair_count`, sorted by a, then b */
-    mmd_broad_phase_pair *found;    /* those of this step; room for `body_count` more */
+    mmd_broad_phase_pair *found;    /* those of this step: up to `capacity` + `body_count` */
     mmd_broad_phase_pair *scratch;
     mmd_broad_phase_order cache;     /* that of btHashedOverlappingPairCache */
     mmd_broad_phase_order manifolds; /* that of btCollisionDispatcher's manifolds */

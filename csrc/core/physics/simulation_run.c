@@ -323,17 +323,21 @@ static void apply_impulse_morphs(mmd_simulation *simulation, const mmd_simulatio
 static void restart_escaped(mmd_simulation *simulation, const mmd_body_pose *poses, double frame)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
-    bool *restarting = simulation->restarting, any = false;
-    for (size_t i = 0; i < simulation->body_count; i++)
-        if (bodies[i].escaped && !restarting[simulation->islands[i]]) {
-            mmd_simulation_member *member = mmd_simulation_members_of_body(simulation->members, i);
-            mmd_notes_add_body(&member->notes, MMD_NOTES_ESCAPED, i - member->first_body, frame);
-            restarting[simulation->islands[i]] = any = true;
-        }
-    if (!any)
-        return;
-    restart_bodies(simulation, poses, 0, simulation->body_count, restarting);
-    memset(restarting, 0, simulation->body_count * sizeof *restarting);
+    bool *restarting = simulation->restarting;
+    for (size_t m = 0; m < simulation->member_count; m++) {
+        mmd_simulation_member *member = &simulation->members[m];
+        size_t first = member->first_body, end = first + member->body_count;
+        bool any = false;
+        for (size_t i = first; i < end; i++)
+            if (bodies[i].escaped && !restarting[simulation->islands[i]]) {
+                mmd_notes_add_body(&member->notes, MMD_NOTES_ESCAPED, i - first, frame);
+                restarting[simulation->islands[i]] = any = true;
+            }
+        if (!any)
+            continue;
+        restart_bodies(simulation, poses, first, end, restarting);
+        memset(restarting + first, 0, member->body_count * sizeof *restarting);
+    }
 }
 
 static void note_joint(mmd_simulation *simulation, mmd_notes_kind kind, size_t joint, double frame,
