@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The operators Bake MMD Skin and Clear Bake."""
 
+import contextlib
 from itertools import pairwise
 from typing import Any
 
@@ -75,9 +76,10 @@ class MMDSKIN_OT_bake(
         its own deformation and pose source.
         """
         models = self.models(context)
-        first = next(
-            (m for m in models if context.active_object in (m.armature, *m.meshes)), models[0]
-        )
+        first = models[0]
+        with contextlib.suppress(UserError):  # no model is active
+            active = scene_model.model_of(context.active_object, context.view_layer)
+            first = next((m for m in models if m.armature == active.armature), first)
         of_all = list(properties.bake_properties())
         chosen = properties.chosen(self, [*of_all, *_OF_EACH])
         used = {name: getattr(first.armature.mmdskin, name) for name in of_all}

@@ -85,6 +85,21 @@ class Checked(TwoModels):
             mesh["mmdskin_bake"] = before
 
 
+class Settings(TwoModels):
+    def test_a_bake_has_the_frames_of_the_model_whose_root_is_active(self):
+        for frame, armature in enumerate(self.armatures, 3):
+            settings = armature.mmdskin
+            settings.range, settings.frame_start, settings.frame_end = "CUSTOM", frame, frame + 1
+        for frame, root in ((3, self.scene.root), (4, self.other.root)):
+            scene.select(root)
+            bpy.ops.mmdskin.bake(all_models=True)
+            for mesh in self.meshes:
+                names = [key.name for key in mesh.data.shape_keys.key_blocks]
+                baked = [name for name in names if name.startswith("MMD ")]
+                self.assertEqual(baked, [f"MMD {frame:04d}", f"MMD {frame + 1:04d}"])
+            bpy.ops.mmdskin.clear_bake(all_models=True)
+
+
 class PutBack(TwoModels):
     """What fails while the second model is written."""
 
