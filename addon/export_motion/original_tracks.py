@@ -5,6 +5,7 @@ import of a file has written: which keys and segments are still the file's.
 A segment is what leads from one key to the next; it is stored at the later key, as in the file.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -67,7 +68,7 @@ def match(
         (kept & is_in_file)[chosen] & ~(breaks & (np.arange(len(chosen)) > 0)),
         off,
     )
-    return _clipped(found, timing)
+    return _clipped(_widened(found, exact[~whole & is_in_scene], timing), timing)
 
 
 def _unchanged(
@@ -126,6 +127,25 @@ def _values(points: Points | None, times: np.ndarray) -> np.ndarray:
     return found
 
 
+def _widened(keys: OriginalKeys, off: np.ndarray, timing: Timing) -> OriginalKeys:
+    """The keys, and more where the scene's first or last one is `off` frames of the file: what
+    changes between two keys is fitted, but nothing before the first or after the last."""
+    if not len(off):
+        return keys
+    first, last = math.floor(off[0]), math.ceil(off[-1])
+    numbers = keys.numbers
+    parts: list[tuple[np.ndarray, ...]] = [keys[:5]]
+    if not len(numbers) or last > numbers[-1]:
+        parts.append(_cut(last, timing))
+    begins = not len(numbers) or first < numbers[0]
+    if begins:
+        parts.insert(0, _cut(first, timing))
+    numbers, times, of_file, known, kept = (np.concatenate(c) for c in zip(*parts, strict=True))
+    if begins:
+        kept[1:2] = False  # it leads from the new key
+    return OriginalKeys(numbers, times, of_file, known, kept, keys.off)
+
+
 def _clipped(keys: OriginalKeys, timing: Timing) -> OriginalKeys:
     """The keys within the exported frames; segments that these cut get a key at the cut."""
     first, last = timing.number, timing.number + timing.length - 1
@@ -148,6 +168,6 @@ def _clipped(keys: OriginalKeys, timing: Timing) -> OriginalKeys:
 
 def _cut(number: int, timing: Timing) -> tuple[np.ndarray, ...]:
     """The columns of a key that the scene lacks."""
-    time = timing.times[[number - timing.number]].astype(np.float32)
+    time = timing.of_number(number)
     no = np.array([False])
-    return np.array([number]), time, np.array([-1]), no, no
+    return np.array([number]), np.array([time], np.float32), np.array([-1]), no, no

@@ -44,6 +44,10 @@ class Timing(NamedTuple):
         """(F,) float64 animation times."""
         return self.scene_frames * self.stretch
 
+    def of_number(self, number: int) -> float:
+        """The animation time of a frame of the file."""
+        return (self.first + (number - self.number) / self.rate) * self.stretch
+
     def of_times(self, times: np.ndarray) -> np.ndarray:
         """(K,) float64 frames of the file at animation times."""
         return (np.asarray(times, np.float64) / self.stretch - self.first) * self.rate + self.number

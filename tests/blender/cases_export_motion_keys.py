@@ -117,6 +117,36 @@ class Original(OriginalCase):
         self.assertLessEqual({("bone", name, 13), ("bone", name, 15)}, found)
         self.assertEqual(found - {("bone", name, frame) for frame in range(4, 31)}, set())
 
+    def test_keys_between_mmds_frames_first_last_or_alone_are_not_lost(self):
+        bpy.context.scene.render.fps = 24
+        bones = [
+            k for k in self.keys.bones if k.name != "右腕" and (k.name != "左腕" or k.frame > 4)
+        ]
+        self.imported(
+            self.write("部分.vmd", motion_file.write_vmd(self.keys._replace(bones=bones)))
+        )
+        for name, frames in (("腕.L", (3, 40)), ("腕.R", (20, 34))):
+            bone = self.armature.pose.bones[name]
+            bone.rotation_mode = "QUATERNION"
+            for frame, rotation in zip(frames, ((0.8, 0.6, 0, 0), (0.6, 0, 0, 0.8)), strict=True):
+                self.assertNotEqual((frame - 1) * 30 / 24 % 1, 0)
+                bone.rotation_quaternion = rotation
+                bone.keyframe_insert("rotation_quaternion", frame=frame)
+                bone.keyframe_insert("location", frame=frame)
+        before = self.locals_of("腕.L", "腕.R")
+        self.exported()
+        self.imported(self.out, replace=True)
+        miss = np.abs(self.locals_of("腕.L", "腕.R") - before).max()
+        self.assertLess(miss, 0.01)  # a key lies up to half a frame beside its place
+
+    def locals_of(self, *names):
+        """(F, B, 4, 4) of bones on the frames of the scene."""
+        found = []
+        for frame in range(1, 61):
+            bpy.context.scene.frame_set(frame)
+            found.append([np.array(self.armature.pose.bones[n].matrix_basis) for n in names])
+        return np.array(found)
+
     def test_a_removed_bone_track_is_gone_and_others_stay(self):
         self.imported()
         data = self.armature.animation_data
