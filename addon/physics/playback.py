@@ -35,18 +35,25 @@ def load(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_sou
     return _kept(armature, settings, bones, opened)
 
 
-def shared(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_source.Opened:
-    """The pose source that was loaded last, if that is still valid, else a new one."""
+def shared(
+    armature: bpy.types.Object, settings: pose_source.Settings, check_file: bool = True
+) -> pose_source.Opened:
+    """The pose source that was loaded last, if that is still valid, else a new one.
+
+    `check_file`: whether it is read again if the file of the simulation has changed.
+    """
     newest = _newest.get(blender_versions.identity(armature))
-    if newest is None or newest.settings != settings:
+    if (
+        newest is None
+        or newest.settings != settings
+        or (check_file and newest.simulation != _simulation(armature, settings))
+    ):
         return load(armature, settings)
     bones = evaluated_bones.of(armature)
     if newest.bones is bones:
         return newest.opened
-    if (
-        newest.bones.names == bones.names
-        and newest.simulation == _simulation(armature, settings)
-        and (not isinstance(newest.opened, ik_source.Solver) or newest.opened.fits(armature))
+    if newest.bones.names == bones.names and (
+        not isinstance(newest.opened, ik_source.Solver) or newest.opened.fits(armature)
     ):
         return _kept(armature, settings, bones, newest.opened)
     return load(armature, settings)

@@ -330,7 +330,7 @@ def _prepared(
     same = same and (ready.names, ready.settings, ready.normals) == (names, settings, normals)
     if same and (rest is None or np.array_equal(rest, ready.rest)):
         # Another copy of the mesh may have read it again since.
-        opened = playback.shared(armature, settings) if settings else None
+        opened = playback.shared(armature, settings, check_file=False) if settings else None
         if opened is not ready.opened:
             ready = copies[address] = ready._replace(opened=opened)
         return ready
