@@ -85,8 +85,8 @@ def _look_alike_in_solid(surface: bpy.types.Material, material: Any) -> None:
     """Solid shading draws both sides of the hull, in the viewport color or the active texture."""
     material.diffuse_color = surface.diffuse_color
     tree: Any = surface.node_tree
-    base = tree.nodes.get(material_values.BASE_NODE) if tree else None
-    if base is not None and base.type == "TEX_IMAGE" and base.image:
+    images = [one.image for one in tree.nodes if one.type == "TEX_IMAGE" and one.image]
+    if images:  # the first is the texture, of all importers
         texture = material.node_tree.nodes.new("ShaderNodeTexImage")
-        texture.image, texture.location.y = base.image, -300
+        texture.image, texture.location.y = images[0], -300
         material.node_tree.nodes.active = texture
