@@ -189,7 +189,6 @@ static bool refuse_record(PyObject *argument, const char *name, const char *expe
     PyObject *first = is_list ? PyList_GetItem(argument, 0) : argument;
     if (!PyTuple_Check(first) || !PyObject_HasAttrString(first, "_fields"))
         return false;
-    PyErr_Clear();
     PyErr_Format(PyExc_TypeError, "%s: expected %s, not %s%R", name, expected,
                  is_list ? "a list of " : "", (PyObject *)Py_TYPE(first));
     return true;
@@ -247,14 +246,13 @@ static bool rename_error(PyObject *argument, const char *name)
 {
     if (!PyErr_ExceptionMatches(PyExc_ValueError))
         return false;
-    if (!refuse_record(argument, name, "numbers")) {
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace); /* looking for an attribute would clear it */
+    if (!refuse_record(argument, name, "numbers"))
         PyErr_Format(PyExc_ValueError, "%s: %S", name, value);
-        Py_DECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(trace);
-    }
+    Py_DECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
     return false;
 }
 

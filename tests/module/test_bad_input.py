@@ -168,9 +168,13 @@ def test_an_object_in_place_of_an_array_is_named_by_its_type():
         assert str(refused.value) == f"bone_matrices: expected numbers, not {shown}"
     with pytest.raises(TypeError, match="morph_weights: expected numbers, not <class 'mmdskin.P"):
         mmdskin.skin(mesh(), rest(), mmdskin.Pose(rest(), np.zeros(1)))
+
+
+@pytest.mark.parametrize("rows", [[[1, 2], [3]], [(1, 2), (3,)], ((1, 2), (3,)), [[(1, 2), (3,)]]])
+def test_rows_of_different_lengths_are_refused(rows):
     # numpy 1.22 makes an array of lists
     with pytest.raises(REFUSED, match="bone_matrices: (setting an array element|dtype object)"):
-        mmdskin.skin(mesh(), [[[1, 2], [3]]])
+        mmdskin.skin(mesh(), rows)
 
 
 @pytest.mark.parametrize("value", [NAN, INF])
