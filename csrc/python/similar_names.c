@@ -24,6 +24,18 @@ static PyObject *folded_names(PyObject *unicodedata, PyObject *names, PyObject *
     return folded;
 }
 
+/* What to show for the folded names that were found, each once: the keys of a dict. */
+static PyObject *whole_names(PyObject *folded, PyObject *found)
+{
+    PyObject *whole = PyDict_New();
+    for (Py_ssize_t i = 0; whole && i < PyList_Size(found); i++) {
+        PyObject *shown = PyDict_GetItem(folded, PyList_GetItem(found, i));
+        if (!shown || PyDict_SetItem(whole, shown, Py_None) < 0)
+            Py_CLEAR(whole);
+    }
+    return whole;
+}
+
 /* Up to three similar names, best first, as `A", "B", "C`. */
 static PyObject *similar_names(PyObject *names, PyObject *shown, PyObject *name)
 {
@@ -34,14 +46,11 @@ static PyObject *similar_names(PyObject *names, PyObject *shown, PyObject *name)
     PyObject *found = folded_name ? PyObject_CallMethod(difflib, "get_close_matches", "OOid",
                                                         folded_name, folded, 3, 0.3)
                                   : NULL;
-    for (Py_ssize_t i = 0; found && i < PyList_Size(found); i++) {
-        PyObject *whole = PyDict_GetItem(folded, PyList_GetItem(found, i));
-        if (!whole || PyList_SetItem(found, i, Py_NewRef(whole)) < 0)
-            Py_CLEAR(found);
-    }
-    PyObject *comma = found ? PyUnicode_FromString("\", \"") : NULL;
-    PyObject *text = comma ? PyUnicode_Join(comma, found) : NULL;
+    PyObject *whole = found ? whole_names(folded, found) : NULL;
+    PyObject *comma = whole ? PyUnicode_FromString("\", \"") : NULL;
+    PyObject *text = comma ? PyUnicode_Join(comma, whole) : NULL;
     Py_XDECREF(comma);
+    Py_XDECREF(whole);
     Py_XDECREF(found);
     Py_XDECREF(folded_name);
     Py_XDECREF(folded);

@@ -49,6 +49,10 @@ def test_the_error_for_a_missing_name_suggests_similar_and_japanese_names():
             model.bones[name]
         (text,) = refused.value.args
         assert text.startswith(f'no record "{name}"; nearest: "{nearest}"')
+    western = mmdskin.Model.from_arrays([[0, 0, 0]], bones=(mmdskin.Bone("arm_L", "arm L"),))
+    with pytest.raises(KeyError) as refused:
+        western.bones["arm.L"]
+    assert refused.value.args == ('no record "arm.L"; nearest: "arm_L"',)
     with pytest.raises(KeyError) as refused:
         mmdskin.Named()["root"]
     assert refused.value.args == ('no record "root" and no similar name',)
