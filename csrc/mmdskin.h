@@ -36,7 +36,9 @@
 extern "C" {
 #endif
 
-/* The version of this header; the function returns that of the library. */
+/* The version of this header; the function returns that of the library. They must be equal: the
+   structs below have no version of their own and may change in every release, so compile your
+   program again when you update the library. */
 #define MMDSKIN_VERSION "0.2.0"
 const char *mmd_version(void);
 
