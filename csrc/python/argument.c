@@ -96,12 +96,12 @@ bool mmd_py_argument_frames(PyObject *value, const char *name, mmd_py_array *fra
     return ok && frames->rank <= 1;
 }
 
-bool mmd_py_argument_finite_frames(PyObject *value, mmd_py_array *frames)
+bool mmd_py_argument_finite_frames(PyObject *value, const char *name, mmd_py_array *frames)
 {
-    if (!mmd_py_argument_frames(value, "frames", frames))
+    if (!mmd_py_argument_frames(value, name, frames))
         return false;
     mmd_error err = {0};
-    if (!mmd_numbers_check_frames(frames->data, frames->rank ? frames->shape[0] : 1, &err))
+    if (!mmd_numbers_check_frames(name, frames->data, frames->rank ? frames->shape[0] : 1, &err))
         PyErr_SetString(PyExc_ValueError, err.text);
     return err.code == MMD_E_NONE;
 }

@@ -27,7 +27,7 @@ bool mmd_py_argument_numbers(PyObject *value, const char *name, mmd_py_array_dty
 bool mmd_py_argument_frames(PyObject *value, const char *name, mmd_py_array *frames);
 
 /* The same, but none may be infinite or NaN. */
-bool mmd_py_argument_finite_frames(PyObject *value, mmd_py_array *frames);
+bool mmd_py_argument_finite_frames(PyObject *value, const char *name, mmd_py_array *frames);
 
 /* Frame numbers that follow each other, `count` of them; None: from 0 on. */
 bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32_t *first);

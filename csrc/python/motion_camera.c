@@ -28,7 +28,7 @@ PyObject *mmd_py_motion_camera_at(PyObject *self, PyObject *frames_arg)
     const mmd_camera_track *track = &mmd_py_motion_data(self)->camera;
     mmd_py_array frames = {0}, members[MEMBERS] = {{0}};
     float *numbers[MEMBERS];
-    bool ok = mmd_py_argument_finite_frames(frames_arg, &frames);
+    bool ok = mmd_py_argument_finite_frames(frames_arg, "frames", &frames);
     bool batched = frames.rank == 1;
     size_t count = batched ? frames.shape[0] : 1;
     const size_t shape[] = {count, 3};

@@ -19,7 +19,7 @@ static void sample_lights(const mmd_light_track *track, const double *frames, si
 PyObject *mmd_py_motion_light_at(PyObject *self, PyObject *frames_arg)
 {
     mmd_py_array frames = {0}, colors = {0}, directions = {0};
-    bool ok = mmd_py_argument_finite_frames(frames_arg, &frames);
+    bool ok = mmd_py_argument_finite_frames(frames_arg, "frames", &frames);
     bool batched = frames.rank == 1;
     const size_t shape[] = {batched ? frames.shape[0] : 1, 3};
     PyObject *light = NULL;
@@ -52,7 +52,7 @@ static void sample_shadows(const mmd_shadow_track *track, const double *frames, 
 PyObject *mmd_py_motion_shadow_at(PyObject *self, PyObject *frames_arg)
 {
     mmd_py_array frames = {0}, modes = {0}, distances = {0};
-    bool ok = mmd_py_argument_finite_frames(frames_arg, &frames);
+    bool ok = mmd_py_argument_finite_frames(frames_arg, "frames", &frames);
     const size_t count = frames.rank == 1 ? frames.shape[0] : 1;
     PyObject *shadow = NULL;
     if (ok && mmd_py_array_new(MMD_PY_UINT8, frames.rank, &count, &modes) &&

@@ -167,7 +167,7 @@ static PyObject *pose(PyObject *object, PyObject *frame)
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     mmd_py_array frames = {0};
     PyObject *result = NULL;
-    if (mmd_py_argument_frames(frame, "frame", &frames) && mmd_py_simulation_acquire(self)) {
+    if (mmd_py_argument_finite_frames(frame, "frame", &frames) && mmd_py_simulation_acquire(self)) {
         result =
             mmd_py_simulation_pose_frames(self->models, self->is_list, self->simulation, &frames);
         mmd_py_simulation_release(self);

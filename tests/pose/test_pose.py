@@ -350,9 +350,11 @@ def test_a_motion_is_a_motion_or_none(two, bad):
         two[0].pose(bad)
 
 
-def test_the_index_of_a_bad_frame_is_named(two):
-    with pytest.raises(ValueError, match="2"):
+def test_a_bad_frame_is_named_as_it_was_passed(two):
+    with pytest.raises(ValueError, match=r"^frame\[2\] is infinite$"):
         two[0].pose(two[1], [0, 1, np.inf])
+    with pytest.raises(ValueError, match="^frame is NaN$"):
+        two[0].pose(two[1], frame=np.nan)
 
 
 def local_arrays(frames):

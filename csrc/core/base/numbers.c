@@ -59,11 +59,14 @@ bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expec
                     expected);
 }
 
-bool mmd_numbers_check_frames(const double *frames, size_t count, mmd_error *err)
+bool mmd_numbers_check_frames(const char *name, const double *frames, size_t count, mmd_error *err)
 {
-    for (size_t f = 0; f < count; f++)
-        if (!isfinite(frames[f]))
-            return mmd_fail(err, MMD_E_ARGUMENT, "frames[%zu] is %s", f,
-                            mmd_numbers_not_finite_name(frames[f]));
-    return true;
+    size_t f = 0;
+    while (f < count && isfinite(frames[f]))
+        f++;
+    if (f == count)
+        return true;
+    const char *fault = mmd_numbers_not_finite_name(frames[f]);
+    return count == 1 ? mmd_fail(err, MMD_E_ARGUMENT, "%s is %s", name, fault)
+                      : mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu] is %s", name, f, fault);
 }

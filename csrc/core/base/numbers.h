@@ -22,7 +22,7 @@ const char *mmd_numbers_not_finite_name(double number);
 bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected,
                                    mmd_error *err);
 
-/* Fails unless all frames are finite. */
-bool mmd_numbers_check_frames(const double *frames, size_t count, mmd_error *err);
+/* Fails unless all frames, the array or number `name`, are finite. */
+bool mmd_numbers_check_frames(const char *name, const double *frames, size_t count, mmd_error *err);
 
 #endif

@@ -201,12 +201,12 @@ static double step_at(const mmd_simulation *simulation, double frame)
 bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames, size_t count,
                           mmd_error *err)
 {
-    if (!mmd_numbers_check_frames(frames, count, err))
+    if (!mmd_numbers_check_frames("frame", frames, count, err))
         return false;
     for (size_t f = 0; f < count; f++)
         if (frames[f] > simulation->start + MMD_SIMULATION_MAX_FRAMES)
-            return mmd_fail(err, MMD_E_ARGUMENT, "frames[%zu] is %.12g, limit %.12g with physics",
-                            f, frames[f], simulation->start + MMD_SIMULATION_MAX_FRAMES);
+            return mmd_fail(err, MMD_E_ARGUMENT, "frame is %.12g, limit %.12g with physics",
+                            frames[f], simulation->start + MMD_SIMULATION_MAX_FRAMES);
     return true;
 }
 

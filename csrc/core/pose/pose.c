@@ -94,7 +94,7 @@ static bool check_lengths(const mmd_pose_job *job, size_t bones, mmd_error *err)
 bool mmd_pose_check(const mmd_rig *rig, const mmd_pose_job *job, mmd_error *err)
 {
     size_t expected = job->frame_count, bones = rig->bone_count;
-    return mmd_numbers_check_frames(job->frames, job->frames ? expected : 0, err) &&
+    return mmd_numbers_check_frames("frames", job->frames, job->frames ? expected : 0, err) &&
            (!job->translations || mmd_numbers_check_frame_count(
                                       "translations", job->translation_frames, expected, err)) &&
            (!job->rotations ||
