@@ -181,16 +181,28 @@ static bool is_real(mmd_py_array_dtype dtype)
     return dtype == MMD_PY_FLOAT32 || dtype == MMD_PY_FLOAT64;
 }
 
-/* Raises TypeError for a record, such as a Pose, in place of one of its arrays, and for a list of
-   them. */
+static bool is_record(PyObject *object)
+{
+    return PyTuple_Check(object) && PyObject_HasAttrString(object, "_fields");
+}
+
+/* Raises TypeError for a record, such as a Pose, in place of one of its arrays, and for a list or
+   tuple of them, as a Simulation of several models returns. */
 static bool refuse_record(PyObject *argument, const char *name, const char *expected)
 {
-    bool is_list = PyList_Check(argument) && PyList_Size(argument);
-    PyObject *first = is_list ? PyList_GetItem(argument, 0) : argument;
-    if (!PyTuple_Check(first) || !PyObject_HasAttrString(first, "_fields"))
+    const char *container = "";
+    PyObject *record = argument;
+    if (PyList_Check(argument) && PyList_Size(argument)) {
+        container = "a list of ";
+        record = PyList_GetItem(argument, 0);
+    } else if (PyTuple_Check(argument) && PyTuple_Size(argument) && !is_record(argument)) {
+        container = "a tuple of ";
+        record = PyTuple_GetItem(argument, 0);
+    }
+    if (!is_record(record))
         return false;
-    PyErr_Format(PyExc_TypeError, "%s: expected %s, not %s%R", name, expected,
-                 is_list ? "a list of " : "", (PyObject *)Py_TYPE(first));
+    PyErr_Format(PyExc_TypeError, "%s: expected %s, not %s%R", name, expected, container,
+                 (PyObject *)Py_TYPE(record));
     return true;
 }
 

@@ -162,6 +162,7 @@ def test_an_object_in_place_of_an_array_is_named_by_its_type():
         ((each for each in rest()), "<class 'generator'>"),
         ({"左ひじ": 1}, "<class 'dict'>"),
         ([one, one], "a list of <class 'mmdskin.Pose'>"),
+        ((one, one), "a tuple of <class 'mmdskin.Pose'>"),
     ):
         with pytest.raises(TypeError) as refused:
             mmdskin.skin(mesh(), given)
