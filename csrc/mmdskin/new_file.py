@@ -30,8 +30,9 @@ def new_file(path: str) -> Iterator[BinaryIO]:
     """A file open for writing that becomes `path` when the block ends without an exception.
 
     Until then it has a name of its own in the same folder, and `path` keeps its old contents. It is
-    locked; the next write to the same path removes those of processes that died. A device or a pipe
-    is written to directly. An OSError names `path`, as for a file that may not be written.
+    locked until it is renamed (on Windows while it is open); the next write to the same path removes
+    those of processes that died. A device or a pipe is written to directly. An OSError names `path`,
+    as for a file that may not be written.
     """
     target = os.path.realpath(path)
     beside = None
@@ -49,19 +50,27 @@ def new_file(path: str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        with contextlib.suppress(OSError):
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
+            if fcntl:  # else it is closed, which Windows requires, and a leftover until renamed
+                _publish(beside, target)
+        if not fcntl:
+            _publish(beside, target)
         beside = None
         _flush_folder(target)
     except OSError as error:
-        if error.filename in (None, beside, target):
-            error.filename, error.filename2 = path, None
+        if error.filename in (None, target) or str(error.filename).endswith(_ENDING):
+            error.filename = path
+            del error.filename2
         raise
     finally:
         if beside:
             with contextlib.suppress(OSError):
                 os.remove(beside)
+
+
+def _publish(beside: str, target: str) -> None:
+    with contextlib.suppress(OSError):
+        shutil.copymode(target, beside)
+    os.replace(beside, target)
 
 
 def _kept(target: str) -> str:
@@ -79,7 +88,9 @@ def _create(target: str) -> tuple[str, BinaryIO]:
         if fcntl:
             with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX)
-        if os.path.exists(beside):  # else it was taken for a leftover before it was locked
+        # Without a name it was taken for a leftover before it was locked: not path.exists(), as
+        # another thread may have created a file of that name since.
+        if not fcntl or os.fstat(file.fileno()).st_nlink:
             return beside, file
         file.close()
     raise AssertionError
@@ -102,7 +113,9 @@ def _remove_unlocked(path: str) -> None:
         return
     with open(path, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.remove(path)
+        # It may have been renamed before it was locked, and the name be that of its writer's next.
+        if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+            os.remove(path)
 
 
 def _flush_folder(target: str) -> None:

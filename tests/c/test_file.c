@@ -69,14 +69,14 @@ static void a_failing_step_keeps_the_old_file(void)
     char *bytes = new_contents();
     for (long step = 0; step < STEPS; step++) {
         CHECK_INT(mmd_file_write(path, OLD, sizeof OLD), 0);
-        mmd_file_fail_after(step, false);
+        mmd_file_fail_after(step, NULL);
         CHECK_INT(mmd_file_write(path, bytes, NEW), ENOSPC);
-        mmd_file_fail_after(-1, false);
+        mmd_file_fail_after(-1, NULL);
         CHECK(contains(path, OLD, sizeof OLD));
     }
-    mmd_file_fail_after(STEPS, false);
+    mmd_file_fail_after(STEPS, NULL);
     CHECK_INT(mmd_file_write(path, bytes, NEW), 0);
-    mmd_file_fail_after(-1, false);
+    mmd_file_fail_after(-1, NULL);
     CHECK(contains(path, bytes, NEW));
     free(bytes);
     remove(path);
@@ -98,6 +98,11 @@ static bool exists(const char *path)
     return file;
 }
 
+static void die(void)
+{
+    _Exit(3);
+}
+
 static void a_process_that_dies_keeps_the_old_file(void)
 {
     char room[256], left[320];
@@ -107,7 +112,7 @@ static void a_process_that_dies_keeps_the_old_file(void)
         CHECK_INT(mmd_file_write(path, OLD, sizeof OLD), 0);
         pid_t child = fork();
         if (child == 0) {
-            mmd_file_fail_after(step, true);
+            mmd_file_fail_after(step, die);
             mmd_file_write(path, bytes, NEW);
             _Exit(4);
         }
@@ -140,6 +145,27 @@ static void a_file_that_is_being_written_is_not_taken_for_a_leftover(void)
     CHECK(!exists(one) && exists(foreign));
     remove(foreign);
     remove(path);
+}
+
+static const char *contended;
+
+static void write_meanwhile(void)
+{
+    CHECK_INT(mmd_file_write(contended, OLD, sizeof OLD), 0);
+}
+
+static void several_writers_of_one_path_leave_each_other_alone(void)
+{
+    char room[256];
+    contended = path_of(room, "contended.vmd");
+    char *bytes = new_contents();
+    for (long step = 0; step < STEPS; step++) {
+        mmd_file_fail_after(step, write_meanwhile);
+        CHECK_INT(mmd_file_write(contended, bytes, NEW), 0);
+        CHECK(contains(contended, bytes, NEW));
+    }
+    free(bytes);
+    remove(contended);
 }
 
 static void links_stay_and_permissions_are_kept(void)
@@ -186,6 +212,7 @@ void file_tests(void)
 #ifndef _WIN32
     RUN(a_process_that_dies_keeps_the_old_file);
     RUN(a_file_that_is_being_written_is_not_taken_for_a_leftover);
+    RUN(several_writers_of_one_path_leave_each_other_alone);
     RUN(links_stay_and_permissions_are_kept);
     RUN(a_device_is_written_to_directly);
     RUN(long_names_are_written);

@@ -62,12 +62,12 @@ static bool is_new_file(const location *at, const char *name)
 
 #ifdef MMD_TEST_FAULTS
 static long fail_after = -1;
-static bool dies_there;
+static void (*call_there)(void);
 
-void mmd_file_fail_after(long count, bool dies)
+void mmd_file_fail_after(long count, void (*call)(void))
 {
     fail_after = count;
-    dies_there = dies;
+    call_there = call;
 }
 
 /* True if this step has to fail. */
@@ -75,10 +75,10 @@ static bool fails(void)
 {
     if (fail_after < 0 || fail_after-- > 0)
         return false;
-    if (dies_there)
-        _Exit(3);
+    if (call_there)
+        call_there();
     errno = ENOSPC;
-    return true;
+    return !call_there;
 }
 #else
 static bool fails(void)
@@ -224,6 +224,18 @@ static void flush_folder(mmd_arena *arena, const location *at)
 {
     (void)arena, (void)at;
 }
+
+/* A file with a handle cannot be renamed. */
+static int keep_locked(int fd)
+{
+    (void)fd;
+    return -1;
+}
+
+static void unlock(int lock)
+{
+    (void)lock;
+}
 #else
 #include <dirent.h>
 #include <fcntl.h>
@@ -296,7 +308,11 @@ static void remove_leftover(int folder, const char *name)
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+    /* It may have been renamed before it was locked, and the name be that of its writer's next. */
+    struct stat locked, named;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &locked) == 0 &&
+        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && locked.st_ino == named.st_ino &&
+        locked.st_dev == named.st_dev)
         unlinkat(folder, name, 0);
     close(fd);
 }
@@ -367,6 +383,18 @@ static void flush_folder(mmd_arena *arena, const location *at)
     fsync(fd);
     close(fd);
 }
+
+/* A descriptor that keeps the lock when the file is closed; -1: none. */
+static int keep_locked(int fd)
+{
+    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void unlock(int lock)
+{
+    if (lock >= 0)
+        close(lock);
+}
 #endif
 
 static bool write_all(int fd, const char *bytes, size_t size)
@@ -417,6 +445,7 @@ static int write_beside(mmd_arena *arena, const char *path, const void *bytes, s
     if (fd < 0)
         return errno;
     keep_permissions(fd, path);
+    int lock = keep_locked(fd); /* else it is a leftover from close to rename */
     int failed = fill(fd, bytes, size, true);
     if (!failed && (fails() || !replace(arena, beside, path)))
         failed = errno;
@@ -424,6 +453,7 @@ static int write_beside(mmd_arena *arena, const char *path, const void *bytes, s
         delete_file(arena, beside);
     else
         flush_folder(arena, &at);
+    unlock(lock);
     return failed;
 }
 

@@ -9,9 +9,10 @@
    old contents or the new ones.
 
    The bytes go to a new file beside it, <name>.<process>-<number>.mmdskin-new, which is flushed to
-   the disk and renamed. That file is locked while it is written; the next write to the same path
-   removes those of processes that died. A file that is replaced keeps its permissions, and a
-   symbolic link stays one (not on Windows). A device or a pipe is written to directly.
+   the disk and renamed. That file is locked until then (on Windows while it is open); the next
+   write to the same path removes those of processes that died. A file that is replaced keeps its
+   permissions, and a symbolic link stays one (not on Windows). A device or a pipe is written to
+   directly.
 
    `path` is UTF-8 on Windows and the system's bytes elsewhere. Returns 0 or an errno: ENOENT
    without the folder, EISDIR or EACCES for a folder, EACCES for a file that may not be written,
@@ -20,8 +21,8 @@ int mmd_file_write(const char *path, const void *bytes, size_t size);
 
 #ifdef MMD_TEST_FAULTS
 /* Makes one step of writing a file fail, after `count` that succeed (create, write, flush, close,
-   rename); none if the count is negative. If `dies`, the process ends there at once. */
-void mmd_file_fail_after(long count, bool dies);
+   rename); none if the count is negative. With `call` that step calls it first, and succeeds. */
+void mmd_file_fail_after(long count, void (*call)(void));
 #endif
 
 #endif
