@@ -64,10 +64,11 @@ def test_strain_is_how_far_joints_are_beyond_their_limits():
     assert pulled.endswith(" units beyond its limits at frame 19")
 
 
-def test_notes_tell_of_pairs_that_do_not_collide():
-    """30 balls at one place are 435 pairs and touch the ground; there is room for 8 a body, 64 more,
-    and one with the ground for each."""
-    file = chains.chain_file((PHYSICS,) * 29)
+@pytest.mark.parametrize("balls", [30, 60])
+def test_notes_tell_of_pairs_that_do_not_collide(balls):
+    """Balls at one place touch each other and the ground; there is room for 8 pairs a body, 64 more,
+    and one with the ground for each. 60 are also more close pairs than 16 a body and 64 more."""
+    file = chains.chain_file((PHYSICS,) * (balls - 1))
     file.joints = []
     for body in file.rigid_bodies:
         body.position, body.mask, body.mode = (0, 0, 0), 0xFFFF, PHYSICS
@@ -75,7 +76,7 @@ def test_notes_tell_of_pairs_that_do_not_collide():
     simulation = mmdskin.Simulation(chains.load(file), None, settings)
     assert not simulation.notes
     simulation.pose(3.5)
-    pairs = 30 + 435 - (30 * 8 + 64 + 30)
+    pairs = balls + balls * (balls - 1) // 2 - (balls * 8 + 64 + balls)
     assert simulation.notes == (
         f"{pairs} pairs of close bodies, of too many, did not collide at frame 3.5",
     )

@@ -215,7 +215,10 @@ static size_t find_pairs(mmd_broad_phase *broad_phase)
             found[count] = (mmd_broad_phase_pair){entry.body, entries[k].body};
             count += may_collide(&entry, &entries[k]);
         }
-        count = count < broad_phase->capacity ? count : broad_phase->capacity;
+        if (count > broad_phase->capacity) {
+            broad_phase->dropped_count += count - broad_phase->capacity;
+            count = broad_phase->capacity;
+        }
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t a = found[i].a, b = found[i].b;
