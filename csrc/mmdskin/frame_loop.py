@@ -59,8 +59,8 @@ def frames(
     physics: True or a Physics, as in Model.pose(); one Simulation runs through all frames.
     ik: as in Model.pose(). The other options are those of skin().
 
-    Raises ValueError for frames that are not (F,) and a chunk below 1; the loop raises what
-    Model.pose() and skin() raise.
+    Raises ValueError for frames that are not (F,) or not finite, and for a chunk or threads below 1;
+    the loop raises what Model.pose() and skin() raise.
     """
     if not isinstance(model, mmdskin.Model):
         raise TypeError(f"model: expected a Model, not {type(model)!r}")
@@ -75,11 +75,15 @@ def frames(
         raise type(error)(f"frames: expected numbers (F,), not {type(frames)!r}") from None
     if numbers.ndim != 1:
         raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
+    not_finite = np.flatnonzero(~np.isfinite(numbers))
+    if len(not_finite):
+        at = not_finite[0]
+        raise ValueError(f"frames[{at}] is {'NaN' if np.isnan(numbers[at]) else 'infinite'}")
+    _check_positive("threads", threads)
+    _check_positive("chunk", chunk)
     if chunk is None:
         fitting = CACHE_BYTES // (24 * max(1, len(model.positions)))
         chunk = max(1, fitting) * (threads or os.cpu_count() or 1)
-    if chunk < 1:
-        raise ValueError(f"chunk: {chunk}, expected at least 1")
 
     def skin(posed: mmdskin.Pose, out: mmdskin.Skinned | None) -> mmdskin.Skinned:
         return mmdskin.skin(
@@ -102,6 +106,15 @@ def frames(
     else:
         poses = _pose_ahead(parts, mmdskin.Simulation(model, motion, physics, ik=ik).pose)
     return _run(parts, poses, skin)
+
+
+def _check_positive(name: str, number: int | None) -> None:
+    if number is None:
+        return
+    if not hasattr(number, "__index__"):
+        raise TypeError(f"{name}: expected None or an integer, not {type(number)!r}")
+    if number < 1:
+        raise ValueError(f"{name}: {number}, expected at least 1")
 
 
 class _Thread:
