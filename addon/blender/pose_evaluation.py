@@ -60,8 +60,11 @@ class PoseEvaluation:
             evaluated.modifiers.foreach_get(_SWITCH, before)
             evaluated.modifiers.foreach_set(_SWITCH, np.zeros_like(before))
             self._turned_off.append((obj, before))
-        for keys in self._keys if self._turned_off else ():
-            blocks = keys.evaluated_get(depsgraph).key_blocks
+        for keys in self._keys:
+            copy = keys.evaluated_get(depsgraph)
+            if not copy.is_evaluated:  # of a hidden mesh: these are the user's own
+                continue
+            blocks = copy.key_blocks
             before = np.empty(len(blocks), bool)
             blocks.foreach_get(_MUTE, before)
             blocks.foreach_set(_MUTE, np.ones_like(before))
@@ -74,8 +77,9 @@ class PoseEvaluation:
         muted, self._muted = self._muted, []
         for keys, before in muted:
             with contextlib.suppress(ReferenceError):  # removed in the meantime
-                blocks = keys.evaluated_get(depsgraph).key_blocks
-                if len(blocks) == len(before):
+                copy = keys.evaluated_get(depsgraph)
+                blocks = copy.key_blocks
+                if copy.is_evaluated and len(blocks) == len(before):
                     blocks.foreach_set(_MUTE, before)
         for obj, before in turned_off:
             with contextlib.suppress(ReferenceError):  # removed in the meantime

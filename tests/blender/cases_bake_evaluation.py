@@ -195,6 +195,21 @@ class ShapeKeys(Evaluation):
         self.assertEqual(self.seen[: len(FRAMES)], [True] * len(FRAMES))
         self.assert_plays(expected)
 
+    def test_keys_of_a_hidden_mesh_stay_as_they_are(self):
+        """It has no evaluated copy."""
+        key = self.cube.shape_key_add(name="hidden")
+        self.cube.hide_viewport = True
+        seen = []
+
+        def look(*_):
+            seen.append(key.mute)
+
+        bpy.app.handlers.frame_change_post.append(look)
+        self.addCleanup(bpy.app.handlers.frame_change_post.remove, look)
+        self.bake()
+        self.assertEqual(seen, [False] * len(seen))
+        self.assertGreaterEqual(len(seen), len(FRAMES))
+
     def test_a_pose_that_depends_on_a_modifier(self):
         """Of the mesh itself: then its keys are mixed."""
         self.mesh.vertex_groups.new(name="tip").add([0], 1.0, "REPLACE")
