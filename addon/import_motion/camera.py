@@ -90,8 +90,8 @@ class CameraState(saved_state.SavedState):
 
 
 def imported(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The targets of the scene's imported cameras."""
-    return [obj for obj in scene.objects if obj.type == "EMPTY" and saved_state.exists(obj, MOTION)]
+    """The targets of the scene's imported cameras, without those of other files."""
+    return [obj for obj in scene.objects if obj.type == "EMPTY" and saved_state.is_own(obj, MOTION)]
 
 
 def clear(edit: Edit, scene: bpy.types.Scene, targets: Iterable[bpy.types.Object]) -> list[str]:

@@ -228,6 +228,24 @@ class Again(CameraCase):
         bpy.context.view_layer.update()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
+    def test_a_linked_camera_is_kept(self):
+        """It is the import of another file."""
+        self.imported(self.keys())
+        library = self.write("library.blend", b"")
+        bpy.data.libraries.write(library, set(self.rigs()))
+        bpy.ops.mmdskin.clear_motion(all_models=True)
+        self.assertEqual(self.rigs(), [])
+        with bpy.data.libraries.load(library, link=True) as (there, here):
+            here.objects = list(there.objects)
+        for obj in here.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        self.addCleanup(bpy.data.batch_remove, [here.objects[0].library])
+        _, camera = self.imported(self.keys(60))
+        self.assertEqual(sum(obj.library is not None for obj in self.rigs()), 2)
+        scene.select(camera)
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        self.assertEqual([obj.library is not None for obj in self.rigs()], [True, True])
+
     def test_an_edited_camera_is_kept(self):
         _, camera = self.imported(self.keys())
         curve = addon().blender.actions.curves_of(camera.animation_data.action)[0]
