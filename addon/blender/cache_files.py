@@ -89,7 +89,7 @@ class FileBefore:
             raise unwritable(path, error) from error
 
     def put_back(self) -> None:
-        self._copy.finish()  # which ends its lock: until now it was no leftover
+        self._copy.finish()  # not before: on Windows it is a leftover then
         self._copy.replace()
 
     def forget(self) -> None:

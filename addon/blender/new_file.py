@@ -2,8 +2,8 @@
 """Files that are written whole or not at all, as core/base/file.h does in C.
 
 A new file is written beside its place, flushed to the disk and renamed, so the place has its old
-contents or the new ones whatever fails. It is locked while it is written; the next write to the same
-place removes those of processes that died.
+contents or the new ones whatever fails. It is locked until it is there (on Windows while it is open);
+the next write to the same place removes those of processes that died.
 """
 
 import contextlib
@@ -31,13 +31,16 @@ class NewFile:
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
+        self._lock: int | None = None
         remove_leftovers(self.path)
         self.beside, self.file = _create(self.path)
 
     def finish(self) -> None:
-        """Flush to the disk and close, which ends the lock; only placing is left to do."""
+        """Flush to the disk and close; only placing is left to do."""
         self.file.flush()
         os.fsync(self.file.fileno())
+        if fcntl is not None:  # Windows does not rename what has a handle
+            self._lock = os.dup(self.file.fileno())
         self.file.close()
 
     def replace(self, source: str = "", path: str = "") -> None:
@@ -49,6 +52,7 @@ class NewFile:
             shutil.copymode(target, source)
         os.replace(source, target)
         flush_folder(target)
+        self._unlock()
 
     def place(self, path: str) -> None:
         """Put it where nothing is, else FileExistsError."""
@@ -63,12 +67,19 @@ class NewFile:
         else:
             os.remove(self.beside)
         flush_folder(path)
+        self._unlock()
 
     def close(self) -> None:
         """Remove what was not put in place."""
         with contextlib.suppress(OSError):  # of a full disk
             self.file.close()
         _remove(self.beside)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 def flush(path: str) -> None:
@@ -95,9 +106,7 @@ def remove_leftovers(path: str) -> None:
     name = re.compile(re.escape(start) + r"\.\d+-\d+" + re.escape(_ENDING))
     with contextlib.suppress(OSError):
         for found in filter(name.fullmatch, os.listdir(folder or ".")):
-            leftover = os.path.join(folder, found)
-            if _is_dead(leftover):
-                _remove(leftover)
+            _remove_unlocked(os.path.join(folder, found))
 
 
 def _start(path: str) -> str:
@@ -111,7 +120,8 @@ def _create(path: str) -> tuple[str, BufferedWriter]:
         with contextlib.suppress(FileExistsError):
             file = open(beside, "xb")  # noqa: SIM115
             _lock(file)
-            if os.path.exists(beside):  # else it was taken for a leftover before it was locked
+            # without a name it was taken for a leftover before it was locked
+            if fcntl is None or os.fstat(file.fileno()).st_nlink:
                 return beside, file
             file.close()
     raise AssertionError
@@ -123,16 +133,15 @@ def _lock(file: BufferedWriter) -> None:
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def _is_dead(path: str) -> bool:
-    """Whether nobody has locked the file."""
+def _remove_unlocked(path: str) -> None:
     if fcntl is None:
-        return True  # else removing it fails
-    try:
-        with open(path, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        _remove(path)
+        return
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # It may have been renamed before it was locked, and the name be that of its writer's next.
+        if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+            _remove(path)
 
 
 def _remove(beside: str) -> None:

@@ -104,6 +104,25 @@ def test_a_file_that_another_process_writes_stays(tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted([path, foreign])
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a file with a handle cannot be renamed")
+@pytest.mark.parametrize("replaces", [True, False])
+def test_a_finished_file_is_no_leftover(tmp_path, replaces):
+    """Another process writes to the same path before it is put in place."""
+    path, descriptors = tmp_path / "a.pc2", len(os.listdir("/dev/fd"))
+    finished = new_file.NewFile(str(path))
+    finished.file.write(NEW)
+    finished.finish()
+    path.write_bytes(OLD)
+    write(path, True)
+    path.unlink()
+    if replaces:
+        finished.replace()
+    else:
+        finished.place(str(path))
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == NEW
+    assert len(os.listdir("/dev/fd")) == descriptors
+
+
 def test_what_is_there_is_not_placed_upon(tmp_path):
     path = tmp_path / "a.pc2"
     path.write_bytes(OLD)
