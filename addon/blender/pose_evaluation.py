@@ -49,7 +49,7 @@ class PoseEvaluation:
 
     def turn_off(self) -> None:
         """Until `restore`, unneeded modifiers have no effect."""
-        if self._turned_off:
+        if self._turned_off or self._muted:
             return
         depsgraph = self._context.evaluated_depsgraph_get()
         for obj in self._unneeded:

@@ -82,7 +82,10 @@ def is_own(block: bpy.types.ID, name: str) -> bool:
     if block.library or not exists(block, name):
         return False
     reference = block.override_library.reference if block.override_library else None
-    return bool(_of_override(block, name)) or reference is None or name not in reference
+    if reference is None:
+        return True
+    declared = _of_override(block, name)  # may come from an override in the library
+    return declared != _of_override(reference, name) if declared else name not in reference
 
 
 def load(block: bpy.types.ID, name: str) -> dict[str, Any]:

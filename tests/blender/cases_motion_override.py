@@ -30,18 +30,7 @@ class Overridden(ImportCase):
             bpy.context.scene.collection.objects.unlink(obj)
         library = os.path.join(self.folder.name, "library.blend")
         bpy.ops.wm.save_as_mainfile(filepath=library, copy=True)
-        scene.clear()
-        for kind in (bpy.data.shape_keys, bpy.data.materials, bpy.data.collections):
-            bpy.data.batch_remove(list(kind))
-        self.shot = os.path.join(self.folder.name, "shot.blend")
-        bpy.ops.wm.save_as_mainfile(filepath=self.shot)
-        with bpy.data.libraries.load(library, link=True) as (_, here):
-            here.collections = ["cast"]
-        bpy.context.scene.collection.children.link(here.collections[0])
-        linked = here.collections[0].all_objects
-        scene.select(next(obj for obj in linked if obj.type == "ARMATURE"))
-        bpy.ops.mmdskin.make_override()
-        self.find()
+        self.override_from(library, "shot.blend")
         self.arm.rotation_mode = "XYZ"
         self.arm.location = 0.1, 0.2, 0
         if self.keyed:
@@ -50,6 +39,21 @@ class Overridden(ImportCase):
                 self.arm.keyframe_insert("rotation_euler", frame=frame)
         bpy.context.scene.frame_set(1)
         self.open_again()
+
+    def override_from(self, library, name):
+        """A new file with an override of the model in the library."""
+        scene.clear()
+        for kind in (bpy.data.shape_keys, bpy.data.materials, bpy.data.collections):
+            bpy.data.batch_remove(list(kind))
+        self.shot = os.path.join(self.folder.name, name)
+        bpy.ops.wm.save_as_mainfile(filepath=self.shot)
+        with bpy.data.libraries.load(library, link=True) as (_, here):
+            here.collections = ["cast"]
+        bpy.context.scene.collection.children.link(here.collections[0])
+        linked = here.collections[0].all_objects
+        scene.select(next(obj for obj in linked if obj.type == "ARMATURE"))
+        bpy.ops.mmdskin.make_override()
+        self.find()
 
     def find(self):
         own = [obj for obj in bpy.context.scene.objects if obj.override_library]
@@ -138,6 +142,18 @@ class Clears(Overridden):
     def test_two_motions(self):
         second = self.write("second.vmd", motion_file.write_vmd(faster(self.scene.pmx)))
         self.assert_cleared_after_opening_again({}, {"path": second, "frame_start": 30})
+
+
+class FromAnOverride(Overridden):
+    def test_the_motion_of_an_override_in_another_file_is_not_cleared(self):
+        self.imported()
+        known = self.frames()
+        bpy.ops.wm.save_mainfile()
+        self.override_from(self.shot, "next.blend")
+        moved = self.frames()
+        self.assert_close(moved, known, case.BAR * scene.SCALE)
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"CANCELLED"})
+        np.testing.assert_array_equal(self.frames(), moved)
 
 
 class Stopped(Overridden):
