@@ -2,9 +2,9 @@
 """Names and rest poses of the bones of evaluated armatures, read once for each copy.
 
 To read them takes longer than to solve the pose. Blender makes a new copy of an armature object after
-any change to it or its bones. So a copy that was read is marked, by a lock of its first bone, which
-only the tools obey that edit the original. It is set by `foreach_set`, which tags nothing for an
-update.
+any change to it or its bones, often at the address of the old one. So a copy that was read is marked:
+a lock of its first bone differs from the original's. Only tools that edit the original obey locks.
+`foreach_set` sets it, which tags nothing for an update.
 """
 
 from dataclasses import dataclass, field

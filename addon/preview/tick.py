@@ -47,7 +47,7 @@ class Live:
     said: object = ""  # the sentence of an error
     cost: float | None = None  # ms of the last evaluation
     outgrown: bool = False  # driver or attributes no longer match the mesh
-    retried: bool = False  # whether `is_blank` was answered since the last evaluation
+    retried: bool = False  # whether `is_blank` was true since the driver was last evaluated
     copies: dict[int, _Ready] = field(default_factory=dict)  # by address of the evaluated mesh
 
     @property
@@ -245,7 +245,7 @@ def _variables(mesh: bpy.types.Mesh) -> Any:
 
 
 def _leave_to_armature(mesh: bpy.types.Mesh) -> None:
-    """Whether it is all zeros; the sign of the first position marks a copy that has been read."""
+    """Write zeros, the first one negative: this marks a copy that has been read (`_is_fresh`)."""
     for attribute in (mesh.attributes[nodes.ATTRIBUTE], _normals_of(mesh)):
         if attribute is not None:
             values = np.zeros(3 * len(attribute.data), np.float32)
@@ -259,7 +259,10 @@ def _normals_of(mesh: bpy.types.Mesh) -> bpy.types.Attribute | None:
 
 
 def is_blank(mesh: bpy.types.Mesh) -> bool:
-    """Whether Blender has copied a live mesh without evaluating its driver; true once per copy."""
+    """Whether Blender has copied a live mesh without evaluating its driver.
+
+    True once until the driver is evaluated, so that a mesh whose driver fails is not tagged for ever.
+    """
     attribute: Any = mesh.attributes.get(nodes.ATTRIBUTE)
     if attribute is None or not len(attribute.data) or not _is_fresh(attribute):
         return False
@@ -269,6 +272,7 @@ def is_blank(mesh: bpy.types.Mesh) -> bool:
 
 
 def _is_fresh(attribute: Any) -> bool:
+    """Whether it is as Blender has copied it: the first position is zero, and its x not negative."""
     x, y, z = attribute.data[0].vector
     return not (x or y or z) and math.copysign(1, x) > 0
 
