@@ -11,9 +11,8 @@
 
 #include <string.h>
 
-static bool fail_unknown(const char *expected, const char *found, mmd_error *err)
+static bool fail_in_header(mmd_error *err)
 {
-    mmd_fail(err, MMD_E_FORMAT, "not a %s file%s", expected, found);
     if (err)
         memcpy(err->section, "header", sizeof "header");
     return false;
@@ -25,8 +24,11 @@ static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_
         return mmd_pmx_read(model, bytes, size, err);
     if (mmd_pmd_is(bytes, size))
         return mmd_pmd_read(model, bytes, size, err);
-    bool is_motion = mmd_vmd_is(bytes, size) || mmd_vpd_is(bytes, size);
-    return fail_unknown("PMX or PMD", is_motion ? " but a motion" : "", err);
+    if (mmd_vmd_is(bytes, size) || mmd_vpd_is(bytes, size))
+        mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file but a motion");
+    else
+        mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file");
+    return fail_in_header(err);
 }
 
 static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err)
@@ -35,8 +37,11 @@ static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size, m
         return mmd_vmd_read(motion, bytes, size, err);
     if (mmd_vpd_is(bytes, size))
         return mmd_vpd_read(motion, bytes, size, err);
-    bool is_model = mmd_pmx_is(bytes, size) || mmd_pmd_is(bytes, size);
-    return fail_unknown("VMD or VPD", is_model ? " but a model" : "", err);
+    if (mmd_pmx_is(bytes, size) || mmd_pmd_is(bytes, size))
+        mmd_fail(err, MMD_E_FORMAT, "not a VMD or VPD file but a model");
+    else
+        mmd_fail(err, MMD_E_FORMAT, "not a VMD or VPD file");
+    return fail_in_header(err);
 }
 
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
