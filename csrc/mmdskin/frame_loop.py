@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Positions and normals of a core's frames: half of a usual second-level cache, which the mesh is in, too.
 CACHE_BYTES = 1 << 20
+# With fewer frames for each, pose() and skin() do not use several cores; more in all take too much memory.
+FRAMES_PER_CORE, MOST_FRAMES = 12, 192
 
 
 def frames(
@@ -55,7 +57,8 @@ def frames(
     exception.
 
     frames: (F,) numbers in any order; None: all of the motion's frame_range.
-    chunk: the largest n; None: as many as are fast, 2 MB or four frames per core.
+    chunk: the largest n; None: as many as are fast, 1 MB of positions and normals for each core, and
+    twelve frames for each if there are several.
     physics: True or a Physics, as in Model.pose(); one Simulation runs through all frames.
     ik: as in Model.pose(). The other options are those of skin().
 
@@ -82,8 +85,10 @@ def frames(
     _check_positive("threads", threads)
     _check_positive("chunk", chunk)
     if chunk is None:
-        fitting = CACHE_BYTES // (24 * max(1, len(model.positions)))
-        chunk = max(1, fitting) * (threads or os.cpu_count() or 1)
+        cores = threads or os.cpu_count() or 1
+        fitting = max(1, CACHE_BYTES // (24 * max(1, len(model.positions))))
+        shared = min(FRAMES_PER_CORE * cores, MOST_FRAMES) if cores > 1 else 1
+        chunk = max(fitting * cores, shared)
 
     def skin(posed: mmdskin.Pose, out: mmdskin.Skinned | None) -> mmdskin.Skinned:
         return mmdskin.skin(

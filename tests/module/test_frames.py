@@ -41,6 +41,7 @@ def gather(loop):
 @pytest.mark.parametrize("chunk, lengths", [(None, [8, 3]), (4, [4, 4, 3]), (11, [11]), (99, [11])])
 def test_the_loop_gives_what_one_batch_gives(model, motion, chunk, lengths, physics, monkeypatch):
     monkeypatch.setattr("mmdskin.frame_loop.CACHE_BYTES", 4 * 24 * len(model.positions))
+    monkeypatch.setattr("mmdskin.frame_loop.FRAMES_PER_CORE", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     numbers = [5, 0.5, 3, 90, 91, 92, 7, 7, 150, 0, 1]
     found = gather(mmdskin.frames(model, motion, numbers, chunk=chunk, physics=physics))
@@ -49,6 +50,16 @@ def test_the_loop_gives_what_one_batch_gives(model, motion, chunk, lengths, phys
     np.testing.assert_array_equal(found[1], wanted.positions)
     np.testing.assert_array_equal(found[2], wanted.normals)
     assert found[3] == lengths
+
+
+@pytest.mark.parametrize("cores, longest", [(1, 4), (2, 24), (64, 192)])
+def test_by_default_every_core_has_enough_frames(model, cores, longest, monkeypatch):
+    monkeypatch.setattr("mmdskin.frame_loop.CACHE_BYTES", 4 * 24 * len(model.positions))
+    monkeypatch.setattr("mmdskin.frame_loop.FRAMES_PER_CORE", 12)
+    monkeypatch.setattr("mmdskin.frame_loop.MOST_FRAMES", 192)
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    numbers, _ = next(iter(mmdskin.frames(model, None, np.zeros(1000))))
+    assert len(numbers) == max(longest, 4 * cores)
 
 
 def test_by_default_all_frames_come_in_order(model, motion):
