@@ -3,7 +3,7 @@
 
 from sample.character import dance, model
 
-PANEL_HEIGHTS = {"live": 590, "motion": 612, "bake": 627}  # without what is cut at the bottom
+PANEL_HEIGHTS = {"live": 590, "motion": 612, "bake": 608}  # without what is cut at the bottom
 LAST = 30  # frame of the bake
 
 
