@@ -79,13 +79,11 @@ def register() -> None:
     registration.add_handlers(_HANDLERS)
     if not ONLY_WHERE_LIVE:
         tick.install()  # any file may contain display armatures
-    # The file cannot be read while an add-on is being enabled.
-    bpy.app.timers.register(revive, first_interval=0)
+    registration.run_once_enabled(revive)
 
 
 def unregister() -> None:
-    if bpy.app.timers.is_registered(revive):
-        bpy.app.timers.unregister(revive)
+    registration.cancel(revive)
     registration.remove_handlers(_HANDLERS)
     if tick.uninstall():
         for own in display.every():

@@ -49,11 +49,9 @@ _HANDLERS = (("load_post", recover),)
 
 def register() -> None:
     registration.add_handlers(_HANDLERS)
-    # The file cannot be read while an add-on is being enabled.
-    bpy.app.timers.register(recover, first_interval=0)
+    registration.run_once_enabled(recover)
 
 
 def unregister() -> None:
-    if bpy.app.timers.is_registered(recover):
-        bpy.app.timers.unregister(recover)
+    registration.cancel(recover)
     registration.remove_handlers(_HANDLERS)

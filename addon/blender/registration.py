@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The `register` and `unregister` functions of a module, and its handlers."""
+"""The `register` and `unregister` functions of a module, its handlers, and what runs once it is enabled."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -56,6 +56,17 @@ def remove_handlers(handlers: Iterable[tuple[str, Callable]]) -> None:
         listed = getattr(bpy.app.handlers, event, None)
         if listed is not None and function in listed:
             listed.remove(function)
+
+
+def run_once_enabled(function: Callable[[], None]) -> None:
+    """Call it when the file can be read, which it cannot while an add-on is being enabled."""
+    bpy.app.timers.register(function, first_interval=0)
+
+
+def cancel(function: Callable[[], None]) -> None:
+    """Do not call what waits for `run_once_enabled`."""
+    if bpy.app.timers.is_registered(function):
+        bpy.app.timers.unregister(function)
 
 
 def _name_in_context(cls: type) -> None:

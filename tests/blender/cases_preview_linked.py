@@ -72,6 +72,18 @@ class Linked(Arriving):
             for positions, _ in found:
                 self.assert_close(positions, self.expected(), BAR)
 
+    def link_instance_of_instance(self):
+        """What a second file shows of the first one's collection, linked and found."""
+        self.instance(self.collection())
+        middle = os.path.join(os.path.dirname(self.path), "middle.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=middle)
+        bpy.ops.wm.read_homefile(use_empty=True)
+        with bpy.data.libraries.load(middle, link=True) as (_, here):
+            here.objects = ["instance"]
+        bpy.context.scene.collection.objects.link(here.objects[0])
+        self.find(bpy.data.objects)
+        return here.objects[0]
+
 
 class LinkedModels(Linked):
     def test_linked_objects_are_live(self):
@@ -145,15 +157,8 @@ class LinkedModels(Linked):
         self.assert_shown()
 
     def test_live_when_linked_through_another_file(self):
-        self.instance(self.collection())
-        middle = os.path.join(os.path.dirname(self.path), "middle.blend")
+        self.link_instance_of_instance()
         shot = os.path.join(os.path.dirname(self.path), "shot.blend")
-        bpy.ops.wm.save_as_mainfile(filepath=middle)
-        bpy.ops.wm.read_homefile(use_empty=True)
-        with bpy.data.libraries.load(middle, link=True) as (_, here):
-            here.objects = ["instance"]
-        bpy.context.scene.collection.objects.link(here.objects[0])
-        self.find(bpy.data.objects)
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
         self.assert_shown()
         bpy.ops.wm.save_as_mainfile(filepath=shot)
@@ -314,15 +319,7 @@ class Overrides(Linked):
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_of_a_linked_instance(self):
-        self.instance(self.collection())
-        middle = os.path.join(os.path.dirname(self.path), "middle.blend")
-        bpy.ops.wm.save_as_mainfile(filepath=middle)
-        bpy.ops.wm.read_homefile(use_empty=True)
-        with bpy.data.libraries.load(middle, link=True) as (_, here):
-            here.objects = ["instance"]
-        bpy.context.scene.collection.objects.link(here.objects[0])
-        self.find(bpy.data.objects)
-        scene.select(here.objects[0])
+        scene.select(self.link_instance_of_instance())
         before = list(bpy.data.objects)
         with self.assertRaisesRegex(RuntimeError, "'instance' is linked from another file"):
             bpy.ops.mmdskin.make_override()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chains of a few bones and bodies without contacts, and a motion that swings them."""
+"""Chains of a few bones and bodies without contacts, a motion that swings them, and single balls."""
 
 import mmdskin
 import numpy as np
@@ -40,6 +40,17 @@ def unstable_file():
     file.rigid_bodies[3].mass = 1e-30
     file.joints[2].translation_lower, file.joints[2].translation_upper = (1, 1, 1), (-1, -1, -1)
     file.joints[2].translation_spring = (1e38,) * 3
+    return file
+
+
+def balls_file(*balls, name="balls"):
+    """A bone and a body for each (position, mode, fields)."""
+    file = pmx.PMX(name=name)
+    for i, (position, mode, fields) in enumerate(balls):
+        file.bones.append(pmx.Bone(f"{name}{i}", position=position))
+        file.rigid_bodies.append(
+            ball(i, position, mode, **({"mask": 0xFFFF, "size": (1, 0, 0)} | fields))
+        )
     return file
 
 
