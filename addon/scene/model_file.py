@@ -272,7 +272,7 @@ def fit(points: ArrayLike, targets: ArrayLike) -> np.ndarray | None:
 
 def _scaled(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Default axes, uniform scale."""
-    p, q, offset = _centred(points, targets)
+    p, q, offset = _centered(points, targets)
     spread = (p * p).sum()
     scale = (p * q).sum() / spread if spread > 1e-12 else mmd_tools.USUAL_SCALE
     return (scale * np.eye(3), offset(scale * np.eye(3))) if scale > 0 else (None, None)
@@ -280,7 +280,7 @@ def _scaled(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _similar(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rotated and perhaps mirrored, uniform scale."""
-    p, q, offset = _centred(points, targets)
+    p, q, offset = _centered(points, targets)
     left, sizes, right = np.linalg.svd(q.T @ p)
     if sizes[1] <= 1e-9 * sizes[0] or sizes[0] == 0:
         return None, None  # collinear points
@@ -292,14 +292,14 @@ def _similar(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def _affine(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Any linear map."""
-    p, q, offset = _centred(points, targets)
+    p, q, offset = _centered(points, targets)
     if np.linalg.matrix_rank(p, 1e-4 * np.abs(p).max()) < 3:
         return None, None
     linear = np.linalg.lstsq(p, q, rcond=None)[0].T
     return (linear, offset(linear)) if abs(np.linalg.det(linear)) > 1e-15 else (None, None)
 
 
-def _centred(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, Callable]:
+def _centered(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, Callable]:
     middle, goal = points.mean(axis=0), targets.mean(axis=0)
     return points - middle, targets - goal, lambda linear: goal - linear @ middle
 

@@ -158,13 +158,13 @@ class OverKeysOfTheUser(PosedCase):
 
     def test_bones_without_keys_are_posed_at_this_frame_only(self):
         self.key("腕.L", "XYZ")
-        centre = self.armature.pose.bones["センター"]
+        center = self.armature.pose.bones["センター"]
         self.drop(mode="ORIGINAL")
         [key] = [k for k in self.pose.bones if k.name == "センター"]
         for frame, moved in ((1, 0), (AT, 0), (AT + 1, 1), (AT + 2, 0), (15, 0)):
             bpy.context.scene.frame_set(frame)
             wanted = moved * np.linalg.norm(key.translation) * scene.SCALE
-            self.assertAlmostEqual(centre.location.length, wanted, places=5)
+            self.assertAlmostEqual(center.location.length, wanted, places=5)
 
     def test_by_mmds_ik_it_keeps_the_source(self):
         self.key("腕.L", "XYZ")

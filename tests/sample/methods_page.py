@@ -11,7 +11,7 @@ METHODS = {
     "dual_quaternion": "Dual quaternions",
     "bulge_free": "Bulge-free",
     "bulge_compensated": "Compensated",
-    "centers_of_rotation": "Centres of rotation",
+    "centers_of_rotation": "Centers of rotation",
 }
 LIMB = sample.LIMBS.index("BDEF2")  # smooth weights of two bones
 POSES = (("Elbow bent by 120°", 120, sample.bend), ("Forearm twisted by 150°", 150, sample.twist))
@@ -64,12 +64,12 @@ def draw(model):
     )
     texture = picture.chequer(sample.COLOURS[LIMB])
     rows, notes = [], []
-    for (_, angle, pose), (centre, height, size) in zip(POSES, FRAMING, strict=True):
+    for (_, angle, pose), (center, height, size) in zip(POSES, FRAMING, strict=True):
         rows.append([])
         notes.append([])
         for method in METHODS:
             out = mmdskin.skin(model, pose(angle), method=method)
-            place = np.add(centre, [sample.limb_x(LIMB), 0, 0])
+            place = np.add(center, [sample.limb_x(LIMB), 0, 0])
             camera = picture.camera(place, height, yaw=-18, pitch=12)
             surface = out.positions[v], out.normals[v], model.uvs[v], triangles
             rows[-1].append(picture.surface(*surface, texture, size, camera))

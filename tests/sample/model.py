@@ -109,9 +109,9 @@ def _limb_deform(limb, y):
         bones, weights = [upper, fore], np.stack([1 - w1, w1], 1)
         if kind == "SDEF":
             # C: the vertex's projection on the axis; R0 and R1: from there towards each bone
-            centre = np.stack([np.full_like(y, limb_x(limb)), y, np.zeros_like(y)], 1)
+            center = np.stack([np.full_like(y, limb_x(limb)), y, np.zeros_like(y)], 1)
             reach = np.stack([np.zeros_like(y), np.full_like(y, BLEND), np.zeros_like(y)], 1)
-            sdef = np.stack([centre, centre - reach, centre + reach], 1)
+            sdef = np.stack([center, center - reach, center + reach], 1)
     elif kind == "BDEF4":
         half = 4 * w1 * (1 - w1) * 0.4
         bones = [upper, helper, fore, hand]
@@ -236,7 +236,7 @@ def _swell(m, where, amount):
 
 
 def _face_morph(m, offset, *names):
-    """Vertex morph of these parts of every face: the offset in y of (x, y) from a part's centre."""
+    """Vertex morph of these parts of every face: the offset in y of (x, y) from a part's center."""
     where = {name: (x, y) for name, x, y, _, _ in FACE}
     rows = []
     for limb, kind in enumerate(LIMBS):
