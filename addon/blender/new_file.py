@@ -120,7 +120,7 @@ def _create(path: str) -> tuple[str, BufferedWriter]:
         with contextlib.suppress(FileExistsError):
             file = open(beside, "xb")  # noqa: SIM115
             _lock(file)
-            # without a name it was taken for a leftover before it was locked
+            # Without a name, it was taken for a leftover before it was locked
             if fcntl is None or os.fstat(file.fileno()).st_nlink:
                 return beside, file
             file.close()
