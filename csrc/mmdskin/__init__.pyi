@@ -64,6 +64,7 @@ class FormatError(ValueError):
     section: str | None
 
 class BackendError(RuntimeError): ...
+class UnknownNameError(KeyError): ...
 
 class Append(NamedTuple):
     source: int

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* FormatError, BackendError, and the exceptions of errors of the core. */
+/* FormatError, BackendError, the exceptions of errors of the core, and the package's
+   UnknownNameError. */
 #include "python/exceptions.h"
 
 #include <string.h>
@@ -117,4 +118,17 @@ PyObject *mmd_py_exceptions_raise(mmd_py_state *state, const mmd_error *err)
         PyErr_SetObject(err->code == MMD_E_BACKEND ? state->backend_error : PyExc_ValueError, text);
     Py_XDECREF(text);
     return NULL;
+}
+
+void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,
+                                     bool english)
+{
+    PyObject *module = PyImport_ImportModule("mmdskin.unknown_name");
+    PyObject *exception = module ? PyObject_CallMethod(module, "unknown_name", "OsOO", name, item,
+                                                       records, english ? Py_True : Py_False)
+                                 : NULL;
+    if (exception)
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_XDECREF(exception);
+    Py_XDECREF(module);
 }

@@ -10,6 +10,11 @@ bool mmd_py_exceptions_add(PyObject *module, mmd_py_state *state);
 /* Sets the exception for an error of the core. Returns NULL. */
 PyObject *mmd_py_exceptions_raise(mmd_py_state *state, const mmd_error *err);
 
+/* Sets UnknownNameError: none of `records`, an iterable, has this name. `item` says what they are;
+   `english`: their English names are found, too. */
+void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,
+                                     bool english);
+
 /* A str of a C string that need not be valid UTF-8: drivers use any encoding, and a long message
    may be cut inside a character. */
 PyObject *mmd_py_exceptions_str(const char *text);

@@ -4,8 +4,8 @@
 
 #include "core/base/numbers.h"
 #include "python/argument.h"
+#include "python/exceptions.h"
 #include "python/record.h"
-#include "python/similar_names.h"
 #include "python/types.h"
 
 #include <math.h>
@@ -64,29 +64,17 @@ static const mmd_py_model_name_index *get_index(PyObject *self, mmd_py_model_nam
     return index;
 }
 
-/* A list of all names; NULL with an exception. */
-static PyObject *all_names(const mmd_py_model_name_index *index)
+/* With UnknownNameError, which reads the names only if its text is. */
+static void raise_unknown(PyObject *self, mmd_py_model_name_kind kind, PyObject *name)
 {
-    PyObject *names = PyList_New((Py_ssize_t)index->names.count);
-    for (size_t i = 0; names && i < index->names.count; i++) {
-        const mmd_string *string = &index->names.strings[i];
-        PyObject *name = mmd_py_record_str((mmd_text){(const char *)string->bytes, string->size});
-        if (!name || PyList_SetItem(names, (Py_ssize_t)i, name) < 0)
-            Py_CLEAR(names);
-    }
-    return names;
+    PyObject *records =
+        PyObject_GetAttrString(self, kind == MMD_PY_BONE_NAMES ? "bones" : "morphs");
+    if (records)
+        mmd_py_exceptions_raise_unknown(name, kind_words[kind], records, true);
+    Py_XDECREF(records);
 }
 
-static void raise_unknown(const mmd_py_model_name_index *index, mmd_py_model_name_kind kind,
-                          PyObject *name)
-{
-    PyObject *names = all_names(index);
-    if (names)
-        mmd_py_similar_names_raise(kind_words[kind], names, names, name);
-    Py_XDECREF(names);
-}
-
-/* False with KeyError, or with TypeError for a name that is not a str. */
+/* False with UnknownNameError, or with TypeError for a name that is not a str. */
 static bool find_item(PyObject *self, mmd_py_model_name_kind kind, PyObject *name, size_t *item)
 {
     if (!PyUnicode_Check(name)) {
@@ -105,7 +93,7 @@ static bool find_item(PyObject *self, mmd_py_model_name_kind kind, PyObject *nam
     if (index && !bytes && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
         PyErr_Clear(); /* a lone surrogate, which no name contains */
     if (index && !PyErr_Occurred())
-        raise_unknown(index, kind, name);
+        raise_unknown(self, kind, name);
     return false;
 }
 
@@ -128,7 +116,8 @@ PyObject *mmd_py_model_morph(PyObject *self, PyObject *name)
 const char mmd_py_model_bone_doc[] =
     "bone($self, name, /)\n--\n\n"
     "The index of the bone with this name: the first whose Japanese name matches, otherwise the\n"
-    "first whose English name matches. Raises KeyError, which suggests similar names.";
+    "first whose English name matches. Raises UnknownNameError, which suggests similar\n"
+    "names.";
 
 const char mmd_py_model_morph_doc[] =
     "morph($self, name, /)\n--\n\n"
@@ -375,4 +364,4 @@ const char mmd_py_model_sliders_doc[] =
     "sliders($self, weights, /)\n--\n\n"
     "Morph weights (M,) float32 from a dict {name: weight}, zero for all others; for skin(),\n"
     "pose_from() and uvs_at().\n\n"
-    "Raises KeyError like morph(), and ValueError for a weight that is not finite.";
+    "Raises UnknownNameError like morph(), and ValueError for a weight that is not finite.";

@@ -150,4 +150,4 @@ const char mmd_py_model_pose_from_doc[] =
     "    A single frame of any of these serves all frames of the others.\n"
     "threads: as in pose().\n\n"
     "Returns a Pose. Raises ValueError for NaN, infinity and quaternions of zero length, and\n"
-    "KeyError for a name that the model lacks.";
+    "UnknownNameError for a name that the model lacks.";

@@ -1,56 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python type Named: a tuple of records that finds them by name, too. */
-#include "python/similar_names.h"
+#include "python/exceptions.h"
 #include "python/types.h"
-
-/* Whether the record's name is `name`; -1 with an exception. */
-static int has_name(PyObject *record, PyObject *name)
-{
-    PyObject *own = PyObject_GetAttrString(record, "name");
-    int same = own ? PyObject_RichCompareBool(own, name, Py_EQ) : -1;
-    Py_XDECREF(own);
-    return same;
-}
 
 /* The first record of a name, borrowed; NULL without one, or with an exception. */
 static PyObject *find(PyObject *self, PyObject *name)
 {
     Py_ssize_t count = PyTuple_Size(self);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *record = PyTuple_GetItem(self, i);
-        int same = has_name(record, name);
-        if (same != 0)
-            return same > 0 ? record : NULL;
+    PyObject *attribute = PyUnicode_InternFromString("name");
+    int same = attribute ? 0 : -1;
+    PyObject *record = NULL;
+    for (Py_ssize_t i = 0; same == 0 && i < count; i++) {
+        record = PyTuple_GetItem(self, i);
+        PyObject *own = PyObject_GetAttr(record, attribute);
+        same = own ? PyObject_RichCompareBool(own, name, Py_EQ) : -1;
+        Py_XDECREF(own);
     }
-    return NULL;
-}
-
-/* Appends a record's attribute to `names` and its name to `shown`. */
-static bool append_name(PyObject *record, const char *attribute, PyObject *names, PyObject *shown)
-{
-    PyObject *name = PyObject_GetAttrString(record, attribute);
-    PyObject *own = name ? PyObject_GetAttrString(record, "name") : NULL;
-    bool done = own && PyList_Append(names, name) == 0 && PyList_Append(shown, own) == 0;
-    Py_XDECREF(own);
-    Py_XDECREF(name);
-    return done;
-}
-
-/* English names are no keys, but they lead to the record's own name. */
-static void raise_unknown(PyObject *self, PyObject *key)
-{
-    PyObject *names = PyList_New(0), *shown = PyList_New(0);
-    bool done = names && shown;
-    for (int own = 0; done && own < 2; own++)
-        for (Py_ssize_t i = 0; done && i < PyTuple_Size(self); i++) {
-            PyObject *record = PyTuple_GetItem(self, i);
-            if (own || PyObject_HasAttrString(record, "name_english"))
-                done = append_name(record, own ? "name" : "name_english", names, shown);
-        }
-    if (done)
-        mmd_py_similar_names_raise("record", names, shown, key);
-    Py_XDECREF(shown);
-    Py_XDECREF(names);
+    Py_XDECREF(attribute);
+    return same > 0 ? record : NULL;
 }
 
 static PyObject *subscript(PyObject *self, PyObject *key)
@@ -61,7 +28,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     }
     PyObject *record = find(self, key);
     if (!record && !PyErr_Occurred())
-        raise_unknown(self, key);
+        mmd_py_exceptions_raise_unknown(key, "record", self, false);
     return Py_XNewRef(record);
 }
 
@@ -120,7 +87,8 @@ static PyGetSetDef named_members[] = {
 static const char named_doc[] =
     "Named(iterable=(), /)\n--\n\n"
     "A tuple of records that also finds them by name: bones[\"センター\"] is the first bone of\n"
-    "this name (KeyError without one), and \"センター\" in bones says whether there is one. Names\n"
+    "this name (UnknownNameError without one), and \"センター\" in bones says whether there is "
+    "one. Names\n"
     "must match exactly.";
 
 static PyType_Slot named_slots[] = {{Py_tp_doc, (void *)named_doc},

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Bones and morphs by name: indices, sliders, and dicts of bones in `pose_from`."""
 
+import difflib
+import pickle
 import threading
 
 import mmdskin
@@ -85,20 +87,49 @@ def test_an_empty_name_is_not_found(model):
 def test_the_error_for_an_unknown_bone_suggests_similar_names(model, name, nearest):
     with pytest.raises(KeyError) as refused:
         model.bone(name)
-    (text,) = refused.value.args
-    assert text.startswith(f'no bone "{name}"; nearest: "{nearest}"')
+    assert str(refused.value).startswith(f'no bone "{name}"; nearest: "{nearest}"')
+    assert refused.value.args == (name,)
 
 
 def test_at_most_three_names_are_suggested(model):
     with pytest.raises(KeyError) as refused:
         model.bone("左")
-    assert refused.value.args[0].count('"') == 2 * (1 + 3)
+    assert str(refused.value).count('"') == 2 * (1 + 3)
 
 
 def test_an_unknown_morph_is_refused_in_a_model_without_morphs(without_morphs):
     with pytest.raises(KeyError) as refused:
         without_morphs.morph("あ")
-    assert refused.value.args == ('no morph "あ" and no similar name',)
+    assert str(refused.value) == 'no morph "あ" and no similar name'
+
+
+def test_similar_names_are_searched_only_when_the_error_is_read(model, monkeypatch):
+    def search(*_arguments):
+        raise AssertionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(difflib, "get_close_matches", search)
+        for find in (model.bone, model.bones.__getitem__, model.morph, model.morphs.__getitem__):
+            with pytest.raises(mmdskin.UnknownNameError):
+                find("なし")
+    with pytest.raises(mmdskin.UnknownNameError) as refused:
+        model.bone("左ひじり")
+    assert "左ひじ" in str(refused.value)
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_the_error_is_pickled_with_its_text_and_without_the_bones(model, protocol):
+    with pytest.raises(mmdskin.UnknownNameError) as refused:
+        model.bone("左ひじり")
+    pickled = pickle.dumps(refused.value, protocol)
+    other = pickle.loads(pickled)
+    assert (str(other), other.args) == (str(refused.value), ("左ひじり",))
+    assert b"Bone" not in pickled
+
+
+def test_the_error_made_by_other_code_is_a_plain_key_error():
+    assert str(mmdskin.UnknownNameError("首")) == "'首'"
+    assert str(pickle.loads(pickle.dumps(mmdskin.UnknownNameError("首")))) == "'首'"
 
 
 @pytest.mark.parametrize("name", [1, None, b"root"])
@@ -210,7 +241,7 @@ def test_a_dict_of_bones_combines_with_sliders(model):
         ({"左足": REST}, TypeError, "左足: expected (translation, rotation)"),
         ({"左足": None}, TypeError, "左足: expected (translation, rotation)"),
         ({"elbow_L": (None, None), "左ひじ": (None, None)}, ValueError, "左ひじ: is the same bone"),
-        ({"左あし": (None, None)}, KeyError, "'no bone \"左あし\"; nearest: \"左足\""),
+        ({"左あし": (None, None)}, KeyError, "no bone \"左あし\"; nearest: \"左足\""),
         (np.zeros((7, 3)), TypeError, "translations (without rotations): expected a dict"),
     ],
 )  # fmt: skip
