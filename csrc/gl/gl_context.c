@@ -89,6 +89,33 @@ void mmd_gl_context_close(mmd_gl_context *gl)
     gl->textures = NULL;
 }
 
+static GLenum reset_status(void)
+{
+    return GLEW_VERSION_4_5      ? glGetGraphicsResetStatus()
+           : GLEW_ARB_robustness ? glGetGraphicsResetStatusARB()
+                                 : GL_NO_ERROR;
+}
+
+/* Contexts that do not know the status may still answer each call by an error. */
+static bool calls_are_lost(void)
+{
+    mmd_gl1.Flush();
+    return mmd_gl1.GetError() == GL_CONTEXT_LOST;
+}
+
+bool mmd_gl_context_is_lost(bool failed, mmd_error *err)
+{
+    GLenum status = reset_status();
+    if (status == GL_NO_ERROR && !(failed && calls_are_lost()))
+        return false;
+    mmd_fail(err, MMD_E_BACKEND,
+             "OpenGL: the device was reset%s; the next call starts OpenGL again",
+             status == GL_GUILTY_CONTEXT_RESET     ? " because of this program"
+             : status == GL_INNOCENT_CONTEXT_RESET ? " because of another program"
+                                                   : "");
+    return true;
+}
+
 bool mmd_gl_check(const char *what, mmd_error *err)
 {
     GLenum first = mmd_gl1.GetError();

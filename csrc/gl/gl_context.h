@@ -80,6 +80,11 @@ static inline bool mmd_gl_context_hangs(const mmd_gl_context *context)
     return context->hang.code != MMD_E_NONE;
 }
 
+/* Whether the device was reset, after which the current context does nothing any more; with an
+   error that says so. `failed`: whether a job has failed, so that not only what is cheap is asked.
+ */
+bool mmd_gl_context_is_lost(bool failed, mmd_error *err);
+
 /* Closes the context and frees everything that is kept with it. A context that hangs stays open:
    closing it might block, and the device may still use its objects. */
 void mmd_gl_context_close(mmd_gl_context *context);

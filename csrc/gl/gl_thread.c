@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The OpenGL thread: runs one job at a time, frees discarded objects, and survives forks, failed
-   starts and the end of the interpreter. */
+   starts, resets of the device and the end of the interpreter. */
 #define _POSIX_C_SOURCE 200809L
 #include "gl/gl_thread.h"
 
@@ -21,6 +21,7 @@ static struct {
     mmd_thread thread;
     bool started; /* there is a thread to join */
     bool open;    /* it has a context, or is opening one */
+    bool lost;    /* the last context was lost, and no other one has been opened since */
     bool stop;
     bool ended;        /* no thread may be started any more */
     bool forked;       /* from a process that had started the thread */
@@ -46,7 +47,7 @@ static void after_fork_in_child(void)
 {
     gl.lock = (mmd_mutex)MMD_MUTEX_INIT;
     gl.work = gl.done = (mmd_condition)MMD_CONDITION_INIT;
-    gl.started = gl.open = gl.stop = false;
+    gl.started = gl.open = gl.lost = gl.stop = false;
     gl.forked = gl.generation > 0;
     gl.job = NULL;
     gl.discarded = NULL;
@@ -84,17 +85,22 @@ static void run_job_locked(mmd_gl_context *context, request *job)
 {
     mmd_mutex_unlock(&gl.lock);
     bool ok = job->function(context, job->arg, job->err);
-    bool hangs = mmd_gl_context_hangs(context);
-    ok = !hangs && mmd_gl_check("after the job", ok ? job->err : NULL) && ok;
+    bool hangs = mmd_gl_context_hangs(context), lost = false;
+    if (!hangs) {
+        ok = mmd_gl_check("after the job", ok ? job->err : NULL) && ok;
+        lost = mmd_gl_context_is_lost(!ok, job->err);
+    }
     mmd_mutex_lock(&gl.lock);
     if (hangs)
         gl.failure = context->hang;
-    finish_locked(job, ok);
+    gl.lost = lost;
+    finish_locked(job, ok && !hangs && !lost);
 }
 
 static void serve_locked(mmd_gl_context *context)
 {
-    while (!mmd_gl_context_hangs(context) && (!gl.stop || gl.job || gl.discarded)) {
+    gl.lost = false;
+    while (!mmd_gl_context_hangs(context) && !gl.lost && (!gl.stop || gl.job || gl.discarded)) {
         free_discarded_locked(context);
         if (gl.job)
             run_job_locked(context, gl.job);
@@ -103,6 +109,7 @@ static void serve_locked(mmd_gl_context *context)
     }
     free_discarded_locked(context);
     gl.open = false;
+    mmd_condition_broadcast(&gl.done);
 }
 
 static mmd_thread_result MMD_THREAD_CALL thread_main(void *unused)
@@ -118,7 +125,8 @@ static mmd_thread_result MMD_THREAD_CALL thread_main(void *unused)
     } else {
         free_discarded_locked(&context);
         gl.open = false;
-        gl.failure = failure;
+        if (!gl.lost) /* else the device may need more time */
+            gl.failure = failure;
         if (gl.job) {
             if (gl.job->err)
                 *gl.job->err = failure;
@@ -134,6 +142,9 @@ static mmd_thread_result MMD_THREAD_CALL thread_main(void *unused)
 static bool start_locked(mmd_error *err)
 {
     const unsigned stack = 8u << 20; /* drivers compile shaders on it */
+    if (gl.started)
+        mmd_thread_join(gl.thread); /* which has lost its context and does not lock any more */
+    gl.started = false;
     gl.generation++;
     int failed = mmd_thread_start(&gl.thread, thread_main, NULL, stack);
     if (failed)
@@ -162,7 +173,7 @@ bool mmd_gl_thread_run(mmd_gl_thread_job *function, void *arg, mmd_error *err)
 {
     request job = {.function = function, .arg = arg, .err = err};
     mmd_mutex_lock(&gl.lock);
-    while (gl.job || gl.stop)
+    while (gl.job || gl.stop || (gl.lost && gl.open))
         mmd_condition_wait(&gl.done, &gl.lock);
     if (usable_locked(err)) {
         gl.job = &job;
@@ -202,6 +213,7 @@ static void shut_down_locked(void)
         mmd_condition_broadcast(&gl.done);
     }
     gl.failure = (mmd_error){0};
+    gl.lost = false;
 }
 
 void mmd_gl_thread_shutdown(void)

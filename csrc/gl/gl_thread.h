@@ -9,8 +9,9 @@
    may wait, so release the interpreter lock first.
 
    A failed start is remembered, and so is a device that hangs: later calls fail with the same error
-   at once, until mmd_gl_thread_shutdown. A forked child of a process that has used OpenGL cannot
-   use it. */
+   at once, until mmd_gl_thread_shutdown. After a reset of the device the call fails, and each later
+   one opens a new context, until that succeeds. A forked child of a process that has used OpenGL
+   cannot use it. */
 
 struct mmd_gl_context;
 

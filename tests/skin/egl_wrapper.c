@@ -23,9 +23,17 @@ int waits_left = -1;           /* waits for a fence that still succeed; -1: all 
 int waits_cut_short = 0;       /* waits that still return too early */
 int hang = 0;                  /* whether fences are never signaled */
 int calls_since_hang = 0;      /* of functions that end or free something, or ask for errors */
+int resets = 0;                /* of the device, by a pass that was just drawn, still to happen */
+int reset_reason = 0;          /* what it says of one; 0: only that calls are lost */
+int no_notification = 0;       /* whether contexts cannot be made to tell of a reset */
+int no_restart = 0;            /* whether no context can be made after that */
+int contexts_made = 0;         /* so far */
 int nameless = 0;              /* whether it does not report its name, as after a lost context */
 
 enum {
+    EGL_NONE = 0x3038,
+    EGL_RESET_NOTIFICATION_STRATEGY = 0x31BD,
+    GL_CONTEXT_LOST = 0x0507,
     GL_VENDOR = 0x1F00,
     GL_RENDERER = 0x1F01,
     GL_MAP_PERSISTENT_BIT = 0x40,
@@ -69,8 +77,14 @@ static const unsigned char *get_string(unsigned name)
     return hardware && name == GL_RENDERER ? (const unsigned char *)"GPU" : real_get_string(name);
 }
 
+static int lost; /* whether the current context is */
+
 static void draw_arrays_instanced(unsigned mode, int first, int count, int instances)
 {
+    if (resets > 0) {
+        resets--;
+        lost = 1;
+    }
     max_instances = instances > max_instances ? instances : max_instances;
     real_draw_arrays_instanced(mode, first, count, instances);
 }
@@ -130,7 +144,12 @@ static unsigned client_wait_sync(void *sync, unsigned flags, unsigned long long 
 static unsigned get_error(void)
 {
     calls_since_hang++;
-    return real_get_error();
+    return lost ? GL_CONTEXT_LOST : real_get_error();
+}
+
+static unsigned get_graphics_reset_status(void)
+{
+    return lost ? (unsigned)reset_reason : 0;
 }
 
 static void delete_sync(void *sync)
@@ -153,6 +172,21 @@ unsigned eglDestroyContext(void *display, void *context)
     return real_destroy_context(display, context);
 }
 
+void *eglCreateContext(void *display, void *config, void *share, const int *attributes)
+{
+    static void *(*real_create_context)(void *display, void *config, void *share,
+                                        const int *attributes);
+    *(void **)&real_create_context = dlsym(RTLD_NEXT, "eglCreateContext");
+    if (no_restart && contexts_made)
+        return NULL;
+    for (const int *name = attributes; no_notification && *name != EGL_NONE; name += 2)
+        if (*name == EGL_RESET_NOTIFICATION_STRATEGY)
+            return NULL;
+    contexts_made++;
+    lost = 0;
+    return real_create_context(display, config, share, attributes);
+}
+
 function eglGetProcAddress(const char *name)
 {
     static function (*real_get_proc_address)(const char *name);
@@ -171,6 +205,8 @@ function eglGetProcAddress(const char *name)
         *(function *)&real_get_error = real;
         return (function)get_error;
     }
+    if (strcmp(name, "glGetGraphicsResetStatus") == 0)
+        return (function)get_graphics_reset_status;
     if (strcmp(name, "glDeleteSync") == 0) {
         *(function *)&real_delete_sync = real;
         return (function)delete_sync;

@@ -171,6 +171,111 @@ def test_callers_that_wait_for_a_hung_device_fail_too(wrapper):
     )
 
 
+# Reasons of a reset, as glGetGraphicsResetStatus tells them.
+GUILTY, INNOCENT, UNKNOWN = 0x8253, 0x8254, 0x8255
+
+
+@pytest.mark.parametrize(
+    "reason, why",
+    [
+        (GUILTY, " because of this program"),
+        (INNOCENT, " because of another program"),
+        (UNKNOWN, ""),
+        (0, ""),
+    ],
+)
+def test_after_a_reset_of_the_device_the_next_call_uses_a_new_context(wrapper, reason, why):
+    python(
+        f"""
+        check(mesh, "gl")
+        tell("reset_reason", {reason})
+        tell("resets", 1)
+        text = failure()
+        assert text == "OpenGL: the device was reset{why}; the next call starts OpenGL again", text
+        check(mesh, "gl")
+        check(make(), "gl")
+        assert described().available
+        assert ctypes.c_int.in_dll(driver, "contexts_made").value == 2
+        """,
+        **wrapper,
+    )
+
+
+def test_a_picture_can_be_rendered_after_a_reset(wrapper):
+    """Programs, textures and framebuffers that were kept are made again."""
+    python(
+        f"""
+        one = np.zeros((1000, 1), "i4"), np.ones((1000, 1), "f4")
+        flat = mmdskin.Mesh(POINTS, *one, triangles=np.int32([[0, 1, 2]]))
+        skinned = mmdskin.skin(flat, SHIFT[0][None])
+        drawn = lambda: mmdskin.render(flat, skinned, size=(8, 8), materials=[]).image
+        before = drawn()
+        tell("reset_reason", {GUILTY})
+        tell("resets", 1)
+        failure()
+        assert (drawn() == before).all()
+        """,
+        **wrapper,
+    )
+
+
+def test_a_driver_whose_contexts_cannot_tell_of_a_reset_is_used(wrapper):
+    python('tell("no_notification", 1); check(mesh, "gl")', **wrapper)
+
+
+def test_a_context_that_cannot_be_made_after_a_reset_is_tried_again(wrapper):
+    """The device may need some time."""
+    python(
+        f"""
+        check(mesh, "gl")
+        tell("reset_reason", {UNKNOWN})
+        tell("resets", 1)
+        tell("no_restart", 1)
+        assert "the device was reset" in failure()
+        for _ in range(2):
+            assert "no OpenGL 3.3 core context" in failure()
+        tell("no_restart", 0)
+        check(mesh, "gl")
+        """,
+        **wrapper,
+    )
+
+
+def test_threads_survive_resets(wrapper):
+    """Each call has a result or says that the device was reset."""
+    python(
+        f"""
+        tell("reset_reason", {INNOCENT})
+        told = []
+
+        def work():
+            own = make()
+            for _ in range(100):
+                try:
+                    check(own, "gl")
+                except mmdskin.BackendError as error:
+                    told.append(str(error))
+
+        check(mesh, "gl")
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            if not ctypes.c_int.in_dll(driver, "resets").value and len(told) < 10:
+                tell("resets", 1)
+            threads[0].join(0.001)
+            for thread in threads[1:]:
+                thread.join(0.001)
+        tell("resets", 0)
+        assert told and all("the device was reset because of another" in one for one in told)
+        check(mesh, "gl")
+        mmdskin.shutdown()
+        check(mesh, "gl")
+        """,
+        **wrapper,
+    )
+
+
 @pytest.mark.parametrize("text", ["0", "86401", "-1", "1.5", "1 s", "soon"])
 def test_a_wrong_time_limit(gl, text):
     reason = python(WITHOUT_GL, MMDSKIN_GL_TIMEOUT=text)

@@ -112,6 +112,26 @@ static bool fail_version(mmd_gl_context *gl, EGLConfig config, const char *platf
     return fail_attempt(log, platform, "no OpenGL 3.3 core context", why);
 }
 
+/* The last two attributes are not required: whether the context tells that the device was reset. */
+static EGLContext create_core(mmd_gl_context *gl, EGLConfig config)
+{
+    enum { REQUIRED = 6 };
+    EGLint attributes[] = {EGL_CONTEXT_MAJOR_VERSION,
+                           3,
+                           EGL_CONTEXT_MINOR_VERSION,
+                           3,
+                           EGL_CONTEXT_OPENGL_PROFILE_MASK,
+                           EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                           EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY_KHR,
+                           EGL_LOSE_CONTEXT_ON_RESET_KHR,
+                           EGL_NONE};
+    EGLContext context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, attributes);
+    if (context)
+        return context;
+    attributes[REQUIRED] = EGL_NONE;
+    return egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, attributes);
+}
+
 static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log)
 {
     const char *extensions = egl.QueryString(gl->display, EGL_EXTENSIONS);
@@ -125,14 +145,7 @@ static bool make_current(mmd_gl_context *gl, const char *platform, attempts *log
             return fail_attempt(log, platform, "no pbuffer config", egl_error());
     }
 
-    static const EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION,
-                                     3,
-                                     EGL_CONTEXT_MINOR_VERSION,
-                                     3,
-                                     EGL_CONTEXT_OPENGL_PROFILE_MASK,
-                                     EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
-                                     EGL_NONE};
-    gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, version);
+    gl->context = create_core(gl, config);
     if (!gl->context)
         return fail_version(gl, config, platform, log);
     if (!surfaceless) {

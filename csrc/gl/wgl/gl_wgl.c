@@ -91,8 +91,10 @@ static bool open_window(mmd_gl_context *gl, mmd_error *err)
    Windows' own OpenGL 1.1. */
 static bool open_core(mmd_gl_context *gl, mmd_error *err)
 {
-    enum { MAJOR = 0x2091, MINOR = 0x2092, PROFILE = 0x9126, CORE = 1 };
-    static const int attributes[] = {MAJOR, 3, MINOR, 3, PROFILE, CORE, 0};
+    enum { MAJOR = 0x2091, MINOR = 0x2092, PROFILE = 0x9126, CORE = 1, ON_RESET = 0x8256 };
+    enum { LOSE_CONTEXT = 0x8252, REQUIRED = 6 };
+    /* The last two are not required: whether the context tells that the device was reset. */
+    int attributes[] = {MAJOR, 3, MINOR, 3, PROFILE, CORE, ON_RESET, LOSE_CONTEXT, 0};
     typedef HGLRC(WINAPI * create_with_attributes)(HDC, HGLRC, const int *);
     HGLRC legacy = wgl.CreateContext(gl->display);
     if (!legacy || !wgl.MakeCurrent(gl->display, legacy)) {
@@ -103,6 +105,10 @@ static bool open_core(mmd_gl_context *gl, mmd_error *err)
     create_with_attributes create =
         (create_with_attributes)(void *)wgl.GetProcAddress("wglCreateContextAttribsARB");
     gl->context = create ? create(gl->display, NULL, attributes) : NULL;
+    if (create && !gl->context) {
+        attributes[REQUIRED] = 0;
+        gl->context = create(gl->display, NULL, attributes);
+    }
     if (!gl->context) {
         const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
             (const GLubyte *(GLAPIENTRY *)(GLenum))mmd_gl_platform_proc("glGetString");
