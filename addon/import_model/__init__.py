@@ -9,7 +9,7 @@ Blender is kept in custom properties, with the file's terms and values:
 root        mmd_type, mmd_name_j, mmd_name_e, mmd_names (JAPANESE or ENGLISH: the current names),
             mmd_comment_j, mmd_comment_e, mmd_version, mmd_scale, and
             as lists of groups: mmd_morphs, mmd_display_frames, mmd_rigid_bodies, mmd_joints
-armature    mmdskin.model_path (a setting of the add-on): the absolute path of the file
+armature    mmdskin.model_path (a setting of the add-on): the path of the file
 pose bone   mmd_name_j, mmd_name_e, mmd_bone_id (its index), mmd_position, mmd_layer, mmd_flags, and
             if the bone has them: mmd_tail_bone or mmd_tail_offset, mmd_append, mmd_fixed_axis,
             mmd_local_axis_x, mmd_local_axis_z, mmd_external_parent, mmd_ik

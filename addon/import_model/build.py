@@ -13,7 +13,7 @@ from ..blender.user_error import UserError
 from ..mmd_look import switch as look
 from ..operators import importing
 from ..operators.editing import editing
-from ..scene import light, mmd_tools, model_file, names, scene_model, textures
+from ..scene import light, mmd_tools, model_file, names, scene_model, setting_paths, textures
 from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, records, weights
 from .options import Options, Report
 
@@ -72,7 +72,7 @@ def _build(
     collection = importing.collection(context)
     root = _object(collection, stem, None, None)
     rig = _object(collection, f"{stem}_arm", bpy.data.armatures.new(stem), root)
-    rig.mmdskin.model_path = path
+    rig.mmdskin.model_path = setting_paths.chosen(rig, "model_path", path)
     rig.show_in_front, rig.display_type = True, "WIRE"
     rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)  # type: ignore[assignment]
     root.empty_display_size = options.scale / 0.2

@@ -19,7 +19,7 @@ from ..blender import actions, fcurves
 from ..blender.actions import Block
 from ..operators.editing import Edit
 from ..pose import motion_source
-from ..scene import saved_state, scene_model, sliders
+from ..scene import saved_state, scene_model, setting_paths, sliders
 from ..scene.names import PHYSICS
 from ..scene.saved_state import MOTION, MOTION_BEFORE, MOTION_WRITTEN
 
@@ -48,8 +48,9 @@ class MotionState(saved_state.SavedState):
     # bone: its previous physics switch, or None
     physics: dict[str, bool | None] = field(default_factory=dict)
     drivers: list = field(default_factory=list)  # path and index of each muted driver
-    # name: value before the first import, value after the last
+    # name: value before the first import, value after the last; paths of this file are absolute
     settings: dict[str, list] = field(default_factory=dict)
+    relative: list = field(default_factory=list)  # settings that were a relative path before
     # of 0.1: name, end frame before the first import, end frame after the last
     scene: list = field(default_factory=list)
     digest: str = ""  # of the keyframes in the written action
@@ -173,13 +174,16 @@ class Record:
         return len(found)
 
     def set_settings(self, **values: object) -> None:
-        """Set settings of the model."""
-        settings = self.block.mmdskin
+        """Set settings of the model; paths have to be absolute."""
         for name, value in values.items():
-            noted = self.state.settings.setdefault(name, [getattr(settings, name), value])
-            noted[1] = value
+            if name not in self.state.settings:
+                before, is_relative = setting_paths.noted(self.armature, name)
+                self.state.settings[name] = [before, value]
+                self.state.relative += [name] * is_relative
+            self.state.settings[name][1] = value
         for name, value in values.items():
-            setattr(settings, name, value)
+            set_to = setting_paths.chosen(self.armature, name, value)
+            setattr(self.armature.mmdskin, name, set_to)
 
     def extend(self, scene: bpy.types.Scene, last: int) -> None:
         """Extend the scene's end to the end of the motion."""
@@ -214,12 +218,20 @@ class Record:
         for name, value in state.physics.items():
             _put_property(block.pose.bones.get(name), PHYSICS, value)
         for name, (before, since) in state.settings.items():
-            if getattr(block.mmdskin, name) == since:
-                setattr(block.mmdskin, name, before)
+            self._restore_setting(name, before, since)
         if state.scene:
             _adopt_range(*state.scene)
         block.update_tag()
         return kept
+
+    def _restore_setting(self, name: str, before: Any, since: Any) -> None:
+        armature = self.armature
+        if not setting_paths.is_set_to(armature, name, since):
+            return  # the user has changed it
+        if name in self.state.relative:
+            setattr(armature.mmdskin, name, setting_paths.shown(armature, name, before))
+        elif not setting_paths.is_set_to(armature, name, before):
+            setattr(armature.mmdskin, name, before)
 
     def _constraint(self, bone: str, name: str) -> bpy.types.Constraint | None:
         owner = self.block.pose.bones.get(bone)

@@ -17,7 +17,7 @@ from ..blender.user_error import UserError
 from ..operators.editing import editing
 from ..pose import pose_source, skinner
 from ..preview import switch
-from ..scene import deform_data, mesh_source, mmd_tools, model_file, scene_model
+from ..scene import deform_data, mesh_source, mmd_tools, model_file, scene_model, setting_paths
 from ..scene.mesh_source import BDEF2, SDEF
 from ..scene.mmd_tools import SDEF_KEYS
 from . import vertex_match
@@ -73,7 +73,8 @@ def write(
             deform_data.store(item.obj.data, item.deform, item.groups, item.weights)
             item.obj.data.update_tag()
             mmd_tools.refresh_sdef(item.obj)
-    model.armature.mmdskin.model_path = rig.path
+    path = setting_paths.chosen(model.armature, "model_path", rig.path)
+    model.armature.mmdskin.model_path = path
     return switch.refresh(model.armature)
 
 

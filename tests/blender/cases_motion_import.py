@@ -7,7 +7,7 @@ import bpy
 import case
 import numpy as np
 import scene
-from cases_motion import MotionCase, armature_of, dance, rig
+from cases_motion import MotionCase, addon, armature_of, dance, rig
 from files import motion_file
 
 
@@ -33,6 +33,9 @@ class ImportCase(MotionCase):
     def imported(self, path=None, **options):
         options = {"model_path": self.model_path, **options}
         return bpy.ops.mmdskin.import_motion(filepath=path or self.motion_path, **options)
+
+    def file_of(self, name):
+        return addon().scene.setting_paths.absolute(self.armature, name)
 
     def assert_stands(self, motion_frame, names=None):
         """Position and direction of every bone equal those of the file's pose."""
@@ -74,14 +77,13 @@ class Keyframes(ImportCase):
         bpy.ops.mmdskin.bake()
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([7])[0])
 
-    def test_relative_paths_of_a_script_are_stored_as_absolute_ones(self):
+    def test_paths_of_a_script_are_relative_to_its_working_directory(self):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(os.path.dirname(self.motion_path))
         options = {"model_path": os.path.relpath(self.model_path), "mode": "FILE"}
         self.imported(os.path.basename(self.motion_path), **options)
-        settings = self.armature.mmdskin
-        self.assertEqual(settings.motion_path, os.path.abspath(self.motion_path))
-        self.assertEqual(settings.model_path, os.path.abspath(self.model_path))
+        self.assertEqual(self.file_of("motion_path"), os.path.abspath(self.motion_path))
+        self.assertEqual(self.file_of("model_path"), os.path.abspath(self.model_path))
 
     def test_shape_keys(self):
         self.imported()
@@ -222,8 +224,8 @@ class Source(ImportCase):
         self.assertEqual(self.imported(mode="FILE", frame_start=5), {"FINISHED"})
         settings = self.armature.mmdskin
         self.assertEqual(settings.source, "MOTION")
-        self.assertEqual(settings.motion_path, self.motion_path)
-        self.assertEqual(settings.model_path, self.model_path)
+        self.assertEqual(self.file_of("motion_path"), self.motion_path)
+        self.assertEqual(self.file_of("model_path"), self.model_path)
         self.assertEqual((settings.motion_start, settings.motion_real_time), (5, True))
         self.assertIsNone(self.armature.animation_data)
         self.assertEqual(bpy.context.scene.frame_end, 20)

@@ -108,7 +108,8 @@ class Restores(RestoreCase):
     def test_the_bake_and_the_path(self):
         self.forget()
         self.restore()
-        self.assertEqual(self.armature.mmdskin.model_path, self.path)
+        file = addon().scene.setting_paths.absolute(self.armature, "model_path")
+        self.assertEqual(file, self.path)
         expected = self.of_file()
         bpy.ops.mmdskin.bake()
         self.assert_close(scene.evaluated_positions(self.mesh), expected)
