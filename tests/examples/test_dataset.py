@@ -5,6 +5,8 @@ What they write is read here by the bytes of its files, without Zarr.
 """
 
 import json
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -90,6 +92,35 @@ def test_the_examples_of_the_docs_read_a_group(run, tmp_path):
     (tmp_path / "read.py").write_text(by_zarr + by_xarray + same, encoding="utf-8")
     vertices = len(mmdskin.load_model(models / "dancer.pmx").positions)
     assert run(tmp_path / "read.py", cwd=tmp_path).split("\n")[-2] == f"(100, {vertices}, 3) True"
+
+
+def test_the_lines_of_the_docs_run(run, tmp_path):
+    """The first as it is printed. The others need a cluster: all scripts know their options."""
+    (lines,) = docs_examples.of_page("docs/scale.md", "sh")
+    (tmp_path / "docs").symlink_to(examples_python.EXAMPLES.parent)
+    install, first, *others = map(shlex.split, lines.splitlines())
+    assert install[-2:] == ["-r", "docs/examples/requirements.txt"]
+    assert (tmp_path / install[-1]).exists()
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "model.pmx").write_bytes(pmx.write(small.small_file()))
+    (tmp_path / "motions").mkdir()
+    (tmp_path / "motions" / "motion.vmd").write_bytes(sample_motion.build_motion())
+    assert first[0] == "python"
+    run(*first[1:], cwd=tmp_path)
+    assert (tmp_path / "dances.zarr/model.pmx/motion.vmd").is_dir()
+    assert others
+    for _python, path, *arguments in others:
+        known = run(path, "--help", cwd=tmp_path)
+        assert all(f"{word} " in known for word in arguments if word.startswith("--"))
+
+
+def test_every_option_of_the_docs_exists(run):
+    page = (examples_python.EXAMPLES.parent / "scale.md").read_text(encoding="utf-8")
+    options = set(re.findall(r"^\| `(--[\w-]+)", page, re.MULTILINE))
+    assert len(options) > 5
+    for engine in ("dataset_chunks", *ENGINES):
+        known = run(script(engine), "--help")
+        assert [option for option in options if f"{option} " not in known] == []
 
 
 def script(engine):

@@ -2,7 +2,9 @@
 """The recipes of docs/recipes.md run as they are printed; what they write is read here by its bytes."""
 
 import json
+import re
 import struct
+from pathlib import Path
 
 import mmdskin
 import numpy as np
@@ -28,6 +30,13 @@ def follow(run, tmp_path):  # noqa: F811
         return said, dancer, mmdskin.load_motion(tmp_path / "dancer.vmd")
 
     return call
+
+
+def test_every_recipe_is_followed():
+    """Here or, as those that need no other library, by test_readme.py."""
+    words = re.findall(r'follow\("(.*)"\)', Path(__file__).read_text(encoding="utf-8"))
+    here = docs_examples.runnable_here().values()
+    assert [one for one in RECIPES if one not in here and not any(w in one for w in words)] == []
 
 
 def glb(path):

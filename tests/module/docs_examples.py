@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The python examples of the README, its translations and docs/*.md."""
+"""The examples of the README, its translations and docs/*.md, in Python or for a shell."""
 
 import re
 from pathlib import Path
@@ -7,15 +7,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def of_text(text):
-    return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+def of_text(text, language="python"):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-def of_page(page):
-    return of_text((ROOT / page).read_text(encoding="utf-8"))
+def of_page(page, language="python"):
+    return of_text((ROOT / page).read_text(encoding="utf-8"), language)
 
 
-def everywhere():
+def everywhere(language="python"):
     """{name: example} of all pages; a name is the page and the number of the example on it."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     names = (path.relative_to(ROOT).as_posix() for path in pages if ".ja." not in path.name)
@@ -23,12 +23,23 @@ def everywhere():
         f"{page} {number}": example
         for page in names
         if ".zh." not in page
-        for number, example in enumerate(of_page(page), 1)
+        for number, example in enumerate(of_page(page, language), 1)
     }
 
 
-# What runs in tests/blender and tests/examples, where these are installed.
+# What runs where these are installed, and the tests that run it.
 ELSEWHERE = "import (bpy|jax|pygltflib|pyvista|trimesh|xarray|zarr)"
+
+TESTS = {
+    "README.md": "tests/blender/test_blender.py",
+    "docs/recipes.md": "tests/examples/test_recipes.py",
+    "docs/scale.md": "tests/examples/test_dataset.py",
+}
+SHELL_TESTS = {
+    "docs/CONTRIBUTING.md": "tests/module/test_readme.py",
+    "docs/command-line.md": "tests/module/test_command_line.py",
+    "docs/scale.md": "tests/examples/test_dataset.py",
+}
 
 
 def runnable_here():

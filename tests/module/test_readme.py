@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The examples of the README, its translations and docs/*.md run as printed."""
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +46,39 @@ EXAMPLES = docs_examples.runnable_here()
 def test_the_pages_have_examples():
     pages = {name.split()[0] for name in EXAMPLES}
     assert pages >= {"README.md", "docs/methods.md", "docs/fitting.md", "docs/physics.md"}
+
+
+def test_every_example_has_a_test():
+    """Those of Python run below, where they can; test_recipes.py follows each of docs/recipes.md."""
+    others = docs_examples.everywhere().keys() - EXAMPLES.keys()
+    for names, tests in (
+        (others, docs_examples.TESTS),
+        (docs_examples.everywhere("sh"), docs_examples.SHELL_TESTS),
+    ):
+        assert {name.split()[0] for name in names} == tests.keys()
+        for page, file in tests.items():
+            assert Path(page).name in (ROOT / file).read_text(encoding="utf-8")
+    languages = {
+        language
+        for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+        for language in re.findall(r"^```(\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert languages == {"python", "sh"}  # no other one could escape
+
+
+def test_the_line_that_describes_a_model_runs(tmp_path):
+    """For reports, in docs/CONTRIBUTING.md."""
+    (line,) = docs_examples.of_page("docs/CONTRIBUTING.md", "sh")
+    model.write_character(tmp_path)
+    name, *arguments = shlex.split(line)
+    assert (name, arguments.pop()) == ("python", "model.pmx")
+    command = [sys.executable, *arguments, "dancer.pmx"]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    said = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=True, env=environment
+    ).stdout
+    vertices = len(model.character().deform)
+    assert re.match(rf"[\d.]+ 2\.\d {vertices} \d+ \(Backend\(", said), said
 
 
 def difference(path, other):
