@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_sdef(obj: bpy.types.Object, pmx: "mmdskin.Model", scale: float) -> None:
-    """mmd_tools' three SDEF keys; the bone of the lower vertex group is bone 0."""
+    """mmd_tools' three SDEF keys; the bone of the lower number is bone 0."""
     sdef = pmx.deform == SDEF
     if not sdef.any():
         return

@@ -83,6 +83,8 @@ def _prepare(obj: bpy.types.Object, armature: bpy.types.Object, rig: model_file.
     to_mesh = pose_source.mesh_from_armature(armature, obj) @ rig.to_armature
     numbers = vertex_match.match(obj, source.weights, rig.pmx, to_mesh)
     group_of_bone, new_groups = _groups(obj, rig, numbers)
+    present = [group.name for group in obj.vertex_groups]
+    order = mesh_source.group_order(present + new_groups, armature)
     # The mesh's own data, which vertices without a match keep.
     group_of_source = np.array([obj.vertex_groups[name].index for name in source.bones] + [-1])
     groups, weights = group_of_source[source.bone_indices], source.bone_weights.copy()
@@ -107,7 +109,7 @@ def _prepare(obj: bpy.types.Object, armature: bpy.types.Object, rig: model_file.
         deform,
         groups,
         weights,
-        _points(obj, rig, to_mesh, matched, numbers, deform, groups),
+        _points(obj, rig, to_mesh, matched, numbers, deform, groups, order),
     )
 
 
@@ -162,8 +164,12 @@ def _points(
     numbers: np.ndarray,
     deform: np.ndarray,
     groups: np.ndarray,
+    order: np.ndarray,
 ) -> np.ndarray | None:
-    """C, R0, R1 of each vertex for the keys; the vertex position if it has none."""
+    """C, R0, R1 of each vertex for the keys; the vertex position if it has none.
+
+    `order`: of the vertex groups, also of those that are still to be added.
+    """
     keys = obj.data.shape_keys
     blocks = [keys.key_blocks.get(name) for name in SDEF_KEYS] if keys else [None] * 3
     sdef = matched & (deform == SDEF)
@@ -176,8 +182,8 @@ def _points(
     points[matched] = rest[matched, None]
     of_file = rig.pmx.sdef[numbers[sdef]].astype(np.float64)
     points[sdef] = of_file @ to_mesh[:3, :3].T + to_mesh[:3, 3]
-    # The pair is stored in the order of the groups.
-    swapped = sdef & (groups[:, 0] > groups[:, 1])
+    first, second = order[groups[sdef, :2]].T
+    swapped = np.flatnonzero(sdef)[first > second]
     points[swapped, 1:] = points[swapped, :0:-1]
     return points
 

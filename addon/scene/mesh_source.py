@@ -4,7 +4,7 @@
 Everything is in mesh space and in Blender's vertex order. This module only reads.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import bpy
@@ -17,6 +17,7 @@ from . import deform_data, mmd_tools
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
 # Blender stores normals as 16 bit angles: those of one vertex differ by up to 0.2 degrees.
 _SAME_NORMAL = np.cos(np.radians(0.5))
+_AFTER_NUMBERS = 2**31  # exceeds the number of every bone in its file
 DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
 
 
@@ -55,8 +56,9 @@ def read(obj: bpy.types.Object, armature: bpy.types.Object) -> Source:
     """The Source of a mesh object deformed by `armature`."""
     check_counts(obj)
     bones, bone_of_group = _bones(obj, armature)
+    order = group_order([group.name for group in obj.vertex_groups], armature)
     weights = _weights(obj)
-    influences, limited = _strongest_four(weights, bone_of_group)
+    influences, limited = _strongest_four(weights, bone_of_group, order)
     count = len(obj.data.vertices)
     indices = np.full((count, 4), -1, np.int32)
     values = np.zeros((count, 4), np.float32)
@@ -64,7 +66,7 @@ def read(obj: bpy.types.Object, armature: bpy.types.Object) -> Source:
     indices[influences.vertex, slot] = bone_of_group[influences.group]
     values[influences.vertex, slot] = influences.weight
 
-    exact = _exact_influences(obj.data, influences, bone_of_group)
+    exact = _exact_influences(obj.data, influences, bone_of_group, order)
     if exact is not None:
         unchanged, exact_indices, exact_weights = exact
         indices[unchanged], values[unchanged] = exact_indices[unchanged], exact_weights[unchanged]
@@ -88,6 +90,21 @@ def read(obj: bpy.types.Object, armature: bpy.types.Object) -> Source:
 def deforming_bones(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple[str, ...]:
     """Names of the deforming bones that have a vertex group, in group order."""
     return _bones(obj, armature)[0]
+
+
+def group_order(names: Sequence[str], armature: bpy.types.Object) -> np.ndarray:
+    """(G,) int64: of the two bones of an SDEF vertex, bone 0 has the group of the lower value.
+
+    In our own imports that is the bone's number in the file, which stays if groups are sorted; new
+    bones follow. Otherwise it is the group's own number, as in mmd_tools.
+    """
+    order = np.arange(len(names), dtype=np.int64) + _AFTER_NUMBERS
+    for index, name in enumerate(names):
+        bone: bpy.types.PoseBone | None = armature.pose.bones.get(name)
+        number = mmd_tools.number_in_file(bone) if bone else -1
+        if number >= 0:
+            order[index] = number
+    return order
 
 
 def rest_positions(mesh: bpy.types.ID) -> np.ndarray:
@@ -208,11 +225,10 @@ def _weights(obj: bpy.types.Object) -> Weights:
     return Weights(vertex, np.array(group, np.int64), np.array(weight, np.float32))
 
 
-def _strongest_four(weights: Weights, bone_of_group: np.ndarray) -> tuple[Weights, int]:
-    """The nonzero entries, at most four per vertex, sorted by vertex and group.
-
-    SDEF relies on the order: the bone with the lower group is bone 0.
-    """
+def _strongest_four(
+    weights: Weights, bone_of_group: np.ndarray, group_order: np.ndarray
+) -> tuple[Weights, int]:
+    """The nonzero entries, at most four per vertex, sorted by vertex and the order of groups."""
     known = weights.group < len(bone_of_group)
     known[known] = bone_of_group[weights.group[known]] >= 0
     known &= weights.weight > 0
@@ -221,20 +237,21 @@ def _strongest_four(weights: Weights, bone_of_group: np.ndarray) -> tuple[Weight
     order = np.lexsort((-weight, vertex))
     keep = order[_rank(vertex[order], count) < 4]
     limited = int((np.bincount(vertex, minlength=1) > 4).sum())
-    keep = keep[np.lexsort((group[keep], vertex[keep]))]
+    keep = keep[np.lexsort((group[keep], group_order[group[keep]], vertex[keep]))]
     return Weights(vertex[keep], group[keep], weight[keep]), limited
 
 
 def _exact_influences(
-    mesh: bpy.types.ID, influences: Weights, bone_of_group: np.ndarray
+    mesh: bpy.types.ID, influences: Weights, bone_of_group: np.ndarray, group_order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The file's influences, and the vertices whose groups still agree with them, or None."""
     stored = deform_data.influences(mesh)
-    if stored is None:
+    if stored is None or not len(bone_of_group):
         return None
     groups, weights = stored
     known = (groups >= 0) & (groups < len(bone_of_group))
-    order = np.argsort(np.where(known, groups, np.iinfo(np.int32).max), axis=1, kind="stable")
+    ranks = np.where(known, group_order[np.where(known, groups, 0)], np.iinfo(np.int64).max)
+    order = np.argsort(ranks, axis=1, kind="stable")
     groups, weights, known = (np.take_along_axis(v, order, 1) for v in (groups, weights, known))
     bones = np.where(known, bone_of_group[np.where(known, groups, 0)], -1).astype(np.int32)
     vertex = np.nonzero(known)[0]

@@ -67,6 +67,11 @@ def bone_in_file(pose_bone: bpy.types.PoseBone) -> tuple[str | None, int]:
     return stored.text(group, "name_j"), stored.number(group, "bone_id")
 
 
+def number_in_file(pose_bone: bpy.types.PoseBone) -> int:
+    """Its number in the file of our own import, or -1: users may change mmd_tools' numbers."""
+    return stored.number(pose_bone, NUMBER) if NAME in pose_bone else -1
+
+
 def is_tip(pose_bone: bpy.types.PoseBone) -> bool:
     """Whether the file gives a bone no length."""
     return bool(_bone_value(pose_bone, "is_tip", False))

@@ -102,6 +102,18 @@ class Mesh(imported.Case):
             points = scene.in_blender(self.pmx.sdef[:, column])
             self.assert_close(self.model.key(name), np.where(chosen[:, None], points, rest))
 
+    def test_bake_equals_the_file_after_vertex_groups_were_sorted(self):
+        """Then the bones of most SDEF pairs have groups in the other order."""
+        before = [group.name for group in self.model.mesh.vertex_groups]
+        with bpy.context.temp_override(object=self.model.mesh, active_object=self.model.mesh):
+            bpy.ops.object.vertex_group_sort(sort_type="NAME")
+        after = [group.name for group in self.model.mesh.vertex_groups]
+        names = ["センター", "腕.L", "ひじ.L", "手首.L"]
+        for bones in np.unique(self.pmx.bone_indices[self.pmx.deform == scene.SDEF, :2], axis=0):
+            pair = [names[bone] for bone in bones]
+            self.assertNotEqual(*(sorted(pair, key=order.index) for order in (before, after)))
+        self.test_bake_equals_the_file()
+
     def test_bake_equals_the_file(self):
         armature = self.model.armature
         names = [bone.name for bone in armature.pose.bones]
@@ -133,6 +145,9 @@ class UnusualWeights(imported.Case):
             self.assert_close(weights, pmx.bone_weights[:, slot])
             bones = imported.read(attributes[f"mmd_group_{slot + 1}"].data, "value", 1, np.int32)
             np.testing.assert_array_equal(bones, pmx.bone_indices[:, slot])
+        model.mesh.vertex_groups.clear()  # they still have numbers of groups
+        mesh_source = sys.modules["addon_package"].scene.mesh_source
+        self.assertEqual(mesh_source.read(model.mesh, model.armature).bones, ())
 
 
 class Morphs(imported.Case):

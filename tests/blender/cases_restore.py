@@ -105,6 +105,16 @@ class Restores(RestoreCase):
         self.assertEqual(self.restore(), {"FINISHED"})
         self.assert_restored()
 
+    def test_sorted_vertex_groups_of_mmd_tools(self):
+        """Its points belong to the lower and the higher group, whichever bones these are."""
+        expected = self.of_file()
+        self.restore()
+        with bpy.context.temp_override(object=self.mesh, active_object=self.mesh):
+            bpy.ops.object.vertex_group_sort(sort_type="NAME")
+        self.assertGreater(np.abs(self.shown() - expected).max(), 0.01)
+        self.restore()
+        self.assert_restored()
+
     def test_the_bake_and_the_path(self):
         self.forget()
         self.restore()
