@@ -42,7 +42,8 @@ uniform vec3 texture_factors[6]; // factor and summand of texture, sphere map an
 uniform vec4 specular; // times the color of the light; power
 uniform sampler2DShadow shadow_map;
 uniform mat4 shadow_matrix;  // to the depth map: 0 to 1
-uniform float shadow_offset; // along the normal, against shadows of a surface on itself; negative: receives none
+uniform float shadow_offset; // along the normal, against shadows of a surface on itself
+uniform vec3 shaded_toon;    // where no light comes from, after its factors
 layout(location = 0) out vec4 out_color; // premultiplied
 
 const float MIN_ALPHA = 0.5 / 255.0;
@@ -67,13 +68,15 @@ vec3 toon(float cosine)
     return mix(toon_row(int(row), rows), toon_row(int(row) + 1, rows), y - row);
 }
 
+#if RECEIVES
 // How much of the light reaches the surface: 2 x 2 samples of the depth map, filtered.
 float visibility(vec3 n)
 {
     vec3 at = (shadow_matrix * vec4(surface_position + n * shadow_offset, 1.0)).xyz;
     // Clamped: what is behind everything in the map is lit where that is empty.
-    return shadow_offset < 0.0 ? 1.0 : texture(shadow_map, vec3(at.xy, min(at.z, 1.0)));
+    return texture(shadow_map, vec3(at.xy, min(at.z, 1.0)));
 }
+#endif
 
 void main()
 {
@@ -105,11 +108,12 @@ void main()
 
     float lit = 1.0;
 #if SELF_SHADOW
-    float cosine = dot(n, to_light);
-    lit = min(clamp(3.0 * cosine, 0.0, 1.0), visibility(n));
+    lit = clamp(3.0 * dot(n, to_light), 0.0, 1.0);
+#if RECEIVES
+    lit = min(lit, visibility(n));
+#endif
 #if TOON
-    int rows = textureSize(toon_texture, 0).y;
-    color.rgb *= mix(toon_row(rows - 1, rows) * texture_factors[4] + texture_factors[5], vec3(1.0), lit);
+    color.rgb *= mix(shaded_toon, vec3(1.0), lit);
 #endif
 #elif TOON
     color.rgb *= toon(dot(n, to_light)) * texture_factors[4] + texture_factors[5];

@@ -73,6 +73,24 @@ static void combine_factors(const float *factors, int texture, double neutral, f
     }
 }
 
+/* The lower end of the toon, where no light comes from. */
+static void set_shaded_toon(const mmd_gl_renderer *r, const mmd_gl_render_program *program,
+                            const mmd_render_material *material, const float factors[6])
+{
+    const mmd_render_effects *effects = &r->resources.job->effects;
+    const uint8_t *end;
+    if (material->shared_toon >= 0) {
+        end = effects->toons + 4 * effects->toon_rows * ((size_t)material->shared_toon + 1) - 4;
+    } else {
+        const mmd_render_texture *image = &r->resources.job->textures[material->toon_texture];
+        end = image->pixels + 4 * image->width * (image->height - 1);
+    }
+    float color[3];
+    for (int i = 0; i < 3; i++)
+        color[i] = (float)end[i] / UINT8_MAX * factors[i] + factors[3 + i];
+    glUniform3fv(program->shaded_toon, 1, color);
+}
+
 static void set_factors(const mmd_gl_renderer *r, const mmd_gl_render_program *program,
                         size_t material)
 {
@@ -85,6 +103,8 @@ static void set_factors(const mmd_gl_renderer *r, const mmd_gl_render_program *p
     combine_factors(factors, 1, adds ? 0 : 1, combined + 6);
     combine_factors(factors, 2, 1, combined + 12);
     glUniform3fv(program->texture_factors, 6, combined);
+    if (toon_texture(r, &job->materials[material]))
+        set_shaded_toon(r, program, &job->materials[material], combined + 12);
 }
 
 static void set_material(const mmd_gl_renderer *r, const mmd_gl_render_program *program,
@@ -104,13 +124,16 @@ static void set_material(const mmd_gl_renderer *r, const mmd_gl_render_program *
     set_factors(r, program, index);
 }
 
-static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_render_material *material)
+static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_render_material *material,
+                                      const mmd_gl_shadow_view *shadow)
 {
     bool mapped = material->sphere_texture >= 0;
     return (mmd_gl_look_variant){.textured = material->texture >= 0,
                                  .toon = toon_texture(r, material) != 0,
                                  .specular = material->specular_power > 0,
                                  .self_shadow = r->resources.job->effects.self_shadow,
+                                 .receives = shadow &&
+                                             (material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW),
                                  .sphere = mapped ? material->sphere_mode : MMD_SPHERE_NONE};
 }
 
@@ -120,8 +143,10 @@ static void set_lights(const mmd_gl_renderer *r, const mmd_gl_render_program *pr
     double to_light[3];
     mmd_gl_look_to_view(r, r->view.to_light, to_light);
     glUniform3f(program->to_light, (float)to_light[0], (float)to_light[1], (float)to_light[2]);
-    if (shadow)
+    if (shadow) {
         glUniformMatrix4fv(program->shadow_matrix, 1, GL_TRUE, shadow->receiver);
+        glUniform1f(program->shadow_offset, shadow->offset);
+    }
 }
 
 static bool draw_surfaces(const mmd_gl_renderer *r, const mmd_gl_shadow_view *shadow,
@@ -137,7 +162,7 @@ static bool draw_surfaces(const mmd_gl_renderer *r, const mmd_gl_shadow_view *sh
         const mmd_render_material *material = &job->materials[i];
         if (!mmd_gl_look_is_drawn(material))
             continue;
-        mmd_gl_look_variant variant = variant_of(r, material);
+        mmd_gl_look_variant variant = variant_of(r, material, shadow);
         const mmd_gl_render_program *program = mmd_gl_look_program_get(r->context, &variant, err);
         if (!program)
             return false;
@@ -146,8 +171,6 @@ static bool draw_surfaces(const mmd_gl_renderer *r, const mmd_gl_shadow_view *sh
             set_lights(r, program, shadow);
             used = program;
         }
-        bool receives = shadow && (material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW);
-        glUniform1f(program->shadow_offset, receives ? shadow->offset : -1);
         if (variant.textured)
             bind_texture(MMD_GL_TEXTURE_UNIT, r->resources.textures[material->texture]);
         if (variant.sphere != MMD_SPHERE_NONE)

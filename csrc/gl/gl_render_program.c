@@ -56,6 +56,7 @@ static void write_header(mmd_gl_render_pass pass, const mmd_gl_look_variant *var
         {"TOON", variant->toon},
         {"SPECULAR", variant->specular},
         {"SELF_SHADOW", variant->self_shadow},
+        {"RECEIVES", variant->receives},
         {"SPHERE", (int)variant->sphere}};
     int used = snprintf(header, HEADER_SIZE, "#version 330 core\n");
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
@@ -145,8 +146,11 @@ const mmd_gl_render_programs *mmd_gl_render_programs_get(mmd_gl_context *context
 
 static size_t variant_index(const mmd_gl_look_variant *v)
 {
-    return ((((size_t)v->sphere * 2 + v->textured) * 2 + v->toon) * 2 + v->specular) * 2 +
-           v->self_shadow;
+    const bool has[] = {v->textured, v->toon, v->specular, v->self_shadow, v->receives};
+    size_t index = v->sphere;
+    for (size_t i = 0; i < sizeof has / sizeof *has; i++)
+        index = 2 * index + has[i];
+    return index;
 }
 
 const mmd_gl_render_program *mmd_gl_look_program_get(mmd_gl_context *context,

@@ -34,11 +34,13 @@ typedef enum mmd_gl_render_pass {
 
 /* The macros that the pass LOOK is compiled with: what a material has. */
 typedef struct mmd_gl_look_variant {
-    bool textured, toon, specular, self_shadow;
+    bool textured, toon, specular;
+    bool self_shadow; /* whether it is on for the picture */
+    bool receives;    /* whether it falls on the material */
     mmd_sphere_mode sphere;
 } mmd_gl_look_variant;
 
-enum { MMD_GL_LOOK_VARIANTS = 16 * MMD_SPHERE_MODE_COUNT };
+enum { MMD_GL_LOOK_VARIANTS = 32 * MMD_SPHERE_MODE_COUNT };
 
 /* Vertex attributes of render.vert and look.vert, in the order of their locations. */
 typedef enum mmd_gl_render_attribute {
@@ -70,6 +72,7 @@ typedef enum mmd_gl_render_attribute {
     X(near_plane)                                                                                  \
     X(pixel_size)                                                                                  \
     X(samples)                                                                                     \
+    X(shaded_toon)                                                                                 \
     X(shadow_map)                                                                                  \
     X(shadow_matrix)                                                                               \
     X(shadow_offset)                                                                               \

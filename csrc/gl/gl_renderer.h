@@ -18,9 +18,9 @@ typedef struct mmd_gl_ground_shadow {
 /* The same of gl_shadow_map.c. */
 typedef struct mmd_gl_shadow_map {
     mmd_depth_map map;
-    uint16_t *pixels;                 /* its depths as the texture's numbers */
-    mmd_gl_small_triangles triangles; /* (V,3): vertices in the map, and their depths */
-    size_t first[2], end[2];          /* bounds of what the texture has */
+    uint16_t *pixels;                 /* a band of it as the texture's numbers */
+    mmd_gl_small_triangles triangles; /* (V,4): vertices in the map, and their depths */
+    mmd_depth_map_span *spans;        /* of each band: where the texture has something */
 } mmd_gl_shadow_map;
 
 /* The state of a render job while a frame is drawn, and what the looks have in common. */

@@ -23,7 +23,7 @@ bool mmd_coverage_add(mmd_coverage *coverage, const float a[2], const float b[2]
 {
     mmd_raster_triangle triangle;
     mmd_raster_size size = mmd_raster_triangle_set(&triangle, a, b, c, coverage->width,
-                                                   coverage->height, MMD_COVERAGE_MAX_SIDE, 1);
+                                                   coverage->height, MMD_COVERAGE_MAX_SIDE);
     if (size != MMD_RASTER_SMALL)
         return size == MMD_RASTER_EMPTY;
     const int *first = triangle.first, *end = triangle.end;
@@ -36,6 +36,10 @@ bool mmd_coverage_add(mmd_coverage *coverage, const float a[2], const float b[2]
         for (int x = first[0]; x < end[0]; x++, p += ab.x, q += bc.x, r += ca.x)
             row[x] |= ((p >= 0) & (q >= 0) & (r >= 0)) ? 255 : 0;
     }
-    mmd_raster_extend(coverage->first, coverage->end, first, end);
+    for (int i = 0; i < 2; i++) {
+        size_t from = (size_t)first[i], to = (size_t)end[i];
+        coverage->first[i] = from < coverage->first[i] ? from : coverage->first[i];
+        coverage->end[i] = to > coverage->end[i] ? to : coverage->end[i];
+    }
     return true;
 }

@@ -77,11 +77,11 @@ typedef enum mmd_raster_size {
     MMD_RASTER_LARGE /* corners are more than the limit apart along an axis */
 } mmd_raster_size;
 
-/* Sets `triangle` if it is small. Its columns begin and end at multiples of `step`. */
+/* Sets `triangle` if it is small. */
 static inline mmd_raster_size mmd_raster_triangle_set(mmd_raster_triangle *triangle,
                                                       const float a[2], const float b[2],
                                                       const float c[2], size_t width, size_t height,
-                                                      float limit, int step)
+                                                      float limit)
 {
     const size_t sizes[2] = {width, height};
     int *first = triangle->first, *end = triangle->end;
@@ -94,8 +94,6 @@ static inline mmd_raster_size mmd_raster_triangle_set(mmd_raster_triangle *trian
     triangle->area = mmd_raster_area(a, b, c);
     if (triangle->area == 0)
         return MMD_RASTER_EMPTY;
-    first[0] -= first[0] % step;
-    end[0] += (step - end[0] % step) % step;
     for (int i = 0; i < 2; i++)
         triangle->origin[i] = (float)first[i] + 0.5f;
     float turn = triangle->area > 0 ? 1.0f : -1.0f;
@@ -103,17 +101,6 @@ static inline mmd_raster_size mmd_raster_triangle_set(mmd_raster_triangle *trian
     triangle->sides[1] = mmd_raster_side(b, c, turn, triangle->origin);
     triangle->sides[2] = mmd_raster_side(c, a, turn, triangle->origin);
     return MMD_RASTER_SMALL;
-}
-
-/* Extends the bounds of what is drawn by pixels from first to before end. */
-static inline void mmd_raster_extend(size_t bounds_first[2], size_t bounds_end[2],
-                                     const int first[2], const int end[2])
-{
-    for (int i = 0; i < 2; i++) {
-        size_t from = (size_t)first[i], to = (size_t)end[i];
-        bounds_first[i] = from < bounds_first[i] ? from : bounds_first[i];
-        bounds_end[i] = to > bounds_end[i] ? to : bounds_end[i];
-    }
 }
 
 #endif
