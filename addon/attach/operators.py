@@ -48,14 +48,16 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
         return context.window_manager.invoke_props_dialog(self)
 
     def draw(self, context: bpy.types.Context) -> None:
-        armature = scene_model.model_of(context.active_object, context.view_layer).armature
-        self.layout.prop_search(self, "bone", armature.data, "bones")
+        model = scene_model.model_of(context.active_object, context.view_layer)
+        # The field comes last: elsewhere it would be under the mouse, and Return would open its list.
+        self.layout.label(text=_followers(_chosen(context, model)), translate=False)
+        self.layout.prop_search(self, "bone", model.armature.data, "bones")
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
             model = scene_model.model_of(context.active_object, context.view_layer)
             bone = self._bone(model.armature)
-            objects = [obj for obj in context.selected_objects if not display.is_own(obj, model)]
+            objects = _chosen(context, model)
             with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
                 tick.install()
                 own, is_new = display.ensure(context, model.armature, [bone])
@@ -89,6 +91,23 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
                 "'{name}' has no bone '{bone}': choose another", name=armature.name, bone=name
             )
         return name
+
+
+def _chosen(context: bpy.types.Context, model: scene_model.SceneModel) -> list[bpy.types.Object]:
+    """The selected objects that are not the model's own."""
+    return [obj for obj in context.selected_objects if not display.is_own(obj, model)]
+
+
+def _followers(objects: list[bpy.types.Object]) -> str:
+    """What will follow the bone."""
+    if not objects:
+        return tr("A new empty will follow the bone")
+    return tr_count(
+        "'{name}' will follow the bone",
+        "{count} objects will follow the bone",
+        len(objects),
+        name=objects[0].name,
+    )
 
 
 class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):

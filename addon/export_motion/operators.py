@@ -80,6 +80,7 @@ class MMDSKIN_OT_export_motion(
     )
     range: EnumProperty(
         name="Frame Range",
+        description="Frames to export",
         items=[
             ("SCENE", "Scene Range", "Between Start and End of the scene"),
             ("PREVIEW", "Preview Range", "Preview range of the scene, if it is in use"),
@@ -115,6 +116,7 @@ class MMDSKIN_OT_export_motion(
     )
     bones: EnumProperty(
         name="Bones",
+        description="Pose to export: as keyed, or with IK and append solved",
         items=FORMS,
         default=samples.AUTO,
     )

@@ -46,7 +46,12 @@ class MMDSKIN_OT_export_pose(_Model, OptionsDialog, ExportHelper, bpy.types.Oper
     filter_glob: StringProperty(default="*.vpd", options={"HIDDEN"})
     filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
     # A pose file has no switch for IK.
-    bones: EnumProperty(name="Bones", items=FORMS[:3], default=samples.AUTO)
+    bones: EnumProperty(
+        name="Bones",
+        description="Pose to export: as keyed, or with IK and append solved",
+        items=FORMS[:3],
+        default=samples.AUTO,
+    )
     morphs: BoolProperty(
         name="Morphs",
         description="Export morphs, which MMD ignores but MikuMikuMoving reads",

@@ -78,6 +78,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     )
     mode: EnumProperty(
         name="Import As",
+        description="How to apply the motion: as keyframes, or directly from the file",
         items=[
             (
                 record.SOLVED,

@@ -66,6 +66,7 @@ class SwitchOperator(ModelOperator):
 
     action: EnumProperty(
         name="Action",
+        description="Whether to turn it on or off",
         items=[
             ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
             ("ENABLE", "Enable", "Turn on"),

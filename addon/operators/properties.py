@@ -256,6 +256,7 @@ def bake_properties(**more: Any) -> dict[str, Any]:
     return {
         "target": EnumProperty(
             name="Target",
+            description="Where to store the baked deformation",
             items=[
                 ("SHAPE_KEYS", "Shape Keys", "One shape key per frame"),
                 ("MESH_CACHE", "Mesh Cache", "PC2 file, played back by a Mesh Cache modifier"),
@@ -270,6 +271,7 @@ def bake_properties(**more: Any) -> dict[str, Any]:
         ),
         "range": EnumProperty(
             name="Frame Range",
+            description="Frames to bake",
             items=[
                 ("CURRENT", "Current Frame", "Pose at the current frame"),
                 ("SCENE", "Scene Range", "Between Start and End of the scene"),
@@ -302,6 +304,7 @@ def bake_properties(**more: Any) -> dict[str, Any]:
         ),
         "corrective": EnumProperty(
             name="Corrective",
+            description="What controls the corrective keys",
             items=[
                 (
                     "DRIVEN",

@@ -23,6 +23,7 @@ class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
 
     language: EnumProperty(
         name="Language",
+        description="Language to rename to",
         items=[("SWITCH", "Switch", "Switch to the other language"), *names.LANGUAGES],
         default="SWITCH",
         options={"SKIP_SAVE"},

@@ -4,10 +4,13 @@
 The judge is the mesh itself: a vertex of one bone (BDEF1) moves rigidly with it.
 """
 
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import scene
 from cases_motion import MotionCase, dance
+from cases_panel import Layout
 from files import motion_file
 from keyed_physics import HAIR, Keyed
 from mathutils import Vector
@@ -262,6 +265,23 @@ class Operator(Attached):
         self.assertEqual((self.armature.mode, bpy.context.active_object), ("POSE", self.armature))
         self.assertEqual(set(bpy.context.selected_objects), {self.armature, prop})
         self.assertEqual([c.target.parent for c in prop.constraints], [self.armature])
+
+    def test_the_dialog_says_what_will_follow(self):
+        for names, text in (
+            ((), "A new empty will follow the bone"),
+            (("prop",), "'prop' will follow the bone"),
+            (("prop", "hat"), "2 objects will follow the bone"),
+        ):
+            scene.select(self.mesh)
+            for name in names:
+                obj = bpy.data.objects.get(name) or bpy.data.objects.new(name, None)
+                if name not in bpy.context.scene.objects:
+                    bpy.context.scene.collection.objects.link(obj)
+                obj.select_set(True)
+            drawn = []
+            owner = SimpleNamespace(layout=Layout(drawn), bone="")
+            bpy.types.MMDSKIN_OT_attach.draw(owner, bpy.context)
+            self.assertEqual(drawn, [text, ".bone"])
 
     def test_refuses_and_changes_nothing(self):
         child = bpy.data.objects.new("child", None)

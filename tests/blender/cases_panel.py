@@ -39,6 +39,9 @@ class Layout:
         getattr(owner, name)
         self.drawn.append(f".{name}")
 
+    def prop_search(self, owner, name, *_):
+        self.prop(owner, name)
+
     def separator(self):
         pass
 

@@ -98,6 +98,26 @@ def rna_texts():
     return {(context, text) for context, text in found if text and text not in NAMES}
 
 
+def without_tooltip(cls):
+    """What users can hover over: an operator, and the properties that are not hidden, with their items."""
+    rna = rna_of(cls)
+    if issubclass(cls, bpy.types.Operator) and not rna.description:
+        yield "itself"
+    for prop in rna.properties:
+        if prop.identifier in inherited() or prop.is_hidden:
+            continue
+        if not prop.description:
+            yield prop.identifier
+        for item in getattr(prop, "enum_items", ()):
+            if not item.description:
+                yield f"{prop.identifier}.{item.identifier}"
+
+
+def inherited():
+    """Properties that Blender gives to operators, panels and others."""
+    return INHERITED.union(*(kind.bl_rna.properties.keys() for kind in kinds()))
+
+
 def sources():
     folder = pathlib.Path(addon().__file__).parent
     machinery = {"translations.py", "user_error.py"}
@@ -179,13 +199,17 @@ class Table(case.Case):
         for cls in classes():
             if issubclass(cls, bpy.types.Panel):
                 self.assertEqual(cls.bl_translation_context, context, cls)
-            inherited = INHERITED.union(*(kind.bl_rna.properties.keys() for kind in kinds()))
             for prop in rna_of(cls).properties:
                 if (
-                    prop.identifier not in inherited
+                    prop.identifier not in inherited()
                     and addon().blender.blender_versions.HAS_CONTEXTS
                 ):
                     self.assertEqual(prop.translation_context, context, prop.identifier)
+
+    def test_operators_and_their_options_have_a_tooltip(self):
+        """And every setting of a model, every preference and every entry of a menu."""
+        bare = {f"{cls.__name__}.{name}" for cls in classes() for name in without_tooltip(cls)}
+        self.assertEqual(bare, set())
 
     def test_languages_have_the_same_texts(self):
         self.assertGreaterEqual(languages().keys(), {"ja_JP", "zh_HANS"})
