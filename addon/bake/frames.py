@@ -41,10 +41,17 @@ class Options(NamedTuple):
 
 def in_range(first: int, last: int, step: int, samples: int) -> tuple[float, ...]:
     """The frames of a range, or with `samples` the parts of frames."""
-    whole = range(first, last + 1, step)
-    if samples == 1 or not whole:
-        return tuple(whole)
-    return tuple(first + number / samples for number in range((last - first) * samples + 1))
+    if samples == 1:
+        return tuple(range(first, last + 1, step))
+    count = count_in_range(first, last, step, samples)
+    return tuple(first + number / samples for number in range(count))
+
+
+def count_in_range(first: int, last: int, step: int, samples: int) -> int:
+    """The number of frames of `in_range`, also for panels, which cannot make a million at each redraw."""
+    if samples == 1:
+        return len(range(first, last + 1, step))
+    return max((last - first) * samples + 1, 0)
 
 
 def name_of(frame: float) -> str:

@@ -51,7 +51,7 @@ def frames_of(settings: bpy.types.PropertyGroup, scene: bpy.types.Scene) -> int:
     first, last = scene.frame_start, scene.frame_end
     if settings.range == "CUSTOM":
         first, last = settings.frame_start, settings.frame_end
-    return len(frames.in_range(first, last, settings.step, settings.samples))
+    return frames.count_in_range(first, last, settings.step, settings.samples)
 
 
 def available() -> int | None:

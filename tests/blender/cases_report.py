@@ -2,6 +2,7 @@
 """The report for bug reports, and the warning before shape keys outgrow the memory."""
 
 import sys
+import tracemalloc
 from unittest import mock
 
 import bpy
@@ -63,6 +64,16 @@ class Memory(case.Case):
         self.assertFalse(self.warns(self.peak))
         self.assertTrue(self.warns(self.peak - 1))
         self.assertFalse(self.warns(None))
+
+    def test_a_long_range_is_counted_without_listing_it(self):
+        """The panel counts at each redraw."""
+        settings = self.scene.armature.mmdskin
+        settings.frame_end, settings.samples = 1_000_000, 8
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        count = addon().bake.memory.frames_of(settings, bpy.context.scene)
+        self.assertEqual(count, 8 * 999_999 + 1)
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1e5)
 
     def test_offers_a_mesh_cache(self):
         bpy.ops.mmdskin.use_mesh_cache()
