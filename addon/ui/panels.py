@@ -245,9 +245,9 @@ class MMDSKIN_PT_morphs(_Below, bpy.types.Panel):
         return any(_shown(context).sliders.values())
 
     def draw(self, context: bpy.types.Context) -> None:
-        row = self.layout.row(align=True)
-        row.operator(MMDSKIN_OT_flip_sliders.bl_idname, icon="ARROW_LEFTRIGHT")
-        row.operator(MMDSKIN_OT_mirror_pose.bl_idname, icon="MOD_MIRROR")
+        column = self.layout.column(align=True)  # beside each other, translated names are cut
+        column.operator(MMDSKIN_OT_flip_sliders.bl_idname, icon="ARROW_LEFTRIGHT")
+        column.operator(MMDSKIN_OT_mirror_pose.bl_idname, icon="MOD_MIRROR")
 
 
 class _Sliders(_Panel):
