@@ -190,6 +190,16 @@ def _skin(
         raise UserError(
             "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error
         ) from error
+    finite = np.isfinite(positions)
+    if not finite.all():  # of huge values of sliders or places of bones, which overflow
+        frame, vertex, _ = np.argwhere(~finite)[0]
+        raise UserError(
+            "'{name}' cannot be skinned at frame {frame}:"
+            " the position of vertex {vertex} contains invalid numbers",
+            name=part.obj.name,
+            frame=frames[frame],
+            vertex=vertex,
+        )
     target.add(Block(frames, pose, matrices, values, positions, normals))
 
 

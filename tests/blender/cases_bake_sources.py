@@ -11,6 +11,7 @@ import numpy as np
 import scene
 from cases_bake_range import Range
 from cases_motion import MotionCase, addon
+from files import motion_file
 from mathutils import Matrix
 
 TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective": "KEYED"}))
@@ -44,6 +45,24 @@ class Motion(MotionCase):
                 self.bake(target, **self.files())
                 self.assert_plays({frame: frame for frame in range(1, 17)})
                 bpy.ops.mmdskin.clear_bake()
+
+    def test_vertices_that_overflow_are_refused_and_leave_nothing(self):
+        """A morph of a motion may have any weight."""
+        keys = [motion_file.MorphKey("あ", 0, 0.0), motion_file.MorphKey("あ", 9, 3e38)]
+        data = motion_file.write_vmd(motion_file.Keys("踊り", [], keys))
+        path = self.write("大きい.vmd", data)
+        self.mesh.data.shape_keys.key_blocks["あ"].data[3].co = (1000, 0, 0)
+        before = fingerprint.of_file()
+        for target in ("SHAPE_KEYS", "MESH_CACHE", "CORRECTIVE"):
+            options = {**self.files(), "motion_path": path, "range": "CUSTOM", "frame_end": 16}
+            with self.subTest(target), self.assertRaises(RuntimeError) as caught:
+                bpy.ops.mmdskin.bake(target=target, folder=self.folder.name, **options)
+            self.assertRegex(
+                str(caught.exception),
+                r"at frame \d[.\d]*: the position of vertex 3 contains invalid numbers",
+            )
+            self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+        self.assertFalse([name for name in os.listdir(self.folder.name) if "pc2" in name])
 
     def test_plays_in_frames_that_are_skinned_in_several_blocks(self):
         """Three frames are skinned together, and seven share an array of shape keys."""
