@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Physics switches that keyframes animate: custom properties of bones.
 
-When a file is opened, bones of a library override lose custom properties that its library lacks, but
-their keyframes stay. The switches are then added again.
+When a file is opened or a library reloaded, bones of a library override lose custom properties that
+the library lacks, but their keyframes stay. The switches are then added again.
 """
+
+from collections.abc import Iterable
 
 import bpy
 from bpy.app.handlers import persistent
@@ -26,7 +28,18 @@ def add(bone: bpy.types.PoseBone) -> None:
 
 @persistent
 def recover(*_: object) -> None:
-    for obj in bpy.data.objects:
+    _recover(bpy.data.objects)
+
+
+@persistent
+def _follow(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """After a library was reloaded, for which Blender has no handler, its overrides are updated."""
+    updated = (update.id for update in depsgraph.updates)
+    _recover(block.original for block in updated if isinstance(block, bpy.types.Object))
+
+
+def _recover(objects: Iterable[bpy.types.Object]) -> None:
+    for obj in objects:
         if obj.override_library and obj.pose and saved_state.is_own(obj, saved_state.MOTION):
             lost = [name for name in MotionState.read(obj).physics if _lacks(obj, name)]
             for name in lost:
@@ -40,7 +53,7 @@ def _lacks(armature: bpy.types.Object, name: str) -> bool:
     return bone is not None and PHYSICS not in bone
 
 
-_HANDLERS = (("load_post", recover),)
+_HANDLERS = (("load_post", recover), ("depsgraph_update_post", _follow))
 
 
 def register() -> None:

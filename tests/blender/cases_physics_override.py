@@ -171,28 +171,43 @@ class Overridden(Elsewhere):
             self.assert_close(self.frames(), shown, BAR)
             self.assertEqual(case.physics_troubles(), [])
 
-    def test_physics_switches_of_its_own_motion_last(self):
-        """They are custom properties of bones that the library does not have."""
+    def import_switches(self):
+        """A motion of the override; returns what it shows and its switches."""
         later = [*switch(HAIR[0], (0, 0), (9, 1)), *switch(HAIR[1], (3, 0), (8, 1))]
         self.write_motion(motion_file.Keys("次", later, []), "次.vmd")
         self.armature.override_library.is_system_override = False
-        before = self.switches()
         self.import_keys()
         self.settings.physics = True
         self.simulate()
-        shown, switches = self.frames(), self.switches()
+        shown = self.frames()
         self.assertGreater(np.abs(shown - self.known[True]).max(), 0.01)
+        return shown, self.switches()
+
+    def assert_still_shows(self, shown, switches):
+        self.assertEqual(self.switches(), switches)
+        self.assert_close(self.frames(), shown, BAR)
+        self.assertEqual(case.physics_troubles(), [])
+
+    def test_physics_switches_of_its_own_motion_last(self):
+        """They are custom properties of bones that the library does not have."""
+        before = self.switches()
+        known = self.import_switches()
         for _ in range(2):
             self.open_again()
-            self.assertEqual(self.switches(), switches)
-            self.assert_close(self.frames(), shown, BAR)
-            self.assertEqual(case.physics_troubles(), [])
+            self.assert_still_shows(*known)
         bpy.ops.mmdskin.clear_motion()
         for _ in range(2):
             self.assertEqual(self.switches(), before)
             self.assert_close(self.shown(False), self.known[False], BAR)
             self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"CANCELLED"}, "the library's")
             self.open_again()
+
+    def test_physics_switches_last_when_the_library_is_reloaded(self):
+        known = self.import_switches()
+        for _ in range(2):
+            self.armature.override_library.reference.library.reload()
+            self.find()
+            self.assert_still_shows(*known)
 
     def switches(self):
         """The switches of bones, by frame."""
