@@ -4,14 +4,13 @@
 So an error or a cancel leaves the scene unchanged.
 """
 
-import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
 import bpy
 import numpy as np
 
-from ..blender import playhead, pose_evaluation
+from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..operators import modal_job
@@ -207,55 +206,38 @@ class _Frames:
     """The frames in blocks; changes the scene's frame if poses are read from it, and restores it."""
 
     def __init__(self, context: bpy.types.Context, options: Options, groups: list[_Group]) -> None:
-        self._scene, self._options = context.scene, options
-        self._playhead = playhead.Playhead(context)
-        self._moves = options.moves and any(group.poses.moves_scene for group in groups)
+        self._options = options
         vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
-        self._size = 1 if self._moves else max(1, min(32, _BLOCK // max(vertices, 1)))
+        self._size = max(1, min(32, _BLOCK // max(vertices, 1)))
         self.done = 0
-        self._last: float | None = None
-        self._evaluation: pose_evaluation.PoseEvaluation | None = None
-        if self._moves:
+        self._scene_frames: PoseFrames | None = None
+        if options.moves and any(group.poses.moves_scene for group in groups):
+            self._size = 1
             read = [obj for group in groups for obj in group.objects]
-            self._evaluation = pose_evaluation.PoseEvaluation(context, read)
+            self._scene_frames = PoseFrames(context, read, mute_keys=True)
 
     def __enter__(self) -> "_Frames":
-        if self._moves:
-            self._playhead.__enter__()
+        if self._scene_frames is not None:
+            self._scene_frames.__enter__()
         return self
 
     def __exit__(self, *of: object) -> None:
-        if self._evaluation is not None:
-            try:
-                self._evaluation.restore()
-            finally:
-                self._playhead.__exit__(*of)
+        if self._scene_frames is not None:
+            self._scene_frames.__exit__(*of)
 
     def show(self) -> None:
-        """Evaluate the last frame as a whole, before the window is drawn."""
-        if self._evaluation is not None and self._last is not None:
-            self._evaluation.restore()
-            self._playhead.go_to(self._last)
+        """Before the window is drawn."""
+        if self._scene_frames is not None:
+            self._scene_frames.show()
 
     def __iter__(self) -> Iterator[list[float]]:
         frames = self._options.visited
         for first in range(0, len(frames), self._size):
             block = frames[first : first + self._size]
-            if self._evaluation is not None:
-                self._go_to(block[0], self._evaluation)
+            if self._scene_frames is not None:
+                self._scene_frames.go_to(block[0])
             self.done = first + len(block)
             yield block
-
-    def _go_to(self, frame: float, evaluation: pose_evaluation.PoseEvaluation) -> None:
-        evaluation.turn_off()
-        unseen = not evaluation.needs_drivers
-        # Rigid bodies are simulated frame by frame.
-        world = self._scene.rigidbody_world
-        if world and world.enabled and self._last is not None:
-            for between in range(math.floor(self._last) + 1, math.ceil(frame)):
-                self._playhead.go_to(between, unseen)
-        self._last = frame
-        self._playhead.go_to(frame, unseen)
 
 
 def _check(model: scene_model.SceneModel, depsgraph: bpy.types.Depsgraph, target: str) -> None:

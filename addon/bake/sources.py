@@ -163,7 +163,7 @@ class Part:
         """(K,) float32 by which Blender mixes the keys at the current frame."""
         keys = self.obj.data.shape_keys
         evaluated = keys.evaluated_get(depsgraph) if keys else None
-        # While poses are read, all keys of evaluated copies may be muted (`PoseEvaluation`).
+        # While poses are read, all keys of evaluated copies may be muted (`PoseFrames`).
         muted_in = evaluated if self._mutes_move else keys
         return skinner.key_values(
             self.obj, self.keys, evaluated, self.unmuted, self.pinned, muted_in

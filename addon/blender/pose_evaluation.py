@@ -2,12 +2,13 @@
 """Evaluations of a scene of which only poses are read.
 
 Modifiers take most of a frame's time: the edges of one model ten times as long as its pose. Those
-that no pose can depend on are turned off in evaluated copies only, and so are shape keys, whose
-values are read but not their mix. `foreach_set` tags nothing: neither the user's objects nor the file
+that no pose can depend on are turned off in evaluated copies only, and so are shape keys for readers
+of their values that look for muted keys elsewhere. `foreach_set` tags nothing: neither the user's objects nor the file
 change.
 """
 
 import contextlib
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from . import actions
+from . import actions, playhead
 
 # Modifiers through which objects act on others that do not refer to them, or that keep a cache.
 _PHYSICS = {
@@ -34,7 +35,9 @@ _SWITCH, _MUTE = "show_viewport", "mute"
 class PoseEvaluation:
     """Turns off what the poses, transforms and shape key values of some objects do not need."""
 
-    def __init__(self, context: bpy.types.Context, read: Iterable[bpy.types.Object]) -> None:
+    def __init__(
+        self, context: bpy.types.Context, read: Iterable[bpy.types.Object], mute_keys: bool
+    ) -> None:
         self._context = context
         read = list(read)
         needed = _needed(read)
@@ -43,7 +46,8 @@ class PoseEvaluation:
         # Functions of live meshes and attached objects, on which poses may depend.
         self.needs_drivers = any(map(_calls_functions, needed))
         # These functions may look at the keys of a mesh.
-        self._keys = [] if self.needs_drivers else _unmixed(self._unneeded)
+        is_mixed = self.needs_drivers or not mute_keys
+        self._keys = [] if is_mixed else _unmixed(self._unneeded)
         self._turned_off: list[tuple[bpy.types.Object, np.ndarray]] = []
         self._muted: list[tuple[bpy.types.Key, np.ndarray]] = []
 
@@ -87,6 +91,51 @@ class PoseEvaluation:
                 if evaluated.is_evaluated and len(evaluated.modifiers) == len(before):
                     evaluated.modifiers.foreach_set(_SWITCH, before)
                 obj.update_tag(refresh={"DATA"})
+
+
+class PoseFrames:
+    """In the block, the scene may `go_to` frames of which only poses, transforms and shape key values
+    of some objects are read; its frame is restored afterwards.
+
+    `mute_keys`: evaluated copies do not say which keys are muted.
+    """
+
+    def __init__(
+        self,
+        context: bpy.types.Context,
+        read: Iterable[bpy.types.Object],
+        mute_keys: bool = False,
+    ) -> None:
+        self._scene, self._playhead = context.scene, playhead.Playhead(context)
+        self._evaluation = PoseEvaluation(context, read, mute_keys)
+        self._last: float | None = None
+
+    def __enter__(self) -> "PoseFrames":
+        self._playhead.__enter__()
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        try:
+            self._evaluation.restore()
+        finally:
+            self._playhead.__exit__(*of)
+
+    def go_to(self, frame: float) -> None:
+        self._evaluation.turn_off()
+        unseen = not self._evaluation.needs_drivers
+        # Rigid bodies are simulated frame by frame.
+        world = self._scene.rigidbody_world
+        if world and world.enabled and self._last is not None:
+            for between in range(math.floor(self._last) + 1, math.ceil(frame)):
+                self._playhead.go_to(between, unseen)
+        self._last = frame
+        self._playhead.go_to(frame, unseen)
+
+    def show(self) -> None:
+        """Evaluate the last frame as a whole, before the window is drawn."""
+        if self._last is not None:
+            self._evaluation.restore()
+            self._playhead.go_to(self._last)
 
 
 def _unmixed(unneeded: list[bpy.types.Object]) -> list[bpy.types.Key]:

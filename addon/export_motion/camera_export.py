@@ -20,15 +20,15 @@ _ROUNDING = 1e-4  # frames
 
 
 class CameraExport:
-    """The track of the camera; `needs_frames` and `read` as of `job.Export`."""
+    """The track of the camera; `needs_frames`, `objects` and `read` as of `job.Export`."""
 
     def __init__(self, scene: bpy.types.Scene, timing: Timing, options: Any) -> None:
         self._scene, self._timing, self._options = scene, timing, options
         self._shots = _shots(scene)
-        cameras = {camera for _, camera in self._shots}
+        self.objects = list(dict.fromkeys(camera for _, camera in self._shots))
         self._keyed: camera_keys.Keyed | None = None
-        if len(cameras) == 1:
-            self._keyed = camera_keys.find(next(iter(cameras)), timing, options.scale)
+        if len(self.objects) == 1:
+            self._keyed = camera_keys.find(self.objects[0], timing, options.scale)
         self.needs_frames = self._keyed is None or bool(self._keyed.gaps)
         self._cuts = _cuts(self._shots, timing)
         self._rows: list[tuple] = []

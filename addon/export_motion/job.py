@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import bpy
 
-from ..blender import playhead
+from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr
 from ..operators import modal_job
 from . import files
@@ -27,6 +27,10 @@ class Export(Protocol):
     def needs_frames(self) -> bool:
         """Whether the scene has to be read frame by frame."""
 
+    @property
+    def objects(self) -> list[bpy.types.Object]:
+        """What `read` reads."""
+
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         """Read the scene at its current frame."""
 
@@ -42,8 +46,13 @@ class Job(modal_job.Job):
     ) -> None:
         self._context, self._exports, self._timing, self._cut = context, exports, timing, cut
         self.results: list[Result] = []
+        self._scene_frames: PoseFrames | None = None
         reads = any(export.needs_frames for export in exports)
         super().__init__(self._run(), timing.length if reads else 1)
+
+    def show(self) -> None:
+        if self._scene_frames is not None:
+            self._scene_frames.show()
 
     def _run(self) -> Generator[modal_job.Progress, None, None]:
         reading = [export for export in self._exports if export.needs_frames]
@@ -60,13 +69,15 @@ class Job(modal_job.Job):
         return result.finish(saved) if result.finish is not None else saved
 
     def _read(self, exports: Sequence[Export]) -> Generator[modal_job.Progress, None, None]:
-        with playhead.Playhead(self._context) as head:
+        read = [obj for export in exports for obj in export.objects]
+        with PoseFrames(self._context, read) as self._scene_frames:
             for done, frame in enumerate(self._timing.scene_frames.tolist(), 1):
-                head.go_to(frame, unseen=True)
+                self._scene_frames.go_to(frame)
                 depsgraph = self._context.evaluated_depsgraph_get()
                 for export in exports:
                     export.read(depsgraph)
                 yield modal_job.frames_done(done, self.frames)
+        self._scene_frames = None
 
 
 class _Outcome(NamedTuple):

@@ -22,11 +22,12 @@ _DISTANCE = 1.0  # of the self-shadow: one step in MMD's panel
 
 
 class LightExport:
-    """The tracks of light and self-shadow; `needs_frames` and `read` as of `job.Export`."""
+    """The tracks of light and self-shadow; `needs_frames`, `objects` and `read` as of `job.Export`."""
 
     def __init__(self, scene: bpy.types.Scene, timing: Timing) -> None:
         self._timing = timing
         self._sun, self._is_mmd = _sun(scene), light.of_scene(scene) is not None
+        self.objects = [self._sun] if self._sun is not None else []
         self._light: light_keys.Keys | None = None
         self._shadow: light_keys.Keys | None = None
         self._rows: list[list[float]] = []

@@ -45,6 +45,12 @@ class ModelExport:
                 self._as_keyed = AsKeyed(model, self._sampler.solver, timing, animates, options)
         self.needs_frames = self._as_keyed is None or self._as_keyed.needs_frames
 
+    @property
+    def objects(self) -> list[bpy.types.Object]:
+        model = self._sampler.model
+        root = scene_model.root_of(model.armature)
+        return [model.armature, *model.meshes, *([root] if root is not None else [])]
+
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         self._sampler.read(depsgraph)
 

@@ -27,6 +27,10 @@ class SceneExport:
         self._reading = [part for part in parts if part is not None and part.needs_frames]
         self.needs_frames = bool(self._reading)
 
+    @property
+    def objects(self) -> list[bpy.types.Object]:
+        return [obj for part in self._reading for obj in part.objects]
+
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         for part in self._reading:
             part.read(depsgraph)

@@ -35,6 +35,11 @@ class Member(NamedTuple):
         return self.settings.physics
 
 
+def objects(members: Sequence[Member]) -> list[bpy.types.Object]:
+    """The objects whose poses, transforms and shape key values a simulation reads."""
+    return [obj for member in members for obj in (member.model.armature, *member.model.meshes)]
+
+
 def batches(models: list[SceneModel], context: bpy.types.Context) -> list[list[SceneModel]]:
     """The models, each with those that are simulated together with it."""
     found: dict[tuple[str, ...], list[SceneModel]] = {}

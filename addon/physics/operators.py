@@ -55,6 +55,10 @@ class Job(modal_job.Job):
         self._batches = [_Batch(batch, context) for batch in group.batches(models, context)]
         super().__init__(self._all(), sum(batch.frames for batch in self._batches))
 
+    def show(self) -> None:
+        for batch in self._batches:
+            batch.run.show()
+
     def _all(self) -> Generator[modal_job.Progress, None, None]:
         done = 0
         for batch in self._batches:

@@ -14,6 +14,7 @@ import bpy
 import numpy as np
 
 from ..blender import native, playhead
+from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import name_of
 from ..blender.user_error import UserError
 from ..pose.ik_source import Local, Solver
@@ -56,12 +57,15 @@ class MotionRun:
         self._simulation = _simulation(members, self._first, self._offsets)
         self._blocks: list[list[np.ndarray]] = []
 
+    def show(self) -> None:
+        """The scene is not changed."""
+
     def __iter__(self) -> Generator[int, None, None]:
         if len(self._members) > 1:
             scene = self._context.scene
-            with playhead.Playhead(self._context) as head:
+            with PoseFrames(self._context, group.objects(self._members)) as frames:
                 for frame in (scene.frame_start, scene.frame_end):
-                    head.go_to(frame, unseen=True)
+                    frames.go_to(frame)
                     group.check_still(self._members)
         for begin in range(0, self.frames, _BLOCK):
             count = min(_BLOCK, self.frames - begin)
@@ -112,18 +116,25 @@ class SceneRun:
                 offsets.append(0.0)
         self._offsets = offsets
         self._simulation = _simulation(members, 0, offsets)
+        self._scene_frames: PoseFrames | None = None
+
+    def show(self) -> None:
+        """Before the window is drawn."""
+        if self._scene_frames is not None:
+            self._scene_frames.show()
 
     def __iter__(self) -> Generator[int, None, None]:
         """Yields the number of scene frames completed since the last one."""
         done = 0
-        with playhead.Playhead(self._context) as head:
+        with PoseFrames(self._context, group.objects(self._members)) as self._scene_frames:
             for place in range(self._count):
-                head.go_to((self._first + place / self._rate) / self._stretch, unseen=True)
+                self._scene_frames.go_to((self._first + place / self._rate) / self._stretch)
                 group.check_still(self._members)
                 self._add()
-                frames = math.floor(place / self._rate / self._stretch + 1e-6) + 1
-                yield min(frames, self.frames) - done
-                done = min(frames, self.frames)
+                completed = math.floor(place / self._rate / self._stretch + 1e-6) + 1
+                yield min(completed, self.frames) - done
+                done = min(completed, self.frames)
+        self._scene_frames = None
 
     def _add(self) -> None:
         depsgraph = self._context.evaluated_depsgraph_get()
