@@ -6,6 +6,8 @@ from typing import Any
 import bpy
 import numpy as np
 
+from . import memory
+
 _SIZE = 3 * np.dtype(np.float32).itemsize  # bytes of a vector
 
 
@@ -19,24 +21,12 @@ def set_vectors(attribute: bpy.types.Attribute, vectors: np.ndarray) -> None:
     if mesh.library is None or not mesh.is_evaluated:
         data.foreach_set("vector", vectors)
     elif len(data):
-        memory = _memory(data)
-        if memory is not None:
-            memory[:] = vectors
+        block = _memory(data)
+        if block is not None:
+            block[:] = vectors
         else:
             for item, vector in zip(data, vectors.reshape(-1, 3), strict=True):
                 item.vector = vector
-
-
-class _Block:
-    """Memory as NumPy's array interface describes it."""
-
-    def __init__(self, address: int, count: int) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "=f4",
-            "shape": (count,),
-            "data": (address, False),
-        }
 
 
 def _memory(vectors: Any) -> np.ndarray | None:
@@ -47,4 +37,4 @@ def _memory(vectors: Any) -> np.ndarray | None:
     first, last = (vectors[place].as_pointer() for place in (0, len(vectors) - 1))
     if last - first != _SIZE * (len(vectors) - 1):
         return None
-    return np.asarray(_Block(first, 3 * len(vectors)))
+    return memory.floats(first, (3 * len(vectors),))

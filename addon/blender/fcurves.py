@@ -9,6 +9,8 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
+from . import keyframe_memory
+
 _ITEMS = {  # enum values of keyframe members
     member: {item.identifier: item.value for item in property.enum_items}
     for member, property in bpy.types.Keyframe.bl_rna.properties.items()
@@ -36,6 +38,7 @@ _SETTING_ORDER = sorted(_POINT, key=lambda name: name not in _ENUMS)
 # Members that foreach_set ignores and that need a loop; likewise foreach_get, for linked actions.
 _SET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _HANDLE_TYPES
 _GET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _ENUMS
+_THIRD = np.float32(1 / 3)
 # The type in which Blender stores enums: any other is converted item by item, five times slower.
 _ENUM_DTYPE = np.dtype(np.uint8 if bpy.app.version >= (4, 2) else np.int8)
 
@@ -111,23 +114,33 @@ def write(
     curve.keyframe_points.add(len(kept.get("co", ())) + len(frames))
     if kept:
         written = _after(curve, kept, written)
-    for name, column in written.items():
-        _set_member(curve, name, column)
-    if kept or handles is None:  # else an update would change nothing
+    _set_members(curve, written)
+    if kept or "handle_left" not in written:
         curve.update()
         _set_free_handles(curve, written)
+    else:  # an update would take longer and change nothing
+        curve.id_data.update_tag()
 
 
 def _straight(frames: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
     """Members of linear keyframes, in the order in which to set them."""
-    count = len(frames)
-    # Blender computes such handles fastest.
+    count, places = len(frames), _places(frames, values)
+    # Blender computes such handles fastest, but for many keyframes not as fast as they are set.
     types = () if _SET_ONE_BY_ONE else _HANDLE_TYPES
+    computed = types and count >= keyframe_memory.LEAST
     return {
         **{name: _numbers(count, name, "VECTOR") for name in types},
         "interpolation": _numbers(count, "interpolation", "LINEAR"),
-        "co": _places(frames, values),
+        "co": places,
+        **(_straight_handles(places) if computed else {}),
     }
+
+
+def _straight_handles(places: np.ndarray) -> dict[str, np.ndarray]:
+    """The handles of type VECTOR that Blender computes, with its order of operations."""
+    first, last = 2 * places[0] - places[1], 2 * places[-1] - places[-2]
+    thirds = _THIRD * np.diff(np.vstack([first, places, last]), axis=0)
+    return {"handle_left": places - thirds[:-1], "handle_right": places + thirds[1:]}
 
 
 def _bent(frames: np.ndarray, values: np.ndarray, handles: Handles) -> dict[str, np.ndarray]:
@@ -212,10 +225,23 @@ def _member(curve: bpy.types.FCurve, name: str) -> np.ndarray:
     if name in _GET_ONE_BY_ONE:
         numbers = [_ITEMS[name][getattr(point, name)] for point in curve.keyframe_points]
         return np.array(numbers, _ENUM_DTYPE).reshape(-1, 1)
+    if name in keyframe_memory.MEMBERS:
+        found = keyframe_memory.read(curve.keyframe_points, name)
+        if found is not None:
+            return found
     dtype = _ENUM_DTYPE if name in _ENUMS else np.float32
     flat = np.empty(_POINT[name] * len(curve.keyframe_points), dtype)
     curve.keyframe_points.foreach_get(name, flat)
     return flat.reshape(-1, _POINT[name])
+
+
+def _set_members(curve: bpy.types.FCurve, columns: dict[str, np.ndarray]) -> None:
+    """Set members in their order, except that places and handles may come first."""
+    vectors = {name: columns[name] for name in keyframe_memory.MEMBERS if name in columns}
+    done = vectors if keyframe_memory.write(curve.keyframe_points, vectors) else {}
+    for name, column in columns.items():
+        if name not in done:
+            _set_member(curve, name, column)
 
 
 def _set_member(curve: bpy.types.FCurve, name: str, column: np.ndarray) -> None:

@@ -114,11 +114,10 @@ def _batches(moving: list[int], above: list[int], frames: np.ndarray) -> Iterato
 def _posed(source: Motion, frames: np.ndarray) -> np.ndarray:
     """(B, 3, 4, F) float32 skinning matrices of all bones of the file."""
     result = None
-    for start in range(0, len(frames), _CHUNK):
-        part = source.posed(source.motion_frames(frames[start : start + _CHUNK]))
+    for part, matrices in source.posed_in_parts(source.motion_frames(frames), _CHUNK):
         if result is None:
-            result = np.empty((part.shape[1], 3, 4, len(frames)), np.float32)
-        result[..., start : start + _CHUNK] = part[:, :, :3].transpose(1, 2, 3, 0)
+            result = np.empty((matrices.shape[1], 3, 4, len(frames)), np.float32)
+        result[..., part] = matrices[:, :, :3].transpose(1, 2, 3, 0)
     return result
 
 

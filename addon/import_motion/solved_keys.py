@@ -95,7 +95,7 @@ def _moved(
     """
     model = job.model
     was = layers.joined(earlier) if earlier else None
-    bones, resting, keys = [], [], channels.key_values(model, source, frames)
+    bones, resting = [], []
     if newest.moves_bones:
         bones = channels.bone_channels(model.armature, source, frames)
         others = channels.bone_channels(model.armature, was, frames) if was else None
@@ -105,5 +105,6 @@ def _moved(
         bones = [bone for bone in bones if bone.name not in stays]
         resting = [bone.name for bone in bones if not bone.moves and bone.name not in moved]
         bones = [bone for bone in bones if bone.moves or bone.name in moved]
+    keys = channels.key_values(model, source, frames)
     keys_before = channels.key_values(model, was, frames) if was else {}
     return bones, resting, channels.moved_keys(keys, keys_before, newest)

@@ -3,7 +3,7 @@
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
@@ -141,6 +141,8 @@ class Motion:
         self._poses: Callable[[np.ndarray], np.ndarray] | None = None
         self._changes: Callable[[], int] | None = None
         self._last: tuple[tuple, np.ndarray] | None = None  # state and result of `shown`
+        # Motion frames that were posed last, and their weights of morphs as in the motion.
+        self._weights: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def unmatched(self) -> "mmdskin.Unmatched":
@@ -194,7 +196,23 @@ class Motion:
         """(F, B, 4, 4) float32 of all bones, for motion frames, in the file's space."""
         if self._poses is not None:
             return self._poses(frames)
-        return self.rig.pmx.pose(self.motion, frames).bone_matrices
+        pose = self.rig.pmx.pose(self.motion, frames)
+        self._weights = frames, pose.morph_weights
+        return pose.bone_matrices
+
+    def posed_in_parts(self, frames: np.ndarray, size: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """`posed`, so many frames at a time: each part of the frames with its matrices."""
+        weights = []
+        for start in range(0, len(frames), size):
+            part = slice(start, start + size)
+            if self._poses is not None:
+                yield part, self._poses(frames[part])
+                continue
+            pose = self.rig.pmx.pose(self.motion, frames[part])
+            weights.append(pose.morph_weights)
+            yield part, pose.bone_matrices
+        if weights:
+            self._weights = frames, np.concatenate(weights)
 
     def known_keys(self, names: Sequence[str]) -> np.ndarray:
         """(K,) bool: whether the model has a morph for each of these shape keys."""
@@ -209,8 +227,7 @@ class Motion:
 
         0 for unknown names, and for groups: their children have their effect.
         """
-        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames), ik=False)
-        weights = self._mixed(pose.morph_weights)
+        weights = self._morph_weights(frames)
         numbers = [self._keys.get(name, -1) for name in names]
         values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
         values[:, [number < 0 for number in numbers]] = 0
@@ -218,8 +235,19 @@ class Motion:
 
     def morph_values(self, numbers: list[int], frames: np.ndarray) -> np.ndarray:
         """(F, N) float32 weights of morphs, by index, with groups and flips applied."""
-        pose = self.rig.pmx.pose(self.motion, self.motion_frames(frames), ik=False)
-        return self._mixed(pose.morph_weights)[:, numbers]
+        return self._morph_weights(frames)[:, numbers]
+
+    def _morph_weights(self, frames: ArrayLike) -> np.ndarray:
+        """(F, M) float32 weights of all morphs for scene frames, with groups and flips applied.
+
+        Whoever asks has usually posed the same frames before.
+        """
+        times = self.motion_frames(frames)
+        known = self._weights
+        if known is None or not np.array_equal(known[0], times):
+            pose = self.rig.pmx.pose(self.motion, times, ik=False)
+            known = self._weights = times, pose.morph_weights
+        return self._mixed(known[1].copy())
 
     def has_bone_track(self, name: str) -> bool:
         """Whether the motion keys the named scene bone."""
