@@ -7,6 +7,7 @@ file, since another .blend may use it.
 
 import concurrent.futures
 import struct
+from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
@@ -20,6 +21,9 @@ from ..scene import scene_model
 from . import record
 from .frames import Block, Options
 from .sources import Part
+
+if TYPE_CHECKING:
+    from mmdskin.new_file import NewFile
 
 NAME = "MMD Skin Cache"  # of the modifier
 NORMALS = ("MMD Normals Cache", "MMD Normals Reader", "MMD Normals")  # of those for normals
@@ -151,13 +155,13 @@ class _File:
         self.path = ""
         self._first = path  # the path, unless another file has it
         self._before = cache_files.played()
-        self._new: new_file.NewFile | None = None
+        self._new: NewFile | None = None
         self._writer: concurrent.futures.ThreadPoolExecutor | None = None
         self._written: concurrent.futures.Future | None = None
 
     def start(self, header: bytes) -> None:
         try:
-            self._new = new_file.NewFile(self._first)
+            self._new = new_file.create(self._first)
         except OSError as error:
             raise self._error(error) from error
         # Writing takes as long as skinning and waits for the disk, so both run in parallel.

@@ -11,12 +11,16 @@ import contextlib
 import os
 import re
 import shutil
+from typing import TYPE_CHECKING
 
 import bpy
 from bpy.app.handlers import persistent
 
 from . import new_file, registration
 from .user_error import UserError
+
+if TYPE_CHECKING:
+    from mmdskin.new_file import NewFile
 
 _FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
 
@@ -39,7 +43,7 @@ def path(obj: bpy.types.Object, ending: str, folder: str = "") -> str:
     return os.path.join(folder, f"{stem}_{obj.name}".translate(_FORBIDDEN) + ending)
 
 
-def place(new: new_file.NewFile) -> str:
+def place(new: "NewFile") -> str:
     """Put a finished file at its path, or at the next number that is free; returns that path."""
     first = new.path
     number = _number.get(first, 0)
@@ -80,7 +84,7 @@ class FileBefore:
     """A file before an edit: its copy is beside it until `forget`."""
 
     def __init__(self, path: str) -> None:
-        self._copy = new_file.NewFile(path)
+        self._copy = new_file.create(path)
         try:
             with open(path, "rb") as file:
                 shutil.copyfileobj(file, self._copy.file)

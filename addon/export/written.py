@@ -11,10 +11,14 @@ import shutil
 import struct
 import zipfile
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..blender import new_file
 from ..blender.translations import tr
 from ..blender.user_error import UserError
+
+if TYPE_CHECKING:
+    from mmdskin.new_file import NewFile
 
 _FBX_END = bytes.fromhex("f85a8c6adef5d97eece90ce3758f290b")
 
@@ -26,7 +30,7 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
     try:
         _check_replaceable(path)
         _check_room(path, size)
-        new = new_file.NewFile(path)
+        new = new_file.create(path)
         target = _target(new)
         try:
             done = export(target)
@@ -35,7 +39,6 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
         if done != {"FINISHED"} or not is_whole(target):
             raise _not_written(path, reason)
         for source, place in _files(target, path):
-            new_file.flush(source)
             new.replace(source, place)
     except OSError as error:
         raise _not_written(path, error.strerror or str(error)) from error
@@ -99,7 +102,7 @@ _CHECKS = {
 }
 
 
-def _target(new: new_file.NewFile) -> str:
+def _target(new: "NewFile") -> str:
     """Where to export: in the same folder, as files may hold paths that are relative to it. glTF's
     separate files have their final names, which refer to each other, in a folder of their own."""
     ending = os.path.splitext(new.path)[1]

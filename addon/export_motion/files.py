@@ -46,7 +46,7 @@ def write(contents: Iterable[tuple[str, bytes]]) -> None:
         written = []
         for path, data in contents:
             try:
-                new = new_file.NewFile(path)
+                new = new_file.create(path)
                 undo.callback(new.close)
                 new.file.write(data)
                 new.finish()

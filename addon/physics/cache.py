@@ -225,7 +225,7 @@ def write(first: str, own: str, cache: Cache) -> str:
     fields |= inputs._asdict() if inputs else {}
     new = None
     try:
-        new = new_file.NewFile(path)
+        new = new_file.create(path)
         np.savez(new.file, **fields)
         new.finish()
         if replaces:

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Files that are written whole or not at all, as core/base/file.h does for what fits in memory."""
+"""Files that are written whole or not at all, as core/base/file.h does for what fits in memory.
+
+A new file is written beside its place, flushed to the disk and renamed, so the place has its old
+contents or the new ones whatever fails. It is locked until then; the next write to the same place
+removes those of processes that died. On Windows, which renames no file that is open, it is locked
+while it is open, and stays for a minute after that. The Blender add-on uses this module, too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,8 @@ import os
 import re
 import shutil
 import stat
-from typing import TYPE_CHECKING, BinaryIO
+import time
+from typing import TYPE_CHECKING
 
 try:
     import fcntl
@@ -19,23 +26,22 @@ except ImportError:  # Windows, where nobody can delete an open file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedWriter
 
 _ENDING = ".mmdskin-new"
-# Characters of the name that the new file's name starts with; file systems allow 255 bytes.
-_KEPT = 60
+_KEPT = 200  # bytes of the name that the new file's name starts with; file systems allow 255
+_GAP = 60  # seconds on Windows, longer than from close to rename
 
 
 @contextlib.contextmanager
-def new_file(path: str) -> Iterator[BinaryIO]:
+def new_file(path: str) -> Iterator[BufferedWriter]:
     """A file open for writing that becomes `path` when the block ends without an exception.
 
-    Until then it has a name of its own in the same folder, and `path` keeps its old contents. It is
-    locked until it is renamed (on Windows while it is open); the next write to the same path removes
-    those of processes that died. A device or a pipe is written to directly. An OSError names `path`,
-    as for a file that may not be written.
+    A symbolic link stays one. A device or a pipe is written to directly. An OSError names `path`, as
+    for a file that may not be written.
     """
     target = os.path.realpath(path)
-    beside = None
+    new = None
     try:
         if os.path.exists(target):
             if not stat.S_ISREG(os.stat(target).st_mode):
@@ -44,87 +50,149 @@ def new_file(path: str) -> Iterator[BinaryIO]:
                 return
             if not os.access(target, os.W_OK):  # renaming would replace it all the same
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        _remove_leftovers(target)
-        beside, file = _create(target)
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            if fcntl:  # else it is closed, which Windows requires, and a leftover until renamed
-                _publish(beside, target)
-        if not fcntl:
-            _publish(beside, target)
-        beside = None
-        _flush_folder(target)
+        new = NewFile(target)
+        yield new.file
+        new.finish()
+        new.replace()
     except OSError as error:
         if error.filename in (None, target) or str(error.filename).endswith(_ENDING):
             error.filename = path
             del error.filename2
         raise
     finally:
-        if beside:
-            with contextlib.suppress(OSError):
-                os.remove(beside)
+        if new:
+            new.close()
 
 
-def _publish(beside: str, target: str) -> None:
-    with contextlib.suppress(OSError):
-        shutil.copymode(target, beside)
-    os.replace(beside, target)
+class NewFile:
+    """A file that is to become `path`; `file` is open for writing, and `beside` is its path.
 
+    Another program may write to a path that starts with `beside`; `close` removes that, too. Every
+    method raises OSError.
+    """
 
-def _kept(target: str) -> str:
-    return os.path.basename(target)[:_KEPT]
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        self._lock: int | None = None
+        self._placed = False
+        _remove_leftovers(self.path)
+        self.beside, self.file = _create(self.path)
 
+    def finish(self) -> None:
+        """Flush to the disk and close; only placing is left to do."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        if fcntl is not None:  # Windows does not rename what has a handle
+            self._lock = os.dup(self.file.fileno())
+        self.file.close()
 
-def _create(target: str) -> tuple[str, BinaryIO]:
-    for number in itertools.count():
-        name = f"{_kept(target)}.{os.getpid()}-{number}{_ENDING}"
-        beside = os.path.join(os.path.dirname(target), name)
+    def replace(self, source: str = "", path: str = "") -> None:
+        """Put it in place of what is there, or at `path` what another program has written."""
+        target = path or self.path
+        if source:
+            with open(source, "rb+") as file:
+                os.fsync(file.fileno())
+        if os.path.islink(target):
+            target = os.path.realpath(target)
+        with contextlib.suppress(OSError):
+            shutil.copymode(target, source or self.beside)
+        os.replace(source or self.beside, target)
+        self._placed = not source
+        _flush_folder(target)
+        self._unlock()
+
+    def place(self, path: str) -> None:
+        """Put it where nothing is, else FileExistsError."""
         try:
-            file = open(beside, "xb")  # noqa: SIM115
+            os.link(self.beside, path)
         except FileExistsError:
-            continue
-        if fcntl:
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX)
-        # Without a name it was taken for a leftover before it was locked: not path.exists(), as
-        # another thread may have created a file of that name since.
-        if not fcntl or os.fstat(file.fileno()).st_nlink:
-            return beside, file
-        file.close()
+            raise
+        except OSError:  # a file system without hard links
+            if os.path.lexists(path):
+                raise FileExistsError(path) from None
+            os.replace(self.beside, path)
+        else:
+            os.remove(self.beside)
+        self._placed = True
+        _flush_folder(path)
+        self._unlock()
+
+    def close(self) -> None:
+        """Remove what was not put in place."""
+        with contextlib.suppress(OSError):  # of a full disk
+            self.file.close()
+        if not self._placed:  # else the name may be another thread's by now
+            _remove(self.beside)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _flush_folder(path: str) -> None:
+    """Else the new name of a file may be lost with the power, and the old file be there again."""
+    if fcntl is None:
+        return
+    with contextlib.suppress(OSError):
+        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _start(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, os.fsencode(name)[:_KEPT].decode("utf-8", "ignore"))
+
+
+def _create(path: str) -> tuple[str, BufferedWriter]:
+    for number in itertools.count():
+        beside = f"{_start(path)}.{os.getpid()}-{number}{_ENDING}"
+        with contextlib.suppress(FileExistsError):
+            file = open(beside, "xb")  # noqa: SIM115
+            if fcntl is not None:
+                with contextlib.suppress(OSError):  # without locks, leftovers stay
+                    fcntl.flock(file, fcntl.LOCK_EX)
+            # Without a name it was taken for a leftover before it was locked: not path.exists(),
+            # as another thread may have created a file of that name since.
+            if fcntl is None or os.fstat(file.fileno()).st_nlink:
+                return beside, file
+            file.close()
     raise AssertionError
 
 
-def _remove_leftovers(target: str) -> None:
-    folder = os.path.dirname(target)
-    leftover = re.compile(re.escape(_kept(target)) + r"\.\d+-\d+" + re.escape(_ENDING))
-    names = []
+def _remove_leftovers(path: str) -> None:
+    """Remove the files that processes which died were to rename to `path`."""
+    folder, start = os.path.split(_start(path))
+    name = re.compile(re.escape(start) + r"\.\d+-\d+" + re.escape(_ENDING))
     with contextlib.suppress(OSError):  # a folder that may not be listed
-        names = os.listdir(folder)
-    for name in filter(leftover.fullmatch, names):
-        with contextlib.suppress(OSError):
-            _remove_unlocked(os.path.join(folder, name))
+        for found in filter(name.fullmatch, os.listdir(folder or ".")):
+            with contextlib.suppress(OSError):
+                _remove_leftover(os.path.join(folder, found))
 
 
-def _remove_unlocked(path: str) -> None:
-    if not fcntl:
-        os.remove(path)
+def _remove_leftover(path: str) -> None:
+    if fcntl is None:
+        if time.time() - os.stat(path).st_mtime > _GAP:  # else it may be about to be renamed
+            _remove(path)
         return
     with open(path, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # It may have been renamed before it was locked, and the name be that of its writer's next.
         if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-            os.remove(path)
+            _remove(path)
 
 
-def _flush_folder(target: str) -> None:
-    """Else the new name may be lost with the power, and the old file be there again."""
-    if not fcntl:
-        return
+def _remove(beside: str) -> None:
+    """Remove what starts with the path; the file itself last, which tells of the others."""
+    folder, start = os.path.split(beside)
+    names = [start]
     with contextlib.suppress(OSError):
-        folder = os.open(os.path.dirname(target), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        names += [name for name in os.listdir(folder or ".") if name.startswith(f"{start}.")]
+    for name in sorted(names, reverse=True):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            (shutil.rmtree if os.path.isdir(path) else os.remove)(path)

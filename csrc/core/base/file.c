@@ -171,6 +171,17 @@ static void delete_file(mmd_arena *arena, const char *path)
         DeleteFileW(name);
 }
 
+/* A finished file is closed before it is renamed, so one that is fresh may still be needed. */
+static bool is_fresh(const FILETIME *written)
+{
+    static const ULONGLONG minute = 600000000; /* in units of 100 ns */
+    FILETIME now;
+    GetSystemTimeAsFileTime(&now);
+    ULONGLONG from = (ULONGLONG)written->dwHighDateTime << 32 | written->dwLowDateTime;
+    ULONGLONG to = (ULONGLONG)now.dwHighDateTime << 32 | now.dwLowDateTime;
+    return to < from + minute;
+}
+
 static void remove_leftovers(mmd_arena *arena, const location *at)
 {
     char *pattern = mmd_arena_alloc(arena, at->folder + at->kept + sizeof ENDING + 8, 1);
@@ -185,7 +196,7 @@ static void remove_leftovers(mmd_arena *arena, const location *at)
     do {
         char name[4 * MAX_PATH];
         if (!WideCharToMultiByte(CP_UTF8, 0, found.cFileName, -1, name, sizeof name, NULL, NULL) ||
-            !is_new_file(at, name))
+            !is_new_file(at, name) || is_fresh(&found.ftLastWriteTime))
             continue;
         char *path = mmd_arena_alloc(arena, at->folder + strlen(name) + 1, 1);
         if (path) {

@@ -9,8 +9,9 @@
    old contents or the new ones.
 
    The bytes go to a new file beside it, <name>.<process>-<number>.mmdskin-new, which is flushed to
-   the disk and renamed. That file is locked until then (on Windows while it is open); the next
-   write to the same path removes those of processes that died. A file that is replaced keeps its
+   the disk and renamed. That file is locked until then; the next write to the same path removes
+   those of processes that died. On Windows, which renames no file that is open, it is locked while
+   it is open, and stays for a minute after that. A file that is replaced keeps its
    permissions, and a symbolic link stays one (not on Windows). A device or a pipe is written to
    directly.
 

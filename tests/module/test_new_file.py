@@ -1,29 +1,18 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that the add-on writes: each step fails in turn, or the process dies there. The old file or
-the new one is there, whole, and nothing else once somebody has written again. Without Blender."""
+# SPDX-License-Identifier: MIT
+"""Files that the add-on and the command line write: each step fails in turn, or the process dies there.
+The old file or the new one is there, whole, and nothing else once somebody has written again."""
 
 import errno
-import importlib.util
 import os
-import pathlib
 import sys
+import time
 from unittest import mock
 
 import pytest
+from mmdskin import new_file
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2] / "addon/blender/new_file.py"
 STEPS = ("fsync", "link", "replace", "remove")
 OLD, NEW = b"old", b"new" * 1000
-
-
-def load():
-    spec = importlib.util.spec_from_file_location("new_file", SOURCE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-new_file = load()
 
 
 def write(path, replaces):
@@ -121,6 +110,37 @@ def test_a_finished_file_is_no_leftover(tmp_path, replaces):
         finished.place(str(path))
     assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == NEW
     assert len(os.listdir("/dev/fd")) == descriptors
+
+
+def test_without_locks_a_file_that_may_be_about_to_be_renamed_stays(tmp_path, monkeypatch):
+    """On Windows, where a finished file is closed before it is renamed."""
+    monkeypatch.setattr(new_file, "fcntl", None)
+    path = tmp_path / "a.pc2"
+    finished = new_file.NewFile(str(path))
+    finished.file.write(NEW)
+    finished.finish()
+    write(path, True)
+    finished.replace()
+    assert list(tmp_path.iterdir()) == [path]
+    left = tmp_path / "a.pc2.99999999-0.mmdskin-new"
+    left.write_bytes(OLD)
+    os.utime(left, (time.time() - 3600,) * 2)
+    write(path, True)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_next_file_of_another_thread_stays(tmp_path):
+    """It has the name that is free again."""
+    path = tmp_path / "a.pc2"
+    one = new_file.NewFile(str(path))
+    one.finish()
+    one.replace()
+    other = new_file.NewFile(str(path))
+    assert other.beside == one.beside
+    one.close()
+    assert os.path.exists(other.beside)
+    other.close()
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_what_is_there_is_not_placed_upon(tmp_path):
