@@ -273,7 +273,7 @@ def test_the_five_steps_of_the_readme(addon_zip, tmp_path):
         pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
     if window.missing():
         pytest.skip(window.missing())
-    with window.Window(tmp_path, BUILD / "tour", empty=True) as blender:
+    with window.Window(tmp_path, BUILD / "tour", start="empty") as blender:
         tour.walk(blender, addon_zip, tmp_path)
 
 

@@ -36,7 +36,7 @@ def test_an_artists_session(addon_zip, version, tmp_path):  # noqa: F811
     if reason:
         pytest.skip(reason)
     pictures = BUILD / f"window-{version}"
-    with window.Window(tmp_path, pictures, empty=True, version=version) as blender:
+    with window.Window(tmp_path, pictures, start="empty", version=version) as blender:
         install(blender, addon_zip)
         import_model(blender, write_model(tmp_path))
         import_motion(blender, dance.write_dance(tmp_path))

@@ -21,7 +21,9 @@ SIZE = (1280, 800)
 EDIT_MENU = (82, 13)  # of the factory settings
 FILE_MENU = (46, 13)
 CORNER = (60, 60)  # of windows beside the first one
-PATIENCE = 120  # seconds for what a fast machine does at once: only what never comes takes them all
+PATIENCE = (
+    120  # seconds for what an idle machine does at once: only what never comes takes them all
+)
 TAB = 12  # from the right edge of the sidebar to the middle of its tabs
 SYSTEM_PYTHON = "/usr/bin/python3"  # which has Debian's GTK
 ROW = 20  # the height of a button
@@ -54,10 +56,10 @@ def command(version):
     return [addon_profile.CACHE / f"window-{version}/blender", "/usr/bin/blender"]
 
 
-def start_display():
+def start_display(size=SIZE):
     """(process, name) of a virtual display."""
     reading, writing = os.pipe()
-    screen = f"{SIZE[0]}x{SIZE[1]}x24"
+    screen = f"{size[0]}x{size[1]}x24"
     # The server finds a free display itself and tells its number.
     server = ["Xvfb", "-displayfd", str(writing), "-screen", "0", screen, "-nolisten", "tcp"]
     process = subprocess.Popen(server, pass_fds=[writing], stderr=subprocess.DEVNULL)
@@ -66,15 +68,22 @@ def start_display():
         return process, f":{pipe.readline().strip()}"
 
 
+def busy():
+    """How many programs want each processor, at least one: so much longer everything takes."""
+    return max(1, os.getloadavg()[0] / os.cpu_count())
+
+
 class Window:
     """A context manager: starts display and Blender, ends both, and lays out the pictures.
 
-    Blender shows a moving sample, or with `empty` nothing, in good quality.
+    Blender shows a moving sample; with `start="empty"` nothing, in good quality; or else what
+    window_scenes.py makes with the add-on of the zip `addon`.
     """
 
-    def __init__(self, folder, pictures, empty=False, version="3.4"):
-        self.folder, self.pictures, self.empty = folder, pictures, empty
-        self.version = version
+    def __init__(self, folder, pictures, start="sample", version="3.4", addon=None, size=SIZE):
+        self.folder, self.pictures, self.start = folder, pictures, start
+        self.version, self.addon, self.size = version, addon, size
+        self.asked = 0
         self.report, self.probe = folder / "report.json", folder / "probe"
         self.processes = []
         self.places = {}  # (area, kind of region): {button: place from the region's top left}
@@ -104,7 +113,7 @@ class Window:
         for path in self.pictures.glob("*.png"):
             path.unlink()
         self.environment = addon_profile.environment(self.folder)
-        server, self.environment["DISPLAY"] = start_display()
+        server, self.environment["DISPLAY"] = start_display(self.size)
         self.processes.append(server)
         blender = [
             *command(self.version),
@@ -112,14 +121,15 @@ class Window:
             "--window-geometry",
             "0",
             "0",
-            *map(str, SIZE),
+            *map(str, self.size),
             "--python-exit-code",
             "1",
             "--python",
             HERE / "window_inside.py",
             "--",
             self.folder,
-            *(["empty"] if self.empty else []),
+            self.start,
+            *([self.addon] if self.addon else []),
         ]
         with (self.pictures / "window.log").open("wb") as log:
             self.processes.append(
@@ -136,13 +146,14 @@ class Window:
 
     def wait(self, condition, what):
         """Wait until `condition()` is true; TimeoutError names `what` was expected."""
-        end = time.monotonic() + PATIENCE
+        start = time.monotonic()
         while not condition():
             if self.processes[-1].poll() is not None:
                 log = (self.pictures / "window.log").read_text("utf-8", "replace")
                 raise RuntimeError(f"Blender ended:\n{log[-2000:]}")
-            if time.monotonic() > end:
-                raise TimeoutError(f"waited {PATIENCE} s until {what}")
+            waited = time.monotonic() - start
+            if waited > PATIENCE * busy():
+                raise TimeoutError(f"waited {waited:.0f} s until {what}")
             time.sleep(0.02)
 
     def wait_state(self, **expected):
@@ -154,6 +165,22 @@ class Window:
         start = self.state()["tick"]
         self.wait(lambda: self.state()["tick"] >= start + ticks, "Blender reports again")
         return self.state()
+
+    def ask(self, expression):
+        """The value of a Python expression in Blender, of the kinds that JSON knows."""
+        self.asked += 1
+        part = self.folder / "question.part"
+        part.write_text(json.dumps([self.asked, expression]), "utf-8")
+        part.rename(self.folder / "question")
+        self.wait(lambda: self.state()["answer"][0] == self.asked, "Blender answers")
+        _, value, error = self.state()["answer"]
+        if error:
+            raise RuntimeError(f"{expression}: {error}")
+        return value
+
+    def wait_for(self, expression):
+        """Wait until a Python expression is true in Blender."""
+        self.wait(lambda: self.ask(expression), expression)
 
     def region(self, area, kind):
         """(x, y from the top, width, height) on the display."""
@@ -167,7 +194,7 @@ class Window:
         return {
             one["kind"]: (
                 one["x"],
-                SIZE[1] - one["bottom"] - one["height"],
+                self.size[1] - one["bottom"] - one["height"],
                 one["width"],
                 one["height"],
             )
@@ -240,7 +267,7 @@ class Window:
         with subprocess.Popen(source, env=self.environment, stdout=subprocess.PIPE) as program:
             program.stdout.readline()
             self.drag((20, 20), place)
-            program.wait(PATIENCE)
+            program.wait(PATIENCE * busy())
 
     def scrub(self, steps=10):
         """Drag over the timeline, from a tenth of its width to nine tenths."""
@@ -284,9 +311,9 @@ class Window:
         self.xdotool("mouseup", 1)
         self.fresh(10)
 
-    def scroll(self, steps):
-        """Scroll the sidebar by this many steps down, or up if negative."""
-        x, y, width, height = self.region("VIEW_3D", "UI")
+    def scroll(self, steps, area="VIEW_3D", kind="UI"):
+        """Scroll a region by this many steps down, or up if negative."""
+        x, y, width, height = self.region(area, kind)
         self.move(x + width // 3, y + height // 2)
         wheel = 5 if steps > 0 else 4
         self.xdotool("click", "--repeat", abs(steps), "--delay", 50, wheel)
@@ -303,7 +330,7 @@ class Window:
 
     def find(self, button, area="VIEW_3D", kind="UI", columns=COLUMNS):
         """The position of a button on the display, after moving the mouse there; searches if it moved."""
-        with self._probing():
+        with self._probing(area, kind):
             known = self.places.setdefault((area, kind), {})
             place = self._remembered(button, area, kind, known)
             if place:
@@ -348,8 +375,8 @@ class Window:
         return None
 
     @contextlib.contextmanager
-    def _probing(self):
-        self.probe.touch()
+    def _probing(self, area, kind):
+        self.probe.write_text(f"{area} {kind}", "utf-8")
         try:
             yield
         finally:
@@ -370,8 +397,8 @@ class Window:
         self.enter("frame_end", str(frame), "TIMELINE", "HEADER", [0.87, 0.955])
         self.wait_state(end=frame)
 
-    def install(self, path, box=None):
-        """Edit > Preferences > Add-ons > Install from Disk, the file, the check box; pictures of each."""
+    def open_preferences(self):
+        """Edit > Preferences > Add-ons."""
         self.click_at(*EDIT_MENU)
         self.press("p")
         self.wait_window("PREFERENCES", "Preferences")
@@ -381,6 +408,10 @@ class Window:
             if self.fresh()["section"] == "ADDONS":
                 break
             self.click_at(x + width // 2, y)
+
+    def install(self, path, box=None):
+        """Preferences > Add-ons > Install from Disk, the file, the check box; pictures of each."""
+        self.open_preferences()
         if self.version == "3.4":
             self.click("preferences.addon_install", "PREFERENCES", "WINDOW", [0.7])
         else:
@@ -403,10 +434,28 @@ class Window:
 
     def open_entry(self, letter, up, *picture):
         """File > Import or Export by its letter, the entry counted from below; its picture on the way."""
-        self.click_at(*FILE_MENU)
-        self.press(letter, *["Up"] * up)
-        self.picture(*picture)
-        self.press("Return")
+        if letter == "i" and self.version != "3.4":
+            letter = "m"  # as the i is that of Save Incremental
+        self._open_browser(letter, *["Up"] * up, "Return", picture=picture)
+
+    def open_link(self):
+        """File > Link."""
+        self._open_browser("l")
+
+    def _open_browser(self, *keys, picture=()):
+        """By the File menu; again where a busy Blender has not taken the click."""
+        for _ in range(3):
+            self.click_at(*FILE_MENU)
+            self.press(*keys[:-1])
+            path = self.picture(*picture) if picture else None
+            self.press(keys[-1])
+            self.fresh(100)
+            if self.has("FILES"):
+                return
+            if path:
+                path.unlink()
+            self.key("Escape", "Escape")
+        raise LookupError("the File menu opens no file browser")
 
     def wait_browser(self):
         self.wait_window("FILES", "File View")
@@ -429,7 +478,9 @@ class Window:
     def picture(self, name, box=None):
         """Take a screenshot, or one of a box (x, y, width, height); they are numbered in order."""
         number = len(list(self.pictures.glob("*.png"))) + 1
-        path = self.pictures / f"{number:02d}-{name}.png"
+        return self.screenshot(self.pictures / f"{number:02d}-{name}.png", box)
+
+    def screenshot(self, path, box=None):
         command = ["import", "-window", "root"]
         if box:
             x, y, width, height = map(int, box)
@@ -448,5 +499,5 @@ class Window:
     def _lay_out_pictures(self):
         paths = sorted(self.pictures.glob("[0-9]*.png"))
         if paths:
-            command = ["montage", *paths, "-tile", "3x", "-geometry", "640x400+4+4"]
+            command = ["montage", *paths, "-tile", "3x", "-geometry", "640x>+4+4"]
             subprocess.run([*command, self.pictures / "contact.png"], check=True, timeout=60)

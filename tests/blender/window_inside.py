@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """In the windowed Blender: open a moving sample and report to a file what the test asks for.
 
-blender --factory-startup --python window_inside.py -- FOLDER [empty]
+blender --factory-startup --python window_inside.py -- FOLDER START [ZIP]
 
-FOLDER/report.json is renewed fifty times a second; while FOLDER/probe exists it also names the button
-under the mouse in each region. FOLDER/close closes every window but the first.
+START is "sample", "empty" or a function of window_scenes.py, which needs the add-on's zip.
+FOLDER/report.json is renewed fifty times a second; while FOLDER/probe exists, with the names of an area
+and a region, it also names the button under the mouse there. FOLDER/question has a number and a Python
+expression: the report answers it. FOLDER/close closes every window but the first.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -17,16 +20,18 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import addon_profile  # noqa: E402
 import bpy  # noqa: E402
 import case  # noqa: E402
 import numpy as np  # noqa: E402
 import scene  # noqa: E402
+import window_scenes  # noqa: E402
 from bpy_extras import view3d_utils  # noqa: E402
 
 drawn = {"count": 0}
 
 
-def main(folder, start="sample"):
+def main(folder, start, addon_zip=None):
     folder = pathlib.Path(folder)
     bpy.context.preferences.view.show_splash = False
     scene.clear()
@@ -36,24 +41,42 @@ def main(folder, start="sample"):
         dance(scene.Scene(case.small_model()))
     else:
         tidy_view()
+    if addon_zip:
+        state = any_state
+        addon_profile.install(pathlib.Path(addon_zip))
+        getattr(window_scenes, start)(folder)
     path = str(folder / f"{start}.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     if start == "sample":
         scene.select(bpy.data.objects["model_mesh"])
     count = 0
+    answer = [0, None, None]
 
     def tick():
         nonlocal count
         count += 1
-        probing = (folder / "probe").exists()
         if (folder / "close").exists():
             (folder / "close").unlink()
             close_windows()
-        write(folder / "report.json", {"tick": count, **state(), "regions": regions(probing)})
+        if (folder / "question").exists():
+            number, expression = json.loads((folder / "question").read_text("utf-8"))
+            (folder / "question").unlink()
+            answer[:] = number, *value_of(expression)
+        found = {"tick": count, "answer": answer, **state(), "regions": regions(probed(folder))}
+        write(folder / "report.json", found)
         return 0.02
 
     bpy.app.timers.register(tick, persistent=True, first_interval=0.5)
+
+
+def value_of(expression):
+    """(value, None), or (None, the error)."""
+    names = {"bpy": bpy, "on_display": on_display, "points_hash": shown}
+    try:
+        return eval(expression, names), None
+    except Exception as error:  # the test reports it
+        return None, repr(error)
 
 
 def dance(model):
@@ -198,13 +221,21 @@ def watch_panels():
             panel.append(lambda _panel, _context: drawn.update(count=drawn["count"] + 1))
 
 
-def regions(probing):
+def probed(folder):
+    """The names of the area and the region whose buttons are asked for."""
+    with contextlib.suppress(FileNotFoundError):
+        return (folder / "probe").read_text("utf-8").split()
+    return None
+
+
+def regions(probed):
     """Every visible region: names of its area and kind, its rectangle on the display, its button."""
     found = []
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
             for region in area.regions:
                 if region.width > 1 and region.height > 1:
+                    is_probed = [area.ui_type, region.type] == probed
                     record = {
                         "area": area.ui_type,
                         "kind": region.type,
@@ -213,7 +244,7 @@ def regions(probing):
                         "bottom": window.y + region.y,
                         "width": region.width,
                         "height": region.height,
-                        "button": button(window, area, region) if probing else None,
+                        "button": button(window, area, region) if is_probed else None,
                     }
                     found.append(record)
     return found

@@ -58,7 +58,7 @@ build/arm/ready: tests/platforms/arm.sh build/packages-check .venv/ready
 WINDOWS_OF := 3.4 4.3 5.2
 check-window: build build/packages-demo build/blender-3.4 ## Test by mouse in windows of Blender 3.4, 4.3 and 5.2
 	bash tests/blender/window.sh $(filter-out 3.4,$(WINDOWS_OF))
-	MMDSKIN_WINDOWS="$(WINDOWS_OF)" $(BIN)/python -m pytest -q -rs tests/blender/test_window.py
+	MMDSKIN_WINDOWS="$(WINDOWS_OF)" $(BIN)/python -m pytest -q -rs tests/blender/test_window*.py
 
 check-pythons: build/wheels/linux-x64.ready ## Test the Linux wheel on Python 3.10 to 3.14
 	bash tests/platforms/pythons.sh build/wheels/linux-x64/*.whl

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a windowed Blender shows at first, made with the add-on by script."""
+
+import bpy
+import scene
+from sample.character import dance, model
+
+LAST = 20  # frame of the scenes
+
+
+def dancer(folder):
+    """The dancer, with the keys of her dance; one eye is half closed, and a wrist is the active bone."""
+    root = _dancer(folder)
+    armature = _armature(root)
+    bpy.ops.mmdskin.import_motion(filepath=str(dance.write_dance(folder)), mode="ORIGINAL")
+    armature.data.bones.active = armature.data.bones["手首.R"]
+    (mesh,) = (obj for obj in root.children_recursive if obj.type == "MESH" and obj.vertex_groups)
+    mesh.data.shape_keys.key_blocks["ウィンク２"].value = 0.5
+    bpy.context.scene.frame_end = LAST
+
+
+def english_dancer(folder):
+    """The same with English names."""
+    root = _dancer(folder, names="ENGLISH")
+    bpy.ops.mmdskin.import_motion(filepath=str(dance.write_dance(folder)), mode="ORIGINAL")
+    bpy.context.view_layer.objects.active = _armature(root)
+    bpy.context.scene.frame_end = LAST
+
+
+def nothing(folder):
+    """An empty scene, with the add-on."""
+
+
+def two_dancers(folder):
+    """Two beside each other, the second one active."""
+    for x in (-0.5, 0.5):
+        root = _dancer(folder)
+        root.location.x = x
+        _follow(root, dance.write_dance(folder))
+    bpy.context.scene.frame_end = LAST
+
+
+def stage(folder):
+    """Nothing, with a dancer who can be linked beside it: library.blend, collection "cast"."""
+    root = _dancer(folder)
+    _follow(root, dance.write_dance(folder))
+    cast = bpy.data.collections.new("cast")
+    bpy.context.scene.collection.children.link(cast)
+    for obj in list(bpy.context.scene.collection.objects):
+        cast.objects.link(obj)
+        bpy.context.scene.collection.objects.unlink(obj)
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "library.blend"), copy=True)
+    scene.clear()
+    bpy.ops.outliner.orphans_purge(do_recursive=True)
+    bpy.context.scene.frame_end = LAST
+
+
+def _dancer(folder, **options):
+    """Her root, live as an import by hand is."""
+    bpy.ops.mmdskin.import_model(filepath=str(model.write_character(folder)), **options)
+    bpy.ops.mmdskin.preview(action="ENABLE")
+    obj = bpy.context.active_object
+    while obj.parent is not None:
+        obj = obj.parent
+    return obj
+
+
+def _armature(root):
+    return next(obj for obj in root.children_recursive if obj.type == "ARMATURE")
+
+
+def _follow(root, path):
+    settings = _armature(root).mmdskin
+    settings.source, settings.motion_path = "MOTION", str(path)
