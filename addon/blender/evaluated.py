@@ -29,6 +29,27 @@ def set_vectors(attribute: bpy.types.Attribute, vectors: np.ndarray) -> None:
                 item.vector = vector
 
 
+class Memory:
+    """The memory of one vector attribute of an evaluated mesh, described once for many frames."""
+
+    def __init__(self) -> None:
+        self._first = 0  # address
+        self._vectors: np.ndarray | None = None
+
+    def of(self, attribute: Any) -> np.ndarray | None:
+        """(N, 3) float32 to write to in this evaluation, or None if it is not contiguous.
+
+        The attribute has N vectors each time.
+        """
+        data = attribute.data
+        first = data[0].as_pointer()
+        if first != self._first:  # the memory that `foreach_set` would write to
+            flat = _memory(data)
+            self._first = first
+            self._vectors = None if flat is None else flat.reshape(-1, 3)
+        return self._vectors
+
+
 def _memory(vectors: Any) -> np.ndarray | None:
     """The memory of vectors as an array (3 N,) float32, or None if they are not contiguous.
 

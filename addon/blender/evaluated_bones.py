@@ -35,7 +35,7 @@ def of(armature: bpy.types.Object) -> Bones:
     does not write to.
     """
     bones = armature.pose.bones
-    if not armature.is_evaluated or not len(bones):
+    if not armature.is_evaluated or not bones:  # `len` would count them
         return _bones(armature)
     address = armature.as_pointer()
     before = getattr(armature.original.pose.bones[0], _MARK)

@@ -14,8 +14,6 @@ from . import ik_source, motion_source, physics_settings
 Settings = ik_source.Settings | motion_source.Settings
 Opened = ik_source.Solver | motion_source.Motion
 
-_BY_ROW = np.arange(16).reshape(4, 4).T.ravel()
-
 
 def settings_of(
     armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
@@ -123,8 +121,7 @@ def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndar
     flat = np.empty(16 * len(pose_bones), np.float32)
     # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted(), stored column by column.
     pose_bones.foreach_get("matrix_channel", flat)
-    by_row = flat.reshape(-1, 16)[numbers[:, None], _BY_ROW]
-    return in_mesh_space(by_row.reshape(-1, 4, 4), armature, obj)
+    return in_mesh_space(flat.reshape(-1, 4, 4)[numbers].transpose(0, 2, 1), armature, obj)
 
 
 def numbers(armature: bpy.types.Object, bones: Iterable[str]) -> np.ndarray:
@@ -136,9 +133,9 @@ def numbers(armature: bpy.types.Object, bones: Iterable[str]) -> np.ndarray:
 def in_mesh_space(
     matrices: np.ndarray, armature: bpy.types.Object, obj: bpy.types.Object
 ) -> np.ndarray:
-    """Matrices (…, 4, 4) from armature space in mesh object space; float32, C order."""
+    """Matrices (…, 4, 4) from armature space in mesh object space; float32."""
     if armature.matrix_world == obj.matrix_world:
-        return np.ascontiguousarray(matrices, np.float32)
+        return np.asarray(matrices, np.float32)
     to_mesh = mesh_from_armature(armature, obj)
     return (to_mesh @ matrices.astype(np.float64) @ np.linalg.inv(to_mesh)).astype(np.float32)
 

@@ -6,6 +6,7 @@ Bake and preview share this code, so that their results are equal. Positions are
 
 import functools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import bpy
 import numpy as np
@@ -82,6 +83,11 @@ class Skinner:
     @property
     def vertex_count(self) -> int:
         return len(self.source.deform)
+
+    @property
+    def fills_buffers(self) -> bool:
+        """Whether the positions are exactly what it writes to the first buffer."""
+        return self.normals is None and self.share is None
 
     def buffers(self, *frames: int) -> list[np.ndarray]:
         """Output arrays for `positions_and_normals`: allocating memory for each frame is slow."""
@@ -215,11 +221,8 @@ def key_values(
     if not names:
         return np.zeros(0, np.float32)
     blocks = evaluated_keys.key_blocks
-    values = np.empty(len(blocks), np.float32)
-    mute = np.empty(len(blocks), bool)
-    blocks.foreach_get("value", values)
-    (muted_in or evaluated_keys).key_blocks.foreach_get("mute", mute)
-    order = _places(tuple(names), tuple(blocks.keys()))
+    order = places(tuple(names), tuple(blocks.keys()))
+    values, mute = _values(blocks, (muted_in or evaluated_keys).key_blocks)
     values, mute = values[order], mute[order]
     if unmuted:
         mute &= ~np.isin(names, tuple(unmuted))
@@ -228,8 +231,23 @@ def key_values(
     return np.where(mute, np.float32(0), values)
 
 
+def mixed_values(blocks: Any, order: np.ndarray) -> np.ndarray:
+    """(K,) float32 by which Blender mixes some of the evaluated key blocks now, by index."""
+    values, mute = _values(blocks, blocks)
+    values[mute] = 0
+    return values[order]
+
+
+def _values(blocks: Any, muted_in: Any) -> tuple[np.ndarray, np.ndarray]:
+    count = len(blocks)
+    values, mute = np.empty(count, np.float32), np.empty(count, bool)
+    blocks.foreach_get("value", values)
+    muted_in.foreach_get("mute", mute)
+    return values, mute
+
+
 @functools.lru_cache(maxsize=64)
-def _places(names: tuple[str, ...], all_names: tuple[str, ...]) -> np.ndarray:
+def places(names: tuple[str, ...], all_names: tuple[str, ...]) -> np.ndarray:
     """(K,) the index of each name among all; shared, so do not write to it."""
     number = {name: i for i, name in enumerate(all_names)}
     return np.array([number[name] for name in names], np.intp)

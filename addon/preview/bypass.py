@@ -16,9 +16,19 @@ from . import nodes
 _NEEDS_THEM = {"SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "TEXTURE_PAINT", "PARTICLE_EDIT"}
 _SWITCHES = ("show_viewport", "show_render")
 
+# By address of the evaluated object: its switches as they were left. To find out again what they
+# should be takes as long as to skin the mesh. If Blender copies the object again, the Armature
+# modifiers are on, or the user's settings need no change.
+_left: dict[int, bytes] = {}
+_MOST = 256  # objects
+
 
 def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Turn the modifiers off, in the current evaluation."""
+    address, switches = obj.as_pointer(), _switches(obj)
+    if _left.get(address) == switches and obj.mode not in _NEEDS_THEM:
+        return
+    _left.pop(address, None)
     skin = nodes.modifier_of(obj)
     if skin is None or obj.mode in _NEEDS_THEM:
         undo(obj)
@@ -27,12 +37,19 @@ def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     rest = np.array([modifier in deforming for modifier in obj.modifiers])
     for name in _SWITCHES:
         _switch(obj, name, rest & getattr(skin, name))
+    for old in list(_left)[: len(_left) + 1 - _MOST]:
+        _left.pop(old, None)
+    _left[address] = _switches(obj)
 
 
 def undo(obj: bpy.types.Object) -> None:
     """Restore the user's settings."""
     for name in _SWITCHES:
         _switch(obj, name, False)
+
+
+def _switches(obj: bpy.types.Object) -> bytes:
+    return b"".join(_read(obj, name).tobytes() for name in _SWITCHES)
 
 
 def _switch(obj: bpy.types.Object, name: str, rest: np.ndarray | bool) -> None:

@@ -31,9 +31,12 @@ class _Ready(NamedTuple):
     """A mesh that was read for skinning, and the state for which it was read."""
 
     skinner: skinner.Skinner
-    names: list  # of all pose bones and shape keys
+    bones: evaluated_bones.Bones
+    key_names: tuple[str, ...]  # of all shape keys
     numbers: np.ndarray  # indices of the skinner's bones
+    order: np.ndarray  # indices of its keys
     buffers: list[np.ndarray]  # Blender evaluates a copy of a mesh on one thread at a time
+    memory: evaluated.Memory  # of the attribute
     rest: np.ndarray  # of rest_bones.signature
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings
@@ -132,12 +135,12 @@ def _tick(
         if not mesh.is_evaluated:
             return 0.0
         started = time.perf_counter()
-        live_of(mesh).retried = False
+        live = live_of(mesh)
+        live.retried = False
         attribute = mesh.attributes.get(nodes.ATTRIBUTE)
         armature, obj = _targets(mesh)
-        if _show(mesh, attribute, armature, obj, depsgraph, frame, by_motion):
+        if _show(mesh, live, attribute, armature, obj, depsgraph, frame, by_motion):
             bypass.bypass(obj, armature)
-            live = live_of(mesh)
             live.said, live.cost = "", 1000 * (time.perf_counter() - started)
             return 1.0
     except Exception as error:
@@ -152,6 +155,7 @@ def _tick(
 
 def _show(
     mesh: bpy.types.Mesh,
+    live: Live,
     attribute: bpy.types.FloatVectorAttribute,
     armature: bpy.types.Object,
     obj: bpy.types.Object,
@@ -165,13 +169,14 @@ def _show(
     if obj is not None and saved_state.exists(obj, saved_state.BAKE):
         return False  # a baked library override keeps its driver
     if not _follows_its_object(mesh.original):
-        live_of(mesh).outgrown = True
+        live.outgrown = True
         return False
     if armature is None or obj is None:
         return False
     _check_users(mesh, armature, depsgraph)
     # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
-    if skinner.pinned_key(obj) in mmd_tools.NOT_MORPHS:
+    pinned = skinner.pinned_key(obj)
+    if pinned in mmd_tools.NOT_MORPHS:
         return False
     overrides: dict[str, Any] = {"source": motion_source.SOURCE} if by_motion else {}
     if frame is None:
@@ -180,12 +185,16 @@ def _show(
     if not by_motion and isinstance(settings, motion_source.Settings):
         settings = None
     chosen = deformation.method_of(armature)
-    ready = _prepared(mesh, armature, obj, attribute, chosen, settings)
+    ready = _prepared(mesh, live, armature, obj, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
-    positions, normals = _skinned(ready, mesh, armature, obj, chosen, frame)
+    memory = ready.memory.of(attribute) if ready.skinner.fills_buffers else None
+    buffers = ready.buffers if memory is None else [memory]
+    matrices, values = _input(ready, mesh, armature, obj, pinned, frame)
+    positions, normals = ready.skinner.positions_and_normals(matrices, values, chosen, buffers)
     positions += _NOT_ZERO  # all of them: that is one loop without gaps
-    evaluated.set_vectors(attribute, positions.ravel())
+    if memory is None:
+        evaluated.set_vectors(attribute, positions.ravel())
     if normals is not None:
         _show_normals(mesh, obj, ready, normals)
     return True
@@ -283,32 +292,36 @@ def is_filled(mesh: bpy.types.ID) -> bool:
     return bool(attribute and len(attribute.data) and not _is_fresh(attribute))
 
 
-def _skinned(
+def _input(
     ready: _Ready,
     mesh: bpy.types.Mesh,
     armature: bpy.types.Object,
     obj: bpy.types.Object,
-    chosen: deformation.Deformation,
+    pinned: str | None,
     frame: float | None,
-) -> tuple[np.ndarray, np.ndarray | None]:
-    pinned = skinner.pinned_key(obj)
-    values = skinner.key_values(obj, ready.skinner.keys, mesh.shape_keys, pinned=pinned)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Matrices in mesh space and values of the shape keys."""
     bones, keys, opened = ready.skinner.bones, ready.skinner.keys, ready.opened
-    if opened is None:
-        matrices = pose_source.matrices(armature, obj, ready.numbers)
+    if pinned is not None:
+        values = skinner.key_values(obj, keys, mesh.shape_keys, pinned=pinned)
+    elif keys:
+        values = skinner.mixed_values(mesh.shape_keys.key_blocks, ready.order)
     else:
-        sliders = dict(zip(keys, values, strict=True))
-        shown = pose_source.shown(opened, armature, sliders, frame or 0.0)
-        in_armature = opened.placement.matrices(shown[None], bones)[0]
-        if isinstance(opened, motion_source.Motion) and pinned is None:
-            known = opened.known_keys(keys)
-            values = np.where(known, opened.key_values(keys, [frame])[0], values)
-        matrices = pose_source.in_mesh_space(in_armature, armature, obj)
-    return ready.skinner.positions_and_normals(matrices, values, chosen, ready.buffers)
+        values = np.zeros(0, np.float32)
+    if opened is None:
+        return pose_source.matrices(armature, obj, ready.numbers), values
+    sliders = dict(zip(keys, values, strict=True))
+    shown = pose_source.shown(opened, armature, sliders, frame or 0.0)
+    in_armature = opened.placement.matrices(shown[None], bones)[0]
+    if isinstance(opened, motion_source.Motion) and pinned is None:
+        known = opened.known_keys(keys)
+        values = np.where(known, opened.key_values(keys, [frame])[0], values)
+    return pose_source.in_mesh_space(in_armature, armature, obj), values
 
 
 def _prepared(
     mesh: bpy.types.Mesh,
+    live: Live,
     armature: bpy.types.Object,
     obj: bpy.types.Object,
     attribute: bpy.types.FloatVectorAttribute,
@@ -320,18 +333,19 @@ def _prepared(
     Blender copies it after any change, and a new copy has zeros in the attribute.
     """
     address = mesh.as_pointer()
-    copies = live_of(mesh).copies
+    copies = live.copies
     ready = copies.get(address)
-    names = evaluated_bones.of(armature).names
-    if mesh.shape_keys:
-        names = names + mesh.shape_keys.key_blocks.keys()
+    bones, keys = evaluated_bones.of(armature), mesh.shape_keys
+    key_names = tuple(keys.key_blocks.keys()) if keys else ()
     fresh = _is_fresh(attribute)
     if not fresh and is_filled(mesh.original):
-        fresh = live_of(mesh).outgrown = True
+        fresh = live.outgrown = True
     rest = rest_bones.signature(armature, obj) if chosen.uses_rest_bones else None
     normals = deformation.gives_normals(armature)
     same = ready and not fresh
-    same = same and (ready.names, ready.settings, ready.normals) == (names, settings, normals)
+    same = same and (ready.bones is bones or ready.bones.names == bones.names)
+    state = key_names, settings, normals
+    same = same and (ready.key_names, ready.settings, ready.normals) == state
     if same and (rest is None or np.array_equal(rest, ready.rest)):
         # Another copy of the mesh may have read it again since.
         opened = playback.shared(armature, settings, check_file=False) if settings else None
@@ -343,12 +357,16 @@ def _prepared(
     numbers = pose_source.numbers(armature, reader.bones)
     opened = playback.load(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
-    ready = _Ready(reader, names, numbers, reader.buffers(), rest, settings, opened, normals)
+    order = skinner.places(reader.keys, key_names)
+    buffers, memory = reader.buffers(), evaluated.Memory()
+    ready = _Ready(
+        reader, bones, key_names, numbers, order, buffers, memory, rest, settings, opened, normals
+    )
     waits = isinstance(opened, motion_source.Motion) or _waits_for(
         mesh, (*reader.bones, *(opened.waits_for if opened else ()))
     )
     if not waits:
-        live_of(mesh).outgrown = True
+        live.outgrown = True
     known = list(copies)
     for key in known[: max(0, len(known) + 1 - _COPIES)]:
         copies.pop(key, None)
