@@ -15,6 +15,7 @@ FUNCTION = "mmdskin_attach"
 KEYS = "key"  # how names of driver variables for shape keys begin
 PATH = f'pose.bones["{display.ROOT}"].{display.DRIVEN}'
 
+_WRITABLE, _COPIES = "writable", "copies"  # among the notes of the display armature's Bones
 _STILL = np.eye(4, dtype=np.float32)[None]
 
 _installed = False  # whether the driver namespace has our function
@@ -29,7 +30,7 @@ class _Ready(NamedTuple):
     sources: np.ndarray  # (2 K,) indices of the file's bones, then of their parents
     still: np.ndarray  # which of these the file does not have
     from_own: np.ndarray  # (K, 4, 4) float64, by column: from the bones' own space at rest
-    to_own: np.ndarray  # to the file's, and back
+    to_own: np.ndarray  # to the file's, and back: (K, 4, 3), as the rest is always the same
     keys: set[str]  # the shape keys that move bones
 
 
@@ -73,38 +74,61 @@ def tick(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float)
         return getattr(root, display.DRIVEN)
     own: Any = root.id_data
     posed = False
-    # Blender silently ignores writes to linked data.
-    if own.is_evaluated and not (own.original.library or own.original.override_library):
+    if own.is_evaluated and _is_writable(own, bones := evaluated_bones.of(own)):
         try:
-            posed = _pose(own, depsgraph, frame)
+            posed = _pose(own, bones, depsgraph, frame)
         except Exception as error:
             details.log(error, f"Display armature '{own.name}'")
-        _copy_transforms(own, not posed)
+        if bones.notes.get(_COPIES) is not (not posed):
+            _copy_transforms(own, not posed)
+            bones.notes[_COPIES] = not posed
     return float(posed)
 
 
-def _pose(own: bpy.types.Object, depsgraph: bpy.types.Depsgraph, frame: float) -> bool:
+def _is_writable(own: bpy.types.Object, bones: evaluated_bones.Bones) -> bool:
+    """Blender silently ignores writes to linked data."""
+    if _WRITABLE not in bones.notes:
+        original = own.original
+        bones.notes[_WRITABLE] = not (original.library or original.override_library)
+    return bones.notes[_WRITABLE]
+
+
+def _pose(
+    own: bpy.types.Object,
+    bones: evaluated_bones.Bones,
+    depsgraph: bpy.types.Depsgraph,
+    frame: float,
+) -> bool:
     armature = own.parent
-    settings = pose_source.settings_of(armature, depsgraph.scene) if armature else None
+    if armature is None:
+        return False
+    of_model = evaluated_bones.of(armature)
+    settings = pose_source.settings_of(armature, depsgraph.scene, None, of_model)
     if settings is None:
         return False
-    ready = _prepared(own, playback.shared(armature, settings))
+    ready = _prepared(own, bones, playback.shared(armature, settings, bones=of_model))
     shown = pose_source.shown(ready.opened, armature, _key_values(ready, own), frame)
-    basis = _STILL.repeat(len(ready.bones.names), 0)
-    basis[ready.followers] = ready.from_own @ _relative(ready, shown) @ ready.to_own
-    own.pose.bones.foreach_set("matrix_basis", basis.ravel())
+    own.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
     return True
 
 
-def _relative(ready: _Ready, shown: np.ndarray) -> np.ndarray:
-    """(K, 4, 4) by column: rigid transforms of the sources, each after undoing that of its parent."""
+def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:
+    """(B, 4, 4) float32 by column: the local matrices of all bones.
+
+    Those of followers are the rigid transforms of their sources, each after undoing that of its
+    parent.
+    """
     matrices = shown[ready.sources].astype(np.float64)
-    matrices[ready.still] = _STILL
+    if len(ready.still):
+        matrices[ready.still] = _STILL
     moved, parents = matrices[: len(ready.followers)], matrices[len(ready.followers) :]
     moved[:, :3, 3] -= parents[:, :3, 3]
-    result = moved.transpose(0, 2, 1)
-    result[..., :3] = result[..., :3] @ parents[:, :3, :3]
-    return result
+    turns = parents[:, :3, :3] @ ready.to_own[:, :3]
+    found = ready.from_own @ (moved[:, :3].transpose(0, 2, 1) @ turns)
+    found[:, 3] += ready.to_own[:, 3]
+    basis = _STILL.repeat(len(ready.bones.names), 0)
+    basis[ready.followers, :, :3] = found
+    return basis
 
 
 def _copy_transforms(own: bpy.types.Object, on: bool) -> None:
@@ -137,8 +161,10 @@ def variables(own: bpy.types.Object) -> Any:
     return own.animation_data.drivers.find(PATH).driver.variables
 
 
-def _prepared(own: bpy.types.Object, opened: pose_source.Opened) -> _Ready:
-    number, bones = blender_versions.identity(own), evaluated_bones.of(own)
+def _prepared(
+    own: bpy.types.Object, bones: evaluated_bones.Bones, opened: pose_source.Opened
+) -> _Ready:
+    number = blender_versions.identity(own)
     ready = _ready.get(number)
     if ready is not None and ready.opened is opened and ready.bones is bones:
         return ready
@@ -156,8 +182,8 @@ def _prepared(own: bpy.types.Object, opened: pose_source.Opened) -> _Ready:
         followers,
         sources,
         np.flatnonzero(sources < 0),
-        np.linalg.inv(to_own).transpose(0, 2, 1),
-        to_own.transpose(0, 2, 1),
+        np.ascontiguousarray(np.linalg.inv(to_own).transpose(0, 2, 1)),
+        np.ascontiguousarray(to_own.transpose(0, 2, 1)[..., :3]),
         opened.acting_of(opened.keys) if isinstance(opened, ik_source.Solver) else set(),
     )
     return ready

@@ -36,11 +36,15 @@ def load(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_sou
 
 
 def shared(
-    armature: bpy.types.Object, settings: pose_source.Settings, check_file: bool = True
+    armature: bpy.types.Object,
+    settings: pose_source.Settings,
+    check_file: bool = True,
+    bones: evaluated_bones.Bones | None = None,
 ) -> pose_source.Opened:
     """The pose source that was loaded last, if that is still valid, else a new one.
 
-    `check_file`: whether it is read again if the file of the simulation has changed.
+    `check_file`: whether it is read again if the file of the simulation has changed. `bones`: those
+    of the armature, if they are known.
     """
     newest = _newest.get(blender_versions.identity(armature))
     if (
@@ -49,7 +53,7 @@ def shared(
         or (check_file and newest.simulation != _simulation(armature, settings))
     ):
         return load(armature, settings)
-    bones = evaluated_bones.of(armature)
+    bones = bones or evaluated_bones.of(armature)
     if newest.bones is bones:
         return newest.opened
     if newest.bones.names == bones.names and (

@@ -16,16 +16,20 @@ Opened = ik_source.Solver | motion_source.Motion
 
 
 def settings_of(
-    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
+    armature: bpy.types.Object,
+    scene: bpy.types.Scene,
+    overrides: dict | None = None,
+    bones: evaluated_bones.Bones | None = None,
 ) -> Settings | None:
     """The Settings of a model, None if the pose source is the armature.
 
-    `overrides`: properties by name that replace the model's own.
+    `overrides`: properties by name that replace the model's own. `bones`: those of an evaluated
+    armature, if they are known.
     """
-    if not armature.is_evaluated:
+    if bones is None and not armature.is_evaluated:
         return _read_settings(armature, scene, overrides)
     # No animation changes them, so they are read once for each copy.
-    notes, render = evaluated_bones.of(armature).notes, scene.render
+    notes, render = (bones or evaluated_bones.of(armature)).notes, scene.render
     key = ("settings", render.fps, render.fps_base, *(overrides or {}).items())
     if key not in notes:
         settings = _read_settings(armature, scene, overrides)

@@ -139,7 +139,8 @@ def _tick(
         live.retried = False
         attribute = mesh.attributes.get(nodes.ATTRIBUTE)
         armature, obj = _targets(mesh)
-        if _show(mesh, live, attribute, armature, obj, depsgraph, frame, by_motion):
+        bones = evaluated_bones.of(armature) if armature is not None else None
+        if _show(mesh, live, attribute, armature, obj, bones, depsgraph, frame, by_motion):
             bypass.bypass(obj, armature)
             live.said, live.cost = "", 1000 * (time.perf_counter() - started)
             return 1.0
@@ -159,6 +160,7 @@ def _show(
     attribute: bpy.types.FloatVectorAttribute,
     armature: bpy.types.Object,
     obj: bpy.types.Object,
+    bones: evaluated_bones.Bones,
     depsgraph: bpy.types.Depsgraph,
     frame: float | None,
     by_motion: bool,
@@ -181,11 +183,11 @@ def _show(
     overrides: dict[str, Any] = {"source": motion_source.SOURCE} if by_motion else {}
     if frame is None:
         overrides["physics"] = False
-    settings = pose_source.settings_of(armature, depsgraph.scene, overrides)
+    settings = pose_source.settings_of(armature, depsgraph.scene, overrides, bones)
     if not by_motion and isinstance(settings, motion_source.Settings):
         settings = None
     chosen = deformation.method_of(armature)
-    ready = _prepared(mesh, live, armature, obj, attribute, chosen, settings)
+    ready = _prepared(mesh, live, armature, obj, bones, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
     memory = ready.memory.of(attribute) if ready.skinner.fills_buffers else None
@@ -301,7 +303,7 @@ def _input(
     frame: float | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Matrices in mesh space and values of the shape keys."""
-    bones, keys, opened = ready.skinner.bones, ready.skinner.keys, ready.opened
+    keys, opened = ready.skinner.keys, ready.opened
     if pinned is not None:
         values = skinner.key_values(obj, keys, mesh.shape_keys, pinned=pinned)
     elif keys:
@@ -312,7 +314,7 @@ def _input(
         return pose_source.matrices(armature, obj, ready.numbers), values
     sliders = dict(zip(keys, values, strict=True))
     shown = pose_source.shown(opened, armature, sliders, frame or 0.0)
-    in_armature = opened.placement.matrices(shown[None], bones)[0]
+    in_armature = opened.placement.matrices(shown[None], ready.skinner.bones)[0]
     if isinstance(opened, motion_source.Motion) and pinned is None:
         known = opened.known_keys(keys)
         values = np.where(known, opened.key_values(keys, [frame])[0], values)
@@ -324,6 +326,7 @@ def _prepared(
     live: Live,
     armature: bpy.types.Object,
     obj: bpy.types.Object,
+    bones: evaluated_bones.Bones,
     attribute: bpy.types.FloatVectorAttribute,
     chosen: deformation.Deformation,
     settings: pose_source.Settings | None,
@@ -335,7 +338,7 @@ def _prepared(
     address = mesh.as_pointer()
     copies = live.copies
     ready = copies.get(address)
-    bones, keys = evaluated_bones.of(armature), mesh.shape_keys
+    keys = mesh.shape_keys
     key_names = tuple(keys.key_blocks.keys()) if keys else ()
     fresh = _is_fresh(attribute)
     if not fresh and is_filled(mesh.original):
@@ -348,7 +351,7 @@ def _prepared(
     same = same and (ready.key_names, ready.settings, ready.normals) == state
     if same and (rest is None or np.array_equal(rest, ready.rest)):
         # Another copy of the mesh may have read it again since.
-        opened = playback.shared(armature, settings, check_file=False) if settings else None
+        opened = playback.shared(armature, settings, False, bones) if settings else None
         if opened is not ready.opened:
             ready = copies[address] = ready._replace(opened=opened)
         return ready
