@@ -234,11 +234,12 @@ static PyObject *file_bytes(PyObject *self)
 {
     model_object *model = (model_object *)self;
     PyObject *bytes = model->bytes ? NULL : mmd_py_model_write(mmd_py_state_of(self), model->model);
-    /* Another thread may have written them meanwhile. */
-    if (model->bytes)
-        Py_XDECREF(bytes);
-    else
+    if (!model->bytes)
         model->bytes = bytes;
+    else if (bytes) /* another thread was faster */
+        Py_DECREF(bytes);
+    else
+        PyErr_Clear(); /* of memory that was too short for both */
     return model->bytes;
 }
 
