@@ -6,10 +6,25 @@
 #include <errno.h>
 #include <string.h>
 
-static PyObject *open_file(PyObject *path, const char *mode)
+/* The path that an argument is; else a TypeError that says what the argument may be beside it. */
+static PyObject *path_of(PyObject *argument, const char *name, const char *others)
+{
+    PyObject *path = PyOS_FSPath(argument);
+    if (!path && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: %R is neither a path%s", name,
+                     (PyObject *)Py_TYPE(argument), others);
+    return path;
+}
+
+static PyObject *target_path(PyObject *target)
+{
+    return path_of(target, "path", " nor a file to write to");
+}
+
+static PyObject *open_file(PyObject *path)
 {
     PyObject *io = PyImport_ImportModule("io");
-    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, mode) : NULL;
+    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, "rb") : NULL;
     Py_XDECREF(io);
     return file;
 }
@@ -57,15 +72,10 @@ PyObject *mmd_py_file_io_read(PyObject *source)
     if (!PyErr_ExceptionMatches(PyExc_TypeError))
         return NULL;
     PyErr_Clear();
-    PyObject *path = PyOS_FSPath(source);
-    if (!path) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError,
-                         "source: %R is neither a path, bytes-like nor a file to read from",
-                         (PyObject *)Py_TYPE(source));
+    PyObject *path = path_of(source, "source", ", bytes-like nor a file to read from");
+    if (!path)
         return NULL;
-    }
-    PyObject *file = open_file(path, "rb");
+    PyObject *file = open_file(path);
     PyObject *bytes = file ? read_file(file) : NULL;
     if (file)
         bytes = close_file(file, bytes);
@@ -100,10 +110,7 @@ static bool write_path(PyObject *path, PyObject *bytes)
 static PyObject *lower_name(PyObject *target)
 {
     bool is_file = PyObject_HasAttrString(target, "write");
-    PyObject *name = is_file ? PyObject_GetAttrString(target, "name") : PyOS_FSPath(target);
-    if (!name && !is_file && PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Format(PyExc_TypeError, "path: %R is neither a path nor a file to write to",
-                     (PyObject *)Py_TYPE(target));
+    PyObject *name = is_file ? PyObject_GetAttrString(target, "name") : target_path(target);
     if (!name && is_file)
         PyErr_Clear();
     if (is_file && (!name || (!PyUnicode_Check(name) && !PyBytes_Check(name)))) {
@@ -154,13 +161,9 @@ bool mmd_py_file_io_write(PyObject *target, PyObject *bytes)
         Py_XDECREF(done);
         return done;
     }
-    PyObject *path = PyOS_FSPath(target);
-    if (!path) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "path: %R is neither a path nor a file to write to",
-                         (PyObject *)Py_TYPE(target));
+    PyObject *path = target_path(target);
+    if (!path)
         return false;
-    }
     bool written = write_path(path, bytes);
     Py_DECREF(path);
     return written;

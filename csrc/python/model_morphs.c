@@ -33,7 +33,7 @@ static float *final_weights(const mmd_model *model, const float *sliders)
     float *weights = PyMem_Calloc(model->morph_count + 1, sizeof *weights);
     if (weights)
         mmd_morph_weights(model->morphs, model->morph_count, sliders, weights);
-    if (!weights)
+    else
         PyErr_NoMemory();
     return weights;
 }
