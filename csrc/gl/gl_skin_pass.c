@@ -77,53 +77,53 @@ size_t mmd_gl_skin_pass_stored_frames(const mmd_gl_skin_pass *pass, size_t frame
 }
 
 /* Bones and weights of frames [first, first + frames), or once those that all frames share. */
-void mmd_gl_skin_pass_upload(mmd_gl_skin_pass *r, size_t first, size_t frames)
+void mmd_gl_skin_pass_upload(mmd_gl_skin_pass *pass, size_t first, size_t frames)
 {
-    const mmd_skin_job *job = r->job;
+    const mmd_skin_job *job = pass->job;
     size_t bones = job->mesh->bone_count, morphs = job->mesh->morph_count;
     if (first == 0 || job->matrix_frames > 1) {
         size_t count = job->matrix_frames > 1 ? frames : 1;
         for (size_t f = 0; f < count; f++)
-            mmd_skin_input_bones(job, first + f, r->bones + f * bones);
-        upload_buffer_texture(&r->context->skin_buffers->bones, r->bones,
-                              count * bones * sizeof *r->bones);
+            mmd_skin_input_bones(job, first + f, pass->bones + f * bones);
+        upload_buffer_texture(&pass->context->skin_buffers->bones, pass->bones,
+                              count * bones * sizeof *pass->bones);
     }
     if (first == 0 || job->morph_weight_frames > 1) {
         size_t count = job->morph_weight_frames > 1 ? frames : 1;
-        r->morphs_act = false;
+        pass->morphs_act = false;
         for (size_t f = 0; f < count; f++)
-            r->morphs_act |= mmd_skin_input_weights(job, first + f, r->weights + f * morphs);
-        upload_buffer_texture(&r->context->skin_buffers->weights, r->weights,
-                              count * morphs * sizeof *r->weights);
+            pass->morphs_act |= mmd_skin_input_weights(job, first + f, pass->weights + f * morphs);
+        upload_buffer_texture(&pass->context->skin_buffers->weights, pass->weights,
+                              count * morphs * sizeof *pass->weights);
     }
 }
 
-static mmd_gl_skin_variant variant_of(const mmd_gl_skin_pass *r, const mmd_gl_draw_range *range)
+static mmd_gl_skin_variant variant_of(const mmd_gl_skin_pass *pass, const mmd_gl_draw_range *range)
 {
-    const mmd_skin_job *job = r->job;
+    const mmd_skin_job *job = pass->job;
     mmd_skin_kind kind = mmd_skin_kind_of(job->method, range->kind, range->count);
     return (mmd_gl_skin_variant){.kind = kind,
                                  .influences = range->count,
-                                 .morphed = range->morphed && r->morphs_act,
+                                 .morphed = range->morphed && pass->morphs_act,
                                  .slerp =
                                      kind == MMD_SKIN_SDEF && job->sdef_blend == MMD_SDEF_SLERP,
                                  .normals = job->normals != NULL,
                                  .tangent_width = job->tangents ? job->mesh->tangent_width : 0,
-                                 .single_frame = r->instance_frames == 1,
-                                 .approximate = r->approximate};
+                                 .single_frame = pass->instance_frames == 1,
+                                 .approximate = pass->approximate};
 }
 
 /* The results of a pass are stored range by range, and within a range instance by instance. */
-static void draw_vertices(const mmd_gl_skin_pass *r, const mmd_gl_draw_range *range,
+static void draw_vertices(const mmd_gl_skin_pass *pass, const mmd_gl_draw_range *range,
                           const mmd_gl_skin_program *program, size_t frames, const GLuint *buffers)
 {
-    const mmd_skin_job *job = r->job;
-    size_t stored_frames = mmd_gl_skin_pass_stored_frames(r, frames);
+    const mmd_skin_job *job = pass->job;
+    size_t stored_frames = mmd_gl_skin_pass_stored_frames(pass, frames);
     glUseProgram(program->name);
     glUniform1i(program->last_frame, (GLint)frames - 1);
     glUniform1i(program->bone_stride,
                 job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
-    glUniform1i(program->max_offsets, (GLint)r->mesh->max_offsets);
+    glUniform1i(program->max_offsets, (GLint)pass->mesh->max_offsets);
     glUniform1i(program->morph_stride,
                 job->morph_weight_frames > 1 ? (GLint)job->mesh->morph_count : 0);
     glUniform1f(program->correction, job->correction);
@@ -138,7 +138,7 @@ static void draw_vertices(const mmd_gl_skin_pass *r, const mmd_gl_draw_range *ra
     }
     glBeginTransformFeedback(GL_POINTS);
     glDrawArraysInstanced(GL_POINTS, (GLint)range->first, (GLsizei)range->vertex_count,
-                          (GLsizei)(stored_frames / r->instance_frames));
+                          (GLsizei)(stored_frames / pass->instance_frames));
     glEndTransformFeedback();
 }
 

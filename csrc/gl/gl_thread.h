@@ -18,8 +18,8 @@ struct mmd_gl_context;
 /* A whole operation, not a single OpenGL call. The context is current while it runs. */
 typedef bool mmd_gl_thread_job(struct mmd_gl_context *context, void *arg, mmd_error *err);
 
-/* Runs a job on the OpenGL thread and waits for it. */
-bool mmd_gl_thread_run(mmd_gl_thread_job *job, void *arg, mmd_error *err);
+/* Runs a job, function(context, arg, err), on the OpenGL thread and waits for it. */
+bool mmd_gl_thread_run(mmd_gl_thread_job *function, void *arg, mmd_error *err);
 
 /* First member of an object that owns OpenGL names beyond one job. `free` is called once: with the
    context that made the names, which is then current, or with NULL if that context is gone, and the

@@ -59,9 +59,9 @@ bool mmd_py_argument_int(PyObject *value, const char *name, long min, long max, 
     return true;
 }
 
-bool mmd_py_argument_double(PyObject *value, const char *name, double *number)
+bool mmd_py_argument_double(PyObject *value, const char *name, double *out)
 {
-    *number = PyFloat_AsDouble(value);
+    *out = PyFloat_AsDouble(value);
     if (!PyErr_Occurred())
         return true;
     if (PyErr_ExceptionMatches(PyExc_OverflowError))

@@ -316,7 +316,7 @@ static bool copy_properties(builder *b, const mmd_property_track *input, mmd_pro
     return ok && copy_columns(b, columns, sizeof columns / sizeof *columns, track->frames);
 }
 
-mmd_motion *mmd_motion_new(const mmd_motion *input, mmd_error *err)
+mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
 {
     mmd_motion *motion = mmd_arena_new_owner(sizeof *motion);
     if (!motion) {
@@ -324,12 +324,12 @@ mmd_motion *mmd_motion_new(const mmd_motion *input, mmd_error *err)
         return NULL;
     }
     builder b = {.r = mmd_reader_begin(NULL, 0, &motion->arena, err), .path = "name"};
-    bool made = copy_name(&b, input->name, &motion->name) && copy_bones(&b, input, motion) &&
-                copy_morphs(&b, input, motion) &&
-                copy_camera(&b, &input->camera, &motion->camera) &&
-                copy_light(&b, &input->light, &motion->light) &&
-                copy_shadow(&b, &input->shadow, &motion->shadow) &&
-                copy_properties(&b, &input->properties, &motion->properties);
+    bool made = copy_name(&b, tracks->name, &motion->name) && copy_bones(&b, tracks, motion) &&
+                copy_morphs(&b, tracks, motion) &&
+                copy_camera(&b, &tracks->camera, &motion->camera) &&
+                copy_light(&b, &tracks->light, &motion->light) &&
+                copy_shadow(&b, &tracks->shadow, &motion->shadow) &&
+                copy_properties(&b, &tracks->properties, &motion->properties);
     mmd_arena_free(&b.scratch);
     clear_names(&b);
     if (made) {

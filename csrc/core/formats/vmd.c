@@ -182,10 +182,10 @@ static const uint8_t *stored_of(const section *s, uint64_t key)
     return s->bytes + mmd_track_key_index(key) * s->size + MMD_VMD_BONE - MMD_STORED_SIZE;
 }
 
-bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t k, const uint8_t *stored)
+bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored)
 {
     uint8_t encoded[MMD_STORED_SIZE];
-    mmd_vmd_encode(track->rotations + 4 * k, track->interpolation + 16 * k, track->physics[k],
+    mmd_vmd_encode(track->rotations + 4 * key, track->interpolation + 16 * key, track->physics[key],
                    encoded);
     return memcmp(encoded, stored, sizeof encoded) == 0;
 }
