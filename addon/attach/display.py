@@ -18,8 +18,12 @@ CONSTRAINT = "MMD Skin"  # of attached objects, and of bones that follow the mod
 
 
 def find(armature: bpy.types.Object) -> bpy.types.Object | None:
-    """The display armature of an armature object, or None."""
-    return next((child for child in armature.children if MARK in child), None)
+    """The display armature of an armature object in this file, or None.
+
+    One that comes with a linked model follows its armature, as its pose cannot be written here.
+    """
+    found = (child for child in armature.children if MARK in child)
+    return next((one for one in found if not (one.library or one.override_library)), None)
 
 
 def every() -> list[bpy.types.Object]:

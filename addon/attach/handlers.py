@@ -25,6 +25,13 @@ def revive(*_: object) -> None:
 
 
 @persistent
+def _welcome(*_: object) -> None:
+    """Before an evaluation: a display armature may come from another file."""
+    if not tick.is_installed() and display.every():
+        tick.install()
+
+
+@persistent
 def _follow(*_: object) -> None:
     """Another pose may be shown, or bones were renamed."""
     for own in _editable():
@@ -70,6 +77,7 @@ _HANDLERS = [
     ("undo_post", _forget),
     ("redo_post", _forget),
     ("depsgraph_update_post", _follow),
+    *((name, _welcome) for name in ("depsgraph_update_pre", "frame_change_pre") if ONLY_WHERE_LIVE),
 ]
 if bpy.app.background:  # where a script may render before anything is updated
     _HANDLERS += [("render_init", _follow), ("frame_change_post", _follow_in_time)]

@@ -154,7 +154,7 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
-            with editing(self.models(context), _check_display) as edit:
+            with editing(self.models(context), lambda model: None) as edit:
                 for model, _ in edit.checked:
                     was = display.is_shown(display.find(model.armature))
                     on = self.turns_on(was)
@@ -164,14 +164,6 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
         except UserError as error:
             return cancelled(self, error)
         return {"FINISHED"}
-
-
-def _check_display(model: scene_model.SceneModel) -> None:
-    own = display.find(model.armature)
-    if own is not None and (own.library or own.override_library):
-        raise UserError(
-            "'{name}' is linked from another file: append it or make it local first", name=own.name
-        )
 
 
 def _show(context: bpy.types.Context, model: scene_model.SceneModel) -> None:

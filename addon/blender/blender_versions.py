@@ -14,6 +14,8 @@ import numpy as np
 HAS_FILE_HANDLERS = hasattr(bpy.types, "FileHandler")  # 4.1
 # Whether properties have a translation context.
 HAS_CONTEXTS = "translation_context" in (bpy.props.BoolProperty.__doc__ or "")
+# Without the option, 4.5 and later warn of relative paths in properties.
+RELATIVE_PATHS: set[str] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5) else set()
 NODES_WRITE_UVS = bpy.app.version >= (3, 5)
 # Whether nodes can set free normals; before 4.5, custom normals rotate with the faces around them.
 HAS_FREE_NORMALS = hasattr(bpy.types, "GeometryNodeSetMeshNormal")

@@ -104,8 +104,17 @@ def normals_properties(**more: Any) -> dict[str, Any]:
     }
 
 
+def _with_relative_paths(more: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a property for a path that may start with //."""
+    return {
+        **more,
+        "options": {*more.get("options", {"ANIMATABLE"}), *blender_versions.RELATIVE_PATHS},
+    }
+
+
 def motion_properties(**more: Any) -> dict[str, Any]:
     """Annotations of the pose source; `more` is passed to each property."""
+    relative = _with_relative_paths(more)
     return {
         "source": EnumProperty(
             name="Pose Source",
@@ -137,14 +146,14 @@ def motion_properties(**more: Any) -> dict[str, Any]:
             name="Motion File",
             description="VMD or VPD file that animates the model",
             subtype="FILE_PATH",
-            **more,
+            **relative,
         ),
         "model_path": StringProperty(
             name="Model File",
             description="PMX or PMD file that supplies the model's bones and IK; if empty, the file"
             " the model was imported from",
             subtype="FILE_PATH",
-            **more,
+            **relative,
         ),
         "motion_start": IntProperty(
             name="Motion Start",
@@ -338,7 +347,7 @@ def bake_properties(**more: Any) -> dict[str, Any]:
             name="Folder",
             description="Folder for mesh caches; if empty, next to the .blend file",
             subtype="DIR_PATH",
-            **more,
+            **_with_relative_paths(more),
         ),
     }
 

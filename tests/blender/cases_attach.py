@@ -210,6 +210,17 @@ class Changes(Attached):
         bpy.context.scene.frame_set(0)
         self.assert_follows({bone: self.prop(bone) for bone in BONES})
 
+    def test_to_a_linked_model_with_attachments_of_its_own(self):
+        """Those follow its armature; here, objects follow what the link shows."""
+        self.play_motion()
+        self.prop(BONES[0]).name = "of the library"
+        self.bring_all(link=True)
+        bpy.context.scene.frame_set(0)
+        self.assert_follows({bone: self.prop(bone) for bone in BONES})
+        scene.select(self.mesh)
+        self.assertEqual(bpy.ops.mmdskin.show_pose(), {"FINISHED"})
+        self.assert_follows({BONES[1]: self.prop(BONES[1])})
+
 
 class Detach(Attached):
     def test_puts_back(self):

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import warnings
 
 import bpy
 import case
@@ -161,6 +162,15 @@ class Chosen(Paths):
         self.armature = self.load(self.path, live=True).armature
         self.play()
         self.assert_paths(self.path, self.motion_path)
+
+    def test_without_a_warning(self):
+        """Blender 4.5 and later warn of relative paths in properties that do not say they may be."""
+        bpy.ops.wm.save_as_mainfile(filepath=self.blend)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            self.imports()
+            self.settings.folder = "//caches"
+        self.assertEqual([str(one.message) for one in found if "//" in str(one.message)], [])
 
 
 class Cleared(Paths):
