@@ -39,7 +39,7 @@ OTHER_NAMES = {
     "types": {"model", "mesh", "motion", "simulation", "object", "file", "module"},
     "state": {"record"},  # the state lists the classes of records
     "render": {"look", "ground"},  # what a job chooses
-    "constraint_solver": {"delta"},  # the velocities that rows change
+    "constraint_block": {"delta"},  # the velocities that rows change
 }
 # Functions that are defined apart from the others of their type or format.
 OTHER_FILES = {

@@ -76,7 +76,7 @@ MMD_CURVE_LOOPS void add_frames(size_t n, const float *center, const double p[4]
         add_lanes(first, n - 1 - first < LANES ? n - 1 - first : LANES, n, center, p, sums);
 }
 
-#ifdef MMD_SKIN_X86
+#ifdef MMD_CPU_X86
 MMD_CURVE_AVX2 static void add_frames_avx2(size_t n, const float *center, const double p[4],
                                            lane_sums *sums)
 {
@@ -97,8 +97,8 @@ static double linearize(size_t n, const float *center, const double p[4], double
                         double gradient[4])
 {
     lane_sums sums = {0};
-#ifdef MMD_SKIN_X86
-    if (mmd_skin_kernel_has_avx2())
+#ifdef MMD_CPU_X86
+    if (mmd_cpu_has_avx2())
         add_frames_avx2(n, center, p, &sums);
     else
 #endif

@@ -32,7 +32,7 @@ struct mmd_curve_grid_tables {
     coarse_table of_frames[COARSE + 2]; /* the last one is of longer curves */
 };
 
-#ifdef MMD_SKIN_X86
+#ifdef MMD_CPU_X86
 MMD_CURVE_AVX2 static void bisect_parameters_avx2(double x1, const double *x2, const double *x,
                                                   double *t)
 {
@@ -42,8 +42,8 @@ MMD_CURVE_AVX2 static void bisect_parameters_avx2(double x1, const double *x2, c
 
 void mmd_curve_parameters(double x1, const double *x2, const double *x, double *t)
 {
-#ifdef MMD_SKIN_X86
-    if (mmd_skin_kernel_has_avx2()) {
+#ifdef MMD_CPU_X86
+    if (mmd_cpu_has_avx2()) {
         bisect_parameters_avx2(x1, x2, x, t);
         return;
     }
@@ -184,7 +184,7 @@ MMD_CURVE_LOOPS void find_violations(const coarse_table *table, const coarse_chu
     }
 }
 
-#ifdef MMD_SKIN_X86
+#ifdef MMD_CPU_X86
 MMD_CURVE_AVX2 static void find_violations_avx2(const coarse_table *table,
                                                 const coarse_chunk *chunk, const float *center,
                                                 const float *half_width, float limit,
@@ -198,8 +198,8 @@ static void violations_of_chunk(const coarse_table *table, const coarse_chunk *c
                                 const float *center, const float *half_width, float limit,
                                 float violation[LANES])
 {
-#ifdef MMD_SKIN_X86
-    if (mmd_skin_kernel_has_avx2()) {
+#ifdef MMD_CPU_X86
+    if (mmd_cpu_has_avx2()) {
         find_violations_avx2(table, chunk, center, half_width, limit, violation);
         return;
     }

@@ -2,13 +2,13 @@
 #ifndef MMD_CURVE_LANES_H
 #define MMD_CURVE_LANES_H
 
+#include "core/base/cpu.h"
 #include "core/fit/curve_grid.h"
-#include "core/skin/skin_kernel.h"
 
 /* Loops over MMD_CURVE_LANES numbers side by side, which are compiled twice. AVX2 without FMA gives
    the same bits as SSE2. */
 #define MMD_CURVE_LOOPS static inline __attribute__((always_inline))
-#ifdef MMD_SKIN_X86
+#ifdef MMD_CPU_X86
 #define MMD_CURVE_AVX2 __attribute__((target("avx2")))
 #endif
 

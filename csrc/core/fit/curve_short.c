@@ -102,7 +102,7 @@ MMD_CURVE_LOOPS bool search(const mmd_curve_short_tables *tables, size_t n, cons
     return found;
 }
 
-#ifdef MMD_SKIN_X86
+#ifdef MMD_CPU_X86
 MMD_CURVE_AVX2 static bool search_avx2(const mmd_curve_short_tables *tables, size_t n,
                                        const double *lower, const double *upper, uint8_t curve[4])
 {
@@ -113,8 +113,8 @@ MMD_CURVE_AVX2 static bool search_avx2(const mmd_curve_short_tables *tables, siz
 bool mmd_curve_short_search(const mmd_curve_short_tables *tables, size_t n, const double *lower,
                             const double *upper, uint8_t curve[4])
 {
-#ifdef MMD_SKIN_X86
-    if (mmd_skin_kernel_has_avx2())
+#ifdef MMD_CPU_X86
+    if (mmd_cpu_has_avx2())
         return search_avx2(tables, n, lower, upper, curve);
 #endif
     return search(tables, n, lower, upper, curve);

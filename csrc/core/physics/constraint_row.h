@@ -2,6 +2,7 @@
 #ifndef MMD_CONSTRAINT_ROW_H
 #define MMD_CONSTRAINT_ROW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One row of a velocity constraint between two bodies A and B. With their velocities
@@ -10,23 +11,16 @@
        J V = u        within  lower <= lambda <= upper
 
        lambda         accumulated impulse (mass units/s; for angular rows mass units^2/s)
-       n              linear axis, the same for both bodies
+       n              linear axis, the same for both bodies; zero in rows of angles
        r_a, r_b       angular axes: (p_a - x_a) x n and n x (p_b - x_b) for a point p
        u              target velocity (units/s or rad/s): Baumgarte stabilization, restitution,
                       joint motor
 
    constraint_solver.h solves it. */
-typedef enum mmd_constraint_row_kind {
-    MMD_CONSTRAINT_ROW_ANGULAR, /* n is zero */
-    MMD_CONSTRAINT_ROW_LINEAR,
-    MMD_CONSTRAINT_ROW_FRICTION, /* linear; its impulse limits are those below times the impulse of
-                                    its contact, and it acts only while that is positive */
-    MMD_CONSTRAINT_ROW_KINDS
-} mmd_constraint_row_kind;
-
 typedef struct mmd_constraint_row {
     uint32_t body_a, body_b;
-    mmd_constraint_row_kind kind;
+    bool friction;    /* its impulse limits are those below times the impulse of its contact, and it
+                         acts only while that is positive */
     uint32_t contact; /* of friction: an earlier row between the same bodies */
     double linear[3], angular_a[3], angular_b[3];
     double target_velocity;

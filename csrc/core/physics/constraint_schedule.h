@@ -6,26 +6,28 @@
 #include "core/physics/body.h"
 #include "core/physics/constraint_row.h"
 
-/* The order in which constraint rows are solved, in pairs of rows that move different bodies. */
+/* The order in which constraint rows are solved, in blocks that move different bodies. */
 
 /* Half of a model's rows connect a dynamic body to one of infinite mass, whose velocity the solver
-   leaves alone: they have one side, that of the dynamic body. A kind of pair is a
-   mmd_constraint_row_kind, plus MMD_CONSTRAINT_TWO_SIDED. */
-enum {
-    MMD_CONSTRAINT_TWO_SIDED = MMD_CONSTRAINT_ROW_KINDS,
-    MMD_CONSTRAINT_PAIR_KINDS = 2 * MMD_CONSTRAINT_ROW_KINDS
-};
+   leaves alone: they have one side, that of the dynamic body, and two of them are a block. A row
+   with two sides is a block by itself. */
+typedef enum mmd_constraint_block_kind {
+    MMD_CONSTRAINT_ONE_SIDED,
+    MMD_CONSTRAINT_ONE_SIDED_FRICTION,
+    MMD_CONSTRAINT_TWO_SIDED,
+    MMD_CONSTRAINT_TWO_SIDED_FRICTION,
+    MMD_CONSTRAINT_BLOCK_KINDS
+} mmd_constraint_block_kind;
 
-/* The second row of a pair, where none is left. */
+/* The second row of a block, where none is left. */
 #define MMD_CONSTRAINT_NO_ROW UINT32_MAX
 
 typedef struct mmd_constraint_schedule {
     size_t level_count;
-    uint32_t *pair_counts; /* of each kind, level after level; an angular row may be in a linear
-                              pair */
-    uint32_t *rows;        /* the two rows of each pair */
+    uint32_t *block_counts; /* of each kind, level after level */
+    uint32_t *rows;         /* of each block: two if it has one side, else one */
     size_t body_count;
-    uint32_t *levels, *groups, *ranks, *slots, *ends; /* scratch memory */
+    uint32_t *levels, *groups, *ranks, *slots; /* scratch memory */
 } mmd_constraint_schedule;
 
 /* For at most `row_count` rows; false if out of memory. */

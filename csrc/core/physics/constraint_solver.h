@@ -2,8 +2,7 @@
 #ifndef MMD_CONSTRAINT_SOLVER_H
 #define MMD_CONSTRAINT_SOLVER_H
 
-#include "core/math/vec3.h"
-#include "core/physics/constraint_schedule.h"
+#include "core/physics/constraint_block.h"
 
 /* Sequential impulses (projected Gauss-Seidel): btSequentialImpulseConstraintSolver of Bullet 2.75,
    resolveSingleConstraintRowGeneric. The solver does not change the velocities V but sums up delta
@@ -15,21 +14,16 @@
        K^-1    effective mass = 1 / (J M^-1 J^T)
        rhs     (u - J V) K^-1, the impulse that V, the velocities before the solver, need
 
-   Two rows that move different bodies are solved side by side, one in each lane of a register. */
-
-/* What the solver has added to a body's velocities so far (btSolverBody). */
-typedef struct mmd_delta_velocity {
-    double linear[3], angular[3];
-    double inverse_mass;
-    double padding; /* to a cache line */
-} mmd_delta_velocity;
+   Blocks of rows (constraint_block.h) are solved side by side, in the lanes of registers. */
 
 typedef struct mmd_constraint_solver {
     size_t body_count;
     mmd_delta_velocity *deltas; /* of all bodies, and of the ground after them */
     mmd_constraint_schedule schedule;
-    mmd_double2 *pairs;      /* their numbers; the layout is private */
-    const double **impulses; /* of each row */
+    mmd_constraint_block *blocks;
+    mmd_constraint_links *links; /* of the blocks */
+    uint32_t *halves;            /* of each row: its first half, among those of all blocks */
+    const double **impulses;     /* of each row */
 } mmd_constraint_solver;
 
 /* For at most `row_count` rows; false if out of memory. */

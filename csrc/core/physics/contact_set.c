@@ -241,7 +241,7 @@ static void setup_point(const mmd_contact_set *set, const mmd_contact_manifold *
     double bounce =
         point->lifetime > MAX_BOUNCING_LIFETIME ? 0 : fmax(0, -normal_velocity * restitution);
     set_row(manifold, point, bodies, normal, contact);
-    contact->kind = MMD_CONSTRAINT_ROW_LINEAR;
+    contact->friction = false;
     contact->target_velocity = bounce - point->contact.distance * CONTACT_ERP / time_step;
     contact->lower_impulse = 0;
     contact->upper_impulse = DBL_MAX;
@@ -256,7 +256,7 @@ static void setup_point(const mmd_contact_set *set, const mmd_contact_manifold *
     double coefficient = mmd_clamp(
         set->frictions[manifold->body_a] * set->frictions[manifold->body_b], 0, MAX_FRICTION);
     set_row(manifold, point, bodies, tangent, friction);
-    friction->kind = MMD_CONSTRAINT_ROW_FRICTION;
+    friction->friction = true;
     friction->target_velocity = 0;
     friction->lower_impulse = -coefficient;
     friction->upper_impulse = coefficient;

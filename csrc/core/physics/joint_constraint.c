@@ -186,6 +186,7 @@ static void init_row(const mmd_joint_constraint *joint, double target_velocity,
 {
     row->body_a = (uint32_t)joint->body_a;
     row->body_b = (uint32_t)joint->body_b;
+    row->friction = false;
     row->target_velocity = target_velocity;
     row->lower_impulse = lower_impulse;
     row->upper_impulse = upper_impulse;
@@ -199,7 +200,6 @@ static void linear_row(const mmd_joint_constraint *joint, const double axis[3],
                        mmd_constraint_row *row)
 {
     init_row(joint, -motor.target_velocity, -motor.upper_impulse, -motor.lower_impulse, row);
-    row->kind = MMD_CONSTRAINT_ROW_LINEAR;
     mmd_vec3_copy(axis, row->linear);
     mmd_vec3_cross(offset_a, axis, row->angular_a);
     mmd_vec3_cross(axis, offset_b, row->angular_b);
@@ -209,7 +209,6 @@ static void angular_row(const mmd_joint_constraint *joint, const double axis[3],
                         mmd_constraint_row *row)
 {
     init_row(joint, motor.target_velocity, motor.lower_impulse, motor.upper_impulse, row);
-    row->kind = MMD_CONSTRAINT_ROW_ANGULAR;
     memset(row->linear, 0, sizeof row->linear);
     mmd_vec3_copy(axis, row->angular_a);
     mmd_vec3_scale(axis, -1, row->angular_b);

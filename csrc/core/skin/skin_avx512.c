@@ -2,7 +2,7 @@
 /* The SIMD kernel (skin_simd.h) for AVX-512 F, VL and DQ: eight vertices at a time. */
 #include "core/skin/skin_kernel.h"
 
-#ifdef MMD_SKIN_X86
+#ifdef MMD_CPU_X86
 
 #include <immintrin.h>
 

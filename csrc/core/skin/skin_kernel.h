@@ -2,23 +2,18 @@
 #ifndef MMD_SKIN_KERNEL_H
 #define MMD_SKIN_KERNEL_H
 
+#include "core/base/cpu.h"
 #include "core/skin/skin_input.h"
 
 /* The skinning kernels of the CPU, and which of them this CPU can run. */
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#define MMD_SKIN_X86
-#elif defined(__GNUC__) && defined(__aarch64__)
-#define MMD_SKIN_ARM
-#endif
-
 typedef void mmd_skin_kernel_run(const mmd_skin_input *input);
 
 mmd_skin_kernel_run mmd_skin_scalar; /* the reference */
-#ifdef MMD_SKIN_X86
+#ifdef MMD_CPU_X86
 mmd_skin_kernel_run mmd_skin_sse2, mmd_skin_avx2, mmd_skin_avx512;
 #endif
-#ifdef MMD_SKIN_ARM
+#ifdef MMD_CPU_ARM
 mmd_skin_kernel_run mmd_skin_neon;
 #endif
 
@@ -28,9 +23,6 @@ typedef struct mmd_skin_kernel {
     mmd_skin_kernel_run *run;
     size_t (*scratch_size)(const mmd_mesh *mesh); /* floats of input->scratch, if morphs act */
 } mmd_skin_kernel;
-
-/* Whether functions may be compiled for AVX2 and called. */
-bool mmd_skin_kernel_has_avx2(void);
 
 /* The fastest kernel that this CPU can run. */
 const mmd_skin_kernel *mmd_skin_kernel_best(void);

@@ -2,7 +2,7 @@
 /* The SIMD kernel (skin_simd.h) for NEON, part of every AArch64 CPU: four vertices at a time. */
 #include "core/skin/skin_kernel.h"
 
-#ifdef MMD_SKIN_ARM
+#ifdef MMD_CPU_ARM
 
 #include <arm_neon.h>
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The body of the solver's iteration (constraint_solver.h has the equations). A file per
+   instruction set includes this one and defines
+
+   ITERATE                         name of the function
+   TARGET, INLINE                  attributes of functions
+   lanes                           a vector of one half, or of both
+   REGISTERS                       how many of them both halves need
+   lanes_load(p, q, r)             register r of halves at p and q
+   lanes_store(v, p, q, r)
+   lanes_add_sides(v)              in each half of v[REGISTERS] the sum of both
+   lanes_swap(v)                   exchanges the lanes of each half
+   lanes_first(v)                  the first lane of each half in both of its lanes
+   lanes_second(a, b)              the second lane of a, then that of b
+   lanes_blend(a, b)               the first lane of a, then the second one of b
+   lanes_min(a, b), lanes_max(a, b), lanes_select(mask, a, b)    as mmd_double2_min() */
+
+/* Register r of a block's numbers. */
+#define LANES(numbers, r) (((const lanes *)&(numbers))[r])
+
+/* Updates the impulse for a velocity along the axes; returns what is added to it. */
+INLINE lanes change_impulse(mmd_constraint_block *block, lanes along, bool friction, lanes contact,
+                            int r)
+{
+    lanes impulse = LANES(block->impulse, r);
+    lanes lower = LANES(block->lower_impulse, r), upper = LANES(block->upper_impulse, r);
+    lanes sum = impulse + LANES(block->rhs, r) - along * LANES(block->effective_mass, r);
+    lanes clamped = friction ? lanes_min(lanes_max(sum, lower * contact), upper * contact)
+                             : lanes_min(lanes_max(sum, lower), upper);
+    /* Not a number if a body's velocity has overflowed; the end of this step stops it. */
+    clamped = lanes_select(friction ? (sum == sum) & (contact > 0) : sum == sum, clamped, impulse);
+    clamped = lanes_first(clamped);
+    ((lanes *)&block->impulse)[r] = clamped;
+    return clamped - impulse;
+}
+
+/* Visits one block; `base` is the first of all. */
+INLINE void visit(mmd_constraint_block *block, const mmd_constraint_links *links,
+                  const mmd_constraint_block *base, mmd_delta_velocity *deltas, bool two_sided,
+                  bool friction)
+{
+    double(*first)[2] = deltas[links->bodies[0]].axes;
+    double(*second)[2] = deltas[links->bodies[1]].axes;
+    double contacts[2][2] = {{0}};
+    lanes velocity[3][REGISTERS], along[REGISTERS], added = {0};
+    for (int r = 0; r < REGISTERS; r++) {
+        for (int i = 0; i < 3; i++)
+            velocity[i][r] = lanes_load(first[i], second[i], r);
+        along[r] = LANES(block->jacobian[0], r) * velocity[0][r] +
+                   LANES(block->jacobian[1], r) * velocity[1][r] +
+                   LANES(block->jacobian[2], r) * velocity[2][r];
+    }
+    if (two_sided)
+        lanes_add_sides(along);
+    for (int half = 0; half < 2 && friction; half++)
+        contacts[half][0] = contacts[half][1] =
+            base[links->contacts[half] / 2].impulse.of[links->contacts[half] % 2][0];
+    for (int r = 0; r < REGISTERS; r++) {
+        if (r == 0 || !two_sided) /* else it is the same again */
+            added = change_impulse(block, along[r] + lanes_swap(along[r]), friction,
+                                   lanes_load(contacts[0], contacts[1], r), r);
+        const mmd_constraint_lanes *const turns[] = {&block->effective_mass, &block->rhs,
+                                                     &block->lower_impulse};
+        lanes scale = lanes_second(added * LANES(block->upper_impulse, r), added);
+        for (int i = 0; i < 3; i++) {
+            lanes response = lanes_blend(LANES(block->jacobian[i], r), LANES(*turns[i], r));
+            lanes_store(velocity[i][r] + response * scale, first[i], second[i], r);
+        }
+    }
+}
+
+TARGET void ITERATE(const mmd_constraint_blocks *all)
+{
+    const uint32_t *counts = all->schedule->block_counts;
+    const mmd_constraint_links *links = all->links;
+    mmd_constraint_block *block = all->blocks, *base = all->blocks;
+    mmd_delta_velocity *deltas = all->deltas;
+    for (size_t i = 0; i < all->schedule->level_count; i++, counts += MMD_CONSTRAINT_BLOCK_KINDS) {
+        for (uint32_t k = counts[MMD_CONSTRAINT_ONE_SIDED]; k-- > 0; block++, links++)
+            visit(block, links, base, deltas, false, false);
+        for (uint32_t k = counts[MMD_CONSTRAINT_ONE_SIDED_FRICTION]; k-- > 0; block++, links++)
+            visit(block, links, base, deltas, false, true);
+        for (uint32_t k = counts[MMD_CONSTRAINT_TWO_SIDED]; k-- > 0; block++, links++)
+            visit(block, links, base, deltas, true, false);
+        for (uint32_t k = counts[MMD_CONSTRAINT_TWO_SIDED_FRICTION]; k-- > 0; block++, links++)
+            visit(block, links, base, deltas, true, true);
+    }
+}
