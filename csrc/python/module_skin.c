@@ -326,6 +326,7 @@ const char mmd_py_module_skin_doc[] =
     "bulge_compensated: Sulema and Rudenko 2020, doi 10.31891/2307-5732-2020-281-1-12-19.\n"
     "centers_of_rotation: Le and Hodgins 2016, ACM Transactions on Graphics 35(4).\n"
     "docs/methods.md has them all.\n\n"
+    "Numbers so large that a result exceeds float32 give infinity or NaN there.\n"
     "Raises TypeError and ValueError, which name the item and its limit, and BackendError if\n"
     "the requested backend is not available. `out` is unchanged then, unless an OpenGL device\n"
     "fails during a batch: the message says which frames are done. Signals are handled between\n"

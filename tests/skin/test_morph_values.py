@@ -287,3 +287,12 @@ def test_impulse_morphs_can_be_read_and_move_no_vertex():
     pose = model.pose_from(np.zeros((1, 3)), [[0, 0, 0, 1]], [1.0])
     assert (pose.bone_matrices == np.eye(4)).all()
     assert (mmdskin.skin(model, pose, backend="cpu").positions == 0).all()
+
+
+def test_results_that_overflow_are_not_finite_and_leave_other_vertices_alone():
+    """As the docstring of skin() says: a weight of a motion file may be 3e38."""
+    mesh = mmdskin.Mesh(
+        [[1, 2, 3], [4, 5, 6]], [[0], [0]], [[1], [1]], morphs=[([0], [[100, 0, 0]])]
+    )
+    found = mmdskin.skin(mesh, np.eye(4)[None], [3e38]).positions
+    assert not np.isfinite(found[0]).all() and found[1].tolist() == [4, 5, 6]
