@@ -13,6 +13,7 @@ from files import locations
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODEL = locations.MODELS / "巡音ルカ.pmx"
 SDEF_MODEL = locations.MODELS / "巡音ルカ_sdefr.pmx"
+MOTION = locations.MODELS / "wavefile_v2.vmd"
 MMD_TOOLS = locations.SHARED / "mmd_tools" / "mmd_tools-4.5.13.zip"
 BAKE_BARS = {
     "VMD to PC2": 2,
@@ -20,6 +21,7 @@ BAKE_BARS = {
     "scene to PC2, over the scene": 3,
     "scene to keys, over the scene": 3,
 }
+ATTACH_BARS = {"MOTION": ("motion file", 0.4), "IK": ("MMD's IK", 0.5)}  # of processor time
 
 
 def rows():
@@ -42,6 +44,10 @@ def rows():
         for row, bar in BAKE_BARS.items():
             yield f"Blender 4.5, bake {row}", found[row], "ms/frame", "<=", bar
         if MODEL.exists():
+            found = in_blender(command, "blender_attach.py", zips[-1], MODEL, MOTION)
+            for source, (what, bar) in ATTACH_BARS.items():
+                over = found[source]["attached ms"]
+                yield f"Blender 4.5, 50 attached objects, {what}", over, "ms", "<=", bar
             tools = os.environ.get("MMDSKIN_MMD_TOOLS", MMD_TOOLS)
             options = ["--mmd-tools", tools] if Path(tools).exists() else []
             if options:
