@@ -55,13 +55,11 @@ class Corrective:
     def start(self) -> None:
         pass
 
-    def buffers(self, frames: int) -> None:
-        return None
-
     def add(self, block: Block) -> None:
         mixed = self.part.positions(self._still, block.values)
+        positions, _ = self.part.skinned(block.frames, block.matrices, block.values)
         for i, frame in enumerate(block.frames):
-            found = self._correction(frame, block.matrices[i], mixed[i], block.positions[i])
+            found = self._correction(frame, block.matrices[i], mixed[i], positions[i])
             self._found.append(found)
             self._before = max(self._before, _longest(found.wanted))
             if self._joints:

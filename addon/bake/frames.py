@@ -60,14 +60,12 @@ def name_of(frame: float) -> str:
 
 
 class Block(NamedTuple):
-    """Some frames of one mesh."""
+    """The poses of some frames of one mesh, few enough for `Part.skinned` to take them at once."""
 
     frames: tuple
     pose: np.ndarray  # (F, B, 4, 4) in armature space, bones as in Group.bones
     matrices: np.ndarray  # (F, B, 4, 4) in mesh space, bones as in Part.bones
     values: np.ndarray  # (F, K)
-    positions: np.ndarray  # (F, V, 3) float32 in mesh space
-    normals: np.ndarray | None  # (F, V or C, 3) if normals are baked
 
 
 class Target(Protocol):
@@ -81,10 +79,6 @@ class Target(Protocol):
     def adds_to(self, state: BakeState) -> bool: ...
 
     def start(self) -> None: ...
-
-    def buffers(self, frames: int) -> list[np.ndarray] | None:
-        """Arrays for the results of the next block, None for new ones."""
-        ...
 
     def add(self, block: Block) -> None: ...
 

@@ -161,7 +161,7 @@ class _Group:
             size = max(1, _SKINNED // part.skinner.vertex_count)
             for first in range(0, len(frames), size):
                 some = slice(first, first + size)
-                _skin(target, tuple(frames[some]), pose[some], matrices[some], values[some])
+                target.add(Block(tuple(frames[some]), pose[some], matrices[some], values[some]))
 
     def _check_finite(self, pose: np.ndarray, frames: list[float]) -> None:
         finite = np.isfinite(pose).all(axis=(2, 3))
@@ -174,32 +174,6 @@ class _Group:
                 frame=frames[frame],
                 bone=self.bones[bone],
             )
-
-
-def _skin(
-    target: Target, frames: tuple, pose: np.ndarray, matrices: np.ndarray, values: np.ndarray
-) -> None:
-    """Hand over a block of frames to a target."""
-    part = target.part
-    try:
-        positions, normals = part.positions_and_normals(
-            matrices, values, target.buffers(len(frames))
-        )
-    except ValueError as error:
-        raise UserError(
-            "'{name}' cannot be skinned: {reason}", name=part.obj.name, reason=error
-        ) from error
-    finite = np.isfinite(positions)
-    if not finite.all():  # of huge values of sliders or places of bones, which overflow
-        frame, vertex, _ = np.argwhere(~finite)[0]
-        raise UserError(
-            "'{name}' cannot be skinned at frame {frame}:"
-            " the position of vertex {vertex} contains invalid numbers",
-            name=part.obj.name,
-            frame=frames[frame],
-            vertex=vertex,
-        )
-    target.add(Block(frames, pose, matrices, values, positions, normals))
 
 
 class _Frames:

@@ -12,7 +12,7 @@ from ..blender.translations import tr
 from . import frames
 
 _BYTES = 12  # of a position
-_COPIES = 3  # the baked positions, the keys, and the copy that Blender evaluates
+_COPIES = 2  # the keys, and the copy that Blender evaluates
 _GIGABYTE = 1e9
 
 

@@ -90,17 +90,20 @@ class MeshCache:
         for file in self._files:
             file.start(header)
 
-    def buffers(self, frames: int) -> list[np.ndarray]:
+    def add(self, block: Block) -> None:
+        positions, normals = self.part.skinned(
+            block.frames, block.matrices, block.values, self._room(len(block.frames))
+        )
+        self._positions.put(np.ascontiguousarray(positions, "<f4").data)
+        if self._normals:
+            self._normals.put(np.ascontiguousarray(normals, "<f4").data)
+
+    def _room(self, frames: int) -> list[np.ndarray]:
         """One of two sets of arrays in turn: the other is being written."""
         self._buffers.reverse()
         if len(self._buffers[0][0]) < frames:
             self._buffers[0] = self.part.skinner.buffers(frames)
         return [array[:frames] for array in self._buffers[0]]
-
-    def add(self, block: Block) -> None:
-        self._positions.put(np.ascontiguousarray(block.positions, "<f4").data)
-        if self._normals:
-            self._normals.put(np.ascontiguousarray(block.normals, "<f4").data)
 
     def finish(self) -> tuple[()]:
         for file in self._files:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Positions as shape keys, one per frame, in place of the Armature modifier."""
 
-from collections import deque
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -9,16 +9,13 @@ from . import animation, record, sliders
 from .frames import Block, Options, name_of
 from .sources import Part
 
-_ROOM = 1 << 20  # vertices times frames: large arrays get large pages, which are faster to fill
-
 
 class ShapeKeys:
     """Baked frames of one mesh. A frame range is keyed, so that each key shows at its own frame."""
 
     def __init__(self, part: Part, bones: list[str], options: Options) -> None:
         self.part, self.options = part, options
-        self.positions: deque[np.ndarray] = deque()
-        self._room = part.skinner.buffers(0)
+        self._poses: list[tuple[tuple, np.ndarray, np.ndarray]] = []  # arguments of `Part.skinned`
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
@@ -29,28 +26,20 @@ class ShapeKeys:
     def start(self) -> None:
         pass
 
-    def buffers(self, frames: int) -> list[np.ndarray]:
-        """The next part of an array that is freed when all its frames are in shape keys."""
-        if len(self._room[0]) < frames:
-            size = max(frames, _ROOM // self.part.skinner.vertex_count)
-            self._room = self.part.skinner.buffers(size)
-        given = [array[:frames] for array in self._room]
-        self._room = [array[frames:] for array in self._room]
-        return given
-
     def add(self, block: Block) -> None:
-        self.positions.extend(block.positions)
+        # Skinned when the keys are there: the positions of all frames would need as much memory
+        # once more, and it takes longer to get that memory than to skin.
+        self._poses.append((block.frames, block.matrices, block.values))
 
     def finish(self) -> tuple[()]:
         return ()
 
     def write(self, state: record.BakeState) -> None:
         obj = self.part.obj
-        self._room = self.part.skinner.buffers(0)
         record.base_key(obj)
         names = [
-            record.add_key(obj, state, f"MMD {name_of(frame)}", self.positions.popleft()).name
-            for frame in self.options.frames
+            record.add_key(obj, state, f"MMD {name_of(frame)}", positions).name
+            for frame, positions in self._positions()
         ]
         keys = obj.data.shape_keys
         shown = set(names)
@@ -70,5 +59,13 @@ class ShapeKeys:
         record.switch_armature_off(obj, self.part.armature, state)
 
     def close(self, done: bool) -> None:
-        self.positions.clear()
-        self._room = self.part.skinner.buffers(0)
+        self._poses.clear()
+
+    def _positions(self) -> Iterator[tuple[float, np.ndarray]]:
+        """Each frame and its positions (V, 3), which are valid until the next."""
+        most = max(len(frames) for frames, *_ in self._poses)
+        room = self.part.skinner.buffers(most)
+        for frames, matrices, values in self._poses:
+            buffers = [array[: len(frames)] for array in room]
+            positions, _ = self.part.skinned(frames, matrices, values, buffers)
+            yield from zip(frames, positions, strict=True)

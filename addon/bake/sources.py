@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 from ..blender import actions, playhead
+from ..blender.user_error import UserError
 from ..physics import keyed, simulation
 from ..pose import ik_source, motion_source, pose_source, skinner
 from ..pose.deformation import Deformation
@@ -148,16 +149,38 @@ class Part:
 
     def positions(self, matrices: np.ndarray, values: np.ndarray) -> np.ndarray:
         """(F, V, 3) float32 in mesh space, for matrices (F, B, 4, 4) and key values (F, K)."""
-        return self.positions_and_normals(matrices, values)[0]
+        return self.skinner.positions(matrices, values, self.deformation)
 
-    def positions_and_normals(
+    def skinned(
         self,
+        frames: tuple,
         matrices: np.ndarray,
         values: np.ndarray,
         buffers: list[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """As `positions`, and the normals if they are baked, else None; in `buffers` if possible."""
-        return self.skinner.positions_and_normals(matrices, values, self.deformation, buffers)
+        """As `positions`, and the normals if they are baked, else None; in `buffers` if possible.
+
+        UserError for poses that cannot be skinned.
+        """
+        try:
+            positions, normals = self.skinner.positions_and_normals(
+                matrices, values, self.deformation, buffers
+            )
+        except ValueError as error:
+            raise UserError(
+                "'{name}' cannot be skinned: {reason}", name=self.obj.name, reason=error
+            ) from error
+        finite = np.isfinite(positions)
+        if not finite.all():  # of huge values of sliders or places of bones, which overflow
+            frame, vertex, _ = np.argwhere(~finite)[0]
+            raise UserError(
+                "'{name}' cannot be skinned at frame {frame}:"
+                " the position of vertex {vertex} contains invalid numbers",
+                name=self.obj.name,
+                frame=frames[frame],
+                vertex=vertex,
+            )
+        return positions, normals
 
     def scene_values(self, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         """(K,) float32 by which Blender mixes the keys at the current frame."""

@@ -65,12 +65,9 @@ class Motion(MotionCase):
         self.assertFalse([name for name in os.listdir(self.folder.name) if "pc2" in name])
 
     def test_plays_in_frames_that_are_skinned_in_several_blocks(self):
-        """Three frames are skinned together, and seven share an array of shape keys."""
-        count, bake = len(self.mesh.data.vertices), addon().bake
-        with (
-            mock.patch.object(bake.job, "_SKINNED", 3 * count),
-            mock.patch.object(bake.shape_keys, "_ROOM", 7 * count),
-        ):
+        """Three frames are skinned together."""
+        count = len(self.mesh.data.vertices)
+        with mock.patch.object(addon().bake.job, "_SKINNED", 3 * count):
             self.test_plays_as_skinning_of_the_files()
 
     def test_corrective_keys_fit_an_armature_that_moves_like_the_motion(self):
