@@ -37,6 +37,9 @@ class Saved(cases_look.Case):
         super().setUp()
         for other in bpy.data.scenes[1:]:  # which another test has appended
             bpy.data.scenes.remove(other)
+        self.path = os.path.join(self.folder, "look.blend")
+        self.addCleanup(forget_file)
+        bpy.ops.wm.save_as_mainfile(filepath=self.path)  # which notes where the model's file is
         self.before = everything()
         self.switch("ENABLE")
         self.model.armature.mmdskin.ground_shadow = True
@@ -44,9 +47,7 @@ class Saved(cases_look.Case):
         self.on = everything()
         self.name = self.model.mesh.name
         self.shown = followed.shown(self.model.mesh)[1]
-        self.path = os.path.join(self.folder, "look.blend")
         bpy.ops.wm.save_as_mainfile(filepath=self.path)
-        self.addCleanup(forget_file)
 
     def open(self):
         bpy.ops.wm.open_mainfile(filepath=self.path)
