@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import bpy
+import numpy as np
 
 FLOAT, VECTOR, COLOR = "NodeSocketFloat", "NodeSocketVector", "NodeSocketColor"
 BOOLEAN, INTEGER = "NodeSocketBool", "NodeSocketInt"
@@ -24,6 +25,14 @@ class NodeBuilder:
         """Start a new group of a kind, "ShaderNodeTree" or "GeometryNodeTree"."""
         self.group: Any = bpy.data.node_groups.new(name, kind)  # type: ignore[arg-type]
         self._start, self._end = self.node("NodeGroupInput"), self.node("NodeGroupOutput")
+
+    def arranged(self) -> Any:
+        """The group, its nodes side by side. To be called last: Blender updates the group whenever a
+        node is moved, but not where all are moved at once."""
+        places = np.arange(1, len(self.group.nodes) + 1)
+        locations = np.stack([180 * (places % _COLUMNS), -200 * (places // _COLUMNS)], 1)
+        self.group.nodes.foreach_set("location", locations.ravel().tolist())
+        return self.group
 
     def input(self, name: str, kind: str, default: Value = None) -> bpy.types.NodeSocket:
         """A new input of the group, as a socket to link from."""
@@ -44,8 +53,6 @@ class NodeBuilder:
 
     def node(self, kind: str, **properties: Any) -> Any:
         node = self.group.nodes.new(kind)
-        place = len(self.group.nodes)
-        node.location = (180 * (place % _COLUMNS), -200 * (place // _COLUMNS))
         for name, value in properties.items():
             setattr(node, name, value)
         return node

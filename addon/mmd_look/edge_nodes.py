@@ -54,6 +54,7 @@ def group(scene: bpy.types.Scene, variant: Variant) -> Any:
         found = builder.group
         found[_MARK] = _ANY if blender_versions.HAS_CONTEXT_VARIABLES else scene.name
         _build(builder, variant)
+        builder.arranged()
         follow_camera(scene)
     return found
 

@@ -28,6 +28,7 @@ def group(scene: bpy.types.Scene) -> Any:
         found = builder.group
         found[_MARK] = True
         _build(builder, sun)
+        builder.arranged()
     return found
 
 

@@ -5,7 +5,7 @@
 "MMD Self-Shadow" how much of the light reaches the surface, in EEVEE; "MMD Shading" the rest;
 "MMD Ground Shadow" is that of its name. MMD calculates with display (sRGB) numbers, as its files
 have them: images, which Blender gives in linear numbers, are encoded first, and the result is
-decoded last. The formulas are those of docs/look.md.
+decoded last, by the groups "MMD sRGB" and "MMD Linear". The formulas are those of docs/look.md.
 """
 
 from typing import Any
@@ -17,6 +17,7 @@ from ..scene import light
 
 COORDINATES, SHADING, GROUND = "MMD Coordinates", "MMD Shading", "MMD Ground Shadow"
 SELF_SHADOW = "MMD Self-Shadow"
+_ENCODED, _DECODED = "MMD sRGB", "MMD Linear"
 RESULT, SHADOWED = "Shader", "Self-Shadowed Shader"  # outputs of SHADING
 HULL = "mmd_hull"  # attribute: 1 on the edge's geometry
 TEXTURES = ("Base", "Sphere", "Toon")
@@ -40,7 +41,7 @@ def group(kind: str) -> bpy.types.ShaderNodeTree:
         builder = NodeBuilder(kind, "ShaderNodeTree")
         builder.group[_MARK] = kind
         _BUILDERS[kind](builder)
-        found = builder.group
+        found = builder.arranged()
     return found
 
 
@@ -49,9 +50,9 @@ def is_ours(tree: bpy.types.NodeTree | None) -> bool:
 
 
 def drop_unused() -> None:
-    """Remove the groups that no material uses."""
-    for one in [one for one in _groups() if not one.users]:
-        bpy.data.node_groups.remove(one)
+    """Remove the groups that no material uses, and then those within them."""
+    while unused := [one for one in _groups() if not one.users]:
+        bpy.data.batch_remove(unused)
 
 
 def _groups() -> list:
@@ -283,17 +284,35 @@ def _shown(builder: NodeBuilder, rgb: Value, opacity: Value) -> bpy.types.NodeSo
 
 def _encoded(builder: NodeBuilder, linear: Value) -> bpy.types.NodeSocket:
     """Linear numbers as display numbers, by the sRGB curve."""
-    linear = builder.clamped(linear)
-    curve = _power(builder, linear, 1 / 2.4)
-    curve = builder.vector("MULTIPLY_ADD", curve, (1.055,) * 3, (-0.055,) * 3)
-    return builder.chosen(linear, 0.0031308, builder.vector("SCALE", linear, 12.92), curve)
+    return _converted(builder, linear, _ENCODED)
 
 
 def _decoded(builder: NodeBuilder, display: Value) -> bpy.types.NodeSocket:
     """The inverse of `_encoded`."""
+    return _converted(builder, display, _DECODED)
+
+
+def _converted(builder: NodeBuilder, color: Value, kind: str) -> bpy.types.NodeSocket:
+    # A group, as Blender needs longer for each node that is added, the more a group has.
+    node = builder.node("ShaderNodeGroup", node_tree=group(kind))
+    builder.put(node.inputs[0], color)
+    return node.outputs[0]
+
+
+def _encode(builder: NodeBuilder) -> None:
+    linear = builder.clamped(builder.input("Linear", VECTOR, _BLACK))
+    curve = _power(builder, linear, 1 / 2.4)
+    curve = builder.vector("MULTIPLY_ADD", curve, (1.055,) * 3, (-0.055,) * 3)
+    scaled = builder.vector("SCALE", linear, 12.92)
+    builder.output("sRGB", VECTOR, builder.chosen(linear, 0.0031308, scaled, curve))
+
+
+def _decode(builder: NodeBuilder) -> None:
+    display = builder.input("sRGB", VECTOR, _BLACK)
     curve = builder.vector("MULTIPLY_ADD", display, (1 / 1.055,) * 3, (0.055 / 1.055,) * 3)
     curve = _power(builder, curve, 2.4)
-    return builder.chosen(display, 0.04045, builder.vector("SCALE", display, 1 / 12.92), curve)
+    scaled = builder.vector("SCALE", display, 1 / 12.92)
+    builder.output("Linear", VECTOR, builder.chosen(display, 0.04045, scaled, curve))
 
 
 def _power(builder: NodeBuilder, vector: Value, exponent: float) -> bpy.types.NodeSocket:
@@ -308,4 +327,6 @@ _BUILDERS = {
     SELF_SHADOW: _self_shadow,
     SHADING: _shading,
     GROUND: _ground,
+    _ENCODED: _encode,
+    _DECODED: _decode,
 }
