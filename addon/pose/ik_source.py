@@ -54,10 +54,10 @@ class Finish(Protocol):
 class _Input(NamedTuple):
     """What Blender evaluated, of which a Local is made."""
 
-    basis: np.ndarray  # (B, 4, 4) float32 of the scene's bones that the file has, by column
-    weights: np.ndarray  # as in Local
-    ik: np.ndarray
-    physics: np.ndarray
+    basis: np.ndarray  # (P, 4, 4) float32 of all pose bones, by column
+    weights: dict[int, float]  # of some morphs, by index; 0 for the others
+    ik: list[bool]  # of the bones with a switch
+    physics: list[bool]  # of the bones that rigid bodies may move; () for all
 
 
 def settings_of(
@@ -188,8 +188,7 @@ class Solver:
         Solved once for all objects that show the model in an evaluation.
         """
         found = self._input(armature, keys, self._acting_morphs, let_go=self._finish is not None)
-        moving = found._replace(weights=found.weights[self.acting])
-        state: tuple = tuple(array.tobytes() for array in moving)
+        state: tuple = found.basis.tobytes(), *found[1:]
         if self._finish is not None:
             state += (self._finish.changes, frame)
         last = self._last
@@ -221,12 +220,19 @@ class Solver:
         """`morphs`: those whose weights are read; `let_go`: whether `physics` is, which matters to
         simulations only. Both take time."""
         bones = armature.pose.bones
-        basis = _read(bones, "matrix_basis")[self._places]
-        weights, on = self._weights(armature, keys, morphs), self._switched(bones)
-        return _Input(basis, weights, on, self._let_go(bones) if let_go else np.ones_like(on))
+        weights = self._weights(armature, keys, morphs)
+        physics = self._let_go(bones) if let_go else []
+        return _Input(_read(bones, "matrix_basis"), weights, self._switched(bones), physics)
 
     def _local(self, found: _Input) -> Local:
-        return Local(*self._channels(found.basis), found.weights, found.ik, found.physics)
+        weights = np.zeros(len(self.rig.pmx.morphs), np.float32)
+        if found.weights:
+            weights[list(found.weights)] = list(found.weights.values())
+        ik, physics = np.ones((2, len(self.rig.pmx.bones)), bool)
+        ik[[self.rig.bones[name] for name in self._switches]] = found.ik
+        if found.physics:
+            physics[[self.rig.bones[name] for name in self._moved]] = found.physics
+        return Local(*self._channels(found.basis[self._places]), weights, ik, physics)
 
     def _channels(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""
@@ -247,34 +253,32 @@ class Solver:
 
     def _weights(
         self, armature: bpy.types.Object, keys: Mapping[str, float], morphs: Sequence[int]
-    ) -> np.ndarray:
-        """(M,) weights of the file's morphs, 0 for those that are not listed in `morphs`."""
-        weights = np.zeros(len(self.rig.pmx.morphs), np.float32)
+    ) -> dict[int, float]:
+        """The weights of some of the file's morphs."""
+        weights = {}
         for number in morphs:
             name = self._properties[number]
             value = armature.get(name, 0.0) if name else 0.0
             weights[number] = value + keys.get(self._keys[number], 0.0)
         return weights
 
-    def _switched(self, pose_bones: Any) -> np.ndarray:
-        """(B,) bool: whether the IK of each bone is on."""
-        on = np.ones(len(self.rig.pmx.bones), bool)
+    def _switched(self, pose_bones: Any) -> list[bool]:
+        """Whether the IK of each bone with a switch is on."""
+        on = []
         for name, places in self._switches.items():
             found = [pose_bones[bone].constraints.get(constraint) for bone, constraint in places]
             toggle = mmd_tools.ik_toggle(pose_bones[name])
-            on[self.rig.bones[name]] = toggle is not False and all(
+            is_on = toggle is not False and all(
                 not constraint.mute and (toggle or constraint.influence > 0)
                 for constraint in found
                 if constraint is not None
             )
+            on.append(is_on)
         return on
 
-    def _let_go(self, pose_bones: Any) -> np.ndarray:
-        """(B,) bool: whether rigid bodies move each bone."""
-        on = np.ones(len(self.rig.pmx.bones), bool)
-        for name in self._moved:
-            on[self.rig.bones[name]] = bool(pose_bones[name].get(names.PHYSICS, True))
-        return on
+    def _let_go(self, pose_bones: Any) -> list[bool]:
+        """Whether rigid bodies move each of the bones that they may move."""
+        return [bool(pose_bones[name].get(names.PHYSICS, True)) for name in self._moved]
 
 
 def _read(bones: Any, name: str) -> np.ndarray:
