@@ -168,6 +168,18 @@ class Panel(case.Case):
             bpy.ops.mmdskin.preview()
             self.assertIn(("mmdskin.preview", on), redraw(self.mesh))
 
+    def test_fields_of_paths_take_relative_ones(self):
+        """Where Blender can tell so, others are drawn in red: from 4.5 on."""
+        if bpy.app.version < (4, 5):
+            self.skipTest("Blender draws all paths alike")
+        settings = self.scene.armature.mmdskin
+        paths = [
+            one for one in settings.bl_rna.properties if one.subtype in ("FILE_PATH", "DIR_PATH")
+        ]
+        self.assertEqual({one.identifier for one in paths}, {"model_path", "motion_path", "folder"})
+        for one in paths:
+            self.assertTrue(one.is_path_supports_blend_relative, one.identifier)
+
 
 class Unavailable(case.Case):
     """Buttons that cannot act are grayed out, and their tooltips say why."""
