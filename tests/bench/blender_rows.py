@@ -17,9 +17,9 @@ MOTION = locations.MODELS / "wavefile_v2.vmd"
 MMD_TOOLS = locations.SHARED / "mmd_tools" / "mmd_tools-4.5.13.zip"
 BAKE_BARS = {  # of 1,000 frames; Blender copies each shape key once more to show it
     "VMD to PC2": 0.6,
-    "VMD to keys": 1.3,
+    "VMD to keys": 0.9,
     "scene to PC2, over the scene": 0.6,
-    "scene to keys, over the scene": 1.3,
+    "scene to keys, over the scene": 0.9,
 }
 ATTACH_BARS = {"MOTION": ("motion file", 0.4), "IK": ("MMD's IK", 0.5)}  # of processor time
 
