@@ -32,8 +32,9 @@ class Placement:
         numbers = self.numbers(bones)
         chosen = of_file[:, numbers]
         chosen[:, numbers < 0] = np.eye(4)
-        # NumPy multiplies matrices of one type an order of magnitude faster.
-        moved = chosen.reshape(-1, 16).astype(np.float64) @ self._conjugate
+        # NumPy multiplies matrices of one type an order of magnitude faster. A product per frame is
+        # too small for OpenBLAS's threads, which would spin for a while after each of them.
+        moved = chosen.reshape(*chosen.shape[:2], 16).astype(np.float64) @ self._conjugate
         return moved.reshape(chosen.shape).astype(np.float32)
 
 
