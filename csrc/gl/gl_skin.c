@@ -304,7 +304,8 @@ static bool read_pass(const pass_runner *r, pass_results *slot, size_t first, si
     const float *mapped[MMD_GL_SKIN_OUTPUTS];
     size_t vertices = r->pass.job->mesh->vertex_count, step = r->pass.instance_frames;
     size_t stored_frames = mmd_gl_skin_pass_stored_frames(&r->pass, frames);
-    if (!wait_for_pass(r->pass.context, slot, err) || !map_outputs(r, slot, frames, mapped, err))
+    if (!wait_for_pass(r->pass.context, slot, err) || mmd_gl_context_is_lost(true, err) ||
+        !map_outputs(r, slot, frames, mapped, err))
         return false;
     bool intact = true;
     for (GLuint i = 0; i < r->output_count; i++) {

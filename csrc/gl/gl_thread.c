@@ -139,12 +139,21 @@ static mmd_thread_result MMD_THREAD_CALL thread_main(void *unused)
     return 0;
 }
 
+/* Waits for the thread's end. Closing a context may take long, so the lock is free meanwhile. */
+static void join_locked(void)
+{
+    gl.stop = true;
+    mmd_condition_signal(&gl.work);
+    mmd_mutex_unlock(&gl.lock);
+    mmd_thread_join(gl.thread);
+    mmd_mutex_lock(&gl.lock);
+    gl.started = gl.stop = false;
+    mmd_condition_broadcast(&gl.done);
+}
+
 static bool start_locked(mmd_error *err)
 {
     const unsigned stack = 8u << 20; /* drivers compile shaders on it */
-    if (gl.started)
-        mmd_thread_join(gl.thread); /* which has lost its context and does not lock any more */
-    gl.started = false;
     gl.generation++;
     int failed = mmd_thread_start(&gl.thread, thread_main, NULL, stack);
     if (failed)
@@ -175,6 +184,8 @@ bool mmd_gl_thread_run(mmd_gl_thread_job *function, void *arg, mmd_error *err)
     mmd_mutex_lock(&gl.lock);
     while (gl.job || gl.stop || (gl.lost && gl.open))
         mmd_condition_wait(&gl.done, &gl.lock);
+    if (gl.started && gl.lost)
+        join_locked();
     if (usable_locked(err)) {
         gl.job = &job;
         mmd_condition_signal(&gl.work);
@@ -203,15 +214,8 @@ static void shut_down_locked(void)
 {
     while (gl.stop)
         mmd_condition_wait(&gl.done, &gl.lock);
-    if (gl.started) {
-        gl.stop = true;
-        mmd_condition_signal(&gl.work);
-        mmd_mutex_unlock(&gl.lock);
-        mmd_thread_join(gl.thread);
-        mmd_mutex_lock(&gl.lock);
-        gl.started = gl.stop = false;
-        mmd_condition_broadcast(&gl.done);
-    }
+    if (gl.started)
+        join_locked();
     gl.failure = (mmd_error){0};
     gl.lost = false;
 }

@@ -96,8 +96,15 @@ class NewFile:
             target = os.path.realpath(target)
         with contextlib.suppress(OSError):
             shutil.copymode(target, source or self.beside)
-        os.replace(source or self.beside, target)
-        self._placed = not source
+        try:
+            os.replace(source or self.beside, target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:  # where a link leads to another file system
+                raise
+            with new_file(target) as copy, open(source or self.beside, "rb") as file:
+                shutil.copyfileobj(file, copy)
+        else:
+            self._placed = not source
         _flush_folder(target)
         self._unlock()
 
@@ -109,7 +116,8 @@ class NewFile:
             raise
         except OSError:  # a file system without hard links
             if os.path.lexists(path):
-                raise FileExistsError(path) from None
+                exists = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+                raise exists from None
             os.replace(self.beside, path)
         else:
             os.remove(self.beside)
@@ -177,13 +185,19 @@ def _remove_leftovers(path: str) -> None:
 def _remove_leftover(path: str) -> None:
     if fcntl is None:
         if time.time() - os.stat(path).st_mtime > _GAP:  # else it may be about to be renamed
+            os.remove(path)  # which is refused while it is open, so before what belongs to it
             _remove(path)
         return
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=_open_itself) as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # It may have been renamed before it was locked, and the name be that of its writer's next.
         if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             _remove(path)
+
+
+def _open_itself(path: str, flags: int) -> int:
+    """Not what a link leads to, nor a pipe that somebody would have to write to first."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _remove(beside: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _COUNT, _RATIO = 3, 0.3  # of names that are similar enough, by difflib's ratio
 
@@ -20,7 +20,7 @@ class UnknownNameError(KeyError):
 
     _text: str | None = None
     _item = ""  # what was looked for; empty if other code has made the error
-    _records: Iterable[Any] = ()
+    _records: Sequence[Any] = ()
     _english = False
 
     def __str__(self) -> str:
@@ -28,6 +28,7 @@ class UnknownNameError(KeyError):
             return super().__str__()
         if self._text is None:
             self._text = self._describe()
+            self._records = ()
         return self._text
 
     def _describe(self) -> str:
@@ -45,7 +46,7 @@ class UnknownNameError(KeyError):
         return UnknownNameError, self.args, state
 
 
-def unknown_name(name: str, item: str, records: Iterable[Any], english: bool) -> UnknownNameError:
+def unknown_name(name: str, item: str, records: Sequence[Any], english: bool) -> UnknownNameError:
     """For an `item` that is not in `records`; `english`: their English names are found, too."""
     error = UnknownNameError(name)
     error._item, error._records, error._english = item, records, english

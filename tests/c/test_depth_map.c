@@ -138,6 +138,19 @@ static void what_is_taken_is_rounded_to_16_bits_and_gone(void)
     mmd_depth_map_free(&map);
 }
 
+static void nothing_stays_of_a_sharp_corner(void)
+{
+    mmd_depth_map map = new_map();
+    /* samples behind the corner at the right are inside the tolerance of the sides */
+    const float a[3] = {10.157f, 9.498f, 0.25f}, b[3] = {1.195f, 9.475f, 0.25f},
+                c[3] = {1.205f, 9.481f, 0.25f};
+    CHECK(mmd_depth_map_add(&map, a, b, c));
+    uint16_t out[MMD_DEPTH_MAP_BAND * WIDTH];
+    mmd_depth_map_take(&map, 0, map.spans[0], out);
+    CHECK(is_empty(&map));
+    mmd_depth_map_free(&map);
+}
+
 static void depths_stay_between_those_of_the_corners(void)
 {
     mmd_depth_map map = new_map();
@@ -165,6 +178,7 @@ void depth_map_tests(void)
     RUN(the_nearest_triangle_counts);
     RUN(triangles_as_large_as_may_be_have_no_gaps_between_them);
     RUN(what_is_taken_is_rounded_to_16_bits_and_gone);
+    RUN(nothing_stays_of_a_sharp_corner);
     RUN(depths_stay_between_those_of_the_corners);
     RUN(large_triangles_are_not_added);
 }

@@ -171,6 +171,55 @@ def test_links_stay_and_permissions_are_kept(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+def test_a_link_to_another_file_system_stays(tmp_path, monkeypatch):
+    there, link = tmp_path / "there", tmp_path / "link.glb"
+    there.mkdir()
+    (there / "a.glb").write_bytes(OLD)
+    link.symlink_to(there / "a.glb")
+    replace = os.replace
+
+    def within_a_folder(source, target):
+        if os.path.dirname(source) != os.path.dirname(target):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", within_a_folder)
+    write(link, True)
+    assert link.is_symlink() and [file.name for file in there.iterdir()] == ["a.glb"]
+    assert (there / "a.glb").read_bytes() == NEW and len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+def test_a_pipe_with_the_name_of_a_leftover_does_not_block(tmp_path):
+    os.mkfifo(tmp_path / "a.pc2.99999999-0.mmdskin-new")
+    write(tmp_path / "a.pc2", True)
+    assert (tmp_path / "a.pc2").read_bytes() == NEW
+
+
+def test_without_locks_nothing_that_belongs_to_an_open_file_is_removed(tmp_path, monkeypatch):
+    """On Windows, which refuses to remove an open file; an export may write beside it for long."""
+    monkeypatch.setattr(new_file, "fcntl", None)
+    left = tmp_path / "a.glb.99999999-0.mmdskin-new"
+    beside = tmp_path / f"{left.name}.bin"
+    left.write_bytes(OLD)
+    beside.write_bytes(OLD)
+    os.utime(left, (time.time() - 3600,) * 2)
+    remove = os.remove
+
+    def unless_open(path):
+        if os.fspath(path) == str(left):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        remove(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "remove", unless_open)
+        write(tmp_path / "a.glb", True)
+    assert beside.exists() and left.exists()
+    write(tmp_path / "a.glb", True)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.glb"]
+
+
 def test_long_names(tmp_path):
     path = tmp_path / ("踊" * 80 + ".pc2")
     write(path, False)

@@ -24,6 +24,7 @@ int waits_cut_short = 0;       /* waits that still return too early */
 int hang = 0;                  /* whether fences are never signaled */
 int calls_since_hang = 0;      /* of functions that end or free something, or ask for errors */
 int resets = 0;                /* of the device, by a pass that was just drawn, still to happen */
+int passes_left = -1;          /* before the device hangs in one, so that it is reset in the wait */
 int reset_reason = 0;          /* what it says of one; 0: only that calls are lost */
 int no_notification = 0;       /* whether contexts cannot be made to tell of a reset */
 int no_restart = 0;            /* whether no context can be made after that */
@@ -77,7 +78,8 @@ static const unsigned char *get_string(unsigned name)
     return hardware && name == GL_RENDERER ? (const unsigned char *)"GPU" : real_get_string(name);
 }
 
-static int lost; /* whether the current context is */
+static int lost;         /* whether the current context is */
+static int draws, waits; /* since passes_left was set */
 
 static void draw_arrays_instanced(unsigned mode, int first, int count, int instances)
 {
@@ -85,6 +87,8 @@ static void draw_arrays_instanced(unsigned mode, int first, int count, int insta
         resets--;
         lost = 1;
     }
+    if (passes_left >= 0 && draws++ >= passes_left)
+        return;
     max_instances = instances > max_instances ? instances : max_instances;
     real_draw_arrays_instanced(mode, first, count, instances);
 }
@@ -126,6 +130,8 @@ static void delete_textures(int count, const unsigned *textures)
 
 static unsigned client_wait_sync(void *sync, unsigned flags, unsigned long long timeout)
 {
+    if (passes_left >= 0 && waits++ >= passes_left)
+        lost = 1;
     if (waits_left == 0)
         return GL_WAIT_FAILED;
     if (waits_cut_short > 0) {
@@ -184,6 +190,8 @@ void *eglCreateContext(void *display, void *config, void *share, const int *attr
             return NULL;
     contexts_made++;
     lost = 0;
+    passes_left = -1;
+    draws = waits = 0;
     return real_create_context(display, config, share, attributes);
 }
 

@@ -201,6 +201,31 @@ def test_after_a_reset_of_the_device_the_next_call_uses_a_new_context(wrapper, r
     )
 
 
+def test_frames_whose_pass_a_reset_ends_are_not_done(wrapper):
+    """The wait for a pass that hangs ends as if it had been drawn."""
+    python(
+        f"""
+        moves = np.tile(SHIFT, (4000, 1, 1, 1))
+        moves[:, 0, 0, 3] = np.arange(4000)
+        out = mmdskin.skin(mesh, moves, backend="gl")
+        expected = POINTS + moves[:, 0, None, :3, 3]
+        assert abs(out.positions - expected).max() <= 1e-3
+        out.positions[:] = -1
+        tell("reset_reason", {GUILTY})
+        tell("passes_left", 3)
+        try:
+            mmdskin.skin(mesh, moves, backend="gl", out=out)
+        except mmdskin.BackendError as error:
+            done = int(str(error).split("frames before ")[1].split()[0])
+        assert 0 < done < 4000
+        assert abs(out.positions[:done] - expected[:done]).max() <= 1e-3
+        assert (out.positions[done:] == -1).all()
+        check(mesh, "gl")
+        """,
+        **wrapper,
+    )
+
+
 def test_a_picture_can_be_rendered_after_a_reset(wrapper):
     """Programs, textures and framebuffers that were kept are made again."""
     python(

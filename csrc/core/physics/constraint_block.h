@@ -23,9 +23,17 @@ typedef struct mmd_constraint_lanes {
     _Alignas(32) double of[2][2];
 } mmd_constraint_lanes;
 
-/* J, of which the linear axis of a second side is -n. Then five numbers of the row, in the linear
-   lane of each half. The angular lanes have what an impulse does, so that a block fills whole cache
-   lines: I^-1 r along x, y and z, the inverse mass, and the impulse once more. */
+/* The two lanes of each half. Those that the row's numbers leave free have what an impulse does to
+   the body, so that a block fills whole cache lines:
+
+                     linear            angular
+     jacobian        n; -n of a        J's angular
+                     second side       part
+     effective_mass  the row's         I^-1 r along x
+     rhs             the row's         I^-1 r along y
+     lower_impulse   the row's         I^-1 r along z
+     upper_impulse   the row's         the inverse mass
+     impulse         the row's         the row's */
 typedef struct mmd_constraint_block {
     mmd_constraint_lanes jacobian[3];
     mmd_constraint_lanes effective_mass, rhs, lower_impulse, upper_impulse, impulse;

@@ -59,6 +59,7 @@ INLINE void visit(mmd_constraint_block *block, const mmd_constraint_links *links
         if (r == 0 || !two_sided) /* else it is the same again */
             added = change_impulse(block, along[r] + lanes_swap(along[r]), friction,
                                    lanes_load(contacts[0], contacts[1], r), r);
+        /* their angular lanes: I^-1 r, see constraint_block.h */
         const mmd_constraint_lanes *const turns[] = {&block->effective_mass, &block->rhs,
                                                      &block->lower_impulse};
         lanes scale = lanes_second(added * LANES(block->upper_impulse, r), added);

@@ -34,10 +34,10 @@ typedef struct mmd_constraint_schedule {
 bool mmd_constraint_schedule_init(mmd_arena *arena, size_t body_count, size_t row_count,
                                   mmd_constraint_schedule *schedule);
 
-/* Level scheduling, for rows in the order of the solver; reads their bodies and kinds only.
-   Rows that move the same body keep their relative order, so that the result has the same bits as
-   if they were solved one by one; independent rows come between them, so that the CPU works on
-   several at once. The ground is the body after the last one. */
+/* Level scheduling, for rows in the order of the solver; reads only their bodies and whether they
+   are friction. Rows that move the same body keep their relative order, so that the result has the
+   same bits as if they were solved one by one; independent rows come between them, so that the CPU
+   works on several at once. The ground is the body after the last one. */
 void mmd_constraint_schedule_set(mmd_constraint_schedule *schedule, const mmd_constraint_row *rows,
                                  size_t row_count, const mmd_body *bodies);
 

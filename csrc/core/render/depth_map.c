@@ -33,7 +33,7 @@ void mmd_depth_map_free(mmd_depth_map *map)
     free(map->spans);
 }
 
-/* Planes through the corners of a triangle for its depth and its sides. */
+/* The plane through the depths of a triangle's corners. */
 static mmd_raster_plane depth_of(const float a[3], const float b[3], const float c[3], float area,
                                  const float origin[2])
 {
@@ -127,9 +127,11 @@ static void add_row(float *row, const planes *p, float down, int first, int end)
     }
 }
 
+/* The lanes behind a row's last sample may be inside the sides near a sharp corner. */
 static void extend_spans(mmd_depth_map *map, const mmd_raster_triangle *triangle)
 {
-    const mmd_depth_map_span columns = {triangle->first[0], triangle->end[0]};
+    int computed = triangle->end[0] + MMD_DEPTH_MAP_PADDING - 1, width = (int)map->width;
+    const mmd_depth_map_span columns = {triangle->first[0], computed < width ? computed : width};
     int end = (triangle->end[1] - 1) / MMD_DEPTH_MAP_BAND;
     for (int band = triangle->first[1] / MMD_DEPTH_MAP_BAND; band <= end; band++)
         map->spans[band] = mmd_depth_map_join(map->spans[band], columns);
