@@ -107,6 +107,9 @@ def write(
 
     Linear if no handles are passed.
     """
+    if len(curve.sampled_points):  # a curve has either these or keyframes
+        ends = [round(frame) for frame in curve.range()]
+        curve.convert_to_keyframes(ends[0], ends[1] + 1)
     kept = before(curve, frames[0])
     written = _straight(frames, values) if handles is None else _bent(frames, values, handles)
     if len(curve.keyframe_points):

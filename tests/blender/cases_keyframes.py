@@ -93,6 +93,19 @@ class ManyKeyframes(case.Case):
         after = self.blender.fcurves.digest([self.curve], with_handles=False)
         self.assertNotEqual(before, after)
 
+    def test_samples_before_the_first_written_frame_stay_as_keyframes(self):
+        self.write(self.curve)
+        self.curve.convert_to_samples(1, 401)
+        self.assertEqual(len(self.curve.sampled_points), 400)
+        for frames, kept in ((np.arange(400, 410), 399), (np.arange(200, 203), 199)):
+            self.blender.fcurves.write(self.curve, frames, np.full(len(frames), 7.0))
+            places = self.read(self.curve)["co"]
+            expected = np.interp(np.arange(1, kept + 1), self.frames, self.values)
+            np.testing.assert_array_equal(places[:kept, 0], np.arange(1, kept + 1))
+            np.testing.assert_allclose(places[:kept, 1], expected, atol=1e-3)
+            np.testing.assert_array_equal(places[kept:, 0], frames)
+            np.testing.assert_array_equal(places[kept:, 1], 7)
+
     def test_the_scene_shows_keyframes_that_replace_others(self):
         self.write(self.curve)
         scene_now = bpy.context.scene

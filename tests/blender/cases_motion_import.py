@@ -71,6 +71,17 @@ class Keyframes(ImportCase):
         self.assertEqual(self.imported(), {"FINISHED"})
         self.assert_plays(range(1, 17))
 
+    def test_over_keyframes_that_were_converted_to_samples(self):
+        """By Key › Keys to Samples, after which Blender has values on every frame instead."""
+        self.imported()
+        for curve in self.curves(self.armature):
+            curve.convert_to_samples(1, 18)
+        second = self.write("次.vmd", motion_file.write_vmd(faster(self.scene.pmx)))
+        self.assertEqual(self.imported(second, frame_start=18, replace=False), {"FINISHED"})
+        self.assert_plays(range(1, 17))
+        self.motion_path = second
+        self.assert_plays(range(18, 23), start=18)
+
     def test_mesh_equals_the_file(self):
         self.imported()
         bpy.context.scene.frame_set(8)
