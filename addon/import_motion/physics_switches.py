@@ -12,6 +12,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import registration
 from ..blender.translations import tr
+from ..blender.user_error import UserError
 from ..scene import saved_state, sliders
 from ..scene.names import PHYSICS
 from .record import MotionState
@@ -41,7 +42,11 @@ def _follow(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 def _recover(objects: Iterable[bpy.types.Object]) -> None:
     for obj in objects:
         if obj.override_library and obj.pose and saved_state.is_own(obj, saved_state.MOTION):
-            lost = [name for name in MotionState.read(obj).physics if _lacks(obj, name)]
+            try:
+                physics = MotionState.read(obj).physics
+            except UserError:  # saved by a newer version
+                continue
+            lost = [name for name in physics if _lacks(obj, name)]
             for name in lost:
                 add(obj.pose.bones[name])
             if lost:

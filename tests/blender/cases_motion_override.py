@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A motion imported onto a library override is cleared exactly, also after its file is opened again."""
 
+import json
 import os
 from unittest import mock
 
@@ -109,6 +110,20 @@ class Overridden(ImportCase):
             for one in self.armature.override_library.properties
             if len(one.operations) and "mmdskin_" in one.rna_path
         )
+
+
+class Newer(Overridden):
+    keyed = False
+
+    def test_a_motion_of_a_newer_version_stops_no_handler(self):
+        """They run at each update of the scene and when a file is opened."""
+        handlers = addon().import_motion.physics_switches
+        self.armature.mmdskin_motion_of_override = json.dumps({"version": 99})
+        with mock.patch.object(handlers, "_recover", wraps=handlers._recover) as recovered:
+            self.armature.location.x = 1
+            bpy.context.view_layer.update()
+        self.assertTrue(recovered.called)
+        handlers.recover()
 
 
 class Clears(Overridden):
