@@ -100,7 +100,7 @@ def _pose(
     frame: float,
 ) -> bool:
     armature = own.parent
-    if armature is None:
+    if armature is None or armature.pose is None:  # its library is missing
         return False
     of_model = evaluated_bones.of(armature)
     settings = pose_source.settings_of(armature, depsgraph.scene, None, of_model)

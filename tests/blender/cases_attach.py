@@ -4,12 +4,15 @@
 The judge is the mesh itself: a vertex of one bone (BDEF1) moves rigidly with it.
 """
 
+import os
+import shutil
 from types import SimpleNamespace
+from unittest import mock
 
 import bpy
 import numpy as np
 import scene
-from cases_motion import MotionCase, dance
+from cases_motion import MotionCase, addon, dance
 from cases_panel import Layout
 from files import motion_file
 from keyed_physics import HAIR, Keyed
@@ -220,6 +223,25 @@ class Changes(Attached):
         scene.select(self.mesh)
         self.assertEqual(bpy.ops.mmdskin.show_pose(), {"FINISHED"})
         self.assert_follows({BONES[1]: self.prop(BONES[1])})
+
+    def test_to_a_linked_model_whose_library_is_missing_for_a_while(self):
+        self.play_motion()
+        self.bring_all(link=True)
+        bpy.context.scene.frame_set(0)
+        names = {bone: self.prop(bone).name for bone in BONES}
+        shot = os.path.join(self.folder.name, "shot.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=shot)
+        library = os.path.join(self.folder.name, "saved.blend")
+        away = shutil.move(library, f"{library}.away")
+        with mock.patch.object(addon().blender.details, "log") as logged:
+            bpy.ops.wm.open_mainfile(filepath=shot)
+            bpy.context.scene.frame_set(3)
+        logged.assert_not_called()
+        bpy.ops.wm.save_mainfile()
+        shutil.move(away, library)
+        bpy.ops.wm.open_mainfile(filepath=shot)
+        self.mesh = bpy.data.objects["model_mesh"]
+        self.assert_follows({bone: bpy.data.objects[name] for bone, name in names.items()})
 
 
 class Detach(Attached):
