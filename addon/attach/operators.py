@@ -11,7 +11,7 @@ from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
-from ..operators.model_operator import SwitchOperator
+from ..operators.model_operator import SwitchOperator, switch_action
 from ..scene import scene_model
 from . import display, driver, tick
 
@@ -151,6 +151,8 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
 
     bl_idname = "mmdskin.show_pose"
     bl_label = "Show Pose on Bones"
+
+    action: switch_action("Show or hide the pose on bones")
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:

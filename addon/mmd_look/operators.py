@@ -9,7 +9,7 @@ from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
-from ..operators.model_operator import SwitchOperator
+from ..operators.model_operator import SwitchOperator, switch_action
 from . import color_management, switch
 
 
@@ -18,6 +18,8 @@ class MMDSKIN_OT_look(SwitchOperator, bpy.types.Operator):
 
     bl_idname = "mmdskin.look"
     bl_label = "MMD Look"
+
+    action: switch_action("Turn the MMD look on or off")
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         missing: dict[str, None] = {}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Base classes of the operators that act on models."""
 
+from typing import Any
+
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
@@ -61,12 +63,11 @@ class ModelOperator:
             return stranded
 
 
-class SwitchOperator(ModelOperator):
-    """Turns something of models on or off."""
-
-    action: EnumProperty(
+def switch_action(description: str) -> Any:
+    """The property `action` of a SwitchOperator."""
+    return EnumProperty(
         name="Action",
-        description="Whether to turn it on or off",
+        description=description,
         items=[
             ("TOGGLE", "Toggle", "Turn on if off, turn off if on"),
             ("ENABLE", "Enable", "Turn on"),
@@ -75,6 +76,10 @@ class SwitchOperator(ModelOperator):
         default="TOGGLE",
         options={"SKIP_SAVE"},
     )
+
+
+class SwitchOperator(ModelOperator):
+    """Turns something of models on or off; a subclass declares what, with `switch_action`."""
 
     def turns_on(self, is_on: bool) -> bool:
         """Whether it is to be on, where it is on or off now."""

@@ -10,7 +10,7 @@ from ..blender import registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
-from ..operators.model_operator import SwitchOperator
+from ..operators.model_operator import SwitchOperator, switch_action
 from ..scene import saved_state, scene_model
 from . import override, switch, tick
 
@@ -20,6 +20,8 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
 
     bl_idname = "mmdskin.preview"
     bl_label = "MMD Skinning"
+
+    action: switch_action("Turn MMD Skinning on or off")
 
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
