@@ -3,8 +3,8 @@
 
 Modifiers take most of a frame's time: the edges of one model ten times as long as its pose. Those
 that no pose can depend on are turned off in evaluated copies only, and so are shape keys for readers
-of their values that look for muted keys elsewhere. `foreach_set` tags nothing: neither the user's objects nor the file
-change.
+of their values that look for muted keys elsewhere. `foreach_set` tags nothing: neither the user's
+objects nor the file change.
 """
 
 import contextlib
