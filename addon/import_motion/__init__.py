@@ -2,19 +2,21 @@
 """Import MMD Motion: a VMD or VPD file as keyframes that match MMD.
 
 `operators` and `clear` have the operators; `channels` computes, `keyframes` writes. `physics_switches`
-adds again what library overrides lose.
+adds again what library overrides lose; `moved_files` follows files that were moved with the .blend.
 """
 
-from . import clear, operators, physics_switches
+from . import clear, moved_files, operators, physics_switches
 
 
 def register() -> None:
     operators.register()
     clear.register()
     physics_switches.register()
+    moved_files.register()
 
 
 def unregister() -> None:
+    moved_files.unregister()
     physics_switches.unregister()
     clear.unregister()
     operators.unregister()

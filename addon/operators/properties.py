@@ -5,6 +5,7 @@ An operator's property that is not set has the value of the model's setting.
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import bpy
@@ -112,9 +113,15 @@ def _with_relative_paths(more: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def motion_properties(**more: Any) -> dict[str, Any]:
-    """Annotations of the pose source; `more` is passed to each property."""
+def motion_properties(
+    updates: dict[str, Callable[..., None]] | None = None, **more: Any
+) -> dict[str, Any]:
+    """Annotations of the pose source; `more` is passed to each property.
+
+    `updates` are the update functions of the paths, by name, if they have their own.
+    """
     relative = _with_relative_paths(more)
+    own = {name: {**relative, "update": update} for name, update in (updates or {}).items()}
     return {
         "source": EnumProperty(
             name="Pose Source",
@@ -146,14 +153,14 @@ def motion_properties(**more: Any) -> dict[str, Any]:
             name="Motion File",
             description="VMD or VPD file that animates the model",
             subtype="FILE_PATH",
-            **relative,
+            **own.get("motion_path", relative),
         ),
         "model_path": StringProperty(
             name="Model File",
             description="PMX or PMD file that supplies the model's bones and IK; if empty, the file"
             " the model was imported from",
             subtype="FILE_PATH",
-            **relative,
+            **own.get("model_path", relative),
         ),
         "motion_start": IntProperty(
             name="Motion Start",

@@ -6,8 +6,10 @@ an override too, while its value equals the library's. "Save As" into another fo
 as Blender does for its own paths. With Blender's preference Relative Paths, files that are chosen
 and, when a file is saved for the first time, all paths become relative.
 
-Blender does not remap them when a model is appended, and users move a .blend without its files. So
-each saved relative path comes with the absolute one, which is used where the first leads nowhere.
+Blender does not remap them when a model is appended or "Save As" is undone, and users move a .blend
+without its files. So each relative path comes with a note of its file and of the folder of the
+.blend. The noted file is used in a .blend of another folder, and where the path leads nowhere. When a
+.blend is opened in another folder, it was moved or copied, so the folder is noted again.
 """
 
 import os
@@ -21,8 +23,10 @@ from . import stored
 
 _CHOSEN = "model_path", "motion_path"
 _NAMES = *_CHOSEN, "physics_cache"  # the last is a file that the add-on writes
-# A custom property of the armature object: the file of each relative path, and that path.
+# A custom property of the armature object: the file of each relative path, that path, and the folder
+# of the .blend.
 _FILES = "mmdskin_files"
+_FOLDER = "folder"
 # The folder that paths of this file are relative to, while it is saved; "" if it never was.
 _folder = ""
 
@@ -39,8 +43,10 @@ def absolute(armature: bpy.types.Object, name: str, overrides: dict[str, Any] | 
     if not path.startswith("//"):
         return path
     reference = _reference(armature.original, name, path)
-    file = bpy.path.abspath(path, library=reference.library if reference else None)
-    return _existing(armature, name, os.path.normpath(file))
+    if reference:  # of a library, in whose folder the path was set
+        library = os.path.dirname(bpy.path.abspath(reference.library.filepath))
+        return _file(armature, name, library, is_own=False)
+    return _file(armature, name, _folder_here())
 
 
 def keep(armature: bpy.types.Object, name: str, path: str) -> None:
@@ -98,14 +104,32 @@ def _reference(armature: bpy.types.Object, name: str, path: str) -> bpy.types.ID
     return found if found and getattr(found.mmdskin, name) == path else None
 
 
-def _existing(armature: bpy.types.Object, name: str, file: str) -> str:
-    """The file of a relative path, or the one that it led to when it was saved, if only that exists."""
+def _folder_here() -> str:
+    """The folder of this .blend; "" if it was never saved."""
+    return os.path.dirname(bpy.data.filepath)
+
+
+def _file(armature: bpy.types.Object, name: str, folder: str, is_own: bool = True) -> str:
+    """The file of a relative path, or the noted one. Paths of this file may be noted elsewhere."""
+    direct, noted = _direct(armature, name, folder), _noted(armature, name)
+    if not noted:
+        return direct
+    is_elsewhere = is_own and stored.text(armature[_FILES], _FOLDER) not in ("", folder)
+    if (is_elsewhere or not input_files.exists(direct)) and input_files.exists(noted):
+        return noted
+    return direct if folder else noted
+
+
+def _direct(armature: bpy.types.Object, name: str, folder: str) -> str:
+    path = getattr(armature.mmdskin, name)
+    return os.path.normpath(bpy.path.abspath(path, start=folder or None))
+
+
+def _noted(armature: bpy.types.Object, name: str) -> str:
+    """The noted file of a path; "" if there is none, or if the path has changed since."""
     files = armature.get(_FILES)
-    if files is None or input_files.exists(file):
-        return file
-    if stored.text(files, _path_of(name)) != getattr(armature.mmdskin, name):
-        return file  # the path has changed since
-    return stored.text(files, name) or file
+    is_same = stored.text(files, _path_of(name)) == getattr(armature.mmdskin, name)
+    return stored.text(files, name) if is_same else ""
 
 
 def _path_of(name: str) -> str:
@@ -116,38 +140,91 @@ def _move(folder: str) -> None:
     """Remap paths to another folder; to and from none if the file was never saved."""
     global _folder
     before, _folder = _folder, folder
-    for armature in bpy.data.objects:
-        if armature.type == "ARMATURE" and not armature.library:
-            files = {name: _remap(armature, name, before) for name in _NAMES}
-            _keep_files(armature, files)
+    for armature in _own_armatures():
+        _remap_all(armature, before, folder)
 
 
-def _remap(armature: bpy.types.Object, name: str, before: str) -> str:
-    """The file of a path that is relative now; "" if it is not."""
-    path = getattr(armature.mmdskin, name)
-    if not path or path.startswith("//") != bool(before) or _reference(armature, name, path):
-        return ""
-    if not before and not _prefers_relative():
-        return ""
-    direct = os.path.normpath(bpy.path.abspath(path, start=before) if before else path)
-    file = _existing(armature, name, direct) if before else path
-    if before != _folder or file != direct:
-        moved = _relative(file, _folder) if _folder else file
-        path = file if _reference(armature, name, moved) else moved
-        _store(armature, name, path)
-    return file if path.startswith("//") else ""
+def _own_armatures() -> list[bpy.types.Object]:
+    return [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and not obj.library]
 
 
-def _keep_files(armature: bpy.types.Object, files: dict[str, str]) -> None:
-    kept = {}
-    for name in _CHOSEN:
-        if files[name] and not armature.override_library:  # which would lose it
-            kept[name] = files[name]
-            kept[_path_of(name)] = getattr(armature.mmdskin, name)
+def _remap_all(armature: bpy.types.Object, before: str, folder: str) -> None:
+    """Remap the paths of an armature from a folder to another, and note their files."""
+    files = {name: _remap(armature, name, before, folder) for name in _NAMES}
+    if armature.override_library:  # which would lose the note
+        return
+    kept = {name: file for name, file in files.items() if file and name in _CHOSEN}
+    paths = {_path_of(name): getattr(armature.mmdskin, name) for name in kept}
     if kept:
-        armature[_FILES] = kept
-    elif _FILES in armature and not armature.override_library:
+        _note(armature, {**kept, **paths, _FOLDER: folder})
+    elif _FILES in armature:
         del armature[_FILES]
+
+
+def _remap(armature: bpy.types.Object, name: str, before: str, folder: str) -> str:
+    """Remap a path; returns the file to note for it, "" if it is not relative then."""
+    path = getattr(armature.mmdskin, name)
+    if not path or _reference(armature, name, path):
+        return ""
+    if path.startswith("//"):
+        noted = _noted(armature, name)
+        if not (before or noted):
+            return ""  # relative to no folder
+        file = _file(armature, name, before)
+        is_remapped = before != folder or file != _direct(armature, name, before)
+    else:
+        noted, file = "", os.path.normpath(path)
+        is_remapped = not before and _prefers_relative()  # at the first save
+    if is_remapped:
+        new = _relative(file, folder) if folder else file
+        path = file if _reference(armature, name, new) else new
+        if path != getattr(armature.mmdskin, name):
+            _store(armature, name, path)
+    if not path.startswith("//"):
+        return ""
+    # Keep the note of a file that may be missing only now.
+    return noted if noted and not input_files.exists(file) else file
+
+
+def _note(armature: bpy.types.Object, files: dict[str, str]) -> None:
+    known = armature.get(_FILES)
+    if not hasattr(known, "to_dict") or known.to_dict() != files:
+        armature[_FILES] = files
+        armature.update_tag()  # update the evaluated copies
+
+
+def remember(armature: bpy.types.Object, name: str) -> None:
+    """Note the file of a path that was just chosen, for undo after "Save As" into another folder."""
+    folder = _folder_here()
+    if armature.library or armature.override_library:
+        return
+    if _noted(armature, name):  # the same path, but in a .blend of another folder
+        del armature[_FILES][name]
+    if folder:
+        _remap_all(armature, folder, folder)
+
+
+def arrive() -> str:
+    """After a .blend was opened: note its folder. Returns the one it was moved from, "" if none."""
+    here, before = _folder_here(), ""
+    for armature in _own_armatures() if here else []:
+        files = armature.get(_FILES)
+        was = stored.text(files, _FOLDER)
+        if was not in ("", here) and not armature.override_library:
+            _note(armature, {**files.to_dict(), _FOLDER: here})
+            before = was
+    return before
+
+
+def moved(path: str, before: str) -> str:
+    """An absolute path; of the file beside this .blend if it was moved with it from a folder."""
+    if not os.path.isabs(path):
+        return path
+    try:
+        found = os.path.normpath(os.path.join(_folder_here(), os.path.relpath(path, before)))
+    except ValueError:  # another drive
+        return path
+    return found if input_files.exists(found) else path
 
 
 def _relative(path: str, folder: str) -> str:
@@ -169,14 +246,14 @@ def _store(armature: bpy.types.Object, name: str, path: str) -> None:
 def _before_saving(path: str | None, *_: object) -> None:
     """Blender 3.4 does not pass the path: then paths are remapped in memory, for the next save."""
     global _folder
-    _folder = os.path.dirname(bpy.data.filepath)
+    _folder = _folder_here()
     _move(os.path.dirname(os.path.abspath(path)) if path else _folder)
 
 
 @persistent
 def _after_saving(*_: object) -> None:
     """After saving a copy or a failed save, the file is still at its previous path."""
-    _move(os.path.dirname(bpy.data.filepath))
+    _move(_folder_here())
 
 
 _HANDLERS = (

@@ -18,7 +18,7 @@ from ..operators.properties import (
     physics_properties,
 )
 from ..preview import switch, tick
-from ..scene import saved_state
+from ..scene import saved_state, setting_paths
 
 
 def _is_on(settings: Any) -> bool:
@@ -66,6 +66,16 @@ def _group_changed(settings: Any, context: bpy.types.Context) -> None:
             obj.update_tag()  # the simulations of the others are outdated
 
 
+def _model_path_changed(settings: Any, context: bpy.types.Context) -> None:
+    setting_paths.remember(settings.id_data, "model_path")
+    _group_changed(settings, context)
+
+
+def _motion_path_changed(settings: Any, context: bpy.types.Context) -> None:
+    setting_paths.remember(settings.id_data, "motion_path")
+    _group_changed(settings, context)
+
+
 def _groups(settings: Any, context: bpy.types.Context, text: str) -> list[str]:
     names = (obj.mmdskin.physics_group for obj in bpy.data.objects if obj.type == "ARMATURE")
     return sorted({name for name in names if name})
@@ -85,7 +95,14 @@ _Deformation = declaring(
     "_Deformation", deformation_properties(update=_deformation_changed, **_SETTING)
 )
 _Normals = declaring("_Normals", normals_properties(update=_normals_changed, **_SETTING))
-_Motion = declaring("_Motion", motion_properties(update=_group_changed, **_SETTING))
+_Motion = declaring(
+    "_Motion",
+    motion_properties(
+        update=_group_changed,
+        updates={"model_path": _model_path_changed, "motion_path": _motion_path_changed},
+        **_SETTING,
+    ),
+)
 _Physics = declaring("_Physics", physics_properties(update=_group_changed, **_SETTING))
 _More = declaring("_More", more_physics_properties(update=_group_changed, **_SETTING))
 _Bake = declaring("_Bake", bake_properties(**_SETTING))
