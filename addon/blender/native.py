@@ -81,6 +81,9 @@ def _import() -> Any:
     try:
         importlib.invalidate_caches()
         module = importlib.import_module("mmdskin")
+        importlib.import_module(
+            "mmdskin.new_file"
+        )  # now: an update of the add-on may remove the files
     except ModuleNotFoundError:
         raise UserError(
             "The native module of MMD Skin is missing, perhaps removed by antivirus"

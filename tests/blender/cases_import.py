@@ -37,7 +37,7 @@ class Mesh(imported.Case):
         self.assertEqual((root.name, armature.name, mesh.name), ("見本", "見本_arm", "見本_mesh"))
         self.assertEqual(scene.KINDS["ROOT"], root["mmd_type"])
         self.assertEqual((root["mmd_name_j"], mesh.parent), ("小さい", armature))
-        path = armature.mmdskin.model_path
+        path = os.path.normpath(bpy.path.abspath(armature.mmdskin.model_path))
         self.assertTrue(os.path.isabs(path) and os.path.samefile(path, self.write(self.pmx)))
         modifier = mesh.modifiers[0]
         self.assertEqual((modifier.name, modifier.object), ("mmd_armature", armature))

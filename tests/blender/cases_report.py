@@ -43,14 +43,14 @@ class Report(case.Case):
 
 
 class Memory(case.Case):
-    """100 frames of V vertices: 1200 V bytes in a shape key each, three times that at the peak."""
+    """100 frames of V vertices: 1200 V bytes in a shape key each, twice that at the peak."""
 
     def setUp(self):
         super().setUp()
         settings = self.scene.armature.mmdskin
         settings.target, settings.range = "SHAPE_KEYS", "CUSTOM"
         settings.frame_start, settings.frame_end = 1, 100
-        self.peak = 3 * 1200 * len(self.mesh.data.vertices)
+        self.peak = 2 * 1200 * len(self.mesh.data.vertices)
 
     def warns(self, free):
         """Whether the panel warns, offering a mesh cache."""
