@@ -250,7 +250,7 @@ class Sliders(imported.Case):
     def test_a_model_without_them_gets_nothing(self):
         self.load(self.write(case.small_model(), "plain.pmx"))
         armature = bpy.context.view_layer.objects.active.children[0]
-        self.assertEqual(set(armature.keys()) - {"mmdskin"}, set())
+        self.assertEqual(set(armature.keys()) - {"mmdskin", "mmdskin_files"}, set())
         self.assertEqual([m.type for m in armature.children[0].modifiers], ["ARMATURE"])
 
     def test_too_many_variables_for_a_driver_are_reported(self):
