@@ -13,6 +13,8 @@ from typing import Any
 import bpy
 import numpy as np
 
+from . import bounded
+
 _MARK = "lock_rotation_w"
 _MOST = 256  # copies
 
@@ -42,9 +44,7 @@ def of(armature: bpy.types.Object) -> Bones:
     known = _read.get(address) if getattr(bones[0], _MARK) != before else None
     if known is None:
         known = _bones(armature)
-        for old in list(_read)[: len(_read) + 1 - _MOST]:
-            _read.pop(old, None)
-        _read[address] = known
+        bounded.remember(_read, address, known, _MOST)
         locks = np.empty(len(bones), bool)
         bones.foreach_get(_MARK, locks)
         locks[0] = not before

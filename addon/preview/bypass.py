@@ -9,6 +9,7 @@ in the user's object and in the file.
 import bpy
 import numpy as np
 
+from ..blender import bounded
 from ..scene import scene_model
 from . import nodes
 
@@ -37,9 +38,7 @@ def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     rest = np.array([modifier in deforming for modifier in obj.modifiers])
     for name in _SWITCHES:
         _switch(obj, name, rest & getattr(skin, name))
-    for old in list(_left)[: len(_left) + 1 - _MOST]:
-        _left.pop(old, None)
-    _left[address] = _switches(obj)
+    bounded.remember(_left, address, _switches(obj), _MOST)
 
 
 def undo(obj: bpy.types.Object) -> None:

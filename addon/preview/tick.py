@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, details, evaluated, evaluated_bones, playhead
+from ..blender import blender_versions, bounded, details, evaluated, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..physics import playback
 from ..pose import deformation, motion_source, pose_source, skinner
@@ -370,11 +370,7 @@ def _prepared(
     )
     if not waits:
         live.outgrown = True
-    known = list(copies)
-    for key in known[: max(0, len(known) + 1 - _COPIES)]:
-        copies.pop(key, None)
-    copies.pop(address, None)
-    copies[address] = ready
+    bounded.remember(copies, address, ready, _COPIES)
     _leave_to_armature(mesh)
     return ready
 

@@ -2,6 +2,7 @@
 """What the add-on remembers of the bones of an evaluated armature: until it may have changed."""
 
 import sys
+from unittest import mock
 
 import bpy
 import numpy as np
@@ -14,7 +15,8 @@ class Remembered(Live):
 
     def setUp(self):
         super().setUp()
-        self.of = sys.modules["addon_package"].blender.evaluated_bones.of
+        self.blender = sys.modules["addon_package"].blender
+        self.of = self.blender.evaluated_bones.of
 
     def evaluated(self):
         return self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
@@ -38,6 +40,22 @@ class Remembered(Live):
         for frame in (3, 7):
             bpy.context.scene.frame_set(frame)
             self.assertIs(self.of(self.evaluated()), first)
+
+    def test_two_hundred_other_armatures_stay_known(self):
+        known = self.blender.evaluated_bones._read
+        others = dict.fromkeys(range(200))
+        with mock.patch.dict(known, others):
+            self.armature.data.bones[-1].name = "renamed"
+            bpy.context.view_layer.update()
+            self.assertIs(self.of(self.evaluated()), self.of(self.evaluated()))
+            self.assertLessEqual(others.keys(), known.keys())
+
+    def test_the_oldest_is_forgotten_for_the_newest(self):
+        known = {}
+        for address in (1, 2, 3, 4, 2, 5):
+            self.blender.bounded.remember(known, address, None, 4)
+            self.assertLessEqual(len(known), 4)
+        self.assertEqual(list(known), [3, 4, 2, 5])
 
     def test_bones_are_read_again_after_a_change(self):
         bones = self.armature.data.bones
