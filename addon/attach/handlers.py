@@ -81,18 +81,17 @@ _HANDLERS = [
 ]
 if bpy.app.background:  # where a script may render before anything is updated
     _HANDLERS += [("render_init", _follow), ("frame_change_post", _follow_in_time)]
+_register, _unregister = registration.handlers(_HANDLERS, once_enabled=revive)
 
 
 def register() -> None:
-    registration.add_handlers(_HANDLERS)
+    _register()
     if not ONLY_WHERE_LIVE:
         tick.install()  # any file may contain display armatures
-    registration.run_once_enabled(revive)
 
 
 def unregister() -> None:
-    registration.cancel(revive)
-    registration.remove_handlers(_HANDLERS)
+    _unregister()
     if tick.uninstall():
         for own in display.every():
             own.update_tag()

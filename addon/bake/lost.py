@@ -44,14 +44,4 @@ def _state(
     return state
 
 
-_HANDLERS = (("load_post", recover),)
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-    registration.run_once_enabled(recover)
-
-
-def unregister() -> None:
-    registration.cancel(recover)
-    registration.remove_handlers(_HANDLERS)
+register, unregister = registration.handlers([("load_post", recover)], once_enabled=recover)

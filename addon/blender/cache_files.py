@@ -154,11 +154,4 @@ def _after_loading(*_: object) -> None:
 
 
 _HANDLERS = (("save_post", _after_saving), ("load_post", _after_loading))
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-
-
-def unregister() -> None:
-    registration.remove_handlers(_HANDLERS)
+register, unregister = registration.handlers(_HANDLERS)

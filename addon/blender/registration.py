@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The `register` and `unregister` functions of a module, its handlers, and what runs once it is enabled."""
+"""The `register` and `unregister` functions of a module: of its classes, or of its handlers."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -40,33 +40,37 @@ def functions(
     return register, unregister
 
 
-def add_handlers(handlers: Iterable[tuple[str, Callable]]) -> None:
-    """Add functions to the lists of `bpy.app.handlers` that are named with them.
+def handlers(
+    named: Iterable[tuple[str, Callable]],
+    *,
+    once_enabled: Callable[[], None] | None = None,
+    afterwards: Callable[[], None] | None = None,
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Both functions, for handlers, each with the name of its list in `bpy.app.handlers`.
 
-    Lists that this Blender lacks are left out, and functions that are there already.
+    Lists that this Blender lacks are left out. `once_enabled` is called when the file can be read,
+    which it cannot while an add-on is being enabled, and `afterwards` when the handlers are removed.
     """
-    for event, function in handlers:
-        listed = getattr(bpy.app.handlers, event, None)
-        if listed is not None and function not in listed:
-            listed.append(function)
+    lists = ((getattr(bpy.app.handlers, event, None), function) for event, function in named)
+    known = [(listed, function) for listed, function in lists if listed is not None]
 
+    def register() -> None:
+        for listed, function in known:
+            if function not in listed:
+                listed.append(function)
+        if once_enabled is not None:
+            bpy.app.timers.register(once_enabled, first_interval=0)
 
-def remove_handlers(handlers: Iterable[tuple[str, Callable]]) -> None:
-    for event, function in handlers:
-        listed = getattr(bpy.app.handlers, event, None)
-        if listed is not None and function in listed:
-            listed.remove(function)
+    def unregister() -> None:
+        if once_enabled is not None and bpy.app.timers.is_registered(once_enabled):
+            bpy.app.timers.unregister(once_enabled)
+        for listed, function in known:
+            if function in listed:
+                listed.remove(function)
+        if afterwards is not None:
+            afterwards()
 
-
-def run_once_enabled(function: Callable[[], None]) -> None:
-    """Call it when the file can be read, which it cannot while an add-on is being enabled."""
-    bpy.app.timers.register(function, first_interval=0)
-
-
-def cancel(function: Callable[[], None]) -> None:
-    """Do not call what waits for `run_once_enabled`."""
-    if bpy.app.timers.is_registered(function):
-        bpy.app.timers.unregister(function)
+    return register, unregister
 
 
 def _name_in_context(cls: type) -> None:

@@ -46,14 +46,4 @@ def _follow(block: Any, folder: str) -> None:
     state.write(block)
 
 
-_HANDLERS = (("load_post", follow),)
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-    registration.run_once_enabled(follow)
-
-
-def unregister() -> None:
-    registration.cancel(follow)
-    registration.remove_handlers(_HANDLERS)
+register, unregister = registration.handlers([("load_post", follow)], once_enabled=follow)

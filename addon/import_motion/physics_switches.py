@@ -59,13 +59,4 @@ def _lacks(armature: bpy.types.Object, name: str) -> bool:
 
 
 _HANDLERS = (("load_post", recover), ("depsgraph_update_post", _follow))
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-    registration.run_once_enabled(recover)
-
-
-def unregister() -> None:
-    registration.cancel(recover)
-    registration.remove_handlers(_HANDLERS)
+register, unregister = registration.handlers(_HANDLERS, once_enabled=recover)

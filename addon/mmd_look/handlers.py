@@ -32,11 +32,4 @@ def _is_orphan(follower: bpy.types.Object) -> bool:
 _HANDLERS = [("depsgraph_update_post", _follow)]
 if bpy.app.background:  # where a script may render before anything is updated
     _HANDLERS.append(("render_init", _follow))
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-
-
-def unregister() -> None:
-    registration.remove_handlers(_HANDLERS)
+register, unregister = registration.handlers(_HANDLERS)

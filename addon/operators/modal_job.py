@@ -148,13 +148,4 @@ def _stop(*_: object) -> None:
             workspace.status_text_set(None)
 
 
-_HANDLERS = [("load_pre", _stop)]
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-
-
-def unregister() -> None:
-    _stop()
-    registration.remove_handlers(_HANDLERS)
+register, unregister = registration.handlers([("load_pre", _stop)], afterwards=_stop)

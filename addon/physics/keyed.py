@@ -241,12 +241,4 @@ _HANDLERS = (
     ("redo_post", _after_undo),
     ("load_post", _forget),
 )
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-
-
-def unregister() -> None:
-    registration.remove_handlers(_HANDLERS)
-    _forget()
+register, unregister = registration.handlers(_HANDLERS, afterwards=_forget)

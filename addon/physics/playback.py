@@ -84,12 +84,4 @@ def _forget(*_: object) -> None:
 
 
 _HANDLERS = tuple((name, _forget) for name in ("load_pre", "undo_post", "redo_post"))
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-
-
-def unregister() -> None:
-    registration.remove_handlers(_HANDLERS)
-    _forget()
+register, unregister = registration.handlers(_HANDLERS, afterwards=_forget)

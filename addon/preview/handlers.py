@@ -73,18 +73,17 @@ _HANDLERS = (
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _catch_up),
     *((name, _welcome) for name in ("depsgraph_update_pre", "frame_change_pre") if ONLY_WHERE_LIVE),
 )
+_register, _unregister = registration.handlers(_HANDLERS, once_enabled=revive)
 
 
 def register() -> None:
-    registration.add_handlers(_HANDLERS)
+    _register()
     if not ONLY_WHERE_LIVE:
         tick.install()  # any file may contain live meshes
-    registration.run_once_enabled(revive)
 
 
 def unregister() -> None:
-    registration.cancel(revive)
-    registration.remove_handlers(_HANDLERS)
+    _unregister()
     if tick.uninstall():
         # Otherwise the last frame would stay on screen.
         for mesh in switch.live_meshes():

@@ -261,11 +261,4 @@ _HANDLERS = (
     ("save_post", _after_saving),
     ("save_post_fail", _after_saving),  # Blender 4.2
 )
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-
-
-def unregister() -> None:
-    registration.remove_handlers(_HANDLERS)
+register, unregister = registration.handlers(_HANDLERS)

@@ -94,12 +94,4 @@ _HANDLERS = (
     ("depsgraph_update_post", _notice),
     *((name, _forget) for name in ("load_pre", "undo_pre", "undo_post", "redo_pre", "redo_post")),
 )
-
-
-def register() -> None:
-    registration.add_handlers(_HANDLERS)
-
-
-def unregister() -> None:
-    registration.remove_handlers(_HANDLERS)
-    _forget()
+register, unregister = registration.handlers(_HANDLERS, afterwards=_forget)
