@@ -8,8 +8,6 @@ blender -b --factory-startup -P tests/bench/beside_mmd_tools.py -- (the same arg
 Without a file it measures our dancer. The last line of the output is the result as JSON.
 """
 
-import argparse
-import json
 import math
 import os
 import pathlib
@@ -19,41 +17,27 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "blender"), str(ROOT / "tests")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import addon_profile  # noqa: E402
+import blender_script  # noqa: E402
 
 FRAMES = 30
 RENDERED = (5, 8)
 ROUNDS = 5
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--zip", required=True, help="the add-on")
-    parser.add_argument("--mmd-tools", help="zip of mmd_tools")
-    parser.add_argument("file", nargs="?")
-    options = parser.parse_args(arguments)
-    profile = tempfile.TemporaryDirectory()
-    os.environ.update(addon_profile.environment(profile.name))  # before bpy is imported as a module
+def measured(options):
     if options.mmd_tools:
         os.environ["MMDSKIN_MMD_TOOLS"] = options.mmd_tools
-    file = options.file or write_dancer(profile.name)
-
     import bpy
     import imported
     from recorder import Recorder
 
-    package = addon_profile.install(options.zip)
-    with imported.MmdTools():
+    with tempfile.TemporaryDirectory() as folder, imported.MmdTools():
         bpy.utils.register_class(Recorder)
-        scene = Scene(package, file)
-        result = {"blender": bpy.app.version_string, **scene.measured()}
+        result = Scene(options.file or write_dancer(folder)).measured()
         bpy.utils.unregister_class(Recorder)
-    print(json.dumps(result, ensure_ascii=False))
-    profile.cleanup()
-    addon_profile.uninstall_and_exit(package, 0)
+    return result
 
 
 def write_dancer(folder):
@@ -65,7 +49,7 @@ def write_dancer(folder):
 class Scene:
     """One model, imported by mmd_tools, whose bones move from frame 1 to the last."""
 
-    def __init__(self, package, file):
+    def __init__(self, file):
         import bpy
         import imported
         import scene
@@ -75,7 +59,7 @@ class Scene:
         root = next(obj for obj in bpy.data.objects if obj.mmd_type == "ROOT")
         self.objects = imported.Imported(root)
         self.objects.mesh.name = "model_mesh"  # the recorder looks for this name
-        self.mmdskin = sys.modules[package].native.load()
+        self.mmdskin = sys.modules["addon_package"].native.load()
         self.model = self.mmdskin.load_model(file)
         self.bones = {bone.mmd_bone.name_j: bone for bone in self.objects.armature.pose.bones}
         self.move()
@@ -204,4 +188,7 @@ def frame_seconds():
 
 
 if __name__ == "__main__":
-    main(sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:])
+    parser = blender_script.parser(__doc__)
+    parser.add_argument("--mmd-tools", help="zip of mmd_tools")
+    parser.add_argument("file", nargs="?")
+    blender_script.run(parser, measured)

@@ -7,40 +7,17 @@ blender -b --factory-startup -P tests/bench/blender_attach.py -- (the same argum
 Milliseconds of processor time. The last line of the output is the result as JSON.
 """
 
-import argparse
-import json
-import os
 import pathlib
 import statistics
 import sys
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "blender"), str(ROOT / "tests")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import addon_profile  # noqa: E402
+import blender_script  # noqa: E402
 
 OBJECTS = 50
 FRAMES, ROUNDS = 30, 6
-
-
-def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--zip", required=True, help="the add-on")
-    parser.add_argument("model")
-    parser.add_argument("motion")
-    options = parser.parse_args(arguments)
-    profile = tempfile.TemporaryDirectory()
-    os.environ.update(addon_profile.environment(profile.name))  # before bpy is imported as a module
-    import bpy
-
-    package = addon_profile.install(options.zip)
-    sys.modules["addon_package"] = sys.modules[package]
-    result = {"blender": bpy.app.version_string, **Stage(options).measured()}
-    print(json.dumps(result))
-    profile.cleanup()
-    addon_profile.uninstall_and_exit(package, 0)
 
 
 class Stage:
@@ -118,5 +95,7 @@ def quantile(times):
 
 
 if __name__ == "__main__":
-    arguments = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:]
-    main(arguments)
+    parser = blender_script.parser(__doc__)
+    parser.add_argument("model")
+    parser.add_argument("motion")
+    blender_script.run(parser, lambda options: Stage(options).measured())

@@ -1,48 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Processor time of a baked frame in Blender, for each target and source of the pose.
 
-blender -b --factory-startup -P blender_bake.py -- --zip mmdskin.zip [--report bake.json]
+blender -b --factory-startup -P blender_bake.py -- --zip mmdskin.zip
 """
 
-import argparse
 import contextlib
-import json
 import pathlib
 import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "blender"), str(HERE.parent)]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import addon_profile  # noqa: E402
-import blender_model  # noqa: E402
-import bpy  # noqa: E402
+import blender_script  # noqa: E402
 import numpy as np  # noqa: E402
 from files import motion_file, pmx_file  # noqa: E402
 
 FRAMES, ROUNDS = 1000, 3
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--zip", required=True)
-    parser.add_argument("--report", type=pathlib.Path)
-    options = parser.parse_args(arguments)
-    package = addon_profile.install(options.zip)
-    with tempfile.TemporaryDirectory() as folder:
-        result = measure(pathlib.Path(folder))
-    print(json.dumps(result))
-    if options.report:
-        options.report.write_text(json.dumps(result), "utf-8")
-    addon_profile.uninstall_and_exit(package, 0)
-
-
-def measure(folder):
+def measured(folder):
     """{row: ms per frame}; `scene` is the time that Blender itself takes to show the frames.
 
     What a bake takes once, about 0.1 s, is part of it: 0.1 ms per frame of 1,000.
     """
+    import blender_model
+    import bpy
+
     built = blender_model.build(FRAMES)
     model, motion = folder / "bench.pmx", folder / "bench.vmd"
     model.write_bytes(pmx_file.write(built.pmx))
@@ -74,8 +58,7 @@ def measure(folder):
     found = {name: min(values) for name, values in times.items()}
     for target in ("PC2", "keys"):
         found[f"scene to {target}, over the scene"] = found[f"scene to {target}"] - found["scene"]
-    found = {name: round(value, 2) for name, value in found.items()}
-    return {"blender": bpy.app.version_string, **found}
+    return {name: round(value, 2) for name, value in found.items()}
 
 
 def dance(pmx):
@@ -90,5 +73,10 @@ def dance(pmx):
     return motion_file.Keys("bench", keys, [])
 
 
+def in_new_folder(options):
+    with tempfile.TemporaryDirectory() as folder:
+        return measured(pathlib.Path(folder))
+
+
 if __name__ == "__main__":
-    main(sys.argv[sys.argv.index("--") + 1 :])
+    blender_script.run(blender_script.parser(__doc__), in_new_folder)

@@ -4,25 +4,22 @@
 blender -b --factory-startup -P blender_preview.py -- --zip mmdskin.zip
 """
 
-import argparse
-import json
 import pathlib
 import statistics
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "blender"), str(HERE.parent)]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import addon_profile  # noqa: E402
-import blender_model  # noqa: E402
-import bpy  # noqa: E402
+import blender_script  # noqa: E402
 
 ROUNDS = 9
 
 
 def frames(count=60):
     """Median seconds per frame."""
+    import bpy
+
     times = []
     for frame in range(1, count + 1):
         start = time.perf_counter()
@@ -31,11 +28,10 @@ def frames(count=60):
     return statistics.median(times)
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--zip", required=True)
-    options = parser.parse_args(arguments)
-    package = addon_profile.install(options.zip)
+def measured():
+    import blender_model
+    import bpy
+
     built = blender_model.build()
     settings = built.armature.mmdskin
     seen = {False: [], True: []}
@@ -47,18 +43,15 @@ def main(arguments):
     # The best round counts: on a shared machine other rounds take up to twice as long.
     plain, live = min(seen[False]), min(seen[True])
     usual = statistics.median(seen[True]) - statistics.median(seen[False])
-    call = sys.modules[package].preview.tick.live_of(built.mesh.data).cost
-    result = {
-        "blender": bpy.app.version_string,
+    call = sys.modules["addon_package"].preview.tick.live_of(built.mesh.data).cost
+    return {
         "plain ms": round(plain, 2),
         "live ms": round(live, 2),
         "over plain ms": round(live - plain, 2),
         "over plain ms, median": round(usual, 2),
         "call ms": round(call, 2),
     }
-    print(json.dumps(result))
-    addon_profile.uninstall_and_exit(package, 0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[sys.argv.index("--") + 1 :])
+    blender_script.run(blender_script.parser(__doc__), lambda options: measured())

@@ -10,19 +10,15 @@ Without files: the two published models and dances (docs/CONTRIBUTING.md), each 
 and a motion that follows it are a pair. The last line is the result as JSON.
 """
 
-import argparse
-import json
 import os
 import pathlib
 import sys
-import tempfile
 import time
 from functools import partial
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "blender"), str(ROOT / "tests")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import addon_profile  # noqa: E402
+import blender_script  # noqa: E402
 from files import locations  # noqa: E402
 
 MODELS = ("初音ミク.pmx", "巡音ルカ.pmx")
@@ -31,27 +27,18 @@ RUNS = {"model": 5, "motion": 3}
 FORMS = {"mmdskin, solved": "SOLVED", "mmdskin, own keys": "ORIGINAL"}  # of motions
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--zip", required=True, help="the add-on")
-    parser.add_argument("--mmd-tools", help="zip of mmd_tools; its folder before Blender 4.2")
-    parser.add_argument("files", nargs="*")
-    options = parser.parse_args(arguments)
+def measured(options):
     files = options.files or [
         str(locations.MODELS / name)
         for model in MODELS
         for dance in DANCES
         for name in (model, dance)
     ]
-
-    profile = tempfile.TemporaryDirectory()
-    os.environ.update(addon_profile.environment(profile.name))  # before bpy is imported as a module
+    if options.mmd_tools:
+        os.environ["MMDSKIN_MMD_TOOLS"] = options.mmd_tools
     import bpy
     import imported
 
-    package = addon_profile.install(options.zip)
-    if options.mmd_tools:
-        os.environ["MMDSKIN_MMD_TOOLS"] = options.mmd_tools
     tools = imported.MmdTools() if options.mmd_tools else None
     if tools:
         tools.__enter__()
@@ -69,11 +56,9 @@ def main(arguments):
         for file, times in best.items():
             print(f"Blender {bpy.app.version_string}, import of {file}:", end=" ")
             print(", ".join(f"{name} {ms:.0f} ms" for name, ms in times.items()))
-    print(json.dumps({"blender": bpy.app.version_string, **result}, ensure_ascii=False))
     if tools:
         tools.__exit__()
-    profile.cleanup()
-    addon_profile.uninstall_and_exit(package, 0)
+    return result
 
 
 def measure_model(path, tools):
@@ -125,4 +110,7 @@ def best_ms(runs, before, calls, clock):
 
 
 if __name__ == "__main__":
-    main(sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:])
+    parser = blender_script.parser(__doc__)
+    parser.add_argument("--mmd-tools", help="zip of mmd_tools; its folder before Blender 4.2")
+    parser.add_argument("files", nargs="*")
+    blender_script.run(parser, measured)
