@@ -51,6 +51,15 @@ class Paths(imported.Case):
         if not TELLS_PATH:
             bpy.ops.wm.save_mainfile()
 
+    def undo_save_as(self, path):
+        """Undo a step, after the file was saved as another one."""
+        bpy.ops.ed.undo_push(message="one")
+        bpy.ops.ed.undo_push(message="two")
+        name = self.armature.name
+        self.save_as(path)
+        bpy.ops.ed.undo()
+        self.armature = bpy.data.objects[name]
+
     def reopen(self, path):
         name = self.armature.name
         bpy.ops.wm.open_mainfile(filepath=path)
@@ -92,7 +101,8 @@ class Paths(imported.Case):
 
     def assert_paths(self, *expected):
         found = self.settings.model_path, self.settings.motion_path
-        self.assertEqual([path.replace("\\", "/") for path in found], list(expected))
+        for path, wanted in zip(found, expected, strict=True):
+            self.assertEqual(path.replace("\\", "/"), wanted.replace("\\", "/"))
 
     def assert_plays(self):
         """The mesh dances, without an error."""
@@ -108,7 +118,7 @@ class Paths(imported.Case):
 class Saved(Paths):
     def test_become_relative_when_the_file_is_first_saved(self):
         self.imports()
-        self.assert_paths(self.path.replace("\\", "/"), self.motion_path.replace("\\", "/"))
+        self.assert_paths(self.path, self.motion_path)
         self.save_as(self.blend)
         self.assert_paths("//見本.pmx", "//踊り.vmd")
         self.assert_plays()
@@ -123,12 +133,12 @@ class Saved(Paths):
         self.imports()
         self.prefer_relative(False)
         self.save_as(self.blend)
-        self.assert_paths(self.path.replace("\\", "/"), self.motion_path.replace("\\", "/"))
+        self.assert_paths(self.path, self.motion_path)
 
     def test_stay_absolute_after_a_copy_is_saved(self):
         self.imports()
         bpy.ops.wm.save_as_mainfile(filepath=self.blend, copy=True)
-        self.assert_paths(self.path.replace("\\", "/"), self.motion_path.replace("\\", "/"))
+        self.assert_paths(self.path, self.motion_path)
         self.reopen(self.blend)
         if TELLS_PATH:
             self.assert_paths("//見本.pmx", "//踊り.vmd")
@@ -138,7 +148,7 @@ class Saved(Paths):
         self.imports()
         with self.assertRaises(RuntimeError):
             bpy.ops.wm.save_as_mainfile(filepath=os.path.join(self.folder, "無い", "場面.blend"))
-        self.assert_paths(self.path.replace("\\", "/"), self.motion_path.replace("\\", "/"))
+        self.assert_paths(self.path, self.motion_path)
         self.assert_plays()
 
 
@@ -186,12 +196,7 @@ class Elsewhere(Paths):
 
     def test_a_path_from_before_the_file_was_saved_in_another_folder(self):
         """Undo brings it back."""
-        bpy.ops.ed.undo_push(message="one")
-        bpy.ops.ed.undo_push(message="two")
-        name = self.armature.name
-        self.save_as(os.path.join(self.elsewhere, "別.blend"))
-        bpy.ops.ed.undo()
-        self.armature = bpy.data.objects[name]
+        self.undo_save_as(os.path.join(self.elsewhere, "別.blend"))
         self.assert_paths("//見本.pmx", "//踊り.vmd")
         self.assert_plays()
         bpy.ops.wm.save_mainfile()
@@ -201,12 +206,7 @@ class Elsewhere(Paths):
         self.settings.motion_path = "//次.vmd"
         self.write_motion("次.vmd")
         self.settings.motion_path = "//次.vmd"
-        bpy.ops.ed.undo_push(message="one")
-        bpy.ops.ed.undo_push(message="two")
-        name = self.armature.name
-        self.save_as(os.path.join(self.elsewhere, "別.blend"))
-        bpy.ops.ed.undo()
-        self.armature = bpy.data.objects[name]
+        self.undo_save_as(os.path.join(self.elsewhere, "別.blend"))
         self.assertEqual(self.file(), os.path.join(self.folder, "次.vmd"))
         self.assert_plays()
 
@@ -266,6 +266,14 @@ class Chosen(Paths):
 class Cleared(Paths):
     """Clear Motion recognizes a path that saving has changed."""
 
+    def plays_another_motion(self):
+        """A motion is imported where another one was chosen before."""
+        self.imports()
+        self.save_as(self.blend)
+        bpy.ops.mmdskin.clear_motion()
+        self.settings.motion_path, self.settings.source = "//踊り.vmd", "MOTION"
+        self.play(self.write_motion("次.vmd"))
+
     def test_a_motion_imported_before_the_first_save(self):
         self.imports()
         self.save_as(self.blend)
@@ -274,11 +282,7 @@ class Cleared(Paths):
         self.assertEqual(self.settings.source, "ARMATURE")
 
     def test_the_motion_before_is_found_from_another_folder(self):
-        self.imports()
-        self.save_as(self.blend)
-        bpy.ops.mmdskin.clear_motion()
-        self.settings.motion_path, self.settings.source = "//踊り.vmd", "MOTION"
-        self.play(self.write_motion("次.vmd"))
+        self.plays_another_motion()
         self.assert_paths("//見本.pmx", "//次.vmd")
         self.save_as(os.path.join(self.new_folder("他所"), "場面.blend"))
         self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
@@ -297,11 +301,7 @@ class Cleared(Paths):
         self.test_a_motion_of_a_project_that_was_moved(copies=True)
 
     def test_the_motion_before_is_found_in_a_project_that_was_moved(self):
-        self.imports()
-        self.save_as(self.blend)
-        bpy.ops.mmdskin.clear_motion()
-        self.settings.motion_path, self.settings.source = "//踊り.vmd", "MOTION"
-        self.play(self.write_motion("次.vmd"))
+        self.plays_another_motion()
         bpy.ops.wm.save_mainfile()
         self.move_project()
         self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
