@@ -79,9 +79,10 @@ def tick(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float)
             posed = _pose(own, bones, depsgraph, frame)
         except Exception as error:
             details.log(error, f"Display armature '{own.name}'")
-        if bones.notes.get(_COPIES) is not (not posed):
-            _copy_transforms(own, not posed)
-            bones.notes[_COPIES] = not posed
+        copies = not posed
+        if bones.notes.get(_COPIES) != copies:
+            _copy_transforms(own, copies)
+            bones.notes[_COPIES] = copies
     return float(posed)
 
 

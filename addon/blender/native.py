@@ -81,9 +81,8 @@ def _import() -> Any:
     try:
         importlib.invalidate_caches()
         module = importlib.import_module("mmdskin")
-        importlib.import_module(
-            "mmdskin.new_file"
-        )  # now: an update of the add-on may remove the files
+        # Now, as an update of the add-on may remove the files.
+        importlib.import_module("mmdskin.new_file")
     except ModuleNotFoundError:
         raise UserError(
             "The native module of MMD Skin is missing, perhaps removed by antivirus"

@@ -81,8 +81,7 @@ static inline bool mmd_gl_context_hangs(const mmd_gl_context *context)
 }
 
 /* Whether the device was reset, after which the current context does nothing any more; with an
-   error that says so. `failed`: whether a job has failed, so that not only what is cheap is asked.
- */
+   error that says so. `failed`: whether a job has failed; then a slower question is asked, too. */
 bool mmd_gl_context_is_lost(bool failed, mmd_error *err);
 
 /* Closes the context and frees everything that is kept with it. A context that hangs stays open:

@@ -88,20 +88,20 @@ class NewFile:
 
     def replace(self, source: str = "", path: str = "") -> None:
         """Put it in place of what is there, or at `path` what another program has written."""
-        target = path or self.path
+        written, target = source or self.beside, path or self.path
         if source:
             with open(source, "rb+") as file:
                 os.fsync(file.fileno())
         if os.path.islink(target):
             target = os.path.realpath(target)
         with contextlib.suppress(OSError):
-            shutil.copymode(target, source or self.beside)
+            shutil.copymode(target, written)
         try:
-            os.replace(source or self.beside, target)
+            os.replace(written, target)
         except OSError as error:
             if error.errno != errno.EXDEV:  # where a link leads to another file system
                 raise
-            with new_file(target) as copy, open(source or self.beside, "rb") as file:
+            with new_file(target) as copy, open(written, "rb") as file:
                 shutil.copyfileobj(file, copy)
         else:
             self._placed = not source

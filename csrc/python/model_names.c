@@ -116,8 +116,7 @@ PyObject *mmd_py_model_morph(PyObject *self, PyObject *name)
 const char mmd_py_model_bone_doc[] =
     "bone($self, name, /)\n--\n\n"
     "The index of the bone with this name: the first whose Japanese name matches, otherwise the\n"
-    "first whose English name matches. Raises UnknownNameError, which suggests similar\n"
-    "names.";
+    "first whose English name matches. Raises UnknownNameError, which suggests similar names.";
 
 const char mmd_py_model_morph_doc[] =
     "morph($self, name, /)\n--\n\n"

@@ -87,9 +87,8 @@ static PyGetSetDef named_members[] = {
 static const char named_doc[] =
     "Named(iterable=(), /)\n--\n\n"
     "A tuple of records that also finds them by name: bones[\"センター\"] is the first bone of\n"
-    "this name (UnknownNameError without one), and \"センター\" in bones says whether there is "
-    "one. Names\n"
-    "must match exactly.";
+    "this name (UnknownNameError without one), and \"センター\" in bones says whether there is\n"
+    "one. Names must match exactly.";
 
 static PyType_Slot named_slots[] = {{Py_tp_doc, (void *)named_doc},
                                     {Py_tp_traverse, named_traverse},

@@ -21,9 +21,8 @@ SIZE = (1280, 800)
 EDIT_MENU = (82, 13)  # of the factory settings
 FILE_MENU = (46, 13)
 CORNER = (60, 60)  # of windows beside the first one
-PATIENCE = (
-    120  # seconds for what an idle machine does at once: only what never comes takes them all
-)
+# Seconds for what an idle machine does at once: only what never comes takes them all.
+PATIENCE = 120
 TAB = 12  # from the right edge of the sidebar to the middle of its tabs
 SYSTEM_PYTHON = "/usr/bin/python3"  # which has Debian's GTK
 ROW = 20  # the height of a button

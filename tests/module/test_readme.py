@@ -41,9 +41,8 @@ BUTTONS = (
 
 
 EXAMPLES = docs_examples.runnable_here()
-_LANGUAGE = (
-    r"^```[ ]*([^`\s{][^`\n]*)$"  # after a fence that opens; in braces: a directive of Sphinx
-)
+# After a fence that opens; in braces it is a directive of Sphinx.
+_LANGUAGE = r"^```[ ]*([^`\s{][^`\n]*)$"
 
 
 def test_the_pages_have_examples():

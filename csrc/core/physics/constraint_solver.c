@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Setup of constraint rows, and the ends of their solution; constraint_solver.h has the equations.
- */
+/* Setup of constraint rows, and both ends of solving them (equations: constraint_solver.h). */
 #include "core/physics/constraint_solver.h"
 
 #include "core/base/cpu.h"
