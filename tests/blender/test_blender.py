@@ -29,6 +29,7 @@ EXTENSIONS = [version for version in VERSIONS if version != "3.4"]
 import addon_profile  # noqa: E402
 import tour  # noqa: E402
 import window  # noqa: E402
+import window_display  # noqa: E402
 
 
 def cases():
@@ -254,8 +255,8 @@ def test_blender_validates_the_extension(addon_zip, version):
 def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
     if "3.4" not in VERSIONS:
         pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
-    if window.missing():
-        pytest.skip(window.missing())
+    if window_display.missing():
+        pytest.skip(window_display.missing())
     with window.Window(tmp_path, BUILD) as blender:
         before = blender.state()
         blender.install(addon_zip)
@@ -271,8 +272,8 @@ def test_the_five_steps_of_the_readme(addon_zip, tmp_path):
     """By the mouse, from the zip to the bake; build/blender/tour keeps the README's screenshots."""
     if "3.4" not in VERSIONS:
         pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
-    if window.missing():
-        pytest.skip(window.missing())
+    if window_display.missing():
+        pytest.skip(window_display.missing())
     with window.Window(tmp_path, BUILD / "tour", start="empty") as blender:
         tour.walk(blender, addon_zip, tmp_path)
 
@@ -281,11 +282,11 @@ def test_eevee_in_a_window(addon_zip, tmp_path):
     """Before 4.2, EEVEE draws nothing in the background."""
     if "3.4" not in VERSIONS:
         pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
-    if window.missing():
-        pytest.skip(window.missing())
+    if window_display.missing():
+        pytest.skip(window_display.missing())
     names = [name for name in cases() if name.startswith("cases_look") and "eevee" in name.lower()]
     assert len(names) >= 4
-    server, display = window.start_display()
+    server, display = window_display.start()
     try:
         outcomes = run_cases("3.4", names, addon_zip, tmp_path, display)
     finally:
@@ -354,7 +355,7 @@ def bake_a_range(blender, before):
     blender.wait_state(frame=2)
     assert blender.state()["shown"] != first
     blender.key("Left")
-    blender.undo_until(mesh=before["mesh"])
+    blender.undo_until(lambda: blender.state()["mesh"] == before["mesh"], "the mesh")
     blender.wait_state(end=40)
     blender.click("mmdskin.bake")
     blender.wait_state(keys=baked)

@@ -13,6 +13,7 @@ import mmdskin
 import numpy as np
 import pytest
 import window
+import window_display
 from files import pmx_file
 from sample.character import dance, model
 from test_blender import BUILD, addon_zip  # noqa: F401
@@ -32,7 +33,7 @@ def test_an_artists_session(addon_zip, version, tmp_path):  # noqa: F811
             "it takes minutes, and newer Blenders are large downloads: make check-window has it"
         )
     drops = version != "3.4"
-    reason = window.missing(version) or (drops and window.drags_missing())
+    reason = window_display.missing(version) or (drops and window_display.drags_missing())
     if reason:
         pytest.skip(reason)
     pictures = BUILD / f"window-{version}"

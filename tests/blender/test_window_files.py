@@ -2,7 +2,7 @@
 """Files that come and go by mouse, and the report: make check-window."""
 
 import mmdskin
-import window
+import window_display
 from sample.character import dance, model
 from test_blender import addon_zip  # noqa: F401
 from window_session import ARMATURE, FILES, MESH, session, show_panel
@@ -23,7 +23,7 @@ def test_first_minute(blender, folder):
     blender.key("Home")
     blender.fresh(20)
     blender.picture("live")
-    if blender.version == "3.4" or window.drags_missing():
+    if blender.version == "3.4" or window_display.drags_missing():
         blender.open_entry("i", 1, "import-motion")
         blender.choose_file(motion_path, "motion")
     else:

@@ -10,61 +10,21 @@ import itertools
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import time
 
 import addon_profile
+import window_display
 
 HERE = pathlib.Path(__file__).resolve().parent
-SIZE = (1280, 800)
 EDIT_MENU = (82, 13)  # of the factory settings
 FILE_MENU = (46, 13)
 CORNER = (60, 60)  # of windows beside the first one
 # Seconds for what an idle machine does at once: only what never comes takes them all.
 PATIENCE = 120
 TAB = 12  # from the right edge of the sidebar to the middle of its tabs
-SYSTEM_PYTHON = "/usr/bin/python3"  # which has Debian's GTK
 ROW = 20  # the height of a button
 COLUMNS = (0.5, 0.25, 0.75, 0.9)  # where to look for buttons, in widths of the region
-
-
-def missing(version="3.4"):
-    """Why no window of that Blender can be opened here, or None."""
-    programs = ("blender", "Xvfb", "xdotool", "import", "montage")
-    name = next((name for name in programs if not shutil.which(name)), None)
-    if name:
-        return f"{name} is not installed: run tests/blender/setup.sh 3.4"
-    if version != "3.4" and not (addon_profile.CACHE / f"window-{version}/ready").exists():
-        return f"Blender {version} with a window is not here: run tests/blender/window.sh {version}"
-    return None
-
-
-def drags_missing():
-    """Why no file can be dragged here, or None."""
-    probe = "import gi; gi.require_version('Gtk', '3.0')"
-    if subprocess.run([SYSTEM_PYTHON, "-c", probe], stderr=subprocess.DEVNULL).returncode:
-        return "no program to drag files from: apt-get install python3-gi gir1.2-gtk-3.0"
-    return None
-
-
-def command(version):
-    """The command that runs a Blender with a window."""
-    if version == "3.4":
-        return ["blender"]
-    return [addon_profile.CACHE / f"window-{version}/blender", "/usr/bin/blender"]
-
-
-def start_display(size=SIZE):
-    """(process, name) of a virtual display."""
-    reading, writing = os.pipe()
-    screen = f"{size[0]}x{size[1]}x24"
-    # The server finds a free display itself and tells its number.
-    server = ["Xvfb", "-displayfd", str(writing), "-screen", "0", screen, "-nolisten", "tcp"]
-    process = subprocess.Popen(server, pass_fds=[writing], stderr=subprocess.DEVNULL)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        return process, f":{pipe.readline().strip()}"
 
 
 def busy():
@@ -79,7 +39,9 @@ class Window:
     window_scenes.py makes with the add-on of the zip `addon`.
     """
 
-    def __init__(self, folder, pictures, start="sample", version="3.4", addon=None, size=SIZE):
+    def __init__(
+        self, folder, pictures, start="sample", version="3.4", addon=None, size=window_display.SIZE
+    ):
         self.folder, self.pictures, self.start = folder, pictures, start
         self.version, self.addon, self.size = version, addon, size
         self.asked = 0
@@ -112,10 +74,10 @@ class Window:
         for path in self.pictures.glob("*.png"):
             path.unlink()
         self.environment = addon_profile.environment(self.folder)
-        server, self.environment["DISPLAY"] = start_display(self.size)
+        server, self.environment["DISPLAY"] = window_display.start(self.size)
         self.processes.append(server)
         blender = [
-            *command(self.version),
+            *window_display.command(self.version),
             "--factory-startup",
             "--window-geometry",
             "0",
@@ -236,13 +198,14 @@ class Window:
         self.move(x + 300, y + height // 2)
         self.press(*keys)
 
-    def undo_until(self, limit=4, **expected):
-        """Undo step by step: changes of the frame are steps too."""
-        for _ in range(limit):
+    def undo_until(self, condition, what):
+        """Press Ctrl+Z until `condition()` is true: changes of the frame are steps, too."""
+        for _ in range(4):
             self.key("ctrl+z")
-            if expected.items() <= self.state().items():
+            self.fresh(5)
+            if condition():
                 return
-        raise AssertionError(f"{limit} steps of undo do not bring back {expected}")
+        raise AssertionError(f"four steps of undo do not bring back {what}")
 
     def click_at(self, x, y):
         self.move(x, y)
@@ -262,7 +225,7 @@ class Window:
 
     def drop(self, place, *paths):
         """Drag files from another program's window to a position of the display, as a user does."""
-        source = [SYSTEM_PYTHON, HERE / "drag_source.py", *paths]
+        source = [window_display.SYSTEM_PYTHON, HERE / "drag_source.py", *paths]
         with subprocess.Popen(source, env=self.environment, stdout=subprocess.PIPE) as program:
             program.stdout.readline()
             self.drag((20, 20), place)

@@ -11,6 +11,7 @@ import re
 
 import pytest
 import window
+import window_display
 from test_blender import BUILD
 
 VERSIONS = os.environ.get("MMDSKIN_WINDOWS", "").split()
@@ -32,7 +33,7 @@ def session(start):
         @pytest.mark.parametrize("version", VERSIONS)
         @functools.wraps(test)
         def run(addon_zip, version, tmp_path):
-            if reason := window.missing(version):
+            if reason := window_display.missing(version):
                 pytest.skip(reason)
             pictures = BUILD / f"window-{version}-{test.__name__.removeprefix('test_')}"
             options = {"start": start, "version": version, "addon": addon_zip, "size": SIZE}
@@ -65,10 +66,5 @@ def open_panels(blender, *closed):
 
 
 def undo(blender, expression):
-    """Ctrl+Z until an expression is true: changes of the frame are steps, too."""
-    for _ in range(4):
-        blender.key("ctrl+z")
-        blender.fresh(5)
-        if blender.ask(expression):
-            return
-    raise AssertionError(f"four steps of undo do not bring back {expression}")
+    """Until an expression is true."""
+    blender.undo_until(lambda: blender.ask(expression), expression)
