@@ -19,7 +19,7 @@ from .record import MotionState
 
 @persistent
 def follow(*_: object) -> None:
-    folder = setting_paths.arrive()
+    folder = setting_paths.note_folder()
     if not folder:
         return
     for block in (*bpy.data.objects, *bpy.data.lights):

@@ -204,7 +204,7 @@ def remember(armature: bpy.types.Object, name: str) -> None:
         _remap_all(armature, folder, folder)
 
 
-def arrive() -> str:
+def note_folder() -> str:
     """After a .blend was opened: note its folder. Returns the one it was moved from, "" if none."""
     here, before = _folder_here(), ""
     for armature in _own_armatures() if here else []:
