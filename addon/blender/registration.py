@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import bpy
+from bpy.app.handlers import persistent
 
 from . import ADDON
 from .blender_versions import HAS_CONTEXTS
@@ -51,6 +52,8 @@ def handlers(
     Lists that this Blender lacks are left out. `once_enabled` is called when the file can be read,
     which it cannot while an add-on is being enabled, and `afterwards` when the handlers are removed.
     """
+    if once_enabled is not None and bpy.app.background:
+        named = (*named, *_before_frames(once_enabled))
     lists = ((getattr(bpy.app.handlers, event, None), function) for event, function in named)
     known = [(listed, function) for listed, function in lists if listed is not None]
 
@@ -71,6 +74,20 @@ def handlers(
             afterwards()
 
     return register, unregister
+
+
+def _before_frames(once_enabled: Callable[[], None]) -> list[tuple[str, Callable]]:
+    """Handlers that call it before the first frame, if its timer has not: in background mode, timers
+    do not run."""
+
+    @persistent
+    def run_waiting(*_: object) -> None:
+        if bpy.app.timers.is_registered(once_enabled):
+            bpy.app.timers.unregister(once_enabled)
+            once_enabled()
+
+    events = "render_init", "depsgraph_update_pre", "frame_change_pre"
+    return [(event, run_waiting) for event in events]
 
 
 def _name_in_context(cls: type) -> None:
