@@ -28,7 +28,7 @@ class _Attaching:
 
 
 class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
-    """Let the selected objects, or a new empty, follow a bone of the pose that the model shows"""
+    """Make the selected objects, or a new empty, follow a bone in the pose that the model shows"""
 
     bl_idname = "mmdskin.attach"
     bl_label = "Attach to Bone"
@@ -111,7 +111,7 @@ def _followers(objects: list[bpy.types.Object]) -> str:
 
 
 class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
-    """Let objects that were attached to bones be where they were before"""
+    """Stop objects from following bones and put them back where they were"""
 
     bl_idname = "mmdskin.detach"
     bl_label = "Detach from Bone"
@@ -147,7 +147,7 @@ class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
 
 
 class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
-    """Show an armature with the pose of the mesh, for constraints of other objects"""
+    """Show an armature in the pose of the mesh, as a target for other objects' constraints"""
 
     bl_idname = "mmdskin.show_pose"
     bl_label = "Show Pose on Bones"

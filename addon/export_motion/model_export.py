@@ -66,7 +66,7 @@ class ModelExport:
         lines = []
         if fitted.offs:
             text = tr(
-                "IK is off for chains that MMD would bend otherwise: {names}",
+                "IK is off for chains that MMD would bend differently: {names}",
                 names=names.listed(fitted.offs),
             )
             lines.append(text)

@@ -30,7 +30,7 @@ FORMS = [
     (
         samples.AS_KEYED,
         "As Keyed",
-        "Keys of the bones themselves, for MMD's own IK and append; fewest keys",
+        "The bones' own keys, for MMD's IK and append; needs the fewest keys",
     ),
     (
         samples.SOLVED_BOTH,
@@ -72,9 +72,9 @@ class MMDSKIN_OT_export_motion(
             (
                 "SELECTED",
                 "Selected Models",
-                "A file for each model with a selected object, with its name added to the file's",
+                "One file for each model with a selected object; the model's name is added to the file name",
             ),
-            ("CAMERA", "Camera", "Camera of the scene, with markers that switch cameras"),
+            ("CAMERA", "Camera", "The scene's camera, including markers that switch cameras"),
         ],
         default="MODEL",
     )
@@ -103,7 +103,7 @@ class MMDSKIN_OT_export_motion(
     )
     first_frame: IntProperty(
         name="First Frame",
-        description="Frame in MMD at which the range begins",
+        description="MMD frame at which the range starts",
         default=0,
         min=0,
         max=properties.FRAMES["max"],

@@ -58,7 +58,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     )
     look: BoolProperty(
         name="MMD Look",
-        description="Show toon shading, sphere maps, edges and MMD's light in renders",
+        description="Show toon shading, sphere maps, edges and MMD's light in Material Preview and renders",
         default=True,
     )
     live: BoolProperty(

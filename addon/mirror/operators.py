@@ -18,7 +18,7 @@ _ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_
 
 
 class MMDSKIN_OT_flip_sliders(ModelOperator, bpy.types.Operator):
-    """Exchange the values of morphs for the left and the right side, such as the winks"""
+    """Swap the values of left and right morphs, such as the winks"""
 
     bl_idname = "mmdskin.flip_sliders"
     bl_label = "Flip Sliders"

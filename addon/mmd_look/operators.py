@@ -14,12 +14,12 @@ from . import color_management, switch
 
 
 class MMDSKIN_OT_look(SwitchOperator, bpy.types.Operator):
-    """Show toon shading, sphere maps, edges and MMD's light in renders"""
+    """Show toon shading, sphere maps, edges and MMD's light in Material Preview and renders"""
 
     bl_idname = "mmdskin.look"
     bl_label = "MMD Look"
 
-    action: switch_action("Turn the MMD look on or off")
+    action: switch_action("Turn the MMD Look on or off")
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         missing: dict[str, None] = {}

@@ -22,12 +22,12 @@ def prepare(model: scene_model.SceneModel) -> None:
     for block in (*model.meshes, *(obj.data for obj in model.meshes), *_materials(model.meshes)):
         if block.library or block.override_library:
             raise UserError(
-                "'{name}' is linked from another file: switch the MMD Look there, or append the"
-                " model",
+                "'{name}' is linked from another file: turn the MMD Look on or off there, or"
+                " append the model",
                 name=block.name,
             )
     if not any(material_values.read(material) for material in _materials(model.meshes)):
-        raise UserError("'{name}' has no material with values of an MMD model", name=model.name)
+        raise UserError("'{name}' has no MMD materials", name=model.name)
 
 
 def folder_of(model: scene_model.SceneModel) -> textures.TextureFolder:

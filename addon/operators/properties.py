@@ -191,7 +191,7 @@ def physics_properties(**more: Any) -> dict[str, Any]:
         ),
         "physics_ground": BoolProperty(
             name="Ground",
-            description="Let rigid bodies collide with the ground at the model's origin",
+            description="Make rigid bodies collide with a ground plane at the model's origin",
             default=True,
             **more,
         ),
@@ -207,7 +207,7 @@ def physics_properties(**more: Any) -> dict[str, Any]:
         ),
         "physics_hz": IntProperty(
             name="Physics Rate",
-            description="Simulation steps per second; more steps make joints stiffer. 60 is usual",
+            description="Simulation steps per second; more make joints stiffer. The usual value is 60",
             default=60,
             min=30,
             max=960,
@@ -228,7 +228,7 @@ def more_physics_properties(**more: Any) -> dict[str, Any]:
     return {
         "physics_ground_height": FloatProperty(
             name="Ground Height",
-            description="Height of the ground above the model's origin, in MMD's units",
+            description="Height of the ground above the model's origin, in MMD units",
             soft_min=-20,
             soft_max=20,
             min=-1e6,
@@ -237,7 +237,7 @@ def more_physics_properties(**more: Any) -> dict[str, Any]:
         ),
         "physics_gravity": FloatVectorProperty(
             name="Gravity",
-            description="Acceleration along the armature's axes, in MMD's units per second squared;"
+            description="Acceleration along the armature's axes, in MMD units per second squared;"
             " MMD's 9.8 is 98 downward",
             default=(0, 0, -98),
             soft_min=-300,
@@ -249,7 +249,7 @@ def more_physics_properties(**more: Any) -> dict[str, Any]:
         ),
         "physics_iterations": IntProperty(
             name="Solver Iterations",
-            description="Iterations per simulation step; more make joints stiffer. 10 is usual",
+            description="Iterations per simulation step; more make joints stiffer. The usual value is 10",
             default=10,
             min=1,
             max=1000,
@@ -258,8 +258,8 @@ def more_physics_properties(**more: Any) -> dict[str, Any]:
         ),
         "physics_teleport": FloatProperty(
             name="Restart at Jumps",
-            description="Distance in MMD's units: when the whole model moves farther in a frame, hair"
-            " and clothes restart at rest. 0 is off",
+            description="If the whole model moves farther than this in one frame (in MMD units), hair"
+            " and clothes restart at rest; 0 turns this off",
             min=0,
             soft_max=100,
             **more,
@@ -341,7 +341,7 @@ def bake_properties(**more: Any) -> dict[str, Any]:
         ),
         "tolerance": FloatProperty(
             name="Tolerance",
-            description="Add no more driven keys once every vertex is within this distance",
+            description="Stop adding driven keys once every vertex is within this distance",
             default=1e-5,
             min=0.0,
             soft_max=0.01,

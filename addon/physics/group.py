@@ -111,7 +111,7 @@ def check_still(members: Sequence[Member]) -> None:
         now = np.array(member.model.armature.matrix_world).ravel()
         if not np.allclose(now, known.world, rtol=0, atol=1e-4 * max(1, np.abs(now).max())):
             raise UserError(
-                "'{name}' moves as an object, but is simulated together with others: move its bones",
+                "'{name}' moves as an object, which Simulate Together does not support: move its bones",
                 name=member.model.name,
             )
 

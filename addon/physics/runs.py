@@ -228,7 +228,7 @@ def _simulation(members: Sequence[Member], start: float, offsets: Sequence[float
 def _check_speed(member: Member, speed: float, expected: float) -> None:
     if abs(speed / expected - 1) > 1e-6:
         raise UserError(
-            "'{name}' plays at another speed than the models that it is simulated together with:"
+            "'{name}' plays at a different speed from the models that it is simulated with:"
             " set {setting} to the same value",
             name=member.model.name,
             setting=name_of(member.model.armature.mmdskin, "motion_real_time"),

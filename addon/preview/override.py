@@ -76,7 +76,7 @@ def _override(
     )
     if made is None:
         raise UserError(
-            "Blender cannot make an override of '{name}': append it instead", name=model.name
+            "Blender cannot make a library override of '{name}': append it instead", name=model.name
         )
 
 

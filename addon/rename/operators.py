@@ -59,8 +59,8 @@ class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
         )
         if unknown:
             text = tr_count(
-                "1 keeps its Japanese name, since no English one is known",
-                "{count} keep their Japanese names, since no English ones are known",
+                "1 keeps its Japanese name, because its English name is unknown",
+                "{count} keep their Japanese names, because their English names are unknown",
                 unknown,
             )
             self.report({"INFO"}, text)

@@ -16,7 +16,7 @@ from . import deform
 
 
 class MMDSKIN_OT_restore_deform_data(bpy.types.Operator, ImportHelper):
-    """Read what the importer lost (QDEF, SDEF, exact weights) from the model file"""
+    """Restore from the model file what the importer lost (QDEF, SDEF, exact weights)"""
 
     bl_idname = "mmdskin.restore_deform_data"
     bl_label = "Restore Deform Data"

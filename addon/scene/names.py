@@ -21,7 +21,7 @@ UV_MORPHS = "MMD UV Morphs"  # the modifier that moves UVs by sliders
 LANGUAGE = "mmd_names"  # of the root: the language of the names, an item of LANGUAGES
 LANGUAGES = [
     ("JAPANESE", "Japanese", "Names shown in MMD"),
-    ("ENGLISH", "English", "English names from the file, else the usual ones, where known"),
+    ("ENGLISH", "English", "English names from the file, or the usual ones if it has none"),
 ]
 _NUMBER = re.compile(r"\.\d+$")
 

@@ -118,8 +118,8 @@ class MMDSKIN_PG_model(
     )
     physics_group: StringProperty(
         name="Simulate Together",
-        description="Models with the same name here touch each other: their hands move each other's"
-        " hair. Simulate then simulates all of them; leave empty to simulate the model alone",
+        description="Models with the same name here collide with each other, so that hands move each"
+        " other's hair. Simulate then simulates all of them; if empty, the model is simulated alone",
         update=_group_changed,
         search=_groups,
         **_SETTING,
@@ -139,7 +139,7 @@ class MMDSKIN_PG_model(
     )
     edges_in_renders_only: BoolProperty(
         name="Edges in Renders Only",
-        description="Show no edges in the viewport, where they take time in every update",
+        description="Hide edges in the viewport, where they slow down every update",
         options=set(),
         get=_edges_are_in_renders_only,
         set=_set_edges_in_renders_only,

@@ -52,7 +52,7 @@ class MMDSKIN_AP_preferences(_Options, bpy.types.AddonPreferences):
 
     details: BoolProperty(
         name="Details in the Console",
-        description="Print where unexpected errors of MMD Skinning happened, for bug reports",
+        description="Print tracebacks of unexpected errors in MMD Skinning, for bug reports",
     )
 
     def draw(self, context: bpy.types.Context) -> None:

@@ -97,7 +97,7 @@ class Switch(Case):
         scene.select(plain.mesh)
         plain.mesh.data.materials.clear()
         before = everything()
-        with self.assertRaisesRegex(RuntimeError, "no material with values of an MMD model"):
+        with self.assertRaisesRegex(RuntimeError, "no MMD materials"):
             bpy.ops.mmdskin.look(action="ENABLE")
         self.assertEqual(fingerprint.differences(before, everything()), [])
 

@@ -287,7 +287,7 @@ class Refused(Group):
     def test_another_speed(self):
         bpy.context.scene.render.fps = 60
         self.other.mmdskin.motion_real_time = False
-        self.assert_refused("plays at another speed")
+        self.assert_refused("plays at a different speed")
 
     def test_a_missing_motion_of_the_other_model(self):
         self.other.mmdskin.motion_path = os.path.join(self.folder, "無.vmd")
