@@ -89,7 +89,7 @@ fuzz-nightly: ## The same for an hour of one core in all, and keep what was foun
 	$(MAKE) fuzz FUZZ_SECONDS=360
 	$(MAKE) fuzz-keep
 
-fuzz-keep: $(FUZZERS:%=build/fuzz/%) build/fuzz/seeds ## Pack what the fuzzers have found, minimised, in tests/fuzz/corpus
+fuzz-keep: $(FUZZERS:%=build/fuzz/%) build/fuzz/seeds ## Pack what the fuzzers have found, minimized, in tests/fuzz/corpus
 	bash tests/check/fuzz.sh keep $(filter-out %/seeds,$^)
 
 clean: ## Remove all output
@@ -189,7 +189,7 @@ endef
 $(foreach kind,$(KINDS),$(eval $(call kind_rule,$(kind))))
 -include $(shell find build/objects -name '*.d' 2>/dev/null)
 
-# clang takes minutes for the vector kernels under the undefined behaviour sanitizer.
+# clang takes minutes for the vector kernels under the undefined behavior sanitizer.
 $(foreach set,sse2 avx2 avx512 neon,build/objects/fuzz/csrc/core/skin/skin_$(set).o): \
 	FLAGS_fuzz += -fno-sanitize=undefined
 

@@ -25,7 +25,7 @@
    printed.
 
    Coordinates are those of the files: left-handed, +Y up. Angles are in radians, frames are at 30
-   per second. Matrices are row-major and multiply column vectors. docs/mmd-behaviour.md specifies
+   per second. Matrices are row-major and multiply column vectors. docs/mmd-behavior.md specifies
    how MMD interprets the data. */
 
 #include <stdbool.h>
@@ -77,7 +77,7 @@ typedef struct mmd_arena {
 
 /* The contents of a PMX file as plain data; PMD files are converted to the same structs. A loaded
    model is valid: every index is -1 or within its table, parents form no cycle, every number is
-   finite. docs/mmd-behaviour.md#pmx */
+   finite. docs/mmd-behavior.md#pmx */
 
 typedef enum mmd_deform {
     MMD_BDEF1,
@@ -324,8 +324,8 @@ bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err);
 /* The contents of a VMD file as plain data, or of a VPD file as a motion with one frame, 0. A
    loaded motion is valid: the keys of a track ascend strictly by frame (of equal frames the last in
    the file is kept), numbers are finite, rotations are unit quaternions x y z w (zero length in the
-   file becomes identity), interpolation bytes are 0 to 127. See docs/mmd-behaviour.md#vmd for the
-   file and docs/mmd-behaviour.md#sampling for what the tracks mean. */
+   file becomes identity), interpolation bytes are 0 to 127. See docs/mmd-behavior.md#vmd for the
+   file and docs/mmd-behavior.md#sampling for what the tracks mean. */
 
 typedef struct mmd_bone_track {
     mmd_text name;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Constraints that apply a model's IK and append while it is posed by hand.
 
-They have mmd_tools' names and types. Appends follow docs/mmd-behaviour.md#append; IK chains are
+They have mmd_tools' names and types. Appends follow docs/mmd-behavior.md#append; IK chains are
 approximate, since Blender's IK solver is not MMD's.
 """
 
@@ -69,7 +69,7 @@ def _is_above(records: "tuple[mmdskin.Bone, ...]", bone: int, other: int) -> boo
 def _append(bone: bpy.types.PoseBone, source: bpy.types.PoseBone, append: "mmdskin.Append") -> None:
     """Append the source's rotation and translation from rest, times the file's factor.
 
-    Includes its parents' if the append is local (docs/mmd-behaviour.md#local-append).
+    Includes its parents' if the append is local (docs/mmd-behavior.md#local-append).
     """
     space = "LOCAL_WITH_PARENT" if append.local else "LOCAL_OWNER_ORIENT"
     axes = np.eye(3)

@@ -2,7 +2,7 @@
 """The camera of a VMD as a camera of the scene, set up as in mmd_tools.
 
 An empty is the target and pivot of the camera; the camera is its child, at `distance` from it.
-Keys, curves and cuts are the file's: docs/mmd-behaviour.md#camera-light-shadow.
+Keys, curves and cuts are the file's: docs/mmd-behavior.md#camera-light-shadow.
 """
 
 import functools

@@ -170,7 +170,7 @@ def _nearest_rotations(linear: np.ndarray) -> np.ndarray:
 def _about_axes(rotations: np.ndarray, axes: np.ndarray) -> np.ndarray:
     """Keys x y z w as MMD uses them for bones with a fixed axis, where that is not zero.
 
-    See docs/mmd-behaviour.md#fixed-axis.
+    See docs/mmd-behavior.md#fixed-axis.
     """
     lengths = np.linalg.norm(axes, axis=1)
     fixed = lengths > 0

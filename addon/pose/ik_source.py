@@ -244,7 +244,7 @@ class Solver:
         turns = quaternions.unit_rows(np.ascontiguousarray(columns[:, :3, :3].transpose(2, 1, 0)))
         rotations[self._numbers, :3] = (self._turns @ turns[1:].T[..., None])[..., 0]
         rotations[self._numbers, 3] = turns[0]
-        # As MMD registers keys: docs/mmd-behaviour.md#fixed-axis.
+        # As MMD registers keys: docs/mmd-behavior.md#fixed-axis.
         turned = rotations[self._fixed, :3]
         signs = np.where((turned * self._axes).sum(axis=1, keepdims=True) < 0, -1, 1)
         lengths = np.linalg.norm(turned, axis=1, keepdims=True)

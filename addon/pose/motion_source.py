@@ -287,7 +287,7 @@ class Motion:
     def _mixed(self, weights: np.ndarray) -> np.ndarray:
         """(F, M) sliders to the weights of vertex morphs.
 
-        The passes of docs/mmd-behaviour.md#morph-passes.
+        The passes of docs/mmd-behavior.md#morph-passes.
         """
         for slider, ratio, children, values in self._flips:
             step = (len(children) + 1) * weights[:, slider] * ratio

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* A buffer that commands of the device write and the CPU reads, after a fence that follows them.
-   Initialise to zero. */
+   Initialize to zero. */
 typedef struct mmd_gl_readback {
     GLuint buffer;
     size_t size;

@@ -6,7 +6,7 @@
 #include "gl/gl_skin_pass.h"
 
 /* The vertices of a render job that skins while it draws: of each frame on the CPU, or on the
-   device, from which they are not read back. Initialise to zero. */
+   device, from which they are not read back. Initialize to zero. */
 typedef struct mmd_gl_render_skin {
     mmd_skin_job job; /* its outputs are `positions` and `normals` on the CPU */
     bool on_device;

@@ -147,11 +147,11 @@ def convert(values: Any, kind: str | None = None, *, to: str = "mmd", source: st
     kind: what an array holds: "positions" (…,3), "normals" (…,3), "tangents" (…,3) or (…,4),
         "triangles" (…,3), "uvs" (…,2), "quaternions" (…,4), x y z w, in Blender w x y z, or
         "matrices" (…,4,4) or (…,3,4): skinning matrices, or world or local transforms.
-    to, source: "mmd", "blender" (+Z up, metres), "gltf" (+Y up, right-handed, metres), "smpl" (the
+    to, source: "mmd", "blender" (+Z up, meters), "gltf" (+Y up, right-handed, meters), "smpl" (the
         same axes and units) or "opengl" (the same axes in MMD's units).
 
     Returns new arrays. Numbers that are not only reordered, which are positions and matrices in
-    metres, and uvs, are float64, and back in MMD's coordinates float32: values come back exactly.
+    meters, and uvs, are float64, and back in MMD's coordinates float32: values come back exactly.
     Other arrays keep their type. Raises
     ValueError for names that are unknown, for an array without kind, and for wrong shapes.
     """

@@ -41,7 +41,7 @@ bool mmd_py_array_is_bool_scalar(PyObject *value);
 PyObject *mmd_py_array_view(mmd_py_array_dtype dtype, const void *data, int rank,
                             const size_t *shape, PyObject *owner);
 
-/* A new array, uninitialised: of any dtype, or of float32. */
+/* A new array, uninitialized: of any dtype, or of float32. */
 bool mmd_py_array_new(mmd_py_array_dtype dtype, int rank, const size_t *shape, mmd_py_array *out);
 bool mmd_py_array_new_floats(int rank, const size_t *shape, mmd_py_array *out);
 

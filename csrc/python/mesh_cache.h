@@ -12,7 +12,7 @@
 /* MMD_METHOD_BULGE_FREE and the methods after it, each of which needs a mesh variant. */
 enum { MMD_PY_MESH_VARIANT_COUNT = 3 };
 
-/* A mesh and its variants, each created at first use. Initialise to zero, then set `extras`, and
+/* A mesh and its variants, each created at first use. Initialize to zero, then set `extras`, and
    either `model` or `base`. */
 typedef struct mmd_py_mesh_cache {
     mmd_mesh_extras extras; /* checked */

@@ -9,7 +9,7 @@
 /* Local values of poses: Model.locals_of, and what fits of motions share with it. Functions that
    return bool fail with an exception. */
 
-/* A Pose, or its matrices alone. Initialise to zero; clear it whether or not parsing succeeds. */
+/* A Pose, or its matrices alone. Initialize to zero; clear it whether or not parsing succeeds. */
 typedef struct mmd_py_model_locals_pose {
     mmd_py_array matrices; /* (B,4,4) or (F,B,4,4) */
     mmd_py_array weights;  /* (M,) or (F,M), or nothing */

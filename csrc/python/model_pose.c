@@ -132,7 +132,7 @@ const char mmd_py_model_pose_doc[] =
     "    the start of the run, on one thread; use a Simulation for consecutive frames.\n\n"
     "Matrices are float32, row-major for column vectors, translations in model units. No frame\n"
     "of a batch depends on another. Raises ValueError for a frame that is not finite. The rules\n"
-    "are those observed in MMD 9.32 (docs/mmd-behaviour.md); IK is solved in double precision.";
+    "are those observed in MMD 9.32 (docs/mmd-behavior.md); IK is solved in double precision.";
 
 const char mmd_py_model_pose_from_doc[] =
     "pose_from($self, translations, rotations=None, morph_weights=None, *, ik=True, "

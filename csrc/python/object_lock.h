@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /* Protects a C object that a Python object wraps, also while the GIL is released. All functions
-   need the GIL. Initialise to zero, then call init; free accepts zero. */
+   need the GIL. Initialize to zero, then call init; free accepts zero. */
 typedef struct mmd_py_object_lock {
     PyThread_type_lock lock;
     unsigned long holder; /* thread that holds it, 0: none */

@@ -21,7 +21,7 @@ typedef struct mmd_py_pose_input {
 bool mmd_py_pose_input_parse(PyObject *model, mmd_py_pose_input *input);
 void mmd_py_pose_input_clear(mmd_py_pose_input *input);
 
-/* The members of a Pose. Initialise to zero. */
+/* The members of a Pose. Initialize to zero. */
 typedef struct mmd_py_pose_output {
     mmd_py_array matrices, weights;
 } mmd_py_pose_output;

@@ -6,7 +6,7 @@
 #include "python/array.h"
 
 /* The arguments of render() that are about the look: Python objects, NULL where they are not given,
-   and the arrays that a job borrows from them. Initialise to zero. */
+   and the arrays that a job borrows from them. Initialize to zero. */
 typedef struct mmd_py_render_look {
     PyObject *look, *light, *light_color, *factors, *toons, *additional_uvs, *ground_shadow;
     int self_shadow;

@@ -7,7 +7,7 @@
 #include "python/state.h"
 
 /* The materials, textures and cameras of a render() call, with the memory that they borrow.
-   Initialise to zero. */
+   Initialize to zero. */
 typedef struct mmd_py_render_scene {
     mmd_render_material *materials;
     size_t material_count;
@@ -24,7 +24,7 @@ typedef struct mmd_py_render_scene {
 #define MMD_PY_RENDER_SCENE_ANY_TEXTURE ((size_t)INT32_MAX)
 
 /* Each parses one argument, or fails with an exception that names it. Set textures first: materials
-   refer to them. Materials may be None: one grey material for all triangles. */
+   refer to them. Materials may be None: one gray material for all triangles. */
 bool mmd_py_render_scene_set_textures(mmd_py_render_scene *scene, PyObject *textures, size_t limit);
 bool mmd_py_render_scene_set_materials(mmd_py_render_scene *scene, mmd_py_state *state,
                                        PyObject *materials, size_t triangle_count);

@@ -6,7 +6,7 @@
 #include "python/array.h"
 #include "python/state.h"
 
-/* The arrays that a skinning job borrows. Initialise to zero. */
+/* The arrays that a skinning job borrows. Initialize to zero. */
 typedef struct mmd_py_skin_pose {
     mmd_py_array matrices, weights;
 } mmd_py_skin_pose;

@@ -74,8 +74,8 @@ def variant(model, kind, rng):
     single = indices[:, 1] < 0
     indices[single, 1] = np.where(indices[single, 0] > 0, indices[single, 0] - 1, 1)
     weights[single, :2] = 0.75, 0.25
-    centre = model.positions * np.float32(0.9)
-    sdef = np.stack([centre, centre - np.float32(0.5), centre + np.float32(0.5)], 1)
+    center = model.positions * np.float32(0.9)
+    sdef = np.stack([center, center - np.float32(0.5), center + np.float32(0.5)], 1)
     return mmdskin.Mesh(
         model.positions,
         indices,

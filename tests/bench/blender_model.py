@@ -21,10 +21,10 @@ def pmx():
     angle = np.tile(np.arange(SIDES) * 2 * np.pi / SIDES, RINGS)
     positions, indices, weights, deform, sdef, triangles, bones = [], [], [], [], [], [], []
     for limb in range(LIMBS):
-        centre = np.array([limb % 10, 2.0 * (limb // 10), 0.0])
+        center = np.array([limb % 10, 2.0 * (limb // 10), 0.0])
         along = ring * 1.5 / (RINGS - 1)
         circle = np.stack([0.2 * np.cos(angle), along, 0.2 * np.sin(angle)], 1)
-        positions.append(circle + centre)
+        positions.append(circle + center)
         first = 3 * limb
         joint = np.where(ring < 12, 8, 16)
         lower = np.where(ring < 12, first, first + 1)
@@ -36,14 +36,14 @@ def pmx():
         )
         weights.append(np.stack([np.where(blended, share, 1), np.where(blended, 1 - share, 0)], 1))
         deform.append(np.where(blended, scene.SDEF, 0))
-        c = centre + np.stack([0 * along, joint * 1.5 / (RINGS - 1), 0 * along], 1)
+        c = center + np.stack([0 * along, joint * 1.5 / (RINGS - 1), 0 * along], 1)
         sdef.append(np.stack([c, c - (0, 0.3, 0), c + (0, 0.3, 0)], 1) * blended[:, None, None])
         corner = np.arange((RINGS - 1) * SIDES)
         right = corner // SIDES * SIDES + (corner + 1) % SIDES
         quads = [(corner, right, right + SIDES), (corner, right + SIDES, corner + SIDES)]
         triangles += [np.stack(quad, 1) + limb * RINGS * SIDES for quad in quads]
         for part in range(3):
-            at = centre + (0, part * 8 * 1.5 / (RINGS - 1), 0)
+            at = center + (0, part * 8 * 1.5 / (RINGS - 1), 0)
             bones.append(
                 pmx_file.Bone(
                     f"b{first + part}", position=at, parent=first + part - 1 if part else -1

@@ -306,12 +306,12 @@ class Scenes(Exported):
     def test_gltf_as_a_file_with_others_beside_it(self):
         if bpy.app.version < (3, 6):
             self.skipTest("glTF of this Blender holds keyed corrective keys only")
-        neighbour = self.folder / "baked.glb"
-        neighbour.write_bytes(b"another")
+        neighbor = self.folder / "baked.glb"
+        neighbor.write_bytes(b"another")
         path = self.folder / "baked.gltf"
         self.assertEqual(bpy.ops.mmdskin.export(filepath=str(path)), {"FINISHED"})
         self.assertEqual(json.loads(path.read_text("utf-8"))["asset"]["version"], "2.0")
-        self.assertEqual(neighbour.read_bytes(), b"another")
+        self.assertEqual(neighbor.read_bytes(), b"another")
 
     def test_a_model_that_needs_no_corrective_keys(self):
         bpy.ops.mmdskin.clear_bake()

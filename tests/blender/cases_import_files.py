@@ -316,7 +316,7 @@ class Materials(imported.Case):
         self.record.flags |= 1
         self.assertFalse(self.material().use_backface_culling)
 
-    def test_colour_without_texture(self):
+    def test_color_without_texture(self):
         self.record.texture = -1
         material = self.material()
         # 0.5 * 154 / 255 + 0.1, then from sRGB to linear; green is more than white.
@@ -326,7 +326,7 @@ class Materials(imported.Case):
         self.assertAlmostEqual(inputs["Alpha"].default_value, 0.5)
         self.assertFalse(inputs["Base Color"].is_linked)
 
-    def test_colour_in_the_viewport_has_the_alpha_of_the_file(self):
+    def test_color_in_the_viewport_has_the_alpha_of_the_file(self):
         for alpha in (0.875, 0.0):
             self.record.diffuse = (*self.record.diffuse[:3], alpha)
             self.assertAlmostEqual(self.material().diffuse_color[3], alpha)

@@ -377,7 +377,7 @@ def shot(folder):
 
 
 def interior(triangles):
-    """Pixels whose neighbours show the same ball."""
+    """Pixels whose neighbors show the same ball."""
     owner = np.where(triangles >= 0, triangles // (len(model().triangles) // 4), -1)
     around = [np.roll(owner, (y, x), (0, 1)) for y in (-1, 0, 1) for x in (-1, 0, 1)]
     return (owner >= 0) & np.all([one == owner for one in around], axis=0)

@@ -34,7 +34,7 @@ _LEFT_OUT = {
     "dimensions",
     "bound_box",
     "execution_time",
-    "group",  # of an F-curve: leads back to all its neighbours
+    "group",  # of an F-curve: leads back to all its neighbors
     "storage_type",
     "persistent_uid",
     # walking these crashes 3.4

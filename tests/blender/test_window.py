@@ -58,7 +58,7 @@ def write_model(folder):
     """The dancer with a bone morph and a material morph; returns the path."""
     path = model.write_character(folder)
     pmx = copy.deepcopy(model.character())
-    change = [0, 1, 0.2, 0.2, *[1.0] * 25]  # multiplies the diffuse colour
+    change = [0, 1, 0.2, 0.2, *[1.0] * 25]  # multiplies the diffuse color
     head = [bone.name for bone in pmx.bones].index("頭")
     for name, kind, index, values in (
         ("首かしげ", "bone", head, [0, 0, 0, 0, 0, 0.38, 0.92]),
@@ -200,8 +200,8 @@ def move_sliders(blender):
     assert all(0.1 < weight < 0.5 for weight in weights), weights
     changed = [
         i
-        for i, colours in enumerate(zip(before, after["colors"], strict=True))
-        if colours[0] != colours[1]
+        for i, colors in enumerate(zip(before, after["colors"], strict=True))
+        if colors[0] != colors[1]
     ]
     assert changed == [SKIRT]
     blender.scroll(-40)

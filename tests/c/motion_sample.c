@@ -70,7 +70,7 @@ vmd_sample vmd_sample_new(void)
     put_field(&sample, "", 24);
     put32(&sample, 30);
     put_field(&sample, "", 1);
-    put32(&sample, 1); /* light: frame, colour, direction */
+    put32(&sample, 1); /* light: frame, color, direction */
     put32(&sample, 3);
     put_floats(&sample, 6, 0);
     put32(&sample, 1); /* shadow: frame, mode, distance */

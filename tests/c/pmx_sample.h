@@ -4,7 +4,7 @@
 
 #include "mmdskin.h"
 
-/* A small PMX file, written field by field as docs/mmd-behaviour.md#pmx lists them: six vertices of
+/* A small PMX file, written field by field as docs/mmd-behavior.md#pmx lists them: six vertices of
    all deform types, three triangles, two materials, four bones, a morph of each kind, and all that
    follows. Numbers come from the *_number functions, so that a reader's result can be told. */
 

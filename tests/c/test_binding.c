@@ -79,7 +79,7 @@ static void ik_names_switch_every_solver_of_their_name(void)
     mmd_rig_free(rig);
 }
 
-/* docs/mmd-behaviour.md#check-fixed-axis */
+/* docs/mmd-behavior.md#check-fixed-axis */
 static void keys_of_a_fixed_axis_rotate_about_it_by_their_full_angle(void)
 {
     float turn[] = {0.5f, 0.5f, 0, 0.707107f};

@@ -71,7 +71,7 @@ static void every_value_is_interpolated_by_its_own_curve(void)
     CHECK_NEAR(camera.target[2], 2, 1e-6);
 }
 
-static void keys_of_neighbouring_frames_are_a_cut(void)
+static void keys_of_neighboring_frames_are_a_cut(void)
 {
     sample s;
     mmd_camera camera;
@@ -146,7 +146,7 @@ void camera_tests(void)
 {
     RUN(without_keys_it_is_the_default_camera_of_mmd);
     RUN(every_value_is_interpolated_by_its_own_curve);
-    RUN(keys_of_neighbouring_frames_are_a_cut);
+    RUN(keys_of_neighboring_frames_are_a_cut);
     RUN(before_the_first_key_and_after_the_last_it_stands);
     RUN(angles_move_it_around_the_target);
     RUN(at_or_behind_its_target_it_looks_a_unit_ahead);

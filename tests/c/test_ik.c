@@ -19,7 +19,7 @@ static void make_arm(mmd_bone bones[BONES], float x, float y)
         bones[i] = made[i];
 }
 
-/* docs/mmd-behaviour.md#check-ik */
+/* docs/mmd-behavior.md#check-ik */
 static void small_steps_are_repeated_360_times(void)
 {
     mmd_bone bones[BONES];
@@ -59,7 +59,7 @@ static void a_goal_in_line_with_the_effector_moves_nothing(void)
     }
 }
 
-/* 89.5 degrees are clamped to 88: docs/mmd-behaviour.md#check-ik. */
+/* 89.5 degrees are clamped to 88: docs/mmd-behavior.md#check-ik. */
 static void the_middle_angle_of_limits_ends_at_88_degrees(void)
 {
     const double degree = acos(-1) / 180;

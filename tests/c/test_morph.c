@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The passes of docs/mmd-behaviour.md#morph-passes; weights computed by hand. */
+/* The passes of docs/mmd-behavior.md#morph-passes; weights computed by hand. */
 
 enum { MAX_MORPHS = 8 };
 

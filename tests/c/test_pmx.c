@@ -286,7 +286,7 @@ static void soft_bodies_may_be_missing(void)
     check_layout(layout);
 }
 
-/* One byte: 0 to 255; two bytes: 0 to 65535 (docs/mmd-behaviour.md#pmx-indices). */
+/* One byte: 0 to 255; two bytes: 0 to 65535 (docs/mmd-behavior.md#pmx-indices). */
 static void small_vertex_indices_are_unsigned(void)
 {
     pmx_layout layout = pmx_sample_layout();
@@ -333,7 +333,7 @@ static void check_smallest(int section, size_t record_size)
     free(file);
 }
 
-/* Sizes of docs/mmd-behaviour.md#robust-reader with one-byte indices. */
+/* Sizes of docs/mmd-behavior.md#robust-reader with one-byte indices. */
 static void counts_of_the_smallest_records_are_accepted(void)
 {
     static const uint8_t sizes[] = {38, 1, 4, 86, 28, 14, 13, 70, 107, 142};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files with errors that are repaired: docs/mmd-behaviour.md#robust-reader. */
+/* Files with errors that are repaired: docs/mmd-behavior.md#robust-reader. */
 
 static mmd_model *load(const pmx_sample *sample)
 {

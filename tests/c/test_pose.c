@@ -31,7 +31,7 @@ static void a_bone_at_rest_has_the_identity_matrix(void)
     CHECK_FLOATS(matrices, 16, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1);
 }
 
-/* docs/mmd-behaviour.md#check-append: 60 degrees by half are 30, by -1 are -60. */
+/* docs/mmd-behavior.md#check-append: 60 degrees by half are 30, by -1 are -60. */
 static void appends_scale_the_rotation_of_their_source(void)
 {
     mmd_bone bones[] = {

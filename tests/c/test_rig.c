@@ -115,7 +115,7 @@ static void a_goal_of_a_later_layer_is_detected(void)
     mmd_rig_free(rig);
 }
 
-/* docs/mmd-behaviour.md#ik-step: max(loops, floor(min(4 pi / unit, 360)), 1). */
+/* docs/mmd-behavior.md#ik-step: max(loops, floor(min(4 pi / unit, 360)), 1). */
 static void loops_are_corrected_by_the_unit_angle(void)
 {
     static const struct {

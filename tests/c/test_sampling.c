@@ -68,7 +68,7 @@ static void sample(const double *at, size_t count, sampled *out)
     mmd_rig_free(rig);
 }
 
-/* docs/mmd-behaviour.md#check-bezier */
+/* docs/mmd-behavior.md#check-bezier */
 static void bezier_curves_have_the_values_of_mmd(void)
 {
     static const uint8_t fast[4] = {0, 127, 127, 127}, slow[4] = {127, 0, 0, 127};

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* One vertex through mmd_skin_cpu with every kernel, against values computed by hand or printed
-   in docs/mmd-behaviour.md#check-skinning. */
+   in docs/mmd-behavior.md#check-skinning. */
 
 typedef struct one_case {
     uint8_t deform;
@@ -308,7 +308,7 @@ static void a_vertex_without_bones_stays(void)
 }
 
 /* With equal matrices SDEF is that matrix, whatever C, R0 and R1 are
-   (docs/mmd-behaviour.md#check-sdef-identity). */
+   (docs/mmd-behavior.md#check-sdef-identity). */
 static void sdef_of_equal_matrices_is_that_matrix(void)
 {
     /* 90 degrees about (1, 1, 1) / sqrt 3 cycles no axes; 120 does: (x, y, z) -> (z, x, y). */

@@ -3,7 +3,7 @@
 # fuzz.sh PROGRAM SECONDS SEED: replays the known crashers and the kept corpus, then runs libFuzzer from
 # these and the seed files. Inputs that fail are kept in build/fuzz. The same SEED tries the same inputs
 # again; 0 is a new one each time.
-# fuzz.sh keep PROGRAM...: packs what runs have found, minimised, as tests/fuzz/corpus/NAME.tar.xz.
+# fuzz.sh keep PROGRAM...: packs what runs have found, minimized, as tests/fuzz/corpus/NAME.tar.xz.
 set -euo pipefail
 shopt -s nullglob
 limits=(-timeout=15 -rss_limit_mb=1024 -malloc_limit_mb=256 -artifact_prefix=build/fuzz/)

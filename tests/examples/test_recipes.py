@@ -59,13 +59,13 @@ def glb(path):
     return described, read
 
 
-def metres(positions):
+def meters(positions):
     return np.asarray(positions) * (1, 1, -1) / 12.5
 
 
 def test_trimesh(follow, tmp_path):
     said, dancer, motion = follow("trimesh")
-    wanted = metres(mmdskin.skin(dancer, dancer.pose(motion, 130)).positions)
+    wanted = meters(mmdskin.skin(dancer, dancer.pose(motion, 130)).positions)
     assert said.startswith(f"{np.ptp(wanted[:, 1]):.2f} m tall")
     lines = (tmp_path / "frame.obj").read_text().splitlines()
     found = [line.split()[1:4] for line in lines if line.startswith("v ")]
@@ -140,7 +140,7 @@ def test_gltf_plays_the_dance(follow, tmp_path):
     matrices = (read(shape["attributes"]["WEIGHTS_0"])[..., None, None] * matrices).sum(1)
     points = np.einsum("vij,vj->vi", matrices[:, :3, :3], points) + matrices[:, :3, 3]
     wanted = mmdskin.skin(dancer, dancer.pose(motion, 60), method="linear").positions
-    assert np.abs(points - metres(wanted)).max() < 2e-5
+    assert np.abs(points - meters(wanted)).max() < 2e-5
     found = read(shape["indices"]).reshape(-1, 3)
     assert np.array_equal(found, np.asarray(dancer.triangles)[:, [0, 2, 1]])
 
@@ -151,7 +151,7 @@ def test_point_caches(follow, tmp_path):
     pc2 = np.fromfile(tmp_path / "dance.pc2", "<f4", offset=32).reshape(61, -1, 3)
     mdd = np.fromfile(tmp_path / "dance.mdd", ">f4", offset=8 + 4 * 61).reshape(61, -1, 3)
     assert np.abs(pc2[40] - wanted[:, [0, 2, 1]] / 12.5).max() < 1e-6
-    assert np.abs(mdd[40] - metres(wanted)).max() < 1e-6
+    assert np.abs(mdd[40] - meters(wanted)).max() < 1e-6
 
 
 def test_a_model_from_arrays(follow, tmp_path):

@@ -45,7 +45,7 @@ def test_a_camera_comes_back_within_its_tolerances_with_its_keys(seed):
     assert len(fitted.camera.frames) <= 1.15 * len(track.frames)
 
 
-def test_neighbouring_keys_are_cuts_only():
+def test_neighboring_keys_are_cuts_only():
     track, cuts = random_track(6)
     motion = mmdskin.Motion.from_tracks(camera=track._replace(interpolation=None))
     frames = np.arange(motion.frame_range[1] + 1)

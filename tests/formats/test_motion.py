@@ -171,7 +171,7 @@ def test_rotations_are_normalized(scale):
     np.testing.assert_allclose(track.rotations, [[0, 0.6, 0, -0.8]], atol=1e-7)
 
 
-# Interpolation: the bytes of docs/mmd-behaviour.md#vmd-bone-curves and #vmd-camera-curves
+# Interpolation: the bytes of docs/mmd-behavior.md#vmd-bone-curves and #vmd-camera-curves
 
 
 LINEAR = bytes.fromhex(

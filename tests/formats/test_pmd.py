@@ -105,7 +105,7 @@ def test_a_model_survives_pickling():
     assert (again.positions == model.positions).all()
 
 
-# Rules of docs/mmd-behaviour.md#pmd-to-pmx
+# Rules of docs/mmd-behavior.md#pmd-to-pmx
 
 
 def test_weights_are_percents_of_the_first_bone():
@@ -321,7 +321,7 @@ def test_offsets_beyond_the_base_are_dropped():
     assert [x.indices.tolist() for x in load(m).morphs] == [[3, 1], []]
 
 
-def test_bodies_are_placed_from_their_bone_or_the_centre():
+def test_bodies_are_placed_from_their_bone_or_the_center():
     model = load(small_pmd())
     assert [b.bone for b in model.rigid_bodies] == [1, -1]
     assert [b.position for b in model.rigid_bodies] == [(3, 8, 5), (3, 5, 5)]

@@ -243,7 +243,7 @@ def test_missing_values_of_cameras_are_linear_and_perspective():
     assert camera.perspective.tolist() == [True]
 
 
-def test_rotations_are_normalised():
+def test_rotations_are_normalized():
     motion = mmdskin.Motion.from_tracks([("a", [0], None, TURN * 5, None)])
     np.testing.assert_allclose(motion.bones[0].rotations, TURN, atol=1e-7)
 

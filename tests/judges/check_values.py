@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The check values of docs/mmd-behaviour.md#check-skinning: one elbow, both bones named."""
+"""The check values of docs/mmd-behavior.md#check-skinning: one elbow, both bones named."""
 
 import numpy as np
 

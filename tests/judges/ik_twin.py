@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One IK solver, exactly as docs/mmd-behaviour.md#ik-solve says: all bones are evaluated again after
+"""One IK solver, exactly as docs/mmd-behavior.md#ik-solve says: all bones are evaluated again after
 each step. The bones are in evaluation order, without appends and other solvers."""
 
 import math
@@ -14,7 +14,7 @@ RIGHT = 1.570796
 
 def solve(bones, t, q):
     """World matrices (B,4,4) of bones, one of which has IK; t and q are the local values before the solve."""
-    rig = pose_twin.Rig(bones, np.float64(t), np.array([pose_twin.normalised(r) for r in q]), 3.14)
+    rig = pose_twin.Rig(bones, np.float64(t), np.array([pose_twin.normalized(r) for r in q]), 3.14)
     goal = next(i for i, bone in enumerate(bones) if bone.ik)
     ik = bones[goal].ik
 
@@ -66,7 +66,7 @@ def step(bone, link, n, angle, most, first_half):
 
 
 def limited(own, link, reflect):
-    (_, r12, r13), (r21, r22, r23), (r31, r32, r33) = r = matrix(pose_twin.normalised(own))
+    (_, r12, r13), (r21, r22, r23), (r31, r32, r33) = r = matrix(pose_twin.normalized(own))
     if link.lower[0] > -RIGHT and link.upper[0] < RIGHT:
         order = "yxz"
         angles = middle(-r23), math.atan2(r13, r33), math.atan2(r21, r22)

@@ -343,7 +343,7 @@ def render(scene):
 
 
 def interior(owners):
-    """Pixels whose neighbours belong to the same material."""
+    """Pixels whose neighbors belong to the same material."""
     padded = np.pad(owners, 1, constant_values=-2)
     height, width = owners.shape
     same = owners >= 0

@@ -18,7 +18,7 @@ ROUNDED_PI = 3.14
 __all__ = ["matrix", "product", "quaternions"]
 
 
-def normalised(q):
+def normalized(q):
     length = np.linalg.norm(q)
     return np.asarray(q, np.float64) / length if length > 0 else IDENTITY
 
@@ -90,7 +90,7 @@ def bone_at(track, frame, axis=None, steps=12):
     """(translation, rotation) of a bone track."""
     a, b, x = segment(track.frames, frame)
     q = np.asarray(track.rotations, np.float64)
-    ends = [normalised(q[k] if axis is None else projected(q[k], axis)) for k in (a, b)]
+    ends = [normalized(q[k] if axis is None else projected(q[k], axis)) for k in (a, b)]
     heights = [bezier(row, x, steps) for row in track.interpolation[b]]
     t = np.asarray(track.translations, np.float64)
     return t[a] + (t[b] - t[a]) * heights[:3], slerp(*ends, heights[3])
@@ -108,7 +108,7 @@ def axis_turn(axis, angle):
 
 
 def camera_at(track, frame, steps=12):
-    """(position, target, up, fov) of a camera track, docs/mmd-behaviour.md#camera-light-shadow.
+    """(position, target, up, fov) of a camera track, docs/mmd-behavior.md#camera-light-shadow.
 
     MMD takes twelve `steps` along its curves, many steps are the curve itself.
     """
@@ -178,7 +178,7 @@ def evaluation_order(bones):
 def own_values(model, translations, rotations, sliders):
     """The user's values with bone morphs: translations add, rotations multiply on the outside."""
     t = np.array(translations, np.float64)
-    q = np.array([normalised(r) for r in np.asarray(rotations, np.float64)]).reshape(-1, 4)
+    q = np.array([normalized(r) for r in np.asarray(rotations, np.float64)]).reshape(-1, 4)
     if sliders is None:
         return t, q
     for morph, weight in zip(model.morphs, effective_weights(model.morphs, sliders), strict=True):
@@ -186,13 +186,13 @@ def own_values(model, translations, rotations, sliders):
             continue
         for bone, values in zip(morph.indices, morph.values.astype(np.float64), strict=True):
             t[bone] += weight * values[:3]
-            q[bone] = product(slerp(IDENTITY, normalised(values[3:]), weight), q[bone])
+            q[bone] = product(slerp(IDENTITY, normalized(values[3:]), weight), q[bone])
     return t, q
 
 
 def scaled(q, ratio, pi=ROUNDED_PI):
     """`ratio` times the rotation, as MMD computes it: from the matrix, and with 3.14 for pi."""
-    r = matrix(normalised(q))
+    r = matrix(normalized(q))
     v, w = np.split(quaternions(r[None])[0], [3])
     if np.trace(r) >= 0:
         sign = np.sign(w[0])

@@ -84,7 +84,7 @@ def test_each_value_has_its_own_curve():
             np.testing.assert_allclose(a, b, atol=1e-5, err_msg=member)
 
 
-def test_keys_on_neighbouring_frames_are_a_cut():
+def test_keys_on_neighboring_frames_are_a_cut():
     motion = motion_of(key(0, view_angle=10), key(1, view_angle=50), key(3, view_angle=70))
     assert motion.camera_at([0, 0.25, 0.999, 1, 2, 3]).fov.tolist() == [10, 10, 10, 50, 60, 70]
 

@@ -9,7 +9,7 @@ from judges import pose_rigs as rigs
 from judges import pose_twin as twin
 
 BLOCK = 1000
-# rows of docs/mmd-behaviour.md#ik-euler-order: axes of the three rotations, outermost first
+# rows of docs/mmd-behavior.md#ik-euler-order: axes of the three rotations, outermost first
 ORDERS = ((1, 0, 2), (2, 1, 0), (0, 2, 1))
 QUARTER = 1.570796
 # error of an angle from float32 matrices
@@ -115,7 +115,7 @@ def directions(places, link, point):
 
 def never_started(model, motion, frames, solver):
     """Whether effector and goal are in the same direction from a link before the first step, or the
-    motion turns the solver off: MMD then does not move the leg at all (docs/mmd-behaviour.md#ik-step)."""
+    motion turns the solver off: MMD then does not move the leg at all (docs/mmd-behavior.md#ik-step)."""
     places = twin.origins(pose(model, motion, frames, ik=False), rigs.rest(model))
     ik = model.bones[solver].ik
     nearest = ik.links[0].bone

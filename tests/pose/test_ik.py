@@ -64,7 +64,7 @@ def test_captured_rigs_equal_mmd(rig):
     turns = {int(i): q for i, q in rig.get("pose", {}).items()}
     found = solved(model, turns=turns)
     limit = 0.01 if rig["name"].startswith("stacked") else 0.05
-    expected = {i: twin.matrix(twin.normalised(q)) for i, q in rig.get("q", {}).items()}
+    expected = {i: twin.matrix(twin.normalized(q)) for i, q in rig.get("q", {}).items()}
     expected |= {i: np.array(m) for i, m in rig.get("m", {}).items()}
     for i, r in expected.items():
         assert twin.degrees_between(found[int(i), :3, :3], r) <= limit, f"bone {i}"
@@ -317,7 +317,7 @@ def test_every_bone_follows_the_final_transform_of_its_parent(seed):
         expected = above[:3, 3] + above[:3, :3] @ (rest[i] - rest[b.parent] + t[i])
         np.testing.assert_allclose(worlds[i, :3, 3], expected, atol=1e-5 * abs(worlds).max())
         if i not in links:
-            turn = twin.matrix(twin.normalised(q[i]))
+            turn = twin.matrix(twin.normalized(q[i]))
             np.testing.assert_allclose(above[:3, :3].T @ worlds[i, :3, :3], turn, atol=1e-5)
 
 

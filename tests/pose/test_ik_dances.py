@@ -6,7 +6,7 @@ import pytest
 from judges import pose_rigs as rigs
 from judges import pose_twin as twin
 
-# The dance of another program, frame by frame; tolerances of the table at docs/mmd-behaviour.md#ik-precision
+# The dance of another program, frame by frame; tolerances of the table at docs/mmd-behavior.md#ik-precision
 
 
 DANCE = "pose_mmd-anim_初音ミク_realize"

@@ -25,7 +25,7 @@ def test_without_keys_the_light_is_mmds_default():
     np.testing.assert_array_equal(direction, np.float32([-0.5, -1, 0.5]))
 
 
-def test_colour_and_direction_are_linear_between_keys():
+def test_color_and_direction_are_linear_between_keys():
     color, direction = motion_of(light=LIGHTS).light_at([15, 12.5])
     np.testing.assert_allclose(color, [[0.5, 0.5, 0.5], [0.375, 0.5, 0.75]], atol=1e-7)
     np.testing.assert_allclose(direction, [[0.5, -1, 0.25], [0.25, -1, 0.125]], atol=1e-7)

@@ -116,7 +116,7 @@ def test_local_axes_and_an_external_parent_change_nothing():
     assert (rigs.posed(plain, turns) == rigs.posed(adorned, turns)).all()
 
 
-# Appends: docs/mmd-behaviour.md#append and #check-append
+# Appends: docs/mmd-behavior.md#append and #check-append
 
 
 def appended(turn, ratio, **members):
@@ -262,7 +262,7 @@ def test_a_pose_goes_straight_into_skin():
     assert (out.positions == again.positions).all()
 
 
-# Fixed axes: docs/mmd-behaviour.md#fixed-axis and #check-fixed-axis
+# Fixed axes: docs/mmd-behavior.md#fixed-axis and #check-fixed-axis
 
 
 TILTED = (0.5, 0.5, 0, np.sqrt(0.5))

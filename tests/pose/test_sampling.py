@@ -35,7 +35,7 @@ def places(frames, *keys):
     return matrices(frames, *keys)[..., :3, 3]
 
 
-# Curves: docs/mmd-behaviour.md#bezier and #check-bezier
+# Curves: docs/mmd-behavior.md#bezier and #check-bezier
 
 
 def curve(row, x):
@@ -87,7 +87,7 @@ def test_the_later_key_owns_the_curve():
     assert places(15, *keys)[0] == pytest.approx(1.875)
 
 
-# Tracks: docs/mmd-behaviour.md#tracks and #key-interpolation
+# Tracks: docs/mmd-behavior.md#tracks and #key-interpolation
 
 
 def test_first_and_last_keys_hold_beyond_the_track():
@@ -100,7 +100,7 @@ def test_frames_between_keys_may_be_fractional():
     np.testing.assert_allclose(x, [0.25, 2, 2.5], atol=1e-7)
 
 
-def test_keys_on_neighbouring_frames_are_blended():
+def test_keys_on_neighboring_frames_are_blended():
     assert places(0.5, key(0), key(1, X))[0] == pytest.approx(0.5)
 
 

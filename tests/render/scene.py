@@ -14,7 +14,7 @@ PLAIN = mmdskin.Material(
 
 
 def material(color=(1, 1, 1, 1), **members):
-    """Material of one square, with the same colour in any light."""
+    """Material of one square, with the same color in any light."""
     return PLAIN._replace(ambient=tuple(color[:3]), diffuse=(0, 0, 0, color[3]))._replace(**members)
 
 

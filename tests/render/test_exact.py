@@ -24,7 +24,7 @@ def picture(request, gl):
 
 
 def away_from_edges(owners, cast, places):
-    """Whether the neighbourhood of each position belongs to the same triangle."""
+    """Whether the neighborhood of each position belongs to the same triangle."""
     same = np.full(len(places), True)
     for shift in ((-NEAR_EDGE, 0), (NEAR_EDGE, 0), (0, -NEAR_EDGE), (0, NEAR_EDGE)):
         same &= cast(places + shift)[1] == owners

@@ -121,7 +121,7 @@ def test_without_a_camera_the_whole_model_is_shown():
         assert max(np.ptp(rows) / size[1], np.ptp(columns) / size[0]) > 0.85
 
 
-# Colour
+# Color
 
 
 def test_empty_pixels_are_the_background():
@@ -130,7 +130,7 @@ def test_empty_pixels_are_the_background():
         assert (seen == np.round(np.array(background) * 255)).all()
 
 
-def test_colours_of_materials_are_srgb():
+def test_colors_of_materials_are_srgb():
     seen = draw(*squares((0, 0, 0)), materials=[material((0.2, 0.4, 0.8, 1))]).image
     assert (seen == [51, 102, 204, 255]).all()
 
@@ -144,7 +144,7 @@ def test_light_is_ambient_plus_diffuse_times_cosine():
     assert abs(seen.astype(int) - expected).max() <= 1
 
 
-def test_light_from_behind_leaves_the_ambient_colour():
+def test_light_from_behind_leaves_the_ambient_color():
     lit = material((0.6, 0.6, 0.6, 1))._replace(diffuse=(1, 1, 1, 1))
     seen = draw(*squares((0, 0, 0)), materials=[lit], light=(0, 0, -1)).image
     assert (seen[..., :3] == 153).all()
@@ -264,7 +264,7 @@ UVS = np.float32([[0, 1], [0, 0], [1, 0], [1, 1]])  # of CORNERS
 def test_row_0_of_textures_is_at_v_0():
     scene = squares((0, 0, 0))
     textured = material(texture=0)
-    big = QUARTERS.repeat(8, 0).repeat(8, 1)  # so that no pixel is near a border between colours
+    big = QUARTERS.repeat(8, 0).repeat(8, 1)  # so that no pixel is near a border between colors
     seen = draw(*scene, materials=[textured], uvs=UVS, textures={0: big}).image
     np.testing.assert_array_equal(seen[1, 1], QUARTERS[0, 0])
     np.testing.assert_array_equal(seen[1, 6], QUARTERS[0, 1])
@@ -300,7 +300,7 @@ def outlined(**members):
 
 
 def cube():
-    """(Mesh, Skinned) of a cube of side 1 whose normals point away from its centre."""
+    """(Mesh, Skinned) of a cube of side 1 whose normals point away from its center."""
     points = np.float32([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
     faces = [(0, 2, 6, 4), (5, 7, 3, 1), (1, 3, 2, 0), (4, 6, 7, 5), (2, 3, 7, 6), (1, 0, 4, 5)]
     triangles = np.int32([t for a, b, c, d in faces for t in ((a, b, c), (a, c, d))])
@@ -312,7 +312,7 @@ def cube():
 FAR = CAMERA._replace(position=(0, 0, -20), fov=10)
 
 
-def test_edges_surround_the_silhouette_in_their_colour():
+def test_edges_surround_the_silhouette_in_their_color():
     options = {"camera": FAR, "size": (512, 512), "materials": [outlined(index_count=36)]}
     without = draw(*cube(), **options).image
     with_edges = draw(*cube(), edges=True, **options).image

@@ -61,9 +61,9 @@ def test_a_texture_in_both_looks():
     stripes = np.zeros((64, 64, 4), np.uint8)
     stripes[..., 3] = 255
     stripes[:, ::2, :3] = 255
-    for look, grey in [("mmd", 128), ("lambert", 188)] * 2:
+    for look, gray in [("mmd", 128), ("lambert", 188)] * 2:
         seen = textured(stripes, (8, 8), look=look)
-        assert np.abs(seen[..., :3].astype(int) - grey).max() <= 1
+        assert np.abs(seen[..., :3].astype(int) - gray).max() <= 1
 
 
 def test_a_first_call_and_a_later_one_agree():

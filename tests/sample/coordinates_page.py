@@ -11,7 +11,7 @@ PANELS = {
     "blender": "Blender: right-handed",
     "gltf": "glTF, OpenGL, SMPL: right-handed",
 }
-COLOURS = ((214, 57, 57), (62, 150, 62), (57, 99, 214))  # x, y, z
+COLORS = ((214, 57, 57), (62, 150, 62), (57, 99, 214))  # x, y, z
 SIZE = (300, 400)
 LENGTH = 9  # of an arrow, model units
 
@@ -27,14 +27,14 @@ def projected(points, camera):
     return np.array(SIZE) / 2 + seen[:, :2] * scale * [1, -1]
 
 
-def arrow(draw, tail, head, colour, name):
+def arrow(draw, tail, head, color, name):
     along = (head - tail) / np.linalg.norm(head - tail)
     across = along[::-1] * [1, -1]
-    draw.line([*tail, *(head - 8 * along)], fill=colour, width=4)
+    draw.line([*tail, *(head - 8 * along)], fill=color, width=4)
     barbs = (head - 14 * along + 7 * across, head - 14 * along - 7 * across)
-    draw.polygon([tuple(point) for point in (head, *barbs)], fill=colour)
+    draw.polygon([tuple(point) for point in (head, *barbs)], fill=color)
     place, halo = tuple(head + 14 * along), {"stroke_width": 3, "stroke_fill": (250, 250, 252)}
-    draw.text(place, name, colour, picture.font(20), anchor="mm", **halo)
+    draw.text(place, name, color, picture.font(20), anchor="mm", **halo)
 
 
 def draw(path):
@@ -52,8 +52,8 @@ def draw(path):
         # its axes in MMD's coordinates, from a point between the feet
         tips = mmdskin.convert(np.eye(3), "normals", source=world) * LENGTH
         origin, *heads = projected(np.concatenate([np.zeros((1, 3)), tips]), camera)
-        for head, colour, name in zip(heads, COLOURS, "XYZ", strict=True):
-            arrow(ImageDraw.Draw(panel), origin, head, colour, name)
+        for head, color, name in zip(heads, COLORS, "XYZ", strict=True):
+            arrow(ImageDraw.Draw(panel), origin, head, color, name)
         x = 10 + i * (SIZE[0] + 10)
         page.paste(panel, (x, 40))
         place = (x + SIZE[0] / 2, 20)

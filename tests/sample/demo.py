@@ -95,16 +95,16 @@ def narrowest(positions, rest):
 
 def draw(model, poses):
     rows, notes = [], []
-    for (name, _, _), (centre, height, size) in zip(POSES, FRAMING, strict=True):
+    for (name, _, _), (center, height, size) in zip(POSES, FRAMING, strict=True):
         rows.append([])
         notes.append([])
         for i, kind in enumerate(sample.LIMBS):
             v, triangles = sample.limb_vertices(kind), sample.limb_triangles(kind)
             positions, normals = poses[name].positions[v], poses[name].normals[v]
-            place = np.add(centre, [sample.limb_x(i), 0, 0])
+            place = np.add(center, [sample.limb_x(i), 0, 0])
             camera = picture.camera(place, height, yaw=-18, pitch=12)
             surface = positions, normals, model.uvs[v], triangles
-            texture = picture.chequer(sample.COLOURS[i])
+            texture = picture.chequer(sample.COLORS[i])
             rows[-1].append(picture.surface(*surface, texture, size, camera))
             notes[-1].append(f"narrowest section {narrowest(positions, model.positions[v]):.0%}")
     titles = [f"Elbow bent by {POSES[0][1]}°", f"Forearm twisted by {POSES[1][1]}°"]

@@ -11,7 +11,7 @@ from sample.character import dance, model, skeleton
 from sample.motion import axis_angle
 
 FPS = 20
-COLOURS = 128
+COLORS = 128
 
 DANCE = {"size": (400, 440), "camera": picture.camera((0, 10.7, 0), 24.6, yaw=-12, pitch=8)}
 ELBOW = {"size": (330, 250), "camera": picture.camera((4.7, 14.1, 0), 5.8, yaw=-8, pitch=6)}
@@ -81,8 +81,8 @@ def _animate(path, frames, draw):
     strip = Image.new("RGB", (images[0].width, 8 * images[0].height))
     for i, image in enumerate(images[:: -(-len(images) // 8)]):
         strip.paste(image, (0, i * image.height))
-    # k-means: small areas such as the eyes keep their own colours
-    palette = strip.quantize(COLOURS, Image.Quantize.MEDIANCUT, 6, dither=Image.Dither.NONE)
+    # k-means: small areas such as the eyes keep their own colors
+    palette = strip.quantize(COLORS, Image.Quantize.MEDIANCUT, 6, dither=Image.Dither.NONE)
     small = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     small[0].save(
         path, save_all=True, append_images=small[1:], duration=1000 // FPS, loop=0, optimize=True

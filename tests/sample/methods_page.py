@@ -62,7 +62,7 @@ def draw(model):
         sample.limb_vertices(sample.LIMBS[LIMB]),
         sample.limb_triangles(sample.LIMBS[LIMB]),
     )
-    texture = picture.chequer(sample.COLOURS[LIMB])
+    texture = picture.chequer(sample.COLORS[LIMB])
     rows, notes = [], []
     for (_, angle, pose), (center, height, size) in zip(POSES, FRAMING, strict=True):
         rows.append([])

@@ -19,7 +19,7 @@ SPACING, RADIUS = 7.0, 1.0
 BOTTOM, ELBOW, WRIST, TOP = 1.0, 7.0, 11.5, 13.0
 # the elbow's weights change over this many units on either side
 BLEND = 1.6
-COLOURS = (
+COLORS = (
     (0.42, 0.65, 0.86),
     (0.90, 0.48, 0.42),
     (0.93, 0.74, 0.35),
@@ -27,7 +27,7 @@ COLOURS = (
     (0.68, 0.55, 0.85),
 )
 # of the limbs, the base, the tail and the faces
-PART_COLOURS = (*COLOURS, (0.55, 0.57, 0.62), (0.35, 0.37, 0.42), (0.13, 0.12, 0.18))
+PART_COLORS = (*COLORS, (0.55, 0.57, 0.62), (0.35, 0.37, 0.42), (0.13, 0.12, 0.18))
 # on the front of every limb: part, then x, y, width, height
 FACE = (
     ("left_eye", 0.42, 11.2, 0.36, 0.56),
@@ -344,17 +344,17 @@ def sample():
     m.textures = [TEXTURE]
     bodies = len(LIMBS) + 2
     faces = np.concatenate(parts.triangles[bodies:])
-    for name, colour, part in zip(
-        [*LIMBS, "台", "尾", "顔"], PART_COLOURS, [*parts.triangles[:bodies], faces], strict=True
+    for name, color, part in zip(
+        [*LIMBS, "台", "尾", "顔"], PART_COLORS, [*parts.triangles[:bodies], faces], strict=True
     ):
         m.materials.append(
             pmx.Material(
                 f"材質_{name}",
                 name,
-                (*colour, 1.0),
+                (*color, 1.0),
                 (0.2, 0.2, 0.2),
                 20.0,
-                tuple(0.4 * c for c in colour),
+                tuple(0.4 * c for c in color),
                 flags=0x1E,
                 edge_color=(0.1, 0.1, 0.15, 1.0),
                 edge_size=0.6,

@@ -15,7 +15,7 @@ from sample import model as sample
 
 BEATS, BEAT = 12, 12  # number of beats, frames per beat
 LAST = BEATS * BEAT
-# each limb follows its neighbour after this many frames
+# each limb follows its neighbor after this many frames
 DELAY = 2
 # slow at both ends
 EASE = vmd.block([(52, 0, 75, 127)] * 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shaded and labelled pictures of our models, drawn by mmdskin.render."""
+"""Shaded and labeled pictures of our models, drawn by mmdskin.render."""
 
 import mmdskin
 import numpy as np
@@ -15,14 +15,14 @@ PLAIN = mmdskin.Material(
 )
 
 
-def camera(centre, height, yaw=0.0, pitch=0.0):
-    """A camera that sees `height` units around the centre, from the front, rotated by degrees."""
+def camera(center, height, yaw=0.0, pitch=0.0):
+    """A camera that sees `height` units around the center, from the front, rotated by degrees."""
     a, b = np.radians([yaw, pitch])
     rotation = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
     tip = np.array([[1, 0, 0], [0, np.cos(b), np.sin(b)], [0, -np.sin(b), np.cos(b)]])
     _, up, ahead = tip @ rotation
     away = height / 2 / np.tan(np.radians(LENS) / 2)
-    return mmdskin.Camera(np.subtract(centre, away * ahead), centre, up, LENS)
+    return mmdskin.Camera(np.subtract(center, away * ahead), center, up, LENS)
 
 
 def mesh(positions, triangles):
@@ -33,12 +33,12 @@ def mesh(positions, triangles):
     )
 
 
-def chequer(colour, squares=(8, 16), pixels=16):
-    """A texture: two shades of one colour in squares."""
+def chequer(color, squares=(8, 16), pixels=16):
+    """A texture: two shades of one color in squares."""
     i, j = np.indices((squares[1] * pixels, squares[0] * pixels)) // pixels
     shade = np.where((i + j) % 2 == 0, 1.0, 0.78)[..., None]
     image = np.full((*i.shape, 4), 255, np.uint8)
-    image[..., :3] = shade * np.asarray(colour) * 255
+    image[..., :3] = shade * np.asarray(color) * 255
     return image
 
 

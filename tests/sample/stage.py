@@ -15,7 +15,7 @@ from sample import picture
 SUPERSAMPLE = 3
 
 LIGHT = np.array((-0.4, 0.62, -0.85)) / np.linalg.norm((-0.4, 0.62, -0.85))
-SHADE = np.array((0.80, 0.72, 0.82))  # factor of a colour in the shade
+SHADE = np.array((0.80, 0.72, 0.82))  # factor of a color in the shade
 FLOOR = np.array((0.925, 0.94, 0.97))
 EDGE_WIDTH = 0.045  # units, for an edge size of 1
 BOTH_SIDES, EDGE = 0x01, 0x10  # flags of materials
@@ -26,24 +26,24 @@ def _image(path):
     return np.asarray(Image.open(path).convert("RGB")) / 255
 
 
-def _textured(uvs, path, colour):
+def _textured(uvs, path, color):
     image = _image(path)
     u, v = np.clip(uvs, 0, 0.99999).T
-    return image[(v * image.shape[0]).astype(int), (u * image.shape[1]).astype(int)] * colour
+    return image[(v * image.shape[0]).astype(int), (u * image.shape[1]).astype(int)] * color
 
 
-def _plain(uvs, colour):
-    return np.broadcast_to(colour, (len(uvs), 3))
+def _plain(uvs, color):
+    return np.broadcast_to(color, (len(uvs), 3))
 
 
-def _unlit(_, colours):
-    return colours
+def _unlit(_, colors):
+    return colors
 
 
-def _two_tones(normals, colours):
+def _two_tones(normals, colors):
     lit = np.clip((normals @ LIGHT + 0.12) / 0.16, 0, 1)
     lit = lit * lit * (3 - 2 * lit)
-    return colours * (SHADE + (1 - SHADE) * lit[:, None])
+    return colors * (SHADE + (1 - SHADE) * lit[:, None])
 
 
 class Part(NamedTuple):
@@ -54,24 +54,24 @@ class Part(NamedTuple):
     uvs: np.ndarray
     triangles: np.ndarray
     both_sides: bool
-    paint: Callable  # uvs (n,2) to colours (n,3)
-    shade: Callable = _unlit  # normals (n,3) and colours to colours
+    paint: Callable  # uvs (n,2) to colors (n,3)
+    shade: Callable = _unlit  # normals (n,3) and colors to colors
 
 
 def _material_parts(model, material, triangles, positions, normals, ahead, folder):
     """The surface and, if the material has one, its outline: an inflated hull seen from inside."""
-    colour = np.array(material.diffuse[:3])
-    paint = partial(_plain, colour=colour)
+    color = np.array(material.diffuse[:3])
+    paint = partial(_plain, color=color)
     if material.texture >= 0:
         path = Path(folder) / model.textures[material.texture]
-        paint = partial(_textured, path=path, colour=colour)
+        paint = partial(_textured, path=path, color=color)
     shade = _two_tones if material.flags & EDGE else _unlit
     both_sides = bool(material.flags & BOTH_SIDES)
     yield Part(positions, normals, model.uvs, triangles, both_sides, paint, shade)
     if material.flags & EDGE:
         # Slightly behind, so that folds do not draw lines over themselves.
         hull = positions + EDGE_WIDTH * material.edge_size * normals + 0.05 * ahead
-        paint = partial(_plain, colour=material.edge_color[:3])
+        paint = partial(_plain, color=material.edge_color[:3])
         yield Part(hull, normals, model.uvs, triangles[:, ::-1], False, paint)
 
 
@@ -96,7 +96,7 @@ def draw(model, positions, normals, folder, size, camera, shadow=True):
 
 
 def _paint(image, painted, camera):
-    """Colours the pixels (rows, columns, 3) that show a part."""
+    """Colors the pixels (rows, columns, 3) that show a part."""
     size = image.shape[1::-1]
     starts = np.cumsum([0, *(len(part.positions) for part in painted)])
     positions, normals, uvs = (
@@ -126,8 +126,8 @@ def _paint(image, painted, camera):
     ends = np.cumsum([len(part.triangles) for part in painted])
     for part, end in zip(painted, ends, strict=True):
         mine = (owners < end) & (owners >= end - len(part.triangles))
-        colours = part.shade(normals[mine], part.paint(uvs[mine]))
-        image[rows[mine], columns[mine]] = colours
+        colors = part.shade(normals[mine], part.paint(uvs[mine]))
+        image[rows[mine], columns[mine]] = colors
 
 
 def _shares(corners, directions):

@@ -15,7 +15,7 @@ class Surface(NamedTuple):
     normals: np.ndarray
     uvs: np.ndarray
     triangles: np.ndarray
-    centres: np.ndarray  # for each vertex, the centre of its row
+    centers: np.ndarray  # for each vertex, the center of its row
 
 
 def curve(knots, per_span=24):
@@ -49,9 +49,9 @@ def grid(points, uvs=None, closed=False):
     # At a pole one vertex of the row is in no triangle.
     used, corners = np.unique(triangles, return_inverse=True)
     triangles = corners.reshape(triangles.shape)
-    centres = np.repeat((points[:, :-1] if closed else points).mean(1), m, axis=0)[used]
+    centers = np.repeat((points[:, :-1] if closed else points).mean(1), m, axis=0)[used]
     positions, uvs = positions[used], np.reshape(uvs, (-1, 2))[used]
-    return Surface(positions, smooth_normals(positions, triangles), uvs, triangles, centres)
+    return Surface(positions, smooth_normals(positions, triangles), uvs, triangles, centers)
 
 
 def _areas(positions, triangles):
@@ -108,11 +108,11 @@ def _ring_places(length, rings, caps):
     return np.concatenate([first, middle, (length - last)[::-1]])
 
 
-def disc(centre, size, rings=3, around=20):
+def disc(center, size, rings=3, around=20):
     """Points (rows, columns, 2) of an ellipse: the grid runs outwards, clockwise seen from -z."""
     angle = -np.linspace(0, 2 * np.pi, around + 1)
     r = np.linspace(0, 1, rings + 1)[:, None, None]
-    return centre + r * np.stack([np.cos(angle), np.sin(angle)], -1) * np.divide(size, 2)
+    return center + r * np.stack([np.cos(angle), np.sin(angle)], -1) * np.divide(size, 2)
 
 
 def joined(*surfaces):
@@ -121,7 +121,7 @@ def joined(*surfaces):
     triangles = [s.triangles + start for s, start in zip(surfaces, starts, strict=True)]
     columns = {
         name: np.concatenate([getattr(s, name) for s in surfaces])
-        for name in ("positions", "normals", "uvs", "centres")
+        for name in ("positions", "normals", "uvs", "centers")
     }
     return Surface(triangles=np.concatenate(triangles), **columns)
 
@@ -133,7 +133,7 @@ def mirrored(surface):
         positions=surface.positions * flip,
         normals=surface.normals * flip,
         triangles=surface.triangles[:, ::-1],
-        centres=surface.centres * flip,
+        centers=surface.centers * flip,
     )
 
 
@@ -143,5 +143,5 @@ def moved(surface, rotation=None, offset=(0, 0, 0)):
     return surface._replace(
         positions=surface.positions @ rotation.T + offset,
         normals=surface.normals @ rotation.T,
-        centres=surface.centres @ rotation.T + offset,
+        centers=surface.centers @ rotation.T + offset,
     )

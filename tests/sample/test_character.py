@@ -33,10 +33,10 @@ def posed(dancer, **rotations):
 
 
 def sections(positions, part):
-    """Areas of the rings of a limb: vertices of one row share their centre at rest."""
+    """Areas of the rings of a limb: vertices of one row share their center at rest."""
     where = model.vertices()[part]
-    centres = np.round(model.parts()[part].surface.centres, 5)
-    _, row, count = np.unique(centres, axis=0, return_inverse=True, return_counts=True)
+    centers = np.round(model.parts()[part].surface.centers, 5)
+    _, row, count = np.unique(centers, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(row.ravel(), kind="stable")
     rings = np.split(positions[where[order]].astype(np.float64), np.cumsum(count)[:-1])
     whole = [

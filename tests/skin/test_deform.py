@@ -14,7 +14,7 @@ BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
 NIL = -1
 CLOSE = {"atol": 2e-6, "rtol": 0}
 POINT = (1.0, 2.0, 0.5)
-CENTRES = ((0.0, 1.5, 0.0), (0.0, 1.0, 0.0), (0.0, 2.2, 0.0))
+CENTERS = ((0.0, 1.5, 0.0), (0.0, 1.0, 0.0), (0.0, 2.2, 0.0))
 
 
 def affine(linear=None, move=(0, 0, 0)):
@@ -38,7 +38,7 @@ def turn(degrees, axis="z"):
 def mesh(bones, weights, kind=None, point=POINT, **arrays):
     """One vertex."""
     if kind == SDEF:
-        arrays.setdefault("sdef", [CENTRES])
+        arrays.setdefault("sdef", [CENTERS])
     rows = {name: np.float32(value) for name, value in arrays.items()}
     deform = None if kind is None else np.uint8([kind])
     return mmdskin.Mesh(
@@ -308,11 +308,11 @@ def test_a_bad_matrix_of_weight_zero_does_not_matter(backend):
 @pytest.mark.parametrize(
     "bones, weights, sdef",
     [
-        pytest.param((0, 1), (1, 0), CENTRES, id="w0 is 1"),
-        pytest.param((0, 1), (0, 1), CENTRES, id="w0 is 0"),
-        pytest.param((1, 1), (0.5, 0.5), CENTRES, id="equal bones"),
+        pytest.param((0, 1), (1, 0), CENTERS, id="w0 is 1"),
+        pytest.param((0, 1), (0, 1), CENTERS, id="w0 is 0"),
+        pytest.param((1, 1), (0.5, 0.5), CENTERS, id="equal bones"),
         pytest.param((0, 1), (0.5, 0.5), np.zeros((3, 3)), id="no C, R0, R1"),
-        pytest.param((0, NIL), (0.5, 0.5), CENTRES, id="nil bone"),
+        pytest.param((0, NIL), (0.5, 0.5), CENTERS, id="nil bone"),
     ],
 )
 def test_sdef_that_degenerates_is_bdef2(backend, bones, weights, sdef):
@@ -331,7 +331,7 @@ def test_a_degenerate_sdef_vertex_keeps_its_type_in_the_model():
 
 def test_only_the_difference_of_r0_and_r1_matters(backend):
     matrices = [affine(turn(70)), affine(turn(-20), (0, 1, 0))]
-    c, r0, r1 = np.array(CENTRES)
+    c, r0, r1 = np.array(CENTERS)
     here = position(mesh([0, 1], [0.75, 0.25], SDEF), matrices, backend)
     there = position(
         mesh([0, 1], [0.75, 0.25], SDEF, sdef=[[c, r0 + 5, r1 + 5]]), matrices, backend
@@ -341,7 +341,7 @@ def test_only_the_difference_of_r0_and_r1_matters(backend):
 
 def test_sdef_does_not_depend_on_the_order_of_its_bones(backend):
     matrices = [affine(turn(70)), affine(turn(-20), (0, 1, 0))]
-    c, r0, r1 = CENTRES
+    c, r0, r1 = CENTERS
     here = position(mesh([0, 1], [0.75, 0.25], SDEF), matrices, backend)
     there = position(mesh([1, 0], [0.25, 0.75], SDEF, sdef=[[c, r1, r0]]), matrices, backend)
     assert np.allclose(here, there, **CLOSE)

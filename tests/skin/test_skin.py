@@ -311,7 +311,7 @@ def test_check_values(backend, kind, blend, position, normal):
 
 
 def test_equal_matrices_move_all_types_alike(backend):
-    """docs/mmd-behaviour.md#check-sdef-identity, for every type."""
+    """docs/mmd-behavior.md#check-sdef-identity, for every type."""
     model, _ = sample_pair()
     m = random_rigid(np.random.default_rng(8), 1)[0]
     out = mmdskin.skin(model, np.tile(m, (len(model.bones), 1, 1)), backend=backend)

@@ -2,7 +2,7 @@
 """Bone morphs: an Action constraint, before all others, for each bone that a morph moves.
 
 Translations are added and the morph's rotation is applied after the bone's own, as in
-docs/mmd-behaviour.md#bone-morphs. All morphs share one action, one after the other.
+docs/mmd-behavior.md#bone-morphs. All morphs share one action, one after the other.
 """
 
 from collections.abc import Sequence

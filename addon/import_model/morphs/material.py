@@ -2,7 +2,7 @@
 """Material morphs: drivers of the file's values of a material, and of the shader.
 
 The values are the custom properties from `materials`; a morph multiplies or adds to each
-(docs/mmd-behaviour.md#material-morphs). What it does to textures has properties of its own, which
+(docs/mmd-behavior.md#material-morphs). What it does to textures has properties of its own, which
 only materials with such morphs have. The shader's color and alpha, and the MMD Look, follow them.
 """
 

@@ -67,7 +67,7 @@ static inline int32_t mmd_bytes_i32(mmd_bytes *bytes)
 }
 
 /* `fallback` for NaN and infinity, whose exponents have all bits set:
-   docs/mmd-behaviour.md#robust-reader. */
+   docs/mmd-behavior.md#robust-reader. */
 static inline float mmd_bytes_f32_at(const uint8_t *at, float fallback)
 {
     uint32_t bits = mmd_bytes_u32_at(at);

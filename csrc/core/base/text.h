@@ -17,7 +17,7 @@ typedef enum mmd_text_encoding {
 
 /* Decodes `size` bytes into `arena`, up to the first NUL. Invalid bytes become U+FFFD, or with
    MMD_CP932_NAMES the surrogates U+DC80 to U+DCFF, as in Python's surrogateescape; an odd last byte
-   of UTF-16 is dropped (docs/mmd-behaviour.md#robust-reader). The data member is NULL when memory
+   of UTF-16 is dropped (docs/mmd-behavior.md#robust-reader). The data member is NULL when memory
    is short. */
 mmd_text mmd_text_decode(mmd_arena *arena, mmd_text_encoding encoding, const uint8_t *bytes,
                          size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Camera keys from the cameras of all frames.
 
-   MMD's view is Rz(z) Rx(x) Ry(y), docs/mmd-behaviour.md#camera-light-shadow. Its third row is the
+   MMD's view is Rz(z) Rx(x) Ry(y), docs/mmd-behavior.md#camera-light-shadow. Its third row is the
    viewing direction d = (-cos x sin y, sin x, cos x cos y), so
 
        x = asin(d.y)    y = atan2(-d.x, d.z)    z = atan2(u.r, u.v)
@@ -127,7 +127,7 @@ mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, mmd_error *err)
                                  .channel_count = CHANNELS,
                                  .channels = channels,
                                  .cuts = job->cuts,
-                                 .avoid_neighbours = true};
+                                 .avoid_neighbors = true};
         scratch.curve.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
         size_t count = mmd_key_fit_run(&fit, &scratch, frames, curves);
         if (build_track(job, columns, count, frames, curves, &arena, &tracks.camera))

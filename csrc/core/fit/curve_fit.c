@@ -5,7 +5,7 @@
       violation of the tube. For curves of more than COARSE frames on samples of the tube.
    2. Refinement: Levenberg-Marquardt from the best pairs, then the integers x1, x2 around.
    3. Integers: for each integer y1 near the optimum the tube leaves an interval of y2.
-   4. The neighbourhood of small violations, and curves with one handle as MMD leaves it.
+   4. The neighborhood of small violations, and curves with one handle as MMD leaves it.
    5. Of few frames, instead of stage 4: all curves. */
 #include "core/fit/curve_fit.h"
 
@@ -173,7 +173,7 @@ static bool refine(const search *s, candidate *pair)
 }
 
 /* Stage 4 around a small violation. */
-static bool search_neighbourhood(const search *s, const candidate *best)
+static bool search_neighborhood(const search *s, const candidate *best)
 {
     for (int x1 = best->x1 - 6; x1 <= best->x1 + 6; x1++)
         for (int x2 = best->x2 - 6; x2 <= best->x2 + 6; x2++) {
@@ -267,7 +267,7 @@ bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower
         closest = fmin(closest, pair.violation);
         if (n > NEIGHBOURHOOD || few)
             continue;
-        if (pair.violation < CLOSE_VIOLATION && search_neighbourhood(&s, &pair))
+        if (pair.violation < CLOSE_VIOLATION && search_neighborhood(&s, &pair))
             return true;
         if (i == 0 && least < RETRY_VIOLATION && search_one_handle(&s))
             return true;

@@ -8,7 +8,7 @@
 /* Fits one of MMD's interpolation curves into a tube.
 
    A curve is a cubic Bezier from (0, 0) to (1, 1) with control points (x1, y1) and (x2, y2) in
-   127ths (docs/mmd-behaviour.md#bezier). Between two keys n frames apart it gives the progress
+   127ths (docs/mmd-behavior.md#bezier). Between two keys n frames apart it gives the progress
    y(k / n) of every frame k; a tube lower[k - 1] <= y <= upper[k - 1], 0 < k < n, is what the
    samples and the tolerance allow.
 

@@ -14,7 +14,7 @@ enum {
     MMD_CURVE_GRID = 19,
     MMD_CURVE_PAIRS = MMD_CURVE_GRID * MMD_CURVE_GRID,
     MMD_CURVE_CHUNKS = (MMD_CURVE_PAIRS + MMD_CURVE_LANES - 1) / MMD_CURVE_LANES,
-    MMD_CURVE_BISECTIONS = 12 /* of MMD's search for t: docs/mmd-behaviour.md#bezier */
+    MMD_CURVE_BISECTIONS = 12 /* of MMD's search for t: docs/mmd-behavior.md#bezier */
 };
 
 /* The x1 and x2 of the grid, in 127ths. */

@@ -6,7 +6,7 @@
        q = conj(P.q) W.q              t = conj(P.q) (W.t - P.t) - p
        key.q = conj(m.q) q conj(a.q)  key.t = t - m.t - a.t
 
-   as docs/mmd-behaviour.md#bone-poses composes them. */
+   as docs/mmd-behavior.md#bone-poses composes them. */
 #include "core/fit/inverse_pose.h"
 
 #include "core/base/numbers.h"

@@ -193,7 +193,7 @@ static size_t next_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, siz
 {
     size_t last = last_before_cut(fit, a);
     last = last < limit ? last : limit;
-    if (last <= a) { /* a cut: any curve will do between neighbouring frames */
+    if (last <= a) { /* a cut: any curve will do between neighboring frames */
         for (size_t c = 0; c < fit->channel_count; c++)
             memcpy(curves + 4 * c, mmd_track_linear_curves, 4);
         return a + 1;
@@ -207,7 +207,7 @@ static size_t next_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, siz
             continue;
         /* Leave no single frame before a cut or the end. */
         uint8_t shorter[4 * MMD_TRACK_CHANNELS];
-        if (fit->avoid_neighbours && b + 1 == last && b > a + 2 &&
+        if (fit->avoid_neighbors && b + 1 == last && b > a + 2 &&
             fit_segment(fit, scratch, a, b - 1, shorter)) {
             memcpy(curves, shorter, 4 * fit->channel_count);
             b--;

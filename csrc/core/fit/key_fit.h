@@ -34,7 +34,7 @@ typedef struct mmd_key_fit {
     const bool *cuts; /* (frame_count,) true: nothing leads here from the frame before; or NULL */
     const mmd_key_fit_segment *earlier; /* ascending: kept where they still fit */
     size_t earlier_count;
-    bool avoid_neighbours; /* keys on neighbouring frames only at cuts, where possible */
+    bool avoid_neighbors; /* keys on neighboring frames only at cuts, where possible */
 } mmd_key_fit;
 
 /* Memory of one thread for tracks of up to `frame_count` frames. */

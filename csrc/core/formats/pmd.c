@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads PMD, in the order of docs/mmd-behaviour.md#pmd-layout. */
+/* Reads PMD, in the order of docs/mmd-behavior.md#pmd-layout. */
 #include "core/formats/pmd.h"
 
 #include "core/base/numbers.h"

@@ -126,7 +126,7 @@ static void set_append(mmd_bone *bone, int32_t source, float ratio)
     bone->append_ratio = ratio;
 }
 
-/* The table at docs/mmd-behaviour.md#pmd-bone-types. */
+/* The table at docs/mmd-behavior.md#pmd-bone-types. */
 static void convert_bone(mmd_pmd *pmd, size_t index)
 {
     mmd_bone *bone = &pmd->model->bones[index];

@@ -4,7 +4,7 @@
 
 #include "core/formats/reader.h"
 
-/* Converts PMD to the PMX model by the rules of docs/mmd-behaviour.md#pmd-to-pmx. pmd.c reads the
+/* Converts PMD to the PMX model by the rules of docs/mmd-behavior.md#pmd-to-pmx. pmd.c reads the
    file into mmd_pmd and the model and calls these functions. */
 
 enum { MMD_PMD_TOONS = 10 };

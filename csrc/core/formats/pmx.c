@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads PMX 2.0 and 2.1, in the order of docs/mmd-behaviour.md#pmx. Malformed files are handled as
-   in docs/mmd-behaviour.md#robust-reader. */
+/* Reads PMX 2.0 and 2.1, in the order of docs/mmd-behavior.md#pmx. Malformed files are handled as
+   in docs/mmd-behavior.md#robust-reader. */
 #include "core/formats/pmx.h"
 
 #include "core/base/numbers.h"

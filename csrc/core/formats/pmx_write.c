@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes PMX 2.0 and 2.1, in the order of docs/mmd-behaviour.md#pmx. The same functions measure the
+/* Writes PMX 2.0 and 2.1, in the order of docs/mmd-behavior.md#pmx. The same functions measure the
    file and write it. */
 #include "core/base/error.h"
 #include "core/formats/pmx.h"

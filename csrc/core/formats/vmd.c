@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads VMD, in the order of docs/mmd-behaviour.md#vmd. Malformed files are handled as in
-   docs/mmd-behaviour.md#robust-reader. */
+/* Reads VMD, in the order of docs/mmd-behavior.md#vmd. Malformed files are handled as in
+   docs/mmd-behavior.md#robust-reader. */
 #include "core/formats/vmd.h"
 
 #include "core/formats/track.h"

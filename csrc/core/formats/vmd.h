@@ -4,7 +4,7 @@
 
 #include "core/formats/motion_names.h"
 
-/* Sizes in bytes, docs/mmd-behaviour.md#vmd. Of a section: one record. */
+/* Sizes in bytes, docs/mmd-behavior.md#vmd. Of a section: one record. */
 enum {
     MMD_VMD_HEAD = 30,
     MMD_VMD_MODEL_NAME = 20,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads VPD, a pose as text: docs/mmd-behaviour.md#vpd. Of the syntax only braces can also be the
+/* Reads VPD, a pose as text: docs/mmd-behavior.md#vpd. Of the syntax only braces can also be the
    second byte of a cp932 character, so only names and unknown blocks need care. */
 #include "core/formats/vpd.h"
 

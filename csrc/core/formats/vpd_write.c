@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes VPD as MMD does: docs/mmd-behaviour.md#vpd. */
+/* Writes VPD as MMD does: docs/mmd-behavior.md#vpd. */
 #include "core/base/error.h"
 #include "core/formats/motion_names.h"
 #include "core/formats/track.h"

@@ -12,7 +12,7 @@
 #endif
 
 /* Vectors of three doubles: mmd_vec3_* for those in memory, mmd_simd_vec3 for those in registers.
-   cglm computes in float; posing and physics need double, docs/mmd-behaviour.md#ik-precision.
+   cglm computes in float; posing and physics need double, docs/mmd-behavior.md#ik-precision.
    `out` must not be an argument unless the function says otherwise. */
 
 static inline double mmd_vec3_dot(const double a[3], const double b[3])

@@ -17,7 +17,7 @@ enum {
 
 /* Makes a model from a reader valid, as mmdskin.h promises: an index out of range becomes -1 or is
    removed with its triangle, offset or element, cycles of parents are cut, unknown kinds become the
-   nearest known one. False only when memory is short. docs/mmd-behaviour.md#robust-reader */
+   nearest known one. False only when memory is short. docs/mmd-behavior.md#robust-reader */
 bool mmd_model_sanitize(mmd_model *model, mmd_error *err);
 
 /* For a model that does not come from a file: fails with an error that names the item for

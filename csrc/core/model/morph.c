@@ -55,7 +55,7 @@ void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *slide
         }
     }
     /* This works in place: it reads groups only and writes others only. Groups within groups have
-       no effect (docs/mmd-behaviour.md#morph-passes). */
+       no effect (docs/mmd-behavior.md#morph-passes). */
     for (size_t i = 0; i < count; i++) {
         const mmd_morph *morph = &morphs[i];
         if (morph->kind != MMD_MORPH_GROUP || weights[i] == 0)

@@ -8,7 +8,7 @@
 size_t mmd_morph_width(mmd_morph_kind kind);
 
 /* The final weights of morphs from slider values, as a user or a motion sets them: the group and
-   flip passes of docs/mmd-behaviour.md#morph-passes. Groups and flips themselves get weight 0.
+   flip passes of docs/mmd-behavior.md#morph-passes. Groups and flips themselves get weight 0.
    `sliders` and `weights` hold `count` numbers and may not overlap. */
 void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *sliders, float *weights);
 
@@ -19,14 +19,14 @@ bool mmd_morph_check(const float *sliders, size_t frame_count, size_t morph_coun
    to 4, which are zero if the model lacks them. `weights` are the final weights of all morphs. */
 void mmd_morph_uvs(const mmd_model *model, const float *weights, int channel, float *uvs);
 
-/* The model's materials with material morphs applied (docs/mmd-behaviour.md#material-morphs):
+/* The model's materials with material morphs applied (docs/mmd-behavior.md#material-morphs):
    the factors of all morphs are multiplied and their summands added, so that the order of morphs
    does not matter. `materials` holds material_count. */
 bool mmd_morph_materials(const mmd_model *model, const float *weights, mmd_material *materials,
                          mmd_error *err);
 
 /* What material morphs make of textures: (material_count,2,3,4), factors and summands for the
-   texture, the sphere map and the toon, 4 numbers each (docs/mmd-behaviour.md#material-morphs). */
+   texture, the sphere map and the toon, 4 numbers each (docs/mmd-behavior.md#material-morphs). */
 bool mmd_morph_texture_factors(const mmd_model *model, const float *weights, float *factors,
                                mmd_error *err);
 

@@ -262,7 +262,7 @@ static void move_kinematic_bodies(mmd_simulation *simulation, const mmd_body_pos
     }
 }
 
-/* Impulse morphs: docs/mmd-behaviour.md#impulse-morphs. The columns of an offset; `local` means
+/* Impulse morphs: docs/mmd-behavior.md#impulse-morphs. The columns of an offset; `local` means
    that impulse and torque are along the body's axes. */
 enum { LOCAL, IMPULSE, TORQUE = 4, COLUMNS = 7 };
 

@@ -55,7 +55,7 @@ static int32_t find_name(const name_map *map, const mmd_text *name)
                : -1;
 }
 
-/* Rotates by the same angle about the fixed axis: docs/mmd-behaviour.md#fixed-axis. */
+/* Rotates by the same angle about the fixed axis: docs/mmd-behavior.md#fixed-axis. */
 static void project_rotation(const float in[4], const double axis[3], float out[4])
 {
     double v[3] = {in[0], in[1], in[2]};

@@ -6,7 +6,7 @@
 
 /* Which track of a motion drives which bone, morph and IK solver of a model, by equal names. A
    track of a bone drives the first bone of its name, a track of a morph all morphs of its name.
-   docs/mmd-behaviour.md#names, #tracks and #fixed-axis. */
+   docs/mmd-behavior.md#names, #tracks and #fixed-axis. */
 typedef struct mmd_binding {
     mmd_arena arena; /* owns everything below */
     const mmd_motion *motion;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The camera of a motion: docs/mmd-behaviour.md#camera-light-shadow. */
+/* The camera of a motion: docs/mmd-behavior.md#camera-light-shadow. */
 #include "core/math/portable_math.h"
 #include "core/pose/sampling.h"
 
@@ -36,7 +36,7 @@ static camera_key sample(const mmd_camera_track *track, double frame)
            at = mmd_sampling_key_before(track->frames, track->key_count, frame, &cursor);
     camera_key key = key_at(track, at);
     double x = mmd_sampling_key_fraction(track->frames, track->key_count, at, frame);
-    /* Keys on neighbouring frames are a cut: docs/mmd-behaviour.md#camera-light-shadow */
+    /* Keys on neighboring frames are a cut: docs/mmd-behavior.md#camera-light-shadow */
     if (x == 0 || track->frames[at + 1] - track->frames[at] <= 1)
         return key;
     camera_key next = key_at(track, at + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Inverse kinematics by cyclic coordinate descent (CCD), as MMD 9.32 solves it: "solver M" of
-   docs/mmd-behaviour.md#ik-solve, where each rule has its evidence.
+   docs/mmd-behavior.md#ik-solve, where each rule has its evidence.
 
    A step rotates one link so that the effector points at the goal as seen from the link. With the
    positions p of the link, e of the effector and g of the goal, in model space:
@@ -25,7 +25,7 @@
 static const double gimbal_sine = 0.9993908011319442; /* sin(88 degrees) */
 
 /* Axes (0 x, 1 y, 2 z) of the Euler angles of a limited link, in the order of the product:
-   docs/mmd-behaviour.md#ik-euler-order. */
+   docs/mmd-behavior.md#ik-euler-order. */
 static const int euler_axes[3][3] = {{1, 0, 2}, {2, 1, 0}, {0, 2, 1}};
 
 /* Directions whose squared length is below this are no directions. */
@@ -101,7 +101,7 @@ static void clamp_or_reflect(const mmd_rig_bound *bound, bool reflect, mmd_rig_h
     }
 }
 
-/* docs/mmd-behaviour.md#ik-limits. Whether the angle was outside its limits. */
+/* docs/mmd-behavior.md#ik-limits. Whether the angle was outside its limits. */
 static bool limit_angle(const mmd_rig_limit *limit, bool reflect, mmd_rig_half_angle *half)
 {
     const mmd_rig_bound *lower = &limit->lower, *upper = &limit->upper;
@@ -388,7 +388,7 @@ static bool solve_link(solve *s, size_t k, bool first_half)
     directions to;
     if (link->bone == solver->effector || !find_directions(pose, solver, link->bone, &to))
         return true;
-    /* |a/|a| - b/|b||^2 < 1e-7 ends the solve: docs/mmd-behaviour.md#ik-solve. */
+    /* |a/|a| - b/|b||^2 < 1e-7 ends the solve: docs/mmd-behavior.md#ik-solve. */
     if (2 * (to.length - to.dot) < 1e-7 * to.length)
         return false;
     if (!single && !fixed && !find_free_rotation(link, &to, &step))
@@ -421,7 +421,7 @@ void mmd_ik_solve(mmd_pose_state *pose, const mmd_rig_solver *solver)
     pose->bones[solver->effector].append_dropped = true;
     mmd_quat_identity(pose->bones[solver->effector].append_rotation);
     /* The effector is not updated before the first step, which uses its last position:
-       docs/mmd-behaviour.md#ik-stale-effector. */
+       docs/mmd-behavior.md#ik-stale-effector. */
     solve s = {.pose = pose, .solver = solver};
     bool running = true;
     for (int32_t i = 0; running && i < solver->iterations; i++)

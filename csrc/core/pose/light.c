@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The light and the self-shadow of a motion: docs/mmd-behaviour.md#camera-light-shadow. */
+/* The light and the self-shadow of a motion: docs/mmd-behavior.md#camera-light-shadow. */
 #include "core/pose/sampling.h"
 
-/* What MMD's panel of the self-shadow shows as 8875 (docs/mmd-behaviour.md#vmd). */
+/* What MMD's panel of the self-shadow shows as 8875 (docs/mmd-behavior.md#vmd). */
 static const double DEFAULT_SHADOW_DISTANCE = 0.1 - 8875 * 0.00001;
 
-/* The key at or before a frame, and how far the frame is to the next one: keys on neighbouring
+/* The key at or before a frame, and how far the frame is to the next one: keys on neighboring
    frames are a cut. */
 static size_t find_key(const uint32_t *frames, size_t count, double frame, double *fraction)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Evaluates a pose in the order of docs/mmd-behaviour.md#ik-order: local values, bone morphs, then
+/* Evaluates a pose in the order of docs/mmd-behavior.md#ik-order: local values, bone morphs, then
    layer by layer appends, world matrices and IK. */
 #include "core/pose/pose.h"
 
@@ -139,7 +139,7 @@ static void copy_locals(const mmd_pose_job *job, const mmd_rig *rig, size_t f,
         locals->solvers_on[s] = !on || on[rig->solvers[s].goal];
 }
 
-/* The three passes of docs/mmd-behaviour.md#bone-sweeps. `on` NULL: no solver runs. */
+/* The three passes of docs/mmd-behavior.md#bone-sweeps. `on` NULL: no solver runs. */
 static void evaluate_layer(mmd_pose_state *pose, const mmd_rig_layer *layer, const uint8_t *on)
 {
     const mmd_rig *rig = pose->rig;
@@ -183,7 +183,7 @@ void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job)
     const mmd_rig *rig = pose->rig;
     for (size_t i = rig->layers_before_physics; i < rig->layer_count; i++)
         evaluate_layer(pose, &rig->layers[i], solvers_on(poser, job));
-    /* docs/mmd-behaviour.md#ik-settle: world matrices once more, without appends. */
+    /* docs/mmd-behavior.md#ik-settle: world matrices once more, without appends. */
     for (size_t i = 0; job->ik && i < rig->final_update_count; i++)
         mmd_pose_state_update(pose, rig->final_update[i]);
 }

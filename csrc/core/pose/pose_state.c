@@ -62,8 +62,8 @@ void mmd_pose_state_reset(mmd_pose_state *pose, double (*translations)[3], doubl
 }
 
 /* The append of a source rotation a by a ratio r is a rotation by r times its angle about its axis:
-   slerp(identity, a, r), docs/mmd-behaviour.md#append. MMD computes it with this pi,
-   docs/mmd-behaviour.md#append-rounded-pi. */
+   slerp(identity, a, r), docs/mmd-behavior.md#append. MMD computes it with this pi,
+   docs/mmd-behavior.md#append-rounded-pi. */
 #define MMD_ROUNDED_PI 3.14
 
 static void scale_rotation(const double a[4], double ratio, double out[4])

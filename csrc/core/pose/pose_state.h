@@ -11,8 +11,8 @@
 typedef struct mmd_pose_bone {
     double local_rotation[4], append_rotation[4], world_rotation[4];
     double local_translation[3], append_translation[3], world_position[3];
-    double ik_memory[4]; /* of link-driven links: docs/mmd-behaviour.md#ik-memory */
-    bool append_dropped; /* rotation append off: docs/mmd-behaviour.md#ik-dropped-append */
+    double ik_memory[4]; /* of link-driven links: docs/mmd-behavior.md#ik-memory */
+    bool append_dropped; /* rotation append off: docs/mmd-behavior.md#ik-dropped-append */
 } mmd_pose_bone;
 
 /* All bones while a pose is evaluated. Nothing in it outlasts a frame: frames do not depend on each
@@ -26,7 +26,7 @@ typedef struct mmd_pose_state {
 bool mmd_pose_state_init(mmd_arena *arena, const mmd_rig *rig, mmd_pose_state *pose);
 
 /* Begins a frame with local = morph user: user values (B,3) and (B,4), NULL at rest, and bone
-   morphs of the final weights (M,): docs/mmd-behaviour.md#bone-morphs. */
+   morphs of the final weights (M,): docs/mmd-behavior.md#bone-morphs. */
 void mmd_pose_state_reset(mmd_pose_state *pose, double (*translations)[3], double (*rotations)[4],
                           const float *weights);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prepares a model for posing: docs/mmd-behaviour.md#bone-order. */
+/* Prepares a model for posing: docs/mmd-behavior.md#bone-order. */
 #include "core/pose/rig.h"
 
 #include "core/base/error.h"

@@ -5,8 +5,8 @@
 #include "core/base/arena.h"
 
 /* A model prepared for posing: the evaluation order of its bones, its appends, and of each IK
-   solver the bones that depend on it. docs/mmd-behaviour.md#bone-poses and
-   docs/mmd-behaviour.md#ik. */
+   solver the bones that depend on it. docs/mmd-behavior.md#bone-poses and
+   docs/mmd-behavior.md#ik. */
 
 enum { MMD_MAX_LINKS = 256 }; /* of one solver; further ones are ignored */
 
@@ -25,7 +25,7 @@ typedef struct mmd_rig_bone {
     double ratio;       /* of the append */
     double axis[3];     /* fixed axis, unit length */
     bool has_fixed_axis;
-    /* Its append source is an IK link: docs/mmd-behaviour.md#ik-deferred-append. */
+    /* Its append source is an IK link: docs/mmd-behavior.md#ik-deferred-append. */
     bool link_driven;
 } mmd_rig_bone;
 
@@ -52,21 +52,21 @@ typedef struct mmd_rig_limit {
 typedef struct mmd_rig_link {
     int32_t bone;
     bool limited;
-    int32_t euler_order; /* row of the table at docs/mmd-behaviour.md#ik-euler-order */
+    int32_t euler_order; /* row of the table at docs/mmd-behavior.md#ik-euler-order */
     int32_t single_axis; /* the only axis that the limits do not lock, or -1 */
     mmd_rig_limit limits[3];
     size_t first_inner;       /* the first of the solver's inner bones that the link moves */
-    double step_limit;        /* radians, or infinite: docs/mmd-behaviour.md#ik-step */
+    double step_limit;        /* radians, or infinite: docs/mmd-behavior.md#ik-step */
     double step_limit_cosine; /* -2: no limit below pi */
     mmd_rig_half_angle half_step_limit; /* of at most pi */
 } mmd_rig_link;
 
 typedef struct mmd_rig_solver {
     int32_t goal, effector; /* the IK bone and its target */
-    int32_t iterations;     /* N of docs/mmd-behaviour.md#ik-step; 0: does nothing */
+    int32_t iterations;     /* N of docs/mmd-behavior.md#ik-step; 0: does nothing */
     size_t link_count, refresh_count, inner_count;
     mmd_rig_link *links;
-    int32_t *refresh; /* in evaluation order: docs/mmd-behaviour.md#ik-refresh-set */
+    int32_t *refresh; /* in evaluation order: docs/mmd-behavior.md#ik-refresh-set */
     int32_t *inner;   /* those of them that a step can depend on */
     bool chain; /* `inner` leads from a link to the effector, parent by parent, without appends */
 } mmd_rig_solver;
@@ -89,7 +89,7 @@ struct mmd_rig {
     mmd_rig_solver *solvers;      /* in order of evaluation */
     int32_t *deferred;
     size_t final_update_count;
-    int32_t *final_update;  /* in evaluation order: docs/mmd-behaviour.md#ik-settle */
+    int32_t *final_update;  /* in evaluation order: docs/mmd-behavior.md#ik-settle */
     bool reads_later_layer; /* an append or a solver reads a bone of a layer evaluated later */
 };
 

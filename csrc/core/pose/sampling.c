@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The value of a motion's tracks between keys: docs/mmd-behaviour.md#key-interpolation.
+/* The value of a motion's tracks between keys: docs/mmd-behavior.md#key-interpolation.
 
      x = (frame - A) / (B - A)   of key frames A and B, A <= frame < B
      value = A + (B - A) Y(x)    slerp for rotations, Y(x) = x for morphs
@@ -12,7 +12,7 @@
      X(t) = 3 (1 - t)^2 t x1 + 3 (1 - t) t^2 x2 + t^3, Y(t) alike
 
    Solves X(t) = x by bisection and returns Y(t). MMD halves the interval twelve times:
-   docs/mmd-behaviour.md#bezier. */
+   docs/mmd-behavior.md#bezier. */
 double mmd_sampling_bezier(const uint8_t row[4], double x)
 {
     if (x <= 0 || x >= 1 || (row[0] == row[1] && row[2] == row[3]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes a mesh from a description or a model: checks it, resolves the influences of every vertex by
-   MMD's rules (docs/mmd-behaviour.md#skinning), and copies the morphs that skinning needs. */
+   MMD's rules (docs/mmd-behavior.md#skinning), and copies the morphs that skinning needs. */
 #include "core/skin/mesh.h"
 
 #include "core/base/error.h"

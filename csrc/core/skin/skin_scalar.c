@@ -23,7 +23,7 @@
    normalized_or         unit vector, or another one where there is none              all
 
    Sources: linear blends and (4) as in dragonmeteor's article on MMD's morphing and skinning
-   (docs/mmd-behaviour.md#source-article; no paper describes SDEF). Dual quaternions: Kavan,
+   (docs/mmd-behavior.md#source-article; no paper describes SDEF). Dual quaternions: Kavan,
    Collins, Zara and O'Sullivan, "Geometric skinning with approximate dual quaternion blending", TOG
    27(4), 2008. The methods against bulges: Kim and Han 2014, Sulema and Rudenko 2020, Le and
    Hodgins 2016 (docs/methods.md).

@@ -10,7 +10,7 @@ UP = np.array((0.0, 1.0, 0.0))
 
 
 def _along_arm(surface):
-    return (surface.centres - s.ARM) @ s.REACH
+    return (surface.centers - s.ARM) @ s.REACH
 
 
 SHOULDER = Joint(0.0, 0.45, s.REACH)
@@ -80,7 +80,7 @@ def _leg_rig(surface):
         Joint(-s.ANKLE[1], 0.4, axis),
     ]
     bones = ["下半身", "左足D", "左ひざD", "左足首D"]
-    return chain(surface, -surface.centres[:, 1], bones, joints)
+    return chain(surface, -surface.centers[:, 1], bones, joints)
 
 
 LEG = [(10.8, 0.85, 0.0), (9.6, 0.95, 0.0), (8.2, 0.9, -0.03), (6.8, 0.74, -0.12), (5.6, 0.66, -0.12),

@@ -59,7 +59,7 @@ def collar():
     return surface, rigid(surface, "上半身2")
 
 
-def bow(centre, size, bone, rotation=None):
+def bow(center, size, bone, rotation=None):
     """Two loops and a knot, seen from the front; `size` is half of its width."""
     loops = []
     for sign in (1, -1):
@@ -73,7 +73,7 @@ def bow(centre, size, bone, rotation=None):
     knot = tube([(0, 0.22, -0.04, 0.16, 0.16), (0, 0, -0.06, 0.21, 0.21), (0, -0.22, -0.04, 0.16, 0.16)],
                 3, 12, (0.12, 0.12))  # fmt: skip
     surface = joined(*loops, knot)
-    surface = moved(surface._replace(positions=surface.positions * size), rotation, centre)
+    surface = moved(surface._replace(positions=surface.positions * size), rotation, center)
     return surface, rigid(surface, bone)
 
 

@@ -3,11 +3,11 @@
 
 import numpy as np
 from sample.character import skeleton as s
-from sample.character.head import CENTRE, skull
+from sample.character.head import CENTER, skull
 from sample.character.rig import Joint, chain, rigid, smoothstep
 from sample.surfaces import curve, grid, joined, mirrored, tube
 
-FRONT = np.radians(38)  # angle above the centre of the head at which the cap ends over the forehead
+FRONT = np.radians(38)  # angle above the center of the head at which the cap ends over the forehead
 NAPE = np.radians(-52)
 
 
@@ -20,20 +20,20 @@ def cap():
     edge = NAPE + (FRONT - NAPE) * face + 0.05 * (1 - face) * abs(np.sin(4.5 * azimuth))
     height = np.pi / 2 + (edge - np.pi / 2) * fraction
     outer = _swollen(skull(azimuth, height), 0.2)
-    # Below the centre the hair hangs and does not follow the jaw.
+    # Below the center the hair hangs and does not follow the jaw.
     hang = np.clip(-np.sin(height), 0, 1)[..., None]
     middle = _swollen(skull(azimuth, np.zeros_like(height)), 0.2)
     straight = middle * (1 - 0.16 * hang**2)
     straight[..., 1] = outer[..., 1]
     outer = outer + 0.8 * smoothstep(hang * 1.5) * (straight - outer)
-    inner = outer[::-1] + 0.08 * (CENTRE - outer[::-1])
+    inner = outer[::-1] + 0.08 * (CENTER - outer[::-1])
     u, v = np.meshgrid(azimuth / (2 * np.pi), np.concatenate([fraction, fraction[::-1]]))
     surface = grid(np.concatenate([outer, inner]), np.stack([u, v], -1), closed=True)
     return surface, rigid(surface, "頭")
 
 
 def _swollen(points, by):
-    outward = points - CENTRE
+    outward = points - CENTER
     return points + by * outward / np.linalg.norm(outward, axis=-1, keepdims=True)
 
 
@@ -84,7 +84,7 @@ def tail():
 def _along(surface, places, name):
     """A chain of bones along the curve through their positions."""
     dense = curve(places)
-    nearest = np.argmin(((surface.centres[:, None] - dense) ** 2).sum(-1), axis=1)
+    nearest = np.argmin(((surface.centers[:, None] - dense) ** 2).sum(-1), axis=1)
     place = nearest / (len(dense) - 1) * (len(places) - 1)
     bones = [f"{name}{i}" for i in range(1, len(places))]
     return chain(
@@ -111,7 +111,7 @@ def cowlick():
              (0.85, 22.25, -0.55, 0.12, 0.08), (1.2, 21.95, -0.55, 0.02, 0.02)]  # fmt: skip
     surface = tube(knots, 16, 12, (0.1, 0.05), (0, 0, 1))
     joints = [Joint(21.2, 0.4)]
-    return surface, chain(surface, surface.centres[:, 1], ["頭", "アホ毛1"], joints)
+    return surface, chain(surface, surface.centers[:, 1], ["頭", "アホ毛1"], joints)
 
 
 def both_sides(part):

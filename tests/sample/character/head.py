@@ -7,7 +7,7 @@ import numpy as np
 from sample.character.rig import rigid, smoothstep
 from sample.surfaces import disc, grid
 
-CENTRE = np.array((0.0, 18.0, 0.0))
+CENTER = np.array((0.0, 18.0, 0.0))
 WIDTH, UP, DOWN, DEPTH = 2.8, 2.9, 2.85, 2.65
 
 
@@ -17,7 +17,7 @@ def skull(azimuth, height):
     below = np.clip(-np.sin(height), 0, 1)
     wide = np.cos(height) ** (1 - 0.12 * below)
     x = WIDTH * wide * (1 - 0.22 * smoothstep(below * 1.1)) * np.sin(azimuth)
-    y = CENTRE[1] + np.where(height > 0, UP, DOWN) * np.sin(height)
+    y = CENTER[1] + np.where(height > 0, UP, DOWN) * np.sin(height)
     back = np.cos(azimuth) < 0
     narrow = np.where(back, 1 - 0.3 * below**2, 1 - 0.1 * below)
     z = -DEPTH * wide * narrow * np.cos(azimuth) - 0.45 * below**2
@@ -29,7 +29,7 @@ def head():
     azimuth = np.linspace(-np.pi, np.pi, 49)[None, :]
     points = skull(azimuth, height)
     # The texture is projected on the head from the front.
-    uvs = (points[..., :2] - CENTRE[:2]) / (6.4, -6.4) + 0.5
+    uvs = (points[..., :2] - CENTER[:2]) / (6.4, -6.4) + 0.5
     surface = grid(points, uvs, closed=True)
     return surface, rigid(surface, "頭")
 
@@ -37,7 +37,7 @@ def head():
 def on_face(flat, lift):
     """Points (…,3) at this distance in front of the face for x and y (…,2)."""
     x, y = np.moveaxis(np.asarray(flat, float), -1, 0)
-    side = (y - CENTRE[1]) / np.where(y > CENTRE[1], UP, DOWN)
+    side = (y - CENTER[1]) / np.where(y > CENTER[1], UP, DOWN)
     height = np.arcsin(np.clip(side, -1, 1))
     widest = skull(np.pi / 2, height)[..., 0]
     azimuth = np.arcsin(np.clip(x / widest, -0.99, 0.99))
@@ -81,9 +81,9 @@ def _strip(middle, thickness):
     return np.stack([middle - thickness, middle + thickness])
 
 
-def _arc(centre, width, rise, n=LASH_SEGMENTS, tilt=0.0):
+def _arc(center, width, rise, n=LASH_SEGMENTS, tilt=0.0):
     t = np.linspace(-1, 1, n + 1)
-    return np.stack([centre[0] + width / 2 * t, centre[1] + rise * (1 - t**2) + tilt * t], 1)
+    return np.stack([center[0] + width / 2 * t, center[1] + rise * (1 - t**2) + tilt * t], 1)
 
 
 def lash():

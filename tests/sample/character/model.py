@@ -19,7 +19,7 @@ from sample.surfaces import Surface, joined, mirrored
 FOLDER = "tex/踊り子"
 BOTH_SIDES, SHADOWS, EDGE = 0x01, 0x0E, 0x10
 SOLID, FLAT = EDGE | SHADOWS, 0  # flags of bodies and of what is drawn on the face
-EDGE_TINT = np.array((0.42, 0.3, 0.33))  # of the texture's colour
+EDGE_TINT = np.array((0.42, 0.3, 0.33))  # of the texture's color
 
 # name, English name, texture, flags, edge size, and the parts; of "left" ones also the mirrored ones
 MATERIALS = (
@@ -102,7 +102,7 @@ def _materials(m):
     m.textures = [f"{FOLDER}/{name}.png" for name in numbers]
     for name, english, texture, flags, edge, _ in MATERIALS:
         own = [part.surface for part in parts().values() if part.material == name]
-        colour = EDGE_TINT * textures.ALL[texture]().mean((0, 1)) / 255
+        color = EDGE_TINT * textures.ALL[texture]().mean((0, 1)) / 255
         m.materials.append(
             pmx.Material(
                 name,
@@ -110,7 +110,7 @@ def _materials(m):
                 (1.0, 1.0, 1.0, ALPHA.get(name, 1.0)),
                 specular_power=0.0,
                 flags=flags,
-                edge_color=(*colour.tolist(), 1.0),
+                edge_color=(*color.tolist(), 1.0),
                 edge_size=edge,
                 texture=numbers[texture],
                 sphere_texture=numbers[SPHERES[name]] if name in SPHERES else -1,

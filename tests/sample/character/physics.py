@@ -115,7 +115,7 @@ def _cowlick(world):
 
 
 def _skirt(world):
-    """Boxes in rings, attached to the ones above and to their neighbours."""
+    """Boxes in rings, attached to the ones above and to their neighbors."""
     heights = (*s.SKIRT_HEIGHTS, 7.2)
     for c in range(s.SKIRT_CHAINS):
         azimuth = 2 * np.pi * c / s.SKIRT_CHAINS

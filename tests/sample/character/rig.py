@@ -54,9 +54,9 @@ def chain(surface, places, names, joints):
         rig.weights[blended, :2] = np.concatenate([1 - weight, weight], 1)
         rig.deform[blended] = pmx.BDEF2 if joint.axis is None else pmx.SDEF
         if joint.axis is not None:
-            centre = surface.centres[blended]
+            center = surface.centers[blended]
             reach = joint.reach * np.asarray(joint.axis)
-            rig.sdef[blended] = np.stack([centre, centre - reach, centre + reach], 1)
+            rig.sdef[blended] = np.stack([center, center - reach, center + reach], 1)
     return rig
 
 

@@ -24,7 +24,7 @@ EYE = (
     0.35,
     17.65,
     -0.6,
-)  # behind the eye, at the centre of the face's curvature, so that the eye slides over the face
+)  # behind the eye, at the center of the face's curvature, so that the eye slides over the face
 
 SKIRT_CHAINS = 10
 SKIRT_HEIGHTS = (11.0, 9.6, 8.4)

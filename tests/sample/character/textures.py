@@ -7,7 +7,7 @@ import numpy as np
 from sample.character.rig import smoothstep
 
 SKIN = np.array((255, 226, 208.0))
-# Plain colours are textures, too: programs disagree on the meaning of a material's colour.
+# Plain colors are textures, too: programs disagree on the meaning of a material's color.
 PLAIN = {
     "skin": SKIN,
     "white": (250, 250, 252),
@@ -22,7 +22,7 @@ BLUSH = np.array((250, 160, 150.0))
 
 
 def _plane(rows, columns):
-    """u and v of the pixel centres."""
+    """u and v of the pixel centers."""
     v, u = np.indices((rows, columns))
     return (u + 0.5) / columns, (v + 0.5) / rows
 
@@ -31,20 +31,20 @@ def _mix(a, b, fraction):
     return a + (b - a) * fraction[..., None]
 
 
-def _bytes(colours):
-    return np.clip(np.round(colours), 0, 255).astype(np.uint8)
+def _bytes(colors):
+    return np.clip(np.round(colors), 0, 255).astype(np.uint8)
 
 
 def face():
     """The skin with blushing cheeks and a shaded nose, projected on the head from the front."""
     u, v = _plane(256, 256)
     x, y = 6.4 * (u - 0.5), 18.0 - 6.4 * (v - 0.5)
-    colours = np.broadcast_to(SKIN, (*u.shape, 3))
+    colors = np.broadcast_to(SKIN, (*u.shape, 3))
     for side in (-1, 1):
         away = ((x - side * 1.45) / 0.48) ** 2 + ((y - 16.2) / 0.3) ** 2
-        colours = _mix(colours, BLUSH, 0.5 * smoothstep(1.6 - away))
+        colors = _mix(colors, BLUSH, 0.5 * smoothstep(1.6 - away))
     nose = ((x - 0.03) / 0.1) ** 2 + ((y - 16.62) / 0.06) ** 2
-    return _bytes(_mix(colours, np.array((236, 170, 150.0)), 0.8 * smoothstep(1.6 - nose)))
+    return _bytes(_mix(colors, np.array((236, 170, 150.0)), 0.8 * smoothstep(1.6 - nose)))
 
 
 def iris():
@@ -52,44 +52,44 @@ def iris():
     u, v = _plane(128, 128)
     x, y = 2 * u - 1, 1 - 2 * v
     r = np.hypot(x, y)
-    colours = _mix(
+    colors = _mix(
         np.array((118, 226, 214.0)), np.array((24, 84, 116.0)), smoothstep((y + 0.75) / 1.3)
     )
-    colours = _mix(colours, np.array((20, 40, 66.0)), smoothstep((r - 0.8) / 0.12))
+    colors = _mix(colors, np.array((20, 40, 66.0)), smoothstep((r - 0.8) / 0.12))
     pupil = np.hypot(x / 0.4, (y - 0.02) / 0.46)
-    colours = _mix(colours, np.array((14, 44, 74.0)), smoothstep((1.06 - pupil) / 0.16))
+    colors = _mix(colors, np.array((14, 44, 74.0)), smoothstep((1.06 - pupil) / 0.16))
     glow = np.hypot(x / 0.5, (y + 0.55) / 0.26)
-    colours = _mix(colours, np.array((190, 250, 236.0)), 0.75 * smoothstep((1 - glow) / 0.7))
+    colors = _mix(colors, np.array((190, 250, 236.0)), 0.75 * smoothstep((1 - glow) / 0.7))
     for cx, cy, size in ((-0.3, 0.42, 0.27), (0.34, -0.36, 0.14)):
         light = np.hypot(x - cx, (y - cy) * 0.8) / size
-        colours = _mix(colours, np.array((255, 255, 255.0)), smoothstep((1.08 - light) / 0.16))
-    return _bytes(colours)
+        colors = _mix(colors, np.array((255, 255, 255.0)), smoothstep((1.08 - light) / 0.16))
+    return _bytes(colors)
 
 
 def hair():
     """v runs down the hair: a ring of highlights below the crown, warmer tips."""
     _, v = _plane(128, 8)
-    colours = _mix(
+    colors = _mix(
         np.array((238, 132, 118.0)), np.array((248, 172, 138.0)), smoothstep((v - 0.55) / 0.45)
     )
     light = np.exp(-(((v - 0.32) / 0.05) ** 2))
-    return _bytes(_mix(colours, np.array((255, 214, 196.0)), 0.75 * light))
+    return _bytes(_mix(colors, np.array((255, 214, 196.0)), 0.75 * light))
 
 
 def skirt():
     """v runs down: two white lines above the hem."""
     _, v = _plane(128, 8)
-    colours = _mix(np.array((92, 128, 206.0)), np.array((66, 98, 186.0)), v)
+    colors = _mix(np.array((92, 128, 206.0)), np.array((66, 98, 186.0)), v)
     white = ((v > 0.84) & (v < 0.9)) | (v > 0.955)
-    return _bytes(np.where(white[..., None], 250.0, colours))
+    return _bytes(np.where(white[..., None], 250.0, colors))
 
 
 def sock():
     """Stripes, and a plain top."""
     _, v = _plane(256, 8)
     stripe = (v * 11) % 1 < 0.42
-    colours = np.where(stripe[..., None], (120, 150, 220.0), (250, 250, 252.0))
-    return _bytes(np.where((v < 0.06)[..., None], (92, 128, 206.0), colours))
+    colors = np.where(stripe[..., None], (120, 150, 220.0), (250, 250, 252.0))
+    return _bytes(np.where((v < 0.06)[..., None], (92, 128, 206.0), colors))
 
 
 def _disc():
@@ -114,10 +114,10 @@ def skin_toon():
                        smoothstep((v - 0.44) / 0.14)))  # fmt: skip
 
 
-def _plain(colour):
-    return _bytes(np.broadcast_to(np.array(colour, float), (8, 8, 3)))
+def _plain(color):
+    return _bytes(np.broadcast_to(np.array(color, float), (8, 8, 3)))
 
 
 PAINTED = {"face": face, "iris": iris, "hair": hair, "skirt": skirt, "sock": sock}
 LOOK = {"hair_sphere": hair_sphere, "skin_toon": skin_toon}  # sphere maps and toons
-ALL = PAINTED | {name: partial(_plain, colour) for name, colour in PLAIN.items()} | LOOK
+ALL = PAINTED | {name: partial(_plain, color) for name, color in PLAIN.items()} | LOOK
