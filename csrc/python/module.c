@@ -185,7 +185,8 @@ static int module_exec(PyObject *module)
     state->motion_type = add_type(module, &mmd_py_motion_spec, NULL);
     state->world_type = add_type(module, &mmd_py_world_spec, NULL);
     state->simulation_type = add_type(module, &mmd_py_simulation_spec, NULL);
-    state->named_type = add_type(module, &mmd_py_named_spec, &PyTuple_Type);
+    PyType_Spec *named_spec = mmd_py_named_get_spec();
+    state->named_type = named_spec ? add_type(module, named_spec, &PyTuple_Type) : NULL;
     if (!state->model_type || !state->mesh_type || !state->motion_type || !state->world_type ||
         !state->simulation_type || !state->named_type)
         return -1;

@@ -3,21 +3,46 @@
 #include "python/exceptions.h"
 #include "python/types.h"
 
+static PyType_Spec named_spec;
+
+/* {name: its first record}, NULL until a name is looked up: behind the items, as the limited API
+   has no other place in a tuple. mmd_py_named_get_spec() makes the room. */
+static PyObject **index_slot(PyObject *self)
+{
+    char *items_end =
+        (char *)self + named_spec.basicsize + PyTuple_Size(self) * named_spec.itemsize;
+    return (PyObject **)(void *)items_end - 1;
+}
+
+/* Adds the last record first, so that the first of equal names remains. */
+static PyObject *build_index(PyObject *self)
+{
+    PyObject *attribute = PyUnicode_InternFromString("name");
+    PyObject *index = attribute ? PyDict_New() : NULL;
+    for (Py_ssize_t i = PyTuple_Size(self); index && i-- > 0;) {
+        PyObject *record = PyTuple_GetItem(self, i);
+        PyObject *name = PyObject_GetAttr(record, attribute);
+        if (!name || PyDict_SetItem(index, name, record) < 0)
+            Py_CLEAR(index);
+        Py_XDECREF(name);
+    }
+    Py_XDECREF(attribute);
+    return index;
+}
+
 /* The first record of a name, borrowed; NULL without one, or with an exception. */
 static PyObject *find(PyObject *self, PyObject *name)
 {
-    Py_ssize_t count = PyTuple_Size(self);
-    PyObject *attribute = PyUnicode_InternFromString("name");
-    int same = attribute ? 0 : -1;
-    PyObject *record = NULL;
-    for (Py_ssize_t i = 0; same == 0 && i < count; i++) {
-        record = PyTuple_GetItem(self, i);
-        PyObject *own = PyObject_GetAttr(record, attribute);
-        same = own ? PyObject_RichCompareBool(own, name, Py_EQ) : -1;
-        Py_XDECREF(own);
+    if (!*index_slot(self)) {
+        PyObject *index = build_index(self);
+        if (!index)
+            return NULL;
+        if (*index_slot(self)) /* by another thread meanwhile */
+            Py_DECREF(index);
+        else
+            *index_slot(self) = index;
     }
-    Py_XDECREF(attribute);
-    return same > 0 ? record : NULL;
+    return PyDict_GetItemWithError(*index_slot(self), name);
 }
 
 static PyObject *subscript(PyObject *self, PyObject *key)
@@ -72,8 +97,19 @@ static PyObject *get_names(PyObject *self, void *unused)
 static int named_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(*index_slot(self));
     traverseproc of_tuple = (traverseproc)PyType_GetSlot(&PyTuple_Type, Py_tp_traverse);
     return of_tuple(self, visit, arg);
+}
+
+static void named_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(*index_slot(self));
+    destructor of_tuple = (destructor)PyType_GetSlot(&PyTuple_Type, Py_tp_dealloc);
+    of_tuple(self);
+    Py_DECREF(type);
 }
 
 static PyMethodDef named_methods[] = {{"get", get, METH_VARARGS,
@@ -90,15 +126,25 @@ static const char named_doc[] =
     "this name (UnknownNameError without one), and \"センター\" in bones says whether there is\n"
     "one. Names must match exactly.";
 
-static PyType_Slot named_slots[] = {{Py_tp_doc, (void *)named_doc},
-                                    {Py_tp_traverse, named_traverse},
-                                    {Py_mp_subscript, subscript},
-                                    {Py_sq_contains, contains},
-                                    {Py_tp_methods, named_methods},
-                                    {Py_tp_getset, named_members},
-                                    {0, NULL}};
+static PyType_Slot named_slots[] = {
+    {Py_tp_doc, (void *)named_doc}, {Py_tp_traverse, named_traverse},
+    {Py_tp_dealloc, named_dealloc}, {Py_mp_subscript, subscript},
+    {Py_sq_contains, contains},     {Py_tp_methods, named_methods},
+    {Py_tp_getset, named_members},  {0, NULL}};
 
-PyType_Spec mmd_py_named_spec = {.name = "mmdskin.Named",
+static PyType_Spec named_spec = {.name = "mmdskin.Named",
+                                 .itemsize = sizeof(PyObject *),
                                  .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                           Py_TPFLAGS_IMMUTABLETYPE,
                                  .slots = named_slots};
+
+PyType_Spec *mmd_py_named_get_spec(void)
+{
+    PyObject *size = PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__basicsize__");
+    int of_tuple = size ? (int)PyLong_AsLong(size) : -1;
+    Py_XDECREF(size);
+    if (of_tuple < 0)
+        return NULL;
+    named_spec.basicsize = of_tuple + (int)sizeof(PyObject *);
+    return &named_spec;
+}

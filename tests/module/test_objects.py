@@ -2,8 +2,10 @@
 """Models and motions as objects: names, equality, open files, bounds, what notebooks show."""
 
 import copy
+import gc
 import io
 import pickle
+import weakref
 
 import mmdskin
 import numpy as np
@@ -69,6 +71,37 @@ def test_of_equal_names_the_first_is_found():
     file.bones = [pmx.Bone("a"), pmx.Bone("a", position=(1, 0, 0))]
     bones = mmdskin.load_model(pmx.write(file)).bones
     assert bones["a"] is bones[0] is bones.get("a")
+
+
+def test_each_name_is_read_once_for_all_lookups():
+    class Counted:
+        reads = 0
+
+        def __init__(self, index):
+            self.index = index
+
+        @property
+        def name(self):
+            Counted.reads += 1
+            return f"{self.index}"
+
+    records = mmdskin.Named(map(Counted, range(100)))
+    assert all(records[str(index)].index == index for index in range(100))
+    assert "50" in records and "none" not in records and records.get("none") is None
+    assert Counted.reads == 100
+
+
+def test_lookups_leave_no_cycle_of_references_behind():
+    class Record:
+        name = "a"
+
+    record = Record()
+    record.among = mmdskin.Named([record])
+    assert record.among["a"] is record
+    gone = weakref.ref(record)
+    del record
+    gc.collect()
+    assert gone() is None
 
 
 def test_records_are_a_tuple_in_all_else(motion):
