@@ -112,8 +112,10 @@ bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32
     *first = 0;
     if (argument == Py_None)
         return true;
-    if (!mmd_py_argument_frames(argument, "frames", &frames))
+    if (!mmd_py_argument_frames(argument, "frames", &frames)) {
+        mmd_py_array_clear(&frames);
         return false;
+    }
     const double *numbers = frames.data;
     size_t given = frames.rank ? frames.shape[0] : 1;
     bool valid = given && given == *count && numbers[0] >= 0 && numbers[0] == floor(numbers[0]) &&

@@ -189,6 +189,7 @@ def refused_calls():
     motion, bones, morphs = dance(), len(model().bones), len(model().morphs)
     pose = model().pose(motion, [0, 1])
     nan = [float("nan")] * morphs
+    rows = np.zeros((3, 3), "i2")  # which is converted, as no argument has this type
     simulation = mmdskin.Simulation(model(), motion)
     world = mmdskin.World([rigs.body()], [])
     triangles = {"triangles": [[0, 0, 9]]}
@@ -224,6 +225,12 @@ def refused_calls():
         ),
         "from_camera": lambda: mmdskin.Motion.from_camera(
             mmdskin.Camera(*[np.zeros((2, 3))] * 3, [30.0, np.nan])
+        ),
+        "from_camera frames": lambda: mmdskin.Motion.from_camera(motion.camera_at([0]), rows),
+        "from_camera cuts": lambda: mmdskin.Motion.from_camera(motion.camera_at([0]), cuts=rows),
+        "from_poses frames": lambda: mmdskin.Motion.from_poses(model(), pose, frames=rows),
+        "from_locals frames": lambda: mmdskin.Motion.from_locals(
+            model(), np.zeros((2, bones, 3)), np.ones((2, bones, 4)), frames=rows
         ),
         "save": lambda: motion.save("/nowhere/at all.vmd"),
         "load": lambda: mmdskin.load_motion(b"Vocaloid Motion Data 0002" + bytes(30)),
