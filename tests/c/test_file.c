@@ -202,6 +202,21 @@ static void long_names_are_written(void)
     CHECK(contains(room, OLD, sizeof OLD));
     remove(room);
 }
+
+/* On systems whose names are any bytes: there is no character to cut before. */
+static void long_names_without_a_character_are_written(void)
+{
+    enum { LENGTH = 240 };
+    char *name = malloc(LENGTH + 1); /* AddressSanitizer sees reads before it */
+    if (!name)
+        return;
+    memset(name, 0x80, LENGTH);
+    name[LENGTH] = 0;
+    int failed = mmd_file_write(name, OLD, sizeof OLD);
+    CHECK(failed == EILSEQ || contains(name, OLD, sizeof OLD));
+    remove(name);
+    free(name);
+}
 #endif
 
 void file_tests(void)
@@ -216,5 +231,6 @@ void file_tests(void)
     RUN(links_stay_and_permissions_are_kept);
     RUN(a_device_is_written_to_directly);
     RUN(long_names_are_written);
+    RUN(long_names_without_a_character_are_written);
 #endif
 }

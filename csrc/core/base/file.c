@@ -41,8 +41,8 @@ static location locate(const char *path)
     const char *name = path + at.folder;
     at.kept = size - at.folder;
     if (at.kept > KEPT)
-        for (at.kept = KEPT; ((unsigned char)name[at.kept] & 0xC0) == 0x80;)
-            at.kept--; /* to a whole character of UTF-8 */
+        for (at.kept = KEPT; at.kept && ((unsigned char)name[at.kept] & 0xC0) == 0x80;)
+            at.kept--; /* to a whole character of UTF-8, if the name has any */
     return at;
 }
 
