@@ -322,7 +322,7 @@ static PyGetSetDef motion_members[] = {
 static const char motion_doc[] =
     "A motion, as load_motion() and from_tracks() return it: immutable, picklable and safe to\n"
     "share between threads. Arrays are read-only views, not copies; a view keeps the data\n"
-    "alive. Motions are equal if all their tracks are.";
+    "alive. Motions are equal if their names and all their tracks are.";
 
 static PyType_Slot motion_slots[] = {{Py_tp_doc, (void *)motion_doc},
                                      {Py_tp_dealloc, motion_dealloc},
