@@ -154,13 +154,45 @@ bool mmd_py_file_io_check_name(PyObject *target, const char *item, const char *f
     return second_ends >= 0 && other == 0;
 }
 
+/* How many of the bytes that were offered a call of write() has taken: all of them unless it
+   returns a smaller number. -1 with an exception. */
+static Py_ssize_t count_written(PyObject *answer, Py_ssize_t offered)
+{
+    if (PyBool_Check(answer) || !PyIndex_Check(answer))
+        return offered;
+    Py_ssize_t count = PyNumber_AsSsize_t(answer, NULL);
+    if (count >= offered || PyErr_Occurred())
+        return PyErr_Occurred() ? -1 : offered;
+    if (count > 0)
+        return count;
+    PyErr_Format(PyExc_OSError, "path: the file has taken %zd of %zd bytes", count, offered);
+    return -1;
+}
+
+/* A file without a buffer may take only a part of what it is given. */
+static bool write_to_file(PyObject *file, PyObject *bytes)
+{
+    const char *data = PyBytes_AsString(bytes);
+    Py_ssize_t left = PyBytes_Size(bytes);
+    PyObject *rest = Py_NewRef(bytes);
+    while (rest) {
+        PyObject *answer = PyObject_CallMethod(file, "write", "O", rest);
+        Py_ssize_t count = answer ? count_written(answer, left) : -1;
+        Py_XDECREF(answer);
+        Py_CLEAR(rest);
+        if (count < 0 || count == left)
+            return count >= 0;
+        data += count;
+        left -= count;
+        rest = PyBytes_FromStringAndSize(data, left);
+    }
+    return false;
+}
+
 bool mmd_py_file_io_write(PyObject *target, PyObject *bytes)
 {
-    if (PyObject_HasAttrString(target, "write")) {
-        PyObject *done = PyObject_CallMethod(target, "write", "O", bytes);
-        Py_XDECREF(done);
-        return done;
-    }
+    if (PyObject_HasAttrString(target, "write"))
+        return write_to_file(target, bytes);
     PyObject *path = target_path(target);
     if (!path)
         return false;

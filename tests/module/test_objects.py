@@ -207,6 +207,43 @@ def test_a_file_that_is_no_file_of_bytes_is_an_error(tmp_path):
         mmdskin.load_motion(file)
 
 
+class RawFile(io.RawIOBase):
+    """Takes a part of what it is given, as a file without a buffer may on a full disk."""
+
+    def __init__(self, answer):
+        self.contents, self._answer = b"", answer
+
+    def write(self, data):
+        taken = self._answer(len(data))
+        self.contents += bytes(data[:taken])
+        return taken
+
+
+def test_a_file_that_takes_a_part_gets_the_rest(motion):
+    whole, file = io.BytesIO(), RawFile(lambda size: min(size, 100))
+    motion.save(whole)
+    motion.save(file)
+    assert file.contents == whole.getvalue()
+
+
+def test_a_file_that_takes_nothing_is_an_error(motion):
+    with pytest.raises(OSError, match="path: the file has taken 0 of [1-9][0-9]* bytes"):
+        motion.save(RawFile(lambda size: 0))
+
+
+@pytest.mark.parametrize("answer", [None, True, "done", 10**30])
+def test_a_file_that_does_not_count_gets_all_at_once(motion, answer):
+    written = []
+
+    class File:
+        def write(self, data):
+            written.append(data)
+            return answer
+
+    motion.save(File())
+    assert len(written) == 1
+
+
 # Values
 
 
