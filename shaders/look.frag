@@ -82,8 +82,10 @@ void main()
 {
     vec4 color = diffuse;
     vec3 n = unit(surface_normal);
+    // Outside of the condition, in which neighbors' values would be undefined.
+    vec3 face = unit(cross(dFdx(surface_position), dFdy(surface_position)));
     if (n == vec3(0.0))
-        n = unit(cross(dFdx(surface_position), dFdy(surface_position))) * (gl_FrontFacing ? 1.0 : -1.0);
+        n = gl_FrontFacing ? face : -face;
 
 #if TEXTURED
     vec4 texel = texture(diffuse_texture, surface_uv);

@@ -48,7 +48,8 @@ vec3 corner(int i)
 
 void main()
 {
-    float alpha = diffuse.a * texture(diffuse_texture, surface_uv).a;
+    vec4 texel = texture(diffuse_texture, surface_uv); // not after the discard, where its mipmap would be undefined
+    float alpha = diffuse.a * texel.a;
     if (alpha <= 0.0)
         discard;
 
@@ -69,7 +70,7 @@ void main()
 
 #if PASS == COLOR
     vec3 light = min(ambient + diffuse.rgb * max(dot(n, to_light), 0.0), 1.0);
-    out_color = vec4(light * texture(diffuse_texture, surface_uv).rgb * alpha, alpha);
+    out_color = vec4(light * texel.rgb * alpha, alpha);
 #else
     out_triangle = first_triangle + gl_PrimitiveID;
     out_depth = depth;
