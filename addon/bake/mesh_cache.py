@@ -197,7 +197,7 @@ class _File:
         if done:
             cache_files.remove_unneeded(self._first, self._before)
         elif self.path:
-            cache_files.take_back(self._first, self.path)
+            cache_files.remove_placed(self._first, self.path)
 
     def _error(self, error: OSError) -> UserError:
         return cache_files.unwritable(self._first, error)

@@ -58,7 +58,7 @@ def place(new: "NewFile") -> str:
     return path
 
 
-def take_back(first: str, path: str) -> None:
+def remove_placed(first: str, path: str) -> None:
     """Remove a file that `place` has put there."""
     os.remove(path)
     _made[first].remove(path)
@@ -80,8 +80,8 @@ def is_of(first: str, path: str) -> bool:
     return bool(re.fullmatch(re.escape(stem) + r"(\.\d+)?" + re.escape(ending), path))
 
 
-class FileBefore:
-    """A file before an edit: its copy is beside it until `forget`."""
+class FileSnapshot:
+    """A copy of a file before an edit, beside it until `discard`."""
 
     def __init__(self, path: str) -> None:
         self._copy = new_file.create(path)
@@ -89,14 +89,14 @@ class FileBefore:
             with open(path, "rb") as file:
                 shutil.copyfileobj(file, self._copy.file)
         except OSError as error:
-            self.forget()
+            self.discard()
             raise unwritable(path, error) from error
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         self._copy.finish()  # not before: on Windows it is a leftover then
         self._copy.replace()
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         self._copy.close()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..blender import before, native, reader_texts
+from ..blender import native, reader_texts, snapshots
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..mmd_look import switch as look
@@ -31,7 +31,7 @@ def import_file(
     with editing([path], read) as edit:
         [(_, pmx)] = edit.checked
         edit.on_failure(light.disconnect_lost, context.scene)
-        edit.keep(before.DatablocksBefore())
+        edit.restore_on_failure(snapshots.DatablocksSnapshot())
         folder = textures.TextureFolder(os.path.dirname(path), options.pack)
         edit.on_failure(folder.unpack)
         report = Report()

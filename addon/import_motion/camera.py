@@ -109,7 +109,7 @@ def clear(edit: Edit, scene: bpy.types.Scene, targets: Iterable[bpy.types.Object
             continue
         if scene.camera in target.children:
             scene.camera = bpy.data.objects.get(state.before)
-        edit.at_last(functools.partial(_remove, target))
+        edit.on_success(functools.partial(_remove, target))
     return kept
 
 

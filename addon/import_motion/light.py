@@ -59,7 +59,7 @@ def clear(edit: Edit, scene: bpy.types.Scene, sun: bpy.types.Object) -> list[str
     blocks = [block for block in _blocks(sun) if saved_state.is_own(block, saved_state.MOTION)]
     kept = [record.Record(block).restore(edit) for block in blocks]
     if not any(saved_state.LOOK in material for material in bpy.data.materials):
-        edit.at_last(lambda: light.remove_untouched(scene))
+        edit.on_success(lambda: light.remove_untouched(scene))
     return [name for name in kept if name]
 
 

@@ -246,7 +246,7 @@ class Record:
         if keeps_action or self._holds_more() or self._is_edited():
             written.use_fake_user = True
             return written.name
-        edit.at_last(functools.partial(_remove_unused, written))
+        edit.on_success(functools.partial(_remove_unused, written))
         return ""
 
     def _digest(self, with_handles: bool) -> str:

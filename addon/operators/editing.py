@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Change models in one transaction: check all, then write all, or put everything back."""
+"""Change models in one transaction: check all, then write all, or restore everything."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
@@ -7,31 +7,31 @@ from typing import Generic, Protocol, TypeVar
 
 import bpy
 
-from ..blender import before
-from ..blender.animation_before import ActionsBefore
+from ..blender import snapshots
+from ..blender.animation_snapshots import ActionSnapshots
 
 _Thing = TypeVar("_Thing")
 _Checked = TypeVar("_Checked")
 
 
-class _Before(Protocol):
-    def put_back(self) -> None: ...
+class _Snapshot(Protocol):
+    def restore(self) -> None: ...
 
-    def forget(self) -> None: ...
+    def discard(self) -> None: ...
 
 
 class Edit(Generic[_Thing, _Checked]):
     """What the block of `editing` gets.
 
-    `checked` has each thing with the result of its check. If the block raises, what was saved and the
-    calls of `on_failure` are put back in reverse order.
+    `checked` has each thing with the result of its check. If the block raises, snapshots are restored
+    and the calls of `on_failure` are made, in reverse order.
     """
 
     def __init__(self, checked: list[tuple[_Thing, _Checked]]) -> None:
         self.checked = checked
         self._undo = contextlib.ExitStack()
-        self._saved: list[_Before] = []
-        self._last: list[Callable[[], object]] = []
+        self._snapshots: list[_Snapshot] = []
+        self._on_success: list[Callable[[], object]] = []
 
     def on_failure(self, undo: Callable, *arguments: object) -> None:
         self._undo.callback(undo, *arguments)
@@ -39,34 +39,34 @@ class Edit(Generic[_Thing, _Checked]):
     def save(
         self, objects: Iterable[bpy.types.Object], scenes: Iterable[bpy.types.Scene] = ()
     ) -> None:
-        """Keep mesh and armature objects and scenes as they are, once for all; see `blender.before`."""
-        used = ActionsBefore()
-        saved: list[_Before] = [before.SceneBefore(scene, used) for scene in scenes]
+        """Take snapshots of mesh and armature objects and of scenes, once for all of them."""
+        used = ActionSnapshots()
+        saved: list[_Snapshot] = [snapshots.SceneSnapshot(scene, used) for scene in scenes]
         for obj in dict.fromkeys(objects):
-            saved.append(before.ObjectBefore(obj, used))
+            saved.append(snapshots.ObjectSnapshot(obj, used))
         # Last of all, new datablocks are removed, but not the copies that are made for saving.
-        for one in (before.DatablocksBefore(), *saved, used):
-            self.keep(one)
+        for snapshot in (snapshots.DatablocksSnapshot(), *saved, used):
+            self.restore_on_failure(snapshot)
 
-    def keep(self, saved: _Before) -> None:
-        """Put something else back too."""
-        self._saved.append(saved)
-        self._undo.callback(saved.put_back)
+    def restore_on_failure(self, snapshot: _Snapshot) -> None:
+        """Restore another snapshot, too, if the edit fails."""
+        self._snapshots.append(snapshot)
+        self._undo.callback(snapshot.restore)
 
-    def at_last(self, call: Callable[[], object]) -> None:
-        """Register a call for the end, when nothing can fail any more: what cannot be put back."""
-        self._last.append(call)
+    def on_success(self, call: Callable[[], object]) -> None:
+        """Register a call for the end, when nothing can fail any more: for what cannot be undone."""
+        self._on_success.append(call)
 
     def _end(self, done: bool) -> None:
         if done:
             self._undo.pop_all()
         try:
             self._undo.close()
-            for call in self._last if done else ():
+            for call in self._on_success if done else ():
                 call()
         finally:
-            for saved in self._saved:
-                saved.forget()
+            for snapshot in self._snapshots:
+                snapshot.discard()
 
 
 @contextlib.contextmanager

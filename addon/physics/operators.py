@@ -117,10 +117,10 @@ class _File:
         settings = self._armature.mmdskin
         own = setting_paths.absolute(self._armature, "physics_cache")
         if os.path.isfile(own) and cache_files.is_of(self._path, own):
-            edit.keep(cache_files.FileBefore(own))
+            edit.restore_on_failure(cache_files.FileSnapshot(own))
         path = cache.write(self._path, own, result)
         if path != own:
-            edit.on_failure(cache_files.take_back, self._path, path)
+            edit.on_failure(cache_files.remove_placed, self._path, path)
         edit.on_failure(setattr, settings, "physics_cache", settings.physics_cache)
         # Set it even if the path is the same: the preview then reads the file again.
         setting_paths.keep(self._armature, "physics_cache", path)

@@ -43,7 +43,7 @@ class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
             with editing(self.models(context), renaming.check) as edit:
                 for model, _ in edit.checked:
                     renamed = renaming.rename(model, self._english(model))
-                    edit.on_failure(renaming.put_back, renamed)
+                    edit.on_failure(renaming.restore, renamed)
                     count += renamed.total
                     if names.language_of(model.armature) == "ENGLISH":
                         unknown += renaming.without_english(model)

@@ -70,7 +70,7 @@ def rename(model: scene_model.SceneModel, english: bool) -> Renamed:
     root = scene_model.bearer(model.armature, mmd_tools.NAME)
     renamed = Renamed(model, {}, {}, {}, root.get(names.LANGUAGE))
     with contextlib.ExitStack() as undo:
-        undo.callback(put_back, renamed)
+        undo.callback(restore, renamed)
         bones = _rename_bones(model, _changes_of_bones(model.armature, english))
         renamed.bones.update(_turned(bones))
         keys = _rename_keys(model, root, _changes_of_keys(root, english))
@@ -103,7 +103,7 @@ def without_english(model: scene_model.SceneModel) -> int:
     )
 
 
-def put_back(renamed: Renamed) -> None:
+def restore(renamed: Renamed) -> None:
     """Undo `rename`."""
     model = renamed.model
     root = scene_model.bearer(model.armature, mmd_tools.NAME)

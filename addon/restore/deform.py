@@ -21,7 +21,7 @@ from ..scene import deform_data, mesh_source, mmd_tools, model_file, scene_model
 from ..scene.mesh_source import BDEF2, SDEF
 from ..scene.mmd_tools import SDEF_KEYS
 from . import vertex_match
-from .before import Before
+from .snapshot import DeformSnapshot
 
 _SAME_WEIGHT = 1e-6
 
@@ -64,9 +64,9 @@ def write(
     model: scene_model.SceneModel, rig: model_file.Rig, restored: list[Restored]
 ) -> str | None:
     """Write the data; returns why the model is no longer live, or None."""
-    with editing(restored, lambda item: Before(item.obj, item.present)) as edit:
+    with editing(restored, lambda item: DeformSnapshot(item.obj, item.present)) as edit:
         for item, state in edit.checked:
-            edit.on_failure(state.bring_back, item.changes)
+            edit.on_failure(state.restore, item.changes)
             _write_weights(item)
             if item.points is not None:
                 _write_points(item)

@@ -34,16 +34,16 @@ def clear(mesh: bpy.types.ID) -> None:
             mesh.attributes.remove(mesh.attributes[name])
 
 
-def kept(mesh: bpy.types.ID) -> dict[str, np.ndarray]:
-    """The attributes that are there, by name, as `bring_back` needs them."""
+def snapshot(mesh: bpy.types.ID) -> dict[str, np.ndarray]:
+    """The attributes that exist, by name, for `restore`."""
     kinds = dict.fromkeys(WEIGHTS, np.float32) | dict.fromkeys((DEFORM, *GROUPS), np.int32)
     found = {name: _get(mesh, name, kinds[name]) for name in (DEFORM, *GROUPS, *WEIGHTS)}
     return {name: values for name, values in found.items() if values is not None}
 
 
-def bring_back(mesh: bpy.types.ID, kept: dict[str, np.ndarray]) -> None:
+def restore(mesh: bpy.types.ID, attributes: dict[str, np.ndarray]) -> None:
     clear(mesh)
-    for name, values in kept.items():
+    for name, values in attributes.items():
         _put(mesh, name, "FLOAT" if name in WEIGHTS else "INT", values)
 
 

@@ -39,8 +39,8 @@ class Failing:
         package = os.path.dirname(addon().__file__)
         self.package = package + os.sep
         self.left_alone = (
-            "before.py",
-            "animation_before.py",
+            "snapshots.py",
+            "animation_snapshots.py",
             "editing.py",
             "tick.py",
             "playhead.py",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The deform data of a mesh object before it is written, to bring it back where that fails."""
+"""A snapshot of the deform data of a mesh object, to restore it if writing fails."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ from ..scene import deform_data, mesh_source
 from ..scene.mmd_tools import SDEF_KEYS
 
 
-class Before:
+class DeformSnapshot:
     def __init__(self, obj: bpy.types.Object, weights: mesh_source.Weights) -> None:
         self._obj, self._weights = obj, weights
         self._groups = len(obj.vertex_groups)
-        self._attributes = deform_data.kept(obj.data)
+        self._attributes = deform_data.snapshot(obj.data)
         keys = obj.data.shape_keys
         self._had_keys = keys is not None
         self._active = obj.active_shape_key_index
@@ -25,17 +25,17 @@ class Before:
             if keys and name in keys.key_blocks
         }
 
-    def bring_back(self, changes: Sequence[np.ndarray]) -> None:
+    def restore(self, changes: Sequence[np.ndarray]) -> None:
         """`changes`: vertices and vertex groups whose weights were written, in this order."""
-        self._bring_weights_back(*changes[:2])
+        self._restore_weights(*changes[:2])
         groups = self._obj.vertex_groups
         for group in list(groups)[self._groups :]:
             groups.remove(group)
-        self._bring_keys_back()
-        deform_data.bring_back(self._obj.data, self._attributes)
+        self._restore_keys()
+        deform_data.restore(self._obj.data, self._attributes)
         self._obj.data.update_tag()
 
-    def _bring_weights_back(self, vertices: np.ndarray, numbers: np.ndarray) -> None:
+    def _restore_weights(self, vertices: np.ndarray, numbers: np.ndarray) -> None:
         pairs = zip(self._weights.vertex.tolist(), self._weights.group.tolist(), strict=True)
         had = dict(zip(pairs, self._weights.weight.tolist(), strict=True))
         for vertex, number in zip(vertices.tolist(), numbers.tolist(), strict=True):
@@ -46,7 +46,7 @@ class Before:
                 else:
                     group.add([vertex], weight, "REPLACE")
 
-    def _bring_keys_back(self) -> None:
+    def _restore_keys(self) -> None:
         obj = self._obj
         keys = obj.data.shape_keys
         for name in SDEF_KEYS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The animation of datablocks before an edit, to put it back where the edit fails."""
+"""Snapshots of the animation of datablocks, to restore it if an edit fails."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ import bpy
 from . import actions, blender_versions, fcurves
 
 
-class Held:
-    """An action with a copy that replaces it where it is changed or removed."""
+class ActionSnapshot:
+    """An action, and a copy that replaces it if it was changed or removed."""
 
     def __init__(self, action: bpy.types.Action) -> None:
         self.action, self._name = action, action.name
@@ -18,7 +18,7 @@ class Held:
             self._copy = action.copy()
             self._copy.use_fake_user = action.use_fake_user
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         copy = self._copy
         if copy is None or (self._exists() and _content(self.action) == _content(copy)):
             return
@@ -28,7 +28,7 @@ class Held:
         copy.name = self._name
         self.action, self._copy = copy, None
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         if self._copy is not None:
             bpy.data.actions.remove(self._copy)
             self._copy = None
@@ -40,41 +40,41 @@ class Held:
             return False
 
 
-class ActionsBefore:
-    """The actions that were held; put them back before what uses them."""
+class ActionSnapshots:
+    """The actions that snapshots refer to: restore them before what uses them."""
 
     def __init__(self) -> None:
-        self._held: dict[int, Held] = {}
+        self._snapshots: dict[int, ActionSnapshot] = {}
 
-    def hold(self, action: bpy.types.Action | None) -> Held | None:
+    def take(self, action: bpy.types.Action | None) -> ActionSnapshot | None:
         if action is None:
             return None
         number = blender_versions.identity(action)
-        if number not in self._held:
-            self._held[number] = Held(action)
-        return self._held[number]
+        if number not in self._snapshots:
+            self._snapshots[number] = ActionSnapshot(action)
+        return self._snapshots[number]
 
-    def put_back(self) -> None:
-        for held in self._held.values():
-            held.put_back()
+    def restore(self) -> None:
+        for snapshot in self._snapshots.values():
+            snapshot.restore()
 
-    def forget(self) -> None:
-        for held in self._held.values():
-            held.forget()
+    def discard(self) -> None:
+        for snapshot in self._snapshots.values():
+            snapshot.discard()
 
 
-class AnimationBefore:
+class AnimationSnapshot:
     """Action, NLA strips and drivers of a datablock.
 
-    Until `forget`, an object with copies of the drivers is in the file.
+    Until `discard`, an object with copies of the drivers is in the file.
     """
 
-    def __init__(self, block: Any, used: ActionsBefore) -> None:
+    def __init__(self, block: Any, used: ActionSnapshots) -> None:
         data = block.animation_data
         action, self._slots = actions.assigned(block)
-        self._action = used.hold(action)
+        self._action = used.take(action)
         self._strips = [
-            (track.name, strip.name, used.hold(strip.action), actions.slot_of(strip))
+            (track.name, strip.name, used.take(strip.action), actions.slot_of(strip))
             for track in (data.nla_tracks if data else ())
             for strip in track.strips
             if strip.action
@@ -83,30 +83,30 @@ class AnimationBefore:
         self._holder: bpy.types.Object | None = None
         if self._drivers:
             self._holder = bpy.data.objects.new("mmdskin drivers", None)
-            held = self._holder.animation_data_create().drivers
+            copies = self._holder.animation_data_create().drivers
             for curve in data.drivers:
-                held.from_existing(src_driver=curve)
+                copies.from_existing(src_driver=curve)
 
-    def put_back(self, block: Any) -> None:
+    def restore(self, block: Any) -> None:
         data = block.animation_data
         if not self._slots and data is None:
             return
         data = data or block.animation_data_create()
-        self._put_drivers_back(data)
-        for track, name, held, slot in self._strips:
+        self._restore_drivers(data)
+        for track, name, snapshot, slot in self._strips:
             strip = data.nla_tracks[track].strips[name]
-            if held and (strip.action, actions.slot_of(strip)) != (held.action, slot):
-                actions.assign_to_strip(strip, held.action, slot)
+            if snapshot and (strip.action, actions.slot_of(strip)) != (snapshot.action, slot):
+                actions.assign_to_strip(strip, snapshot.action, slot)
         action = self._action.action if self._action else None
         if actions.assigned(block) != (action, self._slots):
             actions.assign(block, action, self._slots)
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         if self._holder is not None:
             bpy.data.objects.remove(self._holder)
             self._holder = None
 
-    def _put_drivers_back(self, data: bpy.types.AnimData) -> None:
+    def _restore_drivers(self, data: bpy.types.AnimData) -> None:
         if list(map(_description, data.drivers)) == self._drivers:
             return
         for curve in list(data.drivers):

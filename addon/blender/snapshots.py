@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects and scenes before an edit, to put them back where the edit fails.
+"""Snapshots of objects and scenes before an edit, to restore them if it fails.
 
-What the add-on's operators change is kept: not the mesh itself, its faces or its weights.
+They hold what the add-on's operators change: not the mesh itself, its faces or its weights.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from .animation_before import ActionsBefore, AnimationBefore, Held
+from .animation_snapshots import ActionSnapshot, ActionSnapshots, AnimationSnapshot
 from .blender_versions import identity, key_positions, move_modifier
 
 _KINDS = (  # of datablocks that operators create
@@ -47,13 +47,13 @@ _OBJECT = ("show_only_shape_key", "active_shape_key_index")
 _SCENE = ("frame_start", "frame_end", "camera")
 
 
-class DatablocksBefore:
+class DatablocksSnapshot:
     """Which datablocks exist: those that are created later are removed again."""
 
     def __init__(self) -> None:
         self._before = {kind: set(map(identity, getattr(bpy.data, kind))) for kind in _KINDS}
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         created = [
             block
             for kind, before in self._before.items()
@@ -64,75 +64,75 @@ class DatablocksBefore:
         keys = [block.shape_keys for block in created if isinstance(block, bpy.types.Mesh)]
         bpy.data.batch_remove([*created, *(key for key in keys if key)])
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         pass
 
 
-class SceneBefore:
+class SceneSnapshot:
     """The frame range, the camera and the custom properties of a scene."""
 
-    def __init__(self, scene: bpy.types.Scene, used: ActionsBefore) -> None:
+    def __init__(self, scene: bpy.types.Scene, used: ActionSnapshots) -> None:
         self._scene, self._values = scene, _values(scene, _SCENE)
         self._properties = _Properties(scene, used)
 
-    def put_back(self) -> None:
-        self._properties.put_back(self._scene)
+    def restore(self) -> None:
+        self._properties.restore(self._scene)
         for name, value in self._values:
             if getattr(self._scene, name) != value:
                 setattr(self._scene, name, value)
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         pass
 
 
-class ObjectBefore:
+class ObjectSnapshot:
     """A mesh, armature or light object: its shape keys, modifiers, poses, animation and properties."""
 
-    def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
+    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
         self._obj, mesh = obj, obj.data
         self._values = _values(obj, _OBJECT)
         self._properties, self._declared = _Properties(obj, used), _Declared(obj, used)
-        self._animation = AnimationBefore(obj, used)
+        self._animation = AnimationSnapshot(obj, used)
         self._modifiers = _Modifiers(obj)
         self._bones = [_Bone(bone, used) for bone in obj.pose.bones] if obj.pose else []
         self._settings = _Declared(obj.mmdskin, used) if obj.type == "ARMATURE" else None
-        self._of_mesh: tuple[_Properties, _Declared, AnimationBefore, _Attributes] | None = None
+        self._of_mesh: tuple[_Properties, _Declared, AnimationSnapshot, _Attributes] | None = None
         self._keys: _Keys | None = None
         if obj.type == "MESH":
             self._of_mesh = (
                 _Properties(mesh, used),
                 _Declared(mesh, used),
-                AnimationBefore(mesh, used),
+                AnimationSnapshot(mesh, used),
                 _Attributes(mesh),
             )
             self._keys = _Keys(obj, used)
         self._light = _Light(obj, used) if obj.type == "LIGHT" else None
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         obj = self._obj
         for bone in self._bones:
-            bone.put_back(obj)
-        self._properties.put_back(obj)
-        self._declared.put_back(obj)
+            bone.restore(obj)
+        self._properties.restore(obj)
+        self._declared.restore(obj)
         if self._keys is not None and self._of_mesh is not None:
             properties, declared, animation, attributes = self._of_mesh
-            self._keys.put_back(obj)
-            properties.put_back(obj.data)
-            animation.put_back(obj.data)
-            attributes.put_back(obj.data)
-            declared.put_back(obj.data)
-        self._modifiers.put_back(obj)
-        self._animation.put_back(obj)
+            self._keys.restore(obj)
+            properties.restore(obj.data)
+            animation.restore(obj.data)
+            attributes.restore(obj.data)
+            declared.restore(obj.data)
+        self._modifiers.restore(obj)
+        self._animation.restore(obj)
         _set(obj, self._values)
         if self._light:
-            self._light.put_back(obj)
+            self._light.restore(obj)
         if self._settings:
-            self._settings.put_back(obj.mmdskin)
+            self._settings.restore(obj.mmdskin)
         obj.update_tag()
         if obj.data is not None:
             obj.data.update_tag()
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         animations = [self._animation]
         if self._of_mesh:
             animations.append(self._of_mesh[2])
@@ -141,8 +141,8 @@ class ObjectBefore:
         if self._light:
             animations.append(self._light.animation)
         for animation in animations:
-            animation.forget()
-        self._modifiers.forget()
+            animation.discard()
+        self._modifiers.discard()
 
 
 def _values(owner: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
@@ -172,28 +172,28 @@ def _plain(value: Any) -> Any:
 class _Properties:
     """Custom properties."""
 
-    def __init__(self, owner: Any, used: ActionsBefore) -> None:
-        self._values = {name: _held(owner[name], used) for name in _custom(owner)}
+    def __init__(self, owner: Any, used: ActionSnapshots) -> None:
+        self._values = {name: _value(owner[name], used) for name in _custom(owner)}
         self._ui = {}
         for name in self._values:
             with contextlib.suppress(TypeError):  # not of this kind of property
                 self._ui[name] = owner.id_properties_ui(name).as_dict()
 
-    def put_back(self, owner: Any) -> None:
+    def restore(self, owner: Any) -> None:
         for name in _custom(owner):
             if name not in self._values:
                 del owner[name]
         for name, value in self._values.items():
             is_gone = name not in owner
-            value = value.action if isinstance(value, Held) else value
+            value = value.action if isinstance(value, ActionSnapshot) else value
             if is_gone or _plain(owner[name]) != value:
                 owner[name] = value
             if is_gone and name in self._ui:
                 owner.id_properties_ui(name).update(**self._ui[name])
 
 
-def _held(value: Any, used: ActionsBefore) -> Any:
-    return used.hold(value) if isinstance(value, bpy.types.Action) else _plain(value)
+def _value(value: Any, used: ActionSnapshots) -> Any:
+    return used.take(value) if isinstance(value, bpy.types.Action) else _plain(value)
 
 
 def _custom(owner: Any) -> list[str]:
@@ -204,18 +204,18 @@ def _custom(owner: Any) -> list[str]:
 class _Declared:
     """Values of properties that add-ons have declared, which may be unset."""
 
-    def __init__(self, owner: Any, used: ActionsBefore) -> None:
+    def __init__(self, owner: Any, used: ActionSnapshots) -> None:
         self._values = {
-            name: _held(getattr(owner, name), used)
+            name: _value(getattr(owner, name), used)
             for name in _declared(owner)
             if owner.is_property_set(name)
         }
 
-    def put_back(self, owner: Any) -> None:
+    def restore(self, owner: Any) -> None:
         for name in _declared(owner):
             if name in self._values:
                 value = self._values[name]
-                value = value.action if isinstance(value, Held) else value
+                value = value.action if isinstance(value, ActionSnapshot) else value
                 if _plain(getattr(owner, name)) != value:
                     setattr(owner, name, value)
             elif owner.is_property_set(name):
@@ -244,7 +244,7 @@ class _Attributes:
         self._layers = {one.name: (one.data_type, one.domain) for one in mesh.attributes}
         self._active = mesh.attributes.active_index
 
-    def put_back(self, mesh: Any) -> None:
+    def restore(self, mesh: Any) -> None:
         attributes = mesh.attributes
         for name in [one.name for one in attributes if one.name not in self._layers]:
             attributes.remove(attributes[name])
@@ -257,7 +257,7 @@ class _Attributes:
 class _Bone:
     """The channels, properties and constraints of a pose bone."""
 
-    def __init__(self, bone: bpy.types.PoseBone, used: ActionsBefore) -> None:
+    def __init__(self, bone: bpy.types.PoseBone, used: ActionSnapshots) -> None:
         self._name, self._values = bone.name, _values(bone, _CHANNELS)
         self._properties = _Properties(bone, used)
         self._constraints = [
@@ -265,10 +265,10 @@ class _Bone:
             for constraint in bone.constraints
         ]
 
-    def put_back(self, armature: bpy.types.Object) -> None:
+    def restore(self, armature: bpy.types.Object) -> None:
         bone = armature.pose.bones[self._name]
         _set(bone, self._values)
-        self._properties.put_back(bone)
+        self._properties.restore(bone)
         for name, values in self._constraints:
             _set(bone.constraints[name], values)
 
@@ -276,15 +276,15 @@ class _Bone:
 class _Light:
     """The place and the color of a light."""
 
-    def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
+    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
         data: Any = obj.data
         self._place, self._color = _values(obj, ("location",)), _values(data, ("color",))
         self._properties = _Properties(data, used)
-        self.animation = AnimationBefore(data, used)
+        self.animation = AnimationSnapshot(data, used)
 
-    def put_back(self, obj: bpy.types.Object) -> None:
-        self._properties.put_back(obj.data)
-        self.animation.put_back(obj.data)
+    def restore(self, obj: bpy.types.Object) -> None:
+        self._properties.restore(obj.data)
+        self.animation.restore(obj.data)
         _set(obj, self._place)
         _set(obj.data, self._color)
 
@@ -292,20 +292,20 @@ class _Light:
 class _Keys:
     """The shape keys of a mesh object; absent ones are created again, in their order."""
 
-    def __init__(self, obj: bpy.types.Object, used: ActionsBefore) -> None:
+    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
         keys = obj.data.shape_keys
         self._has_keys, self._name = keys is not None, keys.name if keys else ""
-        self.animation: AnimationBefore | None = None
+        self.animation: AnimationSnapshot | None = None
         self._keys: list[tuple[str, str, list[tuple[str, Any]], np.ndarray]] = []
         if keys is not None:
-            self.animation = AnimationBefore(keys, used)
+            self.animation = AnimationSnapshot(keys, used)
             self._properties = _Properties(keys, used)
             self._keys = [
                 (key.name, key.relative_key.name, _values(key, _KEY), _positions(key))
                 for key in keys.key_blocks
             ]
 
-    def put_back(self, obj: bpy.types.Object) -> None:
+    def restore(self, obj: bpy.types.Object) -> None:
         if not self._has_keys:
             if obj.data.shape_keys:
                 obj.shape_key_clear()
@@ -318,9 +318,9 @@ class _Keys:
             if not np.array_equal(_positions(key), positions):
                 place, co = key_positions(key)
                 place.foreach_set(co, positions)
-        self._properties.put_back(obj.data.shape_keys)
+        self._properties.restore(obj.data.shape_keys)
         if self.animation:
-            self.animation.put_back(obj.data.shape_keys)
+            self.animation.restore(obj.data.shape_keys)
         if obj.data.shape_keys.name != self._name:
             obj.data.shape_keys.name = self._name
 
@@ -359,16 +359,16 @@ class _Modifiers:
         for group in self._groups:
             group.use_fake_user = True
 
-    def put_back(self, obj: bpy.types.Object) -> None:
+    def restore(self, obj: bpy.types.Object) -> None:
         kept = {modifier.name for modifier in self._modifiers}
         for modifier in [one for one in obj.modifiers if one.name not in kept]:
             obj.modifiers.remove(modifier)
         for place, saved in enumerate(self._modifiers):
-            saved.put_back(obj, place)
+            saved.restore(obj, place)
         if self._active:
             obj.modifiers.active = obj.modifiers[self._active]
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         for group in self._groups:
             group.use_fake_user = False
             if not group.users:
@@ -385,7 +385,7 @@ class _Modifier:
         ]
         self._values = _values(modifier, names)
 
-    def put_back(self, obj: bpy.types.Object, place: int) -> None:
+    def restore(self, obj: bpy.types.Object, place: int) -> None:
         if self.name not in obj.modifiers:
             obj.modifiers.new(self.name, self._type)
         if obj.modifiers.find(self.name) != place:
