@@ -3,6 +3,7 @@
 
 import itertools
 import pickle
+import struct
 from concurrent.futures import ThreadPoolExecutor
 
 import mmdskin
@@ -214,6 +215,18 @@ def test_invalid_saved_states_are_refused(swing):
     assert refused > 10
     with pytest.raises(TypeError):
         simulation.__setstate__("x")
+
+
+def test_runs_from_many_saved_states_are_remembered_in_bounded_memory():
+    """Each passes a step that is a multiple of all intervals at which states are kept."""
+    simulation, simulated = mmdskin.Simulation(load(chain_file())), struct.Struct("=d")
+    simulation.pose(0)
+    state = bytearray(simulation.__getstate__())
+    assert simulated.unpack_from(state, 24) == (0,)  # steps, of which a frame is two
+    for step in range(256, 100 * 256, 256):
+        simulated.pack_into(state, 24, 600 * step - 1)
+        simulation.__setstate__(bytes(state))
+        assert np.isfinite(simulation.pose(300 * step).bone_matrices).all()
 
 
 def test_bodies_that_start_out_of_range_start_at_rest_each_time():

@@ -7,7 +7,7 @@
 /* Ten seconds at 60 steps per second, which take about a tenth of a second to simulate. */
 enum { FIRST_INTERVAL = 600, MAX_BYTES = 1 << 26 };
 
-/* Doubles the interval, which removes every other checkpoint. */
+/* Doubles the interval, which removes every other checkpoint of a run without gaps. */
 static void thin_out(mmd_checkpoints *checkpoints)
 {
     size_t kept = 0;
@@ -28,7 +28,9 @@ void mmd_checkpoints_update(mmd_checkpoints *checkpoints, const mmd_world *world
 {
     if (checkpoints->interval == 0)
         checkpoints->interval = FIRST_INTERVAL;
-    if (checkpoints->count == MMD_CHECKPOINTS_MAX || checkpoints->bytes > MAX_BYTES)
+    if (checkpoints->bytes > MAX_BYTES)
+        thin_out(checkpoints);
+    while (checkpoints->count == MMD_CHECKPOINTS_MAX) /* runs from saved states leave gaps */
         thin_out(checkpoints);
     bool is_new = checkpoints->count == 0 || checkpoints->list[checkpoints->count - 1].step < step;
     if (step < 0 || fmod(step, checkpoints->interval) != 0 || !is_new)
