@@ -73,6 +73,8 @@ _KINDS = (
 _BULK = ("co", "vector", "value", "color", "uv")
 # Told by name where something leads to them, and whole at one place.
 _BONES = (bpy.types.Bone, bpy.types.PoseBone)
+_PANELS = tuple(filter(None, [getattr(bpy.types, "NodeTreeInterfacePanel", None)]))  # since 4.0
+_NAMED = (bpy.types.ID, bpy.types.ShapeKey, *_BONES, *_PANELS)
 _PLACES_OF_BONES = (".bones", ".pose.bones")
 
 
@@ -133,7 +135,7 @@ def _walk(struct, path, lines, depth):
         if prop.type == "COLLECTION":
             _collection(value, here, lines, depth)
         elif prop.type == "POINTER":
-            if value is None or isinstance(value, (bpy.types.ID, bpy.types.ShapeKey, *_BONES)):
+            if value is None or isinstance(value, _NAMED):
                 lines.append(f"{here} {value and value.name}")
                 if isinstance(value, bpy.types.NodeTree) and depth == 0:
                     _walk(value, here, lines, depth + 1)
