@@ -115,6 +115,10 @@ def test_a_virus_scanner_removes_the_module(run):
     run("first_bake", "after_the_scanner", "after_a_thorough_scanner")
 
 
+def test_all_works_while_the_files_of_the_loaded_module_are_gone(run):
+    run("removed_while_loaded")
+
+
 def test_an_update_while_the_module_is_loaded(run):
     run("update_while_loaded", "after_the_restart")
 

@@ -81,6 +81,49 @@ def after_a_thorough_scanner(zips):
     assert "perhaps removed by antivirus software: install the add-on's zip again" in said, said
 
 
+def removed_while_loaded(zips):
+    """All files of the module vanish after the first bake; Windows keeps the one that is open."""
+    addon_profile.install(zips.new)
+    bpy.ops.wm.save_as_mainfile(filepath=str(zips.folder / "scene.blend"))
+    make_scene()
+    bake()
+    native = module_file()
+    for file in sorted(native.parent.rglob("*"), reverse=True):
+        if file.is_dir():
+            file.rmdir()
+        elif sys.platform != "win32" or file != native:
+            file.unlink()
+    use_everything(zips.folder)
+
+
+def use_everything(folder):
+    """Every operator that reads, computes or writes by the module, on a model with physics."""
+    from sample.character import dance
+    from sample.character import model as character
+
+    ops = bpy.ops.mmdskin
+    done = {"FINISHED"}
+    motion = str(dance.write_dance(folder))
+    frames = dict(range="CUSTOM", frame_start=1, frame_end=3)
+    scene.clear()
+    assert ops.import_model(filepath=str(character.write_character(folder))) == done
+    assert ops.import_motion(filepath=motion) == done
+    assert ops.preview(action="ENABLE") == done
+    settings = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE").mmdskin
+    settings.source, settings.motion_path, settings.physics = "MOTION", motion, True
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 3
+    assert ops.simulate() == done
+    for target in ("MESH_CACHE", "CORRECTIVE"):
+        assert ops.bake(target=target, folder=str(folder), **frames) == done
+        assert ops.clear_bake() == done
+    assert ops.bake(target="SHAPE_KEYS", **frames) == done
+    assert ops.export(filepath=str(folder / "dance.glb")) == done
+    assert ops.export_motion(filepath=str(folder / "again.vmd")) == done
+    assert ops.export_pose(filepath=str(folder / "pose.vpd")) == done
+    for name in ("dance.glb", "again.vmd", "pose.vpd"):
+        assert (folder / name).stat().st_size > 100, name
+
+
 def update_while_loaded(zips):
     """The older version is in use when the newer one is installed over it."""
     addon_profile.install(zips.old)
@@ -120,6 +163,7 @@ STEPS = {
         first_bake,
         after_the_scanner,
         after_a_thorough_scanner,
+        removed_while_loaded,
         update_while_loaded,
         after_the_restart,
         beside_an_older_one,
