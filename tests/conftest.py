@@ -68,6 +68,12 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("model_path", paths, ids=ids, scope="session")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Tests that wait for a Blender in the background come last: the others run meanwhile."""
+    items.sort(key=lambda item: "outcomes" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def kernels():
     return cpu_kernels()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The add-on in real Blenders: in 3.4 as a legacy add-on, from 4.2 on the same zip as an extension.
 
-Each cases_*.py of tests/blender runs once per Blender; every test in it is reported as one of ours.
+Each cases_*.py of tests/blender runs once per Blender, in the background while pytest runs all other
+tests; every test in it is reported as one of ours.
 MMDSKIN_BLENDERS="3.4 4.2" chooses the versions.
 """
 
@@ -13,9 +14,11 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import pytest
 from sample.character import dance, model
@@ -90,22 +93,41 @@ def package(wheel, output):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def outcomes(request, tmp_path_factory):
-    """Version: a future of the outcomes of its cases. Each Blender runs the cases that pytest has
-    selected once, two Blenders at a time, beside the tests of this file before `test_case`."""
+def sessions(request, tmp_path_factory):
+    """Runs the cases that pytest has selected, once in each Blender, in the background: on all
+    cores but one, which runs other tests until `outcomes` is asked for."""
     selected = selected_cases(request.session.items)
-    with ThreadPoolExecutor(2) as pool:
-        yield {
-            version: pool.submit(
-                run_cases,
+    cores = max(2, os.cpu_count() or 2)
+    running = Sessions(free=threading.Semaphore(cores - 1), outcomes={})
+
+    def run(*arguments):
+        with running.free:
+            return run_cases(*arguments)
+
+    pool = ThreadPoolExecutor(cores)
+    for version in VERSIONS:
+        if version in selected and addon_profile.blender_command(version):
+            running.outcomes[version] = pool.submit(
+                run,
                 version,
                 selected[version],
                 request.getfixturevalue("addon_zip"),
                 tmp_path_factory.mktemp(f"profile-{version}-"),
             )
-            for version in VERSIONS
-            if version in selected and addon_profile.blender_command(version)
-        }
+    yield running
+    pool.shutdown(cancel_futures=True)
+
+
+class Sessions(NamedTuple):
+    free: threading.Semaphore  # cores
+    outcomes: dict  # version: a future of the outcomes of its cases
+
+
+@pytest.fixture(scope="session")
+def outcomes(sessions):
+    """Version: a future of the outcomes of its cases. What asks for it runs last (tests/conftest.py)."""
+    sessions.free.release()
+    return sessions.outcomes
 
 
 def selected_cases(items):
