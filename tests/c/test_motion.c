@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+#include "core/base/arena.h"
+#include "core/pose/motion_frame.h"
 #include "mmdskin.h"
 #include "motion_sample.h"
 #include "test.h"
@@ -190,6 +192,24 @@ static void names_that_a_vmd_cannot_store_are_rejected(void)
     }
 }
 
+static void a_motion_without_tracks_can_be_saved_and_has_poses(void)
+{
+    const mmd_motion empty = {.name = {"a", 1}};
+    const mmd_model no_bones = {.name = {"b", 1}};
+    mmd_arena arena = {0};
+    mmd_motion pose;
+    size_t size;
+    uint8_t *bytes = write(&empty, &size, NULL);
+    CHECK(bytes && size == mmd_vmd_size(&empty));
+    free(bytes);
+    CHECK(mmd_motion_frame(&arena, &empty, NULL, 3, &pose));
+    CHECK_TEXT(pose.name, "a");
+    CHECK(mmd_motion_frame(&arena, &empty, &no_bones, 3, &pose));
+    CHECK_TEXT(pose.name, "b");
+    CHECK_INT(pose.bone_track_count, 0);
+    mmd_arena_free(&arena);
+}
+
 void motion_tests(void)
 {
     RUN(every_track_of_a_vmd_is_read);
@@ -202,4 +222,5 @@ void motion_tests(void)
     RUN(tracks_require_frames_only);
     RUN(invalid_tracks_are_rejected);
     RUN(names_that_a_vmd_cannot_store_are_rejected);
+    RUN(a_motion_without_tracks_can_be_saved_and_has_poses);
 }

@@ -152,8 +152,8 @@ static void write_stored(writer *w, const mmd_bone_track *track, size_t k)
 static bool write_bones(writer *w, const mmd_motion *motion)
 {
     const mmd_bone_track *tracks = motion->bone_tracks;
-    const uint8_t *names =
-        encode_names(w, "bones", &tracks->name, sizeof *tracks, motion->bone_track_count);
+    const uint8_t *names = encode_names(w, "bones", tracks ? &tracks->name : NULL, sizeof *tracks,
+                                        motion->bone_track_count);
     if (!names || !write_count(w, "bones", count_bone_keys(motion)))
         return false;
     for (size_t t = 0; t < motion->bone_track_count; t++)
@@ -169,8 +169,8 @@ static bool write_bones(writer *w, const mmd_motion *motion)
 static bool write_morphs(writer *w, const mmd_motion *motion)
 {
     const mmd_morph_track *tracks = motion->morph_tracks;
-    const uint8_t *names =
-        encode_names(w, "morphs", &tracks->name, sizeof *tracks, motion->morph_track_count);
+    const uint8_t *names = encode_names(w, "morphs", tracks ? &tracks->name : NULL, sizeof *tracks,
+                                        motion->morph_track_count);
     if (!names || !write_count(w, "morphs", count_morph_keys(motion)))
         return false;
     for (size_t t = 0; t < motion->morph_track_count; t++)

@@ -16,6 +16,12 @@ typedef struct name_list {
     size_t stride, count;
 } name_list;
 
+/* Of tracks, bones or morphs. */
+#define NAMES_OF(items, count)                                                                     \
+    {                                                                                              \
+        (items) ? &(items)->name : NULL, sizeof *(items), count                                    \
+    }
+
 static mmd_text name_at(const name_list *names, size_t index)
 {
     return *(const mmd_text *)(const void *)((const char *)names->first + index * names->stride);
@@ -101,12 +107,10 @@ bool mmd_motion_frame(mmd_arena *arena, const mmd_motion *motion, const mmd_mode
 {
     const mmd_model none = {0};
     const mmd_model *of = model ? model : &none;
-    const name_list bone_tracks = {&motion->bone_tracks->name, sizeof *motion->bone_tracks,
-                                   motion->bone_track_count},
-                    morph_tracks = {&motion->morph_tracks->name, sizeof *motion->morph_tracks,
-                                    motion->morph_track_count},
-                    bones = {&of->bones->name, sizeof *of->bones, of->bone_count},
-                    morphs = {&of->morphs->name, sizeof *of->morphs, of->morph_count};
+    const name_list bone_tracks = NAMES_OF(motion->bone_tracks, motion->bone_track_count),
+                    morph_tracks = NAMES_OF(motion->morph_tracks, motion->morph_track_count),
+                    bones = NAMES_OF(of->bones, of->bone_count),
+                    morphs = NAMES_OF(of->morphs, of->morph_count);
     selection selected_bones = {0}, selected_morphs = {0};
     *pose = (mmd_motion){.name = model ? model->name : motion->name};
     return select_tracks(arena, &bone_tracks, model ? &bones : NULL, &selected_bones) &&
