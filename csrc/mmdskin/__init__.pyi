@@ -527,7 +527,7 @@ class Motion:
         path: _Target,
         *,
         part: Literal["all", "model", "camera"] | None = None,
-        names: Literal["error", "cut"] = "error",
+        names: Literal["error", "cut", "omit"] = "error",
         frame: float | None = None,
         model: Model | None = None,
     ) -> None: ...

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     _Loaded = TypeVar("_Loaded")
 
+MOST_FRAMES = 10_000_000  # 93 hours: more is the key of a damaged file
+
 
 def load_model(path: str) -> mmdskin.Model:
     return _load(path, mmdskin.load_model)
@@ -46,13 +48,17 @@ def check_output(path: str, *inputs: str | None) -> None:
             raise CommandError(f"{path}: this is the input; name another file", status=2)
 
 
-def frame_numbers(path: str, motion: mmdskin.Motion | None, chosen: slice) -> NDArray[np.int64]:
-    """The chosen frames of a motion, of which there is at least one."""
+def frame_numbers(
+    path: str, motion: mmdskin.Motion | None, chosen: slice = slice(None)
+) -> NDArray[np.int64]:
+    """The chosen frames of a motion, of which there are one to MOST_FRAMES."""
     last = motion.frame_range[1] if motion else 0
-    numbers = np.arange(last + 1)[chosen]
-    if not len(numbers):
+    numbers = range(last + 1)[chosen]
+    if not numbers:
         raise CommandError(f"{path}: no frame is chosen: it ends at frame {last}")
-    return numbers
+    if len(numbers) > MOST_FRAMES:
+        raise CommandError(f"{path}: {len(numbers):,} frames, expected at most {MOST_FRAMES:,}")
+    return np.arange(numbers.start, numbers.stop, numbers.step)
 
 
 def physics_setting(text: str) -> tuple[str, Any]:
@@ -75,8 +81,15 @@ def physics_setting(text: str) -> tuple[str, Any]:
     return name, int(numbers[0]) if whole and name != "ground" else numbers[0]
 
 
-def physics(options: Any) -> mmdskin.Physics:
+def physics_settings(options: Any) -> mmdskin.Physics:
     return mmdskin.Physics(**dict(options.settings))
+
+
+def physics(options: Any) -> mmdskin.Physics | None:
+    """The settings if --physics is chosen."""
+    if options.settings and not options.physics:
+        raise CommandError("--set is for --physics", status=2)
+    return physics_settings(options) if options.physics else None
 
 
 def texture_paths(model: mmdskin.Model, path: str) -> dict[int, str | None]:

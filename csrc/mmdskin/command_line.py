@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
         status: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout:  # None if it is closed
+            sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -97,8 +98,9 @@ def _render(command: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL")
     add("motion", metavar="MOTION", nargs="?", help="default: the rest pose")
     _add_output(command, "picture", ".png")
-    add("--frame", type=float, default=0.0, help="default: 0")
-    add(
+    which = command.add_mutually_exclusive_group().add_argument
+    which("--frame", type=float, default=0.0, help="default: 0")
+    which(
         "--frames",
         type=_frames,
         metavar="A:B",
@@ -209,9 +211,9 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
 def _add_names(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--names",
-        choices=("error", "cut"),
-        default="error",
-        help="what to do with names that a VMD cannot hold, over 15 bytes; default: error",
+        choices=("error", "omit", "cut"),
+        help="what to do with names that a VMD cannot hold, over 15 bytes: omit their keys, which MMD "
+        "ignores, or cut the names; default: error",
     )
 
 

@@ -19,8 +19,8 @@ def simulate(options: Any) -> int:
     command_input.check_output(options.output, options.model, options.motion)
     model = command_input.load_model(options.model)
     motion = command_input.load_motion(options.motion)
-    numbers = np.arange(motion.frame_range[1] + 1)
-    simulation = mmdskin.Simulation(model, motion, command_input.physics(options))
+    numbers = command_input.frame_numbers(options.motion, motion)
+    simulation = mmdskin.Simulation(model, motion, command_input.physics_settings(options))
     poses = []
     with Progress("frame", len(numbers), options.progress) as bar:
         for first in range(0, len(numbers), FRAMES_AT_ONCE):
@@ -31,7 +31,7 @@ def simulate(options: Any) -> int:
         warn(f"{options.model}: {note}")
     pose = mmdskin.Pose(*(np.concatenate(arrays) for arrays in zip(*poses, strict=True)))
     solved = with_physics(model, motion, pose, options.tolerance)
-    _save(solved, options.output, part="model", names=options.names)
+    _save(solved, options.output, part="model", names=options.names or "error")
     return 0
 
 
@@ -48,7 +48,9 @@ def with_physics(
             off.append(bone.name)
             moved |= links
     translations, rotations = model.locals_of(pose)
-    values = {model.bones[i].name: (translations[:, i], rotations[:, i]) for i in sorted(moved)}
+    # A key moves the first bone of its name; MMD simulates the others.
+    named = [i for i in sorted(moved) if (name := model.bones[i].name) and model.bone(name) == i]
+    values = {model.bones[i].name: (translations[:, i], rotations[:, i]) for i in named}
     fitted, _ = mmdskin.Motion.from_locals(
         model, values, ik="off", physics="keys", physics_tolerance=tolerance
     )
@@ -78,6 +80,8 @@ def _switched_off(track: mmdskin.PropertyTrack, names: list[str]) -> mmdskin.Pro
 def convert(options: Any) -> int:
     command_input.check_output(options.output, options.input)
     if options.output.lower().endswith(".pmx"):
+        if options.frame is not None or options.model or options.part or options.names:
+            raise CommandError("--frame, --model, --part and --names are for motions", status=2)
         model = command_input.load_model(options.input)
         try:
             model.save(options.output)
@@ -85,7 +89,7 @@ def convert(options: Any) -> int:
             raise CommandError(f"{options.output}: {error}") from error
         return 0
     motion = command_input.load_motion(options.input)
-    arguments = {"part": options.part, "names": options.names}
+    arguments = {"part": options.part, "names": options.names or "error"}
     if options.output.lower().endswith(".vpd"):
         arguments["frame"] = options.frame
         arguments["model"] = command_input.load_model(options.model) if options.model else None

@@ -13,6 +13,7 @@ import numpy as np
 
 import mmdskin
 from mmdskin import command_input
+from mmdskin.command_error import CommandError
 from mmdskin.command_progress import Progress
 from mmdskin.new_file import new_file
 from mmdskin.notebook import png
@@ -35,6 +36,8 @@ def run(options: Any) -> int:
     model = command_input.load_model(options.model)
     motion = command_input.load_motion(options.motion) if options.motion else None
     seen = command_input.load_motion(options.camera) if options.camera else None
+    if seen and not len(seen.camera.frames):
+        raise CommandError(f"{options.camera}: has no camera")
     numbers: _Numbers = np.array([options.frame])
     if options.frames is not None:
         longest = max((m for m in (motion, seen) if m), key=lambda m: m.frame_range, default=None)
@@ -82,9 +85,8 @@ def _poses(
     width, height = options.size
     fitting = SAMPLES_AT_ONCE // (width * height * options.samples**2 or 1)
     count = max(1, min(PICTURES_AT_ONCE, fitting))
-    simulation = None
-    if options.physics:
-        simulation = mmdskin.Simulation(model, motion, command_input.physics(options))
+    physics = command_input.physics(options)
+    simulation = mmdskin.Simulation(model, motion, physics) if physics else None
     for first in range(0, len(numbers), count):
         part = numbers[first : first + count]
         pose = simulation.pose(part) if simulation else model.pose(motion, part)

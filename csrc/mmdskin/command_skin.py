@@ -40,7 +40,7 @@ def run(options: Any) -> int:
         model,
         motion,
         numbers,
-        physics=command_input.physics(options) if options.physics else None,
+        physics=command_input.physics(options),
         method=options.method,
         normals=normals,
         backend=options.backend,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     _Numbers = NDArray[np.float64]
     _Pose = Callable[[_Numbers], mmdskin.Pose]
-    _Poses = Generator[mmdskin.Pose, None, None]
+    _Poses = Generator[tuple[_Numbers, mmdskin.Pose], None, None]
     _Skin = Callable[[mmdskin.Pose, mmdskin.Skinned | None], mmdskin.Skinned]
     _Chunks = Iterator[tuple[_Numbers, mmdskin.Skinned]]
 
@@ -69,19 +69,12 @@ def frames(
         raise TypeError(f"model: expected a Model, not {type(model)!r}")
     if motion is not None and not isinstance(motion, mmdskin.Motion):
         raise TypeError(f"motion: expected a Motion or None, not {type(motion)!r}")
-    if frames is None:
+    numbers: range | _Numbers
+    if frames is None:  # a range, as a key of a damaged file may be at frame 4,294,967,295
         first, last = motion.frame_range if motion is not None else (0, 0)
-        frames = np.arange(first, last + 1)
-    try:
-        numbers = np.array(frames, np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"frames: expected numbers (F,), not {type(frames)!r}") from None
-    if numbers.ndim != 1:
-        raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
-    not_finite = np.flatnonzero(~np.isfinite(numbers))
-    if len(not_finite):
-        at = not_finite[0]
-        raise ValueError(f"frames[{at}] is {'NaN' if np.isnan(numbers[at]) else 'infinite'}")
+        numbers = range(first, last + 1)
+    else:
+        numbers = _finite(frames)
     _check_positive("threads", threads)
     _check_positive("chunk", chunk)
     if chunk is None:
@@ -104,13 +97,30 @@ def frames(
             threads=threads,
         )
 
-    parts = [numbers[first : first + chunk] for first in range(0, len(numbers), chunk)]
+    parts = (
+        np.array(numbers[first : first + chunk], np.float64)
+        for first in range(0, len(numbers), chunk)
+    )
     poses: _Poses
     if physics is None or physics is False:  # model.pose() uses all cores by itself
-        poses = (model.pose(motion, part, ik=ik, threads=threads) for part in parts)
+        poses = ((part, model.pose(motion, part, ik=ik, threads=threads)) for part in parts)
     else:
         poses = _pose_ahead(parts, mmdskin.Simulation(model, motion, physics, ik=ik).pose)
-    return _run(parts, poses, skin)
+    return _run(poses, skin)
+
+
+def _finite(frames: ArrayLike) -> _Numbers:
+    try:
+        numbers = np.array(frames, np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"frames: expected numbers (F,), not {type(frames)!r}") from None
+    if numbers.ndim != 1:
+        raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
+    not_finite = np.flatnonzero(~np.isfinite(numbers))
+    if len(not_finite):
+        at = not_finite[0]
+        raise ValueError(f"frames[{at}] is {'NaN' if np.isnan(numbers[at]) else 'infinite'}")
+    return numbers
 
 
 def _check_positive(name: str, number: int | None) -> None:
@@ -165,25 +175,26 @@ class _Thread:
         return posed
 
 
-def _pose_ahead(parts: list[_Numbers], pose: _Pose) -> _Poses:
+def _pose_ahead(parts: Iterator[_Numbers], pose: _Pose) -> _Poses:
     """The poses of all parts; the next one is computed while the caller uses one."""
-    if not parts:
+    part = next(parts, None)
+    if part is None:
         return
     # The first on this thread, which Ctrl-C interrupts: physics simulates up to it.
-    posed = pose(parts[0])
+    posed = pose(part)
     with _Thread(pose) as thread:
-        for following in parts[1:]:
+        for following in parts:
             thread.begin(following)
-            yield posed
-            posed = thread.result()
-        yield posed
+            yield part, posed
+            part, posed = following, thread.result()
+        yield part, posed
 
 
-def _run(parts: list[_Numbers], poses: _Poses, skin: _Skin) -> _Chunks:
+def _run(poses: _Poses, skin: _Skin) -> _Chunks:
     """The loop over checked arguments."""
     out: mmdskin.Skinned | None = None
     try:
-        for part, posed in zip(parts, poses, strict=True):
+        for part, posed in poses:
             if out is not None and len(part) < len(out.positions):
                 out = _first(out, len(part))
             out = skin(posed, out)

@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -153,7 +154,10 @@ def _flush_folder(path: str) -> None:
 
 def _start(path: str) -> str:
     folder, name = os.path.split(path)
-    return os.path.join(folder, os.fsencode(name)[:_KEPT].decode("utf-8", "ignore"))
+    encoded = os.fsencode(name)
+    if len(encoded) > _KEPT:  # without a part of a character
+        name = encoded[:_KEPT].decode(sys.getfilesystemencoding(), "ignore")
+    return os.path.join(folder, name)
 
 
 def _create(path: str) -> tuple[str, BufferedWriter]:

@@ -12,7 +12,7 @@
 typedef struct save_call {
     mmd_py_state *state;
     PyObject *path, *part, *names, *frame, *model;
-    bool is_vpd, cut_names;
+    bool is_vpd, cut_names, omit_names;
     mmd_arena arena;
 } save_call;
 
@@ -43,7 +43,8 @@ static bool check_names(save_call *call, mmd_motion *tracks)
         Py_XDECREF(faults.list);
         return faults.list || call->cut_names;
     }
-    bool done = mmd_motion_names_fit(&call->arena, capacity, add_fault, &faults, tracks);
+    mmd_motion_names_report *report = call->omit_names ? NULL : add_fault;
+    bool done = mmd_motion_names_fit(&call->arena, capacity, report, &faults, tracks);
     if (!done && faults.list)
         PyErr_NoMemory();
     Py_ssize_t count = faults.list ? PyList_Size(faults.list) : 0;
@@ -51,7 +52,7 @@ static bool check_names(save_call *call, mmd_motion *tracks)
         PyObject *separator = PyUnicode_FromString("; ");
         PyObject *all = separator ? PyUnicode_Join(separator, faults.list) : NULL;
         if (all)
-            PyErr_SetObject(PyExc_ValueError, all);
+            PyErr_Format(PyExc_ValueError, "%U; names=\"omit\" leaves them out", all);
         Py_XDECREF(all);
         Py_XDECREF(separator);
     }
@@ -136,17 +137,18 @@ static bool select_part(const save_call *call, const mmd_motion *motion, mmd_mot
 static bool parse(save_call *call, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"path", "part", "names", "frame", "model", NULL};
-    static const char *const treatments[] = {"error", "cut"};
+    static const char *const treatments[] = {"error", "cut", "omit"};
     int treatment = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:save", names, &call->path, &call->part,
                                      &call->names, &call->frame, &call->model) ||
-        (call->names && !mmd_py_argument_word(call->names, "names", treatments, 2, &treatment)))
+        (call->names && !mmd_py_argument_word(call->names, "names", treatments, 3, &treatment)))
         return false;
     bool is_vpd;
     if (!mmd_py_file_io_check_name(call->path, "motion", ".vmd", ".vpd", &is_vpd))
         return false;
     bool has_pose = call->frame != Py_None || call->model != Py_None;
     call->cut_names = treatment == 1;
+    call->omit_names = treatment == 2;
     call->is_vpd = is_vpd || (has_pose && PyObject_HasAttrString(call->path, "write"));
     if (has_pose && !call->is_vpd)
         PyErr_SetString(PyExc_ValueError, "frame, model: only a VPD, whose name ends in .vpd, "
@@ -184,9 +186,10 @@ const char mmd_py_motion_save_doc[] =
     "    which must not be both, because MMD loads only one of them from a file.\n"
     "names: what to do with names that take more than 15 bytes in cp932, which MMD does not find,\n"
     "    and characters that cp932 lacks. \"error\": ValueError with all of them, except those of\n"
-    "    bones and morphs at rest and of IK that is always on, which are left out; \"cut\": cut "
-    "at\n"
-    "    byte 15, as MMD does, with \"?\" for the characters. Names of a VPD have any length.\n"
+    "    bones and morphs at rest and of IK that is always on, which are left out; \"omit\": "
+    "leave\n"
+    "    all of them out, so that MMD plays the same; \"cut\": cut the names at byte 15, as MMD\n"
+    "    does, with \"?\" for the characters. Names of a VPD have any length.\n"
     "frame: of a VPD: the frame whose pose it gets, a number; None: the first.\n"
     "model: of a VPD: the Model whose bones and morphs it gets, in their order, and its name;\n"
     "    None: all of the motion.\n\n"

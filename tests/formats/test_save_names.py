@@ -17,6 +17,8 @@ from formats.test_save_motion import (
     tracks,
 )
 
+WAY_OUT = 'names="omit" leaves them out'
+
 
 @pytest.mark.parametrize("kind", ["bones", "morphs", "ik"])
 def test_names_have_room_for_15_bytes(kind):
@@ -26,7 +28,7 @@ def test_names_have_room_for_15_bytes(kind):
     with pytest.raises(ValueError) as refused:
         saved(named(**{kind: ["a", full + "x"]}))
     text = f'{member}[1]: "{full}x" takes 16 bytes, but a VMD stores only 15'
-    assert str(refused.value) == text
+    assert str(refused.value) == f"{text}; {WAY_OUT}"
 
 
 def test_all_names_that_do_not_fit_are_listed():
@@ -42,7 +44,24 @@ def test_all_names_that_do_not_fit_are_listed():
         'bones[2]: "Ärm" contains U+00C4, which cp932 cannot encode',
         'morphs[0]: "まばたきまばたき" takes 16 bytes, but a VMD stores only 15',
         'properties.ik_names[0]: "左足ＩＫの長い名前" takes 18 bytes, but a VMD stores only 15',
+        WAY_OUT,
     ]
+
+
+def test_tracks_whose_names_do_not_fit_can_be_left_out():
+    long, other = "十五バイトの名前の一", "十五バイトの名前の二"
+    names = {"bones": [long, "a", "Ärm", other], "morphs": [long, "b"], "ik": [long, "c"]}
+    found = mmdskin.load_motion(saved(named(**names), names="omit"))
+    assert_same_motion(found, named(bones=["a"], morphs=["b"], ik=["c"]))
+
+
+def test_tracks_whose_names_cp932_lacks_can_be_left_out_of_a_pose(tmp_path):
+    motion = named(bones=["十五バイトの名前の一", "Ärm"])
+    with pytest.raises(ValueError, match=f"U\\+00C4.*{WAY_OUT}"):
+        motion.save(tmp_path / "a.vpd")
+    motion.save(tmp_path / "a.vpd", names="omit")
+    found = mmdskin.load_motion(tmp_path / "a.vpd")
+    assert found.bones.names == ("十五バイトの名前の一",)
 
 
 def test_what_does_nothing_may_have_any_name():
@@ -85,7 +104,8 @@ def test_the_name_of_the_model_is_cut_at_byte_20_as_in_mmd():
 def test_characters_that_cp932_lacks_are_named(name, code):
     with pytest.raises(ValueError) as refused:
         saved(named(bones=["a", name]))
-    assert str(refused.value) == f'bones[1]: "{name}" contains {code}, which cp932 cannot encode'
+    text = f'bones[1]: "{name}" contains {code}, which cp932 cannot encode'
+    assert str(refused.value) == f"{text}; {WAY_OUT}"
     cut = mf.keys(saved(named(bones=["a", name]), names="cut"))
     assert b"?" in cut.bones[1].name
 

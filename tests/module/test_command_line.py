@@ -229,6 +229,20 @@ def test_simulate_switches_off_ik_of_bones_that_physics_moves(capsys, chain, swi
     assert np.linalg.norm(keyed - vertices(True).positions, axis=-1).max() < 0.1
 
 
+def test_simulate_leaves_bones_that_no_key_can_name_to_mmd(capsys, chain):
+    """Bones without a name, with that of an earlier bone, and with one that no VMD holds."""
+    file = visible_chain()
+    names = {"link2": "link1", "link3": "", "link4": "長い名前の四つ目の骨"}
+    for bone in file.bones:
+        bone.name = names.get(bone.name, bone.name)
+    (chain / "chain.pmx").write_bytes(pmx.write(file))
+    words = ("simulate", "chain.pmx", "swing.vmd", "-o", "out.vmd")
+    status, _, lines = said(capsys, *words)
+    assert status == 1 and lines[0].endswith('names="omit" leaves them out')
+    assert said(capsys, *words, "--names", "omit") == (0, "", [])
+    assert set(mmdskin.load_motion("out.vmd").bones.names) == {"root", "link1"}
+
+
 def test_convert_writes_what_its_ending_says(capsys, chain):
     def convert(*words):
         assert said(capsys, "convert", *words) == (0, "", [])
@@ -318,19 +332,32 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
         ("skin chain.pmx swing.vmd -o a.npy --backend x", 1, 'backend: "x" is unknown'),
         ("skin chain.pmx swing.vmd -o a.npy --physics --set hz=0", 1, "hz"),
         ("skin chain.pmx swing.vmd -o a.npy --set hz", 2, "hz: expected a number"),
+        ("skin chain.pmx swing.vmd -o a.npy --set hz=60", 2, "--set is for --physics"),
+        ("skin chain.pmx late.vmd -o a.npy", 1, "late.vmd: 4,294,967,296 frames, expected at most"),
+        ("simulate chain.pmx late.vmd -o a.vmd", 1, "late.vmd: 4,294,967,296 frames"),
         ("skin chain.pmx swing.vmd -o a.npy --set speed=2", 2, "speed=2: expected one of"),
         ("skin chain.pmx swing.vmd -o a.npy --frames 5", 2, "5: expected A:B"),
         ("skin chain.pmx swing.vmd -o a.txt", 2, "a.txt: expected a name in .npz"),
         ("skin chain.pmx", 2, "required: MOTION, -o/--output"),
         ("render chain.pmx -o a.png --size 0x5", 2, "0x5: expected a size"),
+        (
+            "render chain.pmx -o a.png --frame 1 --frames 0:2",
+            2,
+            "not allowed with argument --frame",
+        ),
+        ("render chain.pmx -o a.png --set hz=60", 2, "--set is for --physics"),
+        ("render chain.pmx -o a.png --camera swing.vmd", 1, "swing.vmd: has no camera"),
         ("convert swing.vmd a.pmx", 1, "swing.vmd: header: not a PMX"),
         ("convert chain.pmx ./chain.pmx", 2, "chain.pmx: this is the input"),
         ("convert swing.vmd a.vmd --frame 3", 2, "are for a .vpd"),
+        ("convert chain.pmx a.pmx --frame 3", 2, "are for motions"),
+        ("convert chain.pmx a.pmx --names cut", 2, "are for motions"),
         ("", 2, "required: COMMAND"),
     ],
 )
 def test_an_error_names_the_file_in_one_line(capsys, chain, words, status, text):
     (chain / "folder.npy").mkdir()
+    mmdskin.Motion.from_tracks([("root", [2**32 - 1], None, None, None)]).save("late.vmd")
     before = sorted(chain.iterdir())
     found, _, lines = said(capsys, *words.split())
     assert found == status
@@ -357,6 +384,23 @@ def test_names_in_any_encoding_are_shown(chain):
     result = run(chain, "info", "chain.pmx", "名.vmd", env=environment)
     assert (result.returncode, result.stderr) == (0, "")
     assert r"\udc81" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a locale without UTF-8")
+def test_paths_in_any_encoding_are_written(chain):
+    environment = os.environ | dict(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    written = ("skin chain.pmx swing.vmd -o 名.npz", "convert swing.vmd 名.vmd")
+    for words in written:
+        result = run(chain, *words.split(), env=environment)
+        assert (result.returncode, result.stderr) == (0, "")
+    assert (chain / "名.npz").exists() and (chain / "名.vmd").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell")
+def test_a_closed_output_is_no_error(chain):
+    command = f"{shlex.quote(sys.executable)} -m mmdskin convert swing.vmd a.vmd >&-"
+    result = subprocess.run(command, shell=True, cwd=chain, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "") and (chain / "a.vmd").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell")

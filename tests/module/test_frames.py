@@ -84,6 +84,13 @@ def test_every_turn_fills_the_same_memory(model, motion):
     assert len(places) == 1
 
 
+def test_a_late_key_takes_no_memory_before_its_turn(model):
+    """The numbers of all frames would take 32 GB."""
+    late = mmdskin.Motion.from_tracks([("センター", [0, 2**32 - 1], None, None, None)])
+    numbers, out = next(mmdskin.frames(model, late, chunk=3))
+    assert numbers.tolist() == [0, 1, 2] and len(out.positions) == 3
+
+
 def test_no_frames_are_no_turns(model, motion):
     assert list(mmdskin.frames(model, motion, [])) == []
 

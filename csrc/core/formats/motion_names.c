@@ -52,9 +52,10 @@ static bool stays(const name_check *names, const char *kind, size_t index, mmd_t
     if (mmd_motion_names_fits(names->encoding, name, names->capacity, &fault))
         return true;
     snprintf(path, sizeof path, "%s[%zu]", kind, index);
-    if (!does_nothing)
-        names->report(names->arg, path, name, &fault);
-    return !does_nothing;
+    if (does_nothing || !names->report)
+        return false;
+    names->report(names->arg, path, name, &fault);
+    return true;
 }
 
 static bool bone_rests(const mmd_bone_track *track)

@@ -29,7 +29,8 @@ typedef void mmd_motion_names_report(void *arg, const char *path, mmd_text name,
 
 /* Removes from `tracks`, whose arrays are not changed, what has a name that does not fit and does
    nothing: bones and morphs at rest, switches of IK that is always on. Reports all other names that
-   do not fit. False when memory is short. */
+   do not fit; without a function that reports, removes what has them. False when memory is short.
+ */
 bool mmd_motion_names_fit(mmd_arena *arena, size_t capacity, mmd_motion_names_report *report,
                           void *arg, mmd_motion *tracks);
 
