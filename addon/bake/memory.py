@@ -35,8 +35,8 @@ def warning(meshes: Iterable[bpy.types.Object], count: int) -> str:
     if free is None or _COPIES * size <= free:
         return ""
     return tr(
-        "{frames} shape keys need {size:.1f} GB, {peak:.1f} GB with Blender's copies, and"
-        " {free:.1f} GB are free: bake into a mesh cache",
+        "{frames} shape keys need {size:.1f} GB, {peak:.1f} GB with the copy that Blender"
+        " evaluates, and {free:.1f} GB are free: bake into a mesh cache",
         frames=count,
         size=size / _GIGABYTE,
         peak=_COPIES * size / _GIGABYTE,
