@@ -38,7 +38,7 @@ from . import (  # noqa: E402
 )
 from .blender import cache_files, native, translations  # noqa: E402
 from .operators import importing, modal_job  # noqa: E402
-from .scene import model_file, setting_paths  # noqa: E402
+from .scene import model_file, path_remapping  # noqa: E402
 from .ui import menus, model_properties, panels, preferences, report, shown  # noqa: E402
 
 _parts = (
@@ -46,7 +46,7 @@ _parts = (
     cache_files,
     model_file,
     model_properties,
-    setting_paths,
+    path_remapping,
     modal_job,
     bake,
     export,

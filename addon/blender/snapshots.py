@@ -110,6 +110,8 @@ class ObjectSnapshot:
 
     def restore(self) -> None:
         obj = self._obj
+        if self._settings:  # first: their update functions set custom properties
+            self._settings.restore(obj.mmdskin)
         for bone in self._bones:
             bone.restore(obj)
         self._properties.restore(obj)
@@ -126,8 +128,6 @@ class ObjectSnapshot:
         _set(obj, self._values)
         if self._light:
             self._light.restore(obj)
-        if self._settings:
-            self._settings.restore(obj.mmdskin)
         obj.update_tag()
         if obj.data is not None:
             obj.data.update_tag()

@@ -12,14 +12,14 @@ from bpy.app.handlers import persistent
 
 from ..blender import registration
 from ..blender.user_error import UserError
-from ..scene import saved_state, setting_paths
+from ..scene import path_remapping, saved_state
 from .camera import CameraState
 from .record import MotionState
 
 
 @persistent
 def follow(*_: object) -> None:
-    folder = setting_paths.note_folder()
+    folder = path_remapping.follow_move()
     if not folder:
         return
     for block in (*bpy.data.objects, *bpy.data.lights):
@@ -31,18 +31,18 @@ def follow(*_: object) -> None:
 def _follow(block: Any, folder: str) -> None:
     if isinstance(block, bpy.types.Object) and block.type == "EMPTY":
         camera = CameraState.read(block)
-        camera.path = setting_paths.moved(camera.path, folder)
+        camera.path = path_remapping.moved(camera.path, folder)
         camera.write(block)
         return
     state = MotionState.read(block)
-    state.files = [[setting_paths.moved(path, folder), *rest] for path, *rest in state.files]
+    state.files = [[path_remapping.moved(path, folder), *rest] for path, *rest in state.files]
     for name, values in state.settings.items():
         # Absolute paths in settings do not follow.
         is_relative = str(getattr(block.mmdskin, name, "")).startswith("//")
         if is_relative or name in state.relative:
-            values[0] = setting_paths.moved(values[0], folder)
+            values[0] = path_remapping.moved(values[0], folder)
         if is_relative:
-            values[1] = setting_paths.moved(values[1], folder)
+            values[1] = path_remapping.moved(values[1], folder)
     state.write(block)
 
 

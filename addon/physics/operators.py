@@ -15,7 +15,7 @@ from ..operators import modal_job
 from ..operators.editing import Edit, editing
 from ..operators.model_operator import ModelOperator
 from ..pose import pose_source
-from ..scene import scene_model, setting_paths
+from ..scene import path_notes, scene_model, setting_paths
 from . import cache, group, key_inputs, runs
 
 
@@ -121,6 +121,7 @@ class _File:
         path = cache.write(self._path, own, result)
         if path != own:
             edit.on_failure(cache_files.remove_placed, self._path, path)
+        edit.on_failure(path_notes.write, self._armature, path_notes.of(self._armature))
         edit.on_failure(setattr, settings, "physics_cache", settings.physics_cache)
         # Set it even if the path is the same: the preview then reads the file again.
         setting_paths.keep(self._armature, "physics_cache", path)

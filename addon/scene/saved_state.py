@@ -18,12 +18,12 @@ from . import stored
 
 # The custom properties.
 PREVIEW, BAKE, MOTION = "mmdskin_preview", "mmdskin_bake", "mmdskin_motion"
-LOOK = "mmdskin_look"
+LOOK, FILES = "mmdskin_look", "mmdskin_files"
 # Custom properties that refer to actions: the user's, and the one that imports write.
 MOTION_BEFORE, MOTION_WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
 # When a file is opened, a library override loses custom properties that its library lacks, but not
 # those that an add-on has declared. So these have declared counterparts, which overrides use.
-TEXTS_OF_OVERRIDES = BAKE, MOTION
+TEXTS_OF_OVERRIDES = BAKE, MOTION, FILES
 ACTIONS_OF_OVERRIDES = MOTION_BEFORE, MOTION_WRITTEN
 _OF_OVERRIDES = {name: f"{name}_of_override" for name in TEXTS_OF_OVERRIDES + ACTIONS_OF_OVERRIDES}
 POSES = "single_poses"  # a field of a bake's state, with names of bones

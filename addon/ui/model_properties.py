@@ -18,7 +18,7 @@ from ..operators.properties import (
     physics_properties,
 )
 from ..preview import switch, tick
-from ..scene import saved_state, setting_paths
+from ..scene import path_remapping, saved_state
 
 
 def _is_on(settings: Any) -> bool:
@@ -67,13 +67,18 @@ def _group_changed(settings: Any, context: bpy.types.Context) -> None:
 
 
 def _model_path_changed(settings: Any, context: bpy.types.Context) -> None:
-    setting_paths.remember(settings.id_data, "model_path")
+    path_remapping.remember(settings.id_data, "model_path")
     _group_changed(settings, context)
 
 
 def _motion_path_changed(settings: Any, context: bpy.types.Context) -> None:
-    setting_paths.remember(settings.id_data, "motion_path")
+    path_remapping.remember(settings.id_data, "motion_path")
     _group_changed(settings, context)
+
+
+def _cache_changed(settings: Any, context: bpy.types.Context) -> None:
+    path_remapping.remember(settings.id_data, "physics_cache")
+    _motion_changed(settings, context)
 
 
 def _groups(settings: Any, context: bpy.types.Context, text: str) -> list[str]:
@@ -127,7 +132,7 @@ class MMDSKIN_PG_model(
     physics_cache: StringProperty(
         name="Simulation",
         description="File written by Simulate and played by MMD Skinning",
-        update=_motion_changed,
+        update=_cache_changed,
         **_SETTING,
     )
     preview: BoolProperty(

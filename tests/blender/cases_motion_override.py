@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 from unittest import mock
 
 import bpy
@@ -60,6 +61,7 @@ class Overridden(ImportCase):
         own = [obj for obj in bpy.context.scene.objects if obj.override_library]
         self.mesh = next(obj for obj in own if obj.type == "MESH")
         self.armature = next(obj for obj in own if obj.type == "ARMATURE")
+        self.armature_name = self.armature.name
         scene.select(self.mesh)
         bpy.context.view_layer.update()
 
@@ -169,6 +171,62 @@ class FromAnOverride(Overridden):
         self.assert_close(moved, known, case.BAR * scene.SCALE)
         self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"CANCELLED"})
         np.testing.assert_array_equal(self.frames(), moved)
+
+
+class Moved(Overridden):
+    """The shot's own motion file, which the library does not know."""
+
+    def setUp(self):
+        super().setUp()
+        self.before = self.content()
+        self.imported(mode="FILE")
+        self.moved = self.frames()
+        bpy.ops.wm.save_mainfile()
+        self.assertEqual(self.armature.mmdskin.motion_path, "//踊り.vmd")
+        self.elsewhere = os.path.join(self.folder.name, "他所")
+        os.mkdir(self.elsewhere)
+
+    def open_in(self, folder):
+        self.shot = shutil.move(self.shot, folder)
+        bpy.ops.wm.open_mainfile(filepath=self.shot)
+        self.find()
+
+    def assert_cleared(self):
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+        self.assertEqual(self.content(), self.before)
+        self.open_again()
+        self.assertEqual(self.content(), self.before)
+
+    def test_a_motion_of_a_shot_that_was_moved_is_cleared(self):
+        self.motion_path = shutil.move(self.motion_path, self.elsewhere)
+        self.open_in(self.elsewhere)
+        self.assertEqual(self.file_of("motion_path"), self.motion_path)
+        self.assert_close(self.frames(), self.moved, case.BAR * scene.SCALE)
+        self.assert_cleared()
+
+    def test_a_motion_of_a_shot_that_was_moved_alone_is_found_and_cleared(self):
+        self.open_in(self.elsewhere)
+        self.assertEqual(self.file_of("motion_path"), self.motion_path)
+        self.assert_close(self.frames(), self.moved, case.BAR * scene.SCALE)
+        self.open_again()
+        self.assertEqual(self.armature.mmdskin.motion_path, "//../踊り.vmd")
+        self.assert_cleared()
+
+    def test_an_override_of_the_override_in_another_folder_plays_its_motion(self):
+        self.override_from(self.shot, os.path.join(self.elsewhere, "next.blend"))
+        for _ in range(2):
+            self.assertEqual(self.file_of("motion_path"), self.motion_path)
+            self.assert_close(self.frames(), self.moved, case.BAR * scene.SCALE)
+            self.open_again()
+
+    def test_an_override_that_is_linked_into_another_folder_plays_its_motion(self):
+        shot = self.shot
+        scene.clear()
+        bpy.ops.wm.save_as_mainfile(filepath=os.path.join(self.elsewhere, "next.blend"))
+        with bpy.data.libraries.load(shot, link=True) as (_, here):
+            here.objects = [self.armature_name]
+        self.armature = here.objects[0]
+        self.assertEqual(self.file_of("motion_path"), self.motion_path)
 
 
 class Stopped(Overridden):

@@ -7,6 +7,7 @@ from unittest import mock
 
 import bpy
 import case
+import scene
 from keyed_physics import Keyed, addon
 
 
@@ -24,15 +25,58 @@ class Kept(Keyed):
         self.reopen(moved[0])
         self.assert_shows((11, 4))
 
-    def test_is_reported_if_only_the_blend_was_moved(self):
+    def test_is_found_if_only_the_blend_was_moved(self):
         bpy.ops.wm.save_mainfile()
-        folder = os.path.join(self.folder, "他所")
-        os.mkdir(folder)
-        self.reopen(shutil.move(self.blend, folder))
-        self.assert_plain(f"'{os.path.basename(self.file)}' no longer exists")
+        self.reopen(shutil.move(self.blend, self.elsewhere()))
+        self.assert_shows((11, 4))
+        self.assert_simulated_for_itself()
+
+    def test_of_a_model_that_was_appended_is_found(self):
+        bpy.ops.wm.save_mainfile()
+        folder = self.elsewhere()
+        shutil.copy(self.path, os.path.join(folder, self.cache_name))  # not its simulation
+        self.append(os.path.join(folder, "踊り.blend"))
+        self.assert_shows((11, 4))
+        bpy.ops.wm.save_mainfile()
+        self.reopen(bpy.data.filepath)
+        self.assertEqual(self.settings.physics_cache, "//../" + self.cache_name)
+        self.assert_shows((11, 4))
+
+    def test_a_model_that_was_appended_is_simulated_for_itself(self):
+        bpy.ops.wm.save_mainfile()
+        self.append(os.path.join(self.elsewhere(), "踊り.blend"))
+        self.assert_simulated_for_itself()
+
+    def test_is_reported_if_it_is_removed(self):
+        bpy.ops.wm.save_mainfile()
+        os.remove(self.file)
+        self.reopen(self.blend)
+        self.assert_plain(f"'{self.cache_name}' no longer exists")
+
+    def assert_simulated_for_itself(self):
+        """Beside its .blend, not in the file that it played before."""
+        folder = os.path.dirname(bpy.data.filepath)
+        with open(self.file, "rb") as file:
+            before = file.read()
+        self.settings.physics_settle = 3
         self.simulate()
-        self.assert_shows((11,))
+        self.assert_shows((11,), settle=3)
         self.assertEqual(sorted(os.listdir(folder)), sorted(["踊り.blend", self.cache_name]))
+        with open(self.file, "rb") as file:
+            self.assertEqual(file.read(), before)
+
+    def append(self, path):
+        """Append the model to a new .blend, which is saved at a path first."""
+        names = self.mesh.name, self.armature.name
+        bpy.ops.wm.read_homefile(use_empty=True)
+        bpy.context.scene.render.fps = self.fps
+        self.save_as(path)
+        with bpy.data.libraries.load(self.blend) as (there, here):
+            here.objects = there.objects
+        for obj in here.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        scene.select(self.mesh)
 
     def test_saved_as_in_another_folder(self):
         self.relative()

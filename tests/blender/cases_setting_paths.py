@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import warnings
+from unittest import mock
 
 import bpy
 import case
@@ -193,6 +194,55 @@ class Elsewhere(Paths):
         self.play(os.path.join(self.elsewhere, "踊り.vmd"))
         self.assertEqual(self.file(), os.path.join(self.elsewhere, "踊り.vmd"))
         self.assert_paths("//../見本.pmx", "//踊り.vmd")
+
+    def recover(self, blend):
+        """Save the file as an autosave, in which no handler changes anything, and open that."""
+        remapping = sys.modules["addon_package"].scene.path_remapping
+        remapping.unregister()
+        try:
+            bpy.ops.wm.save_as_mainfile(filepath=blend)
+        finally:
+            remapping.register()
+        self.reopen(blend)
+
+    def test_a_model_that_was_appended_in_an_autosave(self):
+        for name in (self.path, self.motion_path):
+            shutil.copy(name, self.elsewhere)
+        blend = os.path.join(self.elsewhere, "別.blend")
+        self.append(self.blend, blend)
+        self.recover(blend)
+        self.assertEqual(self.file(), self.motion_path)
+        bpy.ops.wm.save_mainfile()
+        self.assert_paths("//../見本.pmx", "//../踊り.vmd")
+
+    def test_a_model_that_was_appended_beside_another_one_in_an_autosave(self):
+        own = [shutil.copy(name, self.elsewhere) for name in (self.path, self.motion_path)]
+        blend = os.path.join(self.elsewhere, "別.blend")
+        bpy.ops.wm.read_homefile(use_empty=True)
+        self.armature = self.load(own[0]).armature
+        self.armature.name = "自前"
+        self.play(own[1])
+        self.save_as(blend)
+        with bpy.data.libraries.load(self.blend) as (there, here):
+            here.objects = there.objects
+        self.armature = next(obj for obj in here.objects if obj.type == "ARMATURE")
+        bpy.context.scene.collection.objects.link(self.armature)
+        self.recover(blend)
+        self.assertEqual(self.file(), self.motion_path)
+        self.armature = bpy.data.objects["自前"]
+        self.assertEqual(self.file(), own[1])
+
+    def test_a_failed_import_on_a_model_that_was_appended(self):
+        for name in (self.path, self.motion_path):
+            shutil.copy(name, self.elsewhere)
+        self.append(self.blend, os.path.join(self.elsewhere, "別.blend"))
+        place = sys.modules["addon_package"].import_motion.operators.record
+        error = sys.modules["addon_package"].blender.user_error.UserError("no room")
+        broken = mock.patch.object(place, "extend_range", side_effect=error)
+        with broken, self.assertRaises(RuntimeError):
+            self.play(os.path.join(self.elsewhere, "踊り.vmd"))
+        self.assert_paths("//見本.pmx", "//踊り.vmd")
+        self.assertEqual(self.file(), self.motion_path)
 
     def test_a_path_from_before_the_file_was_saved_in_another_folder(self):
         """Undo brings it back."""
