@@ -246,13 +246,19 @@ def mixing(data: bpy.types.AnimData) -> str:
 
     The same for linked data.
     """
-    parts = [data.action.name if data.action else "", slot_of(data), data.use_nla]
+    players: list[bpy.types.AnimData | bpy.types.NlaStrip] = [data, *strips(data)]
+    names = [(one.action.name if one.action else "", slot_of(one)) for one in players]
+    return repr(names) + blending(data)
+
+
+def blending(data: bpy.types.AnimData) -> str:
+    """How strips blend actions, whatever their names."""
+    parts: list[Any] = [bool(data.action), data.use_nla]
     parts += [data.action_influence, data.action_blend_type, data.action_extrapolation]
     for track in data.nla_tracks:
         for strip in track.strips:
-            parts += [track.mute, track.is_solo]
+            parts += [track.mute, track.is_solo, bool(strip.action)]
             parts += [getattr(strip, name) for name in _STRIP]
-            parts += [strip.action.name if strip.action else "", slot_of(strip)]
     return repr(parts)
 
 

@@ -77,7 +77,7 @@ def digest_of_keys(armature: bpy.types.Object, inputs: Inputs) -> str:
     found = hashlib.sha256()
     for block in _animated(armature, inputs):
         data = block.animation_data
-        found.update(actions.mixing(data).encode())
+        found.update(actions.blending(data).encode())
         for curves in actions.playing(data):
             for curve in curves:
                 if inputs.moves(curve.data_path):

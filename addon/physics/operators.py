@@ -115,7 +115,7 @@ class _File:
 
     def write(self, result: cache.Cache, edit: Edit) -> None:
         settings = self._armature.mmdskin
-        own = setting_paths.absolute(self._armature, "physics_cache")
+        own = self._own_file()
         if os.path.isfile(own) and cache_files.is_of(self._path, own):
             edit.restore_on_failure(cache_files.FileSnapshot(own))
         path = cache.write(self._path, own, result)
@@ -125,6 +125,15 @@ class _File:
         edit.on_failure(setattr, settings, "physics_cache", settings.physics_cache)
         # Set it even if the path is the same: the preview then reads the file again.
         setting_paths.keep(self._armature, "physics_cache", path)
+
+    def _own_file(self) -> str:
+        """The file of its previous simulation; "" if another model, such as a duplicate, plays it."""
+        own, *others = (
+            setting_paths.absolute(armature, "physics_cache")
+            for armature in (self._armature, *bpy.data.objects)
+            if armature.type == "ARMATURE"
+        )
+        return own if others.count(own) == 1 else ""
 
 
 register, unregister = registration.functions(MMDSKIN_OT_simulate)
