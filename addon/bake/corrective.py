@@ -168,7 +168,7 @@ class Corrective:
         record.base_key(self.part.obj)
         positions = self._rest.copy()
         positions[vertices] += offsets
-        return record.add_key(self.part.obj, state, name, positions).name
+        return record.add_keys(self.part.obj, state, [(name, positions)])[0]
 
 
 def _longest(vectors: np.ndarray) -> float:

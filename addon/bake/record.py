@@ -156,20 +156,26 @@ def base_key(obj: bpy.types.Object) -> bpy.types.ShapeKey:
     return obj.data.shape_keys.reference_key
 
 
-def add_key(
-    obj: bpy.types.Object, state: BakeState, name: str, positions: np.ndarray
-) -> bpy.types.ShapeKey:
-    """A baked key of this name with (V, 3) float32 positions; an older bake's key is reused."""
-    blocks = obj.data.shape_keys.key_blocks
-    key = blocks.get(name) if name in state.keys else None
-    if key is None:
-        key = obj.shape_key_add(name=name, from_mix=False)
-        if key.name not in state.keys:
-            state.keys.append(key.name)
-    points, co = blender_versions.key_positions(key)
-    points.foreach_set(co, positions.ravel())
-    key.relative_key, key.vertex_group, key.mute = obj.data.shape_keys.reference_key, "", False
-    return key
+def add_keys(
+    obj: bpy.types.Object, state: BakeState, baked: Iterable[tuple[str, np.ndarray]]
+) -> list[str]:
+    """Baked keys of these names and (V, 3) float32 positions; returns the names that they got.
+
+    Keys of an older bake are reused.
+    """
+    keys, names = obj.data.shape_keys, []
+    ours = dict.fromkeys(state.keys)  # in a list, thousands of names would be searched one by one
+    for wanted, positions in baked:
+        key: bpy.types.ShapeKey | None = keys.key_blocks.get(wanted) if wanted in ours else None
+        if key is None:
+            key = obj.shape_key_add(name=wanted, from_mix=False)
+        points, co = blender_versions.key_positions(key)
+        points.foreach_set(co, positions.ravel())
+        key.relative_key, key.vertex_group, key.mute = keys.reference_key, "", False
+        ours[key.name] = None
+        names.append(key.name)
+    state.keys = list(ours)
+    return names
 
 
 def switch_armature_off(

@@ -37,16 +37,17 @@ class ShapeKeys:
     def write(self, state: record.BakeState) -> None:
         obj = self.part.obj
         record.base_key(obj)
-        names = [
-            record.add_key(obj, state, f"MMD {name_of(frame)}", positions).name
-            for frame, positions in self._positions()
-        ]
+        names = record.add_keys(
+            obj,
+            state,
+            ((f"MMD {name_of(frame)}", positions) for frame, positions in self._positions()),
+        )
         keys = obj.data.shape_keys
-        shown = set(names)
+        shown, ours = set(names), set(state.keys)
         for key in keys.key_blocks:
             if key.name not in shown and key != keys.reference_key and not key.mute:
                 key.mute = True
-                if key.name not in state.keys:
+                if key.name not in ours:
                     state.muted.append(key.name)
         # Before curves are added, since it may copy their action.
         sliders.put_aside(obj, state.sliders, state.keys)
