@@ -10,10 +10,14 @@ from ..scene.model_file import Rig
 
 
 class Placement:
-    """A Rig matched to an armature object; immutable, without references to Blender data."""
+    """A Rig matched to an armature object, without references to Blender data.
+
+    Any thread may use it: it only remembers the bones that it was asked for last.
+    """
 
     def __init__(self, rig: Rig, armature: bpy.types.Object) -> None:
         self._bones = {bone.name: _number(rig, bone) for bone in armature.data.bones}
+        self._last: tuple[tuple[str, ...], np.ndarray] = (), np.zeros(0, np.intp)
         # T M inverse(T), as one matrix that multiplies the 16 elements of M.
         self.to_armature = to_armature = rig.to_armature
         to_file = np.linalg.inv(to_armature)
@@ -29,7 +33,10 @@ class Placement:
         `of_file` are all skinning matrices of the file's model, (F, …, 4, 4). A bone that the file
         lacks moves with its parent.
         """
-        numbers = self.numbers(bones)
+        names, numbers = self._last
+        if names != tuple(bones):  # a live mesh asks for the same bones in each frame
+            numbers = self.numbers(bones)
+            self._last = tuple(bones), numbers
         chosen = of_file[:, numbers]
         chosen[:, numbers < 0] = np.eye(4)
         # NumPy multiplies matrices of one type an order of magnitude faster. A product per frame is

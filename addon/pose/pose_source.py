@@ -125,7 +125,8 @@ def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndar
     flat = np.empty(16 * len(pose_bones), np.float32)
     # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted(), stored column by column.
     pose_bones.foreach_get("matrix_channel", flat)
-    return in_mesh_space(flat.reshape(-1, 4, 4)[numbers].transpose(0, 2, 1), armature, obj)
+    columns = flat.reshape(-1, 4, 4).take(numbers, axis=0)
+    return in_mesh_space(columns.transpose(0, 2, 1), armature, obj)
 
 
 def numbers(armature: bpy.types.Object, bones: Iterable[str]) -> np.ndarray:
